@@ -1,0 +1,27 @@
+/* Memory that lives as long as one job: taken piece by piece, given back all at once. A struct arena belongs to one
+ * thread at a time. After arena_reset the chunks are kept, so a job in the steady state allocates nothing; under the
+ * address sanitizer the memory is poisoned, so a pointer that outlives its job is caught. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include "base/str.h"
+
+#include <stddef.h>
+
+struct arena_chunk;
+
+struct arena {
+    struct arena_chunk *first;   /* kept chunks, in the order they were made */
+    struct arena_chunk *current; /* the one that is being filled */
+    size_t used;                 /* bytes of current */
+};
+
+/* A zeroed struct arena is ready to use. */
+void *arena_alloc(struct arena *arena, size_t bytes);               /* 16-byte aligned, not cleared */
+void *arena_array(struct arena *arena, size_t count, size_t bytes); /* dies where count * bytes overflows */
+struct str arena_copy(struct arena *arena, struct str text);        /* copy, with a NUL behind it */
+void arena_reset(struct arena *arena);                              /* all pieces are gone, the memory is kept */
+void arena_release(struct arena *arena);                            /* all memory is given back; ready to use again */
+size_t arena_bytes(const struct arena *arena);                      /* memory held */
+
+#endif

@@ -1,0 +1,327 @@
+/* In: steps and a crew. Out: every job through every step, and the first error in job order.
+ *
+ * Everything the threads share is under one lock, and all decisions stand in three short functions: find() picks work,
+ * finish() moves a job on, is_over() ends it. Jobs tail <= j <= next[0] are alive:
+ *
+ *      tail                 next[2]        next[1]        next[0]             end
+ *       │ finished or behind  │               │              │ the source's     │ jobs from here on do not count: the source
+ *       ▼ all ordered steps   ▼               ▼              ▼ next job         ▼ ended, a job failed, or a step said END
+ *
+ * `end` only falls. So the first failure in job order wins, however late it comes, and jobs before it are not disturbed.
+ * A thread that takes work wakes another one if there is still more to do. So nobody sleeps beside ready work, and
+ * nobody is woken for nothing. */
+#include "base/belt.h"
+
+#include "base/mem.h"
+#include "base/progress.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#define STEPS_MAX 8
+
+enum slot_state { SLOT_FREE, SLOT_WAITING, SLOT_RUNNING };
+
+struct slot {
+    enum slot_state state;
+    size_t step;     /* that it waits for or is in; step_count: through all steps */
+    uint8_t pending; /* bit s: step s said BELT_MORE and wants the job back */
+};
+
+struct belt {
+    struct belt_options options;
+    size_t job_stride;
+    char *jobs;         /* [depth] of job_stride bytes */
+    bool has_consumer;  /* belt_open: the consumer is one more ordered step behind the last */
+    pthread_t *threads; /* [thread_count], besides the caller of belt_run */
+    size_t thread_count;
+
+    pthread_mutex_t lock; /* over all that follows */
+    pthread_cond_t crew;
+    pthread_cond_t consumer;
+    struct slot *slots;           /* [depth] */
+    uint64_t tail, end;           /* see above */
+    uint64_t next[STEPS_MAX + 1]; /* per ordered step: the job it is to take next */
+    bool stop;                    /* belt_close: end at once */
+    bool held;                    /* the consumer has a job */
+    struct error error;           /* of job `end`; kind ERR_NONE: none */
+    struct belt_load loads[STEPS_MAX];
+};
+
+struct task {
+    uint64_t number;
+    size_t step;
+};
+
+static struct slot *slot_of(struct belt *belt, uint64_t number)
+{
+    return &belt->slots[number % belt->options.depth];
+}
+
+static void *job_of(struct belt *belt, uint64_t number)
+{
+    return belt->jobs + number % belt->options.depth * belt->job_stride;
+}
+
+static bool is_ordered(const struct belt *belt, size_t step)
+{
+    return step == belt->options.step_count ? belt->has_consumer : belt->options.steps[step].ordered;
+}
+
+static bool is_over(const struct belt *belt)
+{
+    return belt->stop || belt->tail == belt->end;
+}
+
+/* The furthest-downstream step that is ready, for the oldest job there; the source is the last resort. */
+static bool find(struct belt *belt, struct task *task)
+{
+    bool found = false;
+    for (uint64_t number = belt->tail; number < belt->next[0] && number < belt->end; number++) {
+        const struct slot *slot = slot_of(belt, number);
+        if (slot->state != SLOT_WAITING || slot->step == belt->options.step_count)
+            continue;
+        if (is_ordered(belt, slot->step) && belt->next[slot->step] != number)
+            continue;
+        if (!found || slot->step > task->step)
+            *task = (struct task){number, slot->step};
+        found = true;
+    }
+    const uint64_t fresh = belt->next[0];
+    if (!found && fresh < belt->end && fresh - belt->tail < belt->options.depth &&
+        slot_of(belt, fresh)->state == SLOT_FREE) {
+        *task = (struct task){fresh, 0};
+        found = true;
+    }
+    return found;
+}
+
+/* The job is the first one that does not count: an error of a later job is forgotten. */
+static void fail_at_job(struct belt *belt, uint64_t number, const struct error *err)
+{
+    if (number >= belt->end)
+        return;
+    belt->end = number;
+    belt->error = *err;
+}
+
+/* There is no job from `end` on, so none that could have failed: not even job `end` itself, which may have. */
+static void end_at(struct belt *belt, uint64_t end)
+{
+    if (end > belt->end)
+        return;
+    belt->end = end;
+    belt->error = (struct error){.kind = ERR_NONE};
+}
+
+/* The job has left `step` behind. While an earlier step wants it back, the ordered steps stay reserved for it. */
+static void leave(struct belt *belt, uint64_t number, size_t step)
+{
+    if (is_ordered(belt, step) && !slot_of(belt, number)->pending)
+        belt->next[step] = number + 1;
+}
+
+/* The job went through everything: back to the step that wants it again, or its slot is free. */
+static void come_home(struct belt *belt, uint64_t number)
+{
+    struct slot *slot = slot_of(belt, number);
+    slot->state = SLOT_WAITING;
+    if (slot->pending) {
+        slot->step = 31 - (size_t)__builtin_clz(slot->pending);
+        return;
+    }
+    slot->step = belt->options.step_count;
+    leave(belt, number, slot->step);
+    /* A parallel last step finishes jobs out of order; slots are given back in order. */
+    while (belt->tail < belt->end && belt->tail < belt->next[0]) {
+        slot = slot_of(belt, belt->tail);
+        if (slot->state != SLOT_WAITING || slot->step != belt->options.step_count ||
+            (belt->has_consumer && belt->tail >= belt->next[slot->step]))
+            break;
+        slot->state = SLOT_FREE;
+        belt->tail++;
+    }
+}
+
+static void finish(struct belt *belt, struct task task, int result, const struct error *err)
+{
+    struct slot *slot = slot_of(belt, task.number);
+    const uint8_t bit = (uint8_t)(1u << task.step);
+    const bool ordered = is_ordered(belt, task.step);
+    slot->pending &= (uint8_t)~bit;
+    if (result < 0) {
+        assert(err->kind != ERR_NONE);
+        fail_at_job(belt, task.number, err);
+    } else if (result == BELT_END && task.step == 0) {
+        slot->state = SLOT_FREE;
+        end_at(belt, task.number);
+        return;
+    } else if (result == BELT_END) {
+        assert(ordered);
+        slot->pending = 0;
+        end_at(belt, task.number + 1);
+    } else if (result == BELT_MORE) {
+        assert(ordered && task.step > 0);
+        slot->pending |= bit;
+    } else {
+        assert(result == BELT_NEXT);
+    }
+    leave(belt, task.number, task.step);
+    slot->step = task.step + 1;
+    slot->state = SLOT_WAITING;
+    if (task.number < belt->end && slot->step == belt->options.step_count && !belt->has_consumer)
+        come_home(belt, task.number);
+}
+
+static bool consumer_ready(struct belt *belt)
+{
+    const size_t last = belt->options.step_count;
+    const uint64_t number = belt->next[last];
+    const struct slot *slot = slot_of(belt, number);
+    return is_over(belt) ||
+           (number < belt->next[0] && number < belt->end && slot->state == SLOT_WAITING && slot->step == last);
+}
+
+/* Takes ready work and wakes a colleague for what else is ready; false at the end. */
+static bool take(struct belt *belt, struct task *task)
+{
+    struct task other;
+    while (!is_over(belt) && !find(belt, task))
+        pthread_cond_wait(&belt->crew, &belt->lock);
+    if (is_over(belt))
+        return false;
+    *slot_of(belt, task->number) = (struct slot){
+        .state = SLOT_RUNNING,
+        .step = task->step,
+        .pending = task->step ? slot_of(belt, task->number)->pending : 0,
+    };
+    if (find(belt, &other))
+        pthread_cond_signal(&belt->crew);
+    return true;
+}
+
+/* What every thread of the crew does. */
+static void *serve(void *argument)
+{
+    struct belt *belt = argument;
+    struct task task;
+    pthread_mutex_lock(&belt->lock);
+    while (take(belt, &task)) {
+        pthread_mutex_unlock(&belt->lock);
+        struct error err = {.kind = ERR_NONE};
+        const double from = clock_now();
+        const int result =
+            belt->options.steps[task.step].run(belt->options.context, job_of(belt, task.number), task.number, &err);
+        const double seconds = clock_now() - from;
+        pthread_mutex_lock(&belt->lock);
+        belt->loads[task.step].runs++;
+        belt->loads[task.step].seconds += seconds;
+        finish(belt, task, result, &err);
+        if (belt->has_consumer && consumer_ready(belt))
+            pthread_cond_signal(&belt->consumer);
+    }
+    pthread_cond_broadcast(&belt->crew);
+    pthread_mutex_unlock(&belt->lock);
+    return NULL;
+}
+
+static struct belt *open_with(const struct belt_options *options, bool has_consumer, size_t thread_count)
+{
+    assert(options->step_count >= 1 && options->step_count <= STEPS_MAX);
+    assert(options->steps[0].ordered && options->depth >= 1 && options->threads >= 1);
+    struct belt *belt = mem_clear(1, sizeof(*belt));
+    belt->options = *options;
+    belt->has_consumer = has_consumer;
+    belt->job_stride = (options->job_size + 63) / 64 * 64; /* jobs share no cache line */
+    belt->jobs = mem_aligned(belt->job_stride * options->depth);
+    belt->slots = mem_clear(options->depth, sizeof(*belt->slots));
+    belt->end = UINT64_MAX;
+    for (size_t i = 0; i < options->step_count; i++)
+        belt->loads[i].name = options->steps[i].name;
+    pthread_mutex_init(&belt->lock, NULL);
+    pthread_cond_init(&belt->crew, NULL);
+    pthread_cond_init(&belt->consumer, NULL);
+    belt->threads = mem_clear(thread_count, sizeof(*belt->threads));
+    for (; belt->thread_count < thread_count; belt->thread_count++)
+        if (pthread_create(&belt->threads[belt->thread_count], NULL, serve, belt) != 0)
+            die(ERR_RESOURCE, "cannot start thread %zu of %zu", belt->thread_count + 1, thread_count);
+    return belt;
+}
+
+struct belt *belt_open(const struct belt_options *options)
+{
+    return open_with(options, true, options->threads);
+}
+
+int belt_next(struct belt *belt, void **job, struct error *err)
+{
+    int result = 1;
+    pthread_mutex_lock(&belt->lock);
+    assert(!belt->held);
+    while (!consumer_ready(belt))
+        pthread_cond_wait(&belt->consumer, &belt->lock);
+    if (is_over(belt)) {
+        result = belt->error.kind == ERR_NONE ? 0 : -1;
+        if (result < 0)
+            *err = belt->error;
+    } else {
+        const uint64_t number = belt->next[belt->options.step_count];
+        slot_of(belt, number)->state = SLOT_RUNNING;
+        belt->held = true;
+        *job = job_of(belt, number);
+    }
+    pthread_mutex_unlock(&belt->lock);
+    return result;
+}
+
+void belt_done(struct belt *belt)
+{
+    struct task task;
+    pthread_mutex_lock(&belt->lock);
+    assert(belt->held);
+    belt->held = false;
+    come_home(belt, belt->next[belt->options.step_count]);
+    if (is_over(belt))
+        pthread_cond_broadcast(&belt->crew);
+    else if (find(belt, &task))
+        pthread_cond_signal(&belt->crew);
+    pthread_mutex_unlock(&belt->lock);
+}
+
+void belt_close(struct belt *belt)
+{
+    pthread_mutex_lock(&belt->lock);
+    belt->stop = true;
+    pthread_cond_broadcast(&belt->crew);
+    pthread_mutex_unlock(&belt->lock);
+    for (size_t i = 0; i < belt->thread_count; i++)
+        pthread_join(belt->threads[i], NULL);
+    if (belt->options.job_release)
+        for (size_t i = 0; i < belt->options.depth; i++)
+            belt->options.job_release(belt->jobs + i * belt->job_stride);
+    pthread_cond_destroy(&belt->consumer);
+    pthread_cond_destroy(&belt->crew);
+    pthread_mutex_destroy(&belt->lock);
+    mem_free(belt->threads);
+    mem_free(belt->slots);
+    mem_free(belt->jobs);
+    mem_free(belt);
+}
+
+int belt_run(const struct belt_options *options, struct belt_load *loads, struct error *err)
+{
+    struct belt *belt = open_with(options, false, options->threads - 1);
+    serve(belt);
+    /* The others may still be in a job that no longer counts; the error and the counts stand when they are home. */
+    for (size_t i = 0; i < belt->thread_count; i++)
+        pthread_join(belt->threads[i], NULL);
+    belt->thread_count = 0;
+    const int result = belt->error.kind == ERR_NONE ? 0 : -1;
+    if (result < 0)
+        *err = belt->error;
+    for (size_t i = 0; loads && i < options->step_count; i++)
+        loads[i] = belt->loads[i];
+    belt_close(belt);
+    return result;
+}

@@ -1,0 +1,132 @@
+/* In: what went wrong, in words. Out: a filled struct error, and at the end of the program one message and an exit code.
+ * Texts are cleaned when they are printed and not before, because file names may hold any byte. */
+#include "base/error.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void set_text(struct error *err, enum error_kind kind, const char *file, uint64_t offset, const char *format,
+                     va_list args)
+{
+    err->kind = kind;
+    err->offset = offset;
+    err->hint[0] = 0;
+    snprintf(err->file, sizeof(err->file), "%s", file);
+    vsnprintf(err->text, sizeof(err->text), format, args);
+}
+
+int fail(struct error *err, enum error_kind kind, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_text(err, kind, "", ERROR_NO_OFFSET, format, args);
+    va_end(args);
+    return -1;
+}
+
+int fail_at(struct error *err, enum error_kind kind, const char *file, uint64_t offset, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_text(err, kind, file, offset, format, args);
+    va_end(args);
+    return -1;
+}
+
+static enum error_kind kind_of_errno(int number)
+{
+    switch (number) {
+    case ENOENT:
+    case EACCES:
+    case EPERM:
+    case ENOTDIR:
+    case EISDIR:
+    case EROFS:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return ERR_USAGE;
+    default:
+        return ERR_RESOURCE;
+    }
+}
+
+int fail_errno(struct error *err, const char *file, const char *format, ...)
+{
+    const int number = errno;
+    char reason[128];
+    va_list args;
+    va_start(args, format);
+    set_text(err, kind_of_errno(number), file, ERROR_NO_OFFSET, format, args);
+    va_end(args);
+    const size_t used = strlen(err->text);
+    snprintf(err->text + used, sizeof(err->text) - used, ": %s", strerror_r(number, reason, sizeof(reason)));
+    errno = number;
+    return -1;
+}
+
+int hint(struct error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->hint, sizeof(err->hint), format, args);
+    va_end(args);
+    return -1;
+}
+
+/* One object on stdout; false where there is no memory for it. */
+static bool print_json(const struct error *err, const char *text, const char *file, const char *advice)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "error", json_string(text));
+    json_object_set_new(object, "file", file[0] ? json_string(file) : json_null());
+    json_object_set_new(object, "offset",
+                        err->offset == ERROR_NO_OFFSET ? json_null() : json_integer((json_int_t)err->offset));
+    json_object_set_new(object, "hint", advice[0] ? json_string(advice) : json_null());
+    json_object_set_new(object, "exit", json_integer(err->kind));
+    const int failed = json_dumpf(object, stdout, JSON_COMPACT);
+    json_decref(object);
+    if (failed)
+        return false;
+    putchar('\n');
+    return fflush(stdout) == 0;
+}
+
+int error_print(const struct error *err, const char *program, int json)
+{
+    char text[sizeof(err->text)], file[sizeof(err->file)], advice[sizeof(err->hint)];
+    log_safe(err->text, text, sizeof(text));
+    log_safe(err->file, file, sizeof(file));
+    log_safe(err->hint, advice, sizeof(advice));
+    log_status(NULL);
+    if (json && print_json(err, text, file, advice))
+        return (int)err->kind;
+    fprintf(stderr, "%s: ", program);
+    if (file[0])
+        fprintf(stderr, "%s: ", file);
+    if (err->offset != ERROR_NO_OFFSET)
+        fprintf(stderr, "byte %" PRIu64 ": ", err->offset);
+    fprintf(stderr, "%s\n", text);
+    if (advice[0])
+        fprintf(stderr, "  %s\n", advice);
+    return (int)err->kind;
+}
+
+void die(enum error_kind kind, const char *format, ...)
+{
+    struct error err;
+    va_list args;
+    va_start(args, format);
+    set_text(&err, kind, "", ERROR_NO_OFFSET, format, args);
+    va_end(args);
+    const int code = error_print(&err, program_invocation_short_name, log_is_json());
+    /* Other threads may still be at work: no exit handlers, which would free what they use. */
+    fflush(stdout);
+    _exit(code);
+}

@@ -1,0 +1,288 @@
+/* In: paths and bytes. Out: files that are there as a whole or not at all. Nothing is buffered here, because callers hand
+ * over large pieces. Names and directories stand in path.c, the counted system calls in calls.c. */
+#include "base/file.h"
+
+#include "base/calls.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMPORARY_SUFFIX ".tmp"
+#define READ_BYTES       ((size_t)64 << 10)
+
+static const char *name_of(const struct file *file)
+{
+    return strcmp(file->path, "-") == 0 ? "standard input" : file->path;
+}
+
+static void forget(struct file *file)
+{
+    mem_free(file->path);
+    *file = FILE_CLOSED;
+}
+
+/* ------------------------------------------------------------------------------------------------ reading */
+
+static int open_existing(const char *path)
+{
+    int fd;
+    if (strcmp(path, "-") == 0)
+        return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3); /* so that closing it leaves ours open */
+    do
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+int file_open_read(struct file *file, const char *path, struct error *err)
+{
+    struct stat status;
+    *file = FILE_CLOSED;
+    const int fd = open_existing(path);
+    if (fd < 0)
+        return fail_errno(err, path, "cannot be opened");
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        close(fd);
+        errno = EISDIR; /* open takes directories, and only the first read would say so */
+        return fail_errno(err, path, "cannot be read");
+    }
+    file->fd = fd;
+    file->path = mem_copy_text(path);
+    return 0;
+}
+
+int64_t file_size(const struct file *file, struct error *err)
+{
+    struct stat status;
+    if (fstat(file->fd, &status) < 0)
+        return fail_errno(err, name_of(file), "cannot be examined");
+    if (!S_ISREG(status.st_mode))
+        return fail_at(err, ERR_USAGE, name_of(file), ERROR_NO_OFFSET, "has no size: it is not a regular file");
+    return status.st_size;
+}
+
+int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t offset, struct error *err)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        const ssize_t got = pread(file->fd, (char *)out + done, bytes - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_errno(err, name_of(file), "cannot be read at byte %" PRIu64, offset + done);
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (int64_t)done;
+}
+
+int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        const ssize_t got = read(file->fd, (char *)out + done, bytes - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_errno(err, name_of(file), "cannot be read");
+        if (got == 0)
+            break;
+        done += (size_t)got;
+    }
+    return (int64_t)done;
+}
+
+int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err)
+{
+    struct file file;
+    size_t total = 0;
+    int64_t got;
+    TRY(file_open_read(&file, path, err));
+    do {
+        buf_reserve(out, READ_BYTES);
+        got = file_read(&file, out->data + out->size, READ_BYTES, err);
+        if (got < 0)
+            break;
+        out->size += (size_t)got;
+        total += (size_t)got;
+        if (total > bytes_max)
+            got = fail_at(err, ERR_UNSAFE, name_of(&file), ERROR_NO_OFFSET, "is larger than the %zu bytes allowed here",
+                          bytes_max);
+    } while (got == (int64_t)READ_BYTES);
+    file_close(&file);
+    return got < 0 ? -1 : 0;
+}
+
+int file_map(struct mapping *mapping, const char *path, struct error *err)
+{
+    struct file file;
+    *mapping = (struct mapping){0};
+    TRY(file_open_read(&file, path, err));
+    const int64_t size = file_size(&file, err);
+    if (size > 0) {
+        void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, file.fd, 0);
+        if (data == MAP_FAILED) {
+            fail_errno(err, path, "cannot be mapped");
+            file_close(&file);
+            return -1;
+        }
+        *mapping = (struct mapping){data, (size_t)size};
+    }
+    file_close(&file);
+    return size < 0 ? -1 : 0;
+}
+
+void file_unmap(struct mapping *mapping)
+{
+    if (mapping->data)
+        munmap((void *)(uintptr_t)mapping->data, mapping->size);
+    *mapping = (struct mapping){0};
+}
+
+/* ------------------------------------------------------------------------------------------------ writing */
+
+/* The bytes of a file that is not committed yet. The caller frees the name. */
+static char *temporary_name(const char *path)
+{
+    const size_t size = strlen(path);
+    char *name = mem_alloc(size + sizeof(TEMPORARY_SUFFIX));
+    memcpy(name, path, size);
+    memcpy(name + size, TEMPORARY_SUFFIX, sizeof(TEMPORARY_SUFFIX));
+    return name;
+}
+
+int file_create(struct file *file, const char *path, struct error *err)
+{
+    struct stat status;
+    *file = FILE_CLOSED;
+    /* The rename at the end would replace a device or a pipe by a file. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "cannot be written: it is not a regular file");
+    char *name = temporary_name(path);
+    int fd = call_create(name, O_RDWR | O_EXCL);
+    if (fd < 0 && errno == EEXIST && call_remove(name) == 0) /* what a killed process left */
+        fd = call_create(name, O_RDWR | O_EXCL);
+    mem_free(name);
+    if (fd < 0)
+        return fail_errno(err, path, "cannot be created");
+    *file = (struct file){.fd = fd, .temporary = true, .path = mem_copy_text(path)};
+    return 0;
+}
+
+int file_append_open(struct file *file, const char *path, struct error *err)
+{
+    *file = FILE_CLOSED;
+    /* Not O_APPEND: Linux lets that rule over the offset of a pwrite. */
+    const int fd = call_create(path, O_RDWR);
+    if (fd < 0)
+        return fail_errno(err, path, "cannot be opened for writing");
+    if (lseek(fd, 0, SEEK_END) < 0) {
+        fail_errno(err, path, "cannot be extended");
+        close(fd);
+        return -1;
+    }
+    *file = (struct file){.fd = fd, .path = mem_copy_text(path)};
+    return 0;
+}
+
+static int write_all(struct file *file, const void *data, size_t bytes, off_t offset, struct error *err)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        const off_t at = offset == CALL_NO_OFFSET ? CALL_NO_OFFSET : offset + (off_t)done;
+        const ssize_t written = call_write(file->fd, (const char *)data + done, bytes - done, at);
+        if (written < 0)
+            return fail_errno(err, file->path, "cannot be written");
+        done += (size_t)written;
+        file->written += (size_t)written;
+    }
+    return 0;
+}
+
+int file_write(struct file *file, const void *data, size_t bytes, struct error *err)
+{
+    return write_all(file, data, bytes, CALL_NO_OFFSET, err);
+}
+
+int file_write_at(struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err)
+{
+    assert(offset <= INT64_MAX);
+    return write_all(file, data, bytes, (off_t)offset, err);
+}
+
+int file_truncate(struct file *file, uint64_t bytes, struct error *err)
+{
+    if (call_truncate(file->fd, bytes) < 0 || lseek(file->fd, (off_t)bytes, SEEK_SET) < 0)
+        return fail_errno(err, file->path, "cannot be cut to %" PRIu64 " bytes", bytes);
+    return 0;
+}
+
+int file_sync(struct file *file, struct error *err)
+{
+    if (call_sync(file->fd) < 0)
+        return fail_errno(err, file->path, "cannot be written to disk");
+    return 0;
+}
+
+/* Closes the descriptor; some file systems tell only here that the bytes did not arrive. */
+static int close_written(struct file *file, struct error *err)
+{
+    const int fd = file->fd;
+    file->fd = -1;
+    if (close(fd) < 0 && errno != EINTR) /* Linux has closed it even then */
+        return fail_errno(err, file->path, "cannot be written to disk");
+    return 0;
+}
+
+int file_commit(struct file *file, struct error *err)
+{
+    assert(file->temporary && file->fd >= 0);
+    char *name = temporary_name(file->path);
+    int result = file_sync(file, err);
+    if (result == 0)
+        result = close_written(file, err);
+    if (result == 0) {
+        result = call_rename(name, file->path);
+        if (result < 0)
+            fail_errno(err, file->path, "cannot be created");
+        else
+            file->temporary = false;
+    }
+    if (result == 0)
+        result = path_sync_directory_of(file->path, err);
+    mem_free(name);
+    file_close(file);
+    return result;
+}
+
+void file_close(struct file *file)
+{
+    if (!file->path)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->temporary) {
+        char *name = temporary_name(file->path);
+        call_remove(name); /* where this fails there is nothing left to do: the next file_create takes the name over */
+        mem_free(name);
+    }
+    forget(file);
+}
+
+int file_write_all(const char *path, const void *data, size_t bytes, struct error *err)
+{
+    struct file file;
+    TRY(file_create(&file, path, err));
+    if (file_write(&file, data, bytes, err) < 0) {
+        file_close(&file);
+        return -1;
+    }
+    return file_commit(&file, err);
+}

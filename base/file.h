@@ -1,0 +1,102 @@
+/* The one layer through which files are touched. Errors name the path. Two ways to write:
+ *
+ *     file_create → file_write … → file_commit       a whole file: temporary name, fsync, rename, fsync of the directory
+ *     file_append_open → file_write … → file_sync    a log that grows (spill, journal); never seen under a final name
+ *
+ * Every state-changing call (create, write, sync, rename, truncate, remove, mkdir) is counted, and a test can make the
+ * n-th of them fail, be short, or end the process: see struct file_fault. A struct file belongs to one thread, except
+ * that file_read_at may be called from any thread. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct file {
+    int fd;           /* -1: closed */
+    bool temporary;   /* created and not yet committed: path is the final name, the bytes are at path + ".tmp" */
+    char *path;       /* owned */
+    uint64_t written; /* bytes handed to file_write since it was opened or created */
+};
+
+/* Reading. "-" is standard input for file_open_read only; it has no file_size and no file_read_at. */
+int file_open_read(struct file *file, const char *path, struct error *err);
+int64_t file_size(const struct file *file, struct error *err); /* bytes, < 0 on error */
+/* Reads up to `bytes` at `offset`; fewer only at the end of the file. Returns the bytes read, < 0 on error. */
+int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t offset, struct error *err);
+/* Reads the next bytes of a file or pipe; fewer than asked only at the end. */
+int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err);
+/* The whole file into *out (appended), at most `bytes_max`, else ERR_UNSAFE. */
+int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err);
+
+/* Writing. */
+int file_create(struct file *file, const char *path, struct error *err); /* a whole new file, under a temporary name */
+int file_append_open(struct file *file, const char *path, struct error *err); /* created where absent, at its end */
+int file_write(struct file *file, const void *data, size_t bytes, struct error *err);
+int file_write_at(struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err);
+int file_truncate(struct file *file, uint64_t bytes, struct error *err); /* then writes go on at the new end */
+int file_sync(struct file *file, struct error *err);
+/* fsync, close, rename to the final name, fsync of the directory. On error the temporary file is removed. */
+int file_commit(struct file *file, struct error *err);
+/* Closes; a created file that was not committed is removed. Safe on a closed or zeroed file with fd -1. */
+void file_close(struct file *file);
+#define FILE_CLOSED ((struct file){.fd = -1})
+/* file_create + file_write + file_commit. */
+int file_write_all(const char *path, const void *data, size_t bytes, struct error *err);
+
+/* A file mapped for reading. */
+struct mapping {
+    const uint8_t *data;
+    size_t size;
+};
+int file_map(struct mapping *mapping, const char *path, struct error *err); /* an empty file: data NULL, size 0 */
+void file_unmap(struct mapping *mapping);
+
+/* Names. */
+bool path_exists(const char *path);
+bool path_is_directory(const char *path);
+int path_make_directory(const char *path, struct error *err);         /* with its parents; existing is fine */
+int path_remove(const char *path, struct error *err);                 /* a file or an empty directory; absent is fine */
+int path_rename(const char *from, const char *to, struct error *err); /* and fsync of the directory */
+int path_sync_directory(const char *path, struct error *err);
+int path_sync_directory_of(const char *path, struct error *err); /* the one that holds path */
+int64_t path_free_bytes(const char *path, struct error *err);    /* free for us on its file system */
+/* Joins with one '/' into a new string that the caller frees with mem_free. */
+char *path_join(const char *directory, const char *name);
+/* Names in a directory, sorted bytewise, without . and ..; names and the array are freed by path_list_release. */
+struct path_list {
+    char **names;
+    size_t count;
+};
+int path_list(struct path_list *list, const char *directory, struct error *err);
+void path_list_release(struct path_list *list);
+
+/* One process at a time in a directory: flock on DIR/.lock, ERR_LOCKED with the holder's pid and host otherwise.
+ * The lock ends with the process; the file stays until lock_release. */
+struct lock {
+    int fd;
+    char *path;
+};
+int lock_take(struct lock *lock, const char *directory, struct error *err);
+void lock_release(struct lock *lock);
+
+/* Test seam. The n-th state-changing call from now (1 = the next) does `what`; 0 switches it off. */
+enum file_fault_kind { FILE_FAULT_NONE, FILE_FAULT_ERRNO, FILE_FAULT_SHORT, FILE_FAULT_KILL };
+struct file_fault {
+    uint64_t at; /* counted from now */
+    enum file_fault_kind
+        kind;   /* ERRNO: fails with `number`; SHORT: half of the bytes, then ENOSPC; KILL: _exit(137) before it */
+    int number; /* an errno value */
+};
+void file_fault_set(struct file_fault fault);
+uint64_t file_calls(void); /* state-changing calls so far */
+
+/* DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number, DS_FAIL_ALLOC=n: for tests of whole programs. A message on stderr says
+ * that it is in force. Called by the mains. */
+void faults_from_environment(void);
+
+#endif

@@ -1,0 +1,22 @@
+/* XXH3-64 (https://xxhash.com, seed 0 unless said), the hash of everything here: files, names, keys. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint64_t hash64(const void *data, size_t bytes);
+
+/* Running hash of bytes that come in parts: hash_open, hash_add …, hash_value (may be asked at any time), hash_close. */
+struct hash;
+struct hash *hash_open(void);
+void hash_add(struct hash *hash, const void *data, size_t bytes);
+uint64_t hash_value(const struct hash *hash);
+void hash_close(struct hash *hash);
+
+/* 16 hexadecimal digits and a NUL. Returns out. */
+char *hash_text(uint64_t hash, char out[17]);
+/* Reads exactly 16 hexadecimal digits; 0 on success, -1 otherwise. */
+int hash_parse(const char *text, uint64_t *hash);
+
+#endif

@@ -1,0 +1,168 @@
+/* In: lines for people. Out: stderr, whole lines only, whoever speaks; a line of progress that stands is cleared first. */
+#include "base/log.h"
+
+#include "base/str.h"
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Set once by log_open, before there are threads. */
+static const char *program_name = "";
+static enum log_level level_now = LOG_NORMAL;
+static bool json_lines;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool status_stands; /* under lock */
+
+void log_open(const char *program, enum log_level level, bool json)
+{
+    program_name = program;
+    level_now = level;
+    json_lines = json;
+}
+
+bool log_is_json(void)
+{
+    return json_lines;
+}
+
+enum log_level log_level_now(void)
+{
+    return level_now;
+}
+
+bool log_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
+}
+
+bool log_colours(void)
+{
+    const char *refused = getenv("NO_COLOR");
+    return log_terminal() && !(refused && refused[0]);
+}
+
+static void clear_status(void)
+{
+    if (status_stands)
+        fputs("\r\033[K", stderr);
+    status_stands = false;
+}
+
+/* Bytes of text that fit into `columns`, counting a character as one column. */
+static size_t fitting_bytes(const char *text, size_t columns)
+{
+    size_t at = 0;
+    while (text[at] && columns--)
+        do
+            at++;
+        while (((unsigned char)text[at] & 0xC0) == 0x80);
+    return at;
+}
+
+void log_status(const char *text)
+{
+    struct winsize window = {0};
+    size_t columns = 79;
+    if (text && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
+        columns = (size_t)window.ws_col - 1; /* a full last column would wrap on some terminals */
+    pthread_mutex_lock(&lock);
+    clear_status();
+    if (text) {
+        fprintf(stderr, "%.*s", (int)fitting_bytes(text, columns), text);
+        status_stands = true;
+    }
+    fflush(stderr);
+    pthread_mutex_unlock(&lock);
+}
+
+static void print_json(const char *level, struct buf *text)
+{
+    text->size = utf8_repair(text->data, text->size, NULL); /* jansson refuses other text */
+    json_t *object = json_object();
+    json_object_set_new(object, "level", json_string(level));
+    json_object_set_new(object, "text", json_stringn(text->data, text->size));
+    json_dumpf(object, stderr, JSON_COMPACT);
+    putc('\n', stderr);
+    json_decref(object);
+}
+
+static void print(const char *level, const char *prefix, const char *format, va_list args)
+{
+    char *line = NULL;
+    const int size = vasprintf(&line, format, args);
+    if (size < 0)
+        return;
+    struct buf text = {line, (size_t)size, (size_t)size + 1};
+    pthread_mutex_lock(&lock);
+    clear_status();
+    if (json_lines)
+        print_json(level, &text);
+    else
+        fprintf(stderr, "%s%s\n", prefix, line);
+    pthread_mutex_unlock(&lock);
+    free(line);
+}
+
+void log_say(const char *format, ...)
+{
+    if (level_now < LOG_NORMAL)
+        return;
+    va_list args;
+    va_start(args, format);
+    print("info", "", format, args);
+    va_end(args);
+}
+
+void log_detail(const char *format, ...)
+{
+    if (level_now < LOG_VERBOSE)
+        return;
+    va_list args;
+    va_start(args, format);
+    print("detail", "", format, args);
+    va_end(args);
+}
+
+void log_warn(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print("warning", log_colours() ? "\033[33mwarning:\033[0m " : "warning: ", format, args);
+    va_end(args);
+}
+
+/* C0, DEL, C1, and the characters that turn the direction of the text around (Unicode annex 9, "Trojan Source"). */
+static bool is_harmful(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+char *log_safe(const char *text, char *out, unsigned long out_size)
+{
+    const size_t size = strlen(text);
+    size_t at = 0, used = 0;
+    while (at < size) {
+        uint32_t code_point = 0;
+        unsigned skip;
+        const unsigned length = utf8_decode(text + at, size - at, &code_point, &skip);
+        const bool good = length && !is_harmful(code_point);
+        const unsigned bytes = good ? length : 1;
+        if (used + bytes + 1 > out_size)
+            break;
+        memcpy(out + used, good ? text + at : "?", bytes);
+        used += bytes;
+        at += length ? length : skip;
+    }
+    if (out_size)
+        out[used] = 0;
+    return out;
+}

@@ -1,0 +1,89 @@
+/* In: sizes. Out: memory, or the end of the program with exit code 7. Everything comes from malloc, so that one
+ * mem_free fits all and the sanitizers see each piece. */
+#include "base/mem.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static atomic_uint_fast64_t calls;
+static atomic_uint_fast64_t fail_call; /* the value of calls at which memory "runs out"; 0: never */
+
+static void *checked(void *memory, size_t bytes)
+{
+    const uint64_t call = atomic_fetch_add(&calls, 1) + 1;
+    if (!memory || call == atomic_load(&fail_call))
+        die(ERR_RESOURCE, "out of memory (asked for %zu bytes)", bytes);
+    return memory;
+}
+
+static size_t product(size_t count, size_t bytes)
+{
+    size_t total;
+    if (__builtin_mul_overflow(count, bytes, &total))
+        die(ERR_RESOURCE, "out of memory (asked for %zu times %zu bytes)", count, bytes);
+    return total ? total : 1;
+}
+
+void *mem_alloc(size_t bytes)
+{
+    return checked(malloc(bytes ? bytes : 1), bytes);
+}
+
+void *mem_clear(size_t items, size_t bytes)
+{
+    const size_t total = product(items, bytes);
+    return checked(calloc(1, total), total);
+}
+
+void *mem_array(size_t items, size_t bytes)
+{
+    return mem_alloc(product(items, bytes));
+}
+
+void *mem_grow(void *memory, size_t items, size_t bytes)
+{
+    const size_t total = product(items, bytes);
+    return checked(realloc(memory, total), total);
+}
+
+void *mem_aligned(size_t bytes)
+{
+    if (bytes > SIZE_MAX - 128)
+        die(ERR_RESOURCE, "out of memory (asked for %zu bytes)", bytes);
+    const size_t total = bytes ? (bytes + 63) / 64 * 64 : 64; /* aligned_alloc wants whole multiples */
+    return memset(checked(aligned_alloc(64, total), bytes), 0, total);
+}
+
+char *mem_copy_text(const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    return memcpy(mem_alloc(bytes), text, bytes);
+}
+
+void mem_free(void *memory)
+{
+    free(memory);
+}
+
+void mem_fail_at(uint64_t n)
+{
+    atomic_store(&fail_call, n ? atomic_load(&calls) + n : 0);
+}
+
+uint64_t mem_calls(void)
+{
+    return atomic_load(&calls);
+}
+
+uint64_t mem_peak_bytes(void)
+{
+    struct rusage usage;
+    const int failed = getrusage(RUSAGE_SELF, &usage);
+    assert(!failed);
+    return (uint64_t)usage.ru_maxrss * 1024; /* Linux counts in KiB */
+}

@@ -1,0 +1,26 @@
+/* The one layer through which memory is asked for. It dies with exit code 7 when there is none, so no caller has an
+ * out-of-memory path; what is on disk stays resumable. Every size that comes from a file is checked against a named
+ * limit before it gets here. All calls may be made from any thread. */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *mem_alloc(size_t bytes);                            /* not cleared; 0 bytes gives a valid pointer */
+void *mem_clear(size_t count, size_t bytes);              /* cleared; dies where count * bytes overflows */
+void *mem_array(size_t count, size_t bytes);              /* not cleared; dies where count * bytes overflows */
+void *mem_grow(void *memory, size_t count, size_t bytes); /* realloc of an array */
+void *mem_aligned(size_t bytes);       /* cleared, 64-byte aligned (a cache line, a vector register) */
+char *mem_copy_text(const char *text); /* strdup */
+void mem_free(void *memory);           /* NULL is fine; any of the above */
+
+/* Test seam: the n-th allocation from now (1 = the next) fails as if memory had run out; 0 switches it off.
+ * Set from the environment variable DS_FAIL_ALLOC by faults_from_environment() (base/file.h). */
+void mem_fail_at(uint64_t n);
+uint64_t mem_calls(void); /* allocations so far */
+
+/* Largest resident size of this process so far, in bytes, as the kernel counts it (getrusage). */
+uint64_t mem_peak_bytes(void);
+
+#endif

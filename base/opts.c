@@ -1,0 +1,389 @@
+/* In: argv and a table of options. Out: a verb, its settings and its bare arguments, or an error that says what to type.
+ * Not getopt_long: names are never abbreviated, bare arguments behind an option for paths belong to it, and a wrong name
+ * deserves the right one as an answer. */
+#include "base/opts.h"
+
+#include "base/mem.h"
+#include "base/opts_rows.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define ROWS_MAX 256
+
+struct parser {
+    const struct opt_program *program;
+    const struct opt_verb *verb;
+    int argc, at;
+    char **argv;
+    void *settings;
+    struct opt_result *result;
+    const struct opt_row *paths; /* the option that takes the bare arguments which come now, or NULL */
+    bool printed;                /* --help or --version: nothing more to do */
+};
+
+bool opt_listed(const char *list, struct str word)
+{
+    if (!list || !word.size)
+        return false;
+    for (const char *at = list; (at = strchr(at, ' ')); at++)
+        if (strncmp(at + 1, word.data, word.size) == 0 && at[1 + word.size] == ' ')
+            return true;
+    return false;
+}
+
+bool opt_row_is_for(const struct opt_row *row, const struct opt_verb *verb)
+{
+    return !row->verbs || opt_listed(row->verbs, str_of(verb->name));
+}
+
+/* ------------------------------------------------------------------------------------------------ wrong names */
+
+/* Longer names are nobody's slip of the finger. */
+static unsigned distance(struct str a, struct str b)
+{
+    return a.size < 64 && b.size < 64 ? str_distance(a, b) : UINT32_MAX;
+}
+
+/* How little `name` is like what was typed: 0 but for dashes and underscores, 1 its beginning, more with the distance. */
+static unsigned unlikeness(struct str typed, const char *name)
+{
+    char folded[64];
+    const struct str ours = str_of(name);
+    if (!typed.size || typed.size >= sizeof(folded))
+        return UINT32_MAX;
+    for (size_t i = 0; i < typed.size; i++)
+        folded[i] = typed.data[i] == '_' ? '-' : typed.data[i];
+    const struct str text = {folded, typed.size};
+    if (str_equal_ascii_nocase(text, ours))
+        return 0;
+    if (typed.size >= 3 && str_starts(ours, text))
+        return 1;
+    const unsigned far = distance(text, ours);
+    return far <= 1 + typed.size / 4 ? 1 + far : UINT32_MAX;
+}
+
+static int unknown_verb(const struct opt_program *program, const char *typed, struct error *err)
+{
+    const struct opt_verb *best = NULL;
+    unsigned least = UINT32_MAX;
+    if (opt_listed(program->not_built_yet, str_of(typed)))
+        return fail(err, ERR_USAGE, "%s is not built yet", typed);
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++) {
+        const unsigned far = unlikeness(str_of(typed), verb->name);
+        if (far < least) {
+            least = far;
+            best = verb;
+        }
+    }
+    fail(err, ERR_USAGE, "unknown verb %s", typed);
+    if (best)
+        return hint(err, "did you mean %s?", best->name);
+    return hint(err, "%s --help lists the verbs", program->name);
+}
+
+static bool names_match(struct str typed, const char *name)
+{
+    return unlikeness(typed, name) == 0 || str_equal(typed, str_of(name));
+}
+
+static const char *foreign_name(const struct opt_program *program, struct str typed)
+{
+    for (const struct opt_foreign *foreign = program->foreign; foreign && foreign->from; foreign++) {
+        char from[64];
+        const size_t size = strlen(foreign->from);
+        assert(size < sizeof(from));
+        for (size_t i = 0; i <= size; i++)
+            from[i] = foreign->from[i] == '_' ? '-' : foreign->from[i];
+        if (names_match(typed, from))
+            return foreign->ours;
+    }
+    return NULL;
+}
+
+static void suggest_row(const struct parser *parser, struct str typed, struct error *err)
+{
+    const struct opt_row *best = NULL;
+    unsigned least = UINT32_MAX;
+    for (const struct opt_row *row = parser->program->rows; row->name; row++) {
+        const unsigned far = unlikeness(typed, row->name);
+        if (far < least && opt_row_is_for(row, parser->verb)) {
+            least = far;
+            best = row;
+        }
+    }
+    if (best)
+        hint(err, "did you mean --%s?", best->name);
+    else
+        hint(err, "%s %s --help lists the options", parser->program->name, parser->verb->name);
+}
+
+/* `typed` is the name without dashes and value, `dashes` what stood in front. */
+static int unknown_option(const struct parser *parser, const char *dashes, struct str typed, struct error *err)
+{
+    const struct opt_program *program = parser->program;
+    char name[80];
+    snprintf(name, sizeof(name), "%s%.*s", dashes, (int)(typed.size < 64 ? typed.size : 64), typed.data);
+    if (opt_listed(program->not_built_yet, str_of(name)))
+        return fail(err, ERR_USAGE, "%s is not built yet", name);
+    for (const struct opt_row *row = program->rows; row->name; row++)
+        if (strcmp(dashes, "--") == 0 && str_equal(typed, str_of(row->name))) {
+            fail(err, ERR_USAGE, "%s has no option %s", parser->verb->name, name);
+            return hint(err, "it belongs to:%s", row->verbs);
+        }
+    const char *ours = foreign_name(program, typed);
+    if (ours)
+        return fail(err, ERR_USAGE, "unknown option %s; ours is %s", name, ours);
+    fail(err, ERR_USAGE, "unknown option %s", name);
+    suggest_row(parser, typed, err);
+    return -1;
+}
+
+/* ------------------------------------------------------------------------------------------------ walking through argv */
+
+static void print_help(const struct opt_program *program, const struct opt_verb *verb)
+{
+    struct buf text = {0};
+    if (verb)
+        opt_help_verb(program, verb, &text);
+    else
+        opt_help_program(program, false, &text);
+    fwrite(text.data, 1, text.size, stdout);
+    buf_release(&text);
+}
+
+static void print_version(const struct opt_program *program)
+{
+    const size_t size = strlen(program->version);
+    printf("%s%s", program->version, size && program->version[size - 1] == '\n' ? "" : "\n");
+}
+
+/* "-" is a name for standard input, and "-1" a number. */
+static bool is_option(const char *text)
+{
+    if (text[0] != '-' || !text[1])
+        return false;
+    const char *digits = text + 1 + (text[1] == '.');
+    return !(digits[0] >= '0' && digits[0] <= '9');
+}
+
+static const struct opt_row *row_named(const struct opt_program *program, const struct opt_verb *verb, struct str name)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++)
+        if (str_equal(str_of(row->name), name) && opt_row_is_for(row, verb))
+            return row;
+    return NULL;
+}
+
+static const struct opt_row *row_lettered(const struct parser *parser, char letter)
+{
+    for (const struct opt_row *row = parser->program->rows; row->name; row++)
+        if (row->letter == letter && opt_row_is_for(row, parser->verb))
+            return row;
+    return NULL;
+}
+
+static void mark_given(struct parser *parser, const struct opt_row *row)
+{
+    const size_t i = (size_t)(row - parser->program->rows);
+    assert(i < ROWS_MAX);
+    parser->result->given[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+/* `value` is what stood behind '=', or NULL. */
+static int take_row(struct parser *parser, const struct opt_row *row, const char *value, struct error *err)
+{
+    parser->paths = row->type == OPT_PATHS ? row : NULL;
+    mark_given(parser, row);
+    if (row->type == OPT_FLAG) {
+        if (value)
+            return fail(err, ERR_USAGE, "--%s takes no value", row->name);
+        return opt_value_read(parser->program, row, "", parser->settings, err);
+    }
+    if (!value) {
+        if (parser->at + 1 == parser->argc || is_option(parser->argv[parser->at + 1]))
+            return fail(err, ERR_USAGE, "--%s needs a value: %s", row->name, row->value ? row->value : row->choices);
+        value = parser->argv[++parser->at];
+    }
+    return opt_value_read(parser->program, row, value, parser->settings, err);
+}
+
+static int take_option(struct parser *parser, const char *text, struct error *err)
+{
+    const bool is_long = text[1] == '-';
+    if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
+        print_help(parser->program, parser->verb);
+        parser->printed = true;
+        return 0;
+    }
+    if (strcmp(text, "--version") == 0) {
+        print_version(parser->program);
+        parser->printed = true;
+        return 0;
+    }
+    if (!is_long) {
+        const struct opt_row *row = text[2] ? NULL : row_lettered(parser, text[1]);
+        return row ? take_row(parser, row, NULL, err) : unknown_option(parser, "-", str_of(text + 1), err);
+    }
+    const char *equals = strchr(text, '=');
+    const struct str name = equals ? str_range(text + 2, equals) : str_of(text + 2);
+    const struct opt_row *row = row_named(parser->program, parser->verb, name);
+    if (!row)
+        return unknown_option(parser, "--", name, err);
+    return take_row(parser, row, equals ? equals + 1 : NULL, err);
+}
+
+static int take_bare(struct parser *parser, const char *text, struct error *err)
+{
+    if (parser->paths)
+        return opt_value_read(parser->program, parser->paths, text, parser->settings, err);
+    opt_paths_add(&parser->result->bare, text);
+    return 0;
+}
+
+static int walk(struct parser *parser, struct error *err)
+{
+    bool options = true;
+    for (; parser->at < parser->argc && !parser->printed; parser->at++) {
+        const char *text = parser->argv[parser->at];
+        if (options && strcmp(text, "--") == 0) {
+            options = false;
+            parser->paths = NULL;
+        } else if (options && is_option(text)) {
+            TRY(take_option(parser, text, err));
+        } else {
+            TRY(take_bare(parser, text, err));
+        }
+    }
+    return 0;
+}
+
+static int check_bare(const struct parser *parser, struct error *err)
+{
+    const struct opt_verb *verb = parser->verb;
+    const struct opt_paths *bare = &parser->result->bare;
+    if (bare->count < verb->bare_min)
+        return fail(err, ERR_USAGE, "%s needs %s", verb->name, verb->arguments);
+    if (bare->count <= verb->bare_max)
+        return 0;
+    const char *odd = bare->items[verb->bare_max];
+    if (verb->bare_max == 0)
+        return fail(err, ERR_USAGE, "%s takes no argument \"%s\" without an option in front", verb->name, odd);
+    return fail(err, ERR_USAGE, "one argument too many: \"%s\"; %s takes %s", odd, verb->name, verb->arguments);
+}
+
+/* ------------------------------------------------------------------------------------------------ the whole */
+
+static const struct opt_verb *verb_named(const struct opt_program *program, const char *name)
+{
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
+        if (strcmp(verb->name, name) == 0)
+            return verb;
+    return NULL;
+}
+
+static void set_defaults(const struct parser *parser)
+{
+    for (int of_verb = 0; of_verb < 2; of_verb++)
+        for (const struct opt_row *row = parser->program->rows; row->name; row++)
+            if (opt_row_is_for(row, parser->verb) == (of_verb == 1))
+                opt_value_default(parser->program, row, parser->settings);
+}
+
+static int short_help(const struct opt_program *program, struct error *err)
+{
+    struct buf text = {0};
+    opt_help_program(program, true, &text);
+    fwrite(text.data, 1, text.size, stderr);
+    buf_release(&text);
+    return fail(err, ERR_USAGE, "nothing to do: no verb given");
+}
+
+/* Finds the verb, and where its arguments start; prints what `help` asks for. */
+static int find_verb(struct parser *parser, struct error *err)
+{
+    const struct opt_program *program = parser->program;
+    const char *first = parser->argv[1], *name = first;
+    const bool is_help = strcmp(first, "help") == 0;
+    parser->at = 2;
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || (is_help && parser->argc == 2)) {
+        print_help(program, NULL);
+        parser->printed = true;
+        return 0;
+    }
+    if (strcmp(first, "--version") == 0) {
+        print_version(program);
+        parser->printed = true;
+        return 0;
+    }
+    if (is_help)
+        name = parser->argv[2];
+    if (first[0] == '-' && program->default_verb) {
+        name = program->default_verb;
+        parser->at = 1;
+    } else if (first[0] == '-') {
+        fail(err, ERR_USAGE, "a verb must come before %s", first);
+        return hint(err, "%s --help lists the verbs", program->name);
+    }
+    parser->verb = verb_named(program, name);
+    if (!parser->verb)
+        return unknown_verb(program, name, err);
+    if (is_help) {
+        print_help(program, parser->verb);
+        parser->printed = true;
+    }
+    return 0;
+}
+
+int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
+               struct error *err)
+{
+    struct parser parser = {.program = program, .argc = argc, .argv = argv, .settings = settings, .result = result};
+    *result = (struct opt_result){0};
+    if (argc < 2)
+        return short_help(program, err);
+    TRY(find_verb(&parser, err));
+    if (parser.printed)
+        return 0;
+    set_defaults(&parser);
+    int code = walk(&parser, err);
+    if (code == 0 && !parser.printed)
+        code = check_bare(&parser, err);
+    if (code < 0 || parser.printed)
+        opts_release(program, settings, result);
+    else
+        result->verb = parser.verb;
+    return code;
+}
+
+void opts_release(const struct opt_program *program, void *settings, struct opt_result *result)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++) {
+        if (row->type != OPT_PATHS)
+            continue;
+        struct opt_paths *paths = opt_paths_of(row, settings);
+        mem_free(paths->items);
+        *paths = (struct opt_paths){0};
+    }
+    mem_free(result->bare.items);
+    *result = (struct opt_result){0};
+}
+
+bool opts_given(const struct opt_program *program, const struct opt_result *result, const char *name)
+{
+    const struct opt_row *row = row_named(program, result->verb, str_of(name));
+    if (!row) /* the verb does not take it, so nobody gave it; but it must be an option of ours */
+        for (row = program->rows; row->name && strcmp(row->name, name) != 0; row++)
+            ;
+    assert(row->name);
+    const size_t i = (size_t)(row - program->rows);
+    return result->given[i / 64] >> i % 64 & 1;
+}
+
+bool opts_typed(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (argv[i][0] == '-' && argv[i][1] == '-' && strcmp(argv[i] + 2, name) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,126 @@
+/* One table of options per program. A row gives parsing, default, range check, --help, man page, shell completion and
+ * the echo of settings in force. Options are long, never abbreviated; `--name value` and `--name=value` are the same.
+ * An option that may be given "where it applies" names its verbs. Settings live in one struct per program; a row holds
+ * the offset of its field there. */
+#ifndef BASE_OPTS_H
+#define BASE_OPTS_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum opt_type {               /* the field's type */
+                OPT_FLAG,     /* bool: no value, sets true */
+                OPT_COUNT,    /* uint64_t, decimal, no suffix, within [min, max] */
+                OPT_SIZE,     /* uint64_t bytes: digits with optional K, M, G (1024) */
+                OPT_DURATION, /* uint64_t seconds: 90s, 30m, 8h, 2d */
+                OPT_MILLIONTHS, /* uint32_t: a decimal in [0, 1] as whole millionths, parsed without floating point, half to even */
+                OPT_REAL,   /* double, locale independent, finite, within [real_min, real_max] */
+                OPT_TEXT,   /* const char *: the argument itself */
+                OPT_CHOICE, /* int: index in `choices` ("token|whole-word") */
+                OPT_SET, /* uint32_t: bit i set for the i-th of `choices`; value is a comma list, "" is empty, "none" too */
+                OPT_NUMBERS, /* struct opt_numbers: a comma list of counts, each within [min, max], at most OPT_NUMBERS_MAX */
+                OPT_PATHS,         /* struct opt_paths: this and the bare arguments that follow it; repeated adds */
+                OPT_COUNT_OR_TIME, /* struct opt_count_or_time: a count, or a duration with a suffix */
+};
+
+#define OPT_NUMBERS_MAX 16
+
+struct opt_numbers {
+    uint32_t values[OPT_NUMBERS_MAX];
+    size_t count;
+};
+
+struct opt_paths {
+    const char **items; /* pointers into argv; the array is owned by the settings (opts_release) */
+    size_t count;
+};
+
+struct opt_count_or_time {
+    uint64_t count;   /* 0 where a duration was given */
+    uint64_t seconds; /* 0 where a count was given */
+};
+
+struct opt_row {
+    const char *name; /* without dashes */
+    char letter;      /* one-letter form, or 0 */
+    enum opt_type type;
+    size_t field;              /* offsetof(struct settings, ...) */
+    const char *value;         /* name of the value in the help ("FILE"), NULL for a flag */
+    const char *default_text;  /* parsed like a value; NULL: the field stays zero */
+    const char *default_help;  /* what --help says the default is, where default_text says too little; or NULL */
+    uint64_t min, max;         /* for counts, sizes, numbers; max 0 = no upper bound */
+    double real_min, real_max; /* for OPT_REAL; both 0 = any finite */
+    const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
+    const char *verbs;         /* " build vocab ": verbs that take it, each between blanks; NULL: all */
+    const char *help;          /* one sentence */
+};
+
+/* A verb of the program. */
+struct opt_verb {
+    const char *name;
+    const char *arguments; /* "DIR", "FILE...", or "" where it takes none */
+    const char *help;      /* one sentence */
+    const char *example;   /* a command line, or NULL */
+    int (*run)(void *settings, struct opt_paths bare, struct error *err); /* bare: arguments that belong to no option */
+    size_t bare_min, bare_max; /* how many bare arguments; bare_max SIZE_MAX = any */
+};
+
+/* A name that users of other tools type, and ours. `from` without dashes. */
+struct opt_foreign {
+    const char *from;
+    const char *ours; /* "--steps" */
+};
+
+struct opt_program {
+    const char *name;                  /* "dsdata" */
+    const char *summary;               /* one sentence */
+    const struct opt_verb *verbs;      /* ends with a row whose name is NULL */
+    const struct opt_row *rows;        /* ends with a row whose name is NULL */
+    const struct opt_foreign *foreign; /* ends with NULL; may be NULL */
+    const char *default_verb;          /* verb when the first argument is an option; NULL: a verb is required */
+    /* " report plan --salvage --pairs=sop ": verbs, options and values to come, each between blanks: exit 2
+     * "not built yet". Values to come are not in the row's `choices`. */
+    const char *not_built_yet;
+    const char *version; /* the lines that --version prints */
+};
+
+/* What the command line said. */
+struct opt_result {
+    const struct opt_verb *verb; /* NULL: --help or --version was asked for and printed (on stdout); exit 0 */
+    struct opt_paths bare;       /* owned: opts_release */
+    uint64_t given[4];           /* bit i: row i was given on the command line (at most 256 rows) */
+};
+
+/* Parses into settings (which it sets to defaults first). Error ERR_USAGE: unknown verb or option (with the nearest
+ * spelling, or our name for a foreign one), option of another verb, missing or bad value, range, not built yet.
+ * `--help`, `VERB --help`, `help VERB`, `--version` print and leave result->verb NULL; a bare program name prints a short
+ * help on stderr and is ERR_USAGE. `--` ends the options. Values "-" and negative numbers are values. Of a repeated option
+ * the last one counts. One name may stand in several rows, for different verbs; rows of the verb in force set their defaults
+ * last. On error, and where verb is NULL, nothing is held. */
+int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
+               struct error *err);
+void opts_release(const struct opt_program *program, void *settings, struct opt_result *result);
+
+/* Was the option given on the command line (and not only by its default)? The name must exist. */
+bool opts_given(const struct opt_program *program, const struct opt_result *result, const char *name);
+
+/* Is "--name" on the command line, before any "--"? For what must be known even if opts_parse fails: --json. */
+bool opts_typed(int argc, char **argv, const char *name);
+
+/* "name=value" for the verb's options in force, one a line: for records of a run. One line per path; texts and paths that
+ * are not set have no line. */
+void opts_echo(const struct opt_program *program, const struct opt_verb *verb, const void *settings, struct buf *out);
+
+/* Generated documents: a roff man page, a bash completion script. The mains offer them as the hidden first arguments
+ * `--man` and `--completion`, which the build uses at install time. */
+void opts_man_page(const struct opt_program *program, struct buf *out);
+void opts_completion(const struct opt_program *program, struct buf *out);
+
+/* Threads that affinity and cgroup limits allow (at least 1). */
+unsigned cores_allowed(void);
+
+#endif

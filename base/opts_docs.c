@@ -1,0 +1,162 @@
+/* In: the table of options. Out: a man page in roff and a completion script for bash. */
+#include "base/opts_rows.h"
+
+/* ------------------------------------------------------------------------------------------------ man page */
+
+/* Text in roff: a '-' that users copy is "\-", and no line of text starts with a control character. */
+static void add_roff(struct buf *out, struct str text)
+{
+    if (text.size && (text.data[0] == '.' || text.data[0] == '\''))
+        buf_add_text(out, "\\&");
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] == '\\')
+            buf_add_text(out, "\\e");
+        else if (text.data[i] == '-')
+            buf_add_text(out, "\\-");
+        else
+            buf_add_byte(out, text.data[i]);
+    }
+}
+
+static void add_roff_text(struct buf *out, const char *text)
+{
+    add_roff(out, str_of(text));
+}
+
+static void add_upper(struct buf *out, const char *text)
+{
+    for (; *text; text++)
+        buf_add_byte(out, *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text);
+}
+
+static void man_row(const struct opt_row *row, struct buf *out)
+{
+    struct buf text = {0};
+    opt_value_name(row, &text);
+    buf_add_text(out, ".TP\n.B \\-\\-");
+    add_roff_text(out, row->name);
+    add_roff(out, buf_str(&text));
+    buf_add_byte(out, '\n');
+    if (row->letter)
+        buf_addf(out, "(\\-%c) ", row->letter);
+    buf_reset(&text);
+    opt_help_text(row, &text);
+    add_roff(out, buf_str(&text));
+    buf_add_byte(out, '\n');
+    buf_release(&text);
+}
+
+static void man_verb(const struct opt_program *program, const struct opt_verb *verb, struct buf *out)
+{
+    buf_add_text(out, ".SS ");
+    add_roff_text(out, verb->name);
+    buf_add_byte(out, '\n');
+    add_roff_text(out, verb->help);
+    buf_add_byte(out, '\n');
+    for (const struct opt_row *row = program->rows; row->name; row++)
+        if (opt_row_is_for(row, verb))
+            man_row(row, out);
+    if (!verb->example)
+        return;
+    buf_add_text(out, ".PP\nExample:\n.PP\n.EX\n");
+    add_roff_text(out, verb->example);
+    buf_add_text(out, "\n.EE\n");
+}
+
+static void man_exit_codes(struct buf *out)
+{
+    static const struct {
+        enum error_kind kind;
+        const char *text;
+    } codes[] = {
+        {ERR_NONE, "done"},
+        {ERR_BUG, "a bug in this program"},
+        {ERR_USAGE, "usage or configuration; a named path is missing, unreadable or unwritable"},
+        {ERR_INPUT, "the input is damaged, empty or not recognised"},
+        {ERR_VERIFY, "verification failed: a damaged or truncated shard or checkpoint"},
+        {ERR_MISMATCH, "things that do not belong together: vocabulary, shards, model, version"},
+        {ERR_UNSAFE, "an unsafe or unsupported file"},
+        {ERR_RESOURCE, "disk, memory or input and output failed"},
+        {ERR_NUMERIC, "numerical failure in training"},
+        {ERR_PEER, "another process was lost"},
+        {ERR_LOCKED, "another process holds the directory"},
+        {ERR_STOPPED, "stopped on request; the same command goes on from there"},
+    };
+    buf_add_text(out, ".SH EXIT STATUS\n");
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        buf_addf(out, ".TP\n.B %d\n%s\n", codes[i].kind, codes[i].text);
+}
+
+void opts_man_page(const struct opt_program *program, struct buf *out)
+{
+    buf_add_text(out, ".TH ");
+    add_upper(out, program->name);
+    buf_add_text(out, " 1\n.SH NAME\n");
+    add_roff_text(out, program->name);
+    buf_add_text(out, " \\- ");
+    add_roff_text(out, program->summary);
+    buf_add_text(out, "\n.SH SYNOPSIS\n");
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++) {
+        buf_add_text(out, ".B ");
+        add_roff_text(out, program->name);
+        buf_add_byte(out, ' ');
+        add_roff_text(out, verb->name);
+        buf_add_text(out, "\n[options] ");
+        add_roff_text(out, verb->arguments ? verb->arguments : "");
+        buf_add_text(out, "\n.br\n");
+    }
+    buf_add_text(out, ".SH VERBS\n");
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
+        man_verb(program, verb, out);
+    man_exit_codes(out);
+}
+
+/* ------------------------------------------------------------------------------------------------ bash completion */
+
+static void complete_names(const struct opt_program *program, const struct opt_verb *verb, struct buf *out)
+{
+    buf_addf(out, "    %s) names='", verb->name);
+    for (const struct opt_row *row = program->rows; row->name; row++)
+        if (opt_row_is_for(row, verb))
+            buf_addf(out, "--%s ", row->name);
+    buf_add_text(out, "--help' ;;\n");
+}
+
+static void complete_choices(const struct opt_program *program, const struct opt_verb *verb, struct buf *out)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++) {
+        if ((row->type != OPT_CHOICE && row->type != OPT_SET) || !opt_row_is_for(row, verb))
+            continue;
+        buf_addf(out, "    %s:--%s) words='", verb->name, row->name);
+        for (const char *at = row->choices; *at; at++)
+            buf_add_byte(out, *at == '|' ? ' ' : *at);
+        buf_add_text(out, "' ;;\n");
+    }
+}
+
+void opts_completion(const struct opt_program *program, struct buf *out)
+{
+    const char *name = program->name;
+    buf_addf(out, "# bash completion of %s\n_%s() {\n", name, name);
+    buf_add_text(out, "    local verb=${COMP_WORDS[1]} word=$2 before=$3 names='' words=''\n");
+    if (program->default_verb)
+        buf_addf(out, "    [[ $verb == -* ]] && verb=%s\n", program->default_verb);
+    buf_add_text(out, "    case $verb in\n");
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
+        complete_names(program, verb, out);
+    buf_add_text(out, "    esac\n    case $verb:$before in\n");
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
+        complete_choices(program, verb, out);
+    buf_add_text(out, "    esac\n    if [[ $words ]]; then\n"
+                      "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                      "    elif [[ $word == -* ]]; then\n"
+                      "        COMPREPLY=($(compgen -W \"$names --version\" -- \"$word\"))\n"
+                      "    elif ((COMP_CWORD == 1)); then\n"
+                      "        COMPREPLY=($(compgen -W '");
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
+        buf_addf(out, "%s ", verb->name);
+    buf_addf(out,
+             "help' -- \"$word\"))\n"
+             "    fi\n}\ncomplete -o default -F _%s %s\n",
+             name, name);
+}

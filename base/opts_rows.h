@@ -1,0 +1,28 @@
+/* Inside base/opts*.c only: what parsing, values and documents of the options share. */
+#ifndef BASE_OPTS_ROWS_H
+#define BASE_OPTS_ROWS_H
+
+#include "base/opts.h"
+
+/* opts.c */
+bool opt_listed(const char *list, struct str word); /* is the word in " a b c "? false for NULL */
+bool opt_row_is_for(const struct opt_row *row, const struct opt_verb *verb);
+
+/* opts_value.c: text → field, and back */
+int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
+                   struct error *err);
+void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings);
+struct opt_paths *opt_paths_of(const struct opt_row *row, void *settings);
+void opt_paths_add(struct opt_paths *paths, const char *item);
+/* The i-th of "a|b|c"; size 0 and data NULL behind the last. */
+struct str opt_choice(const char *choices, size_t i);
+
+/* opts_help.c */
+void opt_help_program(const struct opt_program *program, bool in_short, struct buf *out);
+void opt_help_verb(const struct opt_program *program, const struct opt_verb *verb, struct buf *out);
+/* What stands behind the option's name: " FILE", "" for a flag. */
+void opt_value_name(const struct opt_row *row, struct buf *out);
+/* The option's sentence, the choices where the value's name does not show them, and the default. */
+void opt_help_text(const struct opt_row *row, struct buf *out);
+
+#endif

@@ -1,0 +1,423 @@
+/* In: the text of a value. Out: the field of the settings, checked; and back. Numbers are read here digit by digit, so no
+ * locale, sign, blank or hexadecimal form slips in, as it would with strtoul. */
+#include "base/opts_rows.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <float.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MILLION 1000000u
+
+static void *field_of(const struct opt_row *row, const void *settings)
+{
+    return (char *)(uintptr_t)settings + row->field;
+}
+
+struct opt_paths *opt_paths_of(const struct opt_row *row, void *settings)
+{
+    assert(row->type == OPT_PATHS);
+    return field_of(row, settings);
+}
+
+void opt_paths_add(struct opt_paths *paths, const char *item)
+{
+    paths->items = mem_grow(paths->items, paths->count + 1, sizeof(*paths->items));
+    paths->items[paths->count++] = item;
+}
+
+struct str opt_choice(const char *choices, size_t i)
+{
+    for (; choices; i--) {
+        const char *bar = strchr(choices, '|');
+        if (i == 0)
+            return bar ? str_range(choices, bar) : str_of(choices);
+        choices = bar ? bar + 1 : NULL;
+    }
+    return (struct str){0};
+}
+
+/* ------------------------------------------------------------------------------------------------ numbers */
+
+/* The digits at the start of text, all of them; false where there is none or they do not fit. */
+static bool read_digits(struct str *text, uint64_t *value)
+{
+    const char *at = text->data, *end = text->data + text->size;
+    *value = 0;
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
+        if (__builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, (uint64_t)(*at - '0'), value))
+            return false;
+    const bool any = at > text->data;
+    *text = str_range(at, end);
+    return any;
+}
+
+static int check_range(const struct opt_row *row, struct str text, uint64_t value, struct error *err)
+{
+    if (value < row->min)
+        return fail(err, ERR_USAGE, "--%s: %.*s is too small, the least is %" PRIu64, row->name, (int)text.size,
+                    text.data, row->min);
+    if (row->max && value > row->max)
+        return fail(err, ERR_USAGE, "--%s: %.*s is too large, the most is %" PRIu64, row->name, (int)text.size,
+                    text.data, row->max);
+    return 0;
+}
+
+static int not_understood(const struct opt_row *row, struct str text, const char *wanted, struct error *err)
+{
+    return fail(err, ERR_USAGE, "--%s: \"%.*s\" is not %s", row->name, (int)text.size, text.data, wanted);
+}
+
+static int read_count(const struct opt_row *row, struct str text, uint64_t *value, struct error *err)
+{
+    struct str rest = text;
+    if (!read_digits(&rest, value) || rest.size)
+        return not_understood(row, text, "a whole number", err);
+    return check_range(row, text, *value, err);
+}
+
+/* Digits and one letter of `units`, which are worth `worth`. */
+static bool read_with_unit(struct str text, const char *units, const uint64_t *worth, uint64_t *value)
+{
+    if (!read_digits(&text, value) || text.size != 1 || !text.data[0])
+        return false;
+    const char *unit = strchr(units, text.data[0]);
+    return unit && !__builtin_mul_overflow(*value, worth[unit - units], value);
+}
+
+static int read_size(const struct opt_row *row, struct str text, uint64_t *value, struct error *err)
+{
+    static const uint64_t worth[] = {1 << 10, 1 << 20, 1 << 30, 1 << 10, 1 << 20, 1 << 30};
+    struct str rest = text;
+    const bool plain = read_digits(&rest, value) && !rest.size;
+    if (!plain && !read_with_unit(text, "KMGkmg", worth, value))
+        return not_understood(row, text, "a size such as 4096, 64K, 256M or 1G", err);
+    return check_range(row, text, *value, err);
+}
+
+static int read_duration(const struct opt_row *row, struct str text, uint64_t *value, struct error *err)
+{
+    static const uint64_t worth[] = {1, 60, 3600, 86400};
+    if (!read_with_unit(text, "smhd", worth, value))
+        return not_understood(row, text, "a duration such as 90s, 30m, 8h or 2d", err);
+    return check_range(row, text, *value, err);
+}
+
+static int read_count_or_time(const struct opt_row *row, struct str text, struct opt_count_or_time *value,
+                              struct error *err)
+{
+    uint64_t number;
+    struct str rest = text;
+    const bool is_count = read_digits(&rest, &number) && !rest.size;
+    if (is_count)
+        TRY(check_range(row, text, number, err));
+    else if (read_duration(row, text, &number, err) < 0)
+        return not_understood(row, text, "a count or a duration such as 500, 90s, 30m or 8h", err);
+    *value = is_count ? (struct opt_count_or_time){.count = number} : (struct opt_count_or_time){.seconds = number};
+    return 0;
+}
+
+/* Whole millionths of a decimal fraction; what lies behind the sixth place is rounded, half to even. */
+static int read_millionths(const struct opt_row *row, struct str text, uint32_t *value, struct error *err)
+{
+    uint32_t whole = 0, millionths = 0;
+    size_t at = 0, digits = 0, places = 0;
+    int below = 0; /* the rest against half a millionth: digit 7 decides, later ones break the tie */
+    bool tail = false;
+    for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, digits++)
+        whole = whole > 1 ? 2 : whole * 10 + (uint32_t)(text.data[at] - '0');
+    if (at < text.size && text.data[at] == '.')
+        for (at++; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, digits++, places++) {
+            const int digit = text.data[at] - '0';
+            if (places < 6)
+                millionths = millionths * 10 + (uint32_t)digit;
+            else if (places == 6)
+                below = digit;
+            else
+                tail |= digit > 0;
+        }
+    for (; places < 6; places++)
+        millionths *= 10;
+    const bool above_one = whole > 1 || (whole == 1 && (millionths || below || tail));
+    if (!digits || at < text.size || above_one)
+        return not_understood(row, text, "a decimal number from 0 to 1", err);
+    if (below > 5 || (below == 5 && (tail || millionths & 1)))
+        millionths++;
+    *value = whole * MILLION + millionths;
+    return 0;
+}
+
+static int read_real(const struct opt_row *row, const char *text, double *value, struct error *err)
+{
+    char *end = NULL;
+    /* Without this, strtod would take blanks, "inf", "nan" and hexadecimal numbers. */
+    const bool plain = text[0] && !text[strspn(text, "0123456789+-.eE")];
+    locale_t c = plain ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
+    if (c) {
+        *value = strtod_l(text, &end, c);
+        freelocale(c);
+    }
+    if (!end || end == text || *end || !isfinite(*value))
+        return not_understood(row, str_of(text), "a number", err);
+    const bool bounded = row->real_min < 0 || row->real_min > 0 || row->real_max < 0 || row->real_max > 0;
+    if (bounded && (*value < row->real_min || *value > row->real_max))
+        return fail(err, ERR_USAGE, "--%s: %s is not within %g to %g", row->name, text, row->real_min, row->real_max);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------ words and lists */
+
+static int unknown_choice(const struct opt_program *program, const struct opt_row *row, struct str text,
+                          struct error *err)
+{
+    char word[160], list[256];
+    snprintf(word, sizeof(word), "--%s=%.*s", row->name, (int)(text.size < 64 ? text.size : 64), text.data);
+    if (opt_listed(program->not_built_yet, str_of(word)))
+        return fail(err, ERR_USAGE, "--%s %.*s is not built yet", row->name, (int)text.size, text.data);
+    size_t used = 0;
+    list[0] = 0;
+    for (size_t i = 0; opt_choice(row->choices, i).data && used < sizeof(list); i++) {
+        const struct str choice = opt_choice(row->choices, i);
+        const int size =
+            snprintf(list + used, sizeof(list) - used, "%s%.*s", i ? ", " : "", (int)choice.size, choice.data);
+        used += (size_t)size;
+    }
+    return fail(err, ERR_USAGE, "--%s: \"%.*s\" is none of %s", row->name, (int)text.size, text.data, list);
+}
+
+static int read_choice(const struct opt_program *program, const struct opt_row *row, struct str text, int *value,
+                       struct error *err)
+{
+    for (int i = 0; opt_choice(row->choices, (size_t)i).data; i++)
+        if (str_equal(opt_choice(row->choices, (size_t)i), text)) {
+            *value = i;
+            return 0;
+        }
+    return unknown_choice(program, row, text, err);
+}
+
+/* Cuts the next item off a comma list; false at the end. An empty item counts: "1,,2" is a slip. */
+static bool next_item(const char **list, struct str *item)
+{
+    if (!*list)
+        return false;
+    const char *comma = strchr(*list, ',');
+    *item = comma ? str_range(*list, comma) : str_of(*list);
+    *list = comma ? comma + 1 : NULL;
+    return true;
+}
+
+static int read_set(const struct opt_program *program, const struct opt_row *row, const char *text, uint32_t *value,
+                    struct error *err)
+{
+    struct str item;
+    uint32_t bits = 0;
+    const char *list = !text[0] || strcmp(text, "none") == 0 ? NULL : text;
+    while (next_item(&list, &item)) {
+        int i = 0;
+        TRY(read_choice(program, row, item, &i, err));
+        assert(i < 32);
+        bits |= (uint32_t)1 << i;
+    }
+    *value = bits;
+    return 0;
+}
+
+static int read_numbers(const struct opt_row *row, const char *text, struct opt_numbers *value, struct error *err)
+{
+    struct opt_numbers numbers = {0};
+    struct str item;
+    for (const char *list = text; next_item(&list, &item);) {
+        uint64_t number;
+        TRY(read_count(row, item, &number, err));
+        if (number > UINT32_MAX)
+            return not_understood(row, item, "below 2^32", err);
+        if (numbers.count == OPT_NUMBERS_MAX)
+            return fail(err, ERR_USAGE, "--%s takes at most %d numbers", row->name, OPT_NUMBERS_MAX);
+        numbers.values[numbers.count++] = (uint32_t)number;
+    }
+    *value = numbers;
+    return 0;
+}
+
+int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
+                   struct error *err)
+{
+    void *field = field_of(row, settings);
+    switch (row->type) {
+    case OPT_FLAG:
+        *(bool *)field = true;
+        return 0;
+    case OPT_COUNT:
+        return read_count(row, str_of(text), field, err);
+    case OPT_SIZE:
+        return read_size(row, str_of(text), field, err);
+    case OPT_DURATION:
+        return read_duration(row, str_of(text), field, err);
+    case OPT_MILLIONTHS:
+        return read_millionths(row, str_of(text), field, err);
+    case OPT_REAL:
+        return read_real(row, text, field, err);
+    case OPT_CHOICE:
+        return read_choice(program, row, str_of(text), field, err);
+    case OPT_SET:
+        return read_set(program, row, text, field, err);
+    case OPT_NUMBERS:
+        return read_numbers(row, text, field, err);
+    case OPT_COUNT_OR_TIME:
+        return read_count_or_time(row, str_of(text), field, err);
+    case OPT_TEXT:
+    case OPT_PATHS:
+        break;
+    }
+    if (!text[0]) /* an unset variable of a shell script, most likely */
+        return fail(err, ERR_USAGE, "--%s: the value is empty", row->name);
+    if (row->type == OPT_TEXT)
+        *(const char **)field = text;
+    else
+        opt_paths_add(field, text);
+    return 0;
+}
+
+static size_t field_size(enum opt_type type)
+{
+    static const size_t sizes[] = {
+        [OPT_FLAG] = sizeof(bool),
+        [OPT_COUNT] = sizeof(uint64_t),
+        [OPT_SIZE] = sizeof(uint64_t),
+        [OPT_DURATION] = sizeof(uint64_t),
+        [OPT_MILLIONTHS] = sizeof(uint32_t),
+        [OPT_REAL] = sizeof(double),
+        [OPT_TEXT] = sizeof(const char *),
+        [OPT_CHOICE] = sizeof(int),
+        [OPT_SET] = sizeof(uint32_t),
+        [OPT_NUMBERS] = sizeof(struct opt_numbers),
+        [OPT_PATHS] = sizeof(struct opt_paths),
+        [OPT_COUNT_OR_TIME] = sizeof(struct opt_count_or_time),
+    };
+    return sizes[type];
+}
+
+void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings)
+{
+    struct error err;
+    memset(field_of(row, settings), 0, field_size(row->type));
+    if (!row->default_text)
+        return;
+    assert(row->type != OPT_PATHS && row->type != OPT_FLAG);
+    const int result = opt_value_read(program, row, row->default_text, settings, &err);
+    assert(result == 0); /* a default that its own row refuses is a bug in the table */
+}
+
+/* ------------------------------------------------------------------------------------------------ back to text */
+
+static void add_millionths(uint32_t value, struct buf *out)
+{
+    buf_addf(out, "%u.%06u", value / MILLION, value % MILLION);
+    while (out->data[out->size - 1] == '0')
+        out->size--;
+    if (out->data[out->size - 1] == '.')
+        out->size--;
+}
+
+/* The shortest decimal that reads back as the same number. */
+static void add_real(double value, struct buf *out)
+{
+    char text[40];
+    for (int digits = 1; digits <= DBL_DECIMAL_DIG; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        const double back = strtod(text, NULL);
+        if (!(back < value) && !(back > value))
+            break;
+    }
+    buf_add_text(out, text);
+}
+
+static void add_set(const struct opt_row *row, uint32_t bits, struct buf *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < 32; i++)
+        if (bits >> i & 1) {
+            buf_add_text(out, comma);
+            buf_add_str(out, opt_choice(row->choices, i));
+            comma = ",";
+        }
+    if (!bits)
+        buf_add_text(out, "none");
+}
+
+static void add_numbers(const struct opt_numbers *numbers, struct buf *out)
+{
+    for (size_t i = 0; i < numbers->count; i++)
+        buf_addf(out, "%s%" PRIu32, i ? "," : "", numbers->values[i]);
+}
+
+static void add_value(const struct opt_row *row, const void *field, struct buf *out)
+{
+    const struct opt_count_or_time *either = field;
+    switch (row->type) {
+    case OPT_FLAG:
+        buf_add_text(out, *(const bool *)field ? "true" : "false");
+        break;
+    case OPT_COUNT:
+    case OPT_SIZE:
+        buf_addf(out, "%" PRIu64, *(const uint64_t *)field);
+        break;
+    case OPT_DURATION:
+        buf_addf(out, "%" PRIu64 "s", *(const uint64_t *)field);
+        break;
+    case OPT_MILLIONTHS:
+        add_millionths(*(const uint32_t *)field, out);
+        break;
+    case OPT_REAL:
+        add_real(*(const double *)field, out);
+        break;
+    case OPT_CHOICE:
+        buf_add_str(out, opt_choice(row->choices, (size_t) * (const int *)field));
+        break;
+    case OPT_SET:
+        add_set(row, *(const uint32_t *)field, out);
+        break;
+    case OPT_NUMBERS:
+        add_numbers(field, out);
+        break;
+    case OPT_COUNT_OR_TIME:
+        buf_addf(out, either->seconds ? "%" PRIu64 "s" : "%" PRIu64, either->seconds ? either->seconds : either->count);
+        break;
+    case OPT_TEXT:
+    case OPT_PATHS: /* opts_echo */
+        break;
+    }
+}
+
+static void echo_line(const struct opt_row *row, const char *text, struct buf *out)
+{
+    if (text)
+        buf_addf(out, "%s=%s\n", row->name, text);
+}
+
+void opts_echo(const struct opt_program *program, const struct opt_verb *verb, const void *settings, struct buf *out)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++) {
+        const void *field = field_of(row, settings);
+        const struct opt_paths *paths = field;
+        if (!opt_row_is_for(row, verb))
+            continue;
+        if (row->type == OPT_TEXT) {
+            echo_line(row, *(const char *const *)field, out);
+        } else if (row->type == OPT_PATHS) {
+            for (size_t i = 0; i < paths->count; i++)
+                echo_line(row, paths->items[i], out);
+        } else {
+            buf_addf(out, "%s=", row->name);
+            add_value(row, field, out);
+            buf_add_byte(out, '\n');
+        }
+    }
+}

@@ -1,0 +1,268 @@
+/* Names in the file system: directories, renames, lists, and the lock on a directory. A name is on disk only when its
+ * directory has been synced, so whatever changes one ends with that. */
+#include "base/file.h"
+
+#include "base/calls.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+bool path_exists(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0;
+}
+
+bool path_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The directory that holds the last component: "a/b" and "a/b/" are in "a", "b" is in ".". The caller frees it. */
+static char *parent_of(const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size && path[size - 1] != '/')
+        size--;
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    if (!size)
+        return mem_copy_text(".");
+    char *parent = mem_alloc(size + 1);
+    memcpy(parent, path, size);
+    parent[size] = 0;
+    return parent;
+}
+
+int path_sync_directory(const char *path, struct error *err)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, path, "cannot be opened");
+    const int result = call_sync(fd);
+    const int number = errno;
+    close(fd);
+    errno = number;
+    if (result < 0 && number != EINVAL && number != ENOTSUP) /* some network file systems have no sync of a directory */
+        return fail_errno(err, path, "cannot be written to disk");
+    return 0;
+}
+
+int path_sync_directory_of(const char *path, struct error *err)
+{
+    char *parent = parent_of(path);
+    const int result = path_sync_directory(parent, err);
+    mem_free(parent);
+    return result;
+}
+
+static int make_one(const char *path, struct error *err)
+{
+    if (path_is_directory(path))
+        return 0;
+    if (call_make_directory(path) < 0) {
+        const int number = errno;
+        if (number == EEXIST && path_is_directory(path)) /* another process was faster */
+            return 0;
+        errno = number == EEXIST ? ENOTDIR : number;
+        return fail_errno(err, path, "cannot be made a directory");
+    }
+    return path_sync_directory_of(path, err);
+}
+
+int path_make_directory(const char *path, struct error *err)
+{
+    char *copy = mem_copy_text(path);
+    int result = 0;
+    for (char *slash = strchr(copy + 1, '/'); copy[0] && slash && result == 0; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        result = make_one(copy, err);
+        *slash = '/';
+    }
+    if (result == 0)
+        result = make_one(copy, err);
+    mem_free(copy);
+    return result;
+}
+
+int path_remove(const char *path, struct error *err)
+{
+    if (call_remove(path) < 0 && errno != ENOENT)
+        return fail_errno(err, path, "cannot be removed");
+    return 0;
+}
+
+int path_rename(const char *from, const char *to, struct error *err)
+{
+    if (call_rename(from, to) < 0)
+        return fail_errno(err, from, "cannot be renamed to %s", to);
+    char *old = parent_of(from), *new = parent_of(to);
+    int result = path_sync_directory(new, err);
+    if (result == 0 && strcmp(old, new) != 0)
+        result = path_sync_directory(old, err);
+    mem_free(old);
+    mem_free(new);
+    return result;
+}
+
+int64_t path_free_bytes(const char *path, struct error *err)
+{
+    struct statvfs status;
+    char *at = mem_copy_text(path);
+    /* What is not there yet will be made where its nearest existing parent is. */
+    while (!path_exists(at) && strcmp(at, ".") != 0 && strcmp(at, "/") != 0) {
+        char *parent = parent_of(at);
+        mem_free(at);
+        at = parent;
+    }
+    const int result = statvfs(at, &status);
+    mem_free(at);
+    if (result < 0)
+        return fail_errno(err, path, "cannot be examined");
+    return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
+}
+
+char *path_join(const char *directory, const char *name)
+{
+    size_t size = strlen(directory);
+    const size_t name_size = strlen(name);
+    char *path = mem_alloc(size + name_size + 2);
+    memcpy(path, directory, size);
+    if (size && path[size - 1] != '/')
+        path[size++] = '/';
+    memcpy(path + size, name, name_size + 1);
+    return path;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int path_list(struct path_list *list, const char *directory, struct error *err)
+{
+    size_t capacity = 0;
+    *list = (struct path_list){0};
+    DIR *dir = opendir(directory);
+    if (!dir)
+        return fail_errno(err, directory, "cannot be listed");
+    const struct dirent *entry;
+    while (errno = 0, (entry = readdir(dir))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (list->count == capacity) {
+            capacity = capacity ? capacity * 2 : 16;
+            list->names = mem_grow(list->names, capacity, sizeof(*list->names));
+        }
+        list->names[list->count++] = mem_copy_text(entry->d_name);
+    }
+    const int number = errno;
+    closedir(dir);
+    if (number) {
+        path_list_release(list);
+        errno = number;
+        return fail_errno(err, directory, "cannot be listed");
+    }
+    if (list->count)
+        qsort(list->names, list->count, sizeof(*list->names), compare_names);
+    return 0;
+}
+
+void path_list_release(struct path_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        mem_free(list->names[i]);
+    mem_free(list->names);
+    *list = (struct path_list){0};
+}
+
+/* ------------------------------------------------------------------------------------------------ lock */
+
+/* The holder writes "PID HOST\n" into the lock file. */
+static int say_who_holds(int fd, const char *directory, struct error *err)
+{
+    char holder[300] = "";
+    const ssize_t size = pread(fd, holder, sizeof(holder) - 1, 0);
+    struct str text = str_trim((struct str){holder, size > 0 ? (size_t)size : 0});
+    char *blank = text.size ? memchr(holder, ' ', text.size) : NULL;
+    holder[text.size] = 0;
+    if (blank) {
+        *blank = 0;
+        fail_at(err, ERR_LOCKED, directory, ERROR_NO_OFFSET, "is in use by process %s on %s", holder, blank + 1);
+    } else {
+        fail_at(err, ERR_LOCKED, directory, ERROR_NO_OFFSET, "is in use by another process");
+    }
+    return hint(err, "wait until it ends, or stop it");
+}
+
+static int sign(int fd, const char *path, struct error *err)
+{
+    char host[256] = "", text[300];
+    gethostname(host, sizeof(host) - 1);
+    const int size = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), host);
+    if (call_truncate(fd, 0) < 0 || call_write(fd, text, (size_t)size, 0) != size)
+        return fail_errno(err, path, "cannot be written");
+    return 0;
+}
+
+/* 1: locked; 0: the name went away under us, try again; < 0: error. */
+static int try_lock(int fd, const char *path, const char *directory, struct error *err)
+{
+    struct stat ours, there;
+    int result;
+    do
+        result = flock(fd, LOCK_EX | LOCK_NB);
+    while (result < 0 && errno == EINTR);
+    if (result < 0 && errno == EWOULDBLOCK)
+        return say_who_holds(fd, directory, err);
+    if (result < 0 || fstat(fd, &ours) < 0)
+        return fail_errno(err, path, "cannot be locked");
+    /* Between our open and flock the former holder may have removed the file; a lock on that inode keeps nobody out. */
+    if (stat(path, &there) < 0 || there.st_ino != ours.st_ino || there.st_dev != ours.st_dev)
+        return 0;
+    TRY(sign(fd, path, err));
+    return 1;
+}
+
+int lock_take(struct lock *lock, const char *directory, struct error *err)
+{
+    char *path = path_join(directory, ".lock");
+    int fd, result;
+    *lock = (struct lock){.fd = -1};
+    do {
+        fd = call_create(path, O_RDWR);
+        if (fd < 0) {
+            result = fail_errno(err, path, "cannot be created");
+            break;
+        }
+        result = try_lock(fd, path, directory, err);
+        if (result <= 0)
+            close(fd);
+    } while (result == 0);
+    if (result < 0)
+        mem_free(path);
+    else
+        *lock = (struct lock){.fd = fd, .path = path};
+    return result < 0 ? -1 : 0;
+}
+
+void lock_release(struct lock *lock)
+{
+    if (!lock->path)
+        return;
+    call_remove(lock->path); /* while we hold it: whoever waits for the name finds it gone and makes a new one */
+    close(lock->fd);
+    mem_free(lock->path);
+    *lock = (struct lock){.fd = -1};
+}

@@ -1,0 +1,118 @@
+/* In: how far the work is, as often as the caller likes. Out: a line now and then, and the flag that asks to stop. */
+#include "base/progress.h"
+
+#include "base/log.h"
+#include "base/str.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TERMINAL_SECONDS 0.1
+#define LINE_SECONDS     30.0
+#define GUESS_SECONDS    2.0 /* before that, the time left would be a wild guess */
+
+#define EXIT_STOPPED 75
+
+double clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static bool rewrites(void)
+{
+    return log_terminal() && !log_is_json();
+}
+
+void progress_open(struct progress *progress)
+{
+    const double now = clock_now();
+    *progress = (struct progress){.started = now, .shown = now, .first_share = -1};
+}
+
+bool progress_due(struct progress *progress)
+{
+    if (log_level_now() == LOG_QUIET)
+        return false;
+    return clock_now() - progress->shown >= (rewrites() ? TERMINAL_SECONDS : LINE_SECONDS);
+}
+
+/* ", 0:18 left", from the speed since the first share was told; "" while nobody can know. */
+static void add_time_left(struct progress *progress, double share, struct buf *line)
+{
+    if (share < 0)
+        return;
+    if (progress->first_share < 0) {
+        progress->first_share = share;
+        progress->first_time = progress->shown;
+    }
+    const double spent = progress->shown - progress->first_time, gained = share - progress->first_share;
+    if (spent < GUESS_SECONDS || gained <= 0)
+        return;
+    char left[32];
+    const double rest = share < 1 ? 1 - share : 0;
+    buf_addf(line, ", %s left", format_seconds(spent * rest / gained, left));
+}
+
+void progress_show(struct progress *progress, double share, const char *format, ...)
+{
+    if (log_level_now() == LOG_QUIET)
+        return;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    struct buf line = {0};
+    progress->shown = clock_now();
+    buf_add_text(&line, text);
+    add_time_left(progress, share, &line);
+    if (rewrites())
+        log_status(buf_text(&line));
+    else
+        log_say("%s", buf_text(&line));
+    buf_release(&line);
+}
+
+void progress_close(struct progress *progress)
+{
+    (void)progress;
+    log_status(NULL);
+}
+
+static atomic_bool asked;  /* by stop_request */
+static atomic_int signals; /* how many came */
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (atomic_fetch_add(&signals, 1) > 0)
+        _exit(EXIT_STOPPED);
+}
+
+void stop_on_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const int failed = sigaction(numbers[i], &action, NULL);
+        assert(!failed);
+    }
+}
+
+bool stop_requested(void)
+{
+    return atomic_load_explicit(&asked, memory_order_relaxed) || atomic_load_explicit(&signals, memory_order_relaxed);
+}
+
+void stop_request(void)
+{
+    atomic_store(&asked, true);
+}

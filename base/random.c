@@ -1,0 +1,58 @@
+/* In: the name of a draw. Out: 32 random bits, from Philox 4x32-10 as SC 2011 and Random123 define it. */
+#include "base/random.h"
+
+#include "base/hash.h"
+
+#include <stddef.h>
+
+/* Constants of Salmon et al., table 2 and section 4.3. */
+#define MULTIPLY_0 0xD2511F53u
+#define MULTIPLY_1 0xCD9E8D57u
+#define WEYL_0     0x9E3779B9u /* golden ratio */
+#define WEYL_1     0xBB67AE85u /* sqrt(3) - 1 */
+
+void philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+    uint32_t k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; round++) {
+        const uint64_t a = (uint64_t)MULTIPLY_0 * c0, b = (uint64_t)MULTIPLY_1 * c2;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)a;
+        k0 += WEYL_0;
+        k1 += WEYL_1;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+struct random_stream random_stream(uint64_t seed, enum random_purpose purpose, uint64_t file, uint64_t window,
+                                   uint64_t part, uint64_t length, uint64_t copy)
+{
+    const uint64_t words[6] = {(uint64_t)purpose, file, window, part, length, copy};
+    unsigned char bytes[sizeof(words)]; /* little-endian on every machine */
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)(words[i / 8] >> (i % 8 * 8));
+    const uint64_t name = hash64(bytes, sizeof(bytes));
+    return (struct random_stream){
+        .key = {(uint32_t)seed, (uint32_t)(seed >> 32)},
+        .name = {(uint32_t)name, (uint32_t)(name >> 32)},
+    };
+}
+
+uint32_t random_at(const struct random_stream *stream, uint32_t index, uint32_t draw)
+{
+    uint32_t out[4];
+    random_at4(stream, index, draw, out);
+    return out[0];
+}
+
+void random_at4(const struct random_stream *stream, uint32_t index, uint32_t draw, uint32_t out[4])
+{
+    const uint32_t counter[4] = {stream->name[0], stream->name[1], index, draw};
+    philox4x32(counter, stream->key, out);
+}

@@ -1,0 +1,54 @@
+/* Random by name, not by turn: a draw is a function of its name alone, so no thread, process, order or interruption
+ * can change it. Generator: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+ * SC 2011). Key = seed; counter = (XXH3-64 of the stream's name, index, draw).
+ *
+ *     struct random_stream masks = random_stream(seed, RANDOM_MASK, file, window, part, length, copy);
+ *     uint32_t r = random_at(&masks, sample, position);
+ *
+ * No floating point decides a byte: probabilities are whole millionths (random_chance), choices are random_below. */
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Philox 4x32-10; out may be counter. Matches the published Random123 vectors. */
+void philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+/* What a stream is for. The numbers are part of the dataset's bytes: never renumber. */
+enum random_purpose {
+    RANDOM_PAIR = 1,  /* target lengths, cuts, random next, truncation */
+    RANDOM_MASK = 2,  /* which positions, and 80/10/10 */
+    RANDOM_ORDER = 3, /* sort keys of samples */
+    RANDOM_FRESH = 4, /* the loader's fresh masks */
+    RANDOM_INIT = 5,  /* initial weights */
+    RANDOM_DROPOUT = 6,
+};
+
+struct random_stream {
+    uint32_t key[2];  /* the seed, low word first */
+    uint32_t name[2]; /* XXH3-64 of (purpose, file, window, part, length, copy) as 8-byte little-endian words */
+};
+
+struct random_stream random_stream(uint64_t seed, enum random_purpose purpose, uint64_t file, uint64_t window,
+                                   uint64_t part, uint64_t length, uint64_t copy);
+
+/* 32 uniform bits: the first word of Philox(key, (name, index, draw)); random_at4 gives all four. */
+uint32_t random_at(const struct random_stream *stream, uint32_t index, uint32_t draw);
+void random_at4(const struct random_stream *stream, uint32_t index, uint32_t draw, uint32_t out[4]);
+
+#define MILLION 1000000u
+
+/* True in `millionths` of a million cases: floor(random * 10^6 / 2^32) < millionths. */
+static inline bool random_chance(uint32_t random, uint32_t millionths)
+{
+    return (uint32_t)(((uint64_t)random * MILLION) >> 32) < millionths;
+}
+
+/* Uniform in [0, n), n > 0; the bias is below n / 2^32. */
+static inline uint32_t random_below(uint32_t random, uint32_t n)
+{
+    return (uint32_t)(((uint64_t)random * n) >> 32);
+}
+
+#endif

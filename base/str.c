@@ -1,0 +1,202 @@
+/* Text: views, the growing buffer, and human figures. UTF-8 stands in utf8.c. */
+#include "base/str.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+bool str_starts(struct str text, struct str prefix)
+{
+    return text.size >= prefix.size && str_equal((struct str){text.data, prefix.size}, prefix);
+}
+
+bool str_ends(struct str text, struct str suffix)
+{
+    return text.size >= suffix.size &&
+           str_equal((struct str){text.data + (text.size - suffix.size), suffix.size}, suffix);
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool str_equal_ascii_nocase(struct str a, struct str b)
+{
+    if (a.size != b.size)
+        return false;
+    for (size_t i = 0; i < a.size; i++)
+        if (lower(a.data[i]) != lower(b.data[i]))
+            return false;
+    return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str str_trim(struct str text)
+{
+    while (text.size && is_blank(text.data[text.size - 1]))
+        text.size--;
+    while (text.size && is_blank(text.data[0])) {
+        text.data++;
+        text.size--;
+    }
+    return text;
+}
+
+int str_compare(struct str a, struct str b)
+{
+    const size_t common = a.size < b.size ? a.size : b.size;
+    const int order = common ? memcmp(a.data, b.data, common) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+size_t str_find(struct str text, struct str part)
+{
+    if (!part.size)
+        return 0;
+    if (!text.size)
+        return SIZE_MAX;
+    const char *found = memmem(text.data, text.size, part.data, part.size);
+    return found ? (size_t)(found - text.data) : SIZE_MAX;
+}
+
+unsigned str_distance(struct str a, struct str b)
+{
+    unsigned row[64]; /* row[j]: distance of the first i bytes of a and the first j of b */
+    assert(a.size < 64 && b.size < 64);
+    for (unsigned j = 0; j <= b.size; j++)
+        row[j] = j;
+    for (unsigned i = 1; i <= a.size; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= b.size; j++) {
+            unsigned best = diagonal + (a.data[i - 1] != b.data[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[b.size];
+}
+
+void buf_reserve(struct buf *buf, size_t more)
+{
+    if (buf->capacity - buf->size >= more)
+        return;
+    size_t need;
+    if (__builtin_add_overflow(buf->size, more, &need))
+        die(ERR_RESOURCE, "out of memory (asked for %zu more bytes)", more);
+    size_t capacity = buf->capacity < SIZE_MAX / 2 ? buf->capacity * 2 : SIZE_MAX;
+    if (capacity < need)
+        capacity = need;
+    if (capacity < 64)
+        capacity = 64;
+    buf->data = mem_grow(buf->data, capacity, 1);
+    buf->capacity = capacity;
+}
+
+void buf_add(struct buf *buf, const void *data, size_t size)
+{
+    if (!size)
+        return;
+    buf_reserve(buf, size);
+    memcpy(buf->data + buf->size, data, size);
+    buf->size += size;
+}
+
+void buf_add_str(struct buf *buf, struct str text)
+{
+    buf_add(buf, text.data, text.size);
+}
+
+void buf_add_text(struct buf *buf, const char *text)
+{
+    buf_add(buf, text, strlen(text));
+}
+
+void buf_addf(struct buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(size >= 0);
+    buf_reserve(buf, (size_t)size + 1);
+    vsnprintf(buf->data + buf->size, (size_t)size + 1, format, again);
+    va_end(again);
+    buf->size += (size_t)size;
+}
+
+const char *buf_text(struct buf *buf)
+{
+    buf_reserve(buf, 1);
+    buf->data[buf->size] = 0;
+    return buf->data;
+}
+
+void buf_release(struct buf *buf)
+{
+    mem_free(buf->data);
+    *buf = (struct buf){0};
+}
+
+char *format_bytes(uint64_t bytes, char out[32])
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    if (bytes < 1000) {
+        snprintf(out, 32, "%u B", (unsigned)bytes);
+        return out;
+    }
+    /* The limits are where three digits would round up to four: 999.5 kB is 1.00 MB. */
+    double value = (double)bytes / 1000;
+    size_t unit = 0;
+    while (value >= 999.5) {
+        value /= 1000;
+        unit++;
+    }
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    snprintf(out, 32, "%.*f %s", decimals, value, units[unit]);
+    return out;
+}
+
+char *format_count(uint64_t count, char out[32])
+{
+    char digits[21];
+    const int size = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+    char *to = out;
+    for (int i = 0; i < size; i++) {
+        if (i && (size - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = 0;
+    return out;
+}
+
+char *format_seconds(double seconds, char out[32])
+{
+    if (!(seconds >= 0)) /* NaN too */
+        seconds = 0;
+    if (seconds > 1e12)
+        seconds = 1e12;
+    const uint64_t whole = (uint64_t)(seconds + 0.5);
+    const unsigned second = (unsigned)(whole % 60), minute = (unsigned)(whole / 60 % 60);
+    const uint64_t hour = whole / 3600;
+    if (hour)
+        snprintf(out, 32, "%" PRIu64 ":%02u:%02u", hour, minute, second);
+    else
+        snprintf(out, 32, "%u:%02u", minute, second);
+    return out;
+}

@@ -1,0 +1,87 @@
+/* Text: a view that owns nothing (struct str) and a buffer that grows (struct buf). Both hold bytes, may contain
+ * NUL and are UTF-8 where they hold text. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct str {
+    const char *data;
+    size_t size;
+};
+
+#define STR(literal) ((struct str){(literal), sizeof(literal) - 1})
+
+static inline struct str str_of(const char *text)
+{
+    return (struct str){text, strlen(text)};
+}
+
+static inline struct str str_range(const char *from, const char *to)
+{
+    return (struct str){from, (size_t)(to - from)};
+}
+
+static inline bool str_equal(struct str a, struct str b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+bool str_starts(struct str text, struct str prefix);
+bool str_ends(struct str text, struct str suffix);
+bool str_equal_ascii_nocase(struct str a, struct str b);
+struct str str_trim(struct str text);              /* without ASCII blanks, tabs, CR, LF at both ends */
+int str_compare(struct str a, struct str b);       /* bytewise order, shorter first: <0, 0, >0 */
+size_t str_find(struct str text, struct str part); /* first position, or SIZE_MAX */
+
+/* Levenshtein distance of two short names (at most 63 bytes each), for "did you mean". */
+unsigned str_distance(struct str a, struct str b);
+
+/* A growing buffer. A zeroed one is ready to use; the holder releases it. data may be NULL while size is 0. */
+struct buf {
+    char *data;
+    size_t size;
+    size_t capacity;
+};
+
+void buf_reserve(struct buf *buf, size_t more); /* room for `more` bytes behind size */
+void buf_add(struct buf *buf, const void *data, size_t size);
+void buf_add_str(struct buf *buf, struct str text);
+void buf_add_text(struct buf *buf, const char *text);
+__attribute__((format(printf, 2, 3))) void buf_addf(struct buf *buf, const char *format, ...);
+static inline void buf_add_byte(struct buf *buf, char byte)
+{
+    if (buf->size == buf->capacity)
+        buf_reserve(buf, 1);
+    buf->data[buf->size++] = byte;
+}
+const char *buf_text(struct buf *buf); /* with a NUL behind it that size does not count */
+static inline struct str buf_str(const struct buf *buf)
+{
+    return (struct str){buf->data, buf->size};
+}
+static inline void buf_reset(struct buf *buf)
+{
+    buf->size = 0; /* the memory is kept */
+}
+void buf_release(struct buf *buf);
+
+/* UTF-8 (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF). */
+
+/* Decodes the code point at text[0..size), size > 0. Returns the bytes it takes (1 to 4), or 0 where the bytes there
+ * are ill-formed; then *skip is the length of the maximal ill-formed part (1 to 3, Unicode 3.9 table 3-8) to drop. */
+unsigned utf8_decode(const char *text, size_t size, uint32_t *code_point, unsigned *skip);
+unsigned utf8_encode(uint32_t code_point, char out[4]); /* bytes written, 1 to 4 */
+bool utf8_valid(struct str text);
+/* Removes ill-formed bytes in place; returns the new size and adds the removed bytes to *dropped (may be NULL). */
+size_t utf8_repair(char *text, size_t size, uint64_t *dropped);
+
+/* Human figures for screens, into a caller's buffer of at least 32 bytes; each returns out. */
+char *format_bytes(uint64_t bytes, char out[32]);   /* "1.02 GB": decimal units, three digits */
+char *format_count(uint64_t count, char out[32]);   /* "1,412,870" */
+char *format_seconds(double seconds, char out[32]); /* "0:18", "1:02:03" */
+
+#endif

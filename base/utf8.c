@@ -1,0 +1,111 @@
+/* UTF-8 by the letter: what is well-formed is table 3-7 of the Unicode standard, and how much of an ill-formed sequence
+ * goes at once is its "maximal subpart" (section 3.9, table 3-8), so that we drop what others replace by U+FFFD. */
+#include "base/str.h"
+
+#include <assert.h>
+
+/* Number of bytes that `lead` announces (0: none starts so) and the range of the byte behind it: table 3-7. */
+static unsigned announced(unsigned char lead, unsigned char *low, unsigned char *high)
+{
+    *low = 0x80;
+    *high = 0xBF;
+    if (lead < 0x80)
+        return 1;
+    if (lead < 0xC2)
+        return 0; /* continuation bytes, and C0, C1, which would be overlong */
+    if (lead < 0xE0)
+        return 2;
+    if (lead < 0xF0) {
+        if (lead == 0xE0)
+            *low = 0xA0; /* overlong */
+        if (lead == 0xED)
+            *high = 0x9F; /* surrogates */
+        return 3;
+    }
+    if (lead < 0xF5) {
+        if (lead == 0xF0)
+            *low = 0x90; /* overlong */
+        if (lead == 0xF4)
+            *high = 0x8F; /* above U+10FFFF */
+        return 4;
+    }
+    return 0;
+}
+
+unsigned utf8_decode(const char *text, size_t size, uint32_t *code_point, unsigned *skip)
+{
+    assert(size);
+    unsigned char low, high;
+    const unsigned char lead = (unsigned char)text[0];
+    const unsigned length = announced(lead, &low, &high);
+    *skip = 1;
+    if (!length)
+        return 0;
+    uint32_t value = length == 1 ? lead : lead & (0x7Fu >> length);
+    for (unsigned i = 1; i < length; i++) {
+        const unsigned char byte = i < size ? (unsigned char)text[i] : 0;
+        if (byte < low || byte > high) {
+            *skip = i;
+            return 0;
+        }
+        value = value << 6 | (byte & 0x3F);
+        low = 0x80;
+        high = 0xBF;
+    }
+    *code_point = value;
+    return length;
+}
+
+unsigned utf8_encode(uint32_t code_point, char out[4])
+{
+    assert(code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF));
+    if (code_point < 0x80) {
+        out[0] = (char)code_point;
+        return 1;
+    }
+    const unsigned length = code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
+    for (unsigned i = length - 1; i; i--, code_point >>= 6)
+        out[i] = (char)(0x80 | (code_point & 0x3F));
+    out[0] = (char)((0xF00u >> length & 0xFF) | code_point);
+    return length;
+}
+
+/* How many bytes at the start of text are well-formed. */
+static size_t valid_bytes(const char *text, size_t size, unsigned *skip)
+{
+    uint32_t code_point;
+    size_t at = 0;
+    while (at < size) {
+        if ((unsigned char)text[at] < 0x80) {
+            at++;
+            continue;
+        }
+        const unsigned length = utf8_decode(text + at, size - at, &code_point, skip);
+        if (!length)
+            break;
+        at += length;
+    }
+    return at;
+}
+
+bool utf8_valid(struct str text)
+{
+    unsigned skip;
+    return valid_bytes(text.data, text.size, &skip) == text.size;
+}
+
+size_t utf8_repair(char *text, size_t size, uint64_t *dropped)
+{
+    unsigned skip = 0;
+    size_t from = valid_bytes(text, size, &skip), to = from;
+    while (from < size) {
+        from += skip;
+        if (dropped)
+            *dropped += skip;
+        const size_t good = valid_bytes(text + from, size - from, &skip);
+        memmove(text + to, text + from, good);
+        from += good;
+        to += good;
+    }
+    return to;
+}

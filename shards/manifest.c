@@ -1,0 +1,138 @@
+/* In: what a build made. Out: the struct manifest with all that follows from it: entries in order, headers and names of
+ * shards, sizes. Its text: manifest_write.c, manifest_read.c. */
+#include "shards/manifest.h"
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "shards/sample.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash)
+{
+    manifest->sources = mem_grow(manifest->sources, manifest->source_count + 1, sizeof(*manifest->sources));
+    manifest->sources[manifest->source_count++] = (struct manifest_source){bytes, hash};
+}
+
+void manifest_add_option(struct manifest *manifest, const char *name, const char *value)
+{
+    struct manifest_option *options =
+        mem_grow(manifest->options, manifest->option_count + 1, sizeof(*manifest->options));
+    size_t at = manifest->option_count++;
+    for (; at > 0 && strcmp(options[at - 1].name, name) > 0; at--)
+        options[at] = options[at - 1];
+    assert(at == 0 || strcmp(options[at - 1].name, name) != 0);
+    options[at] = (struct manifest_option){mem_copy_text(name), mem_copy_text(value)};
+    manifest->options = options;
+}
+
+void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages)
+{
+    struct manifest_count *dropped =
+        mem_grow(manifest->dropped, manifest->dropped_count + 1, sizeof(*manifest->dropped));
+    size_t at = manifest->dropped_count++;
+    for (; at > 0 && strcmp(dropped[at - 1].name, reason) > 0; at--)
+        dropped[at] = dropped[at - 1];
+    assert(at == 0 || strcmp(dropped[at - 1].name, reason) != 0);
+    dropped[at] = (struct manifest_count){mem_copy_text(reason), pages};
+    manifest->dropped = dropped;
+}
+
+struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
+                                            enum split split, uint64_t samples, uint64_t tokens, uint32_t shards)
+{
+    struct manifest_length *lengths =
+        mem_grow(manifest->lengths, manifest->length_count + 1, sizeof(*manifest->lengths));
+    size_t at = manifest->length_count++;
+    for (; at > 0 && (lengths[at - 1].seq > seq || (lengths[at - 1].seq == seq && lengths[at - 1].split > split)); at--)
+        lengths[at] = lengths[at - 1];
+    lengths[at] = (struct manifest_length){
+        .seq = seq,
+        .predictions = predictions,
+        .split = split,
+        .shards = shards,
+        .samples = samples,
+        .tokens = tokens,
+        .hashes = mem_clear(shards, sizeof(*lengths->hashes)),
+    };
+    manifest->lengths = lengths;
+    return &lengths[at];
+}
+
+void manifest_release(struct manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->option_count; i++) {
+        mem_free(manifest->options[i].name);
+        mem_free(manifest->options[i].value);
+    }
+    for (size_t i = 0; i < manifest->dropped_count; i++)
+        mem_free(manifest->dropped[i].name);
+    for (size_t i = 0; i < manifest->length_count; i++)
+        mem_free(manifest->lengths[i].hashes);
+    mem_free(manifest->sources);
+    mem_free(manifest->options);
+    mem_free(manifest->dropped);
+    mem_free(manifest->lengths);
+    *manifest = (struct manifest){0};
+}
+
+const struct manifest_length *manifest_find(const struct manifest *manifest, uint32_t seq, enum split split)
+{
+    for (size_t i = 0; i < manifest->length_count; i++)
+        if (manifest->lengths[i].seq == seq && manifest->lengths[i].split == split)
+            return &manifest->lengths[i];
+    return NULL;
+}
+
+uint32_t manifest_shortest(const struct manifest *manifest)
+{
+    return manifest->length_count ? manifest->lengths[0].seq : 0;
+}
+
+void manifest_shard_header(const struct manifest *manifest, const struct manifest_length *length, uint32_t shard,
+                           struct shard_header *header)
+{
+    *header = (struct shard_header){
+        .text_version = manifest->text_version,
+        .seq = length->seq,
+        .predictions = length->predictions,
+        .vocab_size = manifest->vocab_size,
+        .vocab_hash = manifest->vocab_hash,
+        .special = manifest->special,
+        .pairs = manifest->pairs,
+        .mask_millionths = manifest->mask_millionths,
+        .masking = manifest->masking,
+        .seed = manifest->seed,
+        .split = length->split,
+        .shard = shard,
+        .shard_count = length->shards,
+        .record_count = shard_records(length->samples, length->shards, shard),
+    };
+    shard_header_finish(header);
+}
+
+char *manifest_shard_name(const struct manifest_length *length, uint32_t shard, char out[SHARD_NAME_BYTES])
+{
+    snprintf(out, SHARD_NAME_BYTES, "seq%u/%s-%05u-of-%05u.dss", length->seq, split_names[length->split], shard,
+             length->shards);
+    return out;
+}
+
+uint64_t manifest_length_bytes(const struct manifest *manifest, const struct manifest_length *length)
+{
+    uint64_t bytes = 0;
+    struct shard_header header;
+    for (uint32_t i = 0; i < length->shards; i++) {
+        manifest_shard_header(manifest, length, i, &header);
+        bytes += shard_file_bytes(&header);
+    }
+    return bytes;
+}
+
+uint32_t manifest_filled(const struct manifest_length *length)
+{
+    const uint64_t places = length->samples * length->seq;
+    /* 2^63 tokens would overflow here; the limit of a shard's bytes and the count of shards keep it below. */
+    return places ? (uint32_t)((unsigned __int128)length->tokens * MILLION / places) : 0;
+}

@@ -1,0 +1,113 @@
+/* manifest.json: what a dataset is. Both ways are here: `dsdata build` fills a struct manifest and writes it last;
+ * readers get the same struct back, with every value checked.
+ *
+ * The text is deterministic: fixed order of keys, integers only, no names of files, hosts or times. Its first key is
+ * root_hash: XXH3-64 of the text with those 16 digits left out. Hashes of shards and vocabulary are in the text, so the
+ * root hash covers every byte of the dataset. root_hash and format_version keep their place and meaning in all
+ * versions. */
+#ifndef SHARDS_MANIFEST_H
+#define SHARDS_MANIFEST_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "shards/format.h"
+
+#include <stdbool.h>
+
+/* Names in a dataset directory. */
+#define MANIFEST_NAME "manifest.json"
+#define BUILD_NAME    "build.json" /* names of the sources, command line, host, time: not part of the identity */
+#define VOCAB_NAME    "vocab.txt"
+#define JOURNAL_NAME  "journal" /* there while the dataset is being built */
+
+#define MANIFEST_BYTES_MAX (256u << 20)
+
+struct manifest_source {
+    uint64_t bytes;
+    uint64_t hash; /* XXH3-64 of its windows' hashes */
+};
+
+/* An option that changes bytes and is not among the fields below; or, with a count, a reason why pages were dropped. */
+struct manifest_option {
+    char *name, *value;
+};
+struct manifest_count {
+    char *name;
+    uint64_t count;
+};
+
+/* The samples of one sequence length and split. */
+struct manifest_length {
+    uint32_t seq;
+    uint32_t predictions;
+    enum split split;
+    uint32_t shards; /* files; 0 where there are no samples */
+    uint64_t samples;
+    uint64_t tokens;  /* of all samples, [CLS] and [SEP] counted */
+    uint64_t *hashes; /* [shards] shard_hash of each file */
+};
+
+struct manifest {
+    uint64_t root_hash;      /* set by manifest_write and manifest_read */
+    uint32_t format_version; /* set by manifest_write and manifest_read */
+    uint32_t text_version;
+    uint32_t vocab_size;
+    uint64_t vocab_bytes; /* of vocab.txt */
+    uint64_t vocab_hash;  /* XXH3-64 of the bytes of vocab.txt */
+    struct special_ids special;
+    bool cased;
+    bool accents_kept; /* "accents": "keep", else "strip" */
+    enum pair_kind pairs;
+    enum mask_kind masking;
+    uint32_t mask_millionths;
+    uint64_t seed;
+    uint64_t documents;
+    uint64_t pages_kept;
+    struct manifest_count *dropped; /* sorted by name */
+    size_t dropped_count;
+    struct manifest_option *options; /* sorted by name */
+    size_t option_count;
+    struct manifest_source *sources; /* in the order of the inputs */
+    size_t source_count;
+    struct manifest_length *lengths; /* by seq, then split; each seq has both splits */
+    size_t length_count;
+};
+
+/* Filling. A zeroed struct manifest is ready; manifest_release frees what these made. Names come once each. */
+void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash);
+void manifest_add_option(struct manifest *manifest, const char *name, const char *value);
+void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages);
+/* Shards get the hash 0; the caller fills hashes[]. The entry is valid until the next call. */
+struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
+                                            enum split split, uint64_t samples, uint64_t tokens, uint32_t shards);
+void manifest_release(struct manifest *manifest);
+
+/* The entry of (seq, split), or NULL. */
+const struct manifest_length *manifest_find(const struct manifest *manifest, uint32_t seq, enum split split);
+uint32_t manifest_shortest(const struct manifest *manifest); /* sequence length; 0 where there is none */
+/* The finished header of a shard: what `build` writes, and what a reader compares with. */
+void manifest_shard_header(const struct manifest *manifest, const struct manifest_length *length, uint32_t shard,
+                           struct shard_header *header);
+/* "seq128/train-00000-of-00004.dss", below the dataset's directory. Returns out. */
+#define SHARD_NAME_BYTES 64
+char *manifest_shard_name(const struct manifest_length *length, uint32_t shard, char out[SHARD_NAME_BYTES]);
+uint64_t manifest_length_bytes(const struct manifest *manifest,
+                               const struct manifest_length *length); /* all its files */
+uint32_t manifest_filled(const struct manifest_length *length);       /* tokens of all places, in millionths */
+
+/* Writes DIR/manifest.json (atomically, synced) and sets root_hash. */
+int manifest_write(struct manifest *manifest, const char *directory, struct error *err);
+
+/* Is there a DIR/manifest.json? If not, ERR_USAGE: no such directory, not a dataset, or one under construction. */
+int manifest_present(const char *directory, struct error *err);
+
+/* Reads DIR/manifest.json. Errors: those of manifest_present; newer format_version: ERR_MISMATCH; damaged or out of
+ * range: ERR_VERIFY. On error nothing is held. */
+int manifest_read(struct manifest *manifest, const char *directory, struct error *err);
+
+/* The same from and to text, for verify and tests. */
+int manifest_print(struct manifest *manifest, struct buf *out, struct error *err);
+int manifest_parse(struct manifest *manifest, struct str text, const char *path, struct error *err);
+bool manifest_intact(struct str text); /* does root_hash match the text? */
+
+#endif

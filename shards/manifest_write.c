@@ -1,0 +1,172 @@
+/* In: a struct manifest. Out: its text. It is laid out by hand, one line for each source, length and shard, so that two
+ * manifests can be compared with diff. */
+#include "shards/manifest.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+/* The text starts with this, the 16 digits, and a quotation mark. */
+#define ROOT_START "{\n\"root_hash\": \""
+#define ROOT_AT    (sizeof(ROOT_START) - 1)
+#define ROOT_END   (ROOT_AT + 16)
+
+static uint64_t root_of(struct str text)
+{
+    struct hash *hash = hash_open();
+    hash_add(hash, text.data, ROOT_AT);
+    hash_add(hash, text.data + ROOT_END, text.size - ROOT_END);
+    const uint64_t root = hash_value(hash);
+    hash_close(hash);
+    return root;
+}
+
+bool manifest_intact(struct str text)
+{
+    char digits[17];
+    if (text.size < ROOT_END || memcmp(text.data, ROOT_START, ROOT_AT) != 0)
+        return false;
+    hash_text(root_of(text), digits);
+    return memcmp(text.data + ROOT_AT, digits, 16) == 0;
+}
+
+/* A JSON string with its quotation marks. False where the text is not UTF-8. */
+static bool add_string(struct buf *out, const char *text)
+{
+    json_t *string = json_string(text);
+    char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+    if (quoted)
+        buf_add_text(out, quoted);
+    free(quoted); /* jansson's own */
+    json_decref(string);
+    return quoted != NULL;
+}
+
+static void add_hash(struct buf *out, uint64_t hash)
+{
+    char digits[17];
+    buf_addf(out, "\"%s\"", hash_text(hash, digits));
+}
+
+/* Between the entries of a list that opened with its bracket. */
+static void separate(struct buf *out, size_t index)
+{
+    buf_add_text(out, index ? ",\n" : "\n");
+}
+
+static int add_options(const struct manifest *m, struct buf *out, struct error *err)
+{
+    buf_add_text(out, "\"options\": {");
+    for (size_t i = 0; i < m->option_count; i++) {
+        separate(out, i);
+        bool good = add_string(out, m->options[i].name);
+        buf_add_text(out, ": ");
+        good = good && add_string(out, m->options[i].value);
+        if (!good)
+            return fail(err, ERR_USAGE, "the value of --%s is not UTF-8", m->options[i].name);
+    }
+    buf_add_text(out, "\n},\n");
+    return 0;
+}
+
+static int add_pages(const struct manifest *m, struct buf *out, struct error *err)
+{
+    buf_addf(out, "\"pages\": {\"kept\": %" PRIu64 ", \"dropped\": {", m->pages_kept);
+    for (size_t i = 0; i < m->dropped_count; i++) {
+        buf_add_text(out, i ? ", " : "");
+        if (!add_string(out, m->dropped[i].name))
+            return fail(err, ERR_USAGE, "the reason %s is not UTF-8", m->dropped[i].name);
+        buf_addf(out, ": %" PRIu64, m->dropped[i].count);
+    }
+    buf_add_text(out, "}},\n");
+    return 0;
+}
+
+static void add_lengths(const struct manifest *m, struct buf *out)
+{
+    buf_add_text(out, "\"lengths\": [");
+    for (size_t i = 0; i < m->length_count; i++) {
+        const struct manifest_length *l = &m->lengths[i];
+        separate(out, i);
+        buf_addf(out,
+                 "{\"seq\": %" PRIu32 ", \"split\": \"%s\", \"predictions\": %" PRIu32 ", \"samples\": %" PRIu64
+                 ", \"tokens\": %" PRIu64 ", \"filled\": %" PRIu32 ", \"shards\": %" PRIu32 ", \"bytes\": %" PRIu64 "}",
+                 l->seq, split_names[l->split], l->predictions, l->samples, l->tokens, manifest_filled(l), l->shards,
+                 manifest_length_bytes(m, l));
+    }
+    buf_add_text(out, "\n],\n");
+}
+
+static void add_shards(const struct manifest *m, struct buf *out)
+{
+    char name[SHARD_NAME_BYTES];
+    struct shard_header header;
+    size_t count = 0;
+    buf_add_text(out, "\"shards\": [");
+    for (size_t i = 0; i < m->length_count; i++)
+        for (uint32_t s = 0; s < m->lengths[i].shards; s++) {
+            manifest_shard_header(m, &m->lengths[i], s, &header);
+            separate(out, count++);
+            buf_addf(out, "{\"file\": \"%s\", \"samples\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"hash\": ",
+                     manifest_shard_name(&m->lengths[i], s, name), header.record_count, shard_file_bytes(&header));
+            add_hash(out, m->lengths[i].hashes[s]);
+            buf_add_byte(out, '}');
+        }
+    buf_add_text(out, "\n]\n}\n");
+}
+
+int manifest_print(struct manifest *m, struct buf *out, struct error *err)
+{
+    const struct special_ids *s = &m->special;
+    char digits[17];
+    buf_reset(out);
+    m->format_version = SHARD_FORMAT_VERSION;
+    buf_addf(out, ROOT_START "%016d\",\n\"format_version\": %" PRIu32 ",\n\"text_version\": %" PRIu32 ",\n", 0,
+             m->format_version, m->text_version);
+    buf_addf(out, "\"vocab_size\": %" PRIu32 ",\n\"vocab_bytes\": %" PRIu64 ",\n\"vocab_hash\": ", m->vocab_size,
+             m->vocab_bytes);
+    add_hash(out, m->vocab_hash);
+    buf_addf(out,
+             ",\n\"special\": {\"pad\": %" PRIu32 ", \"unk\": %" PRIu32 ", \"cls\": %" PRIu32 ", \"sep\": %" PRIu32
+             ", \"mask\": %" PRIu32 "},\n",
+             s->pad, s->unk, s->cls, s->sep, s->mask);
+    buf_addf(out, "\"cased\": %s,\n\"accents\": \"%s\",\n", m->cased ? "true" : "false",
+             m->accents_kept ? "keep" : "strip");
+    /* The seed as text: it has 64 bits, and JSON readers keep 53 or 63. */
+    buf_addf(out,
+             "\"pairs\": \"%s\",\n\"masking\": \"%s\",\n\"mask_millionths\": %" PRIu32 ",\n\"seed\": \"%" PRIu64
+             "\",\n",
+             pair_names[m->pairs], mask_names[m->masking], m->mask_millionths, m->seed);
+    TRY(add_options(m, out, err));
+    buf_addf(out, "\"documents\": %" PRIu64 ",\n", m->documents);
+    TRY(add_pages(m, out, err));
+    buf_add_text(out, "\"sources\": [");
+    for (size_t i = 0; i < m->source_count; i++) {
+        separate(out, i);
+        buf_addf(out, "{\"bytes\": %" PRIu64 ", \"hash\": ", m->sources[i].bytes);
+        add_hash(out, m->sources[i].hash);
+        buf_add_byte(out, '}');
+    }
+    buf_add_text(out, "\n],\n");
+    add_lengths(m, out);
+    add_shards(m, out);
+    m->root_hash = root_of(buf_str(out));
+    memcpy(out->data + ROOT_AT, hash_text(m->root_hash, digits), 16);
+    return 0;
+}
+
+int manifest_write(struct manifest *manifest, const char *directory, struct error *err)
+{
+    struct buf text = {0};
+    char *path = path_join(directory, MANIFEST_NAME);
+    int result = manifest_print(manifest, &text, err);
+    if (result == 0)
+        result = file_write_all(path, text.data, text.size, err);
+    mem_free(path);
+    buf_release(&text);
+    return result;
+}

@@ -1,0 +1,43 @@
+/* One shard, mapped. Opening checks header, sizes against the real file, the table of hashes and the footer; it never
+ * believes a number before it is checked, so a hostile file costs nothing but an error. The records are checked when
+ * they are used: a block's hash at its first touch, a record's ranges each time. */
+#ifndef SHARDS_READER_H
+#define SHARDS_READER_H
+
+#include "base/file.h"
+#include "shards/format.h"
+#include "shards/sample.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+struct shard {
+    char *path; /* owned */
+    struct mapping mapping;
+    struct shard_header header;
+    struct shard_layout layout;
+    uint64_t hash;          /* of the shard, as the manifest holds it */
+    const uint8_t *records; /* [record_count][record_bytes], into the mapping */
+    const uint8_t *table;   /* [blocks] hashes, into the mapping */
+    atomic_uchar *checked;  /* [blocks] the block's hash was right; any thread may set it */
+};
+
+/* A newer format_version is ERR_MISMATCH, what is not a whole shard is ERR_VERIFY with the byte. */
+int shard_open(struct shard *shard, const char *path, struct error *err);
+void shard_close(struct shard *shard); /* safe on a zeroed one */
+
+/* The bytes of record i, unchecked. O(1), any thread. */
+static inline const uint8_t *shard_record(const struct shard *shard, uint64_t i)
+{
+    assert(i < shard->header.record_count);
+    return shard->records + i * shard->header.record_bytes;
+}
+
+/* Record i as a sample (sample_make(&shard->layout)). ERR_VERIFY with the byte where its block's hash or one of its
+ * fields is wrong. Any thread; each thread its own sample. */
+int shard_sample(const struct shard *shard, uint64_t i, struct sample *sample, struct error *err);
+
+/* Tells the kernel that this shard is read next (all of it, in any order). */
+void shard_prefetch(const struct shard *shard);
+
+#endif

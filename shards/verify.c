@@ -1,0 +1,267 @@
+/* In: a dataset directory. Out: its damaged ranges. How a shard is judged: the manifest tells its header to the byte,
+ * and a table of hashes tells its footer; so a table is the true one where header and footer hash to the manifest's
+ * value. The blocks as they are now give one table, the file holds another. Whichever is true shows what is damaged;
+ * where neither is, the blocks that disagree with the stored table are, or the file belongs to another dataset. */
+#include "shards/verify.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "shards/manifest.h"
+
+#include <stdlib.h>
+
+struct verifier {
+    const char *directory;
+    struct verify_progress progress;
+    struct verify_report *report;
+    uint64_t total; /* bytes to read */
+    uint8_t *block; /* [SHARD_BLOCK_BYTES] */
+    struct error *err;
+};
+
+/* ----------------------------------------------------------------------------------------------- findings */
+
+static const char damaged_records[] = "records are damaged";
+
+static void note(struct verifier *v, const char *name, uint64_t from, uint64_t to, const char *what)
+{
+    struct verify_report *report = v->report;
+    struct damage *last = report->count ? &report->damaged[report->count - 1] : NULL;
+    if (last && last->what == what && strcmp(last->file, name) == 0 && from == last->to) {
+        last->to = to;
+        return;
+    }
+    report->damaged = mem_grow(report->damaged, report->count + 1, sizeof(*report->damaged));
+    report->damaged[report->count++] = (struct damage){mem_copy_text(name), from, to, what};
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct damage *x = a, *y = b;
+    const int order = strcmp(x->file, y->file);
+    return order ? order : (x->from > y->from) - (x->from < y->from);
+}
+
+void verify_release(struct verify_report *report)
+{
+    for (size_t i = 0; i < report->count; i++)
+        mem_free(report->damaged[i].file);
+    mem_free(report->damaged);
+    *report = (struct verify_report){0};
+}
+
+/* ------------------------------------------------------------------------------------------------ reading */
+
+static int tell(struct verifier *v, uint64_t bytes)
+{
+    v->report->bytes += bytes;
+    if (v->progress.told && v->progress.told(v->progress.context, v->report->bytes, v->total) < 0)
+        return fail(v->err, ERR_STOPPED, "stopped; nothing was changed");
+    return 0;
+}
+
+/* Exactly `bytes` at `offset` of a file whose size was checked. */
+static int read_exact(struct verifier *v, const struct file *file, void *out, uint64_t bytes, uint64_t offset)
+{
+    const int64_t got = file_read_at(file, out, bytes, offset, v->err);
+    if (got < 0)
+        return -1;
+    if ((uint64_t)got != bytes)
+        return fail_at(v->err, ERR_RESOURCE, file->path, offset, "the file became shorter while it was read");
+    return tell(v, bytes);
+}
+
+/* Opens DIR/name and gives its size; what is not there or not of the size `expected` is noted. 1: opened, 0: nothing
+ * left to look at, < 0: error. */
+static int open_expected(struct verifier *v, const char *name, uint64_t expected, struct file *file)
+{
+    char *path = path_join(v->directory, name);
+    int result = 0;
+    v->report->files++;
+    *file = FILE_CLOSED;
+    if (!path_exists(path)) {
+        note(v, name, 0, expected, "the file is missing");
+    } else if (path_is_directory(path)) {
+        note(v, name, 0, expected, "a directory stands in the file's place");
+    } else {
+        result = file_open_read(file, path, v->err);
+        const int64_t size = result < 0 ? -1 : file_size(file, v->err);
+        if (size < 0)
+            result = -1;
+        else if ((uint64_t)size < expected)
+            note(v, name, (uint64_t)size, expected, "the end of the file is missing");
+        else
+            result = 1;
+        if ((uint64_t)size > expected && size >= 0)
+            note(v, name, expected, (uint64_t)size, "bytes behind the end of the file");
+    }
+    mem_free(path);
+    if (result < 1)
+        file_close(file);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------------- shards */
+
+/* One shard, as it should be and as it is. */
+struct inspection {
+    const char *name;
+    struct file file;
+    struct shard_header header; /* expected */
+    uint64_t area, blocks;
+    uint64_t *table;  /* [blocks] of the blocks as they are */
+    uint64_t *stored; /* [blocks] in the file */
+};
+
+static int hash_blocks(struct verifier *v, struct inspection *in)
+{
+    for (uint64_t i = 0; i < in->blocks; i++) {
+        const uint64_t from = i * SHARD_BLOCK_BYTES;
+        const uint64_t bytes = in->area - from < SHARD_BLOCK_BYTES ? in->area - from : SHARD_BLOCK_BYTES;
+        TRY(read_exact(v, &in->file, v->block, bytes, SHARD_HEADER_BYTES + from));
+        in->table[i] = hash64(v->block, bytes);
+    }
+    return read_exact(v, &in->file, in->stored, in->blocks * 8, SHARD_HEADER_BYTES + in->area);
+}
+
+static bool is_truth(const struct inspection *in, const uint64_t *table, uint64_t hash)
+{
+    struct shard_footer footer;
+    shard_footer_make(&in->header, table, &footer);
+    return shard_hash(&in->header, &footer) == hash;
+}
+
+/* Notes the blocks that are not as the table `truth` has them. */
+static bool judge_records(struct verifier *v, const struct inspection *in, const uint64_t *truth)
+{
+    bool good = true;
+    for (uint64_t i = 0; i < in->blocks; i++)
+        if (in->table[i] != truth[i]) {
+            const uint64_t from = i * SHARD_BLOCK_BYTES, to = from + SHARD_BLOCK_BYTES;
+            note(v, in->name, SHARD_HEADER_BYTES + from, SHARD_HEADER_BYTES + (to < in->area ? to : in->area),
+                 damaged_records);
+            good = false;
+        }
+    return good;
+}
+
+static int inspect(struct verifier *v, struct inspection *in, uint64_t hash)
+{
+    struct shard_header header;
+    struct shard_footer footer, expected;
+    const uint64_t table_at = SHARD_HEADER_BYTES + in->area, footer_at = table_at + in->blocks * 8;
+    TRY(read_exact(v, &in->file, &header, sizeof(header), 0));
+    TRY(hash_blocks(v, in));
+    TRY(read_exact(v, &in->file, &footer, sizeof(footer), footer_at));
+    const bool whole = is_truth(in, in->table, hash), table_whole = is_truth(in, in->stored, hash);
+    const uint64_t *truth = whole ? in->table : in->stored;
+    if (memcmp(&header, &in->header, sizeof(header)) != 0)
+        note(v, in->name, 0, sizeof(header), "the header is damaged");
+    const bool good = judge_records(v, in, truth);
+    if (!whole && !table_whole && good)
+        note(v, in->name, 0, shard_file_bytes(&in->header), "the shard is of another build");
+    if (whole && !table_whole)
+        note(v, in->name, table_at, footer_at, "the table of hashes is damaged");
+    shard_footer_make(&in->header, truth, &expected);
+    if ((whole || table_whole) && memcmp(&footer, &expected, sizeof(footer)) != 0)
+        note(v, in->name, footer_at, footer_at + sizeof(footer), "the footer is damaged");
+    return 0;
+}
+
+static int verify_shard(struct verifier *v, const struct manifest *manifest, const struct manifest_length *length,
+                        uint32_t shard)
+{
+    char name[SHARD_NAME_BYTES];
+    struct inspection in = {.name = manifest_shard_name(length, shard, name)};
+    manifest_shard_header(manifest, length, shard, &in.header);
+    int result = open_expected(v, in.name, shard_file_bytes(&in.header), &in.file);
+    if (result < 1)
+        return result;
+    in.area = shard_area_bytes(&in.header);
+    in.blocks = shard_block_count(&in.header);
+    in.table = mem_array(in.blocks, 8);
+    in.stored = mem_array(in.blocks, 8);
+    result = inspect(v, &in, length->hashes[shard]);
+    mem_free(in.table);
+    mem_free(in.stored);
+    file_close(&in.file);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------------- everything else */
+
+static int verify_vocabulary(struct verifier *v, const struct manifest *manifest)
+{
+    struct file file;
+    int result = open_expected(v, VOCAB_NAME, manifest->vocab_bytes, &file);
+    if (result < 1)
+        return result;
+    struct hash *hash = hash_open();
+    result = 0;
+    for (uint64_t at = 0; at < manifest->vocab_bytes && result == 0;) {
+        const uint64_t left = manifest->vocab_bytes - at, part = left < SHARD_BLOCK_BYTES ? left : SHARD_BLOCK_BYTES;
+        result = read_exact(v, &file, v->block, part, at);
+        if (result == 0)
+            hash_add(hash, v->block, part);
+        at += part;
+    }
+    if (result == 0 && hash_value(hash) != manifest->vocab_hash)
+        note(v, VOCAB_NAME, 0, manifest->vocab_bytes, "the vocabulary is damaged or another one");
+    hash_close(hash);
+    file_close(&file);
+    return result;
+}
+
+/* 1: read, 0: damaged and noted, < 0: error. */
+static int verify_manifest(struct verifier *v, struct manifest *manifest)
+{
+    struct buf text = {0};
+    char *path = path_join(v->directory, MANIFEST_NAME);
+    int result = file_read_all(path, MANIFEST_BYTES_MAX, &text, v->err);
+    if (result == 0) {
+        const struct str all = buf_str(&text);
+        /* root_hash keeps its meaning in all versions, so a version that is only a flipped digit is damage. */
+        result = manifest_intact(all) ? manifest_parse(manifest, all, path, v->err) : 1;
+        v->report->files++;
+        v->report->bytes += all.size;
+        if (result == 1 || (result < 0 && v->err->kind == ERR_VERIFY)) {
+            note(v, MANIFEST_NAME, 0, all.size, "the manifest is damaged");
+            result = 0;
+        } else if (result == 0) {
+            result = 1;
+        }
+    }
+    mem_free(path);
+    buf_release(&text);
+    return result;
+}
+
+static int verify_all(struct verifier *v, const struct manifest *manifest)
+{
+    v->total = v->report->bytes + manifest->vocab_bytes;
+    for (size_t i = 0; i < manifest->length_count; i++)
+        v->total += manifest_length_bytes(manifest, &manifest->lengths[i]);
+    TRY(verify_vocabulary(v, manifest));
+    for (size_t i = 0; i < manifest->length_count; i++)
+        for (uint32_t s = 0; s < manifest->lengths[i].shards; s++)
+            TRY(verify_shard(v, manifest, &manifest->lengths[i], s));
+    return 0;
+}
+
+int dataset_verify(const char *directory, struct verify_progress progress, struct verify_report *report,
+                   struct error *err)
+{
+    struct verifier v = {.directory = directory, .progress = progress, .report = report, .err = err};
+    struct manifest manifest = {0};
+    TRY(manifest_present(directory, err));
+    v.block = mem_alloc(SHARD_BLOCK_BYTES);
+    int result = verify_manifest(&v, &manifest);
+    if (result == 1)
+        result = verify_all(&v, &manifest);
+    if (report->count)
+        qsort(report->damaged, report->count, sizeof(*report->damaged), by_place);
+    mem_free(v.block);
+    manifest_release(&manifest);
+    return result;
+}

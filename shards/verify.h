@@ -1,0 +1,37 @@
+/* Reads every byte of a dataset and compares it with the hashes of the manifest. Finds all damage, not only the first,
+ * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. */
+#ifndef SHARDS_VERIFY_H
+#define SHARDS_VERIFY_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct damage {
+    char *file;        /* below the dataset's directory */
+    uint64_t from, to; /* bytes [from, to) */
+    const char *what;  /* a constant, in the user's terms */
+};
+
+/* Zeroed before use; verify_release frees it. */
+struct verify_report {
+    struct damage *damaged; /* by file, then from; damaged blocks that touch are one range */
+    size_t count;
+    uint64_t files; /* looked at: manifest, vocabulary, shards */
+    uint64_t bytes; /* read */
+};
+
+/* Called now and then with bytes done of all; < 0 stops with ERR_STOPPED. */
+struct verify_progress {
+    int (*told)(void *context, uint64_t done, uint64_t total); /* or NULL */
+    void *context;
+};
+
+/* Returns 0 when everything could be looked at, damaged or not. < 0: no dataset, a newer version, an I/O error. Where
+ * the manifest itself is damaged nothing else can be judged: it is then the only entry. */
+int dataset_verify(const char *directory, struct verify_progress progress, struct verify_report *report,
+                   struct error *err);
+void verify_release(struct verify_report *report);
+
+#endif

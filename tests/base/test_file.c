@@ -1,0 +1,334 @@
+/* Files are there as a whole or not at all, whichever system call fails. */
+#include "tests/base/help.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *directory;
+
+static char *path_of(const char *name)
+{
+    static char path[4][200];
+    static int next;
+    next = (next + 1) % 4;
+    snprintf(path[next], sizeof(path[0]), "%s/%s", directory, name);
+    return path[next];
+}
+
+static void expect_content(const char *path, const char *content)
+{
+    struct error err;
+    struct buf text = {0};
+    assert_int_equal(file_read_all(path, 1 << 20, &text, &err), 0);
+    assert_string_equal(buf_text(&text), content);
+    buf_release(&text);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    struct mapping mapping;
+    char bytes[16];
+    const char *path = path_of("a");
+    assert_int_equal(file_write_all(path, "0123456789", 10, &err), 0);
+    expect_content(path, "0123456789");
+    assert_int_equal(file_open_read(&file, path, &err), 0);
+    assert_int_equal(file_size(&file, &err), 10);
+    assert_int_equal(file_read_at(&file, bytes, 4, 3, &err), 4);
+    assert_memory_equal(bytes, "3456", 4);
+    assert_int_equal(file_read_at(&file, bytes, 16, 8, &err), 2);
+    assert_int_equal(file_read_at(&file, bytes, 16, 100, &err), 0);
+    assert_int_equal(file_read(&file, bytes, 7, &err), 7);
+    assert_int_equal(file_read(&file, bytes, 7, &err), 3);
+    assert_int_equal(file_read(&file, bytes, 7, &err), 0);
+    file_close(&file);
+    file_close(&file);
+    assert_int_equal(file_map(&mapping, path, &err), 0);
+    assert_int_equal(mapping.size, 10);
+    assert_memory_equal(mapping.data, "0123456789", 10);
+    file_unmap(&mapping);
+    file_unmap(&mapping);
+    assert_int_equal(file_write_all(path, NULL, 0, &err), 0);
+    expect_content(path, "");
+    assert_int_equal(file_map(&mapping, path, &err), 0);
+    assert_null(mapping.data);
+    assert_int_equal(mapping.size, 0);
+    file_unmap(&mapping);
+}
+
+static void a_file_that_is_not_committed_goes_away(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    const char *path = path_of("b");
+    assert_int_equal(file_create(&file, path, &err), 0);
+    assert_int_equal(file_write(&file, "x", 1, &err), 0);
+    assert_int_equal(file.written, 1);
+    assert_true(path_exists(path_of("b.tmp")));
+    assert_false(path_exists(path));
+    file_close(&file);
+    assert_false(path_exists(path_of("b.tmp")));
+    assert_false(path_exists(path));
+    file = FILE_CLOSED;
+    file_close(&file);
+}
+
+static void a_log_grows_and_is_cut(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    const char *path = path_of("log");
+    assert_int_equal(file_append_open(&file, path, &err), 0);
+    assert_int_equal(file_write(&file, "abc", 3, &err), 0);
+    file_close(&file);
+    assert_int_equal(file_append_open(&file, path, &err), 0);
+    assert_int_equal(file.written, 0);
+    assert_int_equal(file_write(&file, "def", 3, &err), 0);
+    assert_int_equal(file_write_at(&file, "X", 1, 1, &err), 0);
+    assert_int_equal(file_write(&file, "g", 1, &err), 0);
+    assert_int_equal(file_truncate(&file, 5, &err), 0);
+    assert_int_equal(file_write(&file, "h", 1, &err), 0);
+    assert_int_equal(file_sync(&file, &err), 0);
+    char bytes[4];
+    assert_int_equal(file_read_at(&file, bytes, 4, 2, &err), 4);
+    file_close(&file);
+    expect_content(path, "aXcdeh");
+}
+
+static void errors_name_the_path_and_the_kind(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    struct mapping mapping;
+    struct buf text = {0};
+    assert_int_equal(file_open_read(&file, path_of("absent"), &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_string_equal(err.file, path_of("absent"));
+    assert_non_null(strstr(err.text, "No such file"));
+    file_close(&file);
+    assert_int_equal(file_open_read(&file, directory, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.text, "directory"));
+    assert_int_equal(file_map(&mapping, path_of("absent"), &err), -1);
+    assert_int_equal(file_create(&file, path_of("no/where"), &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(file_create(&file, directory, &err), -1);
+    assert_int_equal(file_create(&file, "/dev/null", &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(file_write_all(path_of("ten"), "0123456789", 10, &err), 0);
+    assert_int_equal(file_read_all(path_of("ten"), 9, &text, &err), -1);
+    assert_int_equal(err.kind, ERR_UNSAFE);
+    buf_reset(&text);
+    assert_int_equal(file_read_all(path_of("ten"), 10, &text, &err), 0);
+    assert_int_equal(text.size, 10);
+    buf_release(&text);
+}
+
+static void links_are_not_followed_when_we_create(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    assert_int_equal(file_write_all(path_of("victim"), "safe", 4, &err), 0);
+    char target[300];
+    assert_non_null(realpath(path_of("victim"), target));
+    assert_int_equal(symlink(target, path_of("trap")), 0);
+    assert_int_equal(file_append_open(&file, path_of("trap"), &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(symlink(target, path_of("new.tmp")), 0);
+    assert_int_equal(file_write_all(path_of("new"), "mine", 4, &err), 0);
+    expect_content(path_of("victim"), "safe");
+    expect_content(path_of("new"), "mine");
+    assert_false(path_exists(path_of("new.tmp")));
+}
+
+static void a_leftover_of_a_killed_process_is_taken_over(void **state)
+{
+    (void)state;
+    struct error err;
+    FILE *left = fopen(path_of("over.tmp"), "w");
+    fputs("a long text of somebody who was killed", left);
+    fclose(left);
+    assert_int_equal(file_write_all(path_of("over"), "new", 3, &err), 0);
+    expect_content(path_of("over"), "new");
+}
+
+static void pipe_through_stdin(void *argument)
+{
+    (void)argument;
+    struct error err;
+    struct file file;
+    char bytes[8];
+    int ends[2];
+    if (pipe(ends) < 0 || write(ends[1], "abcdef", 6) != 6)
+        _exit(90);
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    if (file_open_read(&file, "-", &err) < 0 || file_size(&file, &err) >= 0 || strcmp(err.file, "standard input") != 0)
+        _exit(91);
+    if (file_read(&file, bytes, 4, &err) != 4 || memcmp(bytes, "abcd", 4) != 0)
+        _exit(92);
+    file_close(&file);
+    if (read(STDIN_FILENO, bytes, 8) != 2) /* still ours */
+        _exit(93);
+}
+
+static void dash_is_standard_input(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    in_child(pipe_through_stdin, NULL, &seen);
+    assert_int_equal(seen.code, 0);
+}
+
+static void descriptors_do_not_reach_other_programs(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    assert_int_equal(file_create(&file, path_of("cloexec"), &err), 0);
+    assert_true(fcntl(file.fd, F_GETFD) & FD_CLOEXEC);
+    file_close(&file);
+    assert_int_equal(file_open_read(&file, path_of("a"), &err), 0);
+    assert_true(fcntl(file.fd, F_GETFD) & FD_CLOEXEC);
+    file_close(&file);
+}
+
+struct attempt {
+    struct file_fault fault;
+    const char *path;
+};
+
+static void write_all_under_fault(void *argument)
+{
+    const struct attempt *attempt = argument;
+    struct error err;
+    file_fault_set(attempt->fault);
+    if (file_write_all(attempt->path, "new content", 11, &err) < 0)
+        _exit(err.file[0] && err.text[0] ? (int)err.kind : 99);
+}
+
+/* Every state-changing call of file_write_all fails once, in every way, with and without an old file under the name. */
+static void whichever_call_fails_a_file_is_whole(void **state)
+{
+    (void)state;
+    static const enum file_fault_kind kinds[] = {FILE_FAULT_KILL, FILE_FAULT_SHORT, FILE_FAULT_ERRNO};
+    struct error err;
+    int points = 0;
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (int old = 0; old < 2; old++)
+            for (uint64_t at = 1;; at++) {
+                struct attempt attempt = {{at, kinds[kind], EIO}, path_of("whole")};
+                struct outcome seen;
+                assert_int_equal(path_remove(attempt.path, &err), 0);
+                assert_int_equal(path_remove(path_of("whole.tmp"), &err), 0);
+                if (old)
+                    assert_int_equal(file_write_all(attempt.path, "old", 3, &err), 0);
+                in_child(write_all_under_fault, &attempt, &seen);
+                struct buf text = {0};
+                if (path_exists(attempt.path))
+                    assert_int_equal(file_read_all(attempt.path, 100, &text, &err), 0);
+                else
+                    assert_false(old);
+                const bool is_new = strcmp(buf_text(&text), "new content") == 0;
+                assert_true(is_new || strcmp(buf_text(&text), old ? "old" : "") == 0);
+                buf_release(&text);
+                if (seen.code == 0) {
+                    assert_true(is_new);
+                    assert_true(at > 5); /* create, write, sync, rename, sync of the directory */
+                    break;
+                }
+                points++;
+                assert_int_equal(seen.code, kinds[kind] == FILE_FAULT_KILL ? 137 : ERR_RESOURCE);
+                if (kinds[kind] != FILE_FAULT_KILL)
+                    assert_false(path_exists(path_of("whole.tmp")));
+            }
+    assert_int_equal(points, 2 * 3 * 5);
+}
+
+static void a_short_write_leaves_half_then_no_space(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    assert_int_equal(file_append_open(&file, path_of("half"), &err), 0);
+    const uint64_t before = file_calls();
+    file_fault_set((struct file_fault){2, FILE_FAULT_SHORT, 0});
+    assert_int_equal(file_write(&file, "0123456789", 10, &err), 0);
+    assert_int_equal(file_write(&file, "0123456789", 10, &err), -1);
+    assert_int_equal(err.kind, ERR_RESOURCE);
+    assert_non_null(strstr(err.text, strerror(ENOSPC)));
+    assert_int_equal(file_write(&file, "!", 1, &err), 0); /* one call only */
+    assert_int_equal(file_calls(), before + 3);
+    file_close(&file);
+    expect_content(path_of("half"), "012345678901234!");
+    file_fault_set((struct file_fault){0});
+}
+
+static void set_from_environment(void *argument)
+{
+    struct error err;
+    setenv("DS_FAIL_FILE", argument, 1);
+    setenv("DS_FAIL_ALLOC", "1000000", 1);
+    faults_from_environment();
+    if (file_write_all(path_of("environment"), "x", 1, &err) < 0)
+        _exit((int)err.kind);
+}
+
+static void the_environment_sets_faults(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int code;
+    } cases[] = {{"1:kill", 137}, {"2:short", 7}, {"1:13", 2},  {"9999:kill", 0}, {"x", 2},     {"1", 2},
+                 {"1:", 2},       {"0:kill", 2},  {"1:28x", 2}, {"", 0},          {"1:dead", 2}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct outcome seen;
+        in_child(set_from_environment, (void *)(uintptr_t)cases[i].text, &seen);
+        assert_int_equal(seen.code, cases[i].code);
+        if (cases[i].text[0])
+            assert_non_null(strstr(seen.err, "DS_FAIL_FILE="));
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    directory = directory_make();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    directory_remove(directory);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(a_file_that_is_not_committed_goes_away),
+        cmocka_unit_test(a_log_grows_and_is_cut),
+        cmocka_unit_test(errors_name_the_path_and_the_kind),
+        cmocka_unit_test(links_are_not_followed_when_we_create),
+        cmocka_unit_test(a_leftover_of_a_killed_process_is_taken_over),
+        cmocka_unit_test(dash_is_standard_input),
+        cmocka_unit_test(descriptors_do_not_reach_other_programs),
+        cmocka_unit_test(whichever_call_fails_a_file_is_whole),
+        cmocka_unit_test(a_short_write_leaves_half_then_no_space),
+        cmocka_unit_test(the_environment_sets_faults),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,107 @@
+/* Memory is there or the program ends with exit code 7. */
+#include "tests/base/help.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+static void memory_is_as_promised(void **state)
+{
+    (void)state;
+    char *nothing = mem_alloc(0);
+    assert_non_null(nothing);
+    uint64_t *cleared = mem_clear(1000, sizeof(*cleared));
+    unsigned char *line = mem_aligned(100);
+    assert_int_equal((uintptr_t)line % 64, 0);
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(cleared[i] == 0);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(line[i], 0);
+    char *text = mem_copy_text("abc");
+    text = mem_grow(text, 1000, 1);
+    assert_string_equal(text, "abc");
+    char *none = mem_grow(NULL, 0, 8);
+    assert_non_null(none);
+    char *array = mem_array(10, 10);
+    memset(array, 1, 100);
+    mem_free(array);
+    mem_free(none);
+    mem_free(text);
+    mem_free(line);
+    mem_free(cleared);
+    mem_free(nothing);
+    mem_free(NULL);
+}
+
+static void overflow_of_a_product(void *call)
+{
+    const size_t half = SIZE_MAX / 2 + 2;
+    if (*(int *)call == 0)
+        mem_clear(half, 2);
+    else if (*(int *)call == 1)
+        mem_array(2, half);
+    else if (*(int *)call == 2)
+        mem_grow(NULL, half, 4);
+    else
+        mem_aligned(SIZE_MAX - 3);
+}
+
+static void sizes_that_overflow_end_the_program(void **state)
+{
+    (void)state;
+    for (int call = 0; call < 4; call++) {
+        struct outcome seen;
+        in_child(overflow_of_a_product, &call, &seen);
+        assert_int_equal(seen.code, 7);
+        assert_non_null(strstr(seen.err, "out of memory"));
+    }
+}
+
+static void third_call_fails(void *argument)
+{
+    (void)argument;
+    mem_fail_at(3);
+    mem_free(mem_alloc(1));
+    mem_free(mem_clear(1, 1));
+    fputs("two\n", stderr);
+    mem_free(mem_aligned(1));
+    fputs("three\n", stderr);
+}
+
+static void the_nth_allocation_can_be_made_to_fail(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    in_child(third_call_fails, NULL, &seen);
+    assert_int_equal(seen.code, 7);
+    assert_non_null(strstr(seen.err, "two"));
+    assert_null(strstr(seen.err, "three"));
+    const uint64_t before = mem_calls();
+    mem_free(mem_alloc(1));
+    assert_int_equal(mem_calls(), before + 1);
+    mem_fail_at(1);
+    mem_fail_at(0);
+    mem_free(mem_alloc(1));
+}
+
+static void the_peak_is_in_bytes(void **state)
+{
+    (void)state;
+    const size_t bytes = 32 << 20;
+    char *block = mem_alloc(bytes);
+    memset(block, 1, bytes);
+    assert_true(mem_peak_bytes() > bytes);
+    assert_true(mem_peak_bytes() < (uint64_t)1 << 40);
+    mem_free(block);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_as_promised),
+        cmocka_unit_test(sizes_that_overflow_end_the_program),
+        cmocka_unit_test(the_nth_allocation_can_be_made_to_fail),
+        cmocka_unit_test(the_peak_is_in_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,648 @@
+/* The option table: what is accepted, what is refused and how, and the documents made from it. */
+#include "tests/base/help.h"
+
+#include "base/opts.h"
+
+#include <locale.h>
+#include <string.h>
+
+struct settings {
+    struct opt_paths wiki, text;
+    const char *out, *lang;
+    uint64_t threads, memory, every, limit;
+    uint32_t mask, keep, keep_extract;
+    double lr;
+    bool cased, quiet, json;
+    int pairs, format;
+    struct opt_numbers seq;
+    struct opt_count_or_time save;
+};
+
+#define FIELD(name) offsetof(struct settings, name)
+
+static int run_nothing(void *settings, struct opt_paths bare, struct error *err)
+{
+    (void)settings;
+    (void)bare;
+    (void)err;
+    return 0;
+}
+
+static const struct opt_row rows[] = {
+    {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE", .verbs = " build ", .help = "a dump"},
+    {.name = "text",
+     .type = OPT_PATHS,
+     .field = FIELD(text),
+     .value = "FILE",
+     .verbs = " build ",
+     .help = "plain text"},
+    {.name = "out",
+     .letter = 'o',
+     .type = OPT_TEXT,
+     .field = FIELD(out),
+     .value = "DIR",
+     .help = "where the result goes",
+     .default_help = "the first input's name without its extensions, in the current directory"},
+    {.name = "lang", .type = OPT_TEXT, .field = FIELD(lang), .value = "CODE", .default_text = "en", .help = "language"},
+    {.name = "threads",
+     .type = OPT_COUNT,
+     .field = FIELD(threads),
+     .value = "N",
+     .min = 1,
+     .max = 1024,
+     .default_help = "all cores",
+     .help = "computing threads in all"},
+    {.name = "limit",
+     .type = OPT_COUNT,
+     .field = FIELD(limit),
+     .value = "N",
+     .verbs = " build ",
+     .help = "stop after N pages"},
+    {.name = "memory",
+     .type = OPT_SIZE,
+     .field = FIELD(memory),
+     .value = "SIZE",
+     .default_text = "1G",
+     .min = 1 << 20,
+     .help =
+         "bound on resident memory; never changes a byte of what is written, and too little is refused by the plan"},
+    {.name = "every",
+     .type = OPT_DURATION,
+     .field = FIELD(every),
+     .value = "TIME",
+     .default_text = "30m",
+     .help = "often"},
+    {.name = "mask-prob",
+     .type = OPT_MILLIONTHS,
+     .field = FIELD(mask),
+     .value = "P",
+     .default_text = "0.15",
+     .help = "share"},
+    {.name = "lr",
+     .type = OPT_REAL,
+     .field = FIELD(lr),
+     .value = "X",
+     .default_text = "1e-4",
+     .real_min = -1,
+     .real_max = 10,
+     .help = "learning rate"},
+    {.name = "cased", .type = OPT_FLAG, .field = FIELD(cased), .help = "keep case"},
+    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .field = FIELD(quiet), .help = "say less"},
+    {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .help = "facts as JSON"},
+    {.name = "pairs",
+     .type = OPT_CHOICE,
+     .field = FIELD(pairs),
+     .choices = "nsp|none",
+     .default_text = "nsp",
+     .help = "pairs"},
+    {.name = "keep",
+     .type = OPT_SET,
+     .field = FIELD(keep),
+     .choices = "headings|lists|pre",
+     .value = "LIST",
+     .default_text = "lists",
+     .verbs = " build ",
+     .help = "what is kept"},
+    {.name = "keep",
+     .type = OPT_SET,
+     .field = FIELD(keep),
+     .choices = "headings|lists|pre",
+     .value = "LIST",
+     .default_text = "headings,pre",
+     .verbs = " extract ",
+     .help = "what is kept"},
+    {.name = "format",
+     .type = OPT_CHOICE,
+     .field = FIELD(format),
+     .choices = "jsonl|sentences",
+     .default_text = "sentences",
+     .verbs = " extract ",
+     .help = "how it is printed"},
+    {.name = "seq",
+     .type = OPT_NUMBERS,
+     .field = FIELD(seq),
+     .value = "LIST",
+     .default_text = "128,512",
+     .min = 16,
+     .max = 4096,
+     .help = "sequence lengths"},
+    {.name = "save-every",
+     .type = OPT_COUNT_OR_TIME,
+     .field = FIELD(save),
+     .value = "N|DURATION",
+     .default_text = "30m",
+     .help = "how often -- .dot 'quote \\ backslash"},
+    {.name = NULL},
+};
+
+static const struct opt_verb verbs[] = {
+    {.name = "build",
+     .arguments = "FILE...",
+     .help = "makes a dataset",
+     .example = "prog build -o d dump.xml.bz2",
+     .run = run_nothing,
+     .bare_max = SIZE_MAX},
+    {.name = "extract", .arguments = "FILE", .help = "prints text", .run = run_nothing, .bare_min = 1, .bare_max = 2},
+    {.name = "verify", .arguments = "", .help = "reads every byte", .run = run_nothing},
+    {.name = NULL},
+};
+
+static const struct opt_foreign foreign[] = {
+    {"max_steps", "--limit"}, {"learning_rate", "--lr"}, {"do-lower-case", "without --cased"}, {NULL, NULL}};
+
+static const struct opt_program program = {
+    .name = "prog",
+    .summary = "turns things into other things",
+    .verbs = verbs,
+    .rows = rows,
+    .foreign = foreign,
+    .not_built_yet = " report --salvage --pairs=sop ",
+    .version = "prog 1.2.3",
+};
+
+static struct opt_program with_default;
+
+#define ARGS_MAX 48
+
+/* Splits a line at blanks ('' is an empty argument) and parses it. */
+struct run {
+    char line[400];
+    char *argv[ARGS_MAX];
+    int argc, code;
+    struct settings settings;
+    struct opt_result result;
+    struct error err;
+};
+
+static void split(struct run *run, const char *line)
+{
+    *run = (struct run){.code = -2};
+    snprintf(run->line, sizeof(run->line), "prog %s", line);
+    for (char *word = strtok(run->line, " "); word && run->argc < ARGS_MAX; word = strtok(NULL, " "))
+        run->argv[run->argc++] = strcmp(word, "''") == 0 ? word + 2 : word;
+}
+
+static void parse(struct run *run, const char *line)
+{
+    split(run, line);
+    memset(&run->settings, 0xAA, sizeof(run->settings));
+    run->code = opts_parse(&program, run->argc, run->argv, &run->settings, &run->result, &run->err);
+}
+
+static void release(struct run *run)
+{
+    opts_release(&program, &run->settings, &run->result);
+    opts_release(&program, &run->settings, &run->result);
+}
+
+static void parse_well(struct run *run, const char *line)
+{
+    parse(run, line);
+    if (run->code < 0)
+        fail_msg("%s: %s (%s)", line, run->err.text, run->err.hint);
+}
+
+static void defaults_are_set(void **state)
+{
+    (void)state;
+    struct run run;
+    parse_well(&run, "build");
+    const struct settings *set = &run.settings;
+    assert_string_equal(run.result.verb->name, "build");
+    assert_int_equal(set->wiki.count, 0);
+    assert_null(set->out);
+    assert_string_equal(set->lang, "en");
+    assert_int_equal(set->threads, 0);
+    assert_int_equal(set->memory, 1 << 30);
+    assert_int_equal(set->every, 1800);
+    assert_int_equal(set->mask, 150000);
+    assert_true(set->lr > 0.99e-4 && set->lr < 1.01e-4);
+    assert_false(set->cased);
+    assert_int_equal(set->pairs, 0);
+    assert_int_equal(set->keep, 2);
+    assert_int_equal(set->format, 1);
+    assert_int_equal(set->seq.count, 2);
+    assert_int_equal(set->seq.values[1], 512);
+    assert_int_equal(set->save.seconds, 1800);
+    assert_false(opts_given(&program, &run.result, "lang"));
+    assert_false(opts_given(&program, &run.result, "format"));
+    release(&run);
+    parse_well(&run, "extract a");
+    assert_int_equal(run.settings.keep, 5); /* one name, two rows */
+    release(&run);
+}
+
+static void values_are_read(void **state)
+{
+    (void)state;
+    struct run run;
+    parse_well(&run,
+               "build -o dir --lang=de --threads 8 --memory=2048K --memory 3M --every 2d --mask-prob .5 --lr=-1e-1 "
+               "--cased -q --pairs none --keep headings,pre --seq 16 --save-every 500");
+    const struct settings *set = &run.settings;
+    assert_string_equal(set->out, "dir");
+    assert_string_equal(set->lang, "de");
+    assert_int_equal(set->threads, 8);
+    assert_int_equal(set->memory, 3 << 20);
+    assert_int_equal(set->every, 2 * 86400);
+    assert_int_equal(set->mask, 500000);
+    assert_true(set->lr < -0.099 && set->lr > -0.101);
+    assert_true(set->cased && set->quiet && !set->json);
+    assert_int_equal(set->pairs, 1);
+    assert_int_equal(set->keep, 5);
+    assert_int_equal(set->seq.count, 1);
+    assert_int_equal(set->save.count, 500);
+    assert_int_equal(set->save.seconds, 0);
+    assert_true(opts_given(&program, &run.result, "out") && opts_given(&program, &run.result, "quiet"));
+    assert_false(opts_given(&program, &run.result, "json"));
+    release(&run);
+    parse_well(&run, "build --keep none --lr -0.5 --save-every 90s --out -");
+    assert_int_equal(run.settings.keep, 0);
+    assert_true(run.settings.lr < -0.49);
+    assert_int_equal(run.settings.save.seconds, 90);
+    assert_string_equal(run.settings.out, "-");
+    release(&run);
+    parse_well(&run, "build --keep= --keep ''");
+    assert_int_equal(run.settings.keep, 0);
+    release(&run);
+}
+
+static void expect_paths(struct opt_paths paths, const char *joined)
+{
+    struct buf all = {0};
+    for (size_t i = 0; i < paths.count; i++)
+        buf_addf(&all, "%s%s", i ? " " : "", paths.items[i]);
+    assert_string_equal(buf_text(&all), joined);
+    buf_release(&all);
+}
+
+static void bare_arguments_belong_to_the_paths_before_them(void **state)
+{
+    (void)state;
+    struct run run;
+    parse_well(&run, "build x --wiki a b - --cased y --text=c d --wiki e --lang de z -- --odd -q");
+    expect_paths(run.settings.wiki, "a b - e");
+    expect_paths(run.settings.text, "c d");
+    expect_paths(run.result.bare, "x y z --odd -q");
+    assert_false(run.settings.quiet);
+    release(&run);
+    assert_int_equal(run.result.bare.count, 0);
+    parse_well(&run, "build --wiki a -- b");
+    expect_paths(run.settings.wiki, "a");
+    expect_paths(run.result.bare, "b");
+    release(&run);
+}
+
+/* Half to even at the seventh place, exact, however long the number. */
+static void millionths_are_rounded_half_to_even(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t value;
+    } cases[] = {{"0", 0},
+                 {"1", 1000000},
+                 {"1.000000000", 1000000},
+                 {"0.0000005", 0},
+                 {"0.0000015", 2},
+                 {"0.0000025", 2},
+                 {"0.00000250000000000000000000001", 3},
+                 {"0.0000024999999999999999999", 2},
+                 {"0.9999995", 1000000},
+                 {"0.9999994", 999999},
+                 {"00.15", 150000},
+                 {"1.", 1000000},
+                 {".000001", 1}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char line[80];
+        struct run run;
+        snprintf(line, sizeof(line), "build --mask-prob %s", cases[i].text);
+        parse_well(&run, line);
+        assert_int_equal(run.settings.mask, cases[i].value);
+        release(&run);
+    }
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *text, *hint;
+    } cases[] = {
+        {"biuld", "unknown verb biuld", "did you mean build?"},
+        {"frobnicate", "unknown verb frobnicate", "prog --help lists the verbs"},
+        {"report", "report is not built yet", ""},
+        {"--cased build", "a verb must come before --cased", "prog --help lists the verbs"},
+        {"build --maks-prob 1", "unknown option --maks-prob", "did you mean --mask-prob?"},
+        {"build --mask_prob=1", "unknown option --mask_prob", "did you mean --mask-prob?"},
+        {"build --mask 1", "unknown option --mask", "did you mean --mask-prob?"},
+        {"build --thread 1", "unknown option --thread", "did you mean --threads?"},
+        {"build --max_steps=9", "unknown option --max_steps; ours is --limit", ""},
+        {"build --max-steps 9", "unknown option --max-steps; ours is --limit", ""},
+        {"build --do_lower_case", "unknown option --do_lower_case; ours is without --cased", ""},
+        {"build --zzzzzz", "unknown option --zzzzzz", "prog build --help lists the options"},
+        {"build --salvage", "--salvage is not built yet", ""},
+        {"build --pairs sop", "--pairs sop is not built yet", ""},
+        {"build --pairs nps", "--pairs: \"nps\" is none of nsp, none", ""},
+        {"build --pairs", "--pairs needs a value: nsp|none", ""},
+        {"build --format jsonl", "build has no option --format", "it belongs to: extract "},
+        {"build -x", "unknown option -x", NULL},
+        {"build -qq", "unknown option -qq", NULL},
+        {"build -out d", "unknown option -out", "did you mean --out?"},
+        {"build --out", "--out needs a value: DIR", ""},
+        {"build --out --cased", "--out needs a value: DIR", ""},
+        {"build --out=", "--out: the value is empty", ""},
+        {"build --wiki ''", "--wiki: the value is empty", ""},
+        {"build --wiki -- a", "--wiki needs a value: FILE", ""},
+        {"build --cased=yes", "--cased takes no value", ""},
+        {"build --threads 0", "--threads: 0 is too small, the least is 1", ""},
+        {"build --threads 1025", "--threads: 1025 is too large, the most is 1024", ""},
+        {"build --threads 8K", "--threads: \"8K\" is not a whole number", ""},
+        {"build --threads -1", "--threads: \"-1\" is not a whole number", ""},
+        {"build --threads 0x8", "--threads: \"0x8\" is not a whole number", ""},
+        {"build --threads ''", "--threads: \"\" is not a whole number", ""},
+        {"build --threads 18446744073709551617", "--threads: \"18446744073709551617\" is not a whole number", ""},
+        {"build --memory 1T", "--memory: \"1T\" is not a size such as 4096, 64K, 256M or 1G", ""},
+        {"build --memory 17179869184G", "--memory: \"17179869184G\" is not a size such as 4096, 64K, 256M or 1G", ""},
+        {"build --memory 1KB", "--memory: \"1KB\" is not a size such as 4096, 64K, 256M or 1G", ""},
+        {"build --memory 4", "--memory: 4 is too small, the least is 1048576", ""},
+        {"build --every 30", "--every: \"30\" is not a duration such as 90s, 30m, 8h or 2d", ""},
+        {"build --every 1.5h", "--every: \"1.5h\" is not a duration such as 90s, 30m, 8h or 2d", ""},
+        {"build --mask-prob 1.0000001", "--mask-prob: \"1.0000001\" is not a decimal number from 0 to 1", ""},
+        {"build --mask-prob 2", "--mask-prob: \"2\" is not a decimal number from 0 to 1", ""},
+        {"build --mask-prob 4294967296", "--mask-prob: \"4294967296\" is not a decimal number from 0 to 1", ""},
+        {"build --mask-prob 15%", "--mask-prob: \"15%\" is not a decimal number from 0 to 1", ""},
+        {"build --mask-prob .", "--mask-prob: \".\" is not a decimal number from 0 to 1", ""},
+        {"build --mask-prob 0,15", "--mask-prob: \"0,15\" is not a decimal number from 0 to 1", ""},
+        {"build --lr 11", "--lr: 11 is not within -1 to 10", ""},
+        {"build --lr nan", "--lr: \"nan\" is not a number", ""},
+        {"build --lr 1e999", "--lr: \"1e999\" is not a number", ""},
+        {"build --lr 0x1p3", "--lr: \"0x1p3\" is not a number", ""},
+        {"build --lr 1,5", "--lr: \"1,5\" is not a number", ""},
+        {"build --lr e", "--lr: \"e\" is not a number", ""},
+        {"build --keep lists,,pre", "--keep: \"\" is none of headings, lists, pre", ""},
+        {"build --keep lists,tables", "--keep: \"tables\" is none of headings, lists, pre", ""},
+        {"build --seq 128,8", "--seq: 8 is too small, the least is 16", ""},
+        {"build --seq 128,", "--seq: \"\" is not a whole number", ""},
+        {"build --seq 16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16,16", "--seq takes at most 16 numbers", ""},
+        {"build --save-every 5x", "--save-every: \"5x\" is not a count or a duration such as 500, 90s, 30m or 8h", ""},
+        {"extract", "extract needs FILE", ""},
+        {"extract a b c", "one argument too many: \"c\"; extract takes FILE", ""},
+        {"verify a", "verify takes no argument \"a\" without an option in front", ""},
+        {"help biuld", "unknown verb biuld", "did you mean build?"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct run run;
+        parse(&run, cases[i].line);
+        if (run.code != -1 || run.err.kind != ERR_USAGE || strcmp(run.err.text, cases[i].text) != 0 ||
+            (cases[i].hint && strcmp(run.err.hint, cases[i].hint) != 0))
+            fail_msg("%s: \"%s\", hint \"%s\"", cases[i].line, run.err.text, run.err.hint);
+        assert_null(run.result.verb);
+        assert_null(run.result.bare.items);
+    }
+}
+
+static void errors_while_paths_are_held_leak_nothing(void **state)
+{
+    (void)state;
+    struct run run;
+    parse(&run, "build x y --wiki a b c --text d --bogus");
+    assert_int_equal(run.code, -1);
+    assert_null(run.settings.wiki.items);
+}
+
+static void a_locale_changes_nothing(void **state)
+{
+    (void)state;
+    struct run run;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "C.UTF-8"};
+    for (size_t i = 0; i < COUNT(names) && !setlocale(LC_ALL, names[i]); i++)
+        ;
+    parse_well(&run, "build --lr 0.25");
+    assert_true(run.settings.lr > 0.249 && run.settings.lr < 0.251);
+    release(&run);
+    setlocale(LC_ALL, "C");
+}
+
+static void json_is_known_before_parsing(void **state)
+{
+    (void)state;
+    struct run run;
+    split(&run, "build --bogus --json x");
+    assert_true(opts_typed(run.argc, run.argv, "json"));
+    split(&run, "build --bogus -- --json x");
+    assert_false(opts_typed(run.argc, run.argv, "json"));
+}
+
+static void settings_are_echoed(void **state)
+{
+    (void)state;
+    struct run run;
+    struct buf text = {0};
+    parse_well(&run, "build --wiki a b --lr 0.1 --keep none --mask-prob 0.000010 --cased");
+    opts_echo(&program, run.result.verb, &run.settings, &text);
+    assert_string_equal(buf_text(&text), "wiki=a\nwiki=b\nlang=en\nthreads=0\nlimit=0\nmemory=1073741824\nevery=1800s\n"
+                                         "mask-prob=0.00001\nlr=0.1\ncased=true\nquiet=false\njson=false\npairs=nsp\n"
+                                         "keep=none\nseq=128,512\nsave-every=1800s\n");
+    release(&run);
+    buf_release(&text);
+}
+
+/* ---------------------------------------------------------------------------------- what is printed */
+
+static void parse_and_leave(void *argument)
+{
+    struct run run;
+    split(&run, argument);
+    const int code = opts_parse(&program, run.argc, run.argv, &run.settings, &run.result, &run.err);
+    _exit((fflush(NULL), code < 0 ? 2 : run.result.verb ? 1 : 0));
+}
+
+static const char build_help[] =
+    "usage: prog build [options] FILE...\n"
+    "\n"
+    "makes a dataset\n"
+    "\n"
+    "options:\n"
+    "      --wiki FILE...    a dump\n"
+    "      --text FILE...    plain text\n"
+    "  -o, --out DIR         where the result goes [default: the first input's name without its\n"
+    "                        extensions, in the current directory]\n"
+    "      --lang CODE       language [default: en]\n"
+    "      --threads N       computing threads in all [default: all cores]\n"
+    "      --limit N         stop after N pages\n"
+    "      --memory SIZE     bound on resident memory; never changes a byte of what is written, and too\n"
+    "                        little is refused by the plan [default: 1G]\n"
+    "      --every TIME      often [default: 30m]\n"
+    "      --mask-prob P     share [default: 0.15]\n"
+    "      --lr X            learning rate [default: 1e-4]\n"
+    "      --cased           keep case\n"
+    "  -q, --quiet           say less\n"
+    "      --json            facts as JSON\n"
+    "      --pairs nsp|none  pairs [default: nsp]\n"
+    "      --keep LIST       what is kept: headings, lists, pre [default: lists]\n"
+    "      --seq LIST        sequence lengths [default: 128,512]\n"
+    "      --save-every N|DURATION\n"
+    "                        how often -- .dot 'quote \\ backslash [default: 30m]\n"
+    "  -h, --help            show this help\n"
+    "\n"
+    "example:\n"
+    "  prog build -o d dump.xml.bz2\n";
+
+static void help_is_aligned_and_wrapped(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"build --help", "help build", "build -h", "build --cased x --help --bogus"};
+    struct outcome seen;
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        in_child(parse_and_leave, (void *)(uintptr_t)ways[i], &seen);
+        assert_int_equal(seen.code, 0);
+        assert_string_equal(seen.out, build_help);
+        assert_string_equal(seen.err, "");
+    }
+    for (const char *line = build_help, *end; (end = strchr(line, '\n')); line = end + 1)
+        assert_true(end - line <= 100);
+}
+
+static const char program_help[] =
+    "usage: prog VERB [options] [arguments]\n"
+    "\n"
+    "turns things into other things\n"
+    "\n"
+    "verbs:\n"
+    "  build    makes a dataset\n"
+    "  extract  prints text\n"
+    "  verify   reads every byte\n"
+    "\n"
+    "prog VERB --help shows the options of a verb; prog --version shows what was built.\n";
+
+static void the_program_says_what_it_can(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"--help", "-h", "help"};
+    struct outcome seen;
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        in_child(parse_and_leave, (void *)(uintptr_t)ways[i], &seen);
+        assert_int_equal(seen.code, 0);
+        assert_string_equal(seen.out, program_help);
+    }
+    in_child(parse_and_leave, (void *)(uintptr_t) "", &seen);
+    assert_int_equal(seen.code, 2);
+    assert_string_equal(seen.out, "");
+    assert_string_equal(seen.err, program_help);
+    in_child(parse_and_leave, (void *)(uintptr_t) "--version", &seen);
+    assert_int_equal(seen.code, 0);
+    assert_string_equal(seen.out, "prog 1.2.3\n");
+    in_child(parse_and_leave, (void *)(uintptr_t) "build --version", &seen);
+    assert_string_equal(seen.out, "prog 1.2.3\n");
+}
+
+static void a_verb_may_be_left_out(void **state)
+{
+    (void)state;
+    struct run run;
+    with_default = program;
+    with_default.default_verb = "build";
+    split(&run, "--cased x");
+    assert_int_equal(opts_parse(&with_default, run.argc, run.argv, &run.settings, &run.result, &run.err), 0);
+    assert_string_equal(run.result.verb->name, "build");
+    assert_true(run.settings.cased);
+    expect_paths(run.result.bare, "x");
+    opts_release(&with_default, &run.settings, &run.result);
+    split(&run, "x");
+    assert_int_equal(opts_parse(&with_default, run.argc, run.argv, &run.settings, &run.result, &run.err), -1);
+}
+
+/* Runs a shell command on a document (or on nothing), keeps what it says and returns its exit code. */
+static int judge(const char *command, struct buf *text, char *said, size_t said_size)
+{
+    char line[300];
+    snprintf(line, sizeof(line), "%s > base_opts.said 2>&1", command);
+    FILE *pipe = popen(line, "w");
+    if (text)
+        fwrite(text->data, 1, text->size, pipe);
+    const int status = pclose(pipe);
+    FILE *file = fopen("base_opts.said", "r");
+    slurp(file, said, said_size);
+    remove("base_opts.said");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static void the_man_page_is_valid_roff(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    char said[20000];
+    opts_man_page(&program, &text);
+    assert_non_null(strstr(buf_text(&text), ".B \\-\\-mask\\-prob P\n"));
+    assert_non_null(strstr(buf_text(&text), "\n.SS extract\n"));
+    assert_non_null(strstr(buf_text(&text), "\\e backslash"));
+    if (judge("command -v groff", NULL, said, sizeof(said)) == 0) {
+        assert_int_equal(judge("groff -ww -man -Tascii -z", &text, said, sizeof(said)), 0);
+        assert_string_equal(said, "");
+        assert_int_equal(judge("groff -man -Tascii", &text, said, sizeof(said)), 0);
+        assert_non_null(strstr(said, "sequence lengths [default: 128,512]"));
+    }
+    buf_release(&text);
+}
+
+/* A bash that completes `line`, whose last word is `word`, behind `before`. */
+static void expect_completion(struct buf *script, const char *line, const char *before, const char *word,
+                              const char *expected)
+{
+    char said[4000];
+    struct buf text = {0};
+    buf_add_str(&text, buf_str(script));
+    buf_addf(&text, "\nCOMP_WORDS=(%s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _prog prog '%s' '%s'\n", line, word,
+             before);
+    buf_add_text(&text, "echo \"${COMPREPLY[@]}\"\n");
+    assert_int_equal(judge("bash -u", &text, said, sizeof(said)), 0);
+    assert_string_equal(said, expected);
+    buf_release(&text);
+}
+
+static void the_completion_completes(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    char said[2000];
+    opts_completion(&program, &text);
+    if (judge("command -v bash", NULL, said, sizeof(said)) != 0)
+        skip();
+    assert_int_equal(judge("bash -n", &text, said, sizeof(said)), 0);
+    assert_string_equal(said, "");
+    expect_completion(&text, "prog e", "prog", "e", "extract\n");
+    expect_completion(&text, "prog build --m", "build", "--m", "--memory --mask-prob\n");
+    expect_completion(&text, "prog extract --fo", "extract", "--fo", "--format\n");
+    expect_completion(&text, "prog build --pairs n", "--pairs", "n", "nsp none\n");
+    expect_completion(&text, "prog build --wiki x", "--wiki", "x", "\n"); /* left to file names */
+    buf_release(&text);
+}
+
+static void there_is_a_core(void **state)
+{
+    (void)state;
+    assert_true(cores_allowed() >= 1 && cores_allowed() <= 65536);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_set),
+        cmocka_unit_test(values_are_read),
+        cmocka_unit_test(bare_arguments_belong_to_the_paths_before_them),
+        cmocka_unit_test(millionths_are_rounded_half_to_even),
+        cmocka_unit_test(what_is_wrong_is_said),
+        cmocka_unit_test(errors_while_paths_are_held_leak_nothing),
+        cmocka_unit_test(a_locale_changes_nothing),
+        cmocka_unit_test(json_is_known_before_parsing),
+        cmocka_unit_test(settings_are_echoed),
+        cmocka_unit_test(help_is_aligned_and_wrapped),
+        cmocka_unit_test(the_program_says_what_it_can),
+        cmocka_unit_test(a_verb_may_be_left_out),
+        cmocka_unit_test(the_man_page_is_valid_roff),
+        cmocka_unit_test(the_completion_completes),
+        cmocka_unit_test(there_is_a_core),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,236 @@
+/* Names, directories and the lock. */
+#include "tests/base/help.h"
+
+#include "base/file.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *directory;
+
+static void expect_join(const char *a, const char *b, const char *joined)
+{
+    char *path = path_join(a, b);
+    assert_string_equal(path, joined);
+    mem_free(path);
+}
+
+static void names_join_with_one_slash(void **state)
+{
+    (void)state;
+    expect_join("a", "b", "a/b");
+    expect_join("a/", "b", "a/b");
+    expect_join("/", "b", "/b");
+    expect_join("", "b", "b");
+}
+
+static void directories_are_made_with_parents_and_listed(void **state)
+{
+    (void)state;
+    struct error err;
+    struct path_list list;
+    char *deep = path_join(directory, "x/y//z/");
+    char *x = path_join(directory, "x"), *file = path_join(directory, "x/file"), *under = path_join(file, "no/more");
+    assert_int_equal(path_make_directory(deep, &err), 0);
+    assert_int_equal(path_make_directory(deep, &err), 0);
+    assert_true(path_is_directory(deep));
+    assert_int_equal(file_write_all(file, "1", 1, &err), 0);
+    assert_false(path_is_directory(file));
+    assert_int_equal(path_make_directory(under, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(path_make_directory(file, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(path_list(&list, x, &err), 0);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.names[0], "file");
+    assert_string_equal(list.names[1], "y");
+    path_list_release(&list);
+    assert_int_equal(path_remove(x, &err), -1); /* not empty */
+    assert_int_equal(path_list(&list, deep, &err), 0);
+    assert_int_equal(list.count, 0);
+    path_list_release(&list);
+    assert_int_equal(path_list(&list, under, &err), -1);
+    assert_int_equal(path_remove(deep, &err), 0);
+    assert_false(path_exists(deep));
+    assert_int_equal(path_remove(deep, &err), 0);
+    mem_free(deep);
+    mem_free(x);
+    mem_free(file);
+    mem_free(under);
+}
+
+static void many_names_come_sorted(void **state)
+{
+    (void)state;
+    struct error err;
+    struct path_list list;
+    char *many = path_join(directory, "many");
+    assert_int_equal(path_make_directory(many, &err), 0);
+    for (int i = 99; i >= 0; i--) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%02d", i * 37 % 100);
+        char *path = path_join(many, name);
+        fclose(fopen(path, "w"));
+        mem_free(path);
+    }
+    assert_int_equal(path_list(&list, many, &err), 0);
+    assert_int_equal(list.count, 100);
+    for (size_t i = 1; i < 100; i++)
+        assert_true(strcmp(list.names[i - 1], list.names[i]) < 0);
+    path_list_release(&list);
+    mem_free(many);
+}
+
+static void a_rename_moves(void **state)
+{
+    (void)state;
+    struct error err;
+    char *from = path_join(directory, "from"), *sub = path_join(directory, "sub"), *to = path_join(sub, "to");
+    assert_int_equal(file_write_all(from, "1", 1, &err), 0);
+    assert_int_equal(path_rename(from, to, &err), -1);
+    assert_string_equal(err.file, from);
+    assert_int_equal(path_make_directory(sub, &err), 0);
+    const uint64_t before = file_calls();
+    assert_int_equal(path_rename(from, to, &err), 0);
+    assert_int_equal(file_calls(), before + 3); /* rename, and both directories */
+    assert_true(path_exists(to) && !path_exists(from));
+    mem_free(from);
+    mem_free(sub);
+    mem_free(to);
+}
+
+static void free_space_of_a_path_to_come(void **state)
+{
+    (void)state;
+    struct error err;
+    assert_true(path_free_bytes(".", &err) > 0);
+    assert_true(path_free_bytes("not/yet/there", &err) > 0);
+    assert_true(path_free_bytes("/", &err) >= 0);
+}
+
+/* Takes the lock, says so through a pipe, and holds it until it is killed. */
+static pid_t holder_start(int *said)
+{
+    int ends[2];
+    char byte = 0;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct error err;
+        struct lock lock;
+        byte = lock_take(&lock, directory, &err) == 0 ? 'y' : 'n';
+        if (write(ends[1], &byte, 1) != 1)
+            _exit(1);
+        pause();
+        _exit(0);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    *said = byte;
+    return pid;
+}
+
+static void one_process_holds_a_directory(void **state)
+{
+    (void)state;
+    struct error err;
+    struct lock lock;
+    char *name = path_join(directory, ".lock"), text[32];
+    int said;
+    const pid_t holder = holder_start(&said);
+    assert_int_equal(said, 'y');
+    assert_int_equal(lock_take(&lock, directory, &err), -1);
+    assert_int_equal(err.kind, ERR_LOCKED);
+    snprintf(text, sizeof(text), "process %ld on ", (long)holder);
+    assert_non_null(strstr(err.text, text));
+    lock_release(&lock);
+    kill(holder, SIGKILL);
+    waitpid(holder, NULL, 0);
+    assert_true(path_exists(name)); /* the file stayed, the lock did not */
+    assert_int_equal(lock_take(&lock, directory, &err), 0);
+    struct lock second;
+    assert_int_equal(lock_take(&second, directory, &err), -1);
+    lock_release(&lock);
+    assert_false(path_exists(name));
+    lock_release(&lock);
+    mem_free(name);
+}
+
+/* Takes and gives back the lock many times; inside, a directory may exist only once. */
+static void contend(const char *inside)
+{
+    struct error err;
+    struct lock lock;
+    for (int done = 0; done < 50;) {
+        if (lock_take(&lock, directory, &err) < 0) {
+            if (err.kind != ERR_LOCKED)
+                _exit(2);
+            continue;
+        }
+        if (mkdir(inside, 0777) < 0 || rmdir(inside) < 0)
+            _exit(3);
+        lock_release(&lock);
+        done++;
+    }
+    _exit(0);
+}
+
+static void a_lock_that_comes_and_goes_keeps_others_out(void **state)
+{
+    (void)state;
+    char *inside = path_join(directory, "inside");
+    pid_t pids[3];
+    for (size_t i = 0; i < COUNT(pids); i++) {
+        pids[i] = fork();
+        if (pids[i] == 0)
+            contend(inside);
+    }
+    for (size_t i = 0; i < COUNT(pids); i++) {
+        int status;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+    mem_free(inside);
+}
+
+static void a_lock_needs_a_directory(void **state)
+{
+    (void)state;
+    struct error err;
+    struct lock lock;
+    assert_int_equal(lock_take(&lock, "not/there", &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    lock_release(&lock);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    directory = directory_make();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    directory_remove(directory);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_join_with_one_slash),
+        cmocka_unit_test(directories_are_made_with_parents_and_listed),
+        cmocka_unit_test(many_names_come_sorted),
+        cmocka_unit_test(a_rename_moves),
+        cmocka_unit_test(free_space_of_a_path_to_come),
+        cmocka_unit_test(one_process_holds_a_directory),
+        cmocka_unit_test(a_lock_that_comes_and_goes_keeps_others_out),
+        cmocka_unit_test(a_lock_needs_a_directory),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

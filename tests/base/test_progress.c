@@ -1,0 +1,159 @@
+/* The progress line on a terminal and elsewhere, and requests to stop. */
+#include "tests/base/help.h"
+
+#include "base/log.h"
+#include "base/progress.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+static void nap(double seconds)
+{
+    nanosleep(&(struct timespec){(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)}, NULL);
+}
+
+static void show_to_a_file(void *argument)
+{
+    struct progress progress;
+    const enum log_level level = *(enum log_level *)argument;
+    log_open("prog", level, false);
+    progress_open(&progress);
+    if (progress_due(&progress))
+        _exit(1);
+    progress.shown -= 31; /* as if half a minute had passed */
+    if (progress_due(&progress) != (level != LOG_QUIET))
+        _exit(2);
+    progress_show(&progress, 0.25, "%d pages", 7);
+    if (progress_due(&progress))
+        _exit(3);
+    progress.first_time -= 20; /* as if the first share had been told so long ago */
+    progress_show(&progress, 0.75, "%d pages", 14);
+    progress_show(&progress, -1, "%d pages", 15);
+    progress_close(&progress);
+}
+
+static void a_file_gets_lines_and_the_time_left(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    enum log_level level = LOG_NORMAL;
+    in_child(show_to_a_file, &level, &seen);
+    assert_int_equal(seen.code, 0);
+    assert_string_equal(seen.out, "");
+    assert_string_equal(seen.err, "7 pages\n14 pages, 0:10 left\n15 pages\n");
+    level = LOG_QUIET;
+    in_child(show_to_a_file, &level, &seen);
+    assert_int_equal(seen.code, 0);
+    assert_string_equal(seen.err, "");
+}
+
+static void show_to_a_terminal(void)
+{
+    struct progress progress;
+    log_open("prog", LOG_NORMAL, false);
+    progress_open(&progress);
+    progress.shown += 1000; /* as if the last line were to come yet */
+    if (progress_due(&progress))
+        _exit(1);
+    progress.shown -= 1000.1;
+    if (!progress_due(&progress))
+        _exit(2);
+    progress_show(&progress, -1, "first");
+    progress_show(&progress, -1, "a line that is wider than the terminal");
+    log_say("said");
+    progress_show(&progress, -1, "last");
+    progress_close(&progress);
+    fflush(NULL);
+    _exit(0);
+}
+
+static void a_terminal_gets_one_line_rewritten(void **state)
+{
+    (void)state;
+    const struct winsize size = {.ws_row = 10, .ws_col = 20};
+    char text[1000];
+    size_t used = 0;
+    int terminal, status;
+    setenv("TERM", "xterm", 1);
+    const pid_t pid = forkpty(&terminal, NULL, NULL, &size);
+    if (pid < 0)
+        skip();
+    if (pid == 0)
+        show_to_a_terminal();
+    for (ssize_t got; used < sizeof(text) - 1 && (got = read(terminal, text + used, sizeof(text) - 1 - used)) > 0;)
+        used += (size_t)got;
+    text[used] = 0;
+    close(terminal);
+    waitpid(pid, &status, 0);
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_string_equal(text, "first\r\033[Ka line that is wide\r\033[Ksaid\r\nlast\r\033[K");
+}
+
+static void take_signals(void *argument)
+{
+    const int *signals = argument;
+    stop_on_signals();
+    if (stop_requested())
+        _exit(1);
+    for (; *signals; signals++) {
+        raise(*signals);
+        if (!stop_requested())
+            _exit(2);
+    }
+}
+
+static void one_signal_asks_and_a_second_one_leaves(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    int none[] = {0}, each[][2] = {{SIGINT, 0}, {SIGTERM, 0}, {SIGUSR1, 0}}, two[] = {SIGTERM, SIGINT, 0};
+    in_child(take_signals, none, &seen);
+    assert_int_equal(seen.code, 0);
+    for (size_t i = 0; i < COUNT(each); i++) {
+        in_child(take_signals, each[i], &seen);
+        assert_int_equal(seen.code, 0);
+    }
+    in_child(take_signals, two, &seen);
+    assert_int_equal(seen.code, 75);
+}
+
+static void ask_then_signal(void *argument)
+{
+    (void)argument;
+    stop_on_signals();
+    stop_request();
+    if (!stop_requested())
+        _exit(1);
+    raise(SIGINT); /* the first signal; what was asked for is still being saved */
+}
+
+static void asking_is_not_a_signal(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    in_child(ask_then_signal, NULL, &seen);
+    assert_int_equal(seen.code, 0);
+}
+
+static void the_clock_goes_forward(void **state)
+{
+    (void)state;
+    const double before = clock_now();
+    nap(0.01);
+    assert_true(clock_now() - before >= 0.01 && clock_now() - before < 60);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_gets_lines_and_the_time_left),
+        cmocka_unit_test(a_terminal_gets_one_line_rewritten),
+        cmocka_unit_test(one_signal_asks_and_a_second_one_leaves),
+        cmocka_unit_test(asking_is_not_a_signal),
+        cmocka_unit_test(the_clock_goes_forward),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

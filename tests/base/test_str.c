@@ -1,0 +1,160 @@
+/* Views, buffers and human figures. */
+#include "tests/base/help.h"
+
+#include "base/str.h"
+
+#include <math.h>
+
+static void views_compare_and_search(void **state)
+{
+    (void)state;
+    const struct str none = {0};
+    assert_true(str_equal(none, STR("")));
+    assert_true(str_starts(STR("abc"), STR("ab")) && !str_starts(STR("a"), STR("ab")) && str_starts(STR("a"), none));
+    assert_true(str_ends(STR("abc"), STR("bc")) && !str_ends(STR("c"), STR("bc")) && str_ends(STR("a"), none));
+    assert_true(str_equal_ascii_nocase(STR("ReDirect"), STR("rEdIRECT")));
+    assert_false(str_equal_ascii_nocase(STR("a"), STR("ab")));
+    assert_false(str_equal_ascii_nocase(STR("@"), STR("`"))); /* differ by the same bit as letters do */
+    assert_false(str_equal_ascii_nocase(STR("\xC3\x84"), STR("\xC3\xA4")));
+    assert_true(str_equal(str_trim(STR(" \t\r\n a b \n")), STR("a b")));
+    assert_int_equal(str_trim(STR(" \t")).size, 0);
+    assert_int_equal(str_trim(none).size, 0);
+    assert_true(str_compare(STR("a"), STR("ab")) < 0 && str_compare(STR("b"), STR("ab")) > 0);
+    assert_true(str_compare(STR("\xff"), STR("a")) > 0);
+    assert_true(str_compare(STR("a\0b"), STR("a\0c")) < 0);
+    assert_int_equal(str_compare(none, none), 0);
+    assert_int_equal(str_find(STR("a\0bc"), STR("\0b")), 1);
+    assert_int_equal(str_find(STR("abc"), none), 0);
+    assert_true(str_find(STR("abc"), STR("abcd")) == SIZE_MAX && str_find(none, STR("a")) == SIZE_MAX);
+}
+
+static void distance_is_levenshteins(void **state)
+{
+    (void)state;
+    assert_int_equal(str_distance(STR("kitten"), STR("sitting")), 3);
+    assert_int_equal(str_distance(STR(""), STR("abc")), 3);
+    assert_int_equal(str_distance(STR("abc"), STR("")), 3);
+    assert_int_equal(str_distance(STR("abc"), STR("abc")), 0);
+    assert_int_equal(str_distance(STR("flaw"), STR("lawn")), 2);
+    char a[63], b[63];
+    memset(a, 'a', 63);
+    memset(b, 'b', 63);
+    assert_int_equal(str_distance((struct str){a, 63}, (struct str){b, 63}), 63);
+}
+
+static void buffers_grow(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    assert_string_equal(buf_text(&buf), "");
+    assert_int_equal(buf.size, 0);
+    for (int i = 0; i < 100000; i++)
+        buf_add_byte(&buf, (char)('a' + i % 26));
+    assert_int_equal(buf.size, 100000);
+    assert_int_equal(buf.data[99999], 'a' + 99999 % 26);
+    buf_reset(&buf);
+    assert_true(buf.capacity >= 100000);
+    buf_add_text(&buf, "x");
+    buf_add_str(&buf, STR("\0y"));
+    buf_add(&buf, NULL, 0);
+    buf_addf(&buf, "%d-%s", 42, "z");
+    assert_true(str_equal(buf_str(&buf), STR("x\0y42-z")));
+    assert_int_equal(buf_text(&buf)[buf.size], 0);
+    char *text = mem_alloc(5001);
+    memset(text, 'q', 5000);
+    text[5000] = 0;
+    buf_release(&buf);
+    buf_addf(&buf, "%s", text);
+    assert_int_equal(buf.size, 5000);
+    mem_free(text);
+    buf_release(&buf);
+    assert_null(buf.data);
+    buf_release(&buf);
+}
+
+static void reserve_too_much(void *argument)
+{
+    (void)argument;
+    struct buf buf = {0};
+    buf_add_text(&buf, "abc");
+    buf_reserve(&buf, SIZE_MAX - 1);
+}
+
+static void a_buffer_that_overflows_ends_the_program(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    in_child(reserve_too_much, NULL, &seen);
+    assert_int_equal(seen.code, 7);
+}
+
+static void figures_have_three_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } cases[] = {{0, "0 B"},
+                 {999, "999 B"},
+                 {1000, "1.00 kB"},
+                 {1024, "1.02 kB"},
+                 {9994, "9.99 kB"},
+                 {9995, "10.0 kB"},
+                 {99949, "99.9 kB"},
+                 {99951, "100 kB"},
+                 {999499, "999 kB"},
+                 {999500, "1.00 MB"},
+                 {1020000000, "1.02 GB"},
+                 {123456789012, "123 GB"},
+                 {UINT64_MAX, "18.4 EB"}};
+    char out[32];
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_string_equal(format_bytes(cases[i].bytes, out), cases[i].text);
+    /* Never more than three digits, never a step back: walk over every power and its neighbours. */
+    for (uint64_t power = 1; power < UINT64_MAX / 10; power *= 10)
+        for (int step = -1; step <= 1; step++) {
+            unsigned digits = 0;
+            for (const char *at = format_bytes(power + (uint64_t)step, out); *at; at++)
+                digits += *at >= '0' && *at <= '9';
+            assert_true(digits >= 1 && digits <= 3);
+        }
+}
+
+static void counts_have_commas(void **state)
+{
+    (void)state;
+    char out[32];
+    assert_string_equal(format_count(0, out), "0");
+    assert_string_equal(format_count(999, out), "999");
+    assert_string_equal(format_count(1000, out), "1,000");
+    assert_string_equal(format_count(1412870, out), "1,412,870");
+    assert_string_equal(format_count(UINT64_MAX, out), "18,446,744,073,709,551,615");
+}
+
+static void seconds_read_as_a_clock(void **state)
+{
+    (void)state;
+    char out[32];
+    assert_string_equal(format_seconds(0, out), "0:00");
+    assert_string_equal(format_seconds(18.4, out), "0:18");
+    assert_string_equal(format_seconds(59.6, out), "1:00");
+    assert_string_equal(format_seconds(3723, out), "1:02:03");
+    assert_string_equal(format_seconds(360000, out), "100:00:00");
+    assert_string_equal(format_seconds(-5, out), "0:00");
+    assert_string_equal(format_seconds((double)NAN, out), "0:00");
+    assert_true(strlen(format_seconds((double)INFINITY, out)) < 31);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(views_compare_and_search),
+        cmocka_unit_test(distance_is_levenshteins),
+        cmocka_unit_test(buffers_grow),
+        cmocka_unit_test(a_buffer_that_overflows_ends_the_program),
+        cmocka_unit_test(figures_have_three_digits),
+        cmocka_unit_test(counts_have_commas),
+        cmocka_unit_test(seconds_read_as_a_clock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

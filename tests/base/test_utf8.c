@@ -1,0 +1,132 @@
+/* Every sequence of one to three bytes, and the corners of those of four, against tables 3-7 and 3-8 of the Unicode
+ * standard, stated here once more in another way: as rows of byte ranges. */
+#include "tests/base/help.h"
+
+#include "base/str.h"
+
+/* Table 3-7, "Well-Formed UTF-8 Byte Sequences". */
+static const struct {
+    unsigned length;
+    unsigned char low[4], high[4];
+} table[] = {
+    {1, {0x00}, {0x7F}},
+    {2, {0xC2, 0x80}, {0xDF, 0xBF}},
+    {3, {0xE0, 0xA0, 0x80}, {0xE0, 0xBF, 0xBF}},
+    {3, {0xE1, 0x80, 0x80}, {0xEC, 0xBF, 0xBF}},
+    {3, {0xED, 0x80, 0x80}, {0xED, 0x9F, 0xBF}},
+    {3, {0xEE, 0x80, 0x80}, {0xEF, 0xBF, 0xBF}},
+    {4, {0xF0, 0x90, 0x80, 0x80}, {0xF0, 0xBF, 0xBF, 0xBF}},
+    {4, {0xF1, 0x80, 0x80, 0x80}, {0xF3, 0xBF, 0xBF, 0xBF}},
+    {4, {0xF4, 0x80, 0x80, 0x80}, {0xF4, 0x8F, 0xBF, 0xBF}},
+};
+
+/* Well-formed: its length. Else 0, and *skip = the longest prefix of text that begins some row, at least 1. */
+static unsigned expected(const unsigned char *text, size_t size, unsigned *skip)
+{
+    *skip = 1;
+    for (size_t row = 0; row < COUNT(table); row++) {
+        unsigned same = 0;
+        while (same < table[row].length && same < size && text[same] >= table[row].low[same] &&
+               text[same] <= table[row].high[same])
+            same++;
+        if (same == table[row].length)
+            return same;
+        if (same > *skip)
+            *skip = same;
+    }
+    return 0;
+}
+
+static void check(const unsigned char *text, size_t size)
+{
+    uint32_t code_point = 0xFFFFFFFF;
+    unsigned skip = 0, skip_expected;
+    char back[4];
+    const unsigned length = utf8_decode((const char *)text, size, &code_point, &skip);
+    if (length != expected(text, size, &skip_expected) || (!length && skip != skip_expected))
+        fail_msg("%02x %02x %02x (size %zu): length %u, skip %u", text[0], text[1], text[2], size, length, skip);
+    if (length && (utf8_encode(code_point, back) != length || memcmp(back, text, length) != 0))
+        fail_msg("%02x %02x %02x: U+%04X does not encode back", text[0], text[1], text[2], code_point);
+}
+
+static void all_short_sequences(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 0; bits < 1 << 24; bits++) {
+        const unsigned char text[4] = {(unsigned char)(bits >> 16), (unsigned char)(bits >> 8), (unsigned char)bits,
+                                       0x80};
+        check(text, 3);
+        if ((bits & 0xFF) == 0)
+            check(text, 2);
+        if ((bits & 0xFFFF) == 0)
+            check(text, 1);
+    }
+}
+
+static void corners_of_four_bytes(void **state)
+{
+    (void)state;
+    static const unsigned char corners[] = {0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xF0, 0xFF};
+    for (unsigned lead = 0xEF; lead <= 0xFF; lead++)
+        for (size_t i = 0; i < COUNT(corners); i++)
+            for (size_t j = 0; j < COUNT(corners); j++)
+                for (size_t k = 0; k < COUNT(corners); k++)
+                    check((unsigned char[]){(unsigned char)lead, corners[i], corners[j], corners[k]}, 4);
+}
+
+static void every_code_point_comes_back(void **state)
+{
+    (void)state;
+    for (uint32_t c = 0; c <= 0x10FFFF; c++) {
+        char text[4];
+        uint32_t back;
+        unsigned skip;
+        if (c >= 0xD800 && c <= 0xDFFF)
+            continue;
+        const unsigned length = utf8_encode(c, text);
+        if (utf8_decode(text, length, &back, &skip) != length || back != c)
+            fail_msg("U+%04X", c);
+    }
+}
+
+static void repair_drops_what_is_ill_formed(void **state)
+{
+    (void)state;
+    /* The examples of tables 3-8 to 3-11 of the standard; what they replace by U+FFFD, we drop. */
+    static const struct {
+        const char *from;
+        size_t size;
+        const char *to;
+    } cases[] = {
+        {"", 0, ""},
+        {"plain", 5, "plain"},
+        {"\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41", 9, "A"},
+        {"\xED\xA0\x80\xED\xBF\xBF\xED\xAF\x41", 9, "A"},
+        {"\xF4\x91\x92\x93\xFF\x41\x80\xBF\x42", 9, "AB"},
+        {"\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41", 9, "A"},
+        {"caf\xC3\xA9\xC3", 6, "caf\xC3\xA9"},
+        {"\xE2\x82\xC3\xA9", 4, "\xC3\xA9"}, /* a lead byte ends the broken one before it and counts itself */
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char text[32];
+        uint64_t dropped = 100;
+        memcpy(text, cases[i].from, cases[i].size);
+        const size_t size = utf8_repair(text, cases[i].size, &dropped);
+        assert_int_equal(size, strlen(cases[i].to));
+        assert_memory_equal(text, cases[i].to, size);
+        assert_int_equal(dropped, 100 + cases[i].size - size);
+        assert_int_equal(utf8_valid((struct str){cases[i].from, cases[i].size}), size == cases[i].size);
+        assert_int_equal(utf8_repair(text, size, NULL), size);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_short_sequences),
+        cmocka_unit_test(corners_of_four_bytes),
+        cmocka_unit_test(every_code_point_comes_back),
+        cmocka_unit_test(repair_drops_what_is_ill_formed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* A dataset directory opened as a reader does. */
+#include "tests/shards/tiny.h"
+
+#include "shards/dataset.h"
+
+static void check_split(const char *directory, uint32_t seq, enum split split, uint64_t samples)
+{
+    struct dataset dataset;
+    assert_ok(dataset_open(&dataset, directory, seq, split, &tiny_err));
+    assert_int_equal(dataset.samples, samples);
+    struct sample expected = sample_make(&dataset.layout), sample = sample_make(&dataset.layout);
+    for (uint64_t i = 0; i < samples; i++) {
+        dataset_prefetch(&dataset, i);
+        tiny_sample(&dataset.layout, i, &expected);
+        assert_ok(dataset_sample(&dataset, i, &sample, &tiny_err));
+        assert_same_sample(&sample, &expected);
+    }
+    sample_release(&expected);
+    sample_release(&sample);
+    dataset_close(&dataset);
+}
+
+static void samples_come_in_the_order_of_shards(void **state)
+{
+    const char *directory = *state;
+    check_split(directory, 16, SPLIT_TRAIN, 17);
+    check_split(directory, 16, SPLIT_VALID, 2);
+    check_split(directory, 32, SPLIT_TRAIN, 4);
+    check_split(directory, 32, SPLIT_VALID, 0); /* an empty split is no error */
+    check_split(directory, 0, SPLIT_TRAIN, 17); /* the shortest */
+}
+
+static void a_length_it_has_not(void **state)
+{
+    struct dataset dataset;
+    assert_fails(dataset_open(&dataset, *state, 128, SPLIT_TRAIN, &tiny_err), ERR_MISMATCH);
+    assert_non_null(strstr(tiny_err.hint, "16, 32"));
+}
+
+static void expect_open(const char *directory, enum error_kind kind, const char *file)
+{
+    struct dataset dataset;
+    assert_fails(dataset_open(&dataset, directory, 16, SPLIT_TRAIN, &tiny_err), kind);
+    assert_non_null(strstr(tiny_err.file, file));
+    assert_true(tiny_err.hint[0]);
+}
+
+static void what_does_not_belong_is_refused(void **state)
+{
+    const char *directory = *state;
+    static const char first[] = "seq16/train-00000-of-00003.dss", second[] = "seq16/train-00001-of-00003.dss";
+    struct buf one = tiny_read(directory, first), two = tiny_read(directory, second);
+    char *path = path_join(directory, second);
+    struct manifest manifest;
+    struct shard_header header;
+
+    assert_ok(path_remove(path, &tiny_err)); /* missing */
+    expect_open(directory, ERR_VERIFY, second);
+    tiny_write(directory, second, two.data, two.size - 1); /* cut off */
+    expect_open(directory, ERR_VERIFY, second);
+    tiny_write(directory, second, one.data, one.size); /* another one of this dataset */
+    expect_open(directory, ERR_MISMATCH, second);
+
+    tiny_manifest(&manifest); /* the same shape, other samples */
+    manifest_shard_header(&manifest, manifest_find(&manifest, 16, SPLIT_TRAIN), 1, &header);
+    tiny_shard(path, &header, 100);
+    expect_open(directory, ERR_MISMATCH, second);
+    manifest.vocab_hash++;
+    manifest_shard_header(&manifest, manifest_find(&manifest, 16, SPLIT_TRAIN), 1, &header);
+    tiny_shard(path, &header, 6);
+    expect_open(directory, ERR_MISMATCH, second);
+    assert_non_null(strstr(tiny_err.text, "vocabulary"));
+    manifest_release(&manifest);
+    tiny_write(directory, second, two.data, two.size);
+
+    tiny_write(directory, VOCAB_NAME, TINY_VOCAB "more\n", sizeof(TINY_VOCAB) + 4);
+    expect_open(directory, ERR_MISMATCH, VOCAB_NAME);
+    char *vocab = path_join(directory, VOCAB_NAME);
+    assert_ok(path_remove(vocab, &tiny_err));
+    struct dataset dataset;
+    assert_fails(dataset_open(&dataset, directory, 16, SPLIT_TRAIN, &tiny_err), ERR_VERIFY);
+    tiny_write(directory, VOCAB_NAME, TINY_VOCAB, sizeof(TINY_VOCAB) - 1);
+    check_split(directory, 16, SPLIT_TRAIN, 17);
+    mem_free(vocab);
+    mem_free(path);
+    buf_release(&one);
+    buf_release(&two);
+}
+
+/* Opening reads no records; the damaged one is found when it is used, and the others can be. */
+static void damage_in_records_is_found_in_use(void **state)
+{
+    const char *directory = *state;
+    static const char name[] = "seq16/valid-00000-of-00001.dss";
+    struct buf bytes = tiny_read(directory, name);
+    struct dataset dataset;
+    bytes.data[SHARD_HEADER_BYTES + 20] ^= 1;
+    tiny_write(directory, name, bytes.data, bytes.size);
+    assert_ok(dataset_open(&dataset, directory, 16, SPLIT_VALID, &tiny_err));
+    struct sample sample = sample_make(&dataset.layout);
+    assert_fails(dataset_sample(&dataset, 1, &sample, &tiny_err), ERR_VERIFY);
+    assert_int_equal(tiny_err.offset, SHARD_HEADER_BYTES);
+    assert_non_null(strstr(tiny_err.hint, "dsdata verify"));
+    sample_release(&sample);
+    dataset_close(&dataset);
+    bytes.data[SHARD_HEADER_BYTES + 20] ^= 1;
+    tiny_write(directory, name, bytes.data, bytes.size);
+    buf_release(&bytes);
+}
+
+static int set_up(void **state)
+{
+    char *directory = tiny_directory();
+    tiny_dataset(directory);
+    *state = directory;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tiny_remove(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_come_in_the_order_of_shards),
+        cmocka_unit_test(a_length_it_has_not),
+        cmocka_unit_test(what_does_not_belong_is_refused),
+        cmocka_unit_test(damage_in_records_is_found_in_use),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

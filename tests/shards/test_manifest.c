@@ -1,0 +1,237 @@
+/* manifest.json both ways, and texts that someone else wrote. */
+#include "tests/shards/tiny.h"
+
+static struct buf good_text(void)
+{
+    struct manifest manifest;
+    struct buf text = {0};
+    tiny_manifest(&manifest);
+    for (size_t l = 0; l < manifest.length_count; l++)
+        for (uint32_t s = 0; s < manifest.lengths[l].shards; s++)
+            manifest.lengths[l].hashes[s] = 0xabcdef0000000000 + l * 16 + s;
+    assert_ok(manifest_print(&manifest, &text, &tiny_err));
+    manifest_release(&manifest);
+    return text;
+}
+
+/* Gives the text the root_hash that fits it. */
+static void seal_text(struct buf *text)
+{
+    const size_t at = strlen("{\n\"root_hash\": \"");
+    struct buf rest = {0};
+    char digits[17];
+    buf_add(&rest, text->data, at);
+    buf_add(&rest, text->data + at + 16, text->size - at - 16);
+    memcpy(text->data + at, hash_text(hash64(rest.data, rest.size), digits), 16);
+    buf_release(&rest);
+    assert_true(manifest_intact(buf_str(text)));
+}
+
+/* The good text with one part replaced, and the root_hash of that. */
+static struct buf changed_text(const char *from, const char *to)
+{
+    struct buf text = good_text(), changed = {0};
+    const char *at = strstr(buf_text(&text), from);
+    if (!at)
+        fail_msg("the manifest holds no %s:\n%s", from, text.data);
+    buf_add(&changed, text.data, (size_t)(at - text.data));
+    buf_add_text(&changed, to);
+    buf_add_text(&changed, at + strlen(from));
+    buf_release(&text);
+    seal_text(&changed);
+    return changed;
+}
+
+static void what_goes_in_comes_out(void **state)
+{
+    (void)state;
+    struct buf text = good_text(), again = {0};
+    struct manifest manifest;
+    assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
+    assert_int_equal(manifest.seed, UINT64_MAX);
+    assert_int_equal(manifest.special.mask, 4);
+    assert_int_equal(manifest.pages_kept, 17);
+    assert_int_equal(manifest.dropped_count, 2);
+    assert_string_equal(manifest.dropped[0].name, "empty");
+    assert_int_equal(manifest.dropped[1].count, 5);
+    assert_string_equal(manifest.options[0].name, "copies");
+    assert_string_equal(manifest.options[1].value, "en \"\\ \xc3\xa9");
+    assert_int_equal(manifest.sources[0].hash, 0xfedcba9876543210);
+    assert_int_equal(manifest.length_count, 4);
+    assert_int_equal(manifest_shortest(&manifest), 16);
+    const struct manifest_length *train = manifest_find(&manifest, 16, SPLIT_TRAIN);
+    assert_int_equal(train->samples, 17);
+    assert_int_equal(train->hashes[2], 0xabcdef0000000002);
+    assert_int_equal(manifest_filled(train), 562500); /* 9 of 16 */
+    assert_int_equal(manifest_filled(manifest_find(&manifest, 32, SPLIT_VALID)), 0);
+    assert_null(manifest_find(&manifest, 64, SPLIT_TRAIN));
+    assert_ok(manifest_print(&manifest, &again, &tiny_err));
+    assert_int_equal(again.size, text.size);
+    assert_memory_equal(again.data, text.data, text.size);
+    manifest_release(&manifest);
+    buf_release(&text);
+    buf_release(&again);
+}
+
+static void its_root_hash_covers_every_byte(void **state)
+{
+    (void)state;
+    struct buf text = good_text();
+    assert_true(manifest_intact(buf_str(&text)));
+    for (size_t i = 0; i < text.size; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            text.data[i] ^= (char)(1 << bit);
+            assert_false(manifest_intact(buf_str(&text)));
+            text.data[i] ^= (char)(1 << bit);
+        }
+    for (size_t size = 0; size < text.size; size++)
+        assert_false(manifest_intact((struct str){text.data, size}));
+    buf_release(&text);
+}
+
+static void values_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"\"format_version\": 1", "\"format_version\": 0"},
+        {"\"format_version\": 1", "\"format_version\": 1.0"},
+        {"\"text_version\": 1", "\"text_version\": -1"},
+        {"\"text_version\": 1", "\"text_version\": 4294967296"},
+        {"\"vocab_size\": 10", "\"vocab_size\": 0"},
+        {"\"vocab_size\": 10", "\"vocab_size\": 16777217"},
+        {"\"vocab_size\": 10", "\"vocab_size\": 1e400"},
+        {"\"vocab_size\": 10", "\"vocab_size\": 99999999999999999999"},
+        {"\"vocab_size\": 10", "\"vocab_size\": \"10\""},
+        {"\"vocab_size\": 10", "\"vocab_size\": 70000"}, /* then the shards have other sizes */
+        {"\"mask\": 4", "\"mask\": 10"},
+        {"\"cased\": false", "\"cased\": 0"},
+        {"\"accents\": \"strip\"", "\"accents\": \"Strip\""},
+        {"\"pairs\": \"nsp\"", "\"pairs\": null"},
+        {"\"mask_millionths\": 150000", "\"mask_millionths\": 1000001"},
+        {"\"18446744073709551615\"", "\"18446744073709551616\""},
+        {"\"18446744073709551615\"", "\"\""},
+        {"\"18446744073709551615\"", "\"-1\""},
+        {"\"18446744073709551615\"", "\"000000000000000000000000001\""},
+        {"\"options\": {", "\"options\": {\"x\": 1,"},
+        {"\"options\": {", "\"options\": {\"copies\": \"2\","}, /* twice */
+        {"\"options\": {", "\"options\": [], \"else\": {"},
+        {"\"kept\": 17", "\"kept\": true"},
+        {"\"redirect\": 5", "\"redirect\": -5"},
+        {"\"fedcba9876543210\"", "\"fedcba987654321\""},
+        {"\"fedcba9876543210\"", "\"fedcba987654321g\""},
+        {"\"seq\": 16", "\"seq\": 15"},
+        {"\"seq\": 32", "\"seq\": 16"},
+        {"\"seq\": 32", "\"seq\": 5000"},
+        {"\"predictions\": 4", "\"predictions\": 0"},
+        {"\"predictions\": 4", "\"predictions\": 17"},
+        {"\"split\": \"train\"", "\"split\": \"valid\""},
+        {"\"split\": \"train\"", "\"split\": \"../../etc\""},
+        {"\"samples\": 17", "\"samples\": 1"},
+        {"\"samples\": 17", "\"samples\": 1099511627776"},
+        {"\"samples\": 17", "\"samples\": 9223372036854775807"},
+        {"\"samples\": 17", "\"samples\": 0"},
+        {"\"tokens\": 153", "\"tokens\": 273"},
+        {"\"shards\": 3", "\"shards\": 0"},
+        {"\"shards\": 3", "\"shards\": 4"},
+        {"\"shards\": 3", "\"shards\": 1000000"},
+        {"\"shards\": 3", "\"shards\": 4294967297"},
+        {"seq16/train-00000-of-00003.dss", "/etc/passwd"},
+        {"seq16/train-00000-of-00003.dss", "../seq16/train-00000-of-00003.dss"},
+        {"seq16/train-00000-of-00003.dss", "seq16/train-00001-of-00003.dss"},
+        {"seq16/train-00000-of-00003.dss", "seq16/train-00000-of-00003.dss\\u0000"},
+        {"seq16/train-00000-of-00003.dss", "seq16//train-00000-of-00003.dss"},
+        {"\"samples\": 6, ", "\"samples\": 5, "},
+        {"\"samples\": 6, ", ""},
+        {"\"bytes\": 4584", "\"bytes\": 4592"},
+        {"\"hash\": \"abcdef0000000000\"", "\"hash\": \"\""},
+        {"\"hash\": \"abcdef0000000000\"", "\"hash\": 7"},
+        {"\"documents\": 17", "\"documents\": 17, \"documents\": 17"},
+        {"\"documents\": 17", "\"documents\": NaN"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct buf text = changed_text(cases[i][0], cases[i][1]);
+        struct manifest manifest;
+        struct error err = {0};
+        const int result = manifest_parse(&manifest, buf_str(&text), "m", &err);
+        if (result == 0 || err.kind != ERR_VERIFY || !err.text[0])
+            fail_msg("%s -> %s: %d %d %s", cases[i][0], cases[i][1], result, err.kind, err.text);
+        buf_release(&text);
+    }
+}
+
+static void unknown_keys_are_let_be(void **state)
+{
+    (void)state;
+    struct buf text = changed_text("\"documents\": 17", "\"documents\": 17, \"of a later text version\": [{}]");
+    struct manifest manifest;
+    assert_ok(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err));
+    manifest_release(&manifest);
+    buf_release(&text);
+}
+
+static void a_newer_version_says_update(void **state)
+{
+    (void)state;
+    struct manifest manifest;
+    struct buf text = changed_text("\"format_version\": 1", "\"format_version\": 2");
+    assert_fails(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err), ERR_MISMATCH);
+    assert_non_null(strstr(tiny_err.hint, "update"));
+    buf_release(&text);
+    assert_fails(manifest_parse(&manifest, STR("{\"format_version\": 7}"), "m", &tiny_err), ERR_MISMATCH);
+}
+
+static void garbage_is_refused(void **state)
+{
+    (void)state;
+    struct manifest manifest;
+    struct buf deep = {0};
+    assert_fails(manifest_parse(&manifest, STR(""), "m", &tiny_err), ERR_VERIFY);
+    assert_fails(manifest_parse(&manifest, STR("[]"), "m", &tiny_err), ERR_VERIFY);
+    assert_fails(manifest_parse(&manifest, STR("{}"), "m", &tiny_err), ERR_VERIFY);
+    assert_fails(manifest_parse(&manifest, STR("{\n\"root_hash\": \""), "m", &tiny_err), ERR_VERIFY);
+    for (int i = 0; i < 100000; i++)
+        buf_add_text(&deep, "{\"a\":");
+    assert_fails(manifest_parse(&manifest, buf_str(&deep), "m", &tiny_err), ERR_VERIFY);
+    buf_release(&deep);
+}
+
+static void names_of_options_must_be_utf8(void **state)
+{
+    (void)state;
+    struct manifest manifest;
+    struct buf text = {0};
+    tiny_manifest(&manifest);
+    manifest_add_option(&manifest, "a", "\xff");
+    assert_fails(manifest_print(&manifest, &text, &tiny_err), ERR_USAGE);
+    manifest_release(&manifest);
+    buf_release(&text);
+}
+
+static void places_that_hold_no_dataset(void **state)
+{
+    (void)state;
+    struct manifest manifest;
+    char *directory = tiny_directory();
+    assert_fails(manifest_read(&manifest, "tiny-is-not-there", &tiny_err), ERR_USAGE);
+    assert_fails(manifest_read(&manifest, directory, &tiny_err), ERR_USAGE);
+    assert_non_null(strstr(tiny_err.text, "not a dataset"));
+    tiny_write(directory, JOURNAL_NAME, "x", 1);
+    assert_fails(manifest_read(&manifest, directory, &tiny_err), ERR_USAGE);
+    assert_non_null(strstr(tiny_err.hint, "run the same dsdata build command again"));
+    tiny_dataset(directory);
+    assert_ok(manifest_read(&manifest, directory, &tiny_err));
+    assert_true(manifest.root_hash != 0);
+    manifest_release(&manifest);
+    tiny_remove(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_goes_in_comes_out),          cmocka_unit_test(its_root_hash_covers_every_byte),
+        cmocka_unit_test(values_out_of_range_are_refused), cmocka_unit_test(unknown_keys_are_let_be),
+        cmocka_unit_test(a_newer_version_says_update),     cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(names_of_options_must_be_utf8),   cmocka_unit_test(places_that_hold_no_dataset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
