@@ -3,13 +3,13 @@
  * Everything the threads share is under one lock, and all decisions stand in three short functions: find() picks work,
  * finish() moves a job on, is_over() ends it. Jobs tail <= j <= next[0] are alive:
  *
- *      tail                 next[2]        next[1]        next[0]             end
- *       │ finished or behind  │               │              │ the source's     │ jobs from here on do not count: the source
- *       ▼ all ordered steps   ▼               ▼              ▼ next job         ▼ ended, a job failed, or a step said END
+ *      tail           next[2]         next[1]         next[0]          end
+ *       │               │               │               │ the next       │ does not count any more: the source
+ *       ▼ the oldest    ▼ due there     ▼ due there     ▼ from the source▼ ended, it failed, or a step said END
  *
- * `end` only falls. So the first failure in job order wins, however late it comes, and jobs before it are not disturbed.
- * A thread that takes work wakes another one if there is still more to do. So nobody sleeps beside ready work, and
- * nobody is woken for nothing. */
+ * `end` only falls. So the first failure in job order wins, however late it comes, and jobs before it are not
+ * disturbed. A thread that takes work wakes another one if there is still more to do. So nobody sleeps beside ready
+ * work, and nobody is woken for nothing. */
 #include "base/belt.h"
 
 #include "base/mem.h"

@@ -20,8 +20,8 @@
 /* What a step's run() returns besides < 0 (failed, *err filled). */
 enum belt_result {
     BELT_NEXT = 0, /* the job goes on to the next step */
-    BELT_END =
-        1, /* source: there is no job; ordered step: this job is the last one that goes on, later ones are dropped */
+    BELT_END = 1,  /* source: there is no job; ordered step: this job is the last one that goes on, later ones are
+                    * dropped, and so are further loads of this one */
     BELT_MORE = 2, /* ordered, not the source: the job goes through the later steps and then comes back to this step,
                     * before the next job may enter it (one job that yields several loads). A consumer outside is
                     * the last of these steps: it sees each load */

@@ -1,5 +1,5 @@
-/* In: a change to what is on disk. Out: the system call, unless a test wants it to fail. One counter for all of them, so
- * that a test can walk through every moment at which a disk may fill up or a machine may stop. */
+/* In: a change to what is on disk. Out: the system call, unless a test wants it to fail. One counter for all of them,
+ * so that a test can walk through every moment at which a disk may fill up or a machine may stop. */
 #include "base/calls.h"
 
 #include "base/error.h"
@@ -19,12 +19,12 @@
 
 static atomic_uint_fast64_t calls;
 static atomic_uint_fast64_t fault_call; /* the value of calls that is hit; 0: none */
-static struct file_fault fault;         /* set while no other thread writes */
+static struct file_fault planned;       /* set while no other thread writes */
 
-void file_fault_set(struct file_fault wanted)
+void file_fault_set(struct file_fault fault)
 {
-    fault = wanted;
-    atomic_store(&fault_call, wanted.at && wanted.kind != FILE_FAULT_NONE ? atomic_load(&calls) + wanted.at : 0);
+    planned = fault;
+    atomic_store(&fault_call, fault.at && fault.kind != FILE_FAULT_NONE ? atomic_load(&calls) + fault.at : 0);
 }
 
 uint64_t file_calls(void)
@@ -38,9 +38,9 @@ static bool is_hit(void)
     const uint64_t call = atomic_fetch_add(&calls, 1) + 1;
     if (call != atomic_load(&fault_call))
         return false;
-    if (fault.kind == FILE_FAULT_KILL)
+    if (planned.kind == FILE_FAULT_KILL)
         _exit(EXIT_KILLED);
-    errno = fault.kind == FILE_FAULT_SHORT ? ENOSPC : fault.number;
+    errno = planned.kind == FILE_FAULT_SHORT ? ENOSPC : planned.number;
     return true;
 }
 
@@ -68,7 +68,7 @@ ssize_t call_write(int fd, const void *data, size_t bytes, off_t offset)
 {
     if (!is_hit())
         return write_some(fd, data, bytes, offset);
-    if (fault.kind == FILE_FAULT_SHORT && write_some(fd, data, bytes / 2, offset) >= 0)
+    if (planned.kind == FILE_FAULT_SHORT && write_some(fd, data, bytes / 2, offset) >= 0)
         errno = ENOSPC;
     return -1;
 }

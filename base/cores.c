@@ -1,10 +1,11 @@
-/* In: what the kernel lets this process have. Out: how many threads can really run. Containers bound CPU time by a quota of
- * their cgroup, which the affinity mask does not show. */
+/* In: what the kernel lets this process have. Out: how many threads can really run. Containers bound CPU time by a
+ * quota of their cgroup, which the affinity mask does not show. */
 #include "base/opts.h"
 
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Cores by affinity; 0 where the kernel does not say. */
 static unsigned cores_by_affinity(void)
@@ -31,31 +32,28 @@ static unsigned smaller(unsigned a, unsigned b)
     return a && (!b || a < b) ? a : b;
 }
 
+/* The numbers at the start of a file; returns how many of the two there are. */
+static int numbers_in(const char *path, double *first, double *second)
+{
+    char line[128] = "", *end = line, *after;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (!fgets(line, sizeof(line), file))
+        line[0] = 0;
+    fclose(file);
+    *first = strtod(line, &end);
+    *second = strtod(end, &after);
+    return (end > line) + (after > end);
+}
+
 /* "max 100000" or "200000 100000" in cgroup v2. */
 static unsigned quota_in(const char *directory)
 {
     char path[4200];
-    double quota = 0, period = 0;
+    double quota, period;
     snprintf(path, sizeof(path), "%s/cpu.max", directory);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%lf %lf", &quota, &period) != 2)
-        quota = 0;
-    fclose(file);
-    return cores_of(quota, period);
-}
-
-static double number_in(const char *path)
-{
-    double value = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%lf", &value) != 1)
-        value = 0;
-    fclose(file);
-    return value;
+    return numbers_in(path, &quota, &period) == 2 ? cores_of(quota, period) : 0;
 }
 
 /* Our group's line in /proc/self/cgroup is "0::/a/b"; every group above may set a lower quota. */
@@ -79,11 +77,14 @@ static unsigned cores_by_cgroup2(void)
     return cores;
 }
 
-/* Inside a container the group's own files stand at the root of the mount. */
+/* Inside a container the group's own files stand at the root of the mount. Without a quota it is -1. */
 static unsigned cores_by_cgroup1(void)
 {
-    return cores_of(number_in("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-                    number_in("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
+    double quota, period, none;
+    if (numbers_in("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &quota, &none) < 1 ||
+        numbers_in("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period, &none) < 1)
+        return 0;
+    return cores_of(quota, period);
 }
 
 unsigned cores_allowed(void)

@@ -1,5 +1,5 @@
-/* In: what went wrong, in words. Out: a filled struct error, and at the end of the program one message and an exit code.
- * Texts are cleaned when they are printed and not before, because file names may hold any byte. */
+/* In: what went wrong, in words. Out: a filled struct error, and at the end of the program one message and an exit
+ * code. Texts are cleaned when they are printed and not before, because file names may hold any byte. */
 #include "base/error.h"
 
 #include "base/log.h"

@@ -41,9 +41,9 @@ struct error {
     char hint[512];  /* what to do next, or "" */
 };
 
-/* Fill *err and return -1, so that callers write `return fail(...)`. The text says what happened in the
- * user's terms, starts in lower case, has no final full stop and no newline. (In parentheses, because cmocka has a macro of
- * this name: a test that calls it writes them too.) */
+/* Fill *err and return -1, so that callers write `return fail(...)`. The text says what happened in the user's terms,
+ * starts in lower case, has no final full stop and no newline. (In parentheses, because cmocka has a macro of this
+ * name: a test that calls it writes them too.) */
 __attribute__((format(printf, 3, 4))) int(fail)(struct error *err, enum error_kind kind, const char *format, ...);
 
 /* As fail(), naming the file and the byte (ERROR_NO_OFFSET: the whole file). */

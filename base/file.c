@@ -1,5 +1,5 @@
-/* In: paths and bytes. Out: files that are there as a whole or not at all. Nothing is buffered here, because callers hand
- * over large pieces. Names and directories stand in path.c, the counted system calls in calls.c. */
+/* In: paths and bytes. Out: files that are there as a whole or not at all. Nothing is buffered here, because callers
+ * hand over large pieces. Names and directories stand in path.c, the counted system calls in calls.c. */
 #include "base/file.h"
 
 #include "base/calls.h"

@@ -1,7 +1,7 @@
 /* The one layer through which files are touched. Errors name the path. Two ways to write:
  *
- *     file_create → file_write … → file_commit       a whole file: temporary name, fsync, rename, fsync of the directory
- *     file_append_open → file_write … → file_sync    a log that grows (spill, journal); never seen under a final name
+ *     file_create → file_write … → file_commit      a whole file: temporary name, fsync, rename, fsync of the directory
+ *     file_append_open → file_write … → file_sync   a log that grows (spill, journal); never seen under a final name
  *
  * Every state-changing call (create, write, sync, rename, truncate, remove, mkdir) is counted, and a test can make the
  * n-th of them fail, be short, or end the process: see struct file_fault. A struct file belongs to one thread, except
@@ -44,7 +44,7 @@ int file_sync(struct file *file, struct error *err);
 int file_commit(struct file *file, struct error *err);
 /* Closes; a created file that was not committed is removed. Safe on a closed or zeroed file with fd -1. */
 void file_close(struct file *file);
-#define FILE_CLOSED ((struct file){.fd = -1})
+#define FILE_CLOSED ((struct file){-1, false, NULL, 0})
 /* file_create + file_write + file_commit. */
 int file_write_all(const char *path, const void *data, size_t bytes, struct error *err);
 
@@ -85,18 +85,22 @@ int lock_take(struct lock *lock, const char *directory, struct error *err);
 void lock_release(struct lock *lock);
 
 /* Test seam. The n-th state-changing call from now (1 = the next) does `what`; 0 switches it off. */
-enum file_fault_kind { FILE_FAULT_NONE, FILE_FAULT_ERRNO, FILE_FAULT_SHORT, FILE_FAULT_KILL };
+enum file_fault_kind {
+    FILE_FAULT_NONE,
+    FILE_FAULT_ERRNO, /* fails with `number` */
+    FILE_FAULT_SHORT, /* writes half of the bytes, then fails with ENOSPC */
+    FILE_FAULT_KILL,  /* _exit(137) in its place */
+};
 struct file_fault {
     uint64_t at; /* counted from now */
-    enum file_fault_kind
-        kind;   /* ERRNO: fails with `number`; SHORT: half of the bytes, then ENOSPC; KILL: _exit(137) before it */
+    enum file_fault_kind kind;
     int number; /* an errno value */
 };
 void file_fault_set(struct file_fault fault);
 uint64_t file_calls(void); /* state-changing calls so far */
 
-/* DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number, DS_FAIL_ALLOC=n: for tests of whole programs. A message on stderr says
- * that it is in force. Called by the mains. */
+/* DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number, DS_FAIL_ALLOC=n: for tests of whole programs. A message on stderr
+ * says that it is in force. Called by the mains. */
 void faults_from_environment(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 uint64_t hash64(const void *data, size_t bytes);
 
-/* Running hash of bytes that come in parts: hash_open, hash_add …, hash_value (may be asked at any time), hash_close. */
+/* Running hash of bytes that come in parts: hash_open, hash_add …, hash_value (at any time), hash_close. */
 struct hash;
 struct hash *hash_open(void);
 void hash_add(struct hash *hash, const void *data, size_t bytes);

@@ -1,4 +1,4 @@
-/* In: lines for people. Out: stderr, whole lines only, whoever speaks; a line of progress that stands is cleared first. */
+/* In: lines for people. Out: stderr, whole lines only, whoever speaks; a progress line that stands is cleared first. */
 #include "base/log.h"
 
 #include "base/str.h"

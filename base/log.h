@@ -1,5 +1,5 @@
-/* Talk for people, on stderr; data goes to stdout and never through here. Any thread. Used by mains, build.c, train.c and verbs
- * only: pure rooms have no log. With `json`, every line is one JSON object {"level":…,"text":…}. */
+/* Talk for people, on stderr; data goes to stdout and never through here. Any thread. Used by mains, build.c, train.c
+ * and verbs only: pure rooms have no log. With `json`, every line is one JSON object {"level":…,"text":…}. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -12,8 +12,8 @@ bool log_is_json(void);
 enum log_level log_level_now(void);
 bool log_colours(void); /* stderr is a terminal, TERM is not dumb, NO_COLOR is unset or empty */
 
-/* A line at LOG_NORMAL (log_say), at LOG_VERBOSE (log_detail), and "warning: ..." always, under -q too (log_warn). No newline
- * at the end. They first clear a progress line that stands. */
+/* A line at LOG_NORMAL (log_say), at LOG_VERBOSE (log_detail), and "warning: ..." always, under -q too (log_warn). No
+ * newline at the end. They first clear a progress line that stands. */
 __attribute__((format(printf, 1, 2))) void log_say(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_detail(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_warn(const char *format, ...);
@@ -23,8 +23,8 @@ __attribute__((format(printf, 1, 2))) void log_warn(const char *format, ...);
 bool log_terminal(void);
 void log_status(const char *text);
 
-/* Copies text with control characters (C0, C1, DEL) and bidirectional overrides and ill-formed UTF-8 replaced by '?', at most out_size - 1
- * bytes, cut at a character: for titles and names printed to a terminal. Returns out. */
+/* Copies text with control characters (C0, C1, DEL) and bidirectional overrides and ill-formed UTF-8 replaced by '?',
+ * at most out_size - 1 bytes, cut at a character: for titles and names printed to a terminal. Returns out. */
 char *log_safe(const char *text, char *out, unsigned long out_size);
 
 #endif

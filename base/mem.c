@@ -34,20 +34,20 @@ void *mem_alloc(size_t bytes)
     return checked(malloc(bytes ? bytes : 1), bytes);
 }
 
-void *mem_clear(size_t items, size_t bytes)
+void *mem_clear(size_t count, size_t bytes)
 {
-    const size_t total = product(items, bytes);
+    const size_t total = product(count, bytes);
     return checked(calloc(1, total), total);
 }
 
-void *mem_array(size_t items, size_t bytes)
+void *mem_array(size_t count, size_t bytes)
 {
-    return mem_alloc(product(items, bytes));
+    return mem_alloc(product(count, bytes));
 }
 
-void *mem_grow(void *memory, size_t items, size_t bytes)
+void *mem_grow(void *memory, size_t count, size_t bytes)
 {
-    const size_t total = product(items, bytes);
+    const size_t total = product(count, bytes);
     return checked(realloc(memory, total), total);
 }
 

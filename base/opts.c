@@ -1,6 +1,6 @@
-/* In: argv and a table of options. Out: a verb, its settings and its bare arguments, or an error that says what to type.
- * Not getopt_long: names are never abbreviated, bare arguments behind an option for paths belong to it, and a wrong name
- * deserves the right one as an answer. */
+/* In: argv and a table of options. Out: a verb, its settings and its bare arguments, or an error that says what to
+ * type. Not getopt_long: names are never abbreviated, bare arguments behind an option for paths belong to it, and a
+ * wrong name deserves the right one as an answer. */
 #include "base/opts.h"
 
 #include "base/mem.h"
@@ -45,7 +45,7 @@ static unsigned distance(struct str a, struct str b)
     return a.size < 64 && b.size < 64 ? str_distance(a, b) : UINT32_MAX;
 }
 
-/* How little `name` is like what was typed: 0 but for dashes and underscores, 1 its beginning, more with the distance. */
+/* How little `name` is like what was typed: 0 the same but for '_', 1 its beginning, more with the distance. */
 static unsigned unlikeness(struct str typed, const char *name)
 {
     char folded[64];
@@ -139,7 +139,7 @@ static int unknown_option(const struct parser *parser, const char *dashes, struc
     return -1;
 }
 
-/* ------------------------------------------------------------------------------------------------ walking through argv */
+/* ------------------------------------------------------------------------------------------------ walking */
 
 static void print_help(const struct opt_program *program, const struct opt_verb *verb)
 {
@@ -262,6 +262,7 @@ static int check_bare(const struct parser *parser, struct error *err)
 {
     const struct opt_verb *verb = parser->verb;
     const struct opt_paths *bare = &parser->result->bare;
+    assert(verb);
     if (bare->count < verb->bare_min)
         return fail(err, ERR_USAGE, "%s needs %s", verb->name, verb->arguments);
     if (bare->count <= verb->bare_max)
@@ -335,6 +336,20 @@ static int find_verb(struct parser *parser, struct error *err)
     return 0;
 }
 
+static bool print_document(const struct opt_program *program, const char *argument)
+{
+    struct buf text = {0};
+    if (strcmp(argument, "--man") == 0)
+        opts_man_page(program, &text);
+    else if (strcmp(argument, "--completion") == 0)
+        opts_completion(program, &text);
+    const bool printed = text.size > 0;
+    if (printed)
+        fputs(buf_text(&text), stdout);
+    buf_release(&text);
+    return printed;
+}
+
 int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
                struct error *err)
 {
@@ -342,6 +357,8 @@ int opts_parse(const struct opt_program *program, int argc, char **argv, void *s
     *result = (struct opt_result){0};
     if (argc < 2)
         return short_help(program, err);
+    if (argc == 2 && print_document(program, argv[1]))
+        return 0;
     TRY(find_verb(&parser, err));
     if (parser.printed)
         return 0;

@@ -12,19 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum opt_type {               /* the field's type */
-                OPT_FLAG,     /* bool: no value, sets true */
-                OPT_COUNT,    /* uint64_t, decimal, no suffix, within [min, max] */
-                OPT_SIZE,     /* uint64_t bytes: digits with optional K, M, G (1024) */
-                OPT_DURATION, /* uint64_t seconds: 90s, 30m, 8h, 2d */
-                OPT_MILLIONTHS, /* uint32_t: a decimal in [0, 1] as whole millionths, parsed without floating point, half to even */
-                OPT_REAL,   /* double, locale independent, finite, within [real_min, real_max] */
-                OPT_TEXT,   /* const char *: the argument itself */
-                OPT_CHOICE, /* int: index in `choices` ("token|whole-word") */
-                OPT_SET, /* uint32_t: bit i set for the i-th of `choices`; value is a comma list, "" is empty, "none" too */
-                OPT_NUMBERS, /* struct opt_numbers: a comma list of counts, each within [min, max], at most OPT_NUMBERS_MAX */
-                OPT_PATHS,         /* struct opt_paths: this and the bare arguments that follow it; repeated adds */
-                OPT_COUNT_OR_TIME, /* struct opt_count_or_time: a count, or a duration with a suffix */
+/* Each with the type of its field. */
+enum opt_type {
+    OPT_FLAG,          /* bool: no value, sets true */
+    OPT_COUNT,         /* uint64_t, decimal, no suffix, within [min, max] */
+    OPT_SIZE,          /* uint64_t bytes: digits with optional K, M, G (1024) */
+    OPT_DURATION,      /* uint64_t seconds: 90s, 30m, 8h, 2d */
+    OPT_MILLIONTHS,    /* uint32_t: a decimal in [0, 1] as whole millionths, without floating point, half to even */
+    OPT_REAL,          /* double, locale independent, finite, within [real_min, real_max] */
+    OPT_TEXT,          /* const char *: the argument itself */
+    OPT_CHOICE,        /* int: index in `choices` ("token|whole-word") */
+    OPT_SET,           /* uint32_t: bit i set for the i-th of `choices`; a comma list; "" and "none" are empty */
+    OPT_NUMBERS,       /* struct opt_numbers: a comma list of counts, each within [min, max] */
+    OPT_PATHS,         /* struct opt_paths: this and the bare arguments that follow it; repeated adds */
+    OPT_COUNT_OR_TIME, /* struct opt_count_or_time: a count, or a duration with a suffix */
 };
 
 #define OPT_NUMBERS_MAX 16
@@ -97,10 +98,10 @@ struct opt_result {
 
 /* Parses into settings (which it sets to defaults first). Error ERR_USAGE: unknown verb or option (with the nearest
  * spelling, or our name for a foreign one), option of another verb, missing or bad value, range, not built yet.
- * `--help`, `VERB --help`, `help VERB`, `--version` print and leave result->verb NULL; a bare program name prints a short
- * help on stderr and is ERR_USAGE. `--` ends the options. Values "-" and negative numbers are values. Of a repeated option
- * the last one counts. One name may stand in several rows, for different verbs; rows of the verb in force set their defaults
- * last. On error, and where verb is NULL, nothing is held. */
+ * `--help`, `VERB --help`, `help VERB`, `--version` print and leave result->verb NULL; a bare program name prints a
+ * short help on stderr and is ERR_USAGE. `--` ends the options. Values "-" and negative numbers are values. Of a
+ * repeated option the last one counts. One name may stand in several rows, for different verbs; rows of the verb in
+ * force set their defaults last. On error, and where verb is NULL, nothing is held. */
 int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
                struct error *err);
 void opts_release(const struct opt_program *program, void *settings, struct opt_result *result);
@@ -111,12 +112,12 @@ bool opts_given(const struct opt_program *program, const struct opt_result *resu
 /* Is "--name" on the command line, before any "--"? For what must be known even if opts_parse fails: --json. */
 bool opts_typed(int argc, char **argv, const char *name);
 
-/* "name=value" for the verb's options in force, one a line: for records of a run. One line per path; texts and paths that
- * are not set have no line. */
+/* "name=value" for the verb's options in force, one a line: for records of a run. One line per path; texts and paths
+ * that are not set have no line. */
 void opts_echo(const struct opt_program *program, const struct opt_verb *verb, const void *settings, struct buf *out);
 
-/* Generated documents: a roff man page, a bash completion script. The mains offer them as the hidden first arguments
- * `--man` and `--completion`, which the build uses at install time. */
+/* Generated documents: a roff man page, a bash completion script. opts_parse prints them for the hidden arguments
+ * `--man` and `--completion`, each alone on the command line: the build uses them at install time. */
 void opts_man_page(const struct opt_program *program, struct buf *out);
 void opts_completion(const struct opt_program *program, struct buf *out);
 

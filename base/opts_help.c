@@ -1,6 +1,8 @@
 /* In: the table of options. Out: --help, aligned and wrapped at 100 columns. */
 #include "base/opts_rows.h"
 
+#include <assert.h>
+
 #define COLUMNS     100
 #define LEFT_MAX    26 /* longer left sides get a line of their own */
 #define VERB_INDENT 2
@@ -54,6 +56,7 @@ void opt_value_name(const struct opt_row *row, struct buf *out)
 {
     if (row->type == OPT_FLAG)
         return;
+    assert(row->value || row->choices);
     buf_add_byte(out, ' ');
     buf_add_text(out, row->value ? row->value : row->choices);
     if (row->type == OPT_PATHS && !strstr(row->value, "..."))

@@ -4,11 +4,19 @@
 
 #include "base/opts.h"
 
+#define OPT_MILLION 1000000u
+
+/* The row's field in the settings; the callers keep const where it was. */
+static inline void *opt_field(const struct opt_row *row, const void *settings)
+{
+    return (char *)(uintptr_t)settings + row->field;
+}
+
 /* opts.c */
 bool opt_listed(const char *list, struct str word); /* is the word in " a b c "? false for NULL */
 bool opt_row_is_for(const struct opt_row *row, const struct opt_verb *verb);
 
-/* opts_value.c: text → field, and back */
+/* opts_value.c: text → field */
 int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
                    struct error *err);
 void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings);

@@ -1,29 +1,21 @@
-/* In: the text of a value. Out: the field of the settings, checked; and back. Numbers are read here digit by digit, so no
- * locale, sign, blank or hexadecimal form slips in, as it would with strtoul. */
+/* In: the text of a value. Out: the field of the settings, checked. Numbers are read here digit by digit, so
+ * no locale, sign, blank or hexadecimal form slips in, as it would with strtoul. */
 #include "base/opts_rows.h"
 
 #include "base/error.h"
 #include "base/mem.h"
 
 #include <assert.h>
-#include <float.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MILLION 1000000u
-
-static void *field_of(const struct opt_row *row, const void *settings)
-{
-    return (char *)(uintptr_t)settings + row->field;
-}
-
 struct opt_paths *opt_paths_of(const struct opt_row *row, void *settings)
 {
     assert(row->type == OPT_PATHS);
-    return field_of(row, settings);
+    return opt_field(row, settings);
 }
 
 void opt_paths_add(struct opt_paths *paths, const char *item)
@@ -149,7 +141,7 @@ static int read_millionths(const struct opt_row *row, struct str text, uint32_t 
         return not_understood(row, text, "a decimal number from 0 to 1", err);
     if (below > 5 || (below == 5 && (tail || millionths & 1)))
         millionths++;
-    *value = whole * MILLION + millionths;
+    *value = whole * OPT_MILLION + millionths;
     return 0;
 }
 
@@ -249,7 +241,7 @@ static int read_numbers(const struct opt_row *row, const char *text, struct opt_
 int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
                    struct error *err)
 {
-    void *field = field_of(row, settings);
+    void *field = opt_field(row, settings);
     switch (row->type) {
     case OPT_FLAG:
         *(bool *)field = true;
@@ -307,117 +299,10 @@ static size_t field_size(enum opt_type type)
 void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings)
 {
     struct error err;
-    memset(field_of(row, settings), 0, field_size(row->type));
+    memset(opt_field(row, settings), 0, field_size(row->type));
     if (!row->default_text)
         return;
     assert(row->type != OPT_PATHS && row->type != OPT_FLAG);
     const int result = opt_value_read(program, row, row->default_text, settings, &err);
     assert(result == 0); /* a default that its own row refuses is a bug in the table */
-}
-
-/* ------------------------------------------------------------------------------------------------ back to text */
-
-static void add_millionths(uint32_t value, struct buf *out)
-{
-    buf_addf(out, "%u.%06u", value / MILLION, value % MILLION);
-    while (out->data[out->size - 1] == '0')
-        out->size--;
-    if (out->data[out->size - 1] == '.')
-        out->size--;
-}
-
-/* The shortest decimal that reads back as the same number. */
-static void add_real(double value, struct buf *out)
-{
-    char text[40];
-    for (int digits = 1; digits <= DBL_DECIMAL_DIG; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        const double back = strtod(text, NULL);
-        if (!(back < value) && !(back > value))
-            break;
-    }
-    buf_add_text(out, text);
-}
-
-static void add_set(const struct opt_row *row, uint32_t bits, struct buf *out)
-{
-    const char *comma = "";
-    for (size_t i = 0; i < 32; i++)
-        if (bits >> i & 1) {
-            buf_add_text(out, comma);
-            buf_add_str(out, opt_choice(row->choices, i));
-            comma = ",";
-        }
-    if (!bits)
-        buf_add_text(out, "none");
-}
-
-static void add_numbers(const struct opt_numbers *numbers, struct buf *out)
-{
-    for (size_t i = 0; i < numbers->count; i++)
-        buf_addf(out, "%s%" PRIu32, i ? "," : "", numbers->values[i]);
-}
-
-static void add_value(const struct opt_row *row, const void *field, struct buf *out)
-{
-    const struct opt_count_or_time *either = field;
-    switch (row->type) {
-    case OPT_FLAG:
-        buf_add_text(out, *(const bool *)field ? "true" : "false");
-        break;
-    case OPT_COUNT:
-    case OPT_SIZE:
-        buf_addf(out, "%" PRIu64, *(const uint64_t *)field);
-        break;
-    case OPT_DURATION:
-        buf_addf(out, "%" PRIu64 "s", *(const uint64_t *)field);
-        break;
-    case OPT_MILLIONTHS:
-        add_millionths(*(const uint32_t *)field, out);
-        break;
-    case OPT_REAL:
-        add_real(*(const double *)field, out);
-        break;
-    case OPT_CHOICE:
-        buf_add_str(out, opt_choice(row->choices, (size_t) * (const int *)field));
-        break;
-    case OPT_SET:
-        add_set(row, *(const uint32_t *)field, out);
-        break;
-    case OPT_NUMBERS:
-        add_numbers(field, out);
-        break;
-    case OPT_COUNT_OR_TIME:
-        buf_addf(out, either->seconds ? "%" PRIu64 "s" : "%" PRIu64, either->seconds ? either->seconds : either->count);
-        break;
-    case OPT_TEXT:
-    case OPT_PATHS: /* opts_echo */
-        break;
-    }
-}
-
-static void echo_line(const struct opt_row *row, const char *text, struct buf *out)
-{
-    if (text)
-        buf_addf(out, "%s=%s\n", row->name, text);
-}
-
-void opts_echo(const struct opt_program *program, const struct opt_verb *verb, const void *settings, struct buf *out)
-{
-    for (const struct opt_row *row = program->rows; row->name; row++) {
-        const void *field = field_of(row, settings);
-        const struct opt_paths *paths = field;
-        if (!opt_row_is_for(row, verb))
-            continue;
-        if (row->type == OPT_TEXT) {
-            echo_line(row, *(const char *const *)field, out);
-        } else if (row->type == OPT_PATHS) {
-            for (size_t i = 0; i < paths->count; i++)
-                echo_line(row, paths->items[i], out);
-        } else {
-            buf_addf(out, "%s=", row->name);
-            add_value(row, field, out);
-            buf_add_byte(out, '\n');
-        }
-    }
 }

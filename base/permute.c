@@ -1,6 +1,6 @@
-/* In: a position. Out: where a keyed permutation puts it. Four Feistel rounds suffice for large halves (Luby and Rackoff);
- * with halves of two bits, eight still favour some orders by a percent, which a test sees, and twelve do not. The order of
- * training samples depends on every constant here: never change one. */
+/* In: a position. Out: where a keyed permutation puts it. Four Feistel rounds suffice for large halves (Luby and
+ * Rackoff); with halves of two bits, eight still favour some orders by a percent, which a test sees, and twelve do
+ * not. The order of training samples depends on every constant here: never change one. */
 #include "base/permute.h"
 
 #include "base/random.h"

@@ -1,6 +1,6 @@
-/* One line that tells how far a run is: rewritten in place on a terminal (at most 10 times a second), a line of its own
- * every 30 s otherwise, a JSON object per line under --json. The caller makes the text; the clock lives here. Nothing is
- * printed under -q. One thread at a time. */
+/* One line that tells how far a run is: rewritten in place on a terminal (at most 10 times a second), a line of its
+ * own every 30 s otherwise, a JSON object per line under --json. The caller makes the text; the clock lives here.
+ * Nothing is printed under -q. One thread at a time. */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 

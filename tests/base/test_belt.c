@@ -375,7 +375,7 @@ static int run_meet(void *context, void *job, uint64_t number, struct error *err
     struct timespec limit;
     int late = 0;
     clock_gettime(CLOCK_REALTIME, &limit);
-    limit.tv_sec += 20;
+    limit.tv_sec += 10;
     pthread_mutex_lock(&meeting->lock);
     meeting->here++;
     pthread_cond_broadcast(&meeting->all);
@@ -396,6 +396,123 @@ static void all_of_the_crew_can_be_in_a_parallel_step(void **state)
         const struct belt_options options = {
             .steps = two, .step_count = 2, .depth = crews[crew], .threads = crews[crew], .context = &meeting};
         assert_int_equal(belt_run(&options, NULL, &err), 0);
+    }
+}
+
+/* A gate in front of the meeting: job 0 waits there until everybody else has run out of work. When it goes on, one
+ * thread wakes the next, until all of them meet. */
+static atomic_int sourced;
+
+static int run_count(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)job;
+    (void)err;
+    atomic_fetch_add(&sourced, 1);
+    return number < ((const struct meeting *)context)->wanted ? BELT_NEXT : BELT_END;
+}
+
+static int run_gate(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)job;
+    (void)err;
+    while (number == 0 && (size_t)atomic_load(&sourced) < ((const struct meeting *)context)->wanted)
+        sched_yield();
+    if (number == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    return BELT_NEXT;
+}
+
+static void nobody_sleeps_beside_ready_work(void **state)
+{
+    (void)state;
+    static const struct belt_step three[] = {{"count", 1, run_count}, {"gate", 1, run_gate}, {"meet", 0, run_meet}};
+    struct meeting meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER, .wanted = 8};
+    struct error err;
+    const struct belt_options options = {
+        .steps = three, .step_count = 3, .depth = 8, .threads = 8, .context = &meeting};
+    atomic_store(&sourced, 0);
+    assert_int_equal(belt_run(&options, NULL, &err), 0);
+}
+
+/* Two threads: one holds job 0 in the gate while the other fills the ring. Whoever opens the gate takes job 0 further
+ * down, and leaves job 1, which waits at the gate, to the other; each of them waits until both have begun. */
+static pthread_t gate_keeper, last_worker;
+static atomic_int begun;
+
+static void wait_for_both(void)
+{
+    atomic_fetch_add(&begun, 1);
+    for (int i = 0; i < 10000 && atomic_load(&begun) < 2; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static int run_gate_keeper(void *context, void *job, uint64_t number, struct error *err)
+{
+    if (number == 0)
+        gate_keeper = pthread_self();
+    if (number == 1)
+        wait_for_both();
+    return run_gate(context, job, number, err);
+}
+
+static int run_last(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)context;
+    (void)job;
+    (void)err;
+    if (number == 0) {
+        last_worker = pthread_self();
+        wait_for_both();
+    }
+    return BELT_NEXT;
+}
+
+static void a_job_further_down_is_preferred(void **state)
+{
+    (void)state;
+    static const struct belt_step three[] = {
+        {"count", 1, run_count}, {"gate", 1, run_gate_keeper}, {"last", 1, run_last}};
+    struct meeting meeting = {.wanted = 8};
+    struct error err;
+    const struct belt_options options = {
+        .steps = three, .step_count = 3, .depth = 8, .threads = 2, .context = &meeting};
+    atomic_store(&sourced, 0);
+    assert_int_equal(belt_run(&options, NULL, &err), 0);
+    assert_true(pthread_equal(gate_keeper, last_worker));
+}
+
+/* Jobs 0 and 1 fail, `context` says which of them long after the other. */
+static atomic_int failing;
+
+static int run_fail(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)job;
+    atomic_fetch_add(&failing, 1);
+    while (atomic_load(&failing) < 2)
+        sched_yield();
+    if (number == *(const uint64_t *)context)
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    return (fail)(err, ERR_INPUT, "job %d", (int)number);
+}
+
+static int run_two(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)context;
+    (void)job;
+    (void)err;
+    return number < 2 ? BELT_NEXT : BELT_END;
+}
+
+static void the_order_of_failing_does_not_matter(void **state)
+{
+    (void)state;
+    static const struct belt_step two[] = {{"two", 1, run_two}, {"fail", 0, run_fail}};
+    for (uint64_t late = 0; late < 2; late++) {
+        struct error err;
+        const struct belt_options options = {.steps = two, .step_count = 2, .depth = 4, .threads = 2, .context = &late};
+        atomic_store(&failing, 0);
+        assert_int_equal(belt_run(&options, NULL, &err), -1);
+        assert_string_equal(err.text, "job 0");
     }
 }
 
@@ -501,6 +618,9 @@ int main(void)
         cmocka_unit_test(one_thread_finishes_a_job_before_it_reads_the_next),
         cmocka_unit_test(the_furthest_step_comes_first),
         cmocka_unit_test(all_of_the_crew_can_be_in_a_parallel_step),
+        cmocka_unit_test(nobody_sleeps_beside_ready_work),
+        cmocka_unit_test(a_job_further_down_is_preferred),
+        cmocka_unit_test(the_order_of_failing_does_not_matter),
         cmocka_unit_test(a_single_step_is_a_belt_too),
         cmocka_unit_test(a_consumer_takes_jobs_in_order),
         cmocka_unit_test(a_consumer_gets_the_jobs_before_an_error),

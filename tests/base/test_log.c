@@ -74,7 +74,8 @@ static void names_from_outside_are_made_safe(void **state)
         {"a\xE2\x80\xAE"
          "b\xE2\x81\xA6"
          "c",
-         "a?b?c"}, /* RLO, LRI */
+         "a?b?c"},                                   /* RLO, LRI */
+        {"\xD8\x9C\xE2\x80\x8F\xE2\x80\xA8", "???"}, /* ALM, RLM, line separator */
         {"\xFF\xC3", "??"},
         {"\xE2\x82", "?"},
     };

@@ -533,6 +533,12 @@ static void the_program_says_what_it_can(void **state)
     in_child(parse_and_leave, (void *)(uintptr_t) "--version", &seen);
     assert_int_equal(seen.code, 0);
     assert_string_equal(seen.out, "prog 1.2.3\n");
+    in_child(parse_and_leave, (void *)(uintptr_t) "--man", &seen);
+    assert_int_equal(seen.code, 0);
+    assert_int_equal(strncmp(seen.out, ".TH PROG 1\n", 11), 0);
+    in_child(parse_and_leave, (void *)(uintptr_t) "--completion", &seen);
+    assert_int_equal(seen.code, 0);
+    assert_int_equal(strncmp(seen.out, "# bash completion", 17), 0);
     in_child(parse_and_leave, (void *)(uintptr_t) "build --version", &seen);
     assert_string_equal(seen.out, "prog 1.2.3\n");
 }

@@ -1,0 +1,112 @@
+/* In: settings. Out: one line per option in force, which reads back as the same value. */
+#include "base/opts_rows.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void add_millionths(uint32_t value, struct buf *out)
+{
+    buf_addf(out, "%u.%06u", value / OPT_MILLION, value % OPT_MILLION);
+    while (out->data[out->size - 1] == '0')
+        out->size--;
+    if (out->data[out->size - 1] == '.')
+        out->size--;
+}
+
+/* The shortest decimal that reads back as the same number. */
+static void add_real(double value, struct buf *out)
+{
+    char text[40];
+    for (int digits = 1; digits <= DBL_DECIMAL_DIG; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        const double back = strtod(text, NULL);
+        if (!(back < value) && !(back > value))
+            break;
+    }
+    buf_add_text(out, text);
+}
+
+static void add_set(const struct opt_row *row, uint32_t bits, struct buf *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < 32; i++)
+        if (bits >> i & 1) {
+            buf_add_text(out, comma);
+            buf_add_str(out, opt_choice(row->choices, i));
+            comma = ",";
+        }
+    if (!bits)
+        buf_add_text(out, "none");
+}
+
+static void add_numbers(const struct opt_numbers *numbers, struct buf *out)
+{
+    for (size_t i = 0; i < numbers->count; i++)
+        buf_addf(out, "%s%" PRIu32, i ? "," : "", numbers->values[i]);
+}
+
+static void add_value(const struct opt_row *row, const void *field, struct buf *out)
+{
+    const struct opt_count_or_time *either = field;
+    switch (row->type) {
+    case OPT_FLAG:
+        buf_add_text(out, *(const bool *)field ? "true" : "false");
+        break;
+    case OPT_COUNT:
+    case OPT_SIZE:
+        buf_addf(out, "%" PRIu64, *(const uint64_t *)field);
+        break;
+    case OPT_DURATION:
+        buf_addf(out, "%" PRIu64 "s", *(const uint64_t *)field);
+        break;
+    case OPT_MILLIONTHS:
+        add_millionths(*(const uint32_t *)field, out);
+        break;
+    case OPT_REAL:
+        add_real(*(const double *)field, out);
+        break;
+    case OPT_CHOICE:
+        buf_add_str(out, opt_choice(row->choices, (size_t) * (const int *)field));
+        break;
+    case OPT_SET:
+        add_set(row, *(const uint32_t *)field, out);
+        break;
+    case OPT_NUMBERS:
+        add_numbers(field, out);
+        break;
+    case OPT_COUNT_OR_TIME:
+        buf_addf(out, either->seconds ? "%" PRIu64 "s" : "%" PRIu64, either->seconds ? either->seconds : either->count);
+        break;
+    case OPT_TEXT:
+    case OPT_PATHS: /* opts_echo */
+        break;
+    }
+}
+
+static void echo_line(const struct opt_row *row, const char *text, struct buf *out)
+{
+    if (text)
+        buf_addf(out, "%s=%s\n", row->name, text);
+}
+
+void opts_echo(const struct opt_program *program, const struct opt_verb *verb, const void *settings, struct buf *out)
+{
+    for (const struct opt_row *row = program->rows; row->name; row++) {
+        const void *field = opt_field(row, settings);
+        const struct opt_paths *paths = field;
+        if (!opt_row_is_for(row, verb))
+            continue;
+        if (row->type == OPT_TEXT) {
+            echo_line(row, *(const char *const *)field, out);
+        } else if (row->type == OPT_PATHS) {
+            for (size_t i = 0; i < paths->count; i++)
+                echo_line(row, paths->items[i], out);
+        } else {
+            buf_addf(out, "%s=", row->name);
+            add_value(row, field, out);
+            buf_add_byte(out, '\n');
+        }
+    }
+}

@@ -1,0 +1,155 @@
+#include "pipeline/article.h"
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "pipeline/text/wikitext.h"
+#include "pipeline/text/xml.h"
+
+#include <jansson.h>
+
+#define ID_BITS 52 /* an id is below 2^52, so that JSON readers keep it exact */
+
+struct article_reader {
+    const struct article_options *options; /* that `wikitext` was opened for */
+    struct page_parser *parser;
+    struct wikitext *wikitext;
+    struct arena arena; /* the parsed page */
+    struct buf text;
+};
+
+struct article_reader *article_open(void)
+{
+    struct article_reader *reader = mem_clear(1, sizeof *reader);
+    reader->parser = page_parser_open();
+    return reader;
+}
+
+void article_close(struct article_reader *reader)
+{
+    if (!reader)
+        return;
+    page_parser_close(reader->parser);
+    wikitext_close(reader->wikitext);
+    arena_release(&reader->arena);
+    buf_release(&reader->text);
+    mem_free(reader);
+}
+
+static void use_options(struct article_reader *reader, const struct article_options *options)
+{
+    if (reader->options == options)
+        return;
+    wikitext_close(reader->wikitext);
+    reader->wikitext = wikitext_open(&(struct wikitext_options){
+        .siteinfo = options->siteinfo, .language = options->language, .keep = options->keep});
+    reader->options = options;
+}
+
+static enum page_fate read_wiki(struct article_reader *reader, struct str fragment, struct article *article)
+{
+    struct page page;
+    if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0)
+        return PAGE_MALFORMED;
+    article->has_id = true;
+    article->id = page.id;
+    article->revision_id = page.revision_id;
+    article->title = page.title;
+    if ((page.has_ns ? page.ns : wikitext_namespace(reader->wikitext, page.title)) != 0)
+        return PAGE_NAMESPACE;
+    if (page.is_redirect)
+        return PAGE_REDIRECT;
+    if (page.model.size > 0 && !str_equal(page.model, STR("wikitext")))
+        return PAGE_MODEL;
+    struct wikitext_facts facts;
+    wikitext_read(reader->wikitext, &page, &reader->text, &facts);
+    if (facts.is_redirect)
+        return PAGE_REDIRECT;
+    if (facts.is_disambiguation && reader->options->drop_disambiguation)
+        return PAGE_DISAMBIGUATION;
+    return PAGE_KEPT;
+}
+
+/* Lines as they stand, without blank ends. */
+static enum page_fate read_text(struct article_reader *reader, struct str lines)
+{
+    for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop)
+            stop = end;
+        struct str line = str_trim(str_range(at, stop));
+        if (line.size > 0) {
+            buf_add_str(&reader->text, line);
+            buf_add_byte(&reader->text, '\n');
+        }
+        at = stop + 1;
+    }
+    return PAGE_KEPT;
+}
+
+static enum page_fate read_json(struct article_reader *reader, struct str line, struct article *article)
+{
+    json_t *object = json_loadb(line.data, line.size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+    json_t *text = json_object_get(object, "text");
+    json_t *id = json_object_get(object, "id");
+    json_t *revision = json_object_get(object, "revid");
+    json_t *title = json_object_get(object, "title");
+    enum page_fate fate = PAGE_MALFORMED;
+    if (json_is_string(text)) {
+        fate = read_text(reader, (struct str){json_string_value(text), json_string_length(text)});
+        if (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) < (1ll << ID_BITS)) {
+            article->has_id = true;
+            article->id = (uint64_t)json_integer_value(id);
+        }
+        if (json_is_integer(revision) && json_integer_value(revision) >= 0)
+            article->revision_id = (uint64_t)json_integer_value(revision);
+        if (json_is_string(title))
+            article->title =
+                arena_copy(&reader->arena, (struct str){json_string_value(title), json_string_length(title)});
+    }
+    json_decref(object);
+    return fate;
+}
+
+void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
+                  size_t index, struct article *article)
+{
+    struct record *record = &group->records[index];
+    use_options(reader, options);
+    *article = (struct article){.title = STR("")};
+    arena_reset(&reader->arena);
+    buf_reset(&reader->text);
+    record->size = utf8_repair(group->text.data + record->offset, record->size, &article->ill_formed);
+    struct str bytes = {group->text.data + record->offset, record->size};
+
+    if (group->kind == INPUT_WIKI)
+        article->fate = read_wiki(reader, bytes, article);
+    else if (group->kind == INPUT_JSONL)
+        article->fate = read_json(reader, bytes, article);
+    else
+        article->fate = read_text(reader, bytes);
+
+    if (article->fate != PAGE_KEPT)
+        return;
+    article->text = buf_str(&reader->text);
+    if (str_trim(article->text).size == 0)
+        article->fate = PAGE_EMPTY;
+    if (!article->has_id)
+        article->id = hash64(article->text.data, article->text.size) >> (64 - ID_BITS);
+}
+
+void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
+                       struct sentences *out)
+{
+    out->count = 0;
+    if (group->kind != INPUT_TEXT) {
+        sentences_split(options->language, article->text, out);
+        return;
+    }
+    const char *end = article->text.data + article->text.size;
+    for (const char *at = article->text.data; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        sentences_add(out, str_range(at, stop));
+        at = stop + 1;
+    }
+}

@@ -1,0 +1,39 @@
+/* A record of any input → the text of one document. Comes in: a group (parts.h). Goes out: per record its fate and its
+ * plain text. build, extract and the vocabulary pass all read through here, so they see the same text. */
+#ifndef PIPELINE_ARTICLE_H
+#define PIPELINE_ARTICLE_H
+
+#include "base/str.h"
+#include "pipeline/parts.h"
+#include "pipeline/text/languages.h"
+#include "pipeline/text/sentences.h"
+
+struct article_options {
+    const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
+    const struct language *language;
+    uint32_t keep;            /* enum keep of text/wikitext.h */
+    bool drop_disambiguation;
+};
+
+struct article {
+    enum page_fate fate;
+    bool has_id;              /* id was in the input, not made of a hash */
+    uint64_t id, revision_id; /* without an id in the input: 52 bits of the hash of the text */
+    struct str title;         /* "" where the input has none */
+    struct str text;          /* paragraphs, each ended by '\n'; of kept pages only */
+    uint64_t ill_formed;      /* bytes dropped because they were not UTF-8 */
+};
+
+/* Scratch of one thread. */
+struct article_reader;
+struct article_reader *article_open(void);
+/* Reads record `index`, by the options of the group's input (which live as long as the reader); the views in *article hold
+ * until the next call. The group's bytes may be repaired in place. */
+void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
+                  size_t index, struct article *article);
+/* The sentences of an article: by rule, or the lines themselves where the input is one sentence a line. Replaces *out. */
+void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
+                       struct sentences *out);
+void article_close(struct article_reader *reader);
+
+#endif

@@ -1,0 +1,517 @@
+/* dsdata build, in the order of the flow: inputs → vocabulary → one belt over all windows → spills → shards → manifest.
+ *
+ *              ordered        parallel         ordered          parallel          ordered
+ *   dumps ─►  │  read  │ ─►  │  decode  │ ─►  │    cut    │ ─►  │  digest  │ ─►  │ collect │ ─► spills, journal
+ *                                                                                     then: seal ─► shards, manifest
+ *
+ * Killed anywhere, the same command goes on from the journal and ends with the same bytes. */
+#include "base/belt.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "pipeline/digest.h"
+#include "pipeline/directory.h"
+#include "pipeline/feed.h"
+#include "pipeline/inputs.h"
+#include "pipeline/plan.h"
+#include "pipeline/settings.h"
+#include "pipeline/store/seal.h"
+#include "pipeline/summary.h"
+#include "pipeline/vocabulary.h"
+#include "pipeline/workers.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A journal at least this often, and for at most 1 % of the time. */
+#define JOURNAL_SECONDS 30.0
+
+struct build {
+    struct feed feed; /* first: see feed.h */
+    const struct settings *settings;
+    struct inputs inputs;
+    struct recipe recipe;
+    json_t *identity; /* see directory.h */
+    char *directory;
+    struct lock lock;
+    struct plan plan;
+    struct vocab *vocab;
+    struct tokenizer *tokenizer;
+    struct workers digests;
+    struct journal journal; /* with the counts so far */
+    struct spill spill;
+    struct build_facts facts; /* for the summary */
+    struct progress progress;
+    double started, saved; /* clock: this start; the last journal */
+
+    /* the collector's place: all before it is in the spills */
+    uint32_t collected_file;
+    uint64_t collected_pages;
+    struct dump_state collected;
+    uint64_t *hashes; /* [inputs.count] of the files read so far */
+};
+
+/* What travels on the belt: a window, the group that it completed, what became of it. */
+struct job {
+    struct feed_job feed; /* first: see feed.h */
+    struct harvest harvest;
+};
+
+static int digest_job(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct build *build = context;
+    struct job *job = slot;
+    (void)number;
+    (void)err;
+    struct digest *digest = workers_take(&build->digests);
+    digest_group(digest, &build->inputs.articles[job->feed.file], &job->feed.group, &job->harvest);
+    workers_give(&build->digests, digest);
+    return BELT_NEXT;
+}
+
+/* The journal's "reading": the collector's place. */
+static json_t *reading_json(const struct build *build)
+{
+    const struct dump_state *s = &build->collected;
+    json_t *hashes = json_array();
+    for (uint32_t i = 0; i < build->collected_file; i++) {
+        char text[17];
+        json_array_append_new(hashes, json_string(hash_text(build->hashes[i], text)));
+    }
+    char hash[17];
+    return json_pack("{sI sI sI sI sI sI sI sb sb sI sb ss so}", "file", (json_int_t)build->collected_file, "pages",
+                     (json_int_t)build->collected_pages, "window", (json_int_t)s->next_window, "part",
+                     (json_int_t)s->next_part, "bit", (json_int_t)s->bit, "level", (json_int_t)s->level, "crc",
+                     (json_int_t)s->crc, "padding", s->padding, "open", s->open, "match", (json_int_t)s->match,
+                     "closed", s->closed, "hash", hash_text(s->hash, hash), "hashes", hashes);
+}
+
+/* Makes everything collected so far durable. */
+static int save(struct build *build, enum journal_stage stage, struct error *err)
+{
+    const double begun = clock_now();
+    TRY(spill_sync(&build->spill, build->journal.spill_bytes, err));
+    json_decref(build->journal.reading);
+    build->journal.reading = reading_json(build);
+    build->journal.stage = stage;
+    build->journal.seconds = build->facts.earlier_seconds + (begun - build->started);
+    TRY(journal_write(&build->journal, build->directory, err));
+    build->saved = clock_now();
+    build->facts.journal_seconds = build->saved - begun;
+    return 0;
+}
+
+static bool save_is_due(const struct build *build)
+{
+    double wait = 100 * build->facts.journal_seconds;
+    return clock_now() - build->saved > (wait < JOURNAL_SECONDS ? wait : JOURNAL_SECONDS);
+}
+
+static int collect(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct build *build = context;
+    struct job *job = slot;
+    (void)number;
+    struct counts *counts = &build->journal.counts;
+    counts_add(counts, &job->harvest.counts);
+    for (size_t set = 0; set < 2 * build->recipe.length_count; set++)
+        TRY(spill_add(&build->spill, set, job->harvest.samples[set].data, job->harvest.samples[set].size, err));
+
+    if (job->feed.used_up) {
+        build->collected_file = job->feed.file;
+        build->collected_pages = job->feed.pages;
+        build->collected = job->feed.state;
+        build->hashes[job->feed.file] = job->feed.hash;
+        if (job->feed.piece.end) {
+            build->collected_file++;
+            build->collected = (struct dump_state){0};
+        }
+        if (save_is_due(build))
+            TRY(save(build, JOURNAL_READING, err));
+    }
+    if (progress_due(&build->progress))
+        summary_progress(&build->progress, &build->inputs, job->feed.file, job->feed.window, counts,
+                         clock_now() - build->started);
+    return BELT_NEXT;
+}
+
+static void release_job(void *slot)
+{
+    struct job *job = slot;
+    feed_job_release(&job->feed);
+    harvest_release(&job->harvest);
+}
+
+static void *open_digest(const void *options)
+{
+    return digest_open(options);
+}
+
+static void close_digest(void *digest)
+{
+    digest_close(digest);
+}
+
+/* Reads all inputs into the spills. */
+static int read_inputs(struct build *build, struct error *err)
+{
+    static const struct belt_step steps[] = {{"read", 1, feed_read},
+                                             {"decode", 0, feed_decode},
+                                             {"cut", 1, feed_cut},
+                                             {"digest", 0, digest_job},
+                                             {"collect", 1, collect}};
+    const struct digest_options digest = {
+        .recipe = &build->recipe, .tokenizer = build->tokenizer, .vocab = build->vocab};
+    const struct belt_options belt = {.steps = steps,
+                                      .step_count = sizeof steps / sizeof *steps,
+                                      .depth = build->plan.depth,
+                                      .threads = build->plan.threads,
+                                      .job_size = sizeof(struct job),
+                                      .job_release = release_job,
+                                      .context = build};
+    _Static_assert(sizeof steps / sizeof *steps == BUILD_STEPS, "the summary has a row for each");
+    build->feed.inputs = &build->inputs;
+    build->feed.limit = build->recipe.limit;
+    workers_open(&build->digests, open_digest, close_digest, &digest);
+    progress_open(&build->progress);
+    int result = belt_run(&belt, build->facts.loads, err);
+    progress_close(&build->progress);
+    workers_close(&build->digests);
+
+    if (result < 0) { /* keep what was collected before the failure; the first error is the one to tell */
+        struct error ignored;
+        if (save(build, JOURNAL_READING, &ignored) == 0 && err->hint[0] == '\0')
+            hint(err, "what was read before is safe in %s; the same command goes on from there", build->directory);
+        return -1;
+    }
+    const bool whole = build->collected_file == build->inputs.count ||
+                       (build->recipe.limit > 0 && build->collected_pages >= build->recipe.limit);
+    TRY(save(build, whole ? JOURNAL_SEALING : JOURNAL_READING, err));
+    if (whole)
+        return 0;
+    fail(err, ERR_STOPPED, "stopped on request");
+    return hint(err, "what was read is safe in %s; the same command goes on from there", build->directory);
+}
+
+/* Takes the collector's place from a journal. */
+static int restore(struct build *build, struct error *err)
+{
+    json_t *reading = build->journal.reading;
+    json_int_t file = 0, pages = 0, window = 0, part = 0, bit = 0, level = 0, crc = 0, match = 0;
+    int padding = 0, open = 0, closed = 0;
+    const char *hash = "";
+    json_t *hashes = NULL;
+    struct dump_state *s = &build->collected;
+    if (json_unpack(reading, "{sI sI sI sI sI sI sI sb sb sI sb ss so}", "file", &file, "pages", &pages, "window",
+                    &window, "part", &part, "bit", &bit, "level", &level, "crc", &crc, "padding", &padding, "open",
+                    &open, "match", &match, "closed", &closed, "hash", &hash, "hashes", &hashes) < 0 ||
+        file < 0 || (size_t)file > build->inputs.count || (json_int_t)json_array_size(hashes) != file ||
+        hash_parse(hash, &s->hash) < 0) {
+        fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "the journal of this build cannot be read");
+        return hint(err, "start anew with --fresh");
+    }
+    for (json_int_t i = 0; i < file; i++) {
+        const char *text = json_string_value(json_array_get(hashes, (size_t)i));
+        if (!text || hash_parse(text, &build->hashes[i]) < 0)
+            return fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "a hash in the journal cannot be read");
+    }
+    s->next_window = (uint64_t)window;
+    s->next_part = (uint32_t)part;
+    s->bit = (uint64_t)bit;
+    s->level = (uint32_t)level;
+    s->crc = (uint32_t)crc;
+    s->padding = padding;
+    s->open = open;
+    s->match = (uint32_t)match;
+    s->closed = closed;
+    build->collected_file = build->feed.file = (uint32_t)file;
+    build->collected_pages = build->feed.pages = (uint64_t)pages;
+    build->feed.window = s->next_window;
+    build->facts.earlier_seconds = build->journal.seconds;
+    return build->feed.file < build->inputs.count ? dump_restore(build->inputs.dumps[build->feed.file], s, err) : 0;
+}
+
+/* Opens the spills: cut back to the journal, or empty with a first journal behind them. */
+static int open_spills(struct build *build, bool resume, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    struct spill_set sets[SETS_MAX];
+    if (!resume) {
+        journal->set_count = 2 * build->recipe.length_count;
+        memcpy(journal->bucket_bits, build->plan.bucket_bits, sizeof journal->bucket_bits);
+    }
+    if (journal->set_count != 2 * build->recipe.length_count)
+        return fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "the journal of this build cannot be read");
+    for (size_t set = 0; set < journal->set_count; set++)
+        sets[set] = (struct spill_set){
+            .entry_bytes = (uint32_t)digest_entry_bytes(&build->recipe, set / 2, build->vocab->count),
+            .bucket_bits = journal->bucket_bits[set]};
+    TRY(spill_open(&build->spill, build->directory, sets, journal->set_count, resume ? journal->spill_bytes : NULL, err));
+    if (resume)
+        return 0;
+    journal->spill_count = spill_bucket_count(&build->spill);
+    mem_free(journal->spill_bytes);
+    journal->spill_bytes = mem_clear(journal->spill_count, sizeof *journal->spill_bytes);
+    return save(build, JOURNAL_READING, err);
+}
+
+/* The vocabulary, and its copy in the dataset. */
+static int settle_vocabulary(struct build *build, struct error *err)
+{
+    char *path = path_join(build->directory, VOCAB_NAME);
+    int result = 0;
+    if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
+        result = vocab_read(&build->vocab, path, err);
+    } else {
+        if (build->recipe.learned)
+            result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, &build->vocab,
+                                      &build->facts.vocabulary, err);
+        if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size)
+            log_warn("so little text gives a vocabulary of %u pieces only, %u were asked for", build->vocab->count,
+                     build->recipe.vocab_size);
+        if (result == 0)
+            result = vocab_write(build->vocab, path, err);
+    }
+    mem_free(path);
+    return result;
+}
+
+static void seal_progress(void *context, uint64_t records)
+{
+    struct build *build = context;
+    build->facts.sealed += records;
+    if (progress_due(&build->progress)) {
+        uint64_t samples = 0;
+        for (size_t set = 0; set < SETS_MAX; set++)
+            samples += build->journal.counts.samples[set];
+        progress_show(&build->progress, (double)build->facts.sealed / (double)samples, "sealing  %llu of %llu samples",
+                      (unsigned long long)build->facts.sealed, (unsigned long long)samples);
+    }
+}
+
+/* What the dataset is, but for the hashes of its shards. */
+static void fill_manifest(const struct build *build, struct manifest *manifest)
+{
+    const struct recipe *recipe = &build->recipe;
+    const struct counts *counts = &build->journal.counts;
+    const struct vocab *vocab = build->vocab;
+    *manifest = (struct manifest){
+        .text_version = TEXT_VERSION,
+        .vocab_size = vocab->count,
+        .vocab_bytes = vocab->text_bytes,
+        .vocab_hash = vocab->hash,
+        .special = {.pad = vocab->pad, .unk = vocab->unk, .cls = vocab->cls, .sep = vocab->sep, .mask = vocab->mask},
+        .cased = recipe->cased,
+        .accents_kept = !recipe->strip_accents,
+        .pairs = PAIRS_NSP,
+        .masking = MASKS_TOKEN,
+        .mask_millionths = recipe->mask_prob,
+        .seed = recipe->seed,
+        .documents = counts->documents,
+        .pages_kept = counts->pages[PAGE_KEPT]};
+    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
+        manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate]);
+
+    json_t *options = recipe_json(recipe);
+    const char *name;
+    json_t *value;
+    json_object_foreach(options, name, value) {
+        char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        manifest_add_option(manifest, name, text ? text : json_string_value(value));
+        free(text);
+    }
+    json_decref(options);
+    for (size_t i = 0; i < build->inputs.count; i++)
+        manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->hashes[i]);
+
+    for (size_t set = 0; set < 2 * recipe->length_count; set++) {
+        const uint64_t samples = counts->samples[set];
+        const uint64_t record =
+            digest_entry_bytes(recipe, set / 2, vocab->count) - sizeof(struct sample_key);
+        uint64_t shards = (samples * record + recipe->shard_bytes - 1) / recipe->shard_bytes;
+        if (shards > samples)
+            shards = samples;
+        manifest_add_length(manifest, recipe->seq[set / 2], recipe->predictions[set / 2], (enum split)(set % 2), samples,
+                            counts->tokens[set], (uint32_t)shards);
+    }
+}
+
+/* Spills → shards and manifest; then what only the build needed is removed. */
+static int finish(struct build *build, struct error *err)
+{
+    const double begun = clock_now();
+    struct manifest manifest;
+    fill_manifest(build, &manifest);
+    const struct seal_options options = {.directory = build->directory,
+                                         .spill = &build->spill,
+                                         .key_bytes = sizeof(struct sample_key),
+                                         .manifest = &manifest,
+                                         .load_bytes_max = build->plan.load_bytes_max,
+                                         .threads = build->plan.threads,
+                                         .progress = seal_progress,
+                                         .context = build};
+    progress_open(&build->progress);
+    int result = seal(&options, err);
+    progress_close(&build->progress);
+    build->facts.seal_seconds = clock_now() - begun;
+    build->facts.seconds = build->facts.earlier_seconds + clock_now() - build->started;
+    if (result == 0)
+        result = summary_build_json(build->directory, build->settings, &build->inputs, &build->plan,
+                                    build->journal.identity, &build->journal.counts, &build->facts, err);
+    if (result == 0)
+        result = manifest_write(&manifest, build->directory, err);
+    if (result == 0)
+        result = directory_tidy(build->directory, err);
+    if (result == 0)
+        result = summary_print(build->directory, build->settings, &build->plan, &manifest, &build->journal.counts,
+                               &build->facts, err);
+    manifest_release(&manifest);
+    return result;
+}
+
+/* Everything behind the plan: the directory is ours and locked. */
+static int run(struct build *build, bool resume, struct error *err)
+{
+    if (!resume) {
+        build->journal.stage = JOURNAL_VOCABULARY;
+        TRY(journal_write(&build->journal, build->directory, err));
+    }
+    TRY(settle_vocabulary(build, err));
+    if (stop_requested())
+        return fail(err, ERR_STOPPED, "stopped on request; the same command goes on");
+    build->tokenizer = tokenizer_open(build->vocab, &(struct tokenizer_options){.cased = build->recipe.cased,
+                                                                                .strip_accents =
+                                                                                    build->recipe.strip_accents});
+    /* A pipe cannot be read from its middle: such a build starts anew. */
+    const bool goes_on = resume && build->journal.stage > JOURNAL_VOCABULARY &&
+                         (build->journal.stage == JOURNAL_SEALING || !inputs_pipe(&build->inputs));
+    if (goes_on) {
+        TRY(restore(build, err));
+        log_say("going on with %s: %s", build->directory,
+                build->journal.stage == JOURNAL_SEALING ? "all input is read, sealing" : "reading");
+    } else {
+        build->journal.counts = (struct counts){0};
+    }
+    TRY(open_spills(build, goes_on, err));
+    build->saved = clock_now();
+    if (build->journal.stage != JOURNAL_SEALING)
+        TRY(read_inputs(build, err));
+    return finish(build, err);
+}
+
+static int already_finished(struct build *build, struct error *err)
+{
+    struct manifest manifest;
+    TRY(directory_tidy(build->directory, err)); /* a kill between the manifest and the end of the last start */
+    TRY(manifest_read(&manifest, build->directory, err));
+    int result = summary_finished(build->directory, build->settings, &manifest, err);
+    manifest_release(&manifest);
+    return result;
+}
+
+/* {"inputs", "vocabulary", "recipe"}: see directory.h. */
+static int make_identity(const struct build *build, json_t **identity, struct error *err)
+{
+    json_t *inputs = json_array();
+    for (size_t i = 0; i < build->inputs.count; i++) {
+        uint64_t fingerprint = 0;
+        if (inputs_fingerprint(&build->inputs, i, &fingerprint, err) < 0) {
+            json_decref(inputs);
+            return -1;
+        }
+        char text[17];
+        json_array_append_new(inputs, json_pack("{si sI ss}", "kind", (int)dump_kind(build->inputs.dumps[i]), "bytes",
+                                                (json_int_t)dump_bytes(build->inputs.dumps[i]), "fingerprint",
+                                                hash_text(fingerprint, text)));
+    }
+    char text[17];
+    *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
+                          build->recipe.learned ? "learned" : hash_text(build->vocab->hash, text), "recipe",
+                          recipe_json(&build->recipe));
+    return 0;
+}
+
+static int check_pipe(const struct build *build, struct error *err)
+{
+    const struct settings *settings = build->settings;
+    if (inputs_pipe(&build->inputs) && (!settings->vocab || !settings->out))
+        return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
+    return 0;
+}
+
+static int check_disk(const struct build *build, struct error *err)
+{
+    char needed[32], there[32];
+    char *parent = mem_copy_text(build->directory); /* the nearest folder that exists */
+    while (!path_is_directory(parent)) {
+        char *slash = strrchr(parent, '/');
+        if (slash)
+            slash[slash == parent] = '\0';
+        else
+            strcpy(parent, ".");
+    }
+    int64_t bytes = path_free_bytes(parent, err);
+    mem_free(parent);
+    if (bytes < 0)
+        return -1;
+    if ((uint64_t)bytes < build->plan.disk_bytes) {
+        fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET, "needs about %s of disk while building, %s are free",
+                format_bytes(build->plan.disk_bytes, needed), format_bytes((uint64_t)bytes, there));
+        return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
+    }
+    return 0;
+}
+
+static int start(struct build *build, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = build->settings;
+    TRY(inputs_open(&build->inputs, settings, bare, err));
+    TRY(recipe_make(settings, inputs_english(&build->inputs, settings), &build->recipe, err));
+    TRY(check_pipe(build, err));
+    build->hashes = mem_clear(build->inputs.count, sizeof *build->hashes);
+    build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(&build->inputs);
+    if (settings->vocab)
+        TRY(vocab_read(&build->vocab, settings->vocab, err));
+    const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
+    TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
+    TRY(make_identity(build, &build->identity, err));
+    summary_plan(build->directory, settings, &build->inputs, &build->recipe, &build->plan);
+    if (settings->dry_run)
+        return summary_dry_run(settings, &build->plan, &build->recipe);
+
+    if (!path_exists(build->directory)) {
+        TRY(check_disk(build, err));
+        TRY(path_make_directory(build->directory, err));
+    }
+    TRY(lock_take(&build->lock, build->directory, err));
+    if (settings->fresh)
+        TRY(directory_clear(build->directory, err));
+    int state = directory_look(build->directory, build->identity, &build->journal, err);
+    if (state < 0)
+        return -1;
+    if (state == DIRECTORY_FINISHED)
+        return already_finished(build, err);
+    if (state == DIRECTORY_NEW)
+        build->journal.identity = json_incref(build->identity);
+    return run(build, state == DIRECTORY_BUILDING, err);
+}
+
+int verb_build(void *settings, struct opt_paths bare, struct error *err)
+{
+    struct build build = {.settings = settings, .lock = {.fd = -1}, .started = clock_now()};
+    stop_on_signals();
+    int result = start(&build, bare, err);
+    spill_close(&build.spill);
+    tokenizer_close(build.tokenizer);
+    vocab_close(build.vocab);
+    journal_release(&build.journal);
+    json_decref(build.identity);
+    inputs_close(&build.inputs);
+    lock_release(&build.lock);
+    mem_free(build.hashes);
+    mem_free(build.directory);
+    return result;
+}

@@ -1,0 +1,50 @@
+/* What a build counts. Sums only, so that the order of adding does not matter; kept in the journal, told in the summary
+ * and, where it does not depend on the run, in the manifest. */
+#ifndef PIPELINE_COUNTS_H
+#define PIPELINE_COUNTS_H
+
+#include "base/opts.h"
+#include "pipeline/parts.h"
+#include "shards/format.h"
+
+/* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. */
+#define SETS_MAX (OPT_NUMBERS_MAX * SPLITS)
+
+struct counts {
+    uint64_t pages[PAGE_FATES];
+    uint64_t documents;       /* kept pages, both splits */
+    uint64_t documents_valid; /* the held-out ones among them */
+    uint64_t input_bytes;     /* bytes of records read (decompressed) */
+    uint64_t text_bytes;      /* plain text of kept pages */
+    uint64_t ill_formed;      /* bytes dropped because they were not UTF-8 */
+    uint64_t sentences, pieces, unknown; /* of kept pages; unknown: [UNK] pieces among them */
+    uint64_t pairs_borrowed;  /* held-out pairs with a training document as random next */
+    uint64_t pairs_dropped;   /* single pieces without a partner */
+    uint64_t samples[SETS_MAX];
+    uint64_t tokens[SETS_MAX]; /* pieces in samples, [CLS] and [SEP] among them */
+};
+
+/* The struct is nothing but uint64_t: adding and storing are loops. */
+#define COUNTS_FIELDS (sizeof(struct counts) / sizeof(uint64_t))
+
+static inline void counts_add(struct counts *into, const struct counts *from)
+{
+    uint64_t *to = (uint64_t *)into;
+    const uint64_t *add = (const uint64_t *)from;
+    for (size_t i = 0; i < COUNTS_FIELDS; i++)
+        to[i] += add[i];
+}
+
+static inline uint64_t counts_pages(const struct counts *counts)
+{
+    uint64_t sum = 0;
+    for (int fate = 0; fate < PAGE_FATES; fate++)
+        sum += counts->pages[fate];
+    return sum;
+}
+
+/* "redirect", "namespace", … as the manifest names the reasons; for screens: "redirects", "other namespaces", … */
+const char *page_fate_name(enum page_fate fate);
+const char *page_fate_words(enum page_fate fate);
+
+#endif

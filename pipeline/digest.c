@@ -1,0 +1,201 @@
+#include "pipeline/digest.h"
+
+#include "base/mem.h"
+#include "pipeline/pairs/pairs.h"
+
+#include <string.h>
+
+struct digest {
+    struct digest_options options;
+    struct article_reader *reader;
+    struct tokenizer_state *tokenizer;
+    struct sentences sentences;
+    struct ids ids;
+    struct documents documents;
+    struct pairs pairs;
+    struct shard_layout layouts[OPT_NUMBERS_MAX];
+    struct sample samples[OPT_NUMBERS_MAX]; /* scratch of each layout */
+    struct mask_rules rules[OPT_NUMBERS_MAX];
+};
+
+struct digest *digest_open(const struct digest_options *options)
+{
+    const struct recipe *recipe = options->recipe;
+    const struct vocab *vocab = options->vocab;
+    struct digest *digest = mem_clear(1, sizeof *digest);
+    digest->options = *options;
+    digest->reader = article_open();
+    digest->tokenizer = tokenizer_state_open(options->tokenizer);
+    for (size_t i = 0; i < recipe->length_count; i++) {
+        digest->layouts[i] = shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab->count);
+        digest->samples[i] = sample_make(&digest->layouts[i]);
+        digest->rules[i] = (struct mask_rules){.vocab_size = vocab->count,
+                                               .cls = vocab->cls,
+                                               .sep = vocab->sep,
+                                               .mask = vocab->mask,
+                                               .millionths = recipe->mask_prob,
+                                               .predictions = recipe->predictions[i]};
+    }
+    return digest;
+}
+
+void digest_close(struct digest *digest)
+{
+    if (!digest)
+        return;
+    article_close(digest->reader);
+    tokenizer_state_close(digest->tokenizer);
+    sentences_release(&digest->sentences);
+    ids_release(&digest->ids);
+    documents_release(&digest->documents);
+    pairs_release(&digest->pairs);
+    for (size_t i = 0; i < digest->options.recipe->length_count; i++)
+        sample_release(&digest->samples[i]);
+    mem_free(digest);
+}
+
+size_t digest_entry_bytes(const struct recipe *recipe, size_t i, uint32_t vocab_size)
+{
+    return sizeof(struct sample_key) +
+           shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab_size).record_bytes;
+}
+
+void harvest_reset(struct harvest *harvest)
+{
+    harvest->counts = (struct counts){0};
+    for (size_t set = 0; set < SETS_MAX; set++)
+        buf_reset(&harvest->samples[set]);
+}
+
+void harvest_release(struct harvest *harvest)
+{
+    for (size_t set = 0; set < SETS_MAX; set++)
+        buf_release(&harvest->samples[set]);
+}
+
+/* The text of one article as a document of pieces. */
+static void add_document(struct digest *digest, const struct article_options *options, const struct group *group,
+                         const struct article *article, struct counts *counts)
+{
+    const struct recipe *recipe = digest->options.recipe;
+    bool valid = document_is_held_out(article->id, recipe->valid);
+    article_sentences(options, group, article, &digest->sentences);
+    documents_begin(&digest->documents, article->id, valid);
+    size_t pieces = 0;
+    for (size_t i = 0; i < digest->sentences.count; i++) {
+        digest->ids.count = 0;
+        tokenizer_ids(digest->tokenizer, digest->sentences.items[i], &digest->ids);
+        documents_sentence(&digest->documents, digest->ids.data, digest->ids.count);
+        pieces += digest->ids.count;
+        for (size_t k = 0; k < digest->ids.count; k++)
+            counts->unknown += digest->ids.data[k] == digest->options.vocab->unk;
+    }
+    if (!documents_end(&digest->documents)) {
+        counts->pages[PAGE_EMPTY]++;
+        return;
+    }
+    counts->pages[PAGE_KEPT]++;
+    counts->documents++;
+    counts->documents_valid += valid;
+    counts->text_bytes += article->text.size;
+    counts->sentences += digest->sentences.count;
+    counts->pieces += pieces;
+}
+
+static void read_documents(struct digest *digest, const struct article_options *options, struct group *group, struct counts *counts)
+{
+    documents_reset(&digest->documents);
+    counts->pages[PAGE_OVERSIZE] += group->oversize;
+    for (size_t i = 0; i < group->record_count; i++) {
+        struct article article;
+        counts->input_bytes += group->records[i].size;
+        article_read(digest->reader, options, group, i, &article);
+        counts->ill_formed += article.ill_formed;
+        if (article.fate == PAGE_KEPT)
+            add_document(digest, options, group, &article, counts);
+        else
+            counts->pages[article.fate]++;
+    }
+}
+
+/* [CLS] A [SEP] B [SEP]. */
+static void lay_out(const struct digest *digest, const struct pair *pair, struct sample *sample)
+{
+    const struct documents *documents = &digest->documents;
+    const struct vocab *vocab = digest->options.vocab;
+    uint32_t *at = sample->ids;
+    *at++ = vocab->cls;
+    memcpy(at, documents->ids + pair->a, pair->a_size * sizeof *at);
+    at += pair->a_size;
+    *at++ = vocab->sep;
+    memcpy(at, documents->ids + pair->b, pair->b_size * sizeof *at);
+    at += pair->b_size;
+    *at++ = vocab->sep;
+    sample->length = (uint32_t)(at - sample->ids);
+    sample->a_length = (uint32_t)pair->a_size + 2;
+    sample->masked = 0;
+    sample->is_random_next = pair->is_random_next;
+    sample->document_a = documents->items[pair->document_a].id;
+    sample->document_b = documents->items[pair->document_b].id;
+}
+
+/* The samples of length number `length` and one copy: pairs in document order, masked, encoded behind their keys. */
+static void make_samples(struct digest *digest, const struct group *group, size_t length, uint32_t copy,
+                         struct harvest *harvest)
+{
+    const struct recipe *recipe = digest->options.recipe;
+    const struct shard_layout *layout = &digest->layouts[length];
+    struct sample *sample = &digest->samples[length];
+    const struct pair_options options = {.length = recipe->seq[length],
+                                         .short_seq_prob = recipe->short_seq_prob,
+                                         .seed = recipe->seed,
+                                         .file = group->file,
+                                         .window = group->window,
+                                         .part = group->part,
+                                         .copy = copy};
+    pairs_reset(&digest->pairs);
+    for (uint32_t i = 0; i < digest->documents.count; i++)
+        if (copy == 0 || !digest->documents.items[i].valid) /* held-out documents get one copy */
+            pairs_of_document(&digest->documents, i, &options, &digest->pairs);
+    harvest->counts.pairs_borrowed += digest->pairs.borrowed;
+    harvest->counts.pairs_dropped += digest->pairs.dropped;
+
+    const struct random_stream masks = random_stream(recipe->seed, RANDOM_MASK, group->file, group->window, group->part,
+                                                     recipe->seq[length], copy);
+    const struct random_stream order = random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window,
+                                                     group->part, recipe->seq[length], copy);
+    for (uint32_t i = 0; i < digest->pairs.count; i++) {
+        const struct pair *pair = &digest->pairs.items[i];
+        lay_out(digest, pair, sample);
+        mask_sample(&masks, i, &digest->rules[length], sample);
+
+        uint32_t words[4];
+        random_at4(&order, i, 0, words);
+        const struct sample_key key = {.key = (uint64_t)words[1] << 32 | words[0],
+                                       .file = group->file,
+                                       .window = group->window,
+                                       .part = group->part,
+                                       .copy = copy,
+                                       .index = i};
+        enum split split = digest->documents.items[pair->document_a].valid ? SPLIT_VALID : SPLIT_TRAIN;
+        size_t set = 2 * length + split;
+        struct buf *out = &harvest->samples[set];
+        buf_reserve(out, sizeof key + layout->record_bytes);
+        memcpy(out->data + out->size, &key, sizeof key);
+        record_encode(layout, sample, (uint8_t *)out->data + out->size + sizeof key);
+        out->size += sizeof key + layout->record_bytes;
+        harvest->counts.samples[set]++;
+        harvest->counts.tokens[set] += sample->length;
+    }
+}
+
+void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
+                  struct harvest *harvest)
+{
+    const struct recipe *recipe = digest->options.recipe;
+    harvest_reset(harvest);
+    read_documents(digest, article, group, &harvest->counts);
+    for (size_t length = 0; length < recipe->length_count; length++)
+        for (uint32_t copy = 0; copy < recipe->copies; copy++)
+            make_samples(digest, group, length, copy, harvest);
+}

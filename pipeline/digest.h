@@ -1,0 +1,45 @@
+/* The pure middle of a build: a group of pages → encoded samples of every length and split, and counts. What comes out
+ * depends on the group's bytes and name, the recipe and the vocabulary, and on nothing else. */
+#ifndef PIPELINE_DIGEST_H
+#define PIPELINE_DIGEST_H
+
+#include "pipeline/article.h"
+#include "pipeline/recipe.h"
+#include "tokenizer/tokenizer.h"
+
+/* The name of a sample and the key it is sorted by; the total order of a dataset is by key, then by the rest. Stands
+ * before the record in a spill. */
+struct sample_key {
+    uint64_t key; /* random by name */
+    uint32_t file, window, part, copy, index;
+    uint32_t zero;
+};
+_Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
+
+/* What one group gives. */
+struct harvest {
+    struct counts counts;
+    struct buf samples[SETS_MAX]; /* per set: sample_key and record, end to end */
+};
+
+void harvest_reset(struct harvest *harvest);
+void harvest_release(struct harvest *harvest);
+
+struct digest_options {
+    const struct recipe *recipe;
+    const struct tokenizer *tokenizer;
+    const struct vocab *vocab;
+};
+
+/* Scratch of one thread. */
+struct digest;
+struct digest *digest_open(const struct digest_options *options);
+/* Digests a group into *harvest (reset first). `article` are the options of the group's input. */
+void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
+                  struct harvest *harvest);
+void digest_close(struct digest *digest);
+
+/* Bytes of a key and record of length number `i`. */
+size_t digest_entry_bytes(const struct recipe *recipe, size_t i, uint32_t vocab_size);
+
+#endif

@@ -1,0 +1,209 @@
+/* dsdata: the command line. Comes in: argv. Goes out: an exit code. One table holds every option; each verb is a
+ * function of the settings (settings.h). */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/opts.h"
+#include "base/progress.h"
+#include "pipeline/settings.h"
+
+#include <bzlib.h>
+#include <expat.h>
+#include <jansson.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utf8proc.h>
+#include <xxhash.h>
+
+#define FIELD(name) offsetof(struct settings, name)
+
+static const struct opt_row rows[] = {
+    {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE...", .verbs = " build vocab extract ",
+     .help = "MediaWiki dumps: .xml.bz2 (single- or multistream) or plain .xml; - is standard input."},
+    {.name = "text", .type = OPT_PATHS, .field = FIELD(text), .value = "FILE...", .verbs = " build vocab extract ",
+     .help = "Plain text, one sentence a line, an empty line between documents."},
+    {.name = "jsonl", .type = OPT_PATHS, .field = FIELD(jsonl), .value = "FILE...", .verbs = " build vocab extract ",
+     .help = "One JSON object a line with at least \"text\"; an integer \"id\" is the page id."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " build ",
+     .default_help = "the first input's name without its extensions", .help = "Dataset directory to make."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " vocab export ",
+     .default_help = "-", .help = "File to write; - is standard output."},
+    {.name = "force", .type = OPT_FLAG, .field = FIELD(force), .verbs = " vocab ", .help = "Replace an existing file."},
+    {.name = "vocab", .type = OPT_TEXT, .field = FIELD(vocab), .value = "FILE", .verbs = " build tokenize ",
+     .default_help = "build: learned from the inputs", .help = "vocab.txt, one piece a line."},
+    {.name = "vocab-size", .type = OPT_COUNT, .field = FIELD(vocab_size), .value = "N", .default_text = "30522",
+     .min = 200, .max = 1u << 20, .verbs = " build vocab ", .help = "Pieces of a learned vocabulary."},
+    {.name = "unused", .type = OPT_COUNT, .field = FIELD(unused), .value = "N", .default_text = "0", .max = 10000,
+     .verbs = " build vocab ", .help = "Further [unusedN] pieces of a learned vocabulary, behind [MASK]."},
+    {.name = "cased", .type = OPT_FLAG, .field = FIELD(cased), .verbs = " build vocab tokenize ",
+     .help = "Keep upper and lower case apart."},
+    {.name = "accents", .type = OPT_CHOICE, .field = FIELD(accents), .value = "RULE", .default_text = "auto",
+     .choices = "auto|strip|keep", .verbs = " build vocab tokenize ",
+     .help = "Accents: auto keeps them for cased text and for a vocabulary learned for another language than English."},
+    {.name = "profile", .type = OPT_CHOICE, .field = FIELD(profile), .value = "NAME", .default_text = "hf",
+     .choices = "hf", .verbs = " build vocab tokenize ",
+     .help = "Whose tokenizer to equal: hf is Hugging Face tokenizers without added tokens."},
+    {.name = "seq", .type = OPT_NUMBERS, .field = FIELD(seq), .value = "LIST", .default_text = "128,512", .min = 16,
+     .max = 4096, .verbs = " build ", .help = "Sequence lengths, all made in one pass."},
+    {.name = "max-predictions", .type = OPT_NUMBERS, .field = FIELD(max_predictions), .value = "LIST", .min = 1,
+     .max = 4096, .default_help = "mask probability x length, up to a multiple of 4", .verbs = " build ",
+     .help = "Masked pieces a sample holds at most, one number per length."},
+    {.name = "mask-prob", .type = OPT_MILLIONTHS, .field = FIELD(mask_prob), .value = "P", .default_text = "0.15",
+     .verbs = " build ", .help = "Share of pieces to predict (80 % [MASK], 10 % kept, 10 % random)."},
+    {.name = "masking", .type = OPT_CHOICE, .field = FIELD(masking), .value = "KIND", .default_text = "token",
+     .choices = "token", .verbs = " build ", .help = "What is masked together."},
+    {.name = "pairs", .type = OPT_CHOICE, .field = FIELD(pairs), .value = "KIND", .default_text = "nsp",
+     .choices = "nsp", .verbs = " build ", .help = "How segments are paired: nsp is next-sentence prediction."},
+    {.name = "short-seq-prob", .type = OPT_MILLIONTHS, .field = FIELD(short_seq_prob), .value = "P",
+     .default_text = "0.1", .verbs = " build ", .help = "Share of documents cut to a random shorter length."},
+    {.name = "copies", .type = OPT_COUNT, .field = FIELD(copies), .value = "K", .default_text = "1", .min = 1, .max = 1000,
+     .verbs = " build ", .help = "Differently masked and paired copies of every document."},
+    {.name = "valid", .type = OPT_MILLIONTHS, .field = FIELD(valid), .value = "P", .default_text = "0.005",
+     .verbs = " build ", .help = "Share of documents held out for validation, by a hash of the page id."},
+    {.name = "seed", .type = OPT_COUNT, .field = FIELD(seed), .value = "N", .default_text = "12345",
+     .verbs = " build ", .help = "Names the random decisions."},
+    {.name = "shard-bytes", .type = OPT_SIZE, .field = FIELD(shard_bytes), .value = "SIZE", .default_text = "256M",
+     .min = 65536, .verbs = " build ", .help = "Target size of a shard."},
+    {.name = "lang", .type = OPT_TEXT, .field = FIELD(lang), .value = "CODE", .default_help = "from the dump",
+     .verbs = " build vocab extract ", .help = "Language of the text: section names, sentence rules."},
+    {.name = "keep", .type = OPT_SET, .field = FIELD(keep), .value = "LIST", .default_text = "prose-lists",
+     .choices = "headings|lists|prose-lists|pre|captions", .verbs = " build vocab ",
+     .help = "What goes into the text beside paragraphs."},
+    {.name = "keep", .type = OPT_SET, .field = FIELD(keep), .value = "LIST", .default_text = "headings,lists,pre",
+     .choices = "headings|lists|prose-lists|pre|captions", .verbs = " extract ",
+     .help = "What goes into the text beside paragraphs."},
+    {.name = "drop", .type = OPT_SET, .field = FIELD(drop), .value = "LIST", .default_text = "disambiguation",
+     .choices = "disambiguation", .verbs = " build vocab ", .help = "Kinds of pages left out."},
+    {.name = "drop", .type = OPT_SET, .field = FIELD(drop), .value = "LIST", .default_text = "none",
+     .choices = "disambiguation", .verbs = " extract ", .help = "Kinds of pages left out."},
+    {.name = "limit", .type = OPT_COUNT, .field = FIELD(limit), .value = "N", .default_help = "no limit", .min = 1,
+     .verbs = " build vocab extract ", .help = "Stop after N pages of the inputs (of every kind, kept or not)."},
+    {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
+     .default_help = "all cores", .verbs = " build vocab extract tokenize ",
+     .help = "Computing threads in all; never changes a byte."},
+    {.name = "memory", .type = OPT_SIZE, .field = FIELD(memory), .value = "SIZE",
+     .default_help = "1G, or 64M per thread if that is more", .min = 1, .verbs = " build vocab extract ",
+     .help = "Bound on resident memory; never changes a byte."},
+    {.name = "fresh", .type = OPT_FLAG, .field = FIELD(fresh), .verbs = " build ",
+     .help = "Start anew: removes what an earlier build left in the directory."},
+    {.name = "dry-run", .letter = 'n', .type = OPT_FLAG, .field = FIELD(dry_run), .verbs = " build ",
+     .help = "Print the plan and write nothing."},
+    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .value = "FORMAT", .default_text = "jsonl",
+     .choices = "jsonl|sentences", .verbs = " extract ",
+     .help = "jsonl: an object per page; sentences: one a line, an empty line between documents."},
+    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .value = "FORMAT", .default_text = "ids",
+     .choices = "ids|pieces|json", .verbs = " tokenize ", .help = "What a line of output holds."},
+    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .value = "FORMAT", .default_text = "jsonl",
+     .choices = "jsonl", .verbs = " export ", .help = "jsonl: an object per sample with Google's keys."},
+    {.name = "special", .type = OPT_FLAG, .field = FIELD(special), .verbs = " tokenize ",
+     .help = "Put [CLS] before and [SEP] behind each line."},
+    {.name = "sample", .type = OPT_COUNT, .field = FIELD(sample), .value = "I", .verbs = " show ",
+     .default_help = "none", .help = "Show sample I side by side: piece, segment, mask, label."},
+    {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq_one), .value = "N", .min = 16, .max = 4096,
+     .default_help = "the shortest", .verbs = " show export ", .help = "Which sequence length."},
+    {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .value = "NAME", .default_text = "train",
+     .choices = "train|valid", .verbs = " show export ", .help = "Which split."},
+    {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .verbs = " build vocab show verify ",
+     .help = "Facts as one JSON object on standard output."},
+    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .field = FIELD(quiet), .help = "Only warnings and errors."},
+    {.name = "verbose", .letter = 'v', .type = OPT_FLAG, .field = FIELD(verbose), .help = "Say more."},
+    {.name = NULL},
+};
+
+static const struct opt_verb verbs[] = {
+    {"build", "[FILE...]", "Turn dumps, text or JSON lines into a dataset of masked-LM shards; repeat it to resume.",
+     "dsdata build enwiki-latest-pages-articles.xml.bz2", verb_build, 0, SIZE_MAX},
+    {"vocab", "[FILE...]", "Learn a WordPiece vocabulary from the inputs.",
+     "dsdata vocab fiwiki.xml.bz2 --vocab-size 30522 --out vocab.txt", verb_vocab, 0, SIZE_MAX},
+    {"extract", "[FILE...]", "Print the inputs' plain text.", "dsdata extract enwiki.xml.bz2 --format sentences",
+     verb_extract, 0, SIZE_MAX},
+    {"tokenize", "[FILE...]", "Print the pieces of each line of text.",
+     "echo \"Hello world\" | dsdata tokenize --vocab vocab.txt", verb_tokenize, 0, SIZE_MAX},
+    {"show", "DIR|SHARD", "Print facts about a dataset or a shard, or one sample.", "dsdata show enwiki --sample 0",
+     verb_show, 1, 1},
+    {"export", "DIR", "Print the samples as other trainers read them.",
+     "dsdata export enwiki --seq 128 --split valid --out valid.jsonl", verb_export, 1, 1},
+    {"verify", "DIR", "Read every byte of a dataset and name what is damaged.", "dsdata verify enwiki", verb_verify, 1,
+     1},
+    {.name = NULL},
+};
+
+static const struct opt_foreign foreign[] = {
+    {"output_dir", "--out"},        {"output-dir", "--out"},
+    {"output_file", "--out"},       {"output", "--out"},
+    {"input_file", "--text"},       {"input", "--wiki"},
+    {"vocab_file", "--vocab"},      {"vocab-file", "--vocab"},
+    {"max_seq_length", "--seq"},    {"max-seq-length", "--seq"},
+    {"seq_length", "--seq"},        {"max_predictions_per_seq", "--max-predictions"},
+    {"masked_lm_prob", "--mask-prob"}, {"dupe_factor", "--copies"},
+    {"random_seed", "--seed"},      {"do_lower_case", "--cased (its absence is lower case)"},
+    {"processes", "--threads"},     {"workers", "--threads"},
+    {"num_workers", "--threads"},   {"jobs", "--threads"},
+    {"short_seq_prob", "--short-seq-prob"}, {"do_whole_word_mask", "--masking whole-word"},
+    {"bytes", "--shard-bytes"},     {NULL, NULL},
+};
+
+/* Values, options and verbs of the contract that later work brings. */
+static const char not_built_yet[] =
+    " report --explain --templates --pack --compat --salvage --check --algo --min-frequency --limit-alphabet"
+    " --format=tfrecord --profile=google --pairs=sop --pairs=none --masking=whole-word --drop=lists --drop=stubs"
+    " ";
+
+static const char *version_text(void)
+{
+    static char text[512];
+    snprintf(text, sizeof text, "dsdata %s\nbzip2 %s\n%s\nutf8proc %s\njansson %s\nxxHash %u.%u.%u\n", DS_VERSION,
+             BZ2_bzlibVersion(), XML_ExpatVersion(), utf8proc_version(), jansson_version_str(),
+             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100);
+    return text;
+}
+
+/* A launcher that would start several equal builds is refused until the work can be shared out. */
+static int refuse_launcher(struct error *err)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && atoi(value) > 1) { /* NOLINT(cert-err34-c): anything that is no number counts as one process */
+            fail(err, ERR_USAGE, "a launcher started %s processes (%s); building with several processes is not built yet",
+                 value, names[i]);
+            return hint(err, "start dsdata once; --threads uses all cores of this machine");
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_ALL, "C");
+    faults_from_environment();
+
+    struct opt_program program = {.name = "dsdata",
+                                  .summary = "Turns Wikipedia dumps and other text into masked-LM shards for BERT.",
+                                  .verbs = verbs,
+                                  .rows = rows,
+                                  .foreign = foreign,
+                                  .not_built_yet = not_built_yet,
+                                  .version = version_text()};
+    struct error err = {0};
+    struct settings settings = {0};
+    struct opt_result result = {0};
+    int done = opts_parse(&program, argc, argv, &settings, &result, &err);
+    if (done == 0 && result.verb) {
+        settings.program = &program;
+        settings.result = &result;
+        settings.argc = argc;
+        settings.argv = argv;
+        enum log_level level = settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL;
+        log_open("dsdata", level, settings.json);
+        done = refuse_launcher(&err);
+        if (done == 0)
+            done = result.verb->run(&settings, result.bare, &err);
+    }
+    /* A verb may also return an exit code of its own: verify, whose object has said all that an error would. */
+    int code = done < 0 ? error_print(&err, "dsdata", opts_typed(argc, argv, "json")) : done;
+    opts_release(&program, &settings, &result);
+    return code;
+}

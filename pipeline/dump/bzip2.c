@@ -1,0 +1,191 @@
+/* Blocks are decoded by libbz2, one at a time. It is given a stream of its own: "BZh", the level, and the bits from the
+ * block's start on, shifted to a byte border. No end of that stream is made up: libbz2 takes its input byte by byte as it
+ * needs bits, so with no room for output it stops right behind the block's last bit, and the block's end is one of the
+ * eight bits before the next byte, namely the one where a magic follows. (No two of these can have one: neither magic
+ * equals a part of the other or of itself.) Then the text is taken out without further input; libbz2 has checked the CRC
+ * when it asks for the next byte. */
+#include "pipeline/dump/bzip2.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <bzlib.h>
+
+#define MAGIC_BITS  48
+#define CHUNK_BYTES 4096u        /* shifted at a time */
+#define TEXT_STEP   (256u << 10) /* room asked for at a time */
+
+uint64_t bzip2_bits(const uint8_t *bytes, size_t size, uint64_t bit, unsigned count)
+{
+    assert(count <= 56 && bit + count <= (uint64_t)size * 8);
+    size_t at = (size_t)(bit / 8);
+    uint64_t word = 0;
+    for (size_t i = at; i < at + 8; i++)
+        word = word << 8 | (i < size ? bytes[i] : 0u);
+    return word << bit % 8 >> (64 - count);
+}
+
+/* Every magic covers the third byte after the one it starts in. `phases[b]` has bit s where b can be that byte of a magic
+ * that starts s bits into its first one: 3 of 100 bytes are looked at closer. */
+static void find_phases(uint8_t phases[256])
+{
+    memset(phases, 0, 256);
+    for (unsigned s = 0; s < 8; s++)
+        phases[BZIP2_MAGIC_BLOCK >> (24 + s) & 0xff] |= (uint8_t)(1u << s);
+}
+
+uint64_t bzip2_find(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to)
+{
+    if ((uint64_t)size * 8 < MAGIC_BITS)
+        return UINT64_MAX;
+    if (to > (uint64_t)size * 8 - MAGIC_BITS + 1)
+        to = (uint64_t)size * 8 - MAGIC_BITS + 1;
+    uint8_t phases[256];
+    find_phases(phases);
+    for (size_t i = (size_t)(from / 8); (uint64_t)i * 8 < to; i++) {
+        unsigned possible = phases[bytes[i + 2]];
+        for (unsigned s = 0; possible >> s; s++) {
+            uint64_t bit = (uint64_t)i * 8 + s;
+            if ((possible >> s & 1) && bit >= from && bit < to &&
+                bzip2_bits(bytes, size, bit, MAGIC_BITS) == BZIP2_MAGIC_BLOCK)
+                return bit;
+        }
+    }
+    return UINT64_MAX;
+}
+
+/* libbz2 asks for two parts of memory per stream, always the same sizes for a level. */
+static void *memory_take(void *opaque, int count, int bytes)
+{
+    struct bzip2_memory *memory = opaque;
+    assert(memory->used < 2);
+    unsigned i = memory->used++;
+    size_t want = (size_t)count * (size_t)bytes;
+    if (memory->bytes[i] < want) {
+        mem_free(memory->part[i]);
+        memory->part[i] = mem_alloc(want);
+        memory->bytes[i] = want;
+    }
+    return memory->part[i];
+}
+
+static void memory_give(void *opaque, void *part)
+{
+    (void)opaque;
+    (void)part;
+}
+
+void bzip2_release(struct bzip2_memory *memory)
+{
+    for (unsigned i = 0; i < 2; i++)
+        mem_free(memory->part[i]);
+    *memory = (struct bzip2_memory){0};
+}
+
+/* Gives libbz2 the bits from `bit` on until it has read a whole block. 1: it has, the bit behind its last byte in *behind;
+ * 0: the bytes have ended; -1: libbz2 refuses them. */
+static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint64_t *behind)
+{
+    unsigned shift = (unsigned)(bit % 8);
+    size_t at = (size_t)(bit / 8);
+    while (at + 1 < size) { /* the last byte may lack the bits that a shift takes from its successor; a magic is there anyway */
+        size_t count = size - at - 1 < CHUNK_BYTES ? size - at - 1 : CHUNK_BYTES;
+        char shifted[CHUNK_BYTES];
+        for (size_t i = 0; i < count; i++)
+            shifted[i] = (char)(uint8_t)((unsigned)(bytes[at + i] << 8 | bytes[at + i + 1]) << shift >> 8);
+        stream->next_in = shifted;
+        stream->avail_in = (unsigned)count;
+        if (BZ2_bzDecompress(stream) != BZ_OK)
+            return -1;
+        at += count - stream->avail_in;
+        if (stream->avail_in > 0) {
+            *behind = (uint64_t)at * 8 + shift;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Takes the text out. */
+static enum bzip2_result write_text(bz_stream *stream, size_t text_max, struct buf *text)
+{
+    size_t from = text->size;
+    stream->avail_in = 0;
+    do {
+        if (text->size - from > text_max)
+            return BZIP2_LONG;
+        size_t room = text_max - (text->size - from) + 1; /* one more tells a block that is too long */
+        if (room > TEXT_STEP)
+            room = TEXT_STEP;
+        buf_reserve(text, room);
+        stream->next_out = text->data + text->size;
+        stream->avail_out = (unsigned)room;
+        if (BZ2_bzDecompress(stream) != BZ_OK)
+            return BZIP2_DAMAGED;
+        text->size += room - stream->avail_out;
+    } while (stream->avail_out == 0);
+    return text->size - from > text_max ? BZIP2_LONG : BZIP2_DONE;
+}
+
+/* The block's end among the eight bits up to `behind`. */
+static enum bzip2_result find_end(const uint8_t *bytes, size_t size, uint64_t behind, uint64_t *end)
+{
+    if (behind + MAGIC_BITS > (uint64_t)size * 8)
+        return BZIP2_SHORT;
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t magic = bzip2_bits(bytes, size, behind - i, MAGIC_BITS);
+        if (magic == BZIP2_MAGIC_BLOCK || magic == BZIP2_MAGIC_END) {
+            *end = behind - i;
+            return BZIP2_DONE;
+        }
+    }
+    return BZIP2_DAMAGED;
+}
+
+static enum bzip2_result decode(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint32_t level,
+                                size_t text_max, struct buf *text, struct bzip2_block *block)
+{
+    char header[4] = {'B', 'Z', 'h', (char)('0' + level)};
+    stream->next_in = header;
+    stream->avail_in = sizeof(header);
+    int header_read = BZ2_bzDecompress(stream);
+    assert(header_read == BZ_OK);
+
+    uint64_t behind = 0, end = 0;
+    int whole = read_block(stream, bytes, size, bit, &behind);
+    if (whole <= 0)
+        return whole < 0 ? BZIP2_DAMAGED : BZIP2_SHORT;
+    enum bzip2_result result = find_end(bytes, size, behind, &end);
+    if (result != BZIP2_DONE)
+        return result;
+    size_t text_from = text->size;
+    result = write_text(stream, text_max, text);
+    if (result != BZIP2_DONE) {
+        text->size = text_from;
+        return result;
+    }
+    *block = (struct bzip2_block){.start = bit,
+                                  .end = end,
+                                  .crc = (uint32_t)bzip2_bits(bytes, size, bit + MAGIC_BITS, 32),
+                                  .level = level,
+                                  .text_from = text_from,
+                                  .text_size = text->size - text_from};
+    return BZIP2_DONE;
+}
+
+enum bzip2_result bzip2_decode(struct bzip2_memory *memory, const uint8_t *bytes, size_t size, uint64_t bit,
+                               uint32_t level, size_t text_max, struct buf *text, struct bzip2_block *block)
+{
+    assert(level >= 1 && level <= BZIP2_LEVEL_MAX);
+    if (bit + MAGIC_BITS > (uint64_t)size * 8)
+        return BZIP2_SHORT;
+    if (bzip2_bits(bytes, size, bit, MAGIC_BITS) != BZIP2_MAGIC_BLOCK)
+        return BZIP2_DAMAGED;
+    memory->used = 0;
+    bz_stream stream = {.bzalloc = memory_take, .bzfree = memory_give, .opaque = memory};
+    int begun = BZ2_bzDecompressInit(&stream, 0, 0);
+    assert(begun == BZ_OK);
+    enum bzip2_result result = decode(&stream, bytes, size, bit, level, text_max, text, block);
+    BZ2_bzDecompressEnd(&stream);
+    return result;
+}

@@ -1,0 +1,165 @@
+/* Mostly this compares numbers: the blocks were decoded by piece_decode. A block that is not among the piece's, or was
+ * decoded as if its stream allowed more than it does, is decoded here, so that the verdict on a file is libbz2's whatever
+ * was guessed before. */
+#include "pipeline/dump/chain.h"
+
+#include "pipeline/dump/window.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#define DAMAGE_HINT                                                                                                    \
+    "compare the file with the checksum published beside it; if they differ, download it again ('bzip2 -t' tests it)"
+
+static const uint8_t *piece_at(const struct piece *piece, uint64_t offset, size_t *left)
+{
+    size_t at = (size_t)(offset - piece->from);
+    *left = piece->bytes.size > at ? piece->bytes.size - at : 0;
+    return (const uint8_t *)piece->bytes.data + at;
+}
+
+static uint64_t file_end(const struct piece *piece)
+{
+    return piece->from + piece->bytes.size; /* where piece->last */
+}
+
+static int truncated(const struct source *source, uint64_t end, uint64_t start, const char *what, struct error *err)
+{
+    fail_at(err, ERR_INPUT, source->name, end, "the file is truncated: it ends inside the %s that begins at byte %" PRIu64,
+            what, start);
+    return hint(err, DAMAGE_HINT);
+}
+
+/* Every byte of the window from the chain on must be zero. */
+static int take_padding(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+{
+    size_t left;
+    uint64_t at = chain->bit / 8, end = piece->from + piece->window_size;
+    const uint8_t *bytes = piece_at(piece, at, &left);
+    for (uint64_t i = 0; i < end - at; i++) {
+        if (bytes[i] != 0) {
+            fail_at(err, ERR_INPUT, source->name, at + i, "the bzip2 data have ended before, but other bytes follow");
+            return hint(err, DAMAGE_HINT);
+        }
+    }
+    chain->bit = end * 8;
+    return 0;
+}
+
+/* Between streams: a header, or the padding begins. */
+static int take_header(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+{
+    size_t left;
+    uint64_t at = chain->bit / 8;
+    const uint8_t *bytes = piece_at(piece, at, &left);
+    uint32_t level = stream_level(bytes, left);
+    if (level) {
+        chain->level = level;
+        chain->crc = 0;
+        chain->bit += 32;
+        return 0;
+    }
+    if (left < 4 && memcmp(bytes, "BZh", left < 3 ? left : 3) == 0)
+        return truncated(source, file_end(piece), at, "bzip2 header", err);
+    chain->padding = true;
+    return take_padding(chain, source, piece, err);
+}
+
+/* The end of a stream: magic, combined CRC, and bits up to the next byte whatever they are. */
+static int take_trailer(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+{
+    const uint8_t *bytes = (const uint8_t *)piece->bytes.data;
+    uint64_t bit = chain->bit - piece->from * 8;
+    if (bit + 80 > (uint64_t)piece->bytes.size * 8)
+        return truncated(source, file_end(piece), chain->bit / 8, "end of a bzip2 stream", err);
+    if (bzip2_bits(bytes, piece->bytes.size, bit + 48, 32) != chain->crc) {
+        fail_at(err, ERR_INPUT, source->name, (chain->bit + 48) / 8,
+                "damaged: the CRC of the bzip2 stream that ends here does not match its blocks");
+        return hint(err, DAMAGE_HINT);
+    }
+    chain->bit = (chain->bit + 80 + 7) / 8 * 8;
+    chain->level = 0;
+    chain->crc = 0;
+    return 0;
+}
+
+/* Says why the block at the chain's bit does not count. */
+static int refuse_block(struct chain *chain, const struct source *source, struct piece *piece, enum bzip2_result result,
+                        struct error *err)
+{
+    uint64_t at = chain->bit / 8;
+    struct bzip2_block block;
+    if (result == BZIP2_SHORT)
+        return truncated(source, file_end(piece), at, "bzip2 block", err);
+    TRY(piece_block(source, piece, chain->bit, BZIP2_LEVEL_MAX, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result, err));
+    if (result == BZIP2_DONE)
+        fail_at(err, ERR_INPUT, source->name, at,
+                "damaged: the bzip2 block that begins here is longer than the header of its stream allows (BZh%" PRIu32 ")",
+                chain->level);
+    else
+        fail_at(err, ERR_INPUT, source->name, at,
+                "damaged: the bzip2 block that begins here cannot be decoded, or its CRC does not match");
+    return hint(err, DAMAGE_HINT);
+}
+
+static int take_block(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+                      struct error *err)
+{
+    while (piece->next_block < piece->block_count && piece->blocks[piece->next_block].start < chain->bit)
+        piece->next_block++; /* false starts inside true blocks */
+    struct bzip2_block block = {0};
+    const struct buf *from = &piece->text;
+    if (piece->next_block < piece->block_count)
+        block = piece->blocks[piece->next_block];
+    if (block.start != chain->bit || block.level > chain->level) {
+        enum bzip2_result result;
+        from = &chain->text;
+        buf_reset(&chain->text);
+        TRY(piece_block(source, piece, chain->bit, chain->level, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result, err));
+        if (result != BZIP2_DONE)
+            return refuse_block(chain, source, piece, result, err);
+    }
+    assert(block.start == chain->bit && block.end > block.start && block.level <= chain->level);
+    chain->crc = (chain->crc << 1 | chain->crc >> 31) ^ block.crc;
+    chain->bit = block.end;
+    *text = (struct str){from->data + block.text_from, block.text_size};
+    return 1;
+}
+
+int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+               struct error *err)
+{
+    uint64_t window_end = (piece->from + piece->window_size) * 8;
+    while (chain->bit < window_end) {
+        assert(chain->bit / 8 >= piece->from);
+        uint64_t bit = chain->bit - piece->from * 8, bits = (uint64_t)piece->bytes.size * 8, magic = 0;
+        if (chain->padding) {
+            TRY(take_padding(chain, source, piece, err));
+            continue;
+        }
+        if (chain->level == 0) {
+            TRY(take_header(chain, source, piece, err));
+            continue;
+        }
+        if (bit + 48 > bits)
+            return truncated(source, file_end(piece), chain->bit / 8, "bzip2 stream", err);
+        magic = bzip2_bits((const uint8_t *)piece->bytes.data, piece->bytes.size, bit, 48);
+        if (magic == BZIP2_MAGIC_BLOCK)
+            return take_block(chain, source, piece, text, err);
+        if (magic != BZIP2_MAGIC_END) {
+            fail_at(err, ERR_INPUT, source->name, chain->bit / 8,
+                    "damaged: neither a bzip2 block nor the end of a stream begins here");
+            return hint(err, DAMAGE_HINT);
+        }
+        TRY(take_trailer(chain, source, piece, err));
+    }
+    return 0;
+}
+
+int chain_end(const struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+{
+    assert(piece->end);
+    if (chain->level != 0)
+        return truncated(source, piece->from, chain->bit / 8, "bzip2 stream", err);
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* The truth of a bzip2 file: block by block from the first bit on. The end of a block is the start of the next one, or a
+ * stream's end whose combined CRC matches, then a new header, or zero bytes up to the end of the file. */
+#ifndef PIPELINE_DUMP_CHAIN_H
+#define PIPELINE_DUMP_CHAIN_H
+
+#include "base/error.h"
+#include "pipeline/dump/dump.h"
+#include "pipeline/dump/source.h"
+
+#include <stdint.h>
+
+struct chain {
+    uint64_t bit; /* all before it has been verified */
+    uint32_t level, crc;
+    bool padding;    /* these four as in struct dump_state */
+    struct buf text; /* of a block that the piece did not have */
+};
+
+/* The text of the next block that starts in the piece's window; its CRC holds. 1: *text is valid until the next call; 0: no
+ * more starts there; < 0: damage. */
+int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+               struct error *err);
+/* At the END piece: may the file end here? */
+int chain_end(const struct chain *chain, const struct source *source, const struct piece *piece, struct error *err);
+
+#endif

@@ -1,0 +1,323 @@
+/* The dump's own flow: open (what is it, its head), read, decode, cut, and the state for a restart. Start reading at
+ * dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), pages (records), sniff and
+ * siteinfo (the head). */
+#include "pipeline/dump/dump.h"
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "pipeline/dump/chain.h"
+#include "pipeline/dump/pages.h"
+#include "pipeline/dump/siteinfo.h"
+#include "pipeline/dump/sniff.h"
+#include "pipeline/dump/source.h"
+#include "pipeline/dump/window.h"
+
+#include <assert.h>
+#include <endian.h>
+
+struct dump {
+    struct dump_options options;
+    char *path;
+    struct arena arena; /* of the siteinfo */
+    struct siteinfo siteinfo;
+    enum input_kind kind;
+    bool compressed;
+    uint32_t level; /* of the first stream: a guess for windows in the middle of one */
+
+    struct source source; /* dump_read's; the others use it by source_read_file only */
+
+    /* dump_cut's: */
+    struct chain chain;
+    struct pages pages;
+    uint64_t next_window; /* to be cut */
+    bool inside;          /* of that window: the call before returned 1 */
+    struct str rest;      /* of the chain's last text, to be cut */
+    uint64_t hash;
+};
+
+struct dump_options dump_defaults(void)
+{
+    return (struct dump_options){.kind = INPUT_SNIFF,
+                                 .window_bytes = WINDOW_BYTES,
+                                 .window_bytes_plain = WINDOW_BYTES_PLAIN,
+                                 .group_bytes_max = GROUP_BYTES_MAX,
+                                 .page_bytes_max = PAGE_BYTES_MAX,
+                                 .piece_bytes_max = PIECE_BYTES_MAX};
+}
+
+enum input_kind dump_kind(const struct dump *dump)
+{
+    return dump->kind;
+}
+
+bool dump_compressed(const struct dump *dump)
+{
+    return dump->compressed;
+}
+
+const struct siteinfo *dump_siteinfo(const struct dump *dump)
+{
+    return &dump->siteinfo;
+}
+
+uint64_t dump_bytes(const struct dump *dump)
+{
+    return dump->source.bytes;
+}
+
+size_t dump_window_bytes(const struct dump *dump)
+{
+    return dump->compressed ? dump->options.window_bytes : dump->options.window_bytes_plain;
+}
+
+uint64_t dump_windows(const struct dump *dump)
+{
+    size_t bytes = dump_window_bytes(dump);
+    return dump->source.bytes / bytes + (dump->source.bytes % bytes != 0);
+}
+
+uint64_t dump_hash(const struct dump *dump)
+{
+    return dump->hash;
+}
+
+/* ------------------------------------------------------------------------------------------------------ read */
+
+static int read_window(struct dump *dump, uint64_t window, struct piece *piece, struct error *err)
+{
+    size_t beyond = !dump->compressed      ? 0
+                    : dump->source.pipe ? WINDOW_BEYOND + BZIP2_BLOCK_BYTES_MAX /* no reading on later */
+                                        : WINDOW_BEYOND;
+    return piece_read(&dump->source, window, dump_window_bytes(dump), beyond, piece, err);
+}
+
+int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct error *err)
+{
+    source_forget(&dump->source, window * dump_window_bytes(dump));
+    return read_window(dump, window, piece, err);
+}
+
+/* ---------------------------------------------------------------------------------------------------- decode */
+
+int dump_decode(const struct dump *dump, struct piece *piece, struct error *err)
+{
+    if (piece->end)
+        return 0;
+    piece->hash = hash64(piece->bytes.data, piece->window_size);
+    return dump->compressed ? piece_decode(&dump->source, piece, dump->level, dump->options.piece_bytes_max, err) : 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------- cut */
+
+/* The next text of the window, from whatever the file is. 1, 0 at the window's end, < 0. */
+static int text_next(struct dump *dump, struct piece *piece, struct str *text, struct error *err)
+{
+    if (dump->compressed)
+        return chain_next(&dump->chain, &dump->source, piece, text, err);
+    if (piece->taken)
+        return 0;
+    piece->taken = true;
+    *text = (struct str){piece->bytes.data, piece->window_size};
+    return 1;
+}
+
+static void state_now(const struct dump *dump, struct dump_state *state)
+{
+    *state = (struct dump_state){.next_window = dump->next_window,
+                                 .bit = dump->chain.bit,
+                                 .level = dump->chain.level,
+                                 .crc = dump->chain.crc,
+                                 .padding = dump->chain.padding,
+                                 .hash = dump->hash};
+    pages_state(&dump->pages, state);
+}
+
+static void window_enter(struct dump *dump, const struct piece *piece)
+{
+    struct dump_state entry;
+    state_now(dump, &entry);
+    pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
+    const uint64_t words[2] = {htole64(dump->hash), htole64(piece->hash)};
+    dump->hash = hash64(words, sizeof(words));
+    dump->inside = true;
+}
+
+int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err)
+{
+    group_reset(out);
+    if (piece->end) {
+        if (dump->compressed)
+            TRY(chain_end(&dump->chain, &dump->source, piece, err));
+        return pages_end(&dump->pages, dump->source.name, piece->from, out, err);
+    }
+    assert(piece->window == dump->next_window);
+    if (!dump->inside)
+        window_enter(dump, piece);
+    for (;;) {
+        bool full = false;
+        if (dump->rest.size == 0) {
+            int more = text_next(dump, piece, &dump->rest, err);
+            TRY(more);
+            if (!more)
+                break;
+        }
+        size_t taken = pages_feed(&dump->pages, dump->rest, out, &full);
+        dump->rest = (struct str){dump->rest.data + taken, dump->rest.size - taken};
+        if (full)
+            return 1;
+    }
+    pages_leave(&dump->pages, out);
+    dump->inside = false;
+    dump->next_window++;
+    return 0;
+}
+
+void dump_peek(const struct dump *dump, const struct piece *piece, struct group *out)
+{
+    struct pages pages;
+    struct str text = dump->compressed ? buf_str(&piece->text) : (struct str){piece->bytes.data, piece->window_size};
+    pages_init(&pages, &dump->options, dump->kind, false);
+    pages_peek(&pages, text, piece->window == 0, piece->last, out);
+    pages_release(&pages);
+}
+
+/* -------------------------------------------------------------------------------------------------- restart */
+
+void dump_state(const struct dump *dump, struct dump_state *state)
+{
+    const struct pages *pages = &dump->pages;
+    assert(!dump->inside);
+    if (pages->begun) {
+        *state = pages->group_entry;
+        state->next_part = pages->group.part;
+    } else {
+        state_now(dump, state);
+        state->next_part = 0;
+    }
+    if (state->next_window == pages->resume_window && state->next_part < pages->resume_part)
+        state->next_part = pages->resume_part;
+}
+
+/* A state that is none would trip asserts; one of another file of this size is found out by its hash. */
+static bool state_is_possible(const struct dump *dump, const struct dump_state *state)
+{
+    uint64_t at = state->bit / 8, windows = dump_windows(dump);
+    if (state->next_window > windows || state->level > BZIP2_LEVEL_MAX || at > dump->source.bytes)
+        return false;
+    if (!dump->compressed || state->next_window == windows)
+        return true;
+    return at >= state->next_window * dump_window_bytes(dump) && (state->level > 0 || state->bit % 8 == 0);
+}
+
+int dump_restore(struct dump *dump, const struct dump_state *state, struct error *err)
+{
+    if (dump->source.pipe)
+        return fail_at(err, ERR_USAGE, dump->source.name, ERROR_NO_OFFSET, "a pipe cannot be read from the middle");
+    if (!state_is_possible(dump, state) || pages_restore(&dump->pages, state) < 0)
+        return fail_at(err, ERR_MISMATCH, dump->source.name, ERROR_NO_OFFSET,
+                       "is not the file that the journal tells of");
+    dump->chain.bit = state->bit;
+    dump->chain.level = state->level;
+    dump->chain.crc = state->crc;
+    dump->chain.padding = state->padding;
+    dump->next_window = state->next_window;
+    dump->hash = state->hash;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------- open and close */
+
+/* Adds text to the head, which ends with the first <page>. True where it is complete. */
+static bool head_add(struct buf *head, struct str text)
+{
+    size_t room = HEAD_BYTES_MAX - head->size, before = head->size < 5 ? head->size : 5; /* the tag may have begun */
+    size_t from = head->size - before;
+    buf_add(head, text.data, text.size < room ? text.size : room);
+    size_t page = str_find((struct str){head->data + from, head->size - from}, STR("<page>"));
+    if (page != SIZE_MAX)
+        head->size = from + page + strlen("<page>");
+    return page != SIZE_MAX || head->size == HEAD_BYTES_MAX;
+}
+
+/* Reads the head as the belt will read it again. */
+static int read_head(struct dump *dump, struct buf *head, struct error *err)
+{
+    struct piece piece = {0};
+    struct str text;
+    bool complete = false;
+    int more = 1;
+    for (uint64_t window = 0; more > 0 && !complete; window++) {
+        more = read_window(dump, window, &piece, err);
+        if (more == 0 && dump->compressed)
+            more = chain_end(&dump->chain, &dump->source, &piece, err);
+        if (more <= 0)
+            break;
+        while (!complete && (more = text_next(dump, &piece, &text, err)) > 0)
+            complete = head_add(head, text);
+        more = more < 0 ? -1 : 1;
+    }
+    piece_release(&piece);
+    dump->chain = (struct chain){.text = dump->chain.text};
+    return more < 0 ? -1 : 0;
+}
+
+static int open_source(struct dump *dump, struct error *err)
+{
+    struct source *source = &dump->source;
+    struct buf start = {0};
+    TRY(source_open(source, dump->path, err));
+    int result = source_read(source, 0, SNIFF_BYTES, &start, err);
+    if (result == 0 && start.size == 0)
+        result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
+    if (result == 0)
+        result = sniff_container(source->name, buf_str(&start), &dump->compressed, err);
+    dump->level = stream_level((const uint8_t *)start.data, start.size);
+    buf_release(&start);
+    return result;
+}
+
+static int open_text(struct dump *dump, struct error *err)
+{
+    struct buf head = {0};
+    bool nested = false; /* bzip2 in bzip2 is no text either */
+    const char *name = dump->source.name;
+    int result = read_head(dump, &head, err);
+    if (result == 0 && dump->compressed)
+        result = sniff_container(name, buf_str(&head), &nested, err);
+    if (result == 0)
+        result = sniff_kind(name, buf_str(&head), dump->options.kind, &dump->kind, err);
+    if (result == 0 && dump->kind == INPUT_WIKI)
+        result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
+    if (result == 0)
+        pages_init(&dump->pages, &dump->options, dump->kind, has_byte_order_mark(buf_str(&head)));
+    buf_release(&head);
+    return result;
+}
+
+int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err)
+{
+    assert(options->window_bytes > 0 && options->window_bytes_plain > 0);
+    struct dump *opened = mem_clear(1, sizeof(*opened));
+    opened->options = *options;
+    opened->path = mem_copy_text(path);
+    opened->source.file = FILE_CLOSED;
+    if (open_source(opened, err) < 0 || open_text(opened, err) < 0) {
+        dump_close(opened);
+        return -1;
+    }
+    *dump = opened;
+    return 0;
+}
+
+void dump_close(struct dump *dump)
+{
+    if (!dump)
+        return;
+    source_close(&dump->source);
+    pages_release(&dump->pages);
+    buf_release(&dump->chain.text);
+    arena_release(&dump->arena);
+    mem_free(dump->path);
+    mem_free(dump);
+}

@@ -1,0 +1,337 @@
+/* One state machine per kind, stepped by bytes but moved by memchr: inside a page only '<' is looked at, inside a document
+ * only line ends, so this runs at the speed of memory. Each byte of a record is copied once, into the group.
+ *
+ * The whole state between two bytes is small numbers, because the tags are known: of a tag that has begun, only which
+ * and how far is kept, and its text is written when it turns out to be <page>. That makes a restart in the middle of a
+ * page, or of a tag, a matter of five numbers. */
+#include "pipeline/dump/pages.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+
+#define WINDOW_PAST UINT32_MAX /* "in a window before the restart": what begins there came out already */
+
+void group_reset(struct group *group)
+{
+    buf_reset(&group->text);
+    group->record_count = 0;
+    group->oversize = 0;
+}
+
+void group_release(struct group *group)
+{
+    buf_release(&group->text);
+    mem_free(group->records);
+    *group = (struct group){0};
+}
+
+void pages_init(struct pages *pages, const struct dump_options *options, enum input_kind kind, bool bom)
+{
+    *pages = (struct pages){.kind = kind,
+                            .group_bytes_max = options->group_bytes_max,
+                            .page_bytes_max = options->page_bytes_max,
+                            .match = bom && kind != INPUT_WIKI ? 3 : 0,
+                            .group = {.file = options->file, .kind = kind}};
+}
+
+void pages_release(struct pages *pages)
+{
+    group_release(&pages->group);
+}
+
+/* ---------------------------------------------------------------------------------------------------- groups */
+
+/* In this window; or a further part of the window before, where a tag began that ended here. */
+static void group_begin(struct pages *pages, uint32_t window)
+{
+    assert(!pages->begun && (window == pages->window || window == pages->part_window));
+    if (pages->part_window != window)
+        pages->next_part = 0;
+    if (window == pages->window)
+        pages->group_entry = pages->entry;
+    pages->part_window = window;
+    pages->group.window = window;
+    pages->group.part = pages->next_part;
+    pages->begun = true;
+}
+
+/* The group is complete: gives it out by swapping memory. False where there is nothing in it, or it is out already. */
+static bool group_hand_out(struct pages *pages, struct group *out)
+{
+    struct group *group = &pages->group;
+    bool empty = group->record_count == 0 && group->oversize == 0;
+    bool again = group->window == pages->resume_window && group->part < pages->resume_part;
+    assert(pages->begun);
+    pages->begun = false;
+    if (!empty)
+        pages->next_part = group->part + 1;
+    if (!empty && !again) {
+        struct group full = *group;
+        *group = *out;
+        *out = full;
+        group->file = full.file;
+        group->kind = full.kind;
+    }
+    group_reset(group);
+    return !empty && !again;
+}
+
+/* --------------------------------------------------------------------------------------------------- records */
+
+/* A record begins, its first byte in `window`. True where the group before it is full and now in *out. */
+static bool record_begin(struct pages *pages, uint32_t window, struct group *out)
+{
+    struct group *group = &pages->group;
+    bool full = false;
+    pages->open = true;
+    pages->skip = window == WINDOW_PAST;
+    if (pages->skip)
+        return false;
+    if (pages->begun && (group->window != window || group->text.size > pages->group_bytes_max))
+        full = group_hand_out(pages, out);
+    if (!pages->begun)
+        group_begin(pages, window);
+    pages->record_from = group->text.size;
+    return full;
+}
+
+static void record_add(struct pages *pages, struct str text)
+{
+    struct group *group = &pages->group;
+    if (pages->skip)
+        return;
+    if (group->text.size - pages->record_from + text.size > pages->page_bytes_max) {
+        group->text.size = pages->record_from;
+        group->oversize++;
+        pages->skip = true;
+        return;
+    }
+    buf_add_str(&group->text, text);
+}
+
+/* The record has ended; its last `less` bytes are not of it. */
+static void record_end(struct pages *pages, size_t less)
+{
+    struct group *group = &pages->group;
+    if (!pages->skip) {
+        if (group->record_count == group->record_capacity) {
+            group->record_capacity = group->record_capacity ? 2 * group->record_capacity : 64;
+            group->records = mem_grow(group->records, group->record_capacity, sizeof(*group->records));
+        }
+        group->text.size -= less;
+        group->records[group->record_count++] =
+            (struct record){pages->record_from, group->text.size - pages->record_from};
+    }
+    pages->open = pages->skip = false;
+}
+
+/* ------------------------------------------------------------------------------------------------------ wiki */
+
+enum tag { TAG_PAGE, TAG_PAGE_END, TAG_WIKI, TAG_WIKI_END, TAG_NONE };
+static const char *const tags[] = {"<page>", "</page>", "<mediawiki", "</mediawiki>"};
+
+/* One byte further in a tag. *match is 0, or 16 · tag + bytes of it that were seen, with the first tag that begins so. */
+static enum tag tag_step(unsigned *match, char byte)
+{
+    unsigned like = *match / 16, seen = *match % 16;
+    *match = byte == '<' ? 1 : 0;
+    if (byte == '<' || seen == 0)
+        return TAG_NONE;
+    for (unsigned tag = like; tag < TAG_NONE; tag++) {
+        if (strncmp(tags[tag], tags[like], seen) != 0 || tags[tag][seen] != byte)
+            continue;
+        if (tags[tag][seen + 1] == '\0')
+            return (enum tag)tag;
+        *match = 16 * tag + seen + 1;
+        break;
+    }
+    return TAG_NONE;
+}
+
+static size_t feed_wiki(struct pages *pages, struct str text, struct group *out, bool *full)
+{
+    size_t at = 0, from = 0; /* text[from, at) is of the open record and not yet added */
+    while (at < text.size) {
+        if (pages->match == 0) {
+            const char *tag = memchr(text.data + at, '<', text.size - at);
+            at = tag ? (size_t)(tag - text.data) : text.size;
+            if (!tag)
+                break;
+        }
+        char byte = text.data[at++];
+        if (byte == '<')
+            pages->tag_window = pages->window;
+        enum tag tag = tag_step(&pages->match, byte);
+        if (tag == TAG_NONE)
+            continue;
+        uint32_t window = pages->tag_window;
+        if (pages->open && tag != TAG_WIKI) { /* </page>, or what cannot stand in a page */
+            record_add(pages, str_range(text.data + from, text.data + at));
+            record_end(pages, tag == TAG_PAGE_END ? 0 : strlen(tags[tag]));
+            window = pages->window; /* until here it was of another group */
+        }
+        if (tag == TAG_WIKI || tag == TAG_WIKI_END)
+            pages->closed = tag == TAG_WIKI_END;
+        if (tag == TAG_PAGE) {
+            from = at;
+            *full = record_begin(pages, window, out);
+            record_add(pages, str_of(tags[TAG_PAGE]));
+            if (*full)
+                return at;
+        }
+    }
+    if (pages->open)
+        record_add(pages, str_range(text.data + from, text.data + at));
+    return at;
+}
+
+/* ------------------------------------------------------------------------------------------- text and JSONL */
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+static size_t blanks_at(const char *from, const char *to)
+{
+    const char *at = from;
+    while (at < to && is_blank(*at))
+        at++;
+    return (size_t)(at - from);
+}
+
+/* Ends the record without the blanks at its end. */
+static void lines_end(struct pages *pages)
+{
+    size_t less = 0;
+    while (!pages->skip && is_blank(pages->group.text.data[pages->group.text.size - 1 - less]))
+        less++;
+    record_end(pages, less);
+    pages->match = 0;
+}
+
+static size_t feed_lines(struct pages *pages, struct str text, struct group *out, bool *full)
+{
+    const char *at = text.data, *end = text.data + text.size, *from = at;
+    while (at < end) {
+        if (!pages->open) {
+            if (pages->match > 0) {
+                pages->match--;
+                at++;
+                continue;
+            }
+            at += blanks_at(at, end);
+            if (at == end)
+                break;
+            from = at;
+            *full = record_begin(pages, pages->window, out);
+            if (*full)
+                return (size_t)(at - text.data);
+        }
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *line_end = newline ? newline + 1 : end;
+        if (pages->match && at + blanks_at(at, line_end) < line_end)
+            pages->match = 0;
+        at = line_end;
+        if (!newline)
+            break;
+        if (pages->match || pages->kind == INPUT_JSONL) {
+            record_add(pages, str_range(from, at));
+            lines_end(pages);
+        } else {
+            pages->match = 1;
+        }
+    }
+    if (pages->open)
+        record_add(pages, str_range(from, at));
+    return text.size;
+}
+
+/* ---------------------------------------------------------------------------------------------------- windows */
+
+void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *entry)
+{
+    pages->window = window;
+    pages->entry = *entry;
+}
+
+size_t pages_feed(struct pages *pages, struct str text, struct group *out, bool *full)
+{
+    *full = false;
+    return pages->kind == INPUT_WIKI ? feed_wiki(pages, text, out, full) : feed_lines(pages, text, out, full);
+}
+
+bool pages_leave(struct pages *pages, struct group *out)
+{
+    bool full = false;
+    bool half = pages->kind == INPUT_WIKI && pages->match; /* that tag may become a page of the window where it began */
+    if (pages->open)
+        return false;
+    if (pages->begun && !(half && pages->group.window == pages->tag_window))
+        full = group_hand_out(pages, out);
+    if (half && !pages->begun && pages->tag_window == pages->window)
+        group_begin(pages, pages->window);
+    return full;
+}
+
+int pages_end(struct pages *pages, const char *name, uint64_t end, struct group *out, struct error *err)
+{
+    if (pages->kind == INPUT_WIKI && (pages->open || !pages->closed)) {
+        fail_at(err, ERR_INPUT, name, end, "the dump is truncated: it ends %s",
+                pages->open ? "inside a <page>" : "without </mediawiki>");
+        return hint(err, "compare its size and checksum with those published beside it, and download it again");
+    }
+    if (pages->open)
+        lines_end(pages);
+    if (pages->begun)
+        group_hand_out(pages, out);
+    return 0;
+}
+
+void pages_peek(struct pages *pages, struct str text, bool first, bool last, struct group *out)
+{
+    bool full = false;
+    group_reset(out);
+    pages->open = pages->skip = !first && pages->kind != INPUT_WIKI; /* the end of another window's record */
+    pages_enter(pages, 0, &(struct dump_state){0});
+    pages_feed(pages, text, out, &full);
+    if (full)
+        return;
+    if (pages->open && last && pages->kind != INPUT_WIKI)
+        lines_end(pages);
+    if (pages->begun)
+        group_hand_out(pages, out);
+}
+
+/* --------------------------------------------------------------------------------------------------- restart */
+
+void pages_state(const struct pages *pages, struct dump_state *state)
+{
+    state->open = pages->open;
+    state->match = pages->match;
+    state->closed = pages->closed;
+}
+
+static bool match_is_possible(const struct pages *pages, const struct dump_state *state)
+{
+    if (pages->kind != INPUT_WIKI)
+        return state->match <= (pages->open ? 1 : 3);
+    if (state->match == 0)
+        return true;
+    unsigned tag = state->match / 16, seen = state->match % 16;
+    return tag < TAG_NONE && seen >= 1 && seen < strlen(tags[tag]);
+}
+
+int pages_restore(struct pages *pages, const struct dump_state *state)
+{
+    pages->open = pages->skip = state->open; /* of a group that came out */
+    if (!match_is_possible(pages, state))
+        return -1;
+    pages->match = state->match;
+    pages->closed = state->closed;
+    pages->tag_window = WINDOW_PAST;
+    pages->resume_window = state->next_window;
+    pages->resume_part = state->next_part;
+    return 0;
+}

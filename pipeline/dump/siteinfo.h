@@ -1,0 +1,14 @@
+/* The head of a dump, up to its first page -> struct siteinfo. */
+#ifndef PIPELINE_DUMP_SITEINFO_H
+#define PIPELINE_DUMP_SITEINFO_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "pipeline/parts.h"
+
+/* `head` is well-formed XML as far as it goes. What it does not say stays empty. The strings are in `arena`.
+ * ERR_INPUT: not well-formed; ERR_UNSAFE: it declares a document type (dumps have none; entity bombs do). */
+int siteinfo_read(const char *name, struct str head, struct siteinfo *info, struct arena *arena, struct error *err);
+
+#endif

@@ -1,0 +1,135 @@
+/* Users feed what they have downloaded: recompressed dumps, archives, a mirror's error page. Each is named, with what to
+ * type instead. */
+#include "pipeline/dump/sniff.h"
+
+#include "pipeline/dump/window.h"
+
+static const struct container {
+    const char *name;
+    size_t at;
+    struct str magic;
+    const char *command; /* that writes what FILE holds to its output */
+} containers[] = {
+    {"gzip", 0, {"\x1f\x8b", 2}, "gzip -dc"},
+    {"compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},
+    {"Zstandard", 0, {"\x28\xb5\x2f\xfd", 4}, "zstd -dc"},
+    {"xz", 0, {"\xfd" "7zXZ\0", 6}, "xz -dc"},
+    {"lzip", 0, {"LZIP", 4}, "lzip -dc"},
+    {"LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"},
+    {"7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
+    {"zip", 0, {"PK\x03\x04", 4}, "unzip -p"},
+    {"tar", 257, {"ustar", 5}, "tar -xOf"},
+};
+
+int sniff_container(const char *name, struct str bytes, bool *compressed, struct error *err)
+{
+    *compressed = stream_level((const uint8_t *)bytes.data, bytes.size) > 0;
+    for (size_t i = 0; i < sizeof(containers) / sizeof(*containers); i++) {
+        const struct container *container = &containers[i];
+        struct str magic = container->magic;
+        if (bytes.size < container->at + magic.size || memcmp(bytes.data + container->at, magic.data, magic.size) != 0)
+            continue;
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly", container->name);
+        return hint(err, "%s FILE | dsdata build --vocab V --out D -", container->command);
+    }
+    return 0;
+}
+
+bool has_byte_order_mark(struct str text)
+{
+    return str_starts(text, STR("\xef\xbb\xbf"));
+}
+
+struct str text_begin(struct str head)
+{
+    if (has_byte_order_mark(head))
+        head = (struct str){head.data + 3, head.size - 3};
+    return str_trim(head);
+}
+
+static bool starts_nocase(struct str text, struct str prefix)
+{
+    return text.size >= prefix.size && str_equal_ascii_nocase((struct str){text.data, prefix.size}, prefix);
+}
+
+static bool is_html(struct str text)
+{
+    return starts_nocase(text, STR("<!doctype html")) || starts_nocase(text, STR("<html"));
+}
+
+/* { and then a key or nothing: unlike {{templates}} and {| tables of a wiki. */
+static bool is_json(struct str text)
+{
+    if (text.size < 2 || text.data[0] != '{')
+        return false;
+    struct str rest = str_trim((struct str){text.data + 1, text.size - 1});
+    return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
+}
+
+/* Text has no NUL, and few bytes that are neither UTF-8 nor usual controls (some Latin-1 letters are let through). */
+static bool is_text(struct str text)
+{
+    size_t strange = 0, size = text.size < 4096 ? text.size : 4096;
+    for (size_t at = 0; at < size;) {
+        uint32_t code_point = 0;
+        unsigned skip = 0, length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
+        if (text.data[at] == 0)
+            return false;
+        strange += length == 0 || (code_point < ' ' && !(code_point >= '\t' && code_point <= '\r'));
+        at += length ? length : skip;
+    }
+    return strange * 10 <= size;
+}
+
+static int unrecognised(const char *name, const char *what, const char *advice, struct error *err)
+{
+    fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "%s", what);
+    return hint(err, "%s", advice);
+}
+
+/* The kind that the text is, INPUT_SNIFF where that is unclear; an error where it is none whatever was asked for. */
+static int recognise(const char *name, struct str head, enum input_kind *kind, struct error *err)
+{
+    struct str text = text_begin(head);
+    *kind = INPUT_SNIFF;
+    if (str_starts(head, STR("\xff\xfe")) || str_starts(head, STR("\xfe\xff")))
+        return unrecognised(name, "is UTF-16 text, not UTF-8", "iconv -f UTF-16 -t UTF-8 FILE | dsdata build --vocab V --out D -", err);
+    if (text.size == 0)
+        return unrecognised(name, "holds nothing but blanks", "give a Wikipedia dump, text or JSONL", err);
+    if (is_html(text))
+        return unrecognised(name, "is an HTML page, not a dump", "a mirror's error page? open it in a browser, and download the dump again", err);
+    if (text.data[0] == '<' && str_find(text, STR("<mediawiki")) != SIZE_MAX) {
+        *kind = INPUT_WIKI;
+        if (str_find(text, STR("<page>")) == SIZE_MAX)
+            return unrecognised(name, "is a dump without pages", "pages-articles dumps have pages; stub and log dumps do not", err);
+    } else if (is_json(text)) {
+        *kind = INPUT_JSONL;
+    } else if (is_text(text) && text.data[0] != '<') {
+        *kind = INPUT_TEXT;
+    }
+    return 0;
+}
+
+int sniff_kind(const char *name, struct str head, enum input_kind asked, enum input_kind *kind, struct error *err)
+{
+    static const char known[] = "a Wikipedia dump (.xml or .xml.bz2), plain text and JSONL can be read";
+    TRY(recognise(name, head, kind, err));
+    if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
+        return text_begin(head).data[0] == '<'
+                   ? unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",
+                                  "if it is to be taken as text, give it as --text FILE", err)
+                   : unrecognised(name, "is neither a dump nor text", known, err);
+    if (asked == INPUT_WIKI && *kind != INPUT_WIKI)
+        return unrecognised(name, "is no MediaWiki dump: it does not begin with <mediawiki>",
+                            *kind == INPUT_TEXT    ? "it looks like text: --text FILE"
+                            : *kind == INPUT_JSONL ? "it looks like JSONL: --jsonl FILE"
+                                                   : known, err);
+    if (asked == INPUT_JSONL && *kind != INPUT_JSONL)
+        return unrecognised(name, "is no JSONL: its first line is no JSON object",
+                            *kind == INPUT_WIKI ? "it looks like a dump: --wiki FILE" : known, err);
+    if (asked == INPUT_TEXT && *kind == INPUT_WIKI)
+        return unrecognised(name, "is a MediaWiki dump, not text", "--wiki FILE", err);
+    if (asked != INPUT_SNIFF)
+        *kind = asked;
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* What bytes are, by content and never by name. Pure. */
+#ifndef PIPELINE_DUMP_SNIFF_H
+#define PIPELINE_DUMP_SNIFF_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "pipeline/parts.h"
+
+#include <stdbool.h>
+
+#define SNIFF_BYTES     512         /* of a file that tell its container */
+#define HEAD_BYTES_MAX  (1u << 20)  /* of text in which the first record must begin */
+
+/* *compressed: the file is bzip2. ERR_UNSAFE: a container that is not read here, with the pipe to type. `name` is the
+ * input's, for messages. */
+int sniff_container(const char *name, struct str bytes, bool *compressed, struct error *err);
+
+/* What the text is: *kind, or ERR_INPUT. `head` is its beginning: up to and with the first <page>, to
+ * HEAD_BYTES_MAX, or all of it. */
+int sniff_kind(const char *name, struct str head, enum input_kind asked, enum input_kind *kind, struct error *err);
+
+bool has_byte_order_mark(struct str text); /* of UTF-8 */
+/* Without byte order mark, and without blanks at both ends. */
+struct str text_begin(struct str head);
+
+#endif

@@ -1,0 +1,124 @@
+/* A window is decoded without knowing what stands before it: a magic inside a block that began earlier is taken for a
+ * block too, and the level of the stream is a guess. That costs time, never truth: chain.c takes only the blocks that it
+ * reaches, and decodes itself what is missing here. */
+#include "pipeline/dump/window.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <assert.h>
+
+#define READ_ON_BYTES ((size_t)384 << 10) /* at a time; a full block of text takes 230 to 330 KB */
+#define FALSE_MAX     16                  /* starts that were none: whoever planted so many waits for the chain */
+
+uint32_t stream_level(const uint8_t *bytes, size_t size)
+{
+    bool header = size >= 4 && memcmp(bytes, "BZh", 3) == 0 && bytes[3] >= '1' && bytes[3] <= '9';
+    return header ? bytes[3] - (uint32_t)'0' : 0;
+}
+
+void piece_release(struct piece *piece)
+{
+    buf_release(&piece->bytes);
+    buf_release(&piece->text);
+    mem_free(piece->blocks);
+    bzip2_release(&piece->memory);
+    *piece = (struct piece){0};
+}
+
+int piece_read(struct source *source, uint64_t window, size_t window_bytes, size_t beyond, struct piece *piece,
+               struct error *err)
+{
+    *piece = (struct piece){.window = window,
+                            .from = window * window_bytes,
+                            .bytes = piece->bytes,
+                            .text = piece->text,
+                            .blocks = piece->blocks,
+                            .block_capacity = piece->block_capacity,
+                            .memory = piece->memory};
+    buf_reset(&piece->bytes);
+    buf_reset(&piece->text);
+    TRY(source_read(source, piece->from, window_bytes + beyond, &piece->bytes, err));
+    piece->last = piece->bytes.size < window_bytes + beyond;
+    piece->window_size = piece->bytes.size < window_bytes ? piece->bytes.size : window_bytes;
+    piece->end = piece->window_size == 0;
+    if (piece->end)
+        piece->from = source_end(source);
+    return !piece->end;
+}
+
+/* Reads on so that the bytes before `end` (counted from the piece's first) are there, if the file goes so far. */
+static int piece_extend(const struct source *source, struct piece *piece, size_t end, struct error *err)
+{
+    if (piece->last || source->pipe || piece->bytes.size >= end)
+        return 0;
+    TRY(source_read_file(source, piece->from + piece->bytes.size, end - piece->bytes.size, &piece->bytes, err));
+    piece->last = piece->bytes.size < end;
+    return 0;
+}
+
+int piece_block(const struct source *source, struct piece *piece, uint64_t bit, uint32_t level, size_t text_max,
+                struct buf *text, struct bzip2_block *block, enum bzip2_result *result, struct error *err)
+{
+    assert(bit / 8 >= piece->from);
+    size_t start = (size_t)(bit / 8 - piece->from);
+    size_t size = piece->bytes.size > start ? piece->bytes.size - start : 0; /* what the block may read */
+    for (;; size += READ_ON_BYTES) {
+        if (size < READ_ON_BYTES)
+            size = READ_ON_BYTES;
+        if (size > BZIP2_BLOCK_BYTES_MAX)
+            size = BZIP2_BLOCK_BYTES_MAX;
+        TRY(piece_extend(source, piece, start + size, err));
+        size_t end = piece->bytes.size < start + size ? piece->bytes.size : start + size;
+        *result = bzip2_decode(&piece->memory, (const uint8_t *)piece->bytes.data, end, bit - piece->from * 8, level,
+                               text_max, text, block);
+        if (*result != BZIP2_SHORT || (piece->last && end == piece->bytes.size))
+            break;
+        if (size == BZIP2_BLOCK_BYTES_MAX) {
+            *result = BZIP2_DAMAGED;
+            break;
+        }
+    }
+    if (*result == BZIP2_DONE) {
+        block->start += piece->from * 8;
+        block->end += piece->from * 8;
+    }
+    return 0;
+}
+
+static void block_add(struct piece *piece, const struct bzip2_block *block)
+{
+    if (piece->block_count == piece->block_capacity) {
+        piece->block_capacity = piece->block_capacity ? 2 * piece->block_capacity : 16;
+        piece->blocks = mem_grow(piece->blocks, piece->block_capacity, sizeof(*piece->blocks));
+    }
+    piece->blocks[piece->block_count++] = *block;
+}
+
+int piece_decode(const struct source *source, struct piece *piece, uint32_t level, size_t text_max, struct error *err)
+{
+    uint64_t bit = 0, end = (uint64_t)piece->window_size * 8;
+    for (unsigned false_starts = 0; false_starts < FALSE_MAX;) {
+        const uint8_t *bytes = (const uint8_t *)piece->bytes.data;
+        bit = bzip2_find(bytes, piece->bytes.size, bit, end);
+        if (bit == UINT64_MAX)
+            break;
+        if (bit % 8 == 0 && bit >= 32 && stream_level(bytes + bit / 8 - 4, 4))
+            level = stream_level(bytes + bit / 8 - 4, 4);
+
+        struct bzip2_block block;
+        enum bzip2_result result;
+        size_t room = text_max > piece->text.size ? text_max - piece->text.size : 0;
+        uint64_t at = piece->from * 8 + bit;
+        TRY(piece_block(source, piece, at, level, room, &piece->text, &block, &result, err));
+        if (result == BZIP2_DAMAGED && level < BZIP2_LEVEL_MAX) /* perhaps the guess was too low */
+            TRY(piece_block(source, piece, at, BZIP2_LEVEL_MAX, room, &piece->text, &block, &result, err));
+        if (result == BZIP2_LONG)
+            break;
+        false_starts += result != BZIP2_DONE;
+        if (result == BZIP2_DONE)
+            block_add(piece, &block);
+        bit = result == BZIP2_DONE ? block.end - piece->from * 8 : bit + 1;
+    }
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* The first three steps of every belt that reads its inputs from end to end: the windows of all inputs → groups of
+ * records, in order.
+ *
+ *     {"read", 1, feed_read}, {"decode", 0, feed_decode}, {"cut", 1, feed_cut}, …
+ *
+ * The belt's context begins with a struct feed, a job with a struct feed_job. */
+#ifndef PIPELINE_FEED_H
+#define PIPELINE_FEED_H
+
+#include "pipeline/inputs.h"
+
+struct feed {
+    const struct inputs *inputs;
+    uint64_t limit;  /* records handed on in all; 0: no limit */
+    uint32_t file;   /* the source's place: the next window of */
+    uint64_t window; /* this input */
+    uint64_t pages;  /* records cut so far */
+};
+
+struct feed_job {
+    uint32_t file; /* the input that the window is of */
+    uint64_t window;
+    struct piece piece;
+    struct group group;      /* what to work on; may be empty */
+    bool used_up;            /* no further group comes of this window: */
+    struct dump_state state; /* where to go on then (unless the limit ended it), */
+    uint64_t hash;           /* dump_hash */
+    uint64_t pages;          /* and records cut so far */
+};
+
+int feed_read(void *context, void *slot, uint64_t number, struct error *err);
+int feed_decode(void *context, void *slot, uint64_t number, struct error *err);
+int feed_cut(void *context, void *slot, uint64_t number, struct error *err);
+void feed_job_release(struct feed_job *job);
+
+#endif

@@ -1,0 +1,31 @@
+/* The inputs of a command: opened, recognised, their heads read. */
+#ifndef PIPELINE_INPUTS_H
+#define PIPELINE_INPUTS_H
+
+#include "pipeline/article.h"
+#include "pipeline/dump/dump.h"
+#include "pipeline/settings.h"
+
+struct inputs {
+    struct dump **dumps;  /* [count] */
+    const char **paths;   /* [count] as typed */
+    struct article_options *articles; /* [count] how each is read */
+    size_t count;
+};
+
+/* Opens --wiki, --text, --jsonl and the bare arguments, in this order. No input: ERR_USAGE. */
+int inputs_open(struct inputs *inputs, const struct settings *settings, struct opt_paths bare, struct error *err);
+void inputs_close(struct inputs *inputs);
+
+uint64_t inputs_windows(const struct inputs *inputs); /* over all; 0 where a pipe is among them */
+uint64_t inputs_bytes(const struct inputs *inputs);   /* as stored; 0 where a pipe is among them */
+bool inputs_pipe(const struct inputs *inputs);        /* is standard input among them? */
+bool inputs_english(const struct inputs *inputs, const struct settings *settings); /* all in English, or not known */
+
+/* A quick hash of the file's first and last 64 KiB: enough to see that a file was exchanged; 0 for a pipe. */
+int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
+
+/* "enwiki-latest-pages-articles" of "/dumps/enwiki-latest-pages-articles.xml.bz2"; freed with mem_free. */
+char *inputs_stem(const struct inputs *inputs);
+
+#endif

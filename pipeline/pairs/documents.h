@@ -1,0 +1,44 @@
+/* The tokenized documents of one group. Comes in: sentences as piece ids. Goes out: what pairs.c draws from.
+ * All ids of a group stand end to end, so a run of sentences of one document is one range: segments are ranges and
+ * nothing is copied until a sample is written. */
+#ifndef PIPELINE_PAIRS_DOCUMENTS_H
+#define PIPELINE_PAIRS_DOCUMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct document {
+    uint64_t id;       /* page id; for text without ids 52 bits of its hash */
+    bool valid;        /* held out */
+    uint32_t sentence; /* its first sentence */
+    uint32_t sentence_count;
+};
+
+struct documents {
+    struct document *items;
+    size_t count, capacity;
+    uint32_t *ids; /* piece ids of all sentences, end to end */
+    size_t id_count, id_capacity;
+    size_t *ends; /* ends[s]: where sentence s ends in ids; it starts where s - 1 ends */
+    size_t sentence_count, sentence_capacity;
+    uint32_t *train, *held_out; /* indices of the documents of each split, in order */
+    size_t train_count, held_out_count, split_capacity;
+};
+
+static inline size_t documents_sentence_start(const struct documents *documents, size_t sentence)
+{
+    return sentence == 0 ? 0 : documents->ends[sentence - 1];
+}
+
+/* documents_begin, documents_sentence …, documents_end per document; one without sentences is forgotten. */
+void documents_begin(struct documents *documents, uint64_t id, bool valid);
+void documents_sentence(struct documents *documents, const uint32_t *ids, size_t count); /* empty ones are skipped */
+bool documents_end(struct documents *documents); /* false: it had no sentence */
+void documents_reset(struct documents *documents);
+void documents_release(struct documents *documents);
+
+/* Held out by a hash of the id alone: the same over dump versions, seeds and options (design, "held out"). */
+bool document_is_held_out(uint64_t id, uint32_t valid_millionths);
+
+#endif

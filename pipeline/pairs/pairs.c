@@ -1,0 +1,179 @@
+#include "pipeline/pairs/pairs.h"
+
+#include "base/mem.h"
+#include "base/random.h"
+
+#include <assert.h>
+
+/* The draws of one document: (stream, document) names them, `next` counts them. */
+struct draws {
+    struct random_stream stream;
+    uint32_t document, next;
+};
+
+static uint32_t draw_below(struct draws *draws, size_t n)
+{
+    return random_below(random_at(&draws->stream, draws->document, draws->next++), (uint32_t)n);
+}
+
+static bool draw_chance(struct draws *draws, uint32_t millionths)
+{
+    return random_chance(random_at(&draws->stream, draws->document, draws->next++), millionths);
+}
+
+struct cursor {
+    const struct documents *documents;
+    struct draws draws;
+    uint32_t index;  /* the document */
+    uint32_t room;   /* pieces that fit: S - 3 */
+    uint32_t target; /* pieces that a chunk is filled to */
+    struct pairs *out;
+};
+
+static void emit(struct cursor *c, struct pair pair);
+
+/* Ids of sentences [from, to). */
+static size_t ids_between(const struct documents *documents, size_t from, size_t to)
+{
+    return documents_sentence_start(documents, to) - documents_sentence_start(documents, from);
+}
+
+/* Picks the document of a random next; false where there is none to pick. */
+static bool random_document(struct cursor *c, uint32_t *picked)
+{
+    const struct documents *documents = c->documents;
+    bool valid = documents->items[c->index].valid;
+    const uint32_t *pool = valid ? documents->held_out : documents->train;
+    size_t count = valid ? documents->held_out_count : documents->train_count;
+    assert(count >= 1);
+    if (count >= 2) {
+        /* Uniform over the others: skip the own place in the rising list. */
+        size_t at = draw_below(&c->draws, count - 1);
+        *picked = pool[at] >= c->index ? pool[at + 1] : pool[at];
+        return true;
+    }
+    if (valid && documents->train_count > 0) {
+        *picked = documents->train[draw_below(&c->draws, documents->train_count)];
+        c->out->borrowed++;
+        return true;
+    }
+    return false;
+}
+
+/* A pair whose B is drawn from another document: from a random sentence on until `budget` pieces are reached. */
+static bool random_next(struct cursor *c, size_t a_from, size_t a_to)
+{
+    const struct documents *documents = c->documents;
+    uint32_t other;
+    if (!random_document(c, &other))
+        return false;
+    const struct document *document = &documents->items[other];
+    size_t a_size = ids_between(documents, a_from, a_to);
+    size_t budget = c->target > a_size ? c->target - a_size : 0;
+    size_t last = document->sentence + document->sentence_count;
+    size_t from = document->sentence + draw_below(&c->draws, document->sentence_count), to = from + 1;
+    while (to < last && ids_between(documents, from, to) < budget)
+        to++;
+    emit(c, (struct pair){.a = documents_sentence_start(documents, a_from),
+                          .a_size = a_size,
+                          .b = documents_sentence_start(documents, from),
+                          .b_size = ids_between(documents, from, to),
+                          .document_a = c->index,
+                          .document_b = other,
+                          .is_random_next = true});
+    return true;
+}
+
+/* A pair from consecutive ids of the document, cut at `middle`. */
+static void true_next(struct cursor *c, size_t first, size_t middle, size_t end)
+{
+    emit(c, (struct pair){.a = first,
+                          .a_size = middle - first,
+                          .b = middle,
+                          .b_size = end - middle,
+                          .document_a = c->index,
+                          .document_b = c->index});
+}
+
+/* Takes pieces off the longer segment (B on a tie), at its front or its end by the toss of a coin, until both fit.
+ * 128 tosses come from one draw. */
+static void truncate_pair(struct cursor *c, struct pair *pair)
+{
+    uint32_t bits[4] = {0};
+    for (unsigned toss = 0; pair->a_size + pair->b_size > c->room; toss = (toss + 1) % 128) {
+        if (toss == 0)
+            random_at4(&c->draws.stream, c->draws.document, c->draws.next++, bits);
+        bool front = bits[toss / 32] >> toss % 32 & 1;
+        size_t *start = pair->a_size > pair->b_size ? &pair->a : &pair->b;
+        size_t *size = pair->a_size > pair->b_size ? &pair->a_size : &pair->b_size;
+        *start += front;
+        *size -= 1;
+    }
+}
+
+static void emit(struct cursor *c, struct pair pair)
+{
+    truncate_pair(c, &pair);
+    assert(pair.a_size > 0 && pair.b_size > 0);
+    struct pairs *out = c->out;
+    if (out->count == out->capacity) {
+        out->capacity = out->capacity ? out->capacity * 2 : 256;
+        out->items = mem_grow(out->items, out->capacity, sizeof *out->items);
+    }
+    out->items[out->count++] = pair;
+}
+
+/* Makes the pair of the chunk of sentences [from, to); returns the sentence where the next chunk starts. */
+static size_t pair_of_chunk(struct cursor *c, size_t from, size_t to)
+{
+    const struct documents *documents = c->documents;
+    size_t count = to - from;
+    size_t a_end = from + 1;
+    if (count >= 2)
+        a_end = from + 1 + draw_below(&c->draws, count - 1);
+    if ((count == 1 || draw_chance(&c->draws, MILLION / 2)) && random_next(c, from, a_end))
+        return a_end; /* the unused sentences go back */
+
+    size_t first = documents_sentence_start(documents, from), end = documents_sentence_start(documents, to);
+    if (count >= 2)
+        true_next(c, first, documents_sentence_start(documents, a_end), end);
+    else if (end - first >= 2)
+        true_next(c, first, first + 1 + draw_below(&c->draws, end - first - 1), end);
+    else
+        c->out->dropped++;
+    return to;
+}
+
+void pairs_of_document(const struct documents *documents, uint32_t index, const struct pair_options *options,
+                       struct pairs *pairs)
+{
+    const struct document *document = &documents->items[index];
+    struct cursor c = {.documents = documents, .index = index, .out = pairs};
+    c.draws = (struct draws){.stream = random_stream(options->seed, RANDOM_PAIR, options->file, options->window,
+                                                     options->part, options->length, options->copy),
+                             .document = index};
+    c.room = c.target = options->length - 3;
+    if (draw_chance(&c.draws, options->short_seq_prob))
+        c.target = 2 + draw_below(&c.draws, c.room - 1); /* 2 … room */
+
+    size_t last = (size_t)document->sentence + document->sentence_count;
+    size_t from = document->sentence;
+    while (from < last) {
+        size_t to = from + 1;
+        while (to < last && ids_between(documents, from, to) < c.target)
+            to++;
+        from = pair_of_chunk(&c, from, to);
+    }
+}
+
+void pairs_reset(struct pairs *pairs)
+{
+    pairs->count = 0;
+    pairs->borrowed = pairs->dropped = 0;
+}
+
+void pairs_release(struct pairs *pairs)
+{
+    mem_free(pairs->items);
+    *pairs = (struct pairs){0};
+}

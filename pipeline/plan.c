@@ -1,0 +1,66 @@
+#include "pipeline/plan.h"
+
+#include "base/random.h"
+#include "pipeline/digest.h"
+#include "pipeline/store/spill.h"
+
+#define MIB (1ull << 20)
+
+/* Memory, as measured on dumps and rounded up: the program with its tables and the spill's buffers, or the words while a
+ * vocabulary is learned; the scratch of a thread; a job with its window, its text, its group and its samples. */
+#define FIXED_BYTES  (224 * MIB)
+#define THREAD_BYTES (24 * MIB)
+#define JOB_BYTES    (40 * MIB)
+
+/* English Wikipedia: a compressed dump expands 4.3 times; 15 bytes of XML give a piece; a sample is filled to 85 %. */
+#define EXPANSION_PERCENT 430
+#define XML_PER_PIECE     15
+#define FILLED_PERCENT    85
+
+int plan_threads(const struct settings *settings, struct plan *plan, struct error *err)
+{
+    *plan = (struct plan){.threads = settings->threads ? settings->threads : cores_allowed()};
+    plan->memory = settings->memory;
+    if (plan->memory == 0)
+        plan->memory = plan->threads * 64 * MIB > 1024 * MIB ? plan->threads * 64 * MIB : 1024 * MIB;
+    const uint64_t least = FIXED_BYTES + THREAD_BYTES + JOB_BYTES;
+    if (plan->memory < least) {
+        fail(err, ERR_USAGE, "--memory %lluM is too little for one thread", (unsigned long long)(plan->memory / MIB));
+        return hint(err, "the least is --memory %lluM", (unsigned long long)(least / MIB));
+    }
+    /* Twice as many jobs as threads hide a slow one; where memory is short first the depth shrinks, then the crew. */
+    const uint64_t room = plan->memory - FIXED_BYTES;
+    while (plan->threads > 1 && plan->threads * (THREAD_BYTES + JOB_BYTES) > room)
+        plan->threads--;
+    plan->depth = 2 * plan->threads;
+    while (plan->depth > 1 && plan->threads * THREAD_BYTES + plan->depth * JOB_BYTES > room)
+        plan->depth--;
+    plan->load_bytes_max = plan->memory / 4;
+    return 0;
+}
+
+int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
+              uint32_t vocab_size, struct plan *plan, struct error *err)
+{
+    TRY(plan_threads(settings, plan, err));
+    for (size_t i = 0; i < inputs->count; i++) {
+        uint64_t bytes = dump_bytes(inputs->dumps[i]);
+        plan->xml_bytes += dump_compressed(inputs->dumps[i]) ? bytes / 100 * EXPANSION_PERCENT : bytes;
+    }
+    const uint64_t pieces = plan->xml_bytes / XML_PER_PIECE * recipe->copies;
+    for (size_t i = 0; i < recipe->length_count; i++) {
+        plan->samples[i] = pieces * 100 / (recipe->seq[i] * FILLED_PERCENT) + 1;
+        const uint64_t entry = digest_entry_bytes(recipe, i, vocab_size), spilled = plan->samples[i] * entry;
+        plan->dataset_bytes += spilled;
+        uint32_t bits = 0;
+        while (1u << bits < SPILL_BUCKETS_MAX && spilled >> bits > plan->memory / 8)
+            bits++;
+        plan->bucket_bits[2 * i + SPLIT_TRAIN] = bits;
+        const uint64_t held_out = spilled / MILLION * recipe->valid;
+        for (bits = 0; 1u << bits < SPILL_BUCKETS_MAX && held_out >> bits > plan->memory / 8;)
+            bits++;
+        plan->bucket_bits[2 * i + SPLIT_VALID] = bits;
+    }
+    plan->disk_bytes = 2 * plan->dataset_bytes;
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* What a build will need, by arithmetic from the sizes of its inputs: threads and ring depth that fit into --memory, spill
+ * buckets, disk, samples, time. Estimates are for English Wikipedia; they never decide a byte. */
+#ifndef PIPELINE_PLAN_H
+#define PIPELINE_PLAN_H
+
+#include "base/error.h"
+#include "pipeline/inputs.h"
+#include "pipeline/recipe.h"
+
+struct plan {
+    size_t threads, depth;   /* of the belt */
+    uint64_t memory;         /* the bound, bytes */
+    uint64_t load_bytes_max; /* of one load of the seal */
+    uint64_t xml_bytes;      /* estimated: the inputs, decompressed */
+    uint64_t samples[OPT_NUMBERS_MAX]; /* estimated, per length */
+    uint64_t dataset_bytes;  /* estimated: the shards */
+    uint64_t disk_bytes;     /* estimated: the most that is needed while building */
+    uint32_t bucket_bits[SETS_MAX];
+};
+
+/* Threads and depth alone, for extract and vocab: no recipe. ERR_USAGE where --memory is too small, with the least that
+ * does. */
+int plan_threads(const struct settings *settings, struct plan *plan, struct error *err);
+/* All of it. */
+int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
+              uint32_t vocab_size, struct plan *plan, struct error *err);
+
+#endif

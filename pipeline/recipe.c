@@ -1,0 +1,101 @@
+#include "pipeline/recipe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Mask probability x length, rounded up to a multiple of 4: 20 for 128, 80 for 512 at 0.15. */
+static uint32_t predictions_default(uint32_t seq, uint32_t mask_prob)
+{
+    uint64_t share = ((uint64_t)seq * mask_prob + MILLION - 1) / MILLION;
+    uint64_t predictions = (share + 3) / 4 * 4;
+    return predictions == 0 ? 4 : predictions > seq ? seq : (uint32_t)predictions;
+}
+
+void recipe_make_words(const struct settings *settings, bool english, struct recipe *recipe)
+{
+    *recipe = (struct recipe){.keep = settings->keep,
+                              .drop = settings->drop,
+                              .lang = settings->lang,
+                              .limit = settings->limit,
+                              .cased = settings->cased,
+                              .learned = settings->vocab == NULL,
+                              .vocab_size = (uint32_t)settings->vocab_size,
+                              .unused = (uint32_t)settings->unused};
+    if (settings->accents == ACCENTS_AUTO)
+        recipe->strip_accents = !recipe->cased && (!recipe->learned || english);
+    else
+        recipe->strip_accents = settings->accents == ACCENTS_STRIP;
+}
+
+int recipe_make(const struct settings *settings, bool english, struct recipe *recipe, struct error *err)
+{
+    recipe_make_words(settings, english, recipe);
+    recipe->length_count = settings->seq.count;
+    recipe->mask_prob = settings->mask_prob;
+    recipe->short_seq_prob = settings->short_seq_prob;
+    recipe->valid = settings->valid;
+    recipe->copies = (uint32_t)settings->copies;
+    recipe->seed = settings->seed;
+    recipe->shard_bytes = settings->shard_bytes;
+    if (recipe->copies > 1)
+        return fail(err, ERR_USAGE, "--copies above 1 is not built yet");
+    if (recipe->length_count == 0)
+        return fail(err, ERR_USAGE, "--seq needs at least one length");
+    const struct opt_numbers *predictions = &settings->max_predictions;
+    if (predictions->count > 0 && predictions->count != recipe->length_count)
+        return fail(err, ERR_USAGE, "--max-predictions has %zu numbers, --seq has %zu: one for each length",
+                    predictions->count, recipe->length_count);
+    for (size_t i = 0; i < recipe->length_count; i++) {
+        recipe->seq[i] = settings->seq.values[i];
+        if (i > 0 && recipe->seq[i] <= recipe->seq[i - 1])
+            return fail(err, ERR_USAGE, "--seq must rise: %u stands behind %u", recipe->seq[i], recipe->seq[i - 1]);
+        recipe->predictions[i] = predictions->count > 0 ? predictions->values[i]
+                                                        : predictions_default(recipe->seq[i], recipe->mask_prob);
+        if (recipe->predictions[i] > recipe->seq[i])
+            return fail(err, ERR_USAGE, "--max-predictions %u is more than the sequence length %u holds",
+                        recipe->predictions[i], recipe->seq[i]);
+    }
+    return 0;
+}
+
+static void put_list(json_t *object, const char *name, const uint32_t *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(values[i]));
+    json_object_set_new(object, name, list);
+}
+
+static void put_number(json_t *object, const char *name, uint64_t value)
+{
+    /* As text where JSON's 63 bits would not do (--seed has 64). */
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    json_object_set_new(object, name, value <= INT64_MAX ? json_integer((json_int_t)value) : json_string(text));
+}
+
+json_t *recipe_json(const struct recipe *recipe)
+{
+    json_t *object = json_object();
+    put_number(object, "text_version", TEXT_VERSION);
+    put_number(object, "format_version", SHARD_FORMAT_VERSION);
+    put_list(object, "seq", recipe->seq, recipe->length_count);
+    put_list(object, "max-predictions", recipe->predictions, recipe->length_count);
+    put_number(object, "mask-prob", recipe->mask_prob);
+    put_number(object, "short-seq-prob", recipe->short_seq_prob);
+    put_number(object, "valid", recipe->valid);
+    put_number(object, "copies", recipe->copies);
+    put_number(object, "seed", recipe->seed);
+    put_number(object, "limit", recipe->limit);
+    put_number(object, "shard-bytes", recipe->shard_bytes);
+    put_number(object, "keep", recipe->keep);
+    put_number(object, "drop", recipe->drop);
+    json_object_set_new(object, "lang", json_string(recipe->lang ? recipe->lang : ""));
+    json_object_set_new(object, "cased", json_boolean(recipe->cased));
+    json_object_set_new(object, "accents", json_string(recipe->strip_accents ? "strip" : "keep"));
+    if (recipe->learned) {
+        put_number(object, "vocab-size", recipe->vocab_size);
+        put_number(object, "unused", recipe->unused);
+    }
+    return object;
+}

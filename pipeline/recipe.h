@@ -1,0 +1,42 @@
+/* What the samples of a build are made by: every setting that changes a byte of the dataset, resolved and checked.
+ * Two builds with equal recipes, inputs and vocabularies give equal bytes (Law 3); a resumed build must have the recipe
+ * it began with. */
+#ifndef PIPELINE_RECIPE_H
+#define PIPELINE_RECIPE_H
+
+#include "base/error.h"
+#include "pipeline/counts.h"
+#include "pipeline/settings.h"
+#include "shards/masking.h"
+#include "shards/sample.h"
+
+#include <jansson.h>
+
+/* Rises whenever equal input gives other samples (text, sentences, pieces, pairs or masks changed). */
+#define TEXT_VERSION 1
+
+struct recipe {
+    size_t length_count;
+    uint32_t seq[OPT_NUMBERS_MAX];         /* rising */
+    uint32_t predictions[OPT_NUMBERS_MAX]; /* of each length */
+    uint32_t mask_prob, short_seq_prob, valid;
+    uint32_t copies;
+    uint64_t seed, limit, shard_bytes;
+    uint32_t keep, drop;
+    const char *lang; /* NULL: what the input says */
+    bool cased, strip_accents;
+    bool learned;     /* the vocabulary comes from the inputs: */
+    uint32_t vocab_size, unused;
+};
+
+/* Checks what the option table cannot: lengths, predictions, copies. `english`: the language of the inputs, for the rule
+ * of --accents auto. */
+int recipe_make(const struct settings *settings, bool english, struct recipe *recipe, struct error *err);
+
+/* For `dsdata vocab`: only what words and vocabulary depend on. */
+void recipe_make_words(const struct settings *settings, bool english, struct recipe *recipe);
+
+/* The recipe as an object of names and values, in the spelling of the options; the caller owns the reference. */
+json_t *recipe_json(const struct recipe *recipe);
+
+#endif

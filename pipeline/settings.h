@@ -1,0 +1,67 @@
+/* What a dsdata command line says: one field per row of the option table in dsdata.c. */
+#ifndef PIPELINE_SETTINGS_H
+#define PIPELINE_SETTINGS_H
+
+#include "base/opts.h"
+
+enum accents { ACCENTS_AUTO, ACCENTS_STRIP, ACCENTS_KEEP };
+enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
+enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
+enum { DROP_DISAMBIGUATION = 1 }; /* bits of --drop */
+
+struct settings {
+    /* inputs */
+    struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
+    const char *lang;                   /* NULL: what the dump says */
+    uint64_t limit;                     /* 0: no limit */
+
+    /* text and pieces */
+    uint32_t keep; /* enum keep of text/wikitext.h */
+    uint32_t drop;
+    const char *vocab;   /* NULL: learn one */
+    uint64_t vocab_size; /* when learned */
+    uint64_t unused;     /* further [unusedN] when learned */
+    bool cased;
+    int accents; /* enum accents */
+    int profile; /* 0: hf */
+
+    /* samples */
+    struct opt_numbers seq, max_predictions;
+    uint32_t mask_prob, short_seq_prob, valid; /* millionths */
+    int masking, pairs;                        /* 0: token, 0: nsp */
+    uint64_t copies, seed;
+
+    /* where to, and with what */
+    const char *out;
+    uint64_t shard_bytes, memory, threads; /* memory, threads 0: by default */
+    bool fresh, dry_run, force;
+
+    /* what to show */
+    int format;       /* the verb's format */
+    bool special;     /* tokenize: [CLS] … [SEP] */
+    uint64_t sample;  /* show: which sample */
+    uint64_t seq_one; /* show, export: which length; 0: the shortest */
+    int split;        /* 0: train, 1: valid */
+    bool json, quiet, verbose;
+
+    const struct opt_program *program; /* for opts_given */
+    const struct opt_result *result;
+    int argc;                          /* the command line, for build.json */
+    char **argv;
+};
+
+/* Was this option typed? */
+static inline bool settings_given(const struct settings *settings, const char *name)
+{
+    return opts_given(settings->program, settings->result, name);
+}
+
+int verb_build(void *settings, struct opt_paths bare, struct error *err);
+int verb_vocab(void *settings, struct opt_paths bare, struct error *err);
+int verb_extract(void *settings, struct opt_paths bare, struct error *err);
+int verb_tokenize(void *settings, struct opt_paths bare, struct error *err);
+int verb_show(void *settings, struct opt_paths bare, struct error *err);
+int verb_export(void *settings, struct opt_paths bare, struct error *err);
+int verb_verify(void *settings, struct opt_paths bare, struct error *err);
+
+#endif

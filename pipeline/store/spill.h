@@ -1,0 +1,52 @@
+/* Samples on their way to the shards, on disk by key range. Comes in: entries (sort key and record) in any order. Goes
+ * out: files DIR/spill/SET-BUCKET whose entries have the top bits of their key in common, so that seal.c can sort one
+ * after the other in bounded memory.
+ *
+ *     key  0x0…            0x4…            0x8…            0xC…
+ *         │ 000-00000     │ 000-00001     │ 000-00002     │ 000-00003     │   a set of 4 buckets
+ *
+ * spill_sync makes everything so far durable and says how long each file is; after a crash spill_open cuts the files back
+ * to the lengths that a journal kept. One thread. */
+#ifndef PIPELINE_STORE_SPILL_H
+#define PIPELINE_STORE_SPILL_H
+
+#include "base/file.h"
+
+#define SPILL_SETS_MAX    32
+#define SPILL_BUCKETS_MAX 64 /* per set: keeps the open files few */
+#define SPILL_NAME        "spill"
+
+struct spill_set {
+    uint32_t entry_bytes; /* the first 8 bytes of an entry are its key, little-endian */
+    uint32_t bucket_bits; /* 2^bits buckets, at most SPILL_BUCKETS_MAX */
+};
+
+struct spill_bucket {
+    struct file file;
+    struct buf buffer; /* entries not written yet */
+    uint64_t bytes;    /* in the file and the buffer */
+};
+
+struct spill {
+    char *directory; /* DIR/spill */
+    struct spill_set sets[SPILL_SETS_MAX];
+    size_t set_count;
+    struct spill_bucket *buckets[SPILL_SETS_MAX]; /* [sets[i]] [2^bucket_bits] */
+};
+
+/* Opens the files of all sets in DIR/spill, made where absent, and cuts them to `bytes` (all buckets of all sets in order;
+ * NULL: to nothing). A file shorter than its length is ERR_VERIFY: the journal's promise is broken. */
+int spill_open(struct spill *spill, const char *directory, const struct spill_set *sets, size_t set_count,
+               const uint64_t *bytes, struct error *err);
+/* `entries` is a whole number of entries of the set. */
+int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes, struct error *err);
+/* Writes and syncs everything, then fills bytes[] as spill_open takes them (spill_bucket_count of them). */
+int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err);
+size_t spill_bucket_count(const struct spill *spill);
+/* The path of a bucket's file; the caller frees it with mem_free. */
+char *spill_path(const struct spill *spill, size_t set, uint32_t bucket);
+void spill_close(struct spill *spill); /* the files stay */
+/* Removes DIR/spill and the spill files in it. */
+int spill_remove(const char *directory, struct error *err);
+
+#endif

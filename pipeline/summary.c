@@ -1,0 +1,268 @@
+#include "pipeline/summary.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "pipeline/verbs/facts.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+/* Percent of one number in another, 0 where there is none. */
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+/* "12.3 M", "845 k": for counts that nobody needs to the last digit. */
+static const char *format_short(uint64_t count, char out[32])
+{
+    if (count >= 10000000)
+        snprintf(out, 32, "%.0f M", (double)count / 1e6);
+    else if (count >= 1000000)
+        snprintf(out, 32, "%.1f M", (double)count / 1e6);
+    else if (count >= 10000)
+        snprintf(out, 32, "%.1f k", (double)count / 1e3);
+    else
+        format_count(count, out);
+    return out;
+}
+
+static void say_input(const struct inputs *inputs, size_t i, const char *directory)
+{
+    char bytes[32], name[256];
+    const struct dump *dump = inputs->dumps[i];
+    const struct siteinfo *siteinfo = dump_siteinfo(dump);
+    const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
+    const char *slash = strrchr(inputs->paths[i], '/');
+    log_say("%s   %s%s%.*s%s, %s%s%s", log_safe(slash ? slash + 1 : inputs->paths[i], name, sizeof name), kind,
+            siteinfo->language.size ? ", " : "", (int)siteinfo->language.size, siteinfo->language.data,
+            dump_compressed(dump) ? ", bzip2" : "", dump_bytes(dump) ? format_bytes(dump_bytes(dump), bytes) : "a pipe",
+            directory ? "  →  " : "", directory ? directory : "");
+}
+
+void summary_plan(const char *directory, const struct settings *settings, const struct inputs *inputs,
+                  const struct recipe *recipe, const struct plan *plan)
+{
+    char needed[32], vocabulary[64], lengths[128] = "";
+    for (size_t i = 0; i < inputs->count; i++)
+        say_input(inputs, i, i + 1 == inputs->count ? directory : NULL);
+    for (size_t i = 0; i < recipe->length_count; i++)
+        snprintf(lengths + strlen(lengths), sizeof lengths - strlen(lengths), "%s%u", i ? ", " : "", recipe->seq[i]);
+    if (recipe->learned)
+        snprintf(vocabulary, sizeof vocabulary, "learn %u", recipe->vocab_size);
+    else
+        snprintf(vocabulary, sizeof vocabulary, "given");
+    log_say("%s, accents %s · vocabulary: %s · lengths %s · %zu threads · needs about %s while building",
+            recipe->cased ? "cased" : "uncased", recipe->strip_accents ? "stripped" : "kept", vocabulary, lengths,
+            plan->threads, format_bytes(plan->disk_bytes, needed));
+    if (settings->threads > plan->threads)
+        log_warn("--memory has room for %zu of %llu threads", plan->threads, (unsigned long long)settings->threads);
+}
+
+int summary_dry_run(const struct settings *settings, const struct plan *plan, const struct recipe *recipe)
+{
+    /* 20 MB/s of XML and thread: about what a core decodes and tokenizes. */
+    const double seconds = (double)plan->xml_bytes / 20e6 / (double)plan->threads;
+    char bytes[32], time[32];
+    if (settings->json) {
+        json_t *lengths = json_array();
+        for (size_t i = 0; i < recipe->length_count; i++)
+            json_array_append_new(lengths, json_pack("{sI sI}", "seq", (json_int_t)recipe->seq[i], "samples",
+                                                     (json_int_t)plan->samples[i]));
+        json_t *object = json_pack("{sI sI sI sI sI so sf}", "xml_bytes", (json_int_t)plan->xml_bytes, "dataset_bytes",
+                                   (json_int_t)plan->dataset_bytes, "disk_bytes", (json_int_t)plan->disk_bytes,
+                                   "memory_bytes", (json_int_t)plan->memory, "threads", (json_int_t)plan->threads,
+                                   "lengths", lengths, "seconds", seconds);
+        json_dumpf(object, stdout, JSON_INDENT(1));
+        putchar('\n');
+        json_decref(object);
+        return 0;
+    }
+    log_say("plan       about %s of text with its markup; nothing is written (--dry-run)",
+            format_bytes(plan->xml_bytes, bytes));
+    for (size_t i = 0; i < recipe->length_count; i++) {
+        char samples[32];
+        log_say("seq%-7u about %s samples", recipe->seq[i], format_short(plan->samples[i], samples));
+    }
+    log_say("disk       dataset about %s, memory up to %llu MiB", format_bytes(plan->dataset_bytes, bytes),
+            (unsigned long long)(plan->memory >> 20));
+    log_say("time       about %s on %zu threads", format_seconds(seconds, time), plan->threads);
+    return 0;
+}
+
+void summary_progress(struct progress *progress, const struct inputs *inputs, uint32_t file, uint64_t window,
+                      const struct counts *counts, double seconds)
+{
+    uint64_t done = 0;
+    for (uint32_t i = 0; i < file; i++)
+        done += dump_bytes(inputs->dumps[i]);
+    uint64_t here = (window + 1) * dump_window_bytes(inputs->dumps[file]), all = dump_bytes(inputs->dumps[file]);
+    done += all && here > all ? all : here;
+    const uint64_t total = inputs_bytes(inputs);
+    char read[32], of[32], pieces[32];
+    progress_show(progress, total ? (double)done / (double)total : -1.0,
+                  "reading  %5.1f %% │ %s of %s │ %.0f MB/s XML │ %.1f k pages/s │ %s pieces │ mem %.2f GB",
+                  percent(done, total), format_bytes(done, read), total ? format_bytes(total, of) : "a pipe",
+                  (double)counts->input_bytes / 1e6 / seconds, (double)counts_pages(counts) / 1e3 / seconds,
+                  format_short(counts->pieces, pieces), (double)mem_peak_bytes() / 1e9);
+}
+
+static void next_command(const char *directory, char *out, size_t out_size)
+{
+    snprintf(out, out_size, "dstrain --shards %s", directory);
+}
+
+static void say_pages(const struct manifest *manifest, const struct counts *counts)
+{
+    struct buf dropped = {0};
+    char count[32], kept[32];
+    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
+        if (counts->pages[fate] > 0)
+            buf_addf(&dropped, "%s%s %s", dropped.size ? ", " : "; dropped ", format_count(counts->pages[fate], count),
+                     page_fate_words((enum page_fate)fate));
+    log_say("pages      %s of %s kept%s", format_count(manifest->pages_kept, kept),
+            format_count(counts_pages(counts), count), dropped.size ? buf_text(&dropped) : "");
+    buf_release(&dropped);
+    if (counts->ill_formed > 0)
+        log_say("damage     %s bytes that are not UTF-8 were dropped", format_count(counts->ill_formed, count));
+}
+
+static void say_lengths(const struct manifest *manifest)
+{
+    char samples[32], tokens[32];
+    for (size_t i = 0; i < manifest->length_count; i++) {
+        const struct manifest_length *length = &manifest->lengths[i];
+        char name[16] = "";
+        if (length->split == SPLIT_TRAIN)
+            snprintf(name, sizeof name, "seq%u", length->seq);
+        log_say("%-10s %s %s samples, %s tokens, %.1f %% filled, %u shard%s", name, split_names[length->split],
+                format_count(length->samples, samples), format_short(length->tokens, tokens),
+                (double)manifest_filled(length) / 1e4, length->shards, length->shards == 1 ? "" : "s");
+    }
+}
+
+static void warn_empty(const struct manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->length_count; i++)
+        if (manifest->lengths[i].samples == 0)
+            log_warn("seq%u %s is empty%s", manifest->lengths[i].seq, split_names[manifest->lengths[i].split],
+                     manifest->lengths[i].split == SPLIT_VALID ? ": training cannot evaluate; a larger --valid holds out more"
+                                                               : "");
+}
+
+static const char *slowest(const struct build_facts *facts)
+{
+    const struct belt_load *most = &facts->loads[0];
+    for (int i = 1; i < BUILD_STEPS; i++)
+        if (facts->loads[i].seconds > most->seconds)
+            most = &facts->loads[i];
+    return most->name ? most->name : "sealing";
+}
+
+/* The facts of `show --json`, and of this run; `facts` NULL: there was nothing to do. */
+static int print_json(const char *directory, const struct manifest *manifest, const struct build_facts *facts,
+                      struct error *err)
+{
+    char next[600];
+    json_t *build = build_memory(directory), *object = facts_json(manifest, build);
+    next_command(directory, next, sizeof next);
+    json_object_set_new(object, "seconds", json_real(facts ? facts->seconds : 0.0));
+    json_object_set_new(object, "peak_memory_bytes", json_integer((json_int_t)mem_peak_bytes()));
+    json_object_set_new(object, "next", json_string(next));
+    json_decref(build);
+    return facts_print(object, err);
+}
+
+int summary_print(const char *directory, const struct settings *settings, const struct plan *plan,
+                  const struct manifest *manifest, const struct counts *counts, const struct build_facts *facts,
+                  struct error *err)
+{
+    warn_empty(manifest);
+    if (settings->json)
+        return print_json(directory, manifest, facts, err);
+    char time[32], bytes[32], xml[32], root[17], next[600];
+    uint64_t size = manifest->vocab_bytes;
+    for (size_t i = 0; i < manifest->length_count; i++)
+        size += manifest_length_bytes(manifest, &manifest->lengths[i]);
+    log_say("done in %s on %zu threads   %s   %s", format_seconds(facts->seconds, time), plan->threads, directory,
+            format_bytes(size, bytes));
+    if (facts->vocabulary.learned.pieces > 0)
+        log_say("vocabulary %u pieces learned from %s words", facts->vocabulary.learned.pieces,
+                format_short(facts->vocabulary.words, time));
+    say_pages(manifest, counts);
+    say_lengths(manifest);
+    log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
+            format_short(counts->sentences, xml), percent(counts->unknown, counts->pieces));
+    log_say("speed      %s of XML at %.1f MB/s, peak memory %.2f GB; slowest part: %s",
+            format_bytes(counts->input_bytes, xml), (double)counts->input_bytes / 1e6 / fmax(facts->seconds, 1e-3),
+            (double)mem_peak_bytes() / 1e9, slowest(facts));
+    log_say("root       %s   text_version %u", hash_text(manifest->root_hash, root), manifest->text_version);
+    next_command(directory, next, sizeof next);
+    log_say("next       %s", next);
+    return 0;
+}
+
+int summary_finished(const char *directory, const struct settings *settings, const struct manifest *manifest,
+                     struct error *err)
+{
+    char root[17], next[600];
+    if (settings->json)
+        return print_json(directory, manifest, NULL, err);
+    next_command(directory, next, sizeof next);
+    log_say("%s is finished already: nothing to do (--fresh builds it anew)", directory);
+    log_say("root       %s   text_version %u", hash_text(manifest->root_hash, root), manifest->text_version);
+    log_say("next       %s", next);
+    return 0;
+}
+
+static json_t *loads_json(const struct build_facts *facts)
+{
+    json_t *loads = json_object();
+    for (int i = 0; i < BUILD_STEPS; i++)
+        if (facts->loads[i].name)
+            json_object_set_new(loads, facts->loads[i].name, json_real(facts->loads[i].seconds));
+    json_object_set_new(loads, "seal", json_real(facts->seal_seconds));
+    return loads;
+}
+
+int summary_build_json(const char *directory, const struct settings *settings, const struct inputs *inputs,
+                       const struct plan *plan, json_t *identity, const struct counts *counts,
+                       const struct build_facts *facts, struct error *err)
+{
+    json_t *sources = json_array(), *command = json_array();
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct siteinfo *siteinfo = dump_siteinfo(inputs->dumps[i]);
+        json_array_append_new(sources, json_pack("{ss? ss%}", "name", inputs->paths[i], "wiki",
+                                                 siteinfo->dbname.data ? siteinfo->dbname.data : "",
+                                                 siteinfo->dbname.size));
+    }
+    for (int i = 0; i < settings->argc; i++)
+        json_array_append_new(command, json_string(settings->argv[i]));
+    char date[32];
+    const time_t now = time(NULL);
+    struct tm utc;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    struct utsname host;
+    uname(&host);
+    json_t *object = json_pack(
+        "{so so sO ss ss ss sI sI sf sI sI so}", "sources", sources, "command", command, "identity", identity, "date",
+        date, "host", host.nodename, "versions", settings->program->version, "threads", (json_int_t)plan->threads,
+        "memory", (json_int_t)plan->memory, "seconds", facts->seconds, "peak_memory_bytes",
+        (json_int_t)mem_peak_bytes(), "xml_bytes", (json_int_t)counts->input_bytes, "thread_seconds", loads_json(facts));
+    char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
+    json_decref(object);
+    if (!text)
+        return fail(err, ERR_BUG, "build.json cannot be made: a name on the command line is not UTF-8");
+    char *path = path_join(directory, BUILD_NAME);
+    int result = file_write_all(path, text, strlen(text), err);
+    mem_free(path);
+    free(text);
+    return result;
+}

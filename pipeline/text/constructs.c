@@ -1,0 +1,233 @@
+/* The second pass, part two: templates, links, tags with their content, tables. The first pass knows where they end. */
+#include "pipeline/text/entities.h"
+#include "pipeline/text/tags.h"
+#include "pipeline/text/templates.h"
+#include "pipeline/text/walk.h"
+
+#include <assert.h>
+
+/* Text that is no wikitext (nowiki, pre): only entities mean something. */
+static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
+{
+    while (w->at < end) {
+        const char byte = w->text.data[w->at];
+        uint32_t code_point;
+        char encoded[4];
+        size_t size = 0;
+        if (byte == '&')
+            size = entity_decode(str_range(w->text.data + w->at, w->text.data + end), &code_point);
+        if (size > 0) {
+            walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_encode(code_point, encoded)});
+        } else if (byte == '\n' && line_by_line) {
+            walk_skip(w, w->at + 1, FATE_MARKUP);
+            walk_begin_paragraph(w, PARAGRAPH_PRE);
+        } else if (byte == '\n') {
+            walk_show(w, w->at + 1, STR(" "));
+        } else if ((unsigned char)byte < ' ' && byte != '\t') {
+            walk_skip(w, w->at + 1, FATE_CONTROL);
+        } else {
+            uint32_t next = w->at + 1;
+            while (next < end && w->text.data[next] != '&' && (unsigned char)w->text.data[next] >= ' ')
+                next++;
+            walk_keep(w, next);
+        }
+    }
+}
+
+static void read_template(struct wikitext *w, const struct span *span)
+{
+    const struct rendering rendering = template_render(w->text, &w->spans, w->span, w->title, &w->facts->steps);
+    w->line_hides_block |= rendering.dropped;
+    if (rendering.dropped) {
+        walk_skip(w, span->end, FATE_TEMPLATE);
+        walk_gap(w);
+        return;
+    }
+    if (rendering.is_block)
+        walk_break_paragraph(w);
+    if (rendering.from == rendering.to) {
+        walk_show(w, span->end, rendering.text);
+        return;
+    }
+    walk_open_paragraph(w);
+    buf_add_str(w->paragraphs.out, rendering.text);
+    walk_skip(w, rendering.from, FATE_TEMPLATE);
+    w->line_start |= w->inline_depth == 0 && (rendering.is_block || w->text.data[w->at - 1] == '\n');
+    walk_push(w, rendering.is_block ? FRAME_BLOCK : FRAME_LINES, rendering.to, span->end, FATE_TEMPLATE);
+}
+
+static void read_argument(struct wikitext *w, const struct span *span)
+{
+    const struct rendering rendering = argument_render(w->text, &w->spans, w->span, &w->facts->steps);
+    if (rendering.dropped) {
+        walk_skip(w, span->end, FATE_TEMPLATE);
+        walk_gap(w);
+        return;
+    }
+    walk_skip(w, rendering.from, FATE_TEMPLATE);
+    walk_push(w, FRAME_LINES, rendering.to, span->end, FATE_TEMPLATE);
+}
+
+/* An option of a picture: thumb, left, 220px, upright=1.2, link=… A caption has a blank or is a link. */
+static bool is_file_option(struct str argument)
+{
+    argument = str_trim(argument);
+    size_t at = 0;
+    while (at < argument.size && argument.data[at] != '=' && argument.data[at] != ' ' && argument.data[at] != '[')
+        at++;
+    return at == argument.size || argument.data[at] == '=';
+}
+
+static void read_file(struct wikitext *w, const struct span *span)
+{
+    w->line_hides_block = true;
+    if (w->options.keep & KEEP_CAPTIONS) {
+        struct span_walk walk = span_walk(w->text, &w->spans, w->span);
+        uint32_t equals, from = 0;
+        while (span_walk_to_bar(&walk, &equals))
+            from = ++walk.at;
+        w->facts->steps += walk.steps;
+        if (from > 0 && !is_file_option(str_range(w->text.data + from, w->text.data + span->inner_end))) {
+            walk_skip(w, from, FATE_FILE);
+            walk_open_paragraph(w);
+            walk_push(w, FRAME_CAPTION, span->inner_end, span->end, FATE_FILE);
+            return;
+        }
+    }
+    walk_skip(w, span->end, FATE_FILE);
+    walk_gap(w);
+}
+
+/* The label of [[target|label]], or the target itself. */
+static void read_label(struct wikitext *w, const struct span *span, struct str target, bool has_label)
+{
+    const uint32_t bar = (uint32_t)(target.data - w->text.data + (ptrdiff_t)target.size);
+    if (has_label && bar + 1 == span->inner_end) {
+        walk_show(w, span->end, link_pipe_trick(&w->namespaces, target));
+        return;
+    }
+    uint32_t from = span->inner_start;
+    if (has_label)
+        from = bar + 1;
+    else if (from < span->inner_end && w->text.data[from] == ':')
+        from++;
+    walk_open_paragraph(w);
+    walk_skip(w, from, FATE_MARKUP);
+    walk_push(w, FRAME_INLINE, span->inner_end, span->end, FATE_MARKUP);
+}
+
+static void read_link(struct wikitext *w, const struct span *span)
+{
+    struct span_walk walk = span_walk(w->text, &w->spans, w->span);
+    uint32_t equals;
+    const bool has_label = span_walk_to_bar(&walk, &equals);
+    w->facts->steps += walk.steps;
+    const struct str target = str_range(w->text.data + span->inner_start, w->text.data + walk.at);
+    if (walk.has_line_end) {
+        walk_keep(w, w->at + 2); /* no title goes over a line's end: the brackets are text */
+        return;
+    }
+    switch (link_kind_of(&w->namespaces, target)) {
+    case LINK_FILE:
+        read_file(w, span);
+        break;
+    case LINK_CATEGORY:
+        walk_skip(w, span->end, FATE_CATEGORY);
+        walk_gap(w);
+        break;
+    case LINK_INTERLANGUAGE:
+        walk_skip(w, span->end, FATE_INTERWIKI);
+        walk_gap(w);
+        break;
+    case LINK_URL:
+        walk_keep(w, w->at + 1); /* then the walk finds an external link in brackets */
+        break;
+    case LINK_TEXT:
+        read_label(w, span, target, has_label);
+        break;
+    }
+}
+
+static void read_pre(struct wikitext *w, const struct span *span)
+{
+    if (!(w->options.keep & KEEP_PRE) || w->inline_depth > 0) {
+        walk_skip(w, span->end, FATE_PRE);
+        walk_gap(w);
+        return;
+    }
+    walk_skip(w, span->inner_start, FATE_MARKUP);
+    walk_begin_paragraph(w, PARAGRAPH_PRE);
+    keep_literal(w, span->inner_end, true);
+    walk_end_paragraph(w);
+    walk_skip(w, span->end, FATE_MARKUP);
+}
+
+static void read_opaque(struct wikitext *w, const struct span *span)
+{
+    const struct tag *tag = &tags[span->tag];
+    const struct str opening = str_range(w->text.data + span->start, w->text.data + span->inner_start);
+    const bool is_inline_code = tag->kind == TAG_CODE && str_find(opening, STR("inline")) != SIZE_MAX;
+    if (tag->kind == TAG_LITERAL || is_inline_code) {
+        walk_skip(w, span->inner_start, FATE_MARKUP);
+        keep_literal(w, span->inner_end, false);
+        walk_skip(w, span->end, FATE_MARKUP);
+        return;
+    }
+    if (tag->ends_paragraph)
+        walk_break_paragraph(w);
+    if (tag->kind == TAG_PRE) {
+        read_pre(w, span);
+        return;
+    }
+    walk_skip(w, span->end, tag->fate);
+    if (!tag->ends_paragraph)
+        walk_gap(w);
+}
+
+/* A comment may reach over its line's end, and so out of a frame. */
+bool construct_skip_comment(struct wikitext *w)
+{
+    while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)
+        w->span++;
+    if (w->span == w->spans.count)
+        return false;
+    const struct span *span = &w->spans.items[w->span];
+    if (span->start != w->at || span->kind != SPAN_COMMENT)
+        return false;
+    walk_skip(w, span->end < walk_inner_end(w) ? span->end : walk_inner_end(w), FATE_COMMENT);
+    return true;
+}
+
+void construct_read(struct wikitext *w)
+{
+    const struct span *span = &w->spans.items[w->span];
+    switch ((enum span_kind)span->kind) {
+    case SPAN_COMMENT:
+        construct_skip_comment(w);
+        walk_gap(w);
+        break;
+    case SPAN_TAG:
+        read_opaque(w, span);
+        break;
+    case SPAN_TEMPLATE:
+        read_template(w, span);
+        break;
+    case SPAN_ARGUMENT:
+        read_argument(w, span);
+        break;
+    case SPAN_LINK:
+        read_link(w, span);
+        break;
+    case SPAN_TABLE:
+        walk_break_paragraph(w);
+        walk_skip(w, span->end, FATE_TABLE);
+        break;
+    case SPAN_MAGIC:
+        w->line_hides_block = true;
+        walk_skip(w, span->end, FATE_MAGIC);
+        walk_gap(w);
+        break;
+    case SPAN_NONE:
+        assert(!"no such span");
+    }
+}

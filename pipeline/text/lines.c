@@ -1,0 +1,193 @@
+/* The second pass, part one: what a line begins with decides what kind of paragraph it is in, as in MediaWiki. */
+#include "pipeline/text/tags.h"
+#include "pipeline/text/walk.h"
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+/* The end of the line that begins at `from`: the first '\n' that is in no span. *content_end: without the blanks and
+ * comments at its end. */
+static uint32_t find_line_end(struct wikitext *w, uint32_t from, uint32_t *content_end)
+{
+    const struct spans *spans = &w->spans;
+    uint32_t span = w->span, at = from, end;
+    for (;;) {
+        const char *stop = memchr(w->text.data + at, '\n', w->size - at);
+        end = stop ? (uint32_t)(stop - w->text.data) : w->size;
+        while (span < spans->count && spans->items[span].end <= end)
+            span = spans->items[span].next;
+        if (span == spans->count || spans->items[span].start >= end)
+            break;
+        at = spans->items[span].end;
+        span = spans->items[span].next;
+    }
+    uint32_t last = end;
+    while (last > from && is_blank(w->text.data[last - 1]))
+        last--;
+    while (span-- > w->span) {
+        if (spans->items[span].kind != SPAN_COMMENT || spans->items[span].end != last)
+            continue;
+        last = spans->items[span].start;
+        while (last > from && is_blank(w->text.data[last - 1]))
+            last--;
+    }
+    *content_end = last;
+    w->facts->steps += end - from;
+    return end;
+}
+
+/* Is this the title of a section that holds no text? */
+static bool is_section_without_text(const struct wikitext *w, struct str title)
+{
+    char folded[NAME_BYTES_MAX];
+    struct str name = name_fold(title, folded);
+    if (str_ends(name, STR(":")))
+        name.size--;
+    return words_have(w->options.language->sections, name) || words_have(language_english()->sections, name);
+}
+
+/* == Title ==; false where the line at `at` is none. */
+static bool read_heading(struct wikitext *w)
+{
+    uint32_t last;
+    const uint32_t line_end = find_line_end(w, w->at, &last);
+    const char *text = w->text.data;
+    uint32_t level = 0, closing = 0;
+    while (w->at + level < last && text[w->at + level] == '=')
+        level++;
+    while (last - closing > w->at && text[last - closing - 1] == '=')
+        closing++;
+    if (closing == 0 || last - w->at < 3)
+        return false;
+    if (w->at + level == last) /* nothing but = */
+        level = (level - 1) / 2;
+    level = level < closing ? level : closing;
+    level = level < 6 ? level : 6;
+
+    walk_end_paragraph(w);
+    const struct str title = str_range(text + w->at + level, text + last - level);
+    if (!(w->options.keep & KEEP_HEADINGS)) {
+        if (w->dropped_section == 0 || level <= w->dropped_section)
+            w->dropped_section = is_section_without_text(w, title) ? level : 0;
+        walk_skip(w, line_end, w->dropped_section > 0 ? FATE_SECTION : FATE_HEADING);
+        return true;
+    }
+    walk_begin_paragraph(w, PARAGRAPH_HEADING);
+    walk_skip(w, w->at + level, FATE_MARKUP);
+    walk_push(w, FRAME_HEADING, last - level, line_end, FATE_MARKUP);
+    return true;
+}
+
+static void skip_blanks(struct wikitext *w)
+{
+    uint32_t at = w->at;
+    while (at < walk_inner_end(w) && is_blank(w->text.data[at]))
+        at++;
+    walk_skip(w, at, FATE_MARKUP);
+}
+
+static bool is_list_mark(char byte)
+{
+    return byte == '*' || byte == '#' || byte == ':' || byte == ';';
+}
+
+static void read_item(struct wikitext *w)
+{
+    walk_begin_paragraph(w, PARAGRAPH_ITEM);
+    uint32_t at = w->at;
+    while (at < walk_inner_end(w) && is_list_mark(w->text.data[at]))
+        at++;
+    walk_skip(w, at, FATE_MARKUP);
+    skip_blanks(w);
+}
+
+/* A line that begins with a blank: preformatted, unless nothing is on it, or a table or a block. */
+static void read_indented(struct wikitext *w)
+{
+    skip_blanks(w);
+    if (w->at == w->size || w->text.data[w->at] == '\n') {
+        w->line_start = true;
+        return;
+    }
+    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    struct tag_found found;
+    size_t looked;
+    bool is_block = str_starts(rest, STR("{|"));
+    if (rest.data[0] == '<' && tag_read(rest, &found, &looked)) {
+        is_block = tags[found.index].ends_paragraph;
+        w->facts->steps += looked;
+    }
+    if (is_block)
+        walk_end_paragraph(w);
+    else
+        walk_begin_paragraph(w, PARAGRAPH_PRE);
+}
+
+/* A line of dashes is a rule across the page. */
+static bool read_rule(struct wikitext *w)
+{
+    uint32_t at = w->at;
+    while (at < walk_inner_end(w) && w->text.data[at] == '-')
+        at++;
+    if (at - w->at < 4)
+        return false;
+    walk_end_paragraph(w);
+    walk_skip(w, at, FATE_MARKUP);
+    return true;
+}
+
+static void read_prose(struct wikitext *w)
+{
+    if (w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_PROSE)
+        paragraph_blank(&w->paragraphs);
+    else
+        walk_begin_paragraph(w, PARAGRAPH_PROSE);
+}
+
+void line_begin(struct wikitext *w)
+{
+    const char byte = w->text.data[w->at];
+    const bool is_top = w->depth == 0;
+    if (construct_skip_comment(w))
+        return; /* and the line still begins */
+    w->line_start = false;
+    w->line_hides_block = false;
+    w->line_out = w->paragraphs.out->size;
+    if (byte == '=' && is_top && read_heading(w))
+        return;
+    if (w->dropped_section > 0) {
+        uint32_t last;
+        walk_skip(w, find_line_end(w, w->at, &last), FATE_SECTION);
+        return;
+    }
+    if (byte == '\n') {
+        walk_end_paragraph(w);
+        walk_skip(w, w->at + 1, FATE_MARKUP);
+        w->line_start = true;
+    } else if (is_list_mark(byte)) {
+        read_item(w);
+    } else if (is_blank(byte) && is_top && !w->is_poem) {
+        read_indented(w);
+    } else if (byte == '-' && read_rule(w)) {
+        /* done */
+    } else {
+        read_prose(w);
+    }
+    w->line_out = w->paragraphs.out->size;
+}
+
+void line_end(struct wikitext *w)
+{
+    walk_skip(w, w->at + 1, FATE_MARKUP);
+    if (w->inline_depth > 0) {
+        paragraph_blank(&w->paragraphs);
+        construct_skip_comment(w);
+        return;
+    }
+    const bool only_hidden = w->line_hides_block && paragraph_is_empty(&w->paragraphs, w->line_out);
+    if (w->paragraphs.kind != PARAGRAPH_PROSE || w->is_poem || only_hidden)
+        walk_end_paragraph(w);
+    w->line_start = true;
+}

@@ -1,0 +1,36 @@
+/* What a link [[target|label]] is, by its target. Only the prefixes that the wiki knows are special: in
+ * [[2001: A Space Odyssey]] the colon is a colon. */
+#ifndef PIPELINE_TEXT_LINKS_H
+#define PIPELINE_TEXT_LINKS_H
+
+#include "base/str.h"
+#include "pipeline/parts.h"
+#include "pipeline/text/languages.h"
+
+/* The names of a wiki's namespaces: those of its siteinfo, of its language and the English ones. */
+struct namespaces {
+    struct namespace_name *items;
+    size_t count;
+};
+
+void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo, const struct language *language);
+void namespaces_release(struct namespaces *namespaces);
+/* The number of the namespace whose name stands before the title's first colon; 0 where none does. */
+int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title);
+
+enum link_kind {
+    LINK_TEXT,          /* to a page of any wiki, and shown as text */
+    LINK_FILE,          /* shows a picture */
+    LINK_CATEGORY,      /* shows nothing */
+    LINK_INTERLANGUAGE, /* shows nothing: the same article in another Wikipedia */
+    LINK_URL,           /* [[http://…]]: an external link in brackets */
+};
+enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target);
+
+/* What [[Help:Boston (city)|]] shows: "Boston". */
+struct str link_pipe_trick(const struct namespaces *namespaces, struct str target);
+
+/* Bytes of the scheme ("https://", "//", "mailto:") with which an external link's address begins; 0: it is none. */
+size_t link_scheme(struct str address);
+
+#endif

@@ -1,0 +1,128 @@
+#include "pipeline/text/paragraphs.h"
+
+#include "pipeline/text/tidy.h"
+
+#define PROSE_WORDS_MIN 8u /* a list item with fewer words is no sentence to us */
+
+void paragraph_begin(struct paragraphs *paragraphs, enum paragraph_kind kind)
+{
+    paragraphs->is_open = true;
+    paragraphs->has_gap = false;
+    paragraphs->kind = kind;
+    paragraphs->start = paragraphs->out->size;
+}
+
+void paragraph_blank(struct paragraphs *paragraphs)
+{
+    struct buf *out = paragraphs->out;
+    if (out->size > paragraphs->start && out->data[out->size - 1] != ' ')
+        buf_add_byte(out, ' ');
+}
+
+void paragraph_gap(struct paragraphs *paragraphs)
+{
+    struct buf *out = paragraphs->out;
+    paragraphs->has_gap = true;
+    if (out->size == paragraphs->start || out->data[out->size - 1] != GAP)
+        buf_add_byte(out, GAP);
+}
+
+static bool is_nothing(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == GAP;
+}
+
+bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from)
+{
+    const struct buf *out = paragraphs->out;
+    for (size_t at = from; at < out->size; at++)
+        if (!is_nothing(out->data[at]))
+            return false;
+    return true;
+}
+
+/* First rule: it ends as a sentence does, and has the words of one. Where a script has no blanks, letters count. */
+static bool reads_as_sentence(struct str text)
+{
+    static const char *const stops[] = {".", "!", "?", "。", "।"};
+    bool stopped = false;
+    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++)
+        stopped |= str_ends(text, str_of(stops[i]));
+    if (!stopped)
+        return false;
+    size_t words = 0;
+    for (size_t at = 0; at < text.size && words < PROSE_WORDS_MIN; at++) {
+        const unsigned char byte = (unsigned char)text.data[at];
+        const bool begins = at == 0 || text.data[at - 1] == ' ';
+        const bool is_wide = byte >= 0xE3 && byte <= 0xED; /* U+3000 to U+DFFF: kana, ideographs, Hangul */
+        words += (begins && byte != ' ') || is_wide;
+    }
+    return words >= PROSE_WORDS_MIN;
+}
+
+/* Letters or digits of any script; what is left of a line of removed templates has none. */
+static bool has_letters(struct str text)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        const unsigned char byte = (unsigned char)text.data[at];
+        if (byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'))
+            return true;
+    }
+    return false;
+}
+
+static bool wants(const struct paragraphs *paragraphs, struct str text)
+{
+    switch (paragraphs->kind) {
+    case PARAGRAPH_HEADING:
+        return paragraphs->keep & KEEP_HEADINGS;
+    case PARAGRAPH_ITEM:
+        return paragraphs->keep & KEEP_LISTS || (paragraphs->keep & KEEP_PROSE_LISTS && reads_as_sentence(text));
+    case PARAGRAPH_PRE:
+        return paragraphs->keep & KEEP_PRE;
+    default:
+        return true;
+    }
+}
+
+/* Tidies and trims what stands in out behind `from`; the view is empty where nothing is left of it. */
+static struct str finish(struct buf *out, size_t from, bool has_gap)
+{
+    if (has_gap)
+        out->size = from + tidy(out->data + from, out->size - from);
+    const struct str text = str_trim((struct str){out->data + from, out->size - from});
+    if (text.size == 0 || (has_gap && !has_letters(text)))
+        return STR("");
+    memmove(out->data + from, text.data, text.size);
+    out->size = from + text.size;
+    return (struct str){out->data + from, text.size};
+}
+
+bool paragraph_end(struct paragraphs *paragraphs)
+{
+    if (!paragraphs->is_open)
+        return true;
+    struct buf *out = paragraphs->out;
+    const struct str text = finish(out, paragraphs->start, paragraphs->has_gap);
+    const bool wanted = text.size == 0 || wants(paragraphs, text);
+    if (text.size > 0 && wanted)
+        buf_add_byte(out, '\n');
+    else
+        out->size = paragraphs->start;
+    buf_add_str(out, buf_str(&paragraphs->captions));
+    buf_reset(&paragraphs->captions);
+    paragraphs->is_open = false;
+    paragraphs->start = out->size;
+    return wanted;
+}
+
+void paragraph_cut_caption(struct paragraphs *paragraphs, size_t from)
+{
+    struct buf *out = paragraphs->out;
+    const struct str caption = finish(out, from, true);
+    if (caption.size > 0) {
+        buf_add_str(&paragraphs->captions, caption);
+        buf_add_byte(&paragraphs->captions, '\n');
+    }
+    out->size = from;
+}

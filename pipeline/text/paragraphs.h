@@ -1,0 +1,37 @@
+/* Builds the plain text: paragraphs, each ended by '\n', at the end of a buffer. Which kinds stay is --keep's decision.
+ *
+ *     paragraph_begin → bytes into *out, paragraph_gap … → paragraph_end */
+#ifndef PIPELINE_TEXT_PARAGRAPHS_H
+#define PIPELINE_TEXT_PARAGRAPHS_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What goes into the text; the order is that of --keep's list. Paragraphs always do. */
+enum keep { KEEP_HEADINGS = 1, KEEP_LISTS = 2, KEEP_PROSE_LISTS = 4, KEEP_PRE = 8, KEEP_CAPTIONS = 16 };
+
+enum paragraph_kind { PARAGRAPH_PROSE, PARAGRAPH_HEADING, PARAGRAPH_ITEM, PARAGRAPH_PRE };
+
+struct paragraphs {
+    struct buf *out;
+    uint32_t keep; /* enum keep */
+    bool is_open, has_gap;
+    enum paragraph_kind kind;
+    size_t start;        /* of the open paragraph, in out */
+    struct buf captions; /* of files in it: finished paragraphs that follow it */
+};
+
+void paragraph_begin(struct paragraphs *paragraphs, enum paragraph_kind kind);
+void paragraph_blank(struct paragraphs *paragraphs); /* a blank, unless there is one */
+void paragraph_gap(struct paragraphs *paragraphs);   /* here something was removed */
+/* Nothing but blanks and gaps since `from`, a size that out had. */
+bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from);
+/* Tidies and ends the open paragraph, if any; false where --keep does not want it, so that it is not in the text. */
+bool paragraph_end(struct paragraphs *paragraphs);
+
+/* A caption in the middle of a paragraph: what was added since `from` becomes a paragraph behind it. */
+void paragraph_cut_caption(struct paragraphs *paragraphs, size_t from);
+
+#endif

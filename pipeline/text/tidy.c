@@ -1,0 +1,237 @@
+#include "pipeline/text/tidy.h"
+
+#include "base/str.h"
+
+#define LOOSE_BYTES_MAX 64u /* how far an empty bracket may reach on each side of a gap */
+
+enum mark {
+    MARK_OTHER,
+    MARK_GAP,
+    MARK_BLANK,
+    MARK_SEPARATOR, /* , ; */
+    MARK_LINKING,   /* - / : between two things that are gone */
+    MARK_OPEN,
+    MARK_CLOSE,
+    MARK_QUOTE, /* opens and closes */
+    MARK_STOP,  /* . ! ? */
+};
+
+struct piece {
+    enum mark mark;
+    unsigned pair; /* which brackets */
+    size_t size;
+};
+
+/* What we look for, by its bytes; brackets of one pair have the same number. */
+static const struct sign {
+    char text[4];
+    enum mark mark;
+    unsigned pair;
+} signs[] = {
+    {"\xC2\xA0", MARK_BLANK, 0}, {"、", MARK_SEPARATOR, 0}, {"，", MARK_SEPARATOR, 0}, {"；", MARK_SEPARATOR, 0},
+    {"،", MARK_SEPARATOR, 0},    {"؛", MARK_SEPARATOR, 0},  {"–", MARK_LINKING, 0},    {"—", MARK_LINKING, 0},
+    {"：", MARK_LINKING, 0},     {"·", MARK_LINKING, 0},    {"（", MARK_OPEN, 2},      {"）", MARK_CLOSE, 2},
+    {"“", MARK_OPEN, 3},         {"”", MARK_CLOSE, 3},      {"„", MARK_OPEN, 4},       {"«", MARK_OPEN, 5},
+    {"»", MARK_CLOSE, 5},        {"「", MARK_OPEN, 6},      {"」", MARK_CLOSE, 6},     {"『", MARK_OPEN, 7},
+    {"』", MARK_CLOSE, 7},       {"。", MARK_STOP, 0},      {"！", MARK_STOP, 0},      {"？", MARK_STOP, 0},
+    {"؟", MARK_STOP, 0},         {"।", MARK_STOP, 0},
+};
+
+static struct piece ascii_piece(char byte)
+{
+    switch (byte) {
+    case GAP:
+        return (struct piece){MARK_GAP, 0, 1};
+    case ' ':
+    case '\t':
+        return (struct piece){MARK_BLANK, 0, 1};
+    case ',':
+    case ';':
+        return (struct piece){MARK_SEPARATOR, 0, 1};
+    case '-':
+    case '/':
+    case ':':
+        return (struct piece){MARK_LINKING, 0, 1};
+    case '(':
+        return (struct piece){MARK_OPEN, 0, 1};
+    case ')':
+        return (struct piece){MARK_CLOSE, 0, 1};
+    case '[':
+        return (struct piece){MARK_OPEN, 1, 1};
+    case ']':
+        return (struct piece){MARK_CLOSE, 1, 1};
+    case '"':
+        return (struct piece){MARK_QUOTE, 8, 1};
+    case '.':
+    case '!':
+    case '?':
+        return (struct piece){MARK_STOP, 0, 1};
+    default:
+        return (struct piece){MARK_OTHER, 0, 1};
+    }
+}
+
+static struct piece piece_of(const char *text, size_t size)
+{
+    if ((unsigned char)text[0] < 0x80)
+        return ascii_piece(text[0]);
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (size == strlen(signs[i].text) && memcmp(text, signs[i].text, size) == 0)
+            return (struct piece){signs[i].mark, signs[i].pair, size};
+    return (struct piece){MARK_OTHER, 0, size};
+}
+
+static size_t length_at(const char *text, size_t at, size_t size)
+{
+    size_t end = at + 1;
+    while (end < size && ((unsigned char)text[end] & 0xC0) == 0x80)
+        end++;
+    return end - at;
+}
+
+/* The character that begins at `at` (MARK_OTHER of size 0 at the end of the text). */
+static struct piece piece_at(const char *text, size_t at, size_t size)
+{
+    return at == size ? (struct piece){MARK_OTHER, 0, 0} : piece_of(text + at, length_at(text, at, size));
+}
+
+/* The character that ends at `end` (size 0 at the start of the text). */
+static struct piece piece_before(const char *text, size_t end)
+{
+    if (end == 0)
+        return (struct piece){MARK_OTHER, 0, 0};
+    size_t at = end - 1;
+    while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80)
+        at--;
+    return piece_of(text + at, end - at);
+}
+
+/* Where the run of characters whose mark is at most `loosest` ends that begins at `at`; gaps are among them. */
+static size_t run_right(const char *text, size_t at, size_t size, enum mark loosest, size_t bytes_max)
+{
+    const size_t from = at;
+    for (struct piece piece = piece_at(text, at, size); at < size && at - from < bytes_max;
+         piece = piece_at(text, at, size)) {
+        if (piece.mark == MARK_OTHER || piece.mark > loosest)
+            break;
+        at += piece.size;
+    }
+    return at;
+}
+
+static size_t run_left(const char *text, size_t end, enum mark loosest, size_t bytes_max)
+{
+    const size_t from = end;
+    for (struct piece piece = piece_before(text, end); end > 0 && from - end < bytes_max;
+         piece = piece_before(text, end)) {
+        if (piece.mark == MARK_OTHER || piece.mark > loosest)
+            break;
+        end -= piece.size;
+    }
+    return end;
+}
+
+/* Brackets with nothing in them but gaps, blanks and signs; straight quotes only with nothing but gaps. */
+static bool is_empty_pair(struct piece open, struct piece close, bool only_gaps)
+{
+    if (open.mark == MARK_QUOTE && close.mark == MARK_QUOTE)
+        return only_gaps;
+    return open.mark == MARK_OPEN && close.mark == MARK_CLOSE && open.pair == close.pair;
+}
+
+/* The German closing quote is the English opening one. */
+static struct piece closing(struct piece piece)
+{
+    if (piece.mark == MARK_OPEN && piece.pair == 3)
+        return (struct piece){MARK_CLOSE, 4, piece.size};
+    return piece;
+}
+
+/* What one run of blanks and separators around gaps comes to. */
+struct seam {
+    bool blank;           /* there was one */
+    bool blank_separator; /* and one stood before the first separator, with no gap between: " ;" was typed so */
+    size_t separator_size;
+    char separator[4];
+};
+
+static void read_seam(struct seam *seam, const char *text, size_t from, size_t to)
+{
+    bool behind_blank = false;
+    while (from < to) {
+        const struct piece piece = piece_at(text, from, to);
+        if (piece.mark == MARK_SEPARATOR && seam->separator_size == 0) {
+            memcpy(seam->separator, text + from, piece.size);
+            seam->separator_size = piece.size;
+            seam->blank_separator = behind_blank;
+        }
+        seam->blank |= piece.mark == MARK_BLANK;
+        behind_blank = piece.mark == MARK_BLANK;
+        from += piece.size;
+    }
+}
+
+/* Nothing is left of a seam at either end of a paragraph or bracket, and before a full stop that follows it. */
+static bool seam_vanishes(struct piece left, struct piece right, const char *text, size_t at, size_t size)
+{
+    if (left.size == 0 || left.mark == MARK_OPEN || right.size == 0 || right.mark == MARK_CLOSE)
+        return true;
+    const bool touches = text[at - 1] == GAP;
+    if (right.mark == MARK_STOP) {
+        const struct piece behind = piece_at(text, at + right.size, size);
+        return touches || behind.size == 0 || behind.mark == MARK_BLANK || behind.mark == MARK_GAP;
+    }
+    return touches && text[at] == ':';
+}
+
+/* At the start of a paragraph, a full stop or colon that belonged to what was removed: "GAP. First of". */
+static size_t orphan_end(const char *text, size_t at, size_t size)
+{
+    if (at == size || text[at - 1] != GAP || (text[at] != '.' && text[at] != ':'))
+        return at;
+    return run_right(text, at + 1, size, MARK_BLANK, size) > at + 1 ? at + 1 : at;
+}
+
+size_t tidy(char *text, size_t size)
+{
+    size_t in = 0, out = 0;
+    for (;;) {
+        const char *found = memchr(text + in, GAP, size - in);
+        const size_t gap = found ? (size_t)(found - text) : size;
+        memmove(text + out, text + in, gap - in);
+        out += gap - in;
+        if (!found)
+            return out;
+
+        size_t right = run_right(text, gap, size, MARK_LINKING, LOOSE_BYTES_MAX);
+        size_t left = run_left(text, out, MARK_LINKING, LOOSE_BYTES_MAX);
+        const struct piece open = piece_before(text, left);
+        const struct piece close = closing(piece_at(text, right, size));
+        const bool only_gaps = left == out && run_right(text, gap, right, MARK_GAP, right) == right;
+        if (is_empty_pair(open, close, only_gaps) || is_empty_pair(open, piece_at(text, right, size), only_gaps)) {
+            out = left - open.size;
+            in = right + close.size - 1;
+            text[in] = GAP; /* the bracket is gone: what stands around it is mended in its turn */
+            continue;
+        }
+
+        right = run_right(text, gap, size, MARK_SEPARATOR, size);
+        left = run_left(text, out, MARK_SEPARATOR, size);
+        struct seam seam = {0};
+        read_seam(&seam, text, left, out);
+        read_seam(&seam, text, gap, right);
+        const bool vanishes = seam_vanishes(piece_before(text, left), piece_at(text, right, size), text, right, size);
+        out = left;
+        in = right;
+        if (vanishes && left == 0)
+            in = orphan_end(text, right, size);
+        if (vanishes)
+            continue;
+        if (seam.separator_size > 0 && seam.blank_separator)
+            text[out++] = ' ';
+        memcpy(text + out, seam.separator, seam.separator_size);
+        out += seam.separator_size;
+        if (seam.blank)
+            text[out++] = ' ';
+    }
+}

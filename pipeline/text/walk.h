@@ -1,0 +1,86 @@
+/* Inside the second pass (wikitext.c): the state of the walk over a page, and what its parts share.
+ *
+ *     spans        where the constructs end (spans.h); `span` is the first one at or behind `at`
+ *     frames       the constructs that we are inside of, because some of their bytes show: a link's label, a template's
+ *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
+ *     paragraphs   what has been written
+ *
+ * The parts: lines.c what a line begins with, constructs.c what the first pass found, inlines.c what a single byte in
+ * running text begins. Each goes on from `at`; none goes back, and none looks behind the innermost frame's inner end. */
+#ifndef PIPELINE_TEXT_WALK_H
+#define PIPELINE_TEXT_WALK_H
+
+#include "pipeline/text/links.h"
+#include "pipeline/text/paragraphs.h"
+#include "pipeline/text/spans.h"
+#include "pipeline/text/wikitext.h"
+
+enum frame_kind {
+    FRAME_LINES,    /* a template's argument: lines in it are lines */
+    FRAME_BLOCK,    /* the same, as paragraphs of its own */
+    FRAME_INLINE,   /* a label: a line end in it is a blank */
+    FRAME_EXTERNAL, /* the label of an external link: holds no other one */
+    FRAME_HEADING,
+    FRAME_CAPTION,
+};
+
+struct frame {
+    enum frame_kind kind;
+    uint32_t inner_end, end; /* what shows ends at inner_end, the construct at end */
+    enum fate fate;          /* of the bytes between them */
+    size_t out_start;        /* FRAME_CAPTION: size of the text when it began */
+    uint64_t kept_start;     /* FRAME_CAPTION: kept bytes of the paragraph then */
+};
+
+struct wikitext {
+    struct wikitext_options options;
+    struct namespaces namespaces;
+    bool stops[256]; /* bytes that may be more than themselves */
+    struct spans spans;
+    struct paragraphs paragraphs;
+    struct frame *frames;
+    size_t depth, depth_capacity;
+
+    /* Of the page that is read. */
+    struct wikitext_facts *facts;
+    struct str title, text;
+    uint32_t at, size, span;
+    uint32_t inline_depth;    /* frames in which a line end is a blank */
+    uint32_t quotes_line_end; /* up to here quotes_apostrophe holds */
+    uint32_t quotes_apostrophe;
+    uint32_t bracket_from, bracket; /* from the one on, the first ']' of the line is the other (its end: none) */
+    uint32_t variant_from, variant; /* the same of "}-" */
+    unsigned dropped_section;       /* level of the heading whose section is left out, or 0 */
+    size_t line_out;                /* size of the text where the line began */
+    size_t break_out;               /* and behind the last <br> */
+    uint64_t paragraph_bytes;       /* kept bytes of the open paragraph */
+    bool line_start;                /* the next byte begins a line */
+    bool line_hides_block;          /* the line has a template or a picture that does not show */
+    bool is_poem;
+};
+
+/* Every byte of the page passes through one of these three. */
+void walk_skip(struct wikitext *w, uint32_t end, enum fate fate);   /* up to `end`; shows nothing */
+void walk_show(struct wikitext *w, uint32_t end, struct str shown); /* shows `shown` instead */
+void walk_keep(struct wikitext *w, uint32_t end);                   /* shows them as they are */
+
+void walk_open_paragraph(struct wikitext *w); /* of prose, if none is open */
+void walk_begin_paragraph(struct wikitext *w, enum paragraph_kind kind);
+void walk_end_paragraph(struct wikitext *w);
+void walk_break_paragraph(struct wikitext *w); /* ends it; in a label, where none may end, leaves a blank */
+void walk_gap(struct wikitext *w);             /* something was left out here */
+
+void walk_push(struct wikitext *w, enum frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate);
+void walk_pop(struct wikitext *w);
+static inline uint32_t walk_inner_end(const struct wikitext *w)
+{
+    return w->depth > 0 ? w->frames[w->depth - 1].inner_end : w->size;
+}
+
+void construct_read(struct wikitext *w);         /* spans.items[span], which begins at `at` */
+bool construct_skip_comment(struct wikitext *w); /* goes behind the comment that begins at `at`, if one does */
+void inline_read(struct wikitext *w);            /* a byte of `stops` that begins no span and ends no line */
+void line_begin(struct wikitext *w);             /* the first bytes of a line */
+void line_end(struct wikitext *w);               /* the '\n' at `at` */
+
+#endif

@@ -1,0 +1,153 @@
+/* The second pass: a walk over the page that never goes back. Its state and its parts: walk.h. */
+#include "pipeline/text/wikitext.h"
+
+#include "base/mem.h"
+#include "pipeline/text/quotes.h"
+#include "pipeline/text/templates.h"
+#include "pipeline/text/walk.h"
+
+#include <assert.h>
+
+#define REDIRECT_BYTES_MAX 256u  /* from the # to the brackets */
+#define STEPS_PER_PAGE     4096u /* allowance of a page too short for the bound per byte */
+
+static void read_stop(struct wikitext *w)
+{
+    while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)
+        w->span++;
+    if (w->span < w->spans.count && w->spans.items[w->span].start == w->at &&
+        (w->spans.items[w->span].kind == SPAN_COMMENT || w->spans.items[w->span].end <= walk_inner_end(w))) {
+        construct_read(w);
+        return;
+    }
+    if (w->text.data[w->at] == '\n')
+        line_end(w);
+    else
+        inline_read(w);
+}
+
+static void walk(struct wikitext *w)
+{
+    const unsigned char *text = (const unsigned char *)w->text.data;
+    for (;;) {
+        const uint32_t limit = walk_inner_end(w);
+        if (w->at >= limit && w->depth == 0)
+            break;
+        if (w->at >= limit) {
+            walk_pop(w);
+        } else if (w->line_start) {
+            line_begin(w);
+        } else if (w->stops[text[w->at]]) {
+            read_stop(w);
+        } else {
+            uint32_t end = w->at + 1;
+            while (end < limit && !w->stops[text[end]])
+                end++;
+            walk_keep(w, end);
+        }
+    }
+    walk_end_paragraph(w);
+}
+
+/* What the page as a whole is. */
+
+/* #REDIRECT [[…]], in the language's words. */
+static bool is_redirect(const struct wikitext *w)
+{
+    const struct str text = str_trim(w->text);
+    if (text.size == 0 || text.data[0] != '#')
+        return false;
+    const char *bracket = memmem(text.data, text.size < REDIRECT_BYTES_MAX ? text.size : REDIRECT_BYTES_MAX, "[[", 2);
+    if (!bracket)
+        return false;
+    char folded[NAME_BYTES_MAX];
+    struct str word = name_fold(str_range(text.data + 1, bracket), folded);
+    if (str_ends(word, STR(":")))
+        word = str_trim((struct str){word.data, word.size - 1});
+    return words_have(w->options.language->redirects, word) || words_have(language_english()->redirects, word);
+}
+
+static bool is_disambiguation(const struct wikitext *w)
+{
+    const struct language *languages[] = {w->options.language, language_english()};
+    for (uint32_t i = 0; i < w->spans.count; i = w->spans.items[i].next) {
+        const struct span *span = &w->spans.items[i];
+        const bool is_template = span->kind == SPAN_TEMPLATE;
+        if (!is_template && span->kind != SPAN_MAGIC)
+            continue;
+        char folded[NAME_BYTES_MAX];
+        const struct str inner = str_range(w->text.data + span->inner_start, w->text.data + span->inner_end);
+        const struct str name = is_template ? template_name(w->text, &w->spans, i, folded) : name_fold(inner, folded);
+        for (unsigned k = 0; k < 2; k++)
+            if (words_have(is_template ? languages[k]->disambiguations : languages[k]->disambiguation_magic, name))
+                return true;
+    }
+    return false;
+}
+
+void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out, struct wikitext_facts *facts)
+{
+    *facts = (struct wikitext_facts){0};
+    w->facts = facts;
+    w->title = page->title;
+    w->text = page->text;
+    w->size = (uint32_t)page->text.size;
+    if (is_redirect(w)) {
+        facts->is_redirect = true;
+        facts->bytes[FATE_MARKUP] = page->text.size;
+        return;
+    }
+    spans_find(&w->spans, w->options.language, page->text);
+    facts->is_disambiguation = is_disambiguation(w);
+
+    w->paragraphs.out = out;
+    w->paragraphs.start = out->size;
+    w->at = w->span = 0;
+    w->quotes_line_end = 0;
+    w->quotes_apostrophe = QUOTES_NONE;
+    w->bracket_from = w->bracket = w->variant_from = w->variant = 0;
+    w->dropped_section = 0;
+    w->line_out = out->size;
+    w->break_out = SIZE_MAX;
+    w->line_start = true;
+    w->line_hides_block = w->is_poem = false;
+    walk(w);
+
+    assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open);
+    facts->steps += w->spans.steps + w->size;
+    assert(facts->steps <= (uint64_t)WIKITEXT_STEPS_PER_BYTE_MAX * w->size + STEPS_PER_PAGE);
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < FATES; i++)
+        bytes += facts->bytes[i];
+    assert(bytes == page->text.size);
+}
+
+int32_t wikitext_namespace(const struct wikitext *w, struct str title)
+{
+    return namespaces_of_title(&w->namespaces, title);
+}
+
+struct wikitext *wikitext_open(const struct wikitext_options *options)
+{
+    struct wikitext *w = mem_clear(1, sizeof *w);
+    w->options = *options;
+    w->paragraphs.keep = options->keep;
+    namespaces_init(&w->namespaces, options->siteinfo, options->language);
+    for (unsigned byte = 0; byte < ' '; byte++)
+        w->stops[byte] = byte != '\t';
+    for (const char *stop = "'&<[{~_"; *stop; stop++)
+        w->stops[(unsigned char)*stop] = true;
+    w->stops['-'] = options->language->has_variants;
+    return w;
+}
+
+void wikitext_close(struct wikitext *w)
+{
+    if (!w)
+        return;
+    namespaces_release(&w->namespaces);
+    spans_release(&w->spans);
+    buf_release(&w->paragraphs.captions);
+    mem_free(w->frames);
+    mem_free(w);
+}

@@ -1,0 +1,46 @@
+/* Wikitext → plain text. Comes in: a page. Goes out: what its reader sees as text, one paragraph a line.
+ *
+ *     wikitext_open → wikitext_read … → wikitext_close        one per thread
+ *
+ * Two passes, both linear in the page for any input: spans.h finds which brackets belong together; then one walk from the
+ * first byte to the last copies what shows and leaves out the rest, every byte with its fate (fates.h).
+ *
+ * Without KEEP_HEADINGS the sections that hold no text (References, External links …: languages.h) are left out too; with
+ * it they stay, as the page shows them. */
+#ifndef PIPELINE_TEXT_WIKITEXT_H
+#define PIPELINE_TEXT_WIKITEXT_H
+
+#include "base/str.h"
+#include "pipeline/parts.h"
+#include "pipeline/text/fates.h"
+#include "pipeline/text/languages.h"
+#include "pipeline/text/paragraphs.h" /* enum keep */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wikitext_options {
+    const struct siteinfo *siteinfo; /* NULL: only the names of the language and the English ones are known */
+    const struct language *language;
+    uint32_t keep; /* enum keep */
+};
+
+struct wikitext_facts {
+    bool is_redirect;       /* by its text: #REDIRECT [[…]]; then no text goes out */
+    bool is_disambiguation; /* by template or magic word */
+    uint64_t bytes[FATES];  /* of the page's text by their fate; they add up to its size */
+    uint64_t steps;         /* bytes looked at, some of them more than once */
+};
+
+/* No byte is looked at more often than this, whatever the page: wikitext_read asserts it. */
+#define WIKITEXT_STEPS_PER_BYTE_MAX 50u
+
+struct wikitext;
+struct wikitext *wikitext_open(const struct wikitext_options *options); /* keeps the pointers, copies the names */
+/* Appends the text of the page: paragraphs, each ended by '\n'. *facts is overwritten. */
+void wikitext_read(struct wikitext *wikitext, const struct page *page, struct buf *out, struct wikitext_facts *facts);
+/* The namespace a title names, for dumps whose pages have no <ns>. */
+int32_t wikitext_namespace(const struct wikitext *wikitext, struct str title);
+void wikitext_close(struct wikitext *wikitext);
+
+#endif

@@ -1,0 +1,50 @@
+#include "pipeline/text/words.h"
+
+#include <utf8proc.h>
+
+struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
+{
+    size_t size = 0;
+    bool blank = false; /* one is due before the next letter */
+    for (size_t at = 0; at < name.size;) {
+        const unsigned char byte = (unsigned char)name.data[at];
+        if (byte == ' ' || byte == '_' || byte == '\t' || byte == '\n') {
+            blank = size > 0;
+            at++;
+            continue;
+        }
+        uint32_t code_point;
+        unsigned skip;
+        const unsigned length = utf8_decode(name.data + at, name.size - at, &code_point, &skip);
+        at += length ? length : skip;
+        if (!length || code_point < ' ' || code_point == 0x200E || code_point == 0x200F)
+            continue; /* direction marks around names are invisible */
+        if (size + 5 > NAME_BYTES_MAX)
+            return STR("");
+        if (blank)
+            out[size++] = ' ';
+        blank = false;
+        if (code_point < 0x80)
+            out[size++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+        else
+            size += utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), out + size);
+    }
+    return (struct str){out, size};
+}
+
+bool words_have(struct words words, struct str word)
+{
+    size_t low = 0, high = words.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *item = words.items[middle];
+        const int order = strncmp(item, word.data, word.size);
+        if (order == 0 && item[word.size] == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}

@@ -1,0 +1,173 @@
+#include "pipeline/text/xml.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <expat.h>
+#include <limits.h>
+
+#define ELEMENT_DEPTH_MAX 16u /* dumps have 5; a page that is deeper is malformed */
+
+enum field { FIELD_NONE, FIELD_TITLE, FIELD_NS, FIELD_ID, FIELD_REVISION_ID, FIELD_MODEL, FIELD_TEXT };
+
+struct page_parser {
+    XML_Parser expat;
+    struct page *page;
+    unsigned depth;   /* open elements */
+    bool in_revision; /* page/revision, or below it */
+    bool malformed;
+    bool has_text;        /* the open revision had its <text> */
+    enum field field;     /* whose characters come in, or FIELD_NONE */
+    unsigned field_depth; /* of its element */
+    char *out;            /* in the arena: fields one behind the other; they cannot be longer than the fragment */
+    size_t size, capacity;
+    size_t field_start; /* of the open field, in out */
+};
+
+/* The field that an element below page, or below page/revision, holds. */
+static enum field field_of(const struct page_parser *parser, const char *name)
+{
+    static const struct {
+        const char *name;
+        bool in_revision;
+        enum field field;
+    } fields[] = {{"title", false, FIELD_TITLE},   {"ns", false, FIELD_NS},      {"id", false, FIELD_ID},
+                  {"id", true, FIELD_REVISION_ID}, {"model", true, FIELD_MODEL}, {"text", true, FIELD_TEXT}};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        if (fields[i].in_revision == parser->in_revision && strcmp(fields[i].name, name) == 0)
+            return fields[i].field;
+    return FIELD_NONE;
+}
+
+static void XMLCALL on_start(void *data, const char *name, const char **attributes)
+{
+    (void)attributes;
+    struct page_parser *parser = data;
+    const unsigned depth = parser->depth++;
+    if (depth >= ELEMENT_DEPTH_MAX || (depth == 0 && strcmp(name, "page") != 0))
+        parser->malformed = true;
+    if (depth == 1 && strcmp(name, "revision") == 0) {
+        parser->in_revision = true;
+        parser->has_text = false;
+        parser->page->model = parser->page->text = STR("");
+        parser->page->revision_id = 0;
+    } else if (depth == 1 && strcmp(name, "redirect") == 0) {
+        parser->page->is_redirect = true;
+    }
+    if (depth != (parser->in_revision ? 2u : 1u))
+        return;
+    parser->field = field_of(parser, name);
+    parser->field_depth = parser->depth;
+    parser->field_start = parser->size;
+    if (parser->field == FIELD_TEXT) {
+        parser->malformed |= parser->has_text;
+        parser->has_text = true;
+    }
+}
+
+static void XMLCALL on_characters(void *data, const char *characters, int count)
+{
+    struct page_parser *parser = data;
+    if (parser->field == FIELD_NONE || parser->depth != parser->field_depth)
+        return;
+    assert(parser->size + (size_t)count <= parser->capacity);
+    memcpy(parser->out + parser->size, characters, (size_t)count);
+    parser->size += (size_t)count;
+}
+
+/* A whole number without blanks or sign (`negative_ok`: with one); false where it is none. */
+static bool parse_number(struct str text, bool negative_ok, uint64_t max, uint64_t *value, bool *negative)
+{
+    *negative = negative_ok && text.size > 0 && text.data[0] == '-';
+    size_t at = *negative ? 1 : 0;
+    *value = 0;
+    if (at == text.size)
+        return false;
+    for (; at < text.size; at++) {
+        const unsigned digit = (unsigned)(text.data[at] - '0');
+        if (digit > 9 || *value > (max - digit) / 10)
+            return false;
+        *value = *value * 10 + digit;
+    }
+    return true;
+}
+
+static void XMLCALL on_end(void *data, const char *name)
+{
+    (void)name;
+    struct page_parser *parser = data;
+    const struct str content = {parser->out + parser->field_start, parser->size - parser->field_start};
+    const unsigned depth = parser->depth--;
+    if (parser->in_revision && depth == 2)
+        parser->in_revision = false;
+    if (parser->field == FIELD_NONE || depth != parser->field_depth)
+        return;
+    struct page *page = parser->page;
+    uint64_t value = 0;
+    bool negative = false, good = true;
+    switch (parser->field) {
+    case FIELD_TITLE:
+        page->title = content;
+        break;
+    case FIELD_MODEL:
+        page->model = content;
+        break;
+    case FIELD_TEXT:
+        page->text = content;
+        break;
+    case FIELD_NS:
+        good = parse_number(str_trim(content), true, INT32_MAX, &value, &negative);
+        page->ns = negative ? -(int32_t)value : (int32_t)value;
+        page->has_ns = true;
+        break;
+    case FIELD_ID:
+        good = parse_number(str_trim(content), false, UINT64_MAX, &page->id, &negative);
+        break;
+    case FIELD_REVISION_ID:
+        good = parse_number(str_trim(content), false, UINT64_MAX, &page->revision_id, &negative);
+        break;
+    case FIELD_NONE:
+        break;
+    }
+    parser->malformed |= !good;
+    parser->field = FIELD_NONE;
+}
+
+static void *grow(void *memory, size_t bytes)
+{
+    return mem_grow(memory, bytes, 1);
+}
+
+struct page_parser *page_parser_open(void)
+{
+    static const XML_Memory_Handling_Suite memory = {mem_alloc, grow, mem_free};
+    struct page_parser *parser = mem_clear(1, sizeof *parser);
+    parser->expat = XML_ParserCreate_MM("UTF-8", &memory, NULL);
+    assert(parser->expat);
+    return parser;
+}
+
+int page_parse(struct page_parser *parser, struct str fragment, struct arena *arena, struct page *page)
+{
+    *page = (struct page){.title = STR(""), .model = STR(""), .text = STR("")};
+    const struct str trimmed = str_trim(fragment);
+    if (!str_starts(trimmed, STR("<page")) || trimmed.size > INT_MAX)
+        return -1;
+    const XML_Parser expat = parser->expat;
+    XML_ParserReset(expat, "UTF-8");
+    XML_SetUserData(expat, parser);
+    XML_SetElementHandler(expat, on_start, on_end);
+    XML_SetCharacterDataHandler(expat, on_characters);
+    *parser = (struct page_parser){
+        .expat = expat, .page = page, .out = arena_alloc(arena, trimmed.size), .capacity = trimmed.size};
+    const enum XML_Status status = XML_Parse(expat, trimmed.data, (int)trimmed.size, 1);
+    return status == XML_STATUS_OK && !parser->malformed ? 0 : -1;
+}
+
+void page_parser_close(struct page_parser *parser)
+{
+    if (!parser)
+        return;
+    XML_ParserFree(parser->expat);
+    mem_free(parser);
+}

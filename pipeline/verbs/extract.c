@@ -1,0 +1,167 @@
+/* dsdata extract: inputs → plain text on standard output, in the order of the inputs. The same belt as build's, with
+ * printing in the place of digesting. */
+#include "base/belt.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "pipeline/counts.h"
+#include "pipeline/feed.h"
+#include "pipeline/plan.h"
+#include "pipeline/settings.h"
+#include "pipeline/workers.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Scratch of one thread. */
+struct extractor {
+    struct article_reader *reader;
+    struct sentences sentences;
+};
+
+struct extraction {
+    struct feed feed; /* first: see feed.h */
+    const struct settings *settings;
+    struct inputs inputs;
+    struct workers extractors;
+    struct counts counts;
+};
+
+struct job {
+    struct feed_job feed; /* first */
+    struct buf out;
+    struct counts counts;
+};
+
+static void add_json(struct buf *out, const struct article *article)
+{
+    json_t *object =
+        json_pack("{sI sI ss% ss%}", "id", (json_int_t)article->id, "revid", (json_int_t)article->revision_id, "title",
+                  article->title.data, article->title.size, "text", article->text.data, article->text.size);
+    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (line) {
+        buf_add_text(out, line);
+        buf_add_byte(out, '\n');
+    }
+    free(line);
+    json_decref(object);
+}
+
+static void add_sentences(struct extractor *extractor, const struct article_options *options, const struct group *group,
+                          const struct article *article, struct buf *out)
+{
+    article_sentences(options, group, article, &extractor->sentences);
+    for (size_t i = 0; i < extractor->sentences.count; i++) {
+        buf_add_str(out, extractor->sentences.items[i]);
+        buf_add_byte(out, '\n');
+    }
+    if (extractor->sentences.count > 0)
+        buf_add_byte(out, '\n');
+}
+
+static int extract_group(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct extraction *extraction = context;
+    struct job *job = slot;
+    (void)number;
+    (void)err;
+    buf_reset(&job->out);
+    job->counts = (struct counts){0};
+    struct group *group = &job->feed.group;
+    job->counts.pages[PAGE_OVERSIZE] = group->oversize;
+    struct extractor *extractor = workers_take(&extraction->extractors);
+    const struct article_options *options = &extraction->inputs.articles[job->feed.file];
+    for (size_t i = 0; i < group->record_count; i++) {
+        struct article article;
+        article_read(extractor->reader, options, group, i, &article);
+        job->counts.pages[article.fate]++;
+        job->counts.text_bytes += article.text.size;
+        if (article.fate != PAGE_KEPT)
+            continue;
+        if (extraction->settings->format == EXTRACT_JSONL)
+            add_json(&job->out, &article);
+        else
+            add_sentences(extractor, options, group, &article, &job->out);
+    }
+    workers_give(&extraction->extractors, extractor);
+    return BELT_NEXT;
+}
+
+static int print(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct extraction *extraction = context;
+    struct job *job = slot;
+    (void)number;
+    counts_add(&extraction->counts, &job->counts);
+    if (job->out.size > 0 && fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size)
+        return fail_errno(err, "standard output", "cannot write");
+    return BELT_NEXT;
+}
+
+static void release_job(void *slot)
+{
+    struct job *job = slot;
+    feed_job_release(&job->feed);
+    buf_release(&job->out);
+}
+
+static void *open_extractor(const void *options)
+{
+    (void)options;
+    struct extractor *extractor = mem_clear(1, sizeof *extractor);
+    extractor->reader = article_open();
+    return extractor;
+}
+
+static void close_extractor(void *worker)
+{
+    struct extractor *extractor = worker;
+    article_close(extractor->reader);
+    sentences_release(&extractor->sentences);
+    mem_free(extractor);
+}
+
+static int run(struct extraction *extraction, const struct plan *plan, struct error *err)
+{
+    static const struct belt_step steps[] = {{"read", 1, feed_read},
+                                             {"decode", 0, feed_decode},
+                                             {"cut", 1, feed_cut},
+                                             {"extract", 0, extract_group},
+                                             {"print", 1, print}};
+    const struct belt_options belt = {.steps = steps,
+                                      .step_count = sizeof steps / sizeof *steps,
+                                      .depth = plan->depth,
+                                      .threads = plan->threads,
+                                      .job_size = sizeof(struct job),
+                                      .job_release = release_job,
+                                      .context = extraction};
+    extraction->feed = (struct feed){.inputs = &extraction->inputs, .limit = extraction->settings->limit};
+    workers_open(&extraction->extractors, open_extractor, close_extractor, NULL);
+    int result = belt_run(&belt, NULL, err);
+    workers_close(&extraction->extractors);
+    if (result == 0 && fflush(stdout) != 0)
+        result = fail_errno(err, "standard output", "cannot write");
+    if (result == 0 && stop_requested())
+        result = fail(err, ERR_STOPPED, "stopped on request; extract starts anew when repeated");
+    return result;
+}
+
+int verb_extract(void *settings, struct opt_paths bare, struct error *err)
+{
+    struct extraction extraction = {.settings = settings};
+    struct plan plan;
+    stop_on_signals();
+    int result = inputs_open(&extraction.inputs, settings, bare, err);
+    if (result == 0)
+        result = plan_threads(settings, &plan, err);
+    if (result == 0)
+        result = run(&extraction, &plan, err);
+    if (result == 0) {
+        char kept[32], all[32], bytes[32];
+        log_say("%s of %s pages, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
+                format_count(counts_pages(&extraction.counts), all), format_bytes(extraction.counts.text_bytes, bytes));
+    }
+    inputs_close(&extraction.inputs);
+    return result;
+}

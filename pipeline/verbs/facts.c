@@ -1,0 +1,159 @@
+/* In: a manifest and build.json. Out: what show, verify and build tell of them. */
+#include "pipeline/verbs/facts.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/random.h"
+
+#include <stdio.h>
+
+#define BUILD_BYTES_MAX (64u << 20)
+
+json_t *build_memory(const char *directory)
+{
+    struct error ignored;
+    struct buf text = {0};
+    char *path = path_join(directory, BUILD_NAME);
+    json_t *build = NULL;
+    if (path_exists(path) && file_read_all(path, BUILD_BYTES_MAX, &text, &ignored) == 0)
+        build = json_loadb(text.data, text.size, 0, NULL);
+    if (build && !json_is_object(build)) {
+        json_decref(build);
+        build = NULL;
+    }
+    buf_release(&text);
+    mem_free(path);
+    return build;
+}
+
+const char *build_source_name(const json_t *build, size_t i)
+{
+    return json_string_value(json_object_get(json_array_get(json_object_get(build, "sources"), i), "name"));
+}
+
+/* As a shell reads it back (POSIX 2.2.2): plain words as they are, others in single quotes. */
+static void add_quoted(struct buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%";
+    if (*word && word[strspn(word, plain)] == 0) {
+        buf_add_text(out, word);
+        return;
+    }
+    buf_add_byte(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            buf_add_text(out, "'\\''");
+        else
+            buf_add_byte(out, *word);
+    buf_add_byte(out, '\'');
+}
+
+bool build_command(const json_t *build, struct buf *out)
+{
+    const json_t *command = json_object_get(build, "command");
+    bool fresh = false;
+    size_t i;
+    const json_t *word;
+    json_array_foreach(command, i, word)
+    {
+        if (!json_is_string(word))
+            return false;
+        fresh = fresh || strcmp(json_string_value(word), "--fresh") == 0;
+        buf_add_text(out, i ? " " : "");
+        add_quoted(out, json_string_value(word));
+    }
+    if (out->size == 0)
+        return false;
+    buf_add_text(out, fresh ? "" : " --fresh"); /* else the finished dataset would be left as it is */
+    return true;
+}
+
+static json_t *hash_json(uint64_t hash)
+{
+    char digits[17];
+    return json_string(hash_text(hash, digits));
+}
+
+static json_t *count_json(uint64_t count)
+{
+    return json_integer((json_int_t)count);
+}
+
+static json_t *sources_json(const struct manifest *manifest, const json_t *build)
+{
+    json_t *sources = json_array();
+    for (size_t i = 0; i < manifest->source_count; i++) {
+        const char *name = build_source_name(build, i);
+        json_t *source = json_object();
+        json_object_set_new(source, "name", name ? json_string(name) : json_null());
+        json_object_set_new(source, "bytes", count_json(manifest->sources[i].bytes));
+        json_object_set_new(source, "hash", hash_json(manifest->sources[i].hash));
+        json_array_append_new(sources, source);
+    }
+    return sources;
+}
+
+static json_t *pages_json(const struct manifest *manifest)
+{
+    json_t *pages = json_object(), *dropped = json_object();
+    json_object_set_new(pages, "kept", count_json(manifest->pages_kept));
+    json_object_set_new(pages, "dropped", dropped);
+    for (size_t i = 0; i < manifest->dropped_count; i++)
+        json_object_set_new(dropped, manifest->dropped[i].name, count_json(manifest->dropped[i].count));
+    return pages;
+}
+
+static json_t *lengths_json(const struct manifest *manifest)
+{
+    json_t *lengths = json_array();
+    for (size_t i = 0; i < manifest->length_count; i++) {
+        const struct manifest_length *l = &manifest->lengths[i];
+        json_t *length = json_object();
+        json_object_set_new(length, "seq", count_json(l->seq));
+        json_object_set_new(length, "split", json_string(split_names[l->split]));
+        json_object_set_new(length, "predictions", count_json(l->predictions));
+        json_object_set_new(length, "samples", count_json(l->samples));
+        json_object_set_new(length, "tokens", count_json(l->tokens));
+        json_object_set_new(length, "filled", json_real(manifest_filled(l) / (double)MILLION));
+        json_object_set_new(length, "shards", count_json(l->shards));
+        json_object_set_new(length, "bytes", count_json(manifest_length_bytes(manifest, l)));
+        json_array_append_new(lengths, length);
+    }
+    return lengths;
+}
+
+json_t *facts_json(const struct manifest *manifest, const json_t *build)
+{
+    json_t *facts = json_object(), *options = json_object();
+    char seed[24];
+    snprintf(seed, sizeof(seed), "%llu", (unsigned long long)manifest->seed);
+    for (size_t i = 0; i < manifest->option_count; i++)
+        json_object_set_new(options, manifest->options[i].name, json_string(manifest->options[i].value));
+    json_object_set_new(facts, "root_hash", hash_json(manifest->root_hash));
+    json_object_set_new(facts, "format_version", count_json(manifest->format_version));
+    json_object_set_new(facts, "text_version", count_json(manifest->text_version));
+    json_object_set_new(facts, "vocab_size", count_json(manifest->vocab_size));
+    json_object_set_new(facts, "vocab_hash", hash_json(manifest->vocab_hash));
+    json_object_set_new(facts, "cased", json_boolean(manifest->cased));
+    json_object_set_new(facts, "accents", json_string(manifest->accents_kept ? "keep" : "strip"));
+    json_object_set_new(facts, "pairs", json_string(pair_names[manifest->pairs]));
+    json_object_set_new(facts, "masking", json_string(mask_names[manifest->masking]));
+    json_object_set_new(facts, "mask_prob", json_real(manifest->mask_millionths / (double)MILLION));
+    json_object_set_new(facts, "seed", json_string(seed)); /* 64 bits: more than a JSON number keeps */
+    json_object_set_new(facts, "options", options);
+    json_object_set_new(facts, "documents", count_json(manifest->documents));
+    json_object_set_new(facts, "sources", sources_json(manifest, build));
+    json_object_set_new(facts, "pages", pages_json(manifest));
+    json_object_set_new(facts, "lengths", lengths_json(manifest));
+    return facts;
+}
+
+int facts_print(json_t *object, struct error *err)
+{
+    const int failed = json_dumpf(object, stdout, JSON_REAL_PRECISION(9)) != 0 || putchar('\n') == EOF;
+    json_decref(object);
+    if (failed || fflush(stdout) != 0)
+        return fail_errno(err, "standard output", "cannot be written");
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* Facts about a dataset for --json and for screens: the manifest, and what build.json remembers of the build. */
+#ifndef PIPELINE_VERBS_FACTS_H
+#define PIPELINE_VERBS_FACTS_H
+
+#include "base/str.h"
+#include "shards/manifest.h"
+
+#include <jansson.h>
+
+/* DIR/build.json as an object, or NULL where it is missing or unreadable: it is a memory aid, no part of the dataset.
+ * The caller owns the reference. */
+json_t *build_memory(const char *directory);
+/* The name of source i in it, or NULL. */
+const char *build_source_name(const json_t *build, size_t i);
+/* The command that rebuilds the dataset, for a shell, with --fresh; false where it is not known. */
+bool build_command(const json_t *build, struct buf *out);
+
+/* The object that `show --json` prints (contract: root_hash, format_version, … lengths); `build --json` adds to it. The
+ * caller owns the reference. `build` may be NULL: then sources have no names. */
+json_t *facts_json(const struct manifest *manifest, const json_t *build);
+
+/* Prints one object and a newline on stdout, and drops the reference. */
+int facts_print(json_t *object, struct error *err);
+
+#endif

@@ -1,0 +1,137 @@
+/* dsdata show DIR|SHARD: what a dataset or a shard is, on a screen or as JSON. One sample: show_sample.c. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "pipeline/settings.h"
+#include "pipeline/verbs/facts.h"
+#include "pipeline/verbs/show_sample.h"
+#include "shards/dataset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---------------------------------------------------------------------------------------------- a dataset */
+
+static void print_pages(const struct manifest *m)
+{
+    char count[32], name[128];
+    size_t listed = 0;
+    printf("pages      %s kept", format_count(m->pages_kept, count));
+    for (size_t i = 0; i < m->dropped_count; i++)
+        if (m->dropped[i].count)
+            printf("%s%s %s", listed++ ? ", " : "; dropped ", format_count(m->dropped[i].count, count),
+                   log_safe(m->dropped[i].name, name, sizeof(name)));
+    printf("\n");
+}
+
+static void print_length(const struct manifest *m, const struct manifest_length *l)
+{
+    char name[16], samples[32], tokens[32], bytes[32];
+    snprintf(name, sizeof(name), "seq%u", l->seq);
+    printf("%-10s %s  %s samples", l->split == SPLIT_TRAIN ? name : "", split_names[l->split],
+           format_count(l->samples, samples));
+    if (l->samples)
+        printf(", %s tokens, %.1f %% filled, %u shard%s, %s", format_count(l->tokens, tokens), manifest_filled(l) / 1e4,
+               l->shards, l->shards == 1 ? "" : "s", format_bytes(manifest_length_bytes(m, l), bytes));
+    printf("\n");
+}
+
+static void print_dataset(const char *directory, const struct manifest *m, const json_t *build)
+{
+    char hash[17], count[32], bytes[32], safe[512];
+    uint64_t total = 0;
+    for (size_t i = 0; i < m->length_count; i++)
+        total += manifest_length_bytes(m, &m->lengths[i]);
+    printf("%s   %s\n", log_safe(directory, safe, sizeof(safe)), format_bytes(total, bytes));
+    printf("root       %s   format_version %u   text_version %u\n", hash_text(m->root_hash, hash), m->format_version,
+           m->text_version);
+    for (size_t i = 0; i < m->source_count; i++) {
+        const char *name = build_source_name(build, i);
+        printf("%-10s %s   %s   %s\n", i ? "" : "sources",
+               log_safe(name ? name : "(name not known)", safe, sizeof(safe)), format_bytes(m->sources[i].bytes, bytes),
+               hash_text(m->sources[i].hash, hash));
+    }
+    print_pages(m);
+    printf("documents  %s\n", format_count(m->documents, count));
+    printf("vocab      %s pieces, %s, accents %s   %s\n", format_count(m->vocab_size, count),
+           m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped", hash_text(m->vocab_hash, hash));
+    printf("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64 "\n", m->mask_millionths / 1e4,
+           mask_names[m->masking], pair_names[m->pairs], m->seed);
+    for (size_t i = 0; i < m->length_count; i++)
+        print_length(m, &m->lengths[i]);
+}
+
+static int show_dataset(const struct settings *settings, const char *directory, struct error *err)
+{
+    struct manifest manifest;
+    int result = 0;
+    TRY(manifest_read(&manifest, directory, err));
+    json_t *build = build_memory(directory);
+    if (settings->json) {
+        result = facts_print(facts_json(&manifest, build), err);
+    } else {
+        print_dataset(directory, &manifest, build);
+        log_say("next       dsdata show %s --sample 0", directory);
+    }
+    json_decref(build);
+    manifest_release(&manifest);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------------ a shard */
+
+static json_t *shard_json(const struct shard *shard)
+{
+    const struct shard_header *h = &shard->header;
+    char hash[17], vocab[17], seed[24];
+    snprintf(seed, sizeof(seed), "%" PRIu64, h->seed);
+    return json_pack("{ss sI sI sI ss sI ss sI sI ss ss sf ss sI sI sI sI}", "hash", hash_text(shard->hash, hash),
+                     "format_version", (json_int_t)h->format_version, "text_version", (json_int_t)h->text_version,
+                     "vocab_size", (json_int_t)h->vocab_size, "vocab_hash", hash_text(h->vocab_hash, vocab), "seq",
+                     (json_int_t)h->seq, "split", split_names[h->split], "shard", (json_int_t)h->shard, "shards",
+                     (json_int_t)h->shard_count, "pairs", pair_names[h->pairs], "masking", mask_names[h->masking],
+                     "mask_prob", h->mask_millionths / (double)MILLION, "seed", seed, "predictions",
+                     (json_int_t)h->predictions, "samples", (json_int_t)h->record_count, "record_bytes",
+                     (json_int_t)h->record_bytes, "bytes", (json_int_t)shard_file_bytes(h));
+}
+
+static void print_shard(const struct shard *shard)
+{
+    const struct shard_header *h = &shard->header;
+    char hash[17], count[32], bytes[32], safe[512];
+    printf("%s   %s\n", log_safe(shard->path, safe, sizeof(safe)), format_bytes(shard_file_bytes(h), bytes));
+    printf("shard      %u of %u of split %s   format_version %u   text_version %u   %s\n", h->shard, h->shard_count,
+           split_names[h->split], h->format_version, h->text_version, hash_text(shard->hash, hash));
+    printf("samples    %s of length %u, at most %u masked, %u bytes each\n", format_count(h->record_count, count),
+           h->seq, h->predictions, h->record_bytes);
+    printf("vocab      %s pieces   %s\n", format_count(h->vocab_size, count), hash_text(h->vocab_hash, hash));
+    printf("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64 "\n", h->mask_millionths / 1e4,
+           mask_names[h->masking], pair_names[h->pairs], h->seed);
+}
+
+static int show_shard(const struct settings *settings, const char *path, struct error *err)
+{
+    struct shard shard;
+    int result = 0;
+    TRY(shard_open(&shard, path, err));
+    if (settings->json) {
+        result = facts_print(shard_json(&shard), err);
+    } else {
+        print_shard(&shard);
+        log_say("next       dsdata show %s --sample 0", path);
+    }
+    shard_close(&shard);
+    return result;
+}
+
+int verb_show(void *data, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = data;
+    const char *path = bare.items[0];
+    const bool directory = path_is_directory(path) || !path_exists(path);
+    if (settings_given(settings, "sample"))
+        return directory ? show_sample_of_dataset(settings, path, err) : show_sample_of_shard(settings, path, err);
+    return directory ? show_dataset(settings, path, err) : show_shard(settings, path, err);
+}

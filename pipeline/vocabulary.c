@@ -1,0 +1,214 @@
+#include "pipeline/vocabulary.h"
+
+#include "base/belt.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/permute.h"
+#include "base/progress.h"
+#include "pipeline/workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHOICE_KEY 0x766f636162ull /* names the permutation that picks windows; never change it */
+
+/* Bounds of the tables: where one is reached the rarest words are forgotten. They are constants, not shares of --memory,
+ * because they change bytes. 256 windows of English hold about 2 million distinct words, 80 MB. */
+#define WINDOW_WORDS_BYTES (24u << 20)
+#define WORDS_BYTES        (96u << 20)
+#define LEARN_BYTES        (96u << 20)
+
+/* A window to count. */
+struct choice {
+    uint32_t file;
+    uint64_t window;
+};
+
+/* Scratch of one thread. */
+struct counter {
+    struct article_reader *reader;
+    struct tokenizer_state *tokenizer;
+    struct sentences sentences;
+};
+
+struct learning {
+    const struct inputs *inputs;
+    struct choice *choices;
+    size_t choice_count, next;
+    struct tokenizer *tokenizer;
+    struct workers counters;
+    struct word_counts *words; /* of all jobs so far, added in job order */
+    struct vocabulary_facts *facts;
+    struct progress progress;
+};
+
+struct job {
+    struct choice choice;
+    struct piece piece;
+    struct group group;
+    struct word_counts *words;
+    uint64_t pages, running_words;
+};
+
+static int pick(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct learning *learning = context;
+    struct job *job = slot;
+    (void)number;
+    if (learning->next == learning->choice_count || stop_requested())
+        return BELT_END;
+    job->choice = learning->choices[learning->next++];
+    int filled = dump_read(learning->inputs->dumps[job->choice.file], job->choice.window, &job->piece, err);
+    return filled < 0 ? -1 : BELT_NEXT;
+}
+
+static void count_word(void *context, struct str word)
+{
+    struct job *job = context;
+    word_counts_add(job->words, word, 1);
+    job->running_words++;
+}
+
+static void count_article(struct counter *counter, const struct article_options *options, const struct group *group,
+                          const struct article *article, struct job *job)
+{
+    article_sentences(options, group, article, &counter->sentences);
+    for (size_t i = 0; i < counter->sentences.count; i++)
+        tokenizer_words(counter->tokenizer, counter->sentences.items[i], count_word, job);
+    job->pages++;
+}
+
+/* The words of the records that lie whole in the window. */
+static int count_window(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct learning *learning = context;
+    struct job *job = slot;
+    (void)number;
+    const struct inputs *inputs = learning->inputs;
+    const struct dump *dump = inputs->dumps[job->choice.file];
+    TRY(dump_decode(dump, &job->piece, err));
+    dump_peek(dump, &job->piece, &job->group);
+    if (!job->words)
+        job->words = word_counts_open(WINDOW_WORDS_BYTES);
+    word_counts_reset(job->words);
+    job->pages = job->running_words = 0;
+
+    struct counter *counter = workers_take(&learning->counters);
+    const struct article_options *options = &inputs->articles[job->choice.file];
+    for (size_t i = 0; i < job->group.record_count; i++) {
+        struct article article;
+        article_read(counter->reader, options, &job->group, i, &article);
+        if (article.fate == PAGE_KEPT)
+            count_article(counter, options, &job->group, &article, job);
+    }
+    workers_give(&learning->counters, counter);
+    return BELT_NEXT;
+}
+
+static int gather(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct learning *learning = context;
+    struct job *job = slot;
+    (void)number;
+    (void)err;
+    word_counts_merge(learning->words, job->words);
+    learning->facts->windows++;
+    learning->facts->pages += job->pages;
+    learning->facts->words += job->running_words;
+    if (progress_due(&learning->progress))
+        progress_show(&learning->progress, (double)learning->facts->windows / (double)learning->choice_count,
+                      "learning the vocabulary  %llu pages", (unsigned long long)learning->facts->pages);
+    return BELT_NEXT;
+}
+
+static void release_job(void *slot)
+{
+    struct job *job = slot;
+    piece_release(&job->piece);
+    group_release(&job->group);
+    word_counts_close(job->words);
+}
+
+static void *open_counter(const void *options)
+{
+    struct counter *counter = mem_clear(1, sizeof *counter);
+    counter->reader = article_open();
+    counter->tokenizer = tokenizer_state_open(options);
+    return counter;
+}
+
+static void close_counter(void *worker)
+{
+    struct counter *counter = worker;
+    article_close(counter->reader);
+    tokenizer_state_close(counter->tokenizer);
+    sentences_release(&counter->sentences);
+    mem_free(counter);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct choice *a = left, *b = right;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return a->window < b->window ? -1 : a->window > b->window;
+}
+
+/* Up to VOCABULARY_WINDOWS_MAX of all windows, in their order. */
+static void choose_windows(struct learning *learning)
+{
+    const struct inputs *inputs = learning->inputs;
+    const uint64_t windows = inputs_windows(inputs);
+    learning->choice_count = windows < VOCABULARY_WINDOWS_MAX ? (size_t)windows : VOCABULARY_WINDOWS_MAX;
+    learning->choices = mem_array(learning->choice_count, sizeof *learning->choices);
+    for (size_t i = 0; i < learning->choice_count; i++) {
+        uint64_t window = permute(i, windows, CHOICE_KEY);
+        uint32_t file = 0;
+        while (window >= dump_windows(inputs->dumps[file]))
+            window -= dump_windows(inputs->dumps[file++]);
+        learning->choices[i] = (struct choice){.file = file, .window = window};
+    }
+    qsort(learning->choices, learning->choice_count, sizeof *learning->choices, by_place);
+}
+
+static int count_words(struct learning *learning, const struct plan *plan, struct error *err)
+{
+    static const struct belt_step steps[] = {{"read", 1, pick}, {"count", 0, count_window}, {"gather", 1, gather}};
+    const struct belt_options belt = {.steps = steps,
+                                      .step_count = sizeof steps / sizeof *steps,
+                                      .depth = plan->depth,
+                                      .threads = plan->threads,
+                                      .job_size = sizeof(struct job),
+                                      .job_release = release_job,
+                                      .context = learning};
+    workers_open(&learning->counters, open_counter, close_counter, learning->tokenizer);
+    progress_open(&learning->progress);
+    int result = belt_run(&belt, NULL, err);
+    progress_close(&learning->progress);
+    workers_close(&learning->counters);
+    if (result == 0 && stop_requested())
+        return fail(err, ERR_STOPPED, "stopped on request");
+    return result;
+}
+
+int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, const struct plan *plan,
+                     struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
+{
+    *facts = (struct vocabulary_facts){0};
+    struct learning learning = {.inputs = inputs, .facts = facts};
+    learning.tokenizer = tokenizer_open(
+        NULL, &(struct tokenizer_options){.cased = recipe->cased, .strip_accents = recipe->strip_accents});
+    learning.words = word_counts_open(WORDS_BYTES);
+    choose_windows(&learning);
+    int result = count_words(&learning, plan, err);
+    if (result == 0)
+        result = vocab_learn(learning.words,
+                             &(struct learn_options){.vocab_size = recipe->vocab_size,
+                                                     .unused = recipe->unused,
+                                                     .bytes_max = LEARN_BYTES},
+                             vocab, &facts->learned, err);
+    word_counts_close(learning.words);
+    mem_free(learning.choices);
+    tokenizer_close(learning.tokenizer);
+    return result;
+}

@@ -1,0 +1,38 @@
+#include "pipeline/workers.h"
+
+#include "base/mem.h"
+
+void workers_open(struct workers *workers, void *(*open)(const void *), void (*close)(void *), const void *options)
+{
+    *workers = (struct workers){.open = open, .close = close, .options = options};
+    pthread_mutex_init(&workers->mutex, NULL);
+}
+
+void *workers_take(struct workers *workers)
+{
+    void *worker = NULL;
+    pthread_mutex_lock(&workers->mutex);
+    if (workers->idle_count > 0)
+        worker = workers->idle[--workers->idle_count];
+    pthread_mutex_unlock(&workers->mutex);
+    return worker ? worker : workers->open(workers->options);
+}
+
+void workers_give(struct workers *workers, void *worker)
+{
+    pthread_mutex_lock(&workers->mutex);
+    if (workers->idle_count == workers->capacity) {
+        workers->capacity = workers->capacity * 2 + 4;
+        workers->idle = mem_grow(workers->idle, workers->capacity, sizeof *workers->idle);
+    }
+    workers->idle[workers->idle_count++] = worker;
+    pthread_mutex_unlock(&workers->mutex);
+}
+
+void workers_close(struct workers *workers)
+{
+    for (size_t i = 0; i < workers->idle_count; i++)
+        workers->close(workers->idle[i]);
+    mem_free(workers->idle);
+    pthread_mutex_destroy(&workers->mutex);
+}

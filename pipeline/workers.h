@@ -1,0 +1,23 @@
+/* Scratch objects that parallel steps of a belt take and give back: as many exist as threads ever work at once, and what
+ * an object remembers (caches) never changes a result. Any thread. */
+#ifndef PIPELINE_WORKERS_H
+#define PIPELINE_WORKERS_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+struct workers {
+    pthread_mutex_t mutex;
+    void **idle; /* the ones nobody holds */
+    size_t idle_count, capacity;
+    void *(*open)(const void *options); /* called when none is idle */
+    void (*close)(void *worker);
+    const void *options;
+};
+
+void workers_open(struct workers *workers, void *(*open)(const void *), void (*close)(void *), const void *options);
+void *workers_take(struct workers *workers);
+void workers_give(struct workers *workers, void *worker);
+void workers_close(struct workers *workers); /* all must have been given back */
+
+#endif

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Installs what a bare Debian 12 lacks to build and test the project; quiet where nothing is missing.
+# Without root and sudo it prints the line to type and exits 2.
+set -euo pipefail
+
+packages=(
+    gcc libc6-dev cmake ninja-build pkg-config                                    # to build
+    libbz2-dev libexpat1-dev libutf8proc-dev libjansson-dev libxxhash-dev         # dsdata
+    libdnnl-dev                                                                   # dstrain: matrix products
+    libcmocka-dev bzip2 python3                                                   # tests
+)
+
+is_installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null)" = "ii " ]
+}
+
+# Runs a command as root, by sudo where we are not root.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+main() {
+    local missing=() package line
+    if ! command -v dpkg-query >/dev/null; then
+        echo "note: no dpkg here; the packages needed are, by their Debian names: ${packages[*]}" >&2
+        return 0
+    fi
+    for package in "${packages[@]}"; do
+        is_installed "$package" || missing+=("$package")
+    done
+    [ "${#missing[@]}" = 0 ] && return 0
+
+    line="apt-get install -y --no-install-recommends ${missing[*]}"
+    if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+        echo "These packages are missing, and there is neither root nor sudo here. As root, type:" >&2
+        echo "    $line" >&2
+        exit 2
+    fi
+    echo "installing ${missing[*]}"
+    as_root apt-get -qq update
+    # shellcheck disable=SC2086  # the line is meant to be split into words
+    as_root env DEBIAN_FRONTEND=noninteractive $line >/dev/null
+}
+
+main

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Builds and tests everything: presets release, asan (address and undefined behaviour) and tsan (what has threads of
+# our own); clang compiles the whole without a warning, where it is installed.
+#
+#     scripts/test.sh           under 15 minutes on two cores
+#     scripts/test.sh --long    also the tests labelled `long` (release only)
+#
+# The last line is "N passed, N failed"; the exit status is 1 if anything failed, a build included.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+long=no
+passed=0
+failed=0
+summary=()
+
+usage() {
+    echo "usage: scripts/test.sh [--long]" >&2
+    exit 2
+}
+
+# Configures and builds a preset. A build that fails counts as one failed test.
+build() {
+    local preset=$1 log=build/$1.log
+    echo "== $preset: build"
+    mkdir -p build
+    if cmake --preset "$preset" >"$log" 2>&1 && cmake --build --preset "$preset" >>"$log" 2>&1; then
+        return 0
+    fi
+    grep -E -A 12 'FAILED|error|Error' "$log" | head -60 || tail -40 "$log"
+    summary+=("$preset: the build failed, see $log")
+    failed=$((failed + 1))
+    return 1
+}
+
+# Prints "passed failed skipped" of a JUnit report. ctest calls a test whose program is missing skipped; here it failed.
+count_results() {
+    python3 - "$1" <<'PYTHON'
+import sys
+import xml.etree.ElementTree as tree
+
+passed = failed = skipped = 0
+for case in tree.parse(sys.argv[1]).getroot().iter("testcase"):
+    note = case.find("skipped")
+    if case.get("status") == "run":
+        passed += 1
+    elif case.get("status") == "disabled" or note is not None and note.get("message", "").startswith("SKIP_"):
+        skipped += 1
+    else:
+        failed += 1
+print(passed, failed, skipped)
+PYTHON
+}
+
+# Runs ctest with the arguments given and adds up its results. A ctest that dies without a report counts as one failure.
+run_tests() {
+    local name=$1 report="$PWD/build/$1.xml" good=0 bad=0 skipped=0
+    shift
+    echo "== $name: tests"
+    rm -f "$report"
+    ctest "$@" --output-junit "$report" || true
+    if [ -f "$report" ]; then read -r good bad skipped < <(count_results "$report"); fi
+    if [ $((good + bad + skipped)) = 0 ]; then
+        summary+=("$name: no tests ran")
+        failed=$((failed + 1))
+        return
+    fi
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    summary+=("$name: $good passed, $bad failed, $skipped skipped")
+}
+
+main() {
+    case "${1:-}" in
+        "") ;;
+        --long) long=yes ;;
+        *) usage ;;
+    esac
+    scripts/setup.sh
+
+    build release && run_tests release --preset release
+    if [ "$long" = yes ] && [ -f build/release/CTestTestfile.cmake ]; then
+        run_tests long --test-dir build/release -L long --output-on-failure
+    fi
+    build asan && run_tests asan --preset asan
+    build tsan && run_tests tsan --preset tsan
+    if command -v clang >/dev/null; then
+        build clang && summary+=("clang: builds without a warning")
+    else
+        summary+=("clang: not installed, left out")
+    fi
+
+    echo
+    printf '%s\n' "${summary[@]}"
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ]
+}
+
+main "$@"

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Writes tokenizer/unicode_tables.c from tokenizer/unicode_facts.txt and Python's unicodedata.
+
+    scripts/unicode_tables.py            rewrite the tables
+    scripts/unicode_tables.py --check    exit 1 where they differ from what would be written, 77 where Python is too old
+"""
+import pathlib
+import sys
+import unicodedata
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FACTS = ROOT / "tokenizer/unicode_facts.txt"
+TABLES = ROOT / "tokenizer/unicode_tables.c"
+BLOCK = 64
+HANGUL = range(0xAC00, 0xD7A4)  # decomposed by arithmetic
+SURROGATES = range(0xD800, 0xE000)
+WORD, SPACE, DROP, PUNCTUATION, IDEOGRAPH = range(5)  # enum letter_kind
+KINDS = {"space": SPACE, "drop": DROP, "punctuation": PUNCTUATION, "ideograph": IDEOGRAPH}
+
+
+def read_facts():
+    """name -> set of code points; "lower" -> {from: to}."""
+    text = "\n".join(line for line in FACTS.read_text().splitlines() if not line.startswith("#"))
+    facts = {}
+    name = None
+    for word in text.split():
+        if word.endswith(":"):
+            name = word[:-1]
+            facts[name] = {} if name == "lower" else set()
+            continue
+        points, _, to = word.partition(">")
+        first, _, last = points.partition("-")
+        points = range(int(first, 16), int(last or first, 16) + 1)
+        if to:
+            facts[name].update({point: int(to, 16) + i for i, point in enumerate(points)})
+        else:
+            facts[name].update(points)
+    return facts
+
+
+def letters(facts):
+    """One record per code point: (lower, decomposition, ccc, kind, mark)."""
+    kind_of = {}
+    for name, kind in KINDS.items():
+        for point in facts[name]:
+            assert point not in kind_of, f"U+{point:04X} is of two kinds"
+            kind_of[point] = kind
+    for point in range(0x21, 0x7F):
+        if not chr(point).isalnum():
+            kind_of[point] = PUNCTUATION  # also the symbols of ASCII
+    for point in range(0x110000):
+        kind = kind_of.get(point, WORD)
+        if point in SURROGATES:
+            yield (0, (), 0, DROP, 0)
+            continue
+        text = chr(point)
+        decomposition = ()
+        if point not in HANGUL and point not in facts["undecomposed"]:
+            parts = tuple(map(ord, unicodedata.normalize("NFD", text)))
+            decomposition = parts if parts != (point,) else ()
+        ccc = 0 if point in facts["classless"] else unicodedata.combining(text)
+        lower = facts["lower"].get(point)
+        if lower is None:
+            lowered = text.lower()
+            assert len(lowered) == 1 or point == 0x130, f"U+{point:04X} grows when it is lowered"
+            lower = ord(lowered[0])
+        # What words.c builds on: cutting at these before normalizing is the same as after.
+        kinds = {kind_of.get(part, WORD) for part in decomposition}
+        assert kinds.isdisjoint({SPACE, DROP}) or kind == SPACE, f"U+{point:04X}"
+        assert kind != PUNCTUATION or not decomposition or kinds == {kind}, f"U+{point:04X}"
+        assert IDEOGRAPH not in kinds or kind == IDEOGRAPH, f"U+{point:04X}"
+        assert kind == WORD or (ccc == 0 and (lower == point or point < 0x80)), f"U+{point:04X}"
+        yield (lower - point, decomposition, ccc, kind, int(point in facts["mark"]))
+
+
+def table(name, kind, rows, per_line):
+    lines = [f"const {kind} {name} = {{"]
+    rows = list(rows)
+    for at in range(0, len(rows), per_line):
+        lines.append("    " + ", ".join(rows[at:at + per_line]) + ",")
+    return lines + ["};", ""]
+
+
+def generate():
+    records, pool, blocks, block_of = {}, [], {}, []
+    indices = [records.setdefault(letter, len(records)) for letter in letters(read_facts())]
+    for at in range(0, len(indices), BLOCK):
+        block_of.append(blocks.setdefault(tuple(indices[at:at + BLOCK]), len(blocks)))
+    assert len(blocks) < 256 and len(records) < 65536
+    rows = []
+    for lower, decomposition, ccc, kind, mark in records:
+        rows.append(f"{{{lower}, {len(pool) if decomposition else 0}, {len(decomposition)}, {ccc}, {kind}, {mark}}}")
+        pool += decomposition
+    out = [
+        "/* Written by scripts/unicode_tables.py from tokenizer/unicode_facts.txt: change those. */",
+        "/* clang-format off */",
+        '#include "tokenizer/unicode.h"',
+        "",
+    ]
+    out += table(f"unicode_block_of[{len(block_of)}]", "uint8_t", map(str, block_of), 23)
+    flat = [str(index) for block in blocks for index in block]
+    out += table(f"unicode_blocks[{len(flat)}]", "uint16_t", flat, 18)
+    out += table(f"unicode_letters[{len(rows)}]", "struct letter", rows, 4)
+    out += table(f"unicode_decompositions[{len(pool)}]", "uint32_t", (f"0x{point:04X}" for point in pool), 13)
+    return "\n".join(out[:-1]) + "\n"
+
+
+def main():
+    if tuple(map(int, unicodedata.unidata_version.split("."))) < (14, 0, 0):
+        print(f"needs Unicode 14 or later; this Python has {unicodedata.unidata_version}", file=sys.stderr)
+        return 77
+    text = generate()
+    if sys.argv[1:] == ["--check"]:
+        same = TABLES.read_text() == text
+        print("the Unicode tables are", "up to date" if same else "not what scripts/unicode_tables.py writes")
+        return 0 if same else 1
+    TABLES.write_text(text)
+    print(f"{TABLES.relative_to(ROOT)}: {len(text)} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Rewrites the files of tests/golden with the programs that we must equal: every scripts/golden_*.py is run. Needs a
+# Python with their packages (pip install tokenizers …); PYTHON names it. Read the diff before you commit it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for script in scripts/golden_*.py; do
+    echo "$script"
+    "${PYTHON:-python3}" "$script"
+done
+git --no-pager diff --stat -- tests/golden

@@ -1,0 +1,88 @@
+# shellcheck shell=bash disable=SC2034  # the variables are for those who source this
+# What the shell tests of whole programs share. A test sources this file with the build folder as its first argument:
+#
+#     source "$(dirname "$0")/flow.bash" "$1"
+#     case_begin "a missing file"
+#     expect_exit 2 "$dsdata" build --wiki nowhere.bz2 --out "$scratch/d"
+#     expect_words nowhere.bz2 "no such file"
+#     flow_end
+#
+# A check that fails prints what it saw and the test goes on; flow_end exits 1 if any failed. Everything is written
+# below $scratch, which is removed at the end.
+set -euo pipefail
+
+build=$(cd "$1" && pwd)
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+dsdata=$build/dsdata
+dstrain=$build/dstrain
+samples=$project/samples/samplewiki.xml.bz2
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/flow.XXXXXX")
+failures=0
+case_name=""
+ended=no
+trap '[ $ended = yes ] || echo "stopped in the case: $case_name"; rm -rf "$scratch"' EXIT
+
+command -v python3 >/dev/null || { echo "python3 is not installed: skipped"; ended=yes; exit 77; }
+[ -x "$dsdata" ] || { echo "$dsdata is not built: skipped"; ended=yes; exit 77; }
+
+# A failed check: says what was expected and shows the last command's output.
+complain() {
+    failures=$((failures + 1))
+    echo "FAILED ($case_name): $*"
+    sed 's/^/    stdout: /' "$scratch/stdout" | head -5
+    sed 's/^/    stderr: /' "$scratch/stderr" | head -15
+}
+
+case_begin() {
+    case_name=$1
+    : >"$scratch/stdout"
+    : >"$scratch/stderr"
+}
+
+# expect_exit CODE COMMAND…: runs the command, keeping its output in $scratch/stdout and stderr.
+expect_exit() {
+    local expected=$1 got=0
+    shift
+    "$@" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || got=$?
+    [ "$got" = "$expected" ] || complain "exit $got instead of $expected: $*"
+    if grep -qE 'Assertion|Sanitizer|runtime error:' "$scratch/stderr"; then complain "a bug showed up: $*"; fi
+}
+
+# The last command's stderr holds each of these words (fixed strings, any case).
+expect_words() {
+    local word
+    for word in "$@"; do
+        grep -qiF -e "$word" "$scratch/stderr" || complain "stderr does not say '$word'"
+    done
+}
+
+# expect_equal WHAT A B
+expect_equal() {
+    [ "$2" = "$3" ] || complain "$1: '$2' is not '$3'"
+}
+
+# expect_absent PATTERN DIR: no file of this name is left below DIR.
+expect_absent() {
+    [ -e "$2" ] || return 0
+    local found
+    found=$(find "$2" -name "$1" | head -3)
+    [ -z "$found" ] || complain "left behind: $found"
+}
+
+# json FILE EXPRESSION: the value of a Python expression over the JSON object `o` in FILE.
+json() {
+    python3 -c 'import json, sys; o = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+root_hash() {
+    json "$1/manifest.json" 'o["root_hash"]'
+}
+
+flow_end() {
+    ended=yes
+    if [ "$failures" != 0 ]; then
+        echo "$failures checks failed"
+        exit 1
+    fi
+    echo "all checks passed"
+}

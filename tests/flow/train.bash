@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# What the tests of dstrain share: a dataset of a few hundred short samples in $data (lengths 32 and 64, made once), and a
+# model so small that a step takes milliseconds, in $model.
+# shellcheck source=flow.bash
+source "$(dirname "${BASH_SOURCE[0]}")/flow.bash" "$1"
+[ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }
+
+data=$scratch/data
+model=$scratch/model.json
+
+python3 - "$scratch" <<'PYTHON'
+import json, os, sys
+
+os.chdir(sys.argv[1])
+words = "the a river water stone hill town old new small large flows stands near over under of and in is was".split()
+pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "."] + words
+open("vocab.txt", "w").write("\n".join(pieces) + "\n")
+state, lines = 1, []
+for document in range(60):
+    for sentence in range(12):
+        chosen = []
+        for word in range(9):
+            state = state * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
+            chosen.append(words[(state >> 40) % len(words)])
+        lines.append(" ".join(chosen) + " .")
+    lines.append("")
+open("text.txt", "w").write("\n".join(lines) + "\n")
+json.dump({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+           "intermediate_size": 64, "max_position_embeddings": 64, "hidden_act": "gelu_new"}, open("model.json", "w"))
+PYTHON
+"$dsdata" build -q --text "$scratch/text.txt" --vocab "$scratch/vocab.txt" --seq 32,64 --valid 0.2 --out "$data"
+
+# The training that the tests repeat, stop and break: train DIR [OPTION…].
+train=("$dstrain" --shards "$data" --model "$model" --steps 12 --batch 8 --lr 1e-3 --warmup 0.1 --log-every 1
+    --threads 1)
+last=checkpoints/step-00000012
+
+# expect_same_checkpoint WHAT A B: the last checkpoints of two runs are equal to the byte.
+expect_same_checkpoint() {
+    diff -r "$2/$last" "$3/$last" >"$scratch/stdout" 2>&1 || complain "$1: $2 and $3 differ"
+}

@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# Wrong use of the whole programs: each mistake gets a sentence that names it, and the exit code of design section 6
+# (2 usage, 3 input damaged, 4 verification, 5 mismatch, 6 unsupported file), and leaves nothing that looks finished.
+# shellcheck source-path=SCRIPTDIR source=flow.bash
+source "$(dirname "$0")/flow.bash" "$1"
+
+out=$scratch/out
+small=(--wiki "$samples" --vocab "$scratch/vocab.txt" --valid 0.1 --seq 128)
+
+# A vocabulary for all tests: the specials where published models have them, and the single letters.
+make_vocab() {
+    python3 - "$1" <<'PYTHON'
+import sys
+
+pieces = ["[PAD]"] + [f"[unused{i}]" for i in range(99)] + ["[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+letters = [chr(c) for c in range(33, 127) if not chr(c).isupper()]
+pieces += letters + ["##" + c for c in letters if c.isalnum()] + ["the", "of", "and", "in", "is", "to", "##ing"]
+open(sys.argv[1], "w").write("\n".join(pieces) + "\n")
+PYTHON
+}
+
+bad_inputs() {
+    case_begin "a missing file"
+    expect_exit 2 "$dsdata" build --wiki "$scratch/nowhere.xml.bz2" --out "$out"
+    expect_words nowhere.xml.bz2 "no such file"
+
+    case_begin "a missing file among good ones"
+    expect_exit 2 "$dsdata" build --wiki "$samples" "$scratch/nowhere.xml.bz2" --out "$out"
+    expect_words nowhere.xml.bz2
+
+    case_begin "a directory as input"
+    expect_exit 2 "$dsdata" build --wiki "$scratch" --out "$out"
+    expect_words directory
+
+    case_begin "a file that is not bzip2"
+    printf 'This is no dump,\nit is a letter.\n' >"$scratch/letter.xml.bz2"
+    expect_exit 3 "$dsdata" build --wiki "$scratch/letter.xml.bz2" --out "$out"
+    expect_words letter.xml.bz2
+
+    case_begin "random bytes"
+    head -c 4096 /dev/urandom | tr -d '\0' >"$scratch/noise.bin"
+    expect_exit 3 "$dsdata" build "$scratch/noise.bin" --out "$out"
+    expect_words noise.bin
+
+    case_begin "an empty file"
+    : >"$scratch/empty.xml"
+    expect_exit 3 "$dsdata" build "$scratch/empty.xml" --out "$out"
+    expect_words empty.xml empty
+
+    case_begin "a gzip file"
+    printf '\037\213\010\000\000\000\000\000\000\003' >"$scratch/dump.xml.gz"
+    head -c 500 "$samples" >>"$scratch/dump.xml.gz"
+    expect_exit 6 "$dsdata" build "$scratch/dump.xml.gz" --out "$out"
+    expect_words dump.xml.gz gzip
+
+    case_begin "a truncated dump"
+    head -c 60000 "$samples" >"$scratch/short.xml.bz2"
+    expect_exit 3 "$dsdata" build --wiki "$scratch/short.xml.bz2" --vocab "$scratch/vocab.txt" --out "$out"
+    expect_words short.xml.bz2 truncated byte
+    expect_absent '*.dss' "$out"
+    expect_absent manifest.json "$out"
+
+    case_begin "a truncated dump, vocabulary learned"
+    rm -rf "$out"
+    expect_exit 3 "$dsdata" build --wiki "$scratch/short.xml.bz2" --out "$out"
+    expect_words short.xml.bz2 truncated
+    expect_absent '*.dss' "$out"
+
+    case_begin "a plain dump without its end"
+    bzip2 -dc "$samples" >"$scratch/short.xml"
+    truncate -s 100000 "$scratch/short.xml"
+    rm -rf "$out"
+    expect_exit 3 "$dsdata" build --wiki "$scratch/short.xml" --vocab "$scratch/vocab.txt" --out "$out"
+    expect_words short.xml truncated
+    expect_absent manifest.json "$out"
+
+    case_begin "a flipped bit in a dump"
+    rm -rf "$out"
+    flip_byte "$samples" "$scratch/flipped.xml.bz2" 30000
+    expect_exit 3 "$dsdata" build --wiki "$scratch/flipped.xml.bz2" --vocab "$scratch/vocab.txt" --out "$out"
+    expect_words flipped.xml.bz2 byte
+    expect_absent manifest.json "$out"
+    rm -rf "$out"
+
+    case_begin "a vocabulary without [UNK]"
+    grep -v '^\[UNK\]$' "$scratch/vocab.txt" >"$scratch/no-unk.txt"
+    expect_exit 3 "$dsdata" build --wiki "$samples" --vocab "$scratch/no-unk.txt" --out "$out"
+    expect_words no-unk.txt '[UNK]'
+    expect_absent manifest.json "$out"
+
+    case_begin "a missing vocabulary"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --vocab "$scratch/nowhere.txt" --out "$out"
+    expect_words nowhere.txt
+}
+
+# flip_byte FROM TO OFFSET: a copy with all bits of one byte inverted.
+flip_byte() {
+    python3 - "$1" "$2" "$3" <<'PYTHON'
+import sys
+
+data = bytearray(open(sys.argv[1], "rb").read())
+data[int(sys.argv[3])] ^= 0xFF
+open(sys.argv[2], "wb").write(data)
+PYTHON
+}
+
+bad_options() {
+    case_begin "--seq 100000"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --seq 100000 --out "$out"
+    expect_words --seq 4096
+
+    case_begin "--seq 8"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --seq 128,8 --out "$out"
+    expect_words --seq 16
+
+    case_begin "a misspelt option"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --vocab-sise 1000 --out "$out"
+    expect_words --vocab-sise --vocab-size
+
+    case_begin "an abbreviated option"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --vocab-s 1000 --out "$out"
+    expect_words --vocab-s
+
+    case_begin "a number that is none"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --vocab-size many --out "$out"
+    expect_words --vocab-size many
+
+    case_begin "a probability above 1"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --valid 2 --out "$out"
+    expect_words --valid
+
+    case_begin "a verb that does not exist"
+    expect_exit 2 "$dsdata" biuld --wiki "$samples"
+    expect_words biuld build
+
+    case_begin "no input"
+    expect_exit 2 "$dsdata" build --out "$out"
+    expect_words input
+
+    case_begin "an option that is not built yet"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --salvage --out "$out"
+    expect_words "not built yet"
+
+    case_begin "tokenize without a vocabulary"
+    expect_exit 2 "$dsdata" tokenize
+    expect_words --vocab
+
+    case_begin "stdin without --vocab and --out"
+    # shellcheck disable=SC2016  # the inner shell expands them
+    expect_exit 2 bash -c '"$0" build - <"$1"' "$dsdata" "$samples"
+    expect_words --vocab --out
+
+    case_begin "a directory that cannot be written"
+    : >"$scratch/file"
+    expect_exit 2 "$dsdata" build "${small[@]}" --out "$scratch/file/below"
+    expect_words "$scratch/file"
+
+    case_begin "a foreign directory"
+    mkdir -p "$scratch/foreign"
+    : >"$scratch/foreign/thesis.tex"
+    expect_exit 2 "$dsdata" build "${small[@]}" --out "$scratch/foreign"
+    expect_words "$scratch/foreign"
+    [ -f "$scratch/foreign/thesis.tex" ] || complain "the foreign file is gone"
+
+    case_begin "errors as JSON"
+    expect_exit 2 "$dsdata" build --json --wiki "$scratch/nowhere.xml.bz2" --out "$out"
+    expect_equal "exit in JSON" "$(json "$scratch/stdout" 'o["exit"]')" 2
+    expect_equal "keys in JSON" "$(json "$scratch/stdout" 'sorted({"error", "file", "offset", "hint"} - set(o))')" "[]"
+}
+
+bad_datasets() {
+    case_begin "a build to be compared with"
+    expect_exit 0 "$dsdata" build "${small[@]}" --out "$scratch/good"
+
+    case_begin "the same command again"
+    expect_exit 0 "$dsdata" build "${small[@]}" --out "$scratch/good"
+
+    case_begin "an output directory of another command line"
+    expect_exit 5 "$dsdata" build "${small[@]}" --seed 7 --out "$scratch/good"
+    expect_words seed 7 12345
+
+    case_begin "an output directory of other inputs"
+    bzip2 -dc "$samples" | sed 's/Saturn/Uranus/' | bzip2 >"$scratch/other.xml.bz2"
+    expect_exit 5 "$dsdata" build --wiki "$scratch/other.xml.bz2" --vocab "$scratch/vocab.txt" --valid 0.1 --seq 128 \
+        --out "$scratch/good"
+
+    case_begin "an output directory of another vocabulary"
+    sed 's/^##ing$/##ed/' "$scratch/vocab.txt" >"$scratch/other.txt"
+    expect_exit 5 "$dsdata" build --wiki "$samples" --vocab "$scratch/other.txt" --valid 0.1 --seq 128 \
+        --out "$scratch/good"
+    expect_words vocab
+
+    case_begin "a dataset that is not there"
+    expect_exit 2 "$dsdata" show "$scratch/nowhere"
+    expect_words "$scratch/nowhere"
+    expect_exit 2 "$dsdata" verify "$scratch/nowhere"
+
+    case_begin "a sample that is not there"
+    expect_exit 2 "$dsdata" show "$scratch/good" --sample 100000000
+    expect_words sample
+
+    case_begin "a shard of a newer version"
+    cp -r "$scratch/good" "$scratch/newer"
+    shard=$(find "$scratch/newer/seq128" -name 'train-00000*.dss')
+    printf '\002' | dd of="$shard" bs=1 seek=8 conv=notrunc status=none # format_version, behind the magic
+    expect_exit 5 "$dsdata" show "$shard"
+    expect_words "$(basename "$shard")" version
+    expect_exit 5 "$dsdata" export "$scratch/newer" --out "$scratch/x.jsonl"
+    expect_words version
+
+    case_begin "a dataset of a newer version"
+    cp -r "$scratch/good" "$scratch/newer2"
+    sed -i -E 's/("format_version": *)1/\12/' "$scratch/newer2/manifest.json"
+    expect_exit 5 "$dsdata" show "$scratch/newer2"
+    expect_words version
+
+    case_begin "a truncated shard"
+    cp -r "$scratch/good" "$scratch/cut"
+    shard=$(find "$scratch/cut/seq128" -name 'train-00000*.dss')
+    truncate -s -100 "$shard"
+    expect_exit 4 "$dsdata" verify "$scratch/cut"
+    expect_words "$(basename "$shard")"
+}
+
+bad_training() {
+    if [ ! -x "$dstrain" ]; then
+        echo "$dstrain is not built: its cases are left out"
+        return
+    fi
+    local tiny=(--model tiny --steps 1 --batch 2 --out "$scratch/run")
+
+    case_begin "training without shards"
+    expect_exit 2 "$dstrain" --model tiny
+    expect_words --shards
+
+    case_begin "training on shards that are not there"
+    expect_exit 2 "$dstrain" --shards "$scratch/nowhere" "${tiny[@]}"
+    expect_words "$scratch/nowhere"
+
+    case_begin "training on shards of a newer version"
+    expect_exit 5 "$dstrain" --shards "$scratch/newer" "${tiny[@]}"
+    expect_words version
+    expect_exit 5 "$dstrain" --shards "$scratch/newer2" "${tiny[@]}"
+    expect_words version
+
+    case_begin "training on a truncated shard"
+    expect_exit 4 "$dstrain" --shards "$scratch/cut" "${tiny[@]}"
+    expect_words .dss
+
+    case_begin "a length that the dataset has not"
+    expect_exit 5 "$dstrain" --shards "$scratch/good" --seq 512 "${tiny[@]}"
+    expect_words 512 128
+
+    case_begin "a model that does not exist"
+    expect_exit 2 "$dstrain" --shards "$scratch/good" --model huge --steps 1 --out "$scratch/run"
+    expect_words huge tiny
+
+    case_begin "another program's option"
+    expect_exit 2 "$dstrain" --shards "$scratch/good" --max_steps 10
+    expect_words --max_steps --steps
+
+    case_begin "a learning rate that is none"
+    expect_exit 2 "$dstrain" --shards "$scratch/good" --lr fast "${tiny[@]}"
+    expect_words --lr
+
+    case_begin "a run directory of a file"
+    expect_exit 2 "$dstrain" --shards "$scratch/good" --model tiny --steps 1 --batch 2 --out "$scratch/file/run"
+    expect_words "$scratch/file"
+}
+
+make_vocab "$scratch/vocab.txt"
+bad_inputs
+bad_options
+bad_datasets
+bad_training
+flow_end

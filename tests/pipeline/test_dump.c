@@ -1,0 +1,604 @@
+/* A whole input: what it is, which group a page is in, and that threads, pipes and restarts change nothing. */
+// labels: threads
+#include "tests/pipeline/dump_files.h"
+
+#include "base/belt.h"
+#include "base/hash.h"
+#include "pipeline/dump/bzip2.h"
+
+#include <sys/wait.h>
+
+/* ------------------------------------------------------------------------------------------------------- kinds */
+
+static void the_siteinfo_is_read(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct dump *dump;
+    struct error err;
+    struct dump_options options = small_options(50);
+    add_dump(&text, 3, 100, 1);
+    assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
+    const struct siteinfo *info = dump_siteinfo(dump);
+    assert_int_equal(dump_kind(dump), INPUT_WIKI);
+    assert_false(dump_compressed(dump));
+    assert_int_equal(dump_bytes(dump), text.size);
+    assert_int_equal(dump_windows(dump), (text.size + 49) / 50);
+    assert_true(str_equal(info->sitename, STR("Probe & Wiki")));
+    assert_true(str_equal(info->dbname, STR("dewiki")));
+    assert_true(str_equal(info->language, STR("de")));
+    assert_true(info->case_sensitive);
+    assert_int_equal(info->namespace_count, 3);
+    assert_int_equal(info->namespaces[0].key, -2);
+    assert_true(str_equal(info->namespaces[1].name, STR("")));
+    assert_int_equal(info->namespaces[2].key, 6);
+    assert_true(str_equal(info->namespaces[2].name, STR("Datei")));
+    dump_close(dump);
+
+    assert_int_equal(dump_open(&dump, test_file(STR("<mediawiki><page>")), &options, &err), 0); /* an old, bare one */
+    assert_int_equal(dump_siteinfo(dump)->namespace_count, 0);
+    assert_false(dump_siteinfo(dump)->case_sensitive);
+    dump_close(dump);
+    buf_release(&text);
+}
+
+struct sniff_case {
+    struct str bytes;
+    enum input_kind asked, found; /* found INPUT_SNIFF: refused */
+    enum error_kind error;
+    const char *text, *hint; /* parts of the message */
+};
+
+#define FOUND(bytes, asked, found)                {{bytes, sizeof(bytes) - 1}, asked, found, ERR_NONE, "", ""}
+#define REFUSED(bytes, asked, error, text, hint)  {{bytes, sizeof(bytes) - 1}, asked, INPUT_SNIFF, error, text, hint}
+
+static const struct sniff_case sniff_cases[] = {
+    FOUND("<mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
+    FOUND("\xef\xbb\xbf <?xml version=\"1.0\"?>\n<mediawiki>\n<page>", INPUT_WIKI, INPUT_WIKI),
+    FOUND("Hello.\n", INPUT_SNIFF, INPUT_TEXT),
+    FOUND("{{Infobox}} is text\n", INPUT_SNIFF, INPUT_TEXT),
+    FOUND("{| class=\"wikitable\"\n", INPUT_SNIFF, INPUT_TEXT),
+    FOUND("gr\xfc\xdf Gott, a line of text in Latin-1 that is long enough", INPUT_SNIFF, INPUT_TEXT),
+    FOUND("\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", INPUT_SNIFF, INPUT_TEXT),
+    FOUND("BZh is how bzip2 begins", INPUT_SNIFF, INPUT_TEXT),
+    FOUND("{\"text\": \"x\"}\n", INPUT_SNIFF, INPUT_JSONL),
+    FOUND("\n { \"text\": \"x\"}\n", INPUT_SNIFF, INPUT_JSONL),
+    FOUND("{}", INPUT_JSONL, INPUT_JSONL),
+    FOUND("{\"text\": \"x\"}\n", INPUT_TEXT, INPUT_TEXT),
+    FOUND("<doc id=1>\nText\n", INPUT_TEXT, INPUT_TEXT),
+    REFUSED("", INPUT_SNIFF, ERR_INPUT, "empty", ""),
+    REFUSED(" \n\n\t ", INPUT_TEXT, ERR_INPUT, "blanks", ""),
+    REFUSED("<mediawiki></mediawiki>", INPUT_SNIFF, ERR_INPUT, "without pages", ""),
+    REFUSED("<doc id=1>\nText\n", INPUT_SNIFF, ERR_INPUT, "markup", "--text"),
+    REFUSED("Hello.\n", INPUT_WIKI, ERR_INPUT, "no MediaWiki dump", "--text"),
+    REFUSED("Hello.\n", INPUT_JSONL, ERR_INPUT, "no JSONL", ""),
+    REFUSED("{\"text\": \"x\"}\n", INPUT_WIKI, ERR_INPUT, "no MediaWiki dump", "--jsonl"),
+    REFUSED("<mediawiki><page>", INPUT_TEXT, ERR_INPUT, "not text", "--wiki"),
+    REFUSED("<mediawiki><page>", INPUT_JSONL, ERR_INPUT, "no JSONL", "--wiki"),
+    REFUSED("<mediawiki <page>", INPUT_SNIFF, ERR_INPUT, "no XML", ""),
+    REFUSED("\n<!DOCTYPE HTML>\n<html>404</html>", INPUT_SNIFF, ERR_INPUT, "HTML", "download"),
+    REFUSED("<HTML><body>", INPUT_WIKI, ERR_INPUT, "HTML", ""),
+    REFUSED("<!DOCTYPE x [<!ENTITY a \"b\">]><mediawiki>&a;<page>", INPUT_SNIFF, ERR_UNSAFE, "DOCTYPE", ""),
+    REFUSED("\x7f" "ELF\0\0\0\1\2\3", INPUT_SNIFF, ERR_INPUT, "neither", ""),
+    REFUSED("\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9", INPUT_SNIFF, ERR_INPUT, "neither", ""), /* KOI8 */
+    REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_INPUT, "UTF-16", "iconv"),
+    REFUSED("\x1f\x8b\x08\0", INPUT_WIKI, ERR_UNSAFE, "gzip", "gzip -dc FILE | dsdata build"),
+    REFUSED("\x28\xb5\x2f\xfd", INPUT_SNIFF, ERR_UNSAFE, "Zstandard", "zstd -dc FILE | dsdata build --vocab V --out D -"),
+    REFUSED("\xfd" "7zXZ\0", INPUT_SNIFF, ERR_UNSAFE, "xz", "xz -dc"),
+    REFUSED("7z\xbc\xaf\x27\x1c", INPUT_SNIFF, ERR_UNSAFE, "7-Zip", "7z x -so"),
+    REFUSED("PK\3\4", INPUT_SNIFF, ERR_UNSAFE, "zip", "unzip -p"),
+    REFUSED("BZh9", INPUT_SNIFF, ERR_INPUT, "truncated", "download"),
+    REFUSED("BZh9 is not bzip2", INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
+};
+
+static void content_tells_the_kind(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(sniff_cases) / sizeof(*sniff_cases); i++) {
+        const struct sniff_case *c = &sniff_cases[i / 2];
+        struct dump_options options = small_options(16);
+        struct dump *dump;
+        struct error err = {0};
+        struct buf file = {0};
+        options.kind = c->asked;
+        if (i % 2 && (c->bytes.size == 0 || c->error == ERR_UNSAFE || strstr(c->hint, "download")))
+            continue;
+        if (i % 2)
+            add_stream(&file, c->bytes, 9, 3); /* the same inside bzip2 */
+        else
+            buf_add_str(&file, c->bytes);
+        int result = dump_open(&dump, test_file(buf_str(&file)), &options, &err);
+        if ((result == 0) != (c->error == ERR_NONE) || err.kind != c->error || !strstr(err.text, c->text) ||
+            !strstr(err.hint, c->hint))
+            fail_msg("case %zu: %d, kind %d, %s | %s", i, result, (int)err.kind, err.text, err.hint);
+        if (result == 0) {
+            assert_int_equal(dump_kind(dump), c->found);
+            assert_int_equal(dump_compressed(dump), i % 2);
+            dump_close(dump);
+        } else {
+            assert_string_not_equal(err.file, "");
+        }
+        buf_release(&file);
+    }
+}
+
+static void what_cannot_be_opened_is_a_usage_error(void **state)
+{
+    (void)state;
+    struct dump_options options = dump_defaults();
+    struct dump *dump;
+    struct error err;
+    assert_int_equal(dump_open(&dump, "no/such/file.bz2", &options, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_int_equal(dump_open(&dump, "/", &options, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    struct buf tar = {0};
+    for (int i = 0; i < 600; i++)
+        buf_add_byte(&tar, 'x');
+    memcpy(tar.data + 257, "ustar", 5);
+    assert_int_equal(dump_open(&dump, test_file(buf_str(&tar)), &options, &err), -1);
+    assert_int_equal(err.kind, ERR_UNSAFE);
+    buf_release(&tar);
+}
+
+static void a_byte_order_mark_is_no_text(void **state)
+{
+    (void)state;
+    struct buf file = {0}, out = {0};
+    struct error err;
+    for (size_t window = 1; window < 8; window++) {
+        struct dump_options options = small_options(window);
+        options.kind = INPUT_JSONL;
+        buf_reset(&file);
+        if (window % 2)
+            add_stream(&file, STR("\xef\xbb\xbf{}"), 9, window);
+        else
+            buf_add_text(&file, "\xef\xbb\xbf{}");
+        assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), 0);
+        assert_non_null(strstr(buf_text(&out), "records 1 oversize 0\n-- 2\n{}\n"));
+    }
+    buf_release(&file);
+    buf_release(&out);
+}
+
+/* ------------------------------------------------------------------------------------------------------ groups */
+
+/* What the groups must be, worked out the slow way: the file's blocks one after the other, and where <page> stands. */
+static void expect_groups(struct str file, size_t window_bytes, struct buf *expected)
+{
+    struct buf text = {0}, body = {0};
+    struct bzip2_memory memory = {0};
+    struct bzip2_block blocks[500];
+    size_t count = 0, records = 0, group = SIZE_MAX;
+    const uint8_t *bytes = (const uint8_t *)file.data;
+    for (uint64_t bit = 0; (bit = bzip2_find(bytes, file.size, bit, UINT64_MAX)) != UINT64_MAX; bit++)
+        if (bzip2_decode(&memory, bytes, file.size, bit, 9, SIZE_MAX / 2, &text, &blocks[count]) == BZIP2_DONE)
+            assert_true(++count < 500);
+    buf_text(&text);
+    const char *at = text.data, *begin;
+    do {
+        size_t last = group, i = 0;
+        begin = strstr(at, "<page>");
+        while (begin && blocks[i].text_from + blocks[i].text_size <= (size_t)(begin - text.data))
+            i++;
+        group = begin ? (size_t)(blocks[i].start / 8) / window_bytes : SIZE_MAX;
+        if (group != last && records) {
+            buf_addf(expected, "== file 3 window %zu part 0 records %zu oversize 0\n", last, records);
+            buf_add_str(expected, buf_str(&body));
+            buf_reset(&body);
+            records = 0;
+        }
+        if (begin) {
+            at = strstr(begin, "</page>") + 7;
+            buf_addf(&body, "-- %zu\n%.*s\n", (size_t)(at - begin), (int)(at - begin), begin);
+            records++;
+        }
+    } while (begin);
+    buf_release(&text);
+    buf_release(&body);
+    bzip2_release(&memory);
+}
+
+/* Single and multistream, blocks that cut tags anywhere, windows that cut blocks and magics anywhere. */
+static void a_page_is_in_the_group_of_its_blocks_window(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, out = {0}, expected = {0};
+    struct error err;
+    for (int shape = 0; shape < 3; shape++) {
+        for (size_t block = 11; block < 2000; block = block * 3 + 1) {
+            buf_reset(&text);
+            buf_reset(&file);
+            add_dump(&text, block < 50 ? 10 : 25, block < 50 ? 100 : 900, block);
+            if (shape == 0)
+                add_stream(&file, buf_str(&text), 1, block);
+            for (size_t at = 0; shape > 0 && at < text.size; at += block)
+                add_stream(&file, (struct str){text.data + at, text.size - at < block ? text.size - at : block}, 1,
+                           shape == 2 ? block / 2 : 0);
+            for (size_t window = file.size / 400 + 1; window < 2 * file.size; window = window * 2 + 3) {
+                struct dump_options options = small_options(window);
+                options.piece_bytes_max = window % 3 ? 1u << 20 : block * 2;
+                buf_reset(&expected);
+                expect_groups(buf_str(&file), window, &expected);
+                if (read_bytes(buf_str(&file), &options, &out, &err) < 0)
+                    fail_msg("%s", err.text);
+                assert_same(buf_str(&out), buf_str(&expected));
+            }
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&out);
+    buf_release(&expected);
+}
+
+static void the_hash_is_of_every_byte(void **state)
+{
+    (void)state;
+    struct buf text = {0}, out = {0};
+    struct dump *dump;
+    struct error err;
+    struct dump_options options = small_options(64);
+    uint64_t first = 0;
+    add_dump(&text, 2, 50, 1);
+    for (size_t i = 0; i < 3; i++) {
+        if (i == 2)
+            text.data[text.size - 1] = ' '; /* behind everything that is read as records */
+        assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
+        assert_int_equal(read_groups(dump, 0, true, NULL, &out, &err), 0);
+        if (i == 0)
+            first = dump_hash(dump);
+        else
+            assert_int_equal(dump_hash(dump) == first, i == 1);
+        dump_close(dump);
+    }
+    buf_release(&text);
+    buf_release(&out);
+}
+
+/* ----------------------------------------------------------------------------------------------------- restart */
+
+struct states {
+    struct dump_state state[4000];
+    size_t out_size[4000]; /* of the groups that were out then */
+    size_t count;
+    size_t from; /* window of the first */
+};
+
+static void keep_state(void *context, const struct dump *dump, uint64_t window, const struct buf *out)
+{
+    struct states *states = context;
+    if (states->count == 0)
+        states->from = (size_t)window;
+    assert_true(states->count < 4000);
+    dump_state(dump, &states->state[states->count]);
+    states->out_size[states->count++] = out->size;
+}
+
+static void assert_same_state(const struct dump_state *a, const struct dump_state *b)
+{
+    assert_int_equal(a->next_window, b->next_window);
+    assert_int_equal(a->next_part, b->next_part);
+    assert_int_equal(a->bit, b->bit);
+    assert_int_equal(a->level, b->level);
+    assert_int_equal(a->crc, b->crc);
+    assert_int_equal(a->padding, b->padding);
+    assert_int_equal(a->open, b->open);
+    assert_int_equal(a->match, b->match);
+    assert_int_equal(a->closed, b->closed);
+    assert_int_equal(a->hash, b->hash);
+}
+
+/* From the state after every piece: exactly the groups that had not come out, and the same states and hash as without the
+ * restart, so that a restart of a restart is covered too. */
+static void assert_restarts(const char *path, const struct dump_options *options)
+{
+    static struct states whole, rest;
+    struct buf all = {0}, out = {0};
+    struct dump *dump;
+    struct error err;
+    whole.count = 0;
+    assert_int_equal(dump_open(&dump, path, options, &err), 0);
+    if (read_groups(dump, 0, true, &(struct observer){keep_state, &whole}, &all, &err) < 0)
+        fail_msg("%s", err.text);
+    uint64_t hash = dump_hash(dump);
+    dump_close(dump);
+    for (size_t i = 0; i < whole.count; i++) {
+        buf_reset(&out);
+        rest.count = 0;
+        assert_int_equal(dump_open(&dump, path, options, &err), 0);
+        assert_int_equal(dump_restore(dump, &whole.state[i], &err), 0);
+        struct dump_state again;
+        dump_state(dump, &again);
+        assert_same_state(&again, &whole.state[i]);
+        if (read_groups(dump, whole.state[i].next_window, true, &(struct observer){keep_state, &rest}, &out, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_same(buf_str(&out), (struct str){all.data + whole.out_size[i], all.size - whole.out_size[i]});
+        assert_int_equal(dump_hash(dump), hash);
+        for (size_t j = i > rest.from ? i : rest.from; j < whole.count; j++)
+            assert_same_state(&rest.state[j - rest.from], &whole.state[j]);
+        dump_close(dump);
+    }
+    buf_release(&all);
+    buf_release(&out);
+}
+
+static void a_restart_gives_the_groups_that_were_missing(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0};
+    uint64_t random = 1;
+    buf_add_text(&text, test_head);
+    for (unsigned i = 0; i < 6; i++)
+        add_page(&text, i, i == 2 ? 400 : test_random(&random) % 40, &random);
+    buf_add_text(&text, "<page>not closed");
+    add_page(&text, 9, 5, &random);
+    buf_add_text(&text, "<page><page></page></mediawiki>\n");
+    for (int shape = 0; shape < 3; shape++) {
+        buf_reset(&file);
+        if (shape == 0)
+            buf_add_str(&file, buf_str(&text));
+        if (shape == 1)
+            add_stream(&file, buf_str(&text), 1, 30);
+        for (size_t at = 0; shape == 2 && at < text.size; at += 90)
+            add_stream(&file, (struct str){text.data + at, text.size - at < 90 ? text.size - at : 90}, 1, 47);
+        if (shape == 2)
+            for (int i = 0; i < 100; i++)
+                buf_add_byte(&file, 0);
+        const char *path = test_file(buf_str(&file));
+        for (size_t window = file.size / 100 + 1; window < 2 * file.size; window = window * 2 + 1) {
+            struct dump_options options = small_options(window);
+            assert_restarts(path, &options);
+            options.page_bytes_max = 300; /* one is skipped */
+            options.group_bytes_max = 200; /* several parts */
+            assert_restarts(path, &options);
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+}
+
+static void text_and_jsonl_restart_too(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0};
+    uint64_t random = 7;
+    buf_add_text(&text, "\xef\xbb\xbf");
+    for (unsigned i = 0; i < 60; i++)
+        buf_addf(&text, "{\"%u\": %u}%s%s", i, test_random(&random), i % 3 ? "\n" : " \r\n", i % 7 ? "" : " \n\n");
+    for (int shape = 0; shape < 4; shape++) {
+        buf_reset(&file);
+        if (shape % 2)
+            add_stream(&file, buf_str(&text), 1, 13);
+        else
+            buf_add_str(&file, buf_str(&text));
+        const char *path = test_file(buf_str(&file));
+        for (size_t window = file.size / 100 + 1; window < 2 * file.size; window = window * 2 + 1) {
+            struct dump_options options = small_options(window);
+            options.kind = shape < 2 ? INPUT_TEXT : INPUT_JSONL;
+            options.group_bytes_max = 150;
+            assert_restarts(path, &options);
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+}
+
+static void a_state_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0};
+    struct dump *dump;
+    struct error err;
+    struct dump_options options = small_options(16);
+    add_dump(&text, 2, 50, 1);
+    add_stream(&file, buf_str(&text), 1, 0);
+    assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
+    const struct dump_state bad[] = {{.next_window = dump_windows(dump) + 1}, {.level = 10}, {.bit = file.size * 8 + 8},
+                                     {.bit = 5},  {.next_window = 2, .bit = 8}, {.match = 6}, {.match = 16}, {.match = 65}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        assert_int_equal(dump_restore(dump, &bad[i], &err), -1);
+        assert_int_equal(err.kind, ERR_MISMATCH);
+    }
+    dump_close(dump);
+    buf_release(&text);
+    buf_release(&file);
+}
+
+/* ----------------------------------------------------------------------------------------------- pipe and belt */
+
+/* What a pipe to standard input makes of the bytes. */
+static int read_pipe(struct str bytes, const struct dump_options *options, struct buf *out, struct error *err)
+{
+    int ends[2], kept = dup(STDIN_FILENO), status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        close(ends[0]);
+        for (size_t at = 0; at < bytes.size;) {
+            ssize_t size = write(ends[1], bytes.data + at, bytes.size - at < 1000 ? bytes.size - at : 1000);
+            if (size <= 0)
+                _exit(1);
+            at += (size_t)size;
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    int result = read_path("-", options, out, err);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    waitpid(writer, &status, 0);
+    return result;
+}
+
+static void a_pipe_is_as_a_file(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, out = {0}, piped = {0};
+    struct error err;
+    add_dump(&text, 300, 3000, 4);
+    for (int shape = 0; shape < 3; shape++) {
+        buf_reset(&file);
+        if (shape == 0)
+            buf_add_str(&file, buf_str(&text));
+        else
+            add_stream(&file, buf_str(&text), shape == 1 ? 1 : 9, 0);
+        for (size_t window = 4096; window < 1 << 21; window *= 16) {
+            struct dump_options options = small_options(window);
+            assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), 0);
+            if (read_pipe(buf_str(&file), &options, &piped, &err) < 0)
+                fail_msg("%s: %s", err.file, err.text);
+            assert_same(buf_str(&piped), buf_str(&out));
+        }
+        struct dump_options options = small_options(4096);
+        assert_int_equal(read_pipe((struct str){file.data, file.size / 2}, &options, &piped, &err), -1);
+        assert_int_equal(err.kind, ERR_INPUT);
+        assert_int_equal(err.offset, file.size / 2);
+        assert_string_equal(err.file, "standard input");
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&out);
+    buf_release(&piped);
+}
+
+struct job {
+    struct piece piece;
+    struct group group;
+};
+
+struct flow {
+    struct dump *dump;
+    bool ended;
+    struct buf out;
+};
+
+static int flow_read(void *context, void *job, uint64_t number, struct error *err)
+{
+    struct flow *flow = context;
+    if (flow->ended)
+        return BELT_END;
+    int more = dump_read(flow->dump, number, &((struct job *)job)->piece, err);
+    flow->ended = more == 0;
+    return more < 0 ? -1 : BELT_NEXT;
+}
+
+static int flow_decode(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)number;
+    return dump_decode(((struct flow *)context)->dump, &((struct job *)job)->piece, err);
+}
+
+static int flow_cut(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)number;
+    struct job *j = job;
+    int more = dump_cut(((struct flow *)context)->dump, &j->piece, &j->group, err);
+    return more < 0 ? -1 : more ? BELT_MORE : BELT_NEXT;
+}
+
+static int flow_collect(void *context, void *job, uint64_t number, struct error *err)
+{
+    (void)number, (void)err;
+    write_group(&((struct flow *)context)->out, &((struct job *)job)->group);
+    return BELT_NEXT;
+}
+
+static void flow_release(void *job)
+{
+    piece_release(&((struct job *)job)->piece);
+    group_release(&((struct job *)job)->group);
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    static const struct belt_step steps[] = {{"read", 1, flow_read}, {"decode", 0, flow_decode}, {"cut", 1, flow_cut},
+                                             {"collect", 1, flow_collect}};
+    struct buf text = {0}, file = {0}, expected = {0};
+    struct error err;
+    add_dump(&text, 200, 2000, 6);
+    add_stream(&file, buf_str(&text), 1, 5000);
+    struct dump_options options = small_options(2000);
+    options.piece_bytes_max = 6000; /* cut has some to decode itself */
+    options.group_bytes_max = 4000;
+    assert_int_equal(read_bytes(buf_str(&file), &options, &expected, &err), 0);
+    for (size_t threads = 1; threads <= 8; threads *= 2) {
+        struct flow flow = {0};
+        assert_int_equal(dump_open(&flow.dump, test_file(buf_str(&file)), &options, &err), 0);
+        const struct belt_options belt = {.steps = steps, .step_count = 4, .depth = 2 * threads, .threads = threads,
+                                          .job_size = sizeof(struct job), .job_release = flow_release, .context = &flow};
+        assert_int_equal(belt_run(&belt, NULL, &err), 0);
+        assert_same(buf_str(&flow.out), buf_str(&expected));
+        dump_close(flow.dump);
+        buf_release(&flow.out);
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&expected);
+}
+
+/* --------------------------------------------------------------------------------------------------- real data */
+
+static void the_english_sample_is_whole(void **state)
+{
+    (void)state;
+    const char *path = SOURCE_DIR "/../shared/data/enwiki-2016-sample.xml.bz2";
+    struct buf file = {0}, text = {0}, body = {0}, out = {0}, small = {0};
+    struct error err;
+    if (access(path, R_OK) != 0) {
+        print_message("%s is absent\n", path);
+        skip();
+    }
+    assert_int_equal(file_read_all(path, 1u << 30, &file, &err), 0);
+    assert_int_equal(decode_all(buf_str(&file), &text), 0);
+    buf_text(&text);
+    size_t pages = 0;
+    for (const char *at = text.data, *begin; (begin = strstr(at, "<page>")) != NULL; pages++) {
+        at = strstr(begin, "</page>") + 7;
+        buf_addf(&body, "-- %zu\n", (size_t)(at - begin));
+        buf_add_str(&body, str_range(begin, at));
+        buf_add_byte(&body, '\n');
+    }
+    assert_int_equal(pages, 206);
+    for (size_t window = 1u << 30; window >= 10000; window /= 1000) {
+        struct dump_options options = small_options(window);
+        assert_int_equal(read_path(path, &options, &out, &err), 0);
+        /* the groups' own lines left out */
+        buf_reset(&small);
+        for (const char *at = buf_text(&out), *end = out.data + out.size; at < end;) {
+            const char *next = memmem(at, (size_t)(end - at), "\n== file", 8);
+            next = next ? next + 1 : end;
+            const char *records = strchr(at, '\n') + 1;
+            buf_add_str(&small, str_range(records, next));
+            at = next;
+        }
+        assert_same(buf_str(&small), buf_str(&body));
+    }
+    buf_release(&file);
+    buf_release(&text);
+    buf_release(&body);
+    buf_release(&out);
+    buf_release(&small);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_siteinfo_is_read),
+        cmocka_unit_test(content_tells_the_kind),
+        cmocka_unit_test(what_cannot_be_opened_is_a_usage_error),
+        cmocka_unit_test(a_byte_order_mark_is_no_text),
+        cmocka_unit_test(a_page_is_in_the_group_of_its_blocks_window),
+        cmocka_unit_test(the_hash_is_of_every_byte),
+        cmocka_unit_test(a_restart_gives_the_groups_that_were_missing),
+        cmocka_unit_test(text_and_jsonl_restart_too),
+        cmocka_unit_test(a_state_that_cannot_be_is_refused),
+        cmocka_unit_test(a_pipe_is_as_a_file),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(the_english_sample_is_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_file_remove);
+}

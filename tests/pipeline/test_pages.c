@@ -1,0 +1,190 @@
+/* Text to records: what a record is, and that nothing depends on how the text came in pieces. */
+#include "tests/pipeline/dump_files.h"
+
+#include "pipeline/dump/pages.h"
+
+/* Cuts `text` as windows of window_bytes, each fed in spans of span_bytes. 0, or -1 from pages_end. */
+static int cut(enum input_kind kind, struct str text, size_t window_bytes, size_t span_bytes,
+               const struct dump_options *options, struct buf *out)
+{
+    struct pages pages;
+    struct group group = {0};
+    struct error err;
+    struct dump_state entry = {0};
+    pages_init(&pages, options, kind, false);
+    buf_reset(out);
+    for (size_t at = 0; at < text.size; at += window_bytes) {
+        size_t end = text.size - at < window_bytes ? text.size : at + window_bytes;
+        entry.next_window = at / window_bytes;
+        pages_enter(&pages, (uint32_t)entry.next_window, &entry);
+        for (size_t from = at; from < end;) {
+            bool full;
+            size_t size = end - from < span_bytes ? end - from : span_bytes;
+            from += pages_feed(&pages, (struct str){text.data + from, size}, &group, &full);
+            if (full)
+                write_group(out, &group);
+        }
+        group_reset(&group);
+        if (pages_leave(&pages, &group))
+            write_group(out, &group);
+    }
+    group_reset(&group);
+    int result = pages_end(&pages, "probe", text.size, &group, &err);
+    write_group(out, &group);
+    pages_release(&pages);
+    group_release(&group);
+    return result;
+}
+
+/* In one window, spans of every size: always `expected`. */
+static void assert_cut(enum input_kind kind, struct str text, const struct dump_options *options, const char *expected)
+{
+    struct buf out = {0};
+    for (size_t span = 1; span <= text.size; span++) {
+        assert_int_equal(cut(kind, text, SIZE_MAX / 2, span, options, &out), 0);
+        assert_same(buf_str(&out), str_of(expected));
+    }
+    buf_release(&out);
+}
+
+static void pages_are_what_stands_between_their_tags(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    assert_cut(INPUT_WIKI, STR("<mediawiki a><siteinfo/>\n <page>one</page>\n< page>no</page><pages>no</pages>"
+                               "<page></page><<page>x<page </page ></p</page></mediawiki>tail"),
+               &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 16\n<page>one</page>\n-- 13\n<page></page>\n"
+               "-- 31\n<page>x<page </page ></p</page>\n");
+    assert_cut(INPUT_WIKI, STR("<mediawiki></mediawiki>"), &options, "");
+    /* concatenated dumps */
+    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1</page></mediawiki><mediawiki><page>2</page></mediawiki>"), &options,
+               "== file 3 window 0 part 0 records 2 oversize 0\n-- 14\n<page>1</page>\n-- 14\n<page>2</page>\n");
+}
+
+static void a_page_that_is_not_closed_spoils_no_other(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    assert_cut(INPUT_WIKI, STR("<mediawiki><page>broken<page>good</page><page>off</mediawiki>"), &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 12\n<page>broken\n-- 17\n<page>good</page>\n-- 9\n<page>off\n");
+}
+
+static void an_open_wiki_is_truncated(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    struct buf out = {0};
+    static const char *const cases[] = {"<mediawiki><page>", "<mediawiki><page></page>", "<mediawiki>", "<page></page>",
+                                        "<mediawiki></mediawiki><mediawiki>", "<mediawiki></mediawiki", "<mediawiki><page></mediawik>"};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_int_equal(cut(INPUT_WIKI, str_of(cases[i]), 100, 100, &options, &out), -1);
+    buf_release(&out);
+}
+
+static void documents_end_at_blank_lines(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    assert_cut(INPUT_TEXT, STR("\n \r\n  one\ntwo \n\n\n\nthree\r\n \t\r\nfour"), &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 7\none\ntwo\n-- 5\nthree\n-- 4\nfour\n");
+    assert_cut(INPUT_TEXT, STR("a\n\nb\n"), &options, "== file 3 window 0 part 0 records 2 oversize 0\n-- 1\na\n-- 1\nb\n");
+    assert_cut(INPUT_TEXT, STR("a\nb\n   "), &options, "== file 3 window 0 part 0 records 1 oversize 0\n-- 3\na\nb\n");
+    assert_cut(INPUT_TEXT, STR("a\nb\n   c"), &options, "== file 3 window 0 part 0 records 1 oversize 0\n-- 8\na\nb\n   c\n");
+    assert_cut(INPUT_TEXT, STR(" \n\t\n\n"), &options, "");
+}
+
+static void a_json_line_is_a_record(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    assert_cut(INPUT_JSONL, STR("\n{\"a\":1}\r\n  {} \n\n[]"), &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 7\n{\"a\":1}\n-- 2\n{}\n-- 2\n[]\n");
+}
+
+static void long_records_are_skipped_and_counted(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    options.page_bytes_max = 20;
+    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1234567</page><page>12345678</page><page>too long<page>1</page></mediawiki>"),
+               &options, "== file 3 window 0 part 0 records 3 oversize 1\n-- 20\n<page>1234567</page>\n-- 14\n<page>too long\n-- 14\n<page>1</page>\n");
+    options.page_bytes_max = 6; /* of text: with the blanks that end it */
+    assert_cut(INPUT_TEXT, STR("1234\n\n123456\n7\n\n\n1\n2\n\n"), &options,
+               "== file 3 window 0 part 0 records 2 oversize 1\n-- 4\n1234\n-- 3\n1\n2\n");
+    assert_cut(INPUT_JSONL, STR("12345678\n12345\n1234567"), &options,
+               "== file 3 window 0 part 0 records 1 oversize 2\n-- 5\n12345\n");
+}
+
+static void a_long_group_goes_on_as_parts(void **state)
+{
+    (void)state;
+    struct dump_options options = small_options(1);
+    options.group_bytes_max = 28;
+    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1</page><page>2</page><page>3</page><page>4</page></mediawiki>"), &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 14\n<page>1</page>\n-- 14\n<page>2</page>\n-- 14\n<page>3</page>\n"
+               "== file 3 window 0 part 1 records 1 oversize 0\n-- 14\n<page>4</page>\n");
+    options.group_bytes_max = 0;
+    assert_cut(INPUT_TEXT, STR("1\n\n2\n\n3"), &options,
+               "== file 3 window 0 part 0 records 1 oversize 0\n-- 1\n1\n== file 3 window 0 part 1 records 1 oversize 0\n-- 1\n2\n"
+               "== file 3 window 0 part 2 records 1 oversize 0\n-- 1\n3\n");
+}
+
+/* For windows of every size: record by record, the group is the window in which its first byte stands, in the order of the
+ * text; and spans of any size give the same. */
+static void a_record_is_in_the_group_where_it_begins(void **state)
+{
+    (void)state;
+    static const char wiki[] = "<mediawiki><page>0</page> <page>1</page>\n\n<page>22222222222222222222222222222</page> junk "
+                               "<page></page><page>4</page></mediawiki> ";
+    struct dump_options options = small_options(1);
+    struct buf out = {0}, again = {0}, expected = {0};
+    for (size_t window = 1; window < sizeof(wiki) + 1; window++) {
+        assert_int_equal(cut(INPUT_WIKI, STR(wiki), window, window, &options, &out), 0);
+        buf_reset(&expected);
+        size_t last = SIZE_MAX, records = 0;
+        struct buf body = {0};
+        const char *at = wiki, *begin;
+        for (bool more = true; more;) {
+            begin = strstr(at, "<page>");
+            size_t group = begin ? (size_t)(begin - wiki) / window : SIZE_MAX;
+            if (group != last && records) {
+                buf_addf(&expected, "== file 3 window %zu part 0 records %zu oversize 0\n", last, records);
+                buf_add_str(&expected, buf_str(&body));
+                buf_reset(&body);
+                records = 0;
+            }
+            last = group;
+            more = begin != NULL;
+            if (more) {
+                at = strstr(begin, "</page>") + 7;
+                buf_addf(&body, "-- %zu\n%.*s\n", (size_t)(at - begin), (int)(at - begin), begin);
+                records++;
+            }
+        }
+        buf_release(&body);
+        assert_same(buf_str(&out), buf_str(&expected));
+        for (size_t span = 1; span < window; span++) {
+            assert_int_equal(cut(INPUT_WIKI, STR(wiki), window, span, &options, &again), 0);
+            assert_same(buf_str(&again), buf_str(&out));
+        }
+    }
+    buf_release(&out);
+    buf_release(&again);
+    buf_release(&expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_are_what_stands_between_their_tags),
+        cmocka_unit_test(a_page_that_is_not_closed_spoils_no_other),
+        cmocka_unit_test(an_open_wiki_is_truncated),
+        cmocka_unit_test(documents_end_at_blank_lines),
+        cmocka_unit_test(a_json_line_is_a_record),
+        cmocka_unit_test(long_records_are_skipped_and_counted),
+        cmocka_unit_test(a_long_group_goes_on_as_parts),
+        cmocka_unit_test(a_record_is_in_the_group_where_it_begins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* spill.c and seal.c: whatever goes in comes out once, in the order of its key, in shards of equal count. */
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "pipeline/store/journal.h"
+#include "pipeline/store/seal.h"
+#include "shards/dataset.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BYTES 32
+#define SEQ       16
+#define VOCAB     100
+
+static char directory[64];
+
+static int make_directory(void **state)
+{
+    (void)state;
+    strcpy(directory, "/tmp/dsdata-store-XXXXXX");
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", directory);
+    return system(command);
+}
+
+static struct shard_layout layout(void)
+{
+    return shard_layout_make(SEQ, 4, VOCAB);
+}
+
+/* Entry i: a key by name, and a record whose document_a is i. */
+static void make_entry(uint32_t i, bool same_key, char *out)
+{
+    const struct shard_layout l = layout();
+    const struct random_stream stream = random_stream(1, RANDOM_ORDER, 0, 0, 0, 0, 0);
+    uint32_t words[8] = {random_at(&stream, i, 0), random_at(&stream, i, 1), 0, 0, 0, 0, i, 0};
+    if (same_key)
+        words[0] = words[1] = 77;
+    memcpy(out, words, KEY_BYTES);
+    struct sample sample = sample_make(&l);
+    sample.length = 3;
+    sample.a_length = 2;
+    sample.document_a = i;
+    sample.ids[0] = sample.ids[1] = sample.ids[2] = 5;
+    record_encode(&l, &sample, (uint8_t *)out + KEY_BYTES);
+    sample_release(&sample);
+}
+
+static struct manifest make_manifest(uint64_t samples, uint32_t shards)
+{
+    struct manifest manifest = {.text_version = 1,
+                                .vocab_size = VOCAB,
+                                .special = {.pad = 0, .unk = 1, .cls = 2, .sep = 3, .mask = 4},
+                                .mask_millionths = 150000};
+    manifest_add_length(&manifest, SEQ, 4, SPLIT_TRAIN, samples, 3 * samples, shards);
+    manifest_add_length(&manifest, SEQ, 4, SPLIT_VALID, 0, 0, 0);
+    return manifest;
+}
+
+/* Seals `samples` entries with the given buckets and bound, and checks order and completeness. Returns the first hash. */
+static uint64_t round_trip(uint32_t samples, uint32_t shards, uint32_t bucket_bits, uint64_t load_bytes, size_t threads,
+                           bool same_key)
+{
+    const struct shard_layout l = layout();
+    const uint32_t entry_bytes = KEY_BYTES + l.record_bytes;
+    const struct spill_set sets[2] = {{entry_bytes, bucket_bits}, {entry_bytes, 0}};
+    struct error err = {0};
+    struct spill spill;
+    uint64_t bytes[SPILL_BUCKETS_MAX + 1];
+    char *entry = mem_clear(1, entry_bytes);
+    assert_int_equal(spill_open(&spill, directory, sets, 2, NULL, &err), 0);
+    for (uint32_t i = 0; i < samples; i++) {
+        make_entry(i * 7919 % samples, same_key, entry);
+        assert_int_equal(spill_add(&spill, 0, entry, entry_bytes, &err), 0);
+    }
+    assert_int_equal(spill_sync(&spill, bytes, &err), 0);
+    struct manifest manifest = make_manifest(samples, shards);
+    const struct seal_options options = {.directory = directory,
+                                         .spill = &spill,
+                                         .key_bytes = KEY_BYTES,
+                                         .manifest = &manifest,
+                                         .load_bytes_max = load_bytes,
+                                         .threads = threads};
+    assert_int_equal(seal(&options, &err), 0);
+    const uint64_t first = manifest.lengths[0].hashes[0];
+
+    char *seen = mem_clear(samples, 1);
+    uint64_t last_key = 0, count = 0;
+    struct sample sample = sample_make(&l);
+    for (uint32_t s = 0; s < shards; s++) {
+        char name[SHARD_NAME_BYTES];
+        char *path = path_join(directory, manifest_shard_name(&manifest.lengths[0], s, name));
+        struct shard shard;
+        assert_int_equal(shard_open(&shard, path, &err), 0);
+        assert_int_equal(shard.header.record_count, shard_records(samples, shards, s));
+        for (uint64_t i = 0; i < shard.header.record_count; i++, count++) {
+            assert_int_equal(shard_sample(&shard, i, &sample, &err), 0);
+            const uint32_t number = (uint32_t)sample.document_a;
+            assert_false(seen[number]);
+            seen[number] = 1;
+            make_entry(number, same_key, entry);
+            uint64_t key;
+            memcpy(&key, entry, sizeof key);
+            assert_true(key >= last_key);
+            if (same_key)
+                assert_int_equal(number, count); /* equal keys: by name */
+            last_key = key;
+        }
+        shard_close(&shard);
+        mem_free(path);
+    }
+    assert_int_equal(count, samples);
+    sample_release(&sample);
+    mem_free(seen);
+    manifest_release(&manifest);
+    spill_close(&spill);
+    assert_int_equal(spill_remove(directory, &err), 0);
+    mem_free(entry);
+    return first;
+}
+
+static void the_order_is_global_whatever_the_buckets(void **state)
+{
+    (void)state;
+    const uint64_t hash = round_trip(5000, 3, 0, 1u << 30, 1, false);
+    assert_true(hash == round_trip(5000, 3, 3, 1u << 30, 2, false));
+    assert_true(hash == round_trip(5000, 3, 1, 20000, 2, false)); /* buckets in slices */
+    assert_true(hash == round_trip(5000, 3, 6, 20000, 1, false));
+}
+
+static void equal_keys_are_ordered_by_name(void **state)
+{
+    (void)state;
+    round_trip(300, 2, 2, 1u << 20, 2, true);
+}
+
+static void one_sample_and_one_shard_per_sample(void **state)
+{
+    (void)state;
+    round_trip(1, 1, 2, 1u << 20, 1, false);
+    round_trip(7, 7, 0, 1u << 20, 2, false);
+}
+
+static void a_spill_is_cut_back_to_the_journal(void **state)
+{
+    (void)state;
+    const struct shard_layout l = layout();
+    const uint32_t entry_bytes = KEY_BYTES + l.record_bytes;
+    const struct spill_set set = {entry_bytes, 1};
+    struct error err = {0};
+    struct spill spill;
+    uint64_t kept[2], again[2];
+    char *entry = mem_clear(1, entry_bytes);
+    assert_int_equal(spill_open(&spill, directory, &set, 1, NULL, &err), 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        make_entry(i, false, entry);
+        spill_add(&spill, 0, entry, entry_bytes, &err);
+        if (i == 59)
+            assert_int_equal(spill_sync(&spill, kept, &err), 0);
+    }
+    assert_int_equal(kept[0] + kept[1], 60u * entry_bytes);
+    spill_sync(&spill, again, &err);
+    spill_close(&spill);
+
+    assert_int_equal(spill_open(&spill, directory, &set, 1, kept, &err), 0);
+    for (uint32_t i = 60; i < 100; i++) {
+        make_entry(i, false, entry);
+        spill_add(&spill, 0, entry, entry_bytes, &err);
+    }
+    uint64_t end[2];
+    spill_sync(&spill, end, &err);
+    assert_memory_equal(end, again, sizeof end);
+    spill_close(&spill);
+
+    /* a file that is shorter than promised is no basis to go on from */
+    end[0] += entry_bytes;
+    assert_true(spill_open(&spill, directory, &set, 1, end, &err) < 0);
+    assert_int_equal(err.kind, ERR_VERIFY);
+    spill_close(&spill);
+    spill_remove(directory, &err);
+    mem_free(entry);
+}
+
+static void wrong_counts_are_found(void **state)
+{
+    (void)state;
+    const struct shard_layout l = layout();
+    const struct spill_set sets[2] = {{KEY_BYTES + l.record_bytes, 0}, {KEY_BYTES + l.record_bytes, 0}};
+    struct error err = {0};
+    struct spill spill;
+    uint64_t bytes[2];
+    char *entry = mem_clear(1, sets[0].entry_bytes);
+    spill_open(&spill, directory, sets, 2, NULL, &err);
+    for (uint32_t i = 0; i < 10; i++) {
+        make_entry(i, false, entry);
+        spill_add(&spill, 0, entry, sets[0].entry_bytes, &err);
+    }
+    spill_sync(&spill, bytes, &err);
+    for (uint64_t counted = 9; counted <= 11; counted += 2) {
+        struct manifest manifest = make_manifest(counted, 1);
+        const struct seal_options options = {.directory = directory,
+                                             .spill = &spill,
+                                             .key_bytes = KEY_BYTES,
+                                             .manifest = &manifest,
+                                             .load_bytes_max = 1u << 20,
+                                             .threads = 1};
+        assert_true(seal(&options, &err) < 0);
+        assert_int_equal(err.kind, ERR_VERIFY);
+        manifest_release(&manifest);
+    }
+    spill_close(&spill);
+    spill_remove(directory, &err);
+    mem_free(entry);
+}
+
+static void a_journal_comes_back_as_it_went(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct journal journal = {.identity = json_pack("{si}", "seed", 5),
+                              .stage = JOURNAL_READING,
+                              .reading = json_pack("{sI}", "bit", (json_int_t)1 << 60),
+                              .seconds = 2.5,
+                              .set_count = 2,
+                              .bucket_bits = {1, 0},
+                              .spill_count = 3};
+    journal.spill_bytes = mem_array(3, sizeof(uint64_t));
+    for (uint64_t i = 0; i < 3; i++)
+        journal.spill_bytes[i] = i << 40;
+    journal.counts.pages[PAGE_REDIRECT] = 12;
+    journal.counts.tokens[SETS_MAX - 1] = 99;
+    struct journal back;
+    assert_int_equal(journal_read(&back, directory, &err), 0);
+    assert_int_equal(journal_write(&journal, directory, &err), 0);
+    assert_int_equal(journal_read(&back, directory, &err), 1);
+    assert_true(json_equal(back.identity, journal.identity) && json_equal(back.reading, journal.reading));
+    assert_memory_equal(&back.counts, &journal.counts, sizeof back.counts);
+    assert_int_equal(back.stage, JOURNAL_READING);
+    assert_int_equal(back.spill_count, 3);
+    assert_memory_equal(back.spill_bytes, journal.spill_bytes, 24);
+    journal_release(&back);
+    journal_release(&journal);
+
+    char *path = path_join(directory, JOURNAL_NAME);
+    static const char *const bad[] = {"", "{", "{}", "[1]", "{\"journal_version\": 1, \"stage\": 1}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(file_write_all(path, bad[i], strlen(bad[i]), &err), 0);
+        assert_true(journal_read(&back, directory, &err) < 0);
+        assert_int_equal(err.kind, ERR_VERIFY);
+    }
+    assert_int_equal(journal_remove(directory, &err), 0);
+    mem_free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_order_is_global_whatever_the_buckets),
+        cmocka_unit_test(equal_keys_are_ordered_by_name),
+        cmocka_unit_test(one_sample_and_one_shard_per_sample),
+        cmocka_unit_test(a_spill_is_cut_back_to_the_journal),
+        cmocka_unit_test(wrong_counts_are_found),
+        cmocka_unit_test(a_journal_comes_back_as_it_went),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
+// labels: threads

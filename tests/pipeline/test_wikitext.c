@@ -1,0 +1,373 @@
+/* Wikitext → text: what shows (wikitext.cases), what the page is, that every byte has one fate, and that hostile pages
+ * cost no more than others. */
+#include "base/arena.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "pipeline/text/wikitext.h"
+#include "tests/cases.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#define CASES SOURCE_DIR "/tests/pipeline/wikitext.cases"
+
+static struct wikitext_facts read_page(struct str text, struct str lang, uint32_t keep, struct buf *out)
+{
+    struct wikitext *wikitext =
+        wikitext_open(&(struct wikitext_options){.language = language_find(lang), .keep = keep});
+    const struct page page = {.title = STR("Main Page"), .model = STR("wikitext"), .text = text};
+    struct wikitext_facts facts;
+    wikitext_read(wikitext, &page, out, &facts);
+    wikitext_close(wikitext);
+    return facts;
+}
+
+static uint32_t keep_of(struct str list)
+{
+    static const char *const names[] = {"headings", "lists", "prose-lists", "pre", "captions"};
+    if (list.size == 0)
+        return KEEP_PROSE_LISTS;
+    uint32_t keep = 0;
+    for (size_t from = 0; from <= list.size;) {
+        const char *comma = memchr(list.data + from, ',', list.size - from);
+        const size_t to = comma ? (size_t)(comma - list.data) : list.size;
+        for (unsigned i = 0; i < 5; i++)
+            if (str_equal((struct str){list.data + from, to - from}, str_of(names[i])))
+                keep |= 1u << i;
+        from = to + 1;
+    }
+    return keep;
+}
+
+static void run_case(const struct test_case *each, struct buf *out)
+{
+    struct str lang = cases_setting(each, "lang");
+    if (lang.size == 0)
+        lang = STR("en");
+    read_page(each->input, lang, keep_of(cases_setting(each, "keep")), out);
+}
+
+static void cases_show_what_a_reader_sees(void **state)
+{
+    (void)state;
+    assert_int_equal(cases_run(CASES, run_case), 0);
+}
+
+static struct wikitext_facts facts_of(const char *text, const char *lang)
+{
+    struct buf out = {0};
+    const struct wikitext_facts facts = read_page(str_of(text), str_of(lang), KEEP_PROSE_LISTS, &out);
+    if (facts.is_redirect)
+        assert_int_equal(out.size, 0);
+    buf_release(&out);
+    return facts;
+}
+
+static void redirects_are_known_in_every_language(void **state)
+{
+    (void)state;
+    assert_true(facts_of("#REDIRECT [[X]]", "en").is_redirect);
+    assert_true(facts_of("\n #redirect: [[X]] {{R from}}", "en").is_redirect);
+    assert_true(facts_of("#WEITERLEITUNG [[X]]", "de").is_redirect);
+    assert_true(facts_of("#REDIRECT [[X]]", "de").is_redirect);
+    assert_true(facts_of("#перенаправление [[X]]", "ru").is_redirect);
+    assert_true(facts_of("#転送[[X]]", "ja").is_redirect);
+    assert_true(facts_of("#تحويل [[X]]", "ar").is_redirect);
+    assert_true(facts_of("#REDIRECT [[X]]", "xx").is_redirect);
+    assert_false(facts_of("#WEITERLEITUNG [[X]]", "en").is_redirect);
+    assert_false(facts_of("# REDIRECTED to [[X]]", "en").is_redirect);
+    assert_false(facts_of("#REDIRECT", "en").is_redirect);
+    assert_false(facts_of("A #REDIRECT [[X]]", "en").is_redirect);
+    assert_false(facts_of("", "en").is_redirect);
+}
+
+static void disambiguations_are_known_by_template_or_magic_word(void **state)
+{
+    (void)state;
+    assert_true(facts_of("X may be:\n* [[Y]]\n==See also==\n* z\n{{disambiguation}}", "en").is_disambiguation);
+    assert_true(facts_of("{{Disambig|geo}}", "en").is_disambiguation);
+    assert_true(facts_of("{{ hndis\n| name = X }}", "en").is_disambiguation);
+    assert_true(facts_of("== References ==\n__DISAMBIG__", "en").is_disambiguation);
+    assert_true(facts_of("{{Begriffsklärung}}", "de").is_disambiguation);
+    assert_true(facts_of("{{неоднозначность}}", "ru").is_disambiguation);
+    assert_true(facts_of("{{Неоднозначность}}", "ru").is_disambiguation);
+    assert_true(facts_of("{{曖昧さ回避}}", "ja").is_disambiguation);
+    assert_true(facts_of("{{توضيح}}", "ar").is_disambiguation);
+    assert_false(facts_of("{{Disambiguation needed}} {{dablink|x}}", "en").is_disambiguation);
+    assert_false(facts_of("<!-- {{disambig}} --> <nowiki>{{disambig}}</nowiki>", "en").is_disambiguation);
+    assert_false(facts_of("{{Begriffsklärung}}", "en").is_disambiguation);
+}
+
+static void namespaces_come_from_the_dump(void **state)
+{
+    (void)state;
+    struct wiki_namespace names[] = {{6, STR("Skrá")}, {14, STR("Flokkur")}, {102, STR("Gátt")}, {0, STR("")}};
+    const struct siteinfo siteinfo = {.namespaces = names, .namespace_count = 4};
+    struct wikitext *wikitext =
+        wikitext_open(&(struct wikitext_options){.siteinfo = &siteinfo, .language = language_find(STR("is"))});
+    const struct page page = {.title = STR("X"), .text = STR("[[skrá:X.jpg|a]]b[[Flokkur:C]] [[gátt:d|e]]")};
+    struct buf out = {0};
+    struct wikitext_facts facts;
+    wikitext_read(wikitext, &page, &out, &facts);
+    assert_string_equal(buf_text(&out), "b e\n");
+    assert_int_equal(wikitext_namespace(wikitext, STR("Gátt:X")), 102);
+    assert_int_equal(wikitext_namespace(wikitext, STR("talk: X")), 1);
+    assert_int_equal(wikitext_namespace(wikitext, STR("User_talk:X")), 3);
+    assert_int_equal(wikitext_namespace(wikitext, STR("2001: A Space Odyssey")), 0);
+    assert_int_equal(wikitext_namespace(wikitext, STR("")), 0);
+    buf_release(&out);
+    wikitext_close(wikitext);
+}
+
+static void every_byte_has_one_fate(void **state)
+{
+    (void)state;
+    const struct wikitext_facts facts = facts_of("A {{b}} [[c]]\n* d\n<!-- e -->== F ==\n<ref>g</ref>\n", "en");
+    assert_int_equal(facts.bytes[FATE_TEMPLATE], 5);
+    assert_int_equal(facts.bytes[FATE_LIST], 1);
+    assert_int_equal(facts.bytes[FATE_COMMENT], 10);
+    assert_int_equal(facts.bytes[FATE_HEADING], 7);
+    assert_int_equal(facts.bytes[FATE_REFERENCE], 12);
+    assert_int_equal(facts.bytes[FATE_KEPT], 4); /* the sum is asserted by wikitext_read, on every page */
+}
+
+/* Patterns that cost some parser its linear time. `unit` is repeated; the wikitext_read asserts its bound of steps. */
+static const char *const hostile[] = {
+    "{{",
+    "}}",
+    "{{{",
+    "{{{{{",
+    "{",
+    "}",
+    "[[",
+    "]]",
+    "[[[",
+    "[",
+    "]",
+    "<",
+    ">",
+    "<b>",
+    "<ref>",
+    "<ref name=\"",
+    "<ref ",
+    "</ref>",
+    "<!--",
+    "-->",
+    "<!-- ",
+    "\n\n<!--",
+    "'",
+    "''",
+    "''' ''",
+    "'''a ''b\n",
+    "{|",
+    "\n{|",
+    "\n|}",
+    "\n{|\n",
+    "{{\n{|",
+    "\n{|\n{{",
+    "{{[[",
+    "[[{{",
+    "[[{{x}}",
+    "{{[[{|<ref>",
+    "{{a|",
+    "{{nowrap|",
+    "{{nowrap|[[a|",
+    "[[a|",
+    "[[a|[[",
+    "[[File:a|",
+    "[[File:",
+    "[http://a ",
+    "[http://a [",
+    "[http://a\n",
+    "[//",
+    "&",
+    "&#",
+    "&amp",
+    "&amp;",
+    "__",
+    "__A",
+    "__NOTOC__",
+    "_",
+    "~",
+    "~~~~",
+    "-{",
+    "-{a;",
+    "-{zh-hans:",
+    "}-",
+    "=",
+    "\n=",
+    "\n==a",
+    "\n==a==",
+    "==\n",
+    "\n*",
+    "\n*:#;",
+    "\n ",
+    "\n----",
+    "\n\n",
+    "\n",
+    " ",
+    "<b ",
+    "<b a=\"",
+    "<b a='<b a=\"",
+    "<b =\"<b \" ",
+    "<nowiki>",
+    "<pre>",
+    "<math>",
+    "<math><nowiki>",
+    "<table>",
+    "</table>",
+    "<table>{{",
+    "<br>",
+    "<div>",
+    "<poem>\n",
+    "<gallery>",
+    "<s>",
+    "<includeonly>",
+    "{{quote|\n",
+    "{{lang|",
+    "{{lang|a|b|",
+    "{{=",
+    "{{a=|",
+    "{{x}},",
+    "({{x}}",
+    "{{x}})",
+    "({{x}})",
+    "({{x}}; ",
+    "{{x}} - ",
+    "{{x}} ,;",
+    "\"{{x}}\"",
+    "{{x}}. ",
+    "\x01",
+    "\x80",
+    "<!---->\n",
+    "\n<!---->",
+    " <!----> ",
+    "[[a\n",
+    "[[a\n|",
+    "\n<ref>\n==a==\n",
+    "{{\n{|\n==a==\n<ref>",
+    "[[http://a ",
+    "<ref>{{",
+    "<ref/>",
+    "\n;a:b",
+    "\n: {|",
+    "''[[a|''",
+    "'''{{a}}''",
+};
+
+static void repeat(struct buf *page, const char *unit, size_t bytes)
+{
+    buf_reset(page);
+    while (page->size < bytes)
+        buf_add_text(page, unit);
+}
+
+static void hostile_pages_cost_no_more_steps(void **state)
+{
+    (void)state;
+    struct buf page = {0}, out = {0};
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        double per_byte[2];
+        for (unsigned size = 0; size < 2; size++) {
+            repeat(&page, hostile[i], size == 0 ? 32u << 10 : 256u << 10);
+            buf_reset(&out);
+            const struct wikitext_facts facts =
+                read_page(buf_str(&page), i % 2 ? STR("zh") : STR("en"), i % 3 ? 31 : KEEP_PROSE_LISTS, &out);
+            per_byte[size] = (double)facts.steps / (double)page.size;
+            assert_true(out.size <= 4 * page.size + 64);
+        }
+        if (per_byte[1] > 1.5 * per_byte[0] + 1)
+            fail_msg("%s: %.1f steps a byte on 32 KiB, %.1f on 256 KiB", hostile[i], per_byte[0], per_byte[1]);
+    }
+    buf_release(&page);
+    buf_release(&out);
+}
+
+/* All openings up, then all closings down: deeper than any stack we keep. */
+static void deep_nesting_ends(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"{{a|", "}}"},           {"{{nowrap|", "}}"}, {"[[a|", "]]"},
+                                           {"{{{a|", "}}}"},         {"\n{|\n|", "\n|}"}, {"<table>", "</table>"},
+                                           {"<div>", "</div>"},      {"{{quote|", "}}"},  {"[[File:a|b ", "]]"},
+                                           {"{{nowrap|[[a|", "]]}}"}};
+    struct buf page = {0}, out = {0};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        buf_reset(&page);
+        for (unsigned side = 0; side < 2; side++)
+            for (unsigned k = 0; k < 20000; k++)
+                buf_add_text(&page, pairs[i][side]);
+        buf_reset(&out);
+        read_page(buf_str(&page), STR("en"), 31, &out);
+    }
+    buf_release(&page);
+    buf_release(&out);
+}
+
+static bool is_clean(struct str text)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < ' ' && text.data[i] != '\n' && text.data[i] != '\t')
+            return false;
+    return utf8_valid(text) && (text.size == 0 || text.data[text.size - 1] == '\n');
+}
+
+/* Bits of markup in any order: asserts hold, and the text is UTF-8 in paragraphs. */
+static void any_mixture_of_markup_is_read(void **state)
+{
+    (void)state;
+    static const char *const more[] = {
+        "a",        "b c.", "é",   "漢字", "|",      "File:x",    "Category:y", "nowrap", "lang", "quote",
+        "http://x", "}}",   "]]",  "|}",   "</ref>", "</nowiki>", "-->",        "</s>",   "\n|-", "''",
+        "fr:",      ":",    "ref", "/>",   ">",      "=",         "（",         "）"};
+    const size_t hostile_count = sizeof hostile / sizeof hostile[0], more_count = sizeof more / sizeof more[0];
+    struct buf page = {0}, out = {0};
+    for (uint32_t round = 0; round < 3000; round++) {
+        buf_reset(&page);
+        buf_reset(&out);
+        const uint32_t count = 1 + round % 60;
+        for (uint32_t k = 0; k < count; k++) {
+            const uint64_t draw = (uint64_t)round * 2654435761u + (uint64_t)k * 40503u * (round + 7);
+            const uint64_t pick = (draw ^ draw >> 13) * 0x9E3779B97F4A7C15u >> 40;
+            const char *bit = pick % 2 ? hostile[pick / 2 % hostile_count] : more[pick / 2 % more_count];
+            if (strcmp(bit, "\x80") != 0) /* the caller repairs UTF-8 */
+                buf_add_text(&page, bit);
+        }
+        read_page(buf_str(&page), round % 2 ? STR("en") : STR("zh"), round % 32, &out);
+        assert_true(is_clean(buf_str(&out)));
+    }
+    buf_release(&page);
+    buf_release(&out);
+}
+
+static void tiny_pages(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    for (unsigned byte = 0; byte < 128; byte++) {
+        const char text[2] = {(char)byte, (char)byte};
+        read_page((struct str){text, 1}, STR("en"), 31, &out);
+        read_page((struct str){text, 2}, STR("zh"), 0, &out);
+    }
+    read_page(STR(""), STR("en"), 31, &out);
+    assert_true(is_clean(buf_str(&out)));
+    buf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cases_show_what_a_reader_sees),
+        cmocka_unit_test(redirects_are_known_in_every_language),
+        cmocka_unit_test(disambiguations_are_known_by_template_or_magic_word),
+        cmocka_unit_test(namespaces_come_from_the_dump),
+        cmocka_unit_test(every_byte_has_one_fate),
+        cmocka_unit_test(hostile_pages_cost_no_more_steps),
+        cmocka_unit_test(deep_nesting_ends),
+        cmocka_unit_test(any_mixture_of_markup_is_read),
+        cmocka_unit_test(tiny_pages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* For the tests of the tokenizer: cmocka, and vocabularies made on the spot. */
+#ifndef TESTS_TOKENIZER_HELP_H
+#define TESTS_TOKENIZER_HELP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "tokenizer/tokenizer.h"
+
+#define UNUSED __attribute__((unused))
+
+/* A vocabulary of pieces separated by blanks; the specials that are not among them come behind. */
+UNUSED static struct vocab *vocab_of(const char *pieces)
+{
+    struct buf text = {0};
+    buf_addf(&text, "%s", pieces);
+    static const char *const specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    for (size_t i = 0; i < 5; i++)
+        if (!strstr(pieces, specials[i]))
+            buf_addf(&text, " %s", specials[i]);
+    struct str list[256];
+    size_t count = 0;
+    for (char *at = (char *)buf_text(&text), *piece; (piece = strsep(&at, " ")) && count < 256;)
+        list[count++] = str_of(piece);
+    struct vocab *vocab;
+    struct error err;
+    assert_int_equal(vocab_from_pieces(&vocab, list, count, &err), 0);
+    buf_release(&text);
+    return vocab;
+}
+
+UNUSED static void collect_word(void *context, struct str word)
+{
+    struct buf *out = context;
+    if (out->size)
+        buf_add_byte(out, '|');
+    buf_add_str(out, word);
+}
+
+/* The words of a text, "|" between them; in a buffer that the next call uses again. */
+UNUSED static const char *words_of(struct str text, bool cased, bool strip)
+{
+    static char words[4096];
+    struct tokenizer *tokenizer = tokenizer_open(NULL, &(struct tokenizer_options){cased, strip});
+    struct tokenizer_state *state = tokenizer_state_open(tokenizer);
+    struct buf out = {0};
+    tokenizer_words(state, text, collect_word, &out);
+    snprintf(words, sizeof words, "%s", buf_text(&out));
+    buf_release(&out);
+    tokenizer_state_close(state);
+    tokenizer_close(tokenizer);
+    return words;
+}
+
+/* The pieces of a text, a blank between them; in a buffer that the next call uses again. */
+UNUSED static const char *pieces_of(const struct vocab *vocab, struct str text, bool cased, bool strip)
+{
+    static char pieces[4096];
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){cased, strip});
+    struct tokenizer_state *state = tokenizer_state_open(tokenizer);
+    struct ids ids = {0};
+    struct buf out = {0};
+    tokenizer_ids(state, text, &ids);
+    for (size_t i = 0; i < ids.count; i++) {
+        if (i)
+            buf_add_byte(&out, ' ');
+        buf_add_str(&out, vocab->pieces[ids.data[i]]);
+    }
+    snprintf(pieces, sizeof pieces, "%s", buf_text(&out));
+    buf_release(&out);
+    ids_release(&ids);
+    tokenizer_state_close(state);
+    tokenizer_close(tokenizer);
+    return pieces;
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* Text to words to pieces: published vectors, the order of the steps, and what must not depend on anything. */
+#include "tests/tokenizer/help.h"
+
+#include "tokenizer/wordpiece.h"
+
+#include <time.h>
+
+#define PUBLISHED "[UNK] [CLS] [SEP] want ##want ##ed wa un runn ##ing ,"
+
+static void published_vectors(void **state)
+{
+    (void)state;
+    assert_string_equal(words_of(STR("ah\u535A\u63A8zz"), false, true), "ah|\u535A|\u63A8|zz");
+    assert_string_equal(words_of(STR(" \tHeLLo!how  \n Are yoU?  "), false, true), "hello|!|how|are|you|?");
+    assert_string_equal(words_of(STR(" \tHeLLo!how  \n Are yoU?  "), true, false), "HeLLo|!|how|Are|yoU|?");
+    assert_string_equal(words_of(STR("H\u00E9llo"), false, true), "hello");
+    struct vocab *vocab = vocab_of(PUBLISHED);
+    assert_string_equal(pieces_of(vocab, STR("UNwant\u00E9d,running"), false, true), "un ##want ##ed , runn ##ing");
+    assert_string_equal(pieces_of(vocab, STR(""), false, true), "");
+    assert_string_equal(pieces_of(vocab, STR("unwanted running"), false, true), "un ##want ##ed runn ##ing");
+    assert_string_equal(pieces_of(vocab, STR("unwantedX running"), false, true), "[UNK] runn ##ing");
+    vocab_close(vocab);
+}
+
+static void each_step_is_done_in_its_order(void **state)
+{
+    (void)state;
+    /* Deleted characters join; the controls VT, FF, NEL are deleted, not white space. */
+    assert_string_equal(words_of(STR("a\0b\x0B"
+                                     "c\xC2\x85"
+                                     "d\u00ADe\u200Df\uFFFDg\uE000h\uFEFF"),
+                                 false, true),
+                        "abcdefgh");
+    assert_string_equal(words_of(STR("a\u2028b\u3000c\u1680d"), true, false), "a|b|c|d");
+    /* Lowercase without context: a final sigma stays a sigma. */
+    assert_string_equal(words_of(STR("\u039F\u0394\u039F\u03A3"), false, true), "\u03BF\u03B4\u03BF\u03C3");
+    /* U+0130 becomes i, with the dot where accents are kept. */
+    assert_string_equal(words_of(STR("\u0130I\u0131"), false, true), "ii\u0131");
+    assert_string_equal(words_of(STR("\u0130\u0130x"), false, false), "i\u0307i\u0307x");
+    /* A decomposition that holds punctuation. */
+    assert_string_equal(words_of(STR("a\u2260b"), false, true), "a|=|b");
+    assert_string_equal(words_of(STR("a\u2260b"), false, false), "a\u2260b");
+    assert_string_equal(words_of(STR("a\u037Eb \u1FEF"), false, true), "a|;|b|`");
+    /* Hangul falls apart only where accents are stripped; kana loses its voice. */
+    assert_string_equal(words_of(STR("\uAC01 \u304C"), false, true), "\u1100\u1161\u11A8|\u304B");
+    assert_string_equal(words_of(STR("\uAC01"), true, false), "\uAC01");
+    /* Compatibility ideographs stand alone, then decompose. */
+    assert_string_equal(words_of(STR("a\uF900\u8C48"), false, true), "a|\u8C48|\u8C48");
+    assert_string_equal(words_of(STR("a\uF900"), true, false), "a|\uF900");
+    /* The gap at U+2B820 that the model has. */
+    assert_string_equal(words_of(STR("a\U0002B81Fb"), true, false), "a|\U0002B81F|b");
+    assert_string_equal(words_of(STR("a\U0002B820b"), true, false), "a\U0002B820b");
+    assert_string_equal(words_of(STR("a\U0002B920b"), true, false), "a|\U0002B920|b");
+    /* Marks that are not nonspacing stay, in canonical order: 302E (class 224) goes behind 1D165 (216). */
+    assert_string_equal(words_of(STR("a\u302E\U0001D165"), false, true), "a\U0001D165\u302E");
+    assert_string_equal(words_of(STR("a\u302E\U0001D165"), true, false), "a\u302E\U0001D165");
+    assert_string_equal(words_of(STR("a\u0301"), true, false), "a\u0301");
+    assert_string_equal(words_of(STR("a\u0301"), true, true), "a");
+    assert_string_equal(words_of(STR("\u0301 \u0301"), false, true), "");
+}
+
+static void specials_in_a_text_are_text(void **state)
+{
+    (void)state;
+    struct vocab *vocab = vocab_of("[ mask ] ##s # ing ##ing x");
+    assert_string_equal(pieces_of(vocab, STR("[MASK]x[mask]"), false, true), "[ mask ] x [ mask ]");
+    assert_string_equal(pieces_of(vocab, STR("##ing ing xing s"), false, true), "# # ing ing x ##ing [UNK]");
+    vocab_close(vocab);
+}
+
+static void ill_formed_bytes_are_dropped(void **state)
+{
+    (void)state;
+    assert_string_equal(words_of(STR("a\xFF"
+                                     "b\xC0\xAF"
+                                     "c\xE2\x82"
+                                     "d\xED\xA0\x80"
+                                     "e\xF0\x9F\x98"),
+                                 false, true),
+                        "abcde");
+    assert_string_equal(words_of(STR("\x80\xBF"), false, true), "");
+    assert_string_equal(words_of(STR("\xE4\xB8 \xE4\xB8\xAD\xE4"), false, true), "\u4E2D");
+}
+
+static void a_word_has_at_most_100_letters(void **state)
+{
+    (void)state;
+    struct vocab *vocab = vocab_of("a ##a e ##e \u1100 ##\u1161 ##\u1100");
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){false, true});
+    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    const struct {
+        const char *letter;
+        size_t times, ids;
+    } cases[] = {
+        {"a", 99, 99},         {"a", 100, 100},     {"a", 101, 1},         {"a", 200, 1},
+        {"\u00E9", 100, 100},  {"\u00E9", 101, 1},  {"a\u0301", 100, 100}, /* counted after the marks have gone */
+        {"\uAC00", 50, 100},   {"\uAC00", 51, 1},                          /* and after Hangul has fallen apart */
+        {"a\u00AD", 100, 100}, {"a\u00AD", 101, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = {0};
+        for (size_t k = 0; k < cases[i].times; k++)
+            buf_add_text(&text, cases[i].letter);
+        struct ids ids = {0};
+        tokenizer_ids(words, buf_str(&text), &ids);
+        assert_int_equal(ids.count, cases[i].ids);
+        assert_true((ids.data[0] == vocab->unk) == (cases[i].ids == 1));
+        ids_release(&ids);
+        buf_release(&text);
+    }
+    tokenizer_state_close(words);
+    tokenizer_close(tokenizer);
+    vocab_close(vocab);
+}
+
+/* What a state has seen before must not matter, nor where in memory the text ends. */
+static void memory_never_changes_a_result(void **state)
+{
+    (void)state;
+    struct vocab *vocab = vocab_of("a ##a b ##b c ##c ab ##abc bca \u00E9 ##\u00E9 \u4E2D . , e");
+    const char *const parts[] = {"a", "b", "c", "A", "\u00C9", "\u00E9", " ", ".", "\u4E2D", "\xC3", "e\u0301", "\x01"};
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){false, false});
+    struct tokenizer_state *old = tokenizer_state_open(tokenizer);
+    uint32_t draw = 1;
+    for (int round = 0; round < 3000; round++) {
+        struct buf text = {0};
+        for (int i = 0; i < round % 70; i++) {
+            draw = draw * 1664525 + 1013904223;
+            buf_add_text(&text, parts[(draw >> 16) % 12]);
+        }
+        char *exact = mem_alloc(text.size); /* so that the sanitizer sees a byte read behind the end */
+        if (text.size)
+            memcpy(exact, text.data, text.size);
+        struct ids remembered = {0}, fresh = {0};
+        tokenizer_ids(old, (struct str){exact, text.size}, &remembered);
+        if (round % 50 == 49 || round < 300) {
+            struct tokenizer_state *new = tokenizer_state_open(tokenizer);
+            tokenizer_ids(new, (struct str){exact, text.size}, &fresh);
+            tokenizer_state_close(new);
+            assert_int_equal(remembered.count, fresh.count);
+            if (fresh.count)
+                assert_memory_equal(remembered.data, fresh.data, fresh.count * sizeof *fresh.data);
+        }
+        mem_free(exact);
+        ids_release(&remembered);
+        ids_release(&fresh);
+        buf_release(&text);
+    }
+    tokenizer_state_close(old);
+    tokenizer_close(tokenizer);
+    vocab_close(vocab);
+}
+
+static void ids_are_appended(void **state)
+{
+    (void)state;
+    struct vocab *vocab = vocab_of("a b");
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
+    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    struct ids ids = {0};
+    tokenizer_ids(words, STR("a"), &ids);
+    tokenizer_ids(words, STR(""), &ids);
+    tokenizer_ids(words, (struct str){0}, &ids);
+    tokenizer_ids(words, STR("b"), &ids);
+    assert_int_equal(ids.count, 2);
+    assert_int_equal(ids.data[0], 0);
+    assert_int_equal(ids.data[1], 1);
+    ids_release(&ids);
+    tokenizer_state_close(words);
+    tokenizer_close(tokenizer);
+    vocab_close(vocab);
+}
+
+static double seconds_for(struct str part, size_t bytes)
+{
+    struct buf text = {0};
+    buf_add_text(&text, "a");
+    while (text.size < bytes)
+        buf_add_str(&text, part);
+    struct vocab *vocab = vocab_of("a ##a");
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){false, true});
+    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    struct ids ids = {0};
+    struct timespec before, after;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    tokenizer_ids(words, buf_str(&text), &ids);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    assert_true(ids.count >= 1);
+    ids_release(&ids);
+    tokenizer_state_close(words);
+    tokenizer_close(tokenizer);
+    vocab_close(vocab);
+    buf_release(&text);
+    return (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+}
+
+/* A quadratic step would take minutes. */
+static void hostile_megabytes_take_linear_time(void **state)
+{
+    (void)state;
+    assert_true(seconds_for(STR("a"), 4 << 20) < 10);
+    assert_true(seconds_for(STR("\u0301\u0327\u302E\u0345"), 4 << 20) < 10);
+    assert_true(seconds_for(STR("\u1E69\uAC01"), 4 << 20) < 10);
+    assert_true(seconds_for(STR("\u0130"), 4 << 20) < 10);
+    assert_true(seconds_for(STR("\xFF\xC3"), 4 << 20) < 10);
+    assert_true(seconds_for(STR("\u0301 "), 4 << 20) < 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_vectors),
+        cmocka_unit_test(each_step_is_done_in_its_order),
+        cmocka_unit_test(specials_in_a_text_are_text),
+        cmocka_unit_test(ill_formed_bytes_are_dropped),
+        cmocka_unit_test(a_word_has_at_most_100_letters),
+        cmocka_unit_test(memory_never_changes_a_result),
+        cmocka_unit_test(ids_are_appended),
+        cmocka_unit_test(hostile_megabytes_take_linear_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

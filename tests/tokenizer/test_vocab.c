@@ -1,0 +1,223 @@
+/* How vocab.txt is read and written. */
+#include "tests/tokenizer/help.h"
+
+#include "base/hash.h"
+
+#define FILE_NAME "test_vocab.txt"
+#define SPECIALS  "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
+
+static int read_text(struct str text, struct vocab **vocab, struct error *err)
+{
+    assert_int_equal(file_write_all(FILE_NAME, text.data, text.size, err), 0);
+    *err = (struct error){0};
+    const int result = vocab_read(vocab, FILE_NAME, err);
+    remove(FILE_NAME);
+    return result;
+}
+
+static struct vocab *good(struct str text)
+{
+    struct vocab *vocab = NULL;
+    struct error err;
+    assert_int_equal(read_text(text, &vocab, &err), 0);
+    return vocab;
+}
+
+static struct error bad(struct str text)
+{
+    struct vocab *vocab = NULL;
+    struct error err;
+    assert_int_equal(read_text(text, &vocab, &err), -1);
+    assert_null(vocab);
+    assert_string_equal(err.file, FILE_NAME);
+    return err;
+}
+
+static void assert_piece(const struct vocab *vocab, uint32_t id, const char *piece)
+{
+    assert_true(id < vocab->count);
+    assert_true(str_equal(vocab->pieces[id], str_of(piece)));
+}
+
+static void ids_are_line_numbers(void **state)
+{
+    (void)state;
+    struct vocab *vocab = good(STR("the\n" SPECIALS "##s\n"));
+    assert_int_equal(vocab->count, 7);
+    assert_piece(vocab, 0, "the");
+    assert_piece(vocab, 6, "##s");
+    assert_int_equal(vocab->pad, 1);
+    assert_int_equal(vocab->unk, 2);
+    assert_int_equal(vocab->cls, 3);
+    assert_int_equal(vocab->sep, 4);
+    assert_int_equal(vocab->mask, 5);
+    uint32_t id;
+    assert_true(vocab_find(vocab, STR("##s"), &id) && id == 6);
+    assert_false(vocab_find(vocab, STR("s"), &id));
+    vocab_close(vocab);
+    vocab_close(NULL);
+}
+
+static void line_ends_are_trimmed_and_may_be_missing(void **state)
+{
+    (void)state;
+    const struct str plain = STR(SPECIALS "a\nb\n");
+    const struct str same[] = {
+        STR("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\na\r\nb\r\n"),
+        STR(SPECIALS "a\nb"),
+        STR(SPECIALS "a\nb\n\n\r\n \n"),
+        STR(SPECIALS "a \t\xC2\xA0\xE2\x80\xA8\nb\xC2\x85\x0B\xE3\x80\x80\n"),
+    };
+    struct vocab *expected = good(plain);
+    assert_int_equal(expected->count, 7);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        struct vocab *vocab = good(same[i]);
+        assert_int_equal(vocab->count, 7);
+        assert_true(vocab->hash == expected->hash);
+        vocab_close(vocab);
+    }
+    assert_true(expected->hash == hash64(plain.data, plain.size));
+    vocab_close(expected);
+}
+
+static void of_equal_pieces_the_last_counts(void **state)
+{
+    (void)state;
+    struct vocab *vocab = good(STR(SPECIALS "a\nb\na\n[UNK]\n"));
+    uint32_t id;
+    assert_int_equal(vocab->count, 9);
+    assert_true(vocab_find(vocab, STR("a"), &id) && id == 7);
+    assert_int_equal(vocab->unk, 8);
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
+    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    struct ids ids = {0};
+    tokenizer_ids(words, STR("a b c"), &ids);
+    assert_int_equal(ids.count, 3);
+    assert_int_equal(ids.data[0], 7);
+    assert_int_equal(ids.data[1], 6);
+    assert_int_equal(ids.data[2], 8);
+    ids_release(&ids);
+    tokenizer_state_close(words);
+    tokenizer_close(tokenizer);
+    vocab_close(vocab);
+}
+
+static void an_empty_line_inside_is_a_piece_that_matches_nothing(void **state)
+{
+    (void)state;
+    struct vocab *vocab = good(STR("\n" SPECIALS "\na\n##b\n##\n"));
+    assert_int_equal(vocab->count, 10);
+    assert_piece(vocab, 0, "");
+    assert_piece(vocab, 6, "");
+    assert_string_equal(pieces_of(vocab, STR("a ab c"), false, true), "a a ##b [UNK]");
+    vocab_close(vocab);
+}
+
+static void a_byte_order_mark_belongs_to_the_first_piece(void **state)
+{
+    (void)state;
+    const struct error err = bad(STR("\xEF\xBB\xBF" SPECIALS));
+    assert_int_equal(err.kind, ERR_INPUT);
+    assert_non_null(strstr(err.text, "[PAD]"));
+    assert_non_null(strstr(err.hint, "byte order mark"));
+    struct vocab *vocab = good(STR("\xEF\xBB\xBF"
+                                   "a\n" SPECIALS));
+    assert_piece(vocab, 0,
+                 "\xEF\xBB\xBF"
+                 "a");
+    vocab_close(vocab);
+}
+
+static void a_missing_special_is_named(void **state)
+{
+    (void)state;
+    static const char *const specials[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    for (size_t missing = 0; missing < 5; missing++) {
+        struct buf text = {0};
+        for (size_t i = 0; i < 5; i++)
+            buf_addf(&text, "%s\n", i == missing ? "x" : specials[i]);
+        const struct error err = bad(buf_str(&text));
+        assert_int_equal(err.kind, ERR_INPUT);
+        assert_non_null(strstr(err.text, specials[missing]));
+        buf_release(&text);
+    }
+    assert_int_equal(bad(STR("")).kind, ERR_INPUT);
+    assert_int_equal(bad(STR("\n")).kind, ERR_INPUT);
+}
+
+static void what_is_not_utf8_is_refused(void **state)
+{
+    (void)state;
+    const struct error err = bad(STR(SPECIALS "a\xFFz\n"));
+    assert_int_equal(err.kind, ERR_INPUT);
+    assert_int_equal(err.offset, strlen(SPECIALS) + 1);
+}
+
+static void limits_hold(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    buf_add_text(&text, SPECIALS);
+    const size_t specials = text.size;
+    for (size_t i = 5; i < VOCAB_PIECES_MAX; i++)
+        buf_add_text(&text, "a\n");
+    struct vocab *vocab = good(buf_str(&text));
+    assert_int_equal(vocab->count, VOCAB_PIECES_MAX);
+    vocab_close(vocab);
+    buf_add_text(&text, "a\n");
+    assert_int_equal(bad(buf_str(&text)).kind, ERR_UNSAFE);
+
+    text.size = specials;
+    buf_reserve(&text, VOCAB_PIECE_BYTES_MAX + 2);
+    memset(text.data + text.size, 'a', VOCAB_PIECE_BYTES_MAX + 1);
+    text.size += VOCAB_PIECE_BYTES_MAX;
+    vocab = good(buf_str(&text));
+    assert_int_equal(vocab->pieces[5].size, VOCAB_PIECE_BYTES_MAX);
+    vocab_close(vocab);
+    text.size++;
+    assert_int_equal(bad(buf_str(&text)).kind, ERR_UNSAFE);
+    buf_release(&text);
+}
+
+static void a_missing_file_is_the_users_mistake(void **state)
+{
+    (void)state;
+    struct vocab *vocab;
+    struct error err = {0};
+    assert_int_equal(vocab_read(&vocab, "no/such/vocab.txt", &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+}
+
+static void what_is_written_reads_back(void **state)
+{
+    (void)state;
+    struct vocab *vocab = vocab_of("a ##b \xC3\xA9"), *again;
+    struct error err;
+    assert_int_equal(vocab_write(vocab, FILE_NAME, &err), 0);
+    assert_int_equal(vocab_read(&again, FILE_NAME, &err), 0);
+    remove(FILE_NAME);
+    assert_int_equal(again->count, vocab->count);
+    assert_true(again->hash == vocab->hash);
+    assert_int_equal(again->mask, vocab->mask);
+    for (uint32_t i = 0; i < vocab->count; i++)
+        assert_true(str_equal(again->pieces[i], vocab->pieces[i]));
+    vocab_close(vocab);
+    vocab_close(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_are_line_numbers),
+        cmocka_unit_test(line_ends_are_trimmed_and_may_be_missing),
+        cmocka_unit_test(of_equal_pieces_the_last_counts),
+        cmocka_unit_test(an_empty_line_inside_is_a_piece_that_matches_nothing),
+        cmocka_unit_test(a_byte_order_mark_belongs_to_the_first_piece),
+        cmocka_unit_test(a_missing_special_is_named),
+        cmocka_unit_test(what_is_not_utf8_is_refused),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(a_missing_file_is_the_users_mistake),
+        cmocka_unit_test(what_is_written_reads_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* Counting words: exact while there is room, bounded and the same for the same calls beyond. */
+#include "tests/tokenizer/help.h"
+
+#include "tokenizer/word_counts.h"
+
+static uint64_t count_of(const struct word_counts *counts, const char *word)
+{
+    for (size_t i = 0; i < word_counts_size(counts); i++) {
+        uint64_t n;
+        if (str_equal(word_counts_word(counts, i, &n), str_of(word)))
+            return n;
+    }
+    return 0;
+}
+
+static void counts_are_exact(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(64 << 20);
+    char word[32];
+    for (uint32_t round = 0; round < 3; round++)
+        for (uint32_t i = 0; i < 50000; i++) {
+            snprintf(word, sizeof word, "w%u", i);
+            word_counts_add(counts, str_of(word), i);
+        }
+    assert_int_equal(word_counts_size(counts), 49999); /* w0 was added no times */
+    assert_int_equal(word_counts_forgotten(counts), 0);
+    for (size_t i = 0; i < word_counts_size(counts); i++) {
+        uint64_t n;
+        const struct str text = word_counts_word(counts, i, &n);
+        snprintf(word, sizeof word, "w%zu", i + 1);
+        assert_true(str_equal(text, str_of(word)));
+        assert_true(n == 3 * (i + 1));
+    }
+    word_counts_reset(counts);
+    assert_int_equal(word_counts_size(counts), 0);
+    word_counts_add(counts, STR("w7"), 1);
+    assert_int_equal(count_of(counts, "w7"), 1);
+    word_counts_close(counts);
+    word_counts_close(NULL);
+}
+
+static void counts_have_64_bits_and_words_any_bytes(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(0);
+    char long_word[COUNTED_WORD_BYTES_MAX + 1];
+    memset(long_word, 'a', sizeof long_word);
+    word_counts_add(counts, STR("a\0b"), UINT64_C(1) << 40);
+    word_counts_add(counts, STR("a\0b"), UINT64_C(1) << 40);
+    word_counts_add(counts, STR("a\0c"), 1);
+    word_counts_add(counts, STR(""), 1);
+    word_counts_add(counts, (struct str){long_word, sizeof long_word}, 1);
+    assert_int_equal(word_counts_size(counts), 2);
+    word_counts_add(counts, (struct str){long_word, sizeof long_word - 1}, 1);
+    assert_int_equal(word_counts_size(counts), 3);
+    uint64_t n;
+    assert_int_equal(word_counts_word(counts, 0, &n).size, 3);
+    assert_true(n == UINT64_C(1) << 41);
+    word_counts_close(counts);
+}
+
+static void merging_adds(void **state)
+{
+    (void)state;
+    struct word_counts *a = word_counts_open(1 << 20), *b = word_counts_open(1 << 20);
+    word_counts_add(a, STR("x"), 1);
+    word_counts_add(a, STR("y"), 2);
+    word_counts_add(b, STR("y"), 3);
+    word_counts_add(b, STR("z"), 4);
+    word_counts_merge(a, b);
+    assert_int_equal(word_counts_size(a), 3);
+    assert_int_equal(count_of(a, "x"), 1);
+    assert_int_equal(count_of(a, "y"), 5);
+    assert_int_equal(count_of(a, "z"), 4);
+    word_counts_close(a);
+    word_counts_close(b);
+}
+
+/* A million different words in 256 KiB: the frequent ones stay, all others are accounted for. */
+static void memory_is_bounded(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(256 << 10);
+    const uint64_t calls = mem_calls();
+    uint64_t sum = 0;
+    char word[32];
+    for (uint32_t i = 0; i < 1000000; i++) {
+        snprintf(word, sizeof word, "rare%u", i);
+        word_counts_add(counts, str_of(word), 1);
+        snprintf(word, sizeof word, "often%u", i % 100);
+        word_counts_add(counts, str_of(word), 1);
+    }
+    assert_true(word_counts_size(counts) < 4000);
+    assert_true(mem_calls() - calls < 2000); /* one scratch table each time room is made, and a few doublings */
+    for (unsigned i = 0; i < 100; i++) {
+        snprintf(word, sizeof word, "often%u", i);
+        assert_int_equal(count_of(counts, word), 10000);
+    }
+    for (size_t i = 0; i < word_counts_size(counts); i++) {
+        uint64_t n;
+        word_counts_word(counts, i, &n);
+        sum += n;
+    }
+    assert_int_equal(sum + word_counts_forgotten(counts), 2000000);
+    word_counts_close(counts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_exact),
+        cmocka_unit_test(counts_have_64_bits_and_words_any_bytes),
+        cmocka_unit_test(merging_adds),
+        cmocka_unit_test(memory_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

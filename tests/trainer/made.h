@@ -1,0 +1,101 @@
+/* Made-up batches and models for the trainer's tests and benchmark. */
+#ifndef TESTS_TRAINER_MADE_H
+#define TESTS_TRAINER_MADE_H
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "trainer/cpu/cpu.h"
+#include "trainer/data/batch.h"
+#include "trainer/model/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct made_source {
+    uint64_t seed;
+    int32_t vocabulary;
+    int32_t masked_every; /* one token in so many is masked; 0: none */
+};
+
+static inline int32_t made_rounded(int32_t rows)
+{
+    return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
+}
+
+/* A batch of sequences number first … first + count - 1 of an endless made-up text; sequence n is the same in every batch.
+ * lengths[i] is that of sequence first + i. Freed by made_batch_release. */
+static inline struct batch made_batch(const struct made_source *source, const int32_t *lengths, int32_t first,
+                                      int32_t count)
+{
+    const struct random_stream stream = random_stream(source->seed, RANDOM_FRESH, 77, 0, 0, 0, 0);
+    struct batch batch = {.sequences = count};
+    for (int32_t i = 0; i < count; i++)
+        batch.tokens += lengths[i];
+    batch.token_rows = made_rounded(batch.tokens);
+    int32_t **columns[] = {&batch.ids,         &batch.segments,     &batch.positions,
+                           &batch.sequence_of, &batch.masked_index, &batch.labels};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        *columns[i] = mem_array((size_t)batch.token_rows, sizeof **columns[i]);
+        memset(*columns[i], 0xff, (size_t)batch.token_rows * sizeof **columns[i]);
+    }
+    batch.starts = mem_array((size_t)count + 1, sizeof *batch.starts);
+    batch.next_labels = mem_array((size_t)count, sizeof *batch.next_labels);
+    batch.numbers = mem_array((size_t)count, sizeof *batch.numbers);
+    int32_t row = 0;
+    for (int32_t i = 0; i < count; i++) {
+        batch.starts[i] = row;
+        batch.numbers[i] = (uint32_t)(first + i);
+        batch.next_labels[i] = random_at(&stream, batch.numbers[i], 9999999) & 1;
+        for (int32_t j = 0; j < lengths[i]; j++, row++) {
+            const uint32_t draw = random_at(&stream, batch.numbers[i], (uint32_t)j);
+            batch.ids[row] = (int32_t)(draw % (uint32_t)source->vocabulary);
+            batch.segments[row] = j >= lengths[i] / 2;
+            batch.positions[row] = j;
+            batch.sequence_of[row] = i;
+            if (source->masked_every && j > 0 && (j + first + i) % source->masked_every == 0) {
+                batch.masked_index[batch.masked] = row;
+                batch.labels[batch.masked++] = (int32_t)(draw / 7 % (uint32_t)source->vocabulary);
+            }
+        }
+    }
+    batch.starts[count] = row;
+    batch.masked_rows = made_rounded(batch.masked);
+    return batch;
+}
+
+static inline void made_batch_release(struct batch *batch)
+{
+    mem_free(batch->ids);
+    mem_free(batch->segments);
+    mem_free(batch->positions);
+    mem_free(batch->sequence_of);
+    mem_free(batch->starts);
+    mem_free(batch->masked_index);
+    mem_free(batch->labels);
+    mem_free(batch->next_labels);
+    mem_free(batch->numbers);
+}
+
+/* Room for exactly this batch. */
+static inline struct model_budget made_budget(const struct batch *batch)
+{
+    int32_t longest = 1;
+    for (int32_t i = 0; i < batch->sequences; i++)
+        if (batch->starts[i + 1] - batch->starts[i] > longest)
+            longest = batch->starts[i + 1] - batch->starts[i];
+    return (struct model_budget){batch->token_rows, batch->masked_rows, batch->sequences, longest};
+}
+
+static inline struct ops *made_ops(enum precision precision, enum cpu_level level, unsigned threads)
+{
+    struct error err;
+    struct ops *ops = cpu_open(&(struct cpu_options){precision, level, threads}, &err);
+    if (!ops) {
+        error_print(&err, "test", 0);
+        abort();
+    }
+    return ops;
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* Checkpoints: equal state gives equal bytes, any damage is found and named, a crash at any call leaves a whole one. */
+#include "tests/shards/tiny.h"
+
+#include <sys/wait.h>
+
+#include "trainer/keep/checkpoint.h"
+
+static struct error *const err = &tiny_err;
+
+struct fixture {
+    char *run;
+    struct model_config config;
+    struct params params;
+    struct tokenizer_files tokenizer;
+    json_t *identity;
+    float *weights, *first, *second, *read[3];
+    struct checkpoint_parts parts;
+    struct checkpoint_state state;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = mem_clear(1, sizeof *f);
+    f->run = tiny_directory();
+    model_config_named("tiny", &f->config);
+    f->config.hidden = f->config.intermediate = 8;
+    f->config.layers = 1;
+    f->config.vocabulary = TINY_PIECES;
+    f->config.positions = 16;
+    params_init(&f->params, &f->config);
+    float **const memory[] = {&f->weights, &f->first, &f->second, &f->read[0], &f->read[1], &f->read[2]};
+    for (size_t i = 0; i < 6; i++)
+        *memory[i] = mem_clear(f->params.size, sizeof(float));
+    params_draw_all(&f->params, 1, f->weights);
+    params_draw_all(&f->params, 2, f->first);
+    params_draw_all(&f->params, 3, f->second);
+    assert_ok(tokenizer_make(&f->tokenizer, "vocab.txt", STR(TINY_VOCAB), false, true, 16, err));
+    f->identity = json_pack("{s:s, s:f}", "dataset", "abc", "lr", 0.1);
+    f->parts = (struct checkpoint_parts){&f->config, 0, &f->params, f->weights, f->first, f->second, &f->tokenizer,
+                                         f->identity};
+    f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3};
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    params_release(&f->params);
+    tokenizer_release(&f->tokenizer);
+    json_decref(f->identity);
+    float *const memory[] = {f->weights, f->first, f->second, f->read[0], f->read[1], f->read[2]};
+    for (size_t i = 0; i < 6; i++)
+        mem_free(memory[i]);
+    tiny_remove(f->run);
+    mem_free(f);
+    return 0;
+}
+
+/* The run's newest checkpoint verifies and holds this fixture's state and memory. */
+static void expect_whole(const struct fixture *f, uint64_t step)
+{
+    enum model_source source;
+    struct checkpoint_state read;
+    json_t *identity;
+    char *files;
+    assert_ok(checkpoint_locate(f->run, &source, &files, err));
+    assert_int_equal(source, SOURCE_RUN);
+    assert_ok(checkpoint_verify(files, &read, &identity, err));
+    assert_int_equal(read.step, step);
+    assert_int_equal(read.updates, f->state.updates);
+    assert_int_equal(read.samples, f->state.samples);
+    assert_int_equal(read.tokens, f->state.tokens);
+    assert_int_equal(read.norm_max_step, 3);
+    assert_true((float)read.norm_max == (float)f->state.norm_max);
+    assert_true(json_equal(identity, f->identity));
+    assert_ok(checkpoint_read(files, &f->params, f->read[0], f->read[1], f->read[2], err));
+    assert_memory_equal(f->read[0], f->weights, f->params.size * sizeof(float));
+    assert_memory_equal(f->read[1], f->first, f->params.size * sizeof(float));
+    assert_memory_equal(f->read[2], f->second, f->params.size * sizeof(float));
+    json_decref(identity);
+    mem_free(files);
+}
+
+static void what_is_saved_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    enum model_source source;
+    char *files, *directory = path_join(f->run, "checkpoints/step-00000005");
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    expect_whole(f, 5);
+    assert_ok(checkpoint_locate(directory, &source, &files, err));
+    assert_int_equal(source, SOURCE_CHECKPOINT);
+    assert_string_equal(files, directory);
+    mem_free(files);
+    /* The same step once more (a crash before `latest`): equal bytes in its place. */
+    struct buf before = tiny_read(directory, "state.json");
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    struct buf after = tiny_read(directory, "state.json");
+    assert_int_equal(before.size, after.size);
+    assert_memory_equal(before.data, after.data, before.size);
+    buf_release(&before);
+    buf_release(&after);
+    mem_free(directory);
+}
+
+static size_t checkpoints(const struct fixture *f)
+{
+    struct path_list list;
+    char *directory = path_join(f->run, "checkpoints");
+    assert_ok(path_list(&list, directory, err));
+    const size_t count = list.count;
+    path_list_release(&list);
+    mem_free(directory);
+    return count;
+}
+
+static void old_ones_go(void **state)
+{
+    struct fixture *f = *state;
+    for (f->state.step = 1; f->state.step <= 4; f->state.step++) {
+        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 2, err));
+        expect_whole(f, f->state.step);
+        assert_int_equal(checkpoints(f), f->state.step < 2 ? 1 : 2);
+    }
+    for (; f->state.step <= 6; f->state.step++)
+        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 0, err));
+    assert_int_equal(checkpoints(f), 4);
+}
+
+static void any_damage_is_found_and_named(void **state)
+{
+    static const char *const names[] = {"config.json", "model.safetensors", "optimizer.safetensors", "vocab.txt",
+                                        "tokenizer.json", "tokenizer_config.json", "state.json"};
+    struct fixture *f = *state;
+    struct checkpoint_state read;
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    char *directory = path_join(f->run, "checkpoints/step-00000005");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buf bytes = tiny_read(directory, names[i]);
+        const size_t stride = bytes.size > 2000 ? bytes.size / 97 : 1;
+        for (size_t at = 0; at < bytes.size; at += stride) {
+            const char was = bytes.data[at];
+            if (i == 6 && (was == ' ' || was == '\n'))
+                continue; /* blanks between the keys mean nothing */
+            bytes.data[at] ^= 1;
+            tiny_write(directory, names[i], bytes.data, bytes.size);
+            tiny_err = (struct error){0};
+            if (checkpoint_verify(directory, &read, NULL, err) == 0)
+                fail_msg("%s: a flipped bit at %zu was not found", names[i], at);
+            assert_true(tiny_err.kind == ERR_VERIFY || (i == 6 && tiny_err.kind == ERR_MISMATCH));
+            assert_non_null(strstr(tiny_err.file, i == 6 ? "step-00000005" : names[i]));
+            bytes.data[at] = was;
+        }
+        tiny_write(directory, names[i], bytes.data, bytes.size / 2);
+        assert_fails(checkpoint_verify(directory, &read, NULL, err), ERR_VERIFY);
+        char *path = path_join(directory, names[i]);
+        assert_ok(path_remove(path, err));
+        assert_fails(checkpoint_verify(directory, &read, NULL, err), ERR_VERIFY);
+        assert_non_null(strstr(tiny_err.file, names[i]));
+        mem_free(path);
+        tiny_write(directory, names[i], bytes.data, bytes.size);
+        buf_release(&bytes);
+    }
+    expect_whole(f, 5);
+    mem_free(directory);
+}
+
+static void latest_names_a_step_and_nothing_else(void **state)
+{
+    static const char *const texts[] = {"", "\n", "step-", "../../etc", "step-1/..", "step-12x", "checkpoints/step-00000005"};
+    struct fixture *f = *state;
+    enum model_source source;
+    char *files;
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        tiny_write(f->run, "latest", texts[i], strlen(texts[i]));
+        assert_fails(checkpoint_locate(f->run, &source, &files, err), ERR_VERIFY);
+    }
+    assert_fails(checkpoint_locate("no/such/run", &source, &files, err), ERR_USAGE);
+}
+
+/* The second save dies before its n-th call, for every n: the first or the second is whole, and the next save works. */
+static void a_crash_anywhere_leaves_a_whole_one(void **state)
+{
+    struct fixture *f = *state;
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, err));
+    int died = 1;
+    uint64_t n = 0;
+    while (died) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            f->state.step = 9;
+            file_fault_set((struct file_fault){.at = ++n, .kind = FILE_FAULT_KILL});
+            _exit(checkpoint_write(f->run, &f->parts, &f->state, 1, err) < 0 ? 1 : 0);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        assert_true(WIFEXITED(status) && (WEXITSTATUS(status) == 137 || WEXITSTATUS(status) == 0));
+        died = WEXITSTATUS(status) != 0;
+        n++;
+        struct buf latest = tiny_read(f->run, "latest");
+        const uint64_t step = strtoull(latest.data + 5, NULL, 10);
+        buf_release(&latest);
+        assert_true(step == 5 || step == 9);
+        expect_whole(f, step);
+        if (step == 9) { /* back to the start */
+            f->state.step = 5;
+            assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 0, err));
+        }
+    }
+    assert_true(n > 25);
+    f->state.step = 9;
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, err));
+    expect_whole(f, 9);
+    assert_int_equal(checkpoints(f), 1); /* and nothing else is left */
+}
+
+/* The same for calls that fail: an error comes back, nothing half is left. */
+static void a_full_disk_leaves_a_whole_one(void **state)
+{
+    struct fixture *f = *state;
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    int result = -1;
+    f->state.step = 6;
+    for (uint64_t n = 1; result < 0; n++) {
+        file_fault_set((struct file_fault){.at = n, .kind = n % 2 ? FILE_FAULT_SHORT : FILE_FAULT_ERRNO, .number = 28});
+        result = checkpoint_write(f->run, &f->parts, &f->state, 3, err);
+        file_fault_set((struct file_fault){0});
+        if (result == 0)
+            break;
+        struct buf latest = tiny_read(f->run, "latest");
+        expect_whole(f, strtoull(latest.data + 5, NULL, 10));
+        buf_release(&latest);
+        assert_true(checkpoints(f) <= 3);
+    }
+    expect_whole(f, 6);
+    assert_int_equal(checkpoints(f), 2);
+}
+
+static void the_tokenizer_needs_its_specials(void **state)
+{
+    struct fixture *f = *state;
+    struct tokenizer_files files;
+    assert_non_null(strstr(buf_text(&f->tokenizer.tokenizer), "\"river\": 9"));
+    assert_non_null(strstr(buf_text(&f->tokenizer.config), "\"do_lower_case\": true"));
+    assert_fails(tokenizer_make(&files, "v", STR("[PAD]\n[UNK]\n[CLS]\n[SEP]\nx\n"), true, false, 16, err), ERR_INPUT);
+    assert_non_null(strstr(tiny_err.text, "[MASK]"));
+    tokenizer_release(&files);
+    assert_fails(tokenizer_make(&files, "v", STR("[PAD]\n\xff\n[CLS]\n"), true, false, 16, err), ERR_INPUT);
+    tokenizer_release(&files);
+    assert_fails(tokenizer_make(&files, "v", STR(""), true, false, 16, err), ERR_INPUT);
+    tokenizer_release(&files);
+    assert_ok(tokenizer_make(&files, "v", STR("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\n\"\\\r\n"), true, false, 16, err));
+    assert_non_null(strstr(buf_text(&files.tokenizer), "\"\\\"\\\\\": 5"));
+    tokenizer_release(&files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_saved_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(old_ones_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(latest_names_a_step_and_nothing_else, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_disk_leaves_a_whole_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_tokenizer_needs_its_specials, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* metrics.jsonl: whole lines, and every step once. */
+#include "tests/shards/tiny.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "trainer/keep/metrics.h"
+
+static struct error *const err = &tiny_err;
+
+static void write_line(struct metrics *metrics, uint64_t step, bool valid)
+{
+    assert_ok(metrics_write(metrics,
+                            &(struct metrics_line){.step = step, .valid = valid, .loss = 2.5, .nsp_loss = NAN,
+                                                   .samples = step * 4, .learning_rate = 1e-4},
+                            err));
+}
+
+static void expect(const char *directory, const char *steps, uint64_t at, bool evaluated)
+{
+    struct metrics metrics;
+    struct buf found = {0};
+    bool there = !evaluated;
+    char *path = path_join(directory, "metrics.jsonl");
+    assert_ok(metrics_open(&metrics, path, at, &there, err));
+    metrics_close(&metrics);
+    assert_int_equal(there, evaluated);
+    struct buf text = tiny_read(directory, "metrics.jsonl");
+    for (char *line = (char *)buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        json_t *json = json_loads(line, 0, NULL);
+        assert_non_null(json);
+        buf_addf(&found, "%d%s ", (int)json_integer_value(json_object_get(json, "step")),
+                 json_object_get(json, "split") ? "v" : "");
+        json_decref(json);
+    }
+    assert_string_equal(buf_text(&found), steps);
+    buf_release(&text);
+    buf_release(&found);
+    mem_free(path);
+}
+
+static void lines_behind_the_checkpoint_are_cut(void **state)
+{
+    struct metrics metrics;
+    bool evaluated = true;
+    char *path = path_join(*state, "metrics.jsonl");
+    assert_ok(metrics_open(&metrics, path, 0, &evaluated, err));
+    assert_false(evaluated);
+    for (uint64_t step = 1; step <= 5; step++) {
+        write_line(&metrics, step, false);
+        if (step == 3)
+            write_line(&metrics, step, true);
+    }
+    metrics_close(&metrics);
+    expect(*state, "1 2 3 3v 4 5 ", 9, false);
+    expect(*state, "1 2 3 3v ", 3, true);
+    assert_ok(metrics_open(&metrics, path, 3, &evaluated, err));
+    write_line(&metrics, 4, false); /* goes on behind them */
+    metrics_close(&metrics);
+    expect(*state, "1 2 3 3v 4 ", 4, false);
+    expect(*state, "", 0, false);
+    mem_free(path);
+}
+
+static void half_a_line_is_cut(void **state)
+{
+    const char *text = "{\"step\":1}\n{\"step\":2}\n{\"st";
+    tiny_write(*state, "metrics.jsonl", text, strlen(text));
+    expect(*state, "1 2 ", 9, false);
+    text = "{\"step\":1}\nrubbish\n{\"step\":2}\n";
+    tiny_write(*state, "metrics.jsonl", text, strlen(text));
+    expect(*state, "1 ", 9, false);
+}
+
+static void a_line_has_every_key(void **state)
+{
+    static const char *const keys[] = {"step", "loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy",
+                                       "learning_rate", "grad_norm", "samples", "tokens", "epoch", "seconds",
+                                       "sequences_per_second", "data_wait_seconds", "loss_scale", "skipped"};
+    struct metrics metrics;
+    bool evaluated;
+    char *path = path_join(*state, "metrics.jsonl");
+    assert_ok(metrics_open(&metrics, path, 0, &evaluated, err));
+    write_line(&metrics, 7, false);
+    metrics_close(&metrics);
+    struct buf text = tiny_read(*state, "metrics.jsonl");
+    json_t *json = json_loadb(text.data, text.size, 0, NULL);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        assert_non_null(json_object_get(json, keys[i]));
+    assert_null(json_object_get(json, "split"));
+    assert_true(json_is_null(json_object_get(json, "nsp_loss")));
+    assert_true(json_real_value(json_object_get(json, "loss")) == 2.5);
+    assert_int_equal(json_integer_value(json_object_get(json, "samples")), 28);
+    json_decref(json);
+    buf_release(&text);
+    mem_free(path);
+}
+
+static int set_up(void **state)
+{
+    *state = tiny_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tiny_remove(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_behind_the_checkpoint_are_cut),
+        cmocka_unit_test(half_a_line_is_cut),
+        cmocka_unit_test(a_line_has_every_key),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

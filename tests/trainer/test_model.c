@@ -1,0 +1,417 @@
+/* The model against itself: every gradient against finite differences in double, and what must not change it: micro-batches,
+ * threads, neighbours in the batch. Comparison with PyTorch is in test_golden.c. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/trainer/made.h"
+#include "trainer/optim/adam.h"
+#include "trainer/optim/clip.h"
+
+static const struct model_config small = {
+    .layers = 2,
+    .hidden = 32,
+    .heads = 2,
+    .intermediate = 48,
+    .vocabulary = 61,
+    .positions = 16,
+    .types = 2,
+    .gelu = GELU_TANH,
+    .next_sentence = true,
+    .norm_epsilon = 1e-12,
+    .initializer_range = 0.02,
+    .hidden_dropout = 0.1,
+    .attention_dropout = 0.2,
+};
+
+static const int32_t lengths[] = {16, 9, 1, 3, 16, 2, 12, 5, 7, 16, 4, 11, 6, 1, 13, 8};
+
+static struct model *open_model(const struct model_config *config, const struct ops *ops, const struct batch *batch)
+{
+    const struct model_budget budget = made_budget(batch);
+    struct model *model = model_open(config, ops, &budget);
+    assert_non_null(model);
+    return model;
+}
+
+/* Parameters far from their initial values, where every tensor matters; padding stays zero. */
+static void fill_params(struct model *model, const struct ops *ops, float matrices, float vectors)
+{
+    const struct params *params = model_table(model);
+    struct params wide = *params;
+    wide.deviation = 1;
+    float *flat = mem_clear(params->size, sizeof *flat);
+    for (size_t i = 0; i < params->count; i++) {
+        struct param param = params->items[i];
+        const float base = param.init == INIT_ONE, scale = param.dimensions == 2 ? matrices : vectors;
+        param.init = INIT_NORMAL;
+        params_draw(&wide, &param, 7, flat);
+        for (size_t j = 0; j < param.count; j++)
+            flat[param.offset + j] = base + scale * flat[param.offset + j];
+    }
+    for (size_t i = 0; i < params->size; i++)
+        if (ops->precision == PRECISION_FP64)
+            ((double *)model_params(model))[i] = flat[i];
+        else
+            ((float *)model_params(model))[i] = flat[i];
+    mem_free(flat);
+    model_refresh(model);
+}
+
+static double loss_of(struct model *model, const struct batch *batch, bool dropout)
+{
+    struct model_metrics metrics = {0};
+    model_begin_step(model, &(struct step_settings){11, 5, dropout, batch->masked, batch->sequences, 1});
+    model_forward_backward(model, batch, &metrics);
+    return metrics.mlm_loss / (double)metrics.masked + metrics.next_loss / (double)metrics.sequences;
+}
+
+/* Central differences extrapolated once (Richardson): error of order step^4. */
+static double slope_of(struct model *model, const struct batch *batch, double *value)
+{
+    const double at = *value, step = 2e-4;
+    double slopes[2];
+    for (int i = 0; i < 2; i++) {
+        const double h = step * (i + 1);
+        *value = at + h;
+        const double up = loss_of(model, batch, true);
+        *value = at - h;
+        slopes[i] = (up - loss_of(model, batch, true)) / (2 * h);
+    }
+    *value = at;
+    return (4 * slopes[0] - slopes[1]) / 3;
+}
+
+static void check_slopes(const struct model_config *config)
+{
+    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
+    const struct made_source source = {3, config->vocabulary, 4};
+    struct batch batch = made_batch(&source, lengths, 0, 4);
+    struct model *model = open_model(config, ops, &batch);
+    const struct params *params = model_table(model);
+    fill_params(model, ops, 0.25f, 0.1f);
+    loss_of(model, &batch, true);
+    double *gradients = mem_array(params->size, sizeof *gradients), *values = model_params(model);
+    memcpy(gradients, model_gradients(model), params->size * sizeof *gradients);
+
+    const struct random_stream stream = random_stream(1, RANDOM_FRESH, 1, 0, 0, 0, 0);
+    double key_weight = 0;
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *param = &params->items[i];
+        const size_t entries = param->count < 50 ? param->count : 50;
+        double error = 0, size = 0;
+        for (size_t j = 0; j < entries; j++) {
+            const uint32_t draw = random_at(&stream, (uint32_t)i, (uint32_t)j);
+            const size_t at = param->offset + (param->count < 50 ? j : random_below(draw, (uint32_t)param->count));
+            const double slope = slope_of(model, &batch, &values[at]);
+            error += (slope - gradients[at]) * (slope - gradients[at]);
+            size += gradients[at] * gradients[at];
+        }
+        /* A constant added to all keys shifts all scores of a query alike: the true gradient of key.bias is 0. */
+        if (strstr(param->name, "key.weight"))
+            key_weight = size;
+        if (strstr(param->name, "key.bias"))
+            size = key_weight;
+        if (!(size > 0) || !(sqrt(error / size) < 1e-6))
+            fail_msg("%s: relative error %g, size %g", param->name, sqrt(error / size), sqrt(size));
+    }
+    mem_free(gradients);
+    model_close(model);
+    made_batch_release(&batch);
+    ops->close(ops);
+}
+
+static void gradients_are_slopes(void **state)
+{
+    (void)state;
+    check_slopes(&small);
+}
+
+static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **state)
+{
+    (void)state;
+    struct model_config config = small;
+    config.next_sentence = false;
+    config.gelu = GELU_ERF;
+    config.layers = 1;
+    check_slopes(&config);
+}
+
+/* Gradients of sequences 0 to 15 as one batch, or in micro-batches of `size`. */
+static float *gradients_in_parts(const struct ops *ops, const struct model_config *config, int32_t size,
+                                 struct model_metrics *metrics)
+{
+    const struct made_source source = {3, config->vocabulary, 4};
+    struct batch whole = made_batch(&source, lengths, 0, 16);
+    struct model *model = open_model(config, ops, &whole);
+    fill_params(model, ops, 0.05f, 0.02f);
+    model_begin_step(model, &(struct step_settings){9, 3, true, whole.masked, whole.sequences, 1});
+    for (int32_t first = 0; first < 16; first += size) {
+        struct batch batch = made_batch(&source, lengths + first, first, size);
+        model_forward_backward(model, &batch, metrics);
+        made_batch_release(&batch);
+    }
+    float *gradients = mem_array(model_table(model)->size, sizeof *gradients);
+    memcpy(gradients, model_gradients(model), model_table(model)->size * sizeof *gradients);
+    made_batch_release(&whole);
+    model_close(model);
+    return gradients;
+}
+
+static double difference(const float *a, const float *b, size_t count)
+{
+    double error = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        error += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+        size += (double)b[i] * (double)b[i];
+    }
+    return sqrt(error / size);
+}
+
+static void micro_batches_change_only_rounding(void **state)
+{
+    (void)state;
+    struct params params;
+    params_init(&params, &small);
+    const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
+    const double limits[] = {2e-6, 1e-2};
+    for (int i = 0; i < 2; i++) {
+        struct ops *ops = made_ops(precisions[i], cpu_level(), 2);
+        struct model_metrics one = {0}, parts = {0};
+        float *whole = gradients_in_parts(ops, &small, 16, &one);
+        for (int32_t size = 1; size <= 4; size *= 4) {
+            parts = (struct model_metrics){0};
+            float *sum = gradients_in_parts(ops, &small, size, &parts);
+            assert_true(difference(sum, whole, params.size) < limits[i]);
+            assert_true(difference(sum, whole, params.size) > 0); /* else it was the same computation */
+            assert_int_equal(one.masked, parts.masked);
+            assert_int_equal(one.tokens, parts.tokens);
+            assert_true(fabs(one.mlm_loss - parts.mlm_loss) < limits[i] * one.mlm_loss);
+            mem_free(sum);
+        }
+        mem_free(whole);
+        ops->close(ops);
+    }
+    params_release(&params);
+}
+
+/* Three steps with updates; returns the parameters. */
+static float *parameters_after_steps(enum precision precision, unsigned threads, size_t *size)
+{
+    struct model_config config;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    config.vocabulary = 1001;
+    config.layers = 1;
+    const int32_t mixed[] = {128, 77, 1, 128, 33, 128, 90, 128, 17, 64};
+    struct ops *ops = made_ops(precision, cpu_level(), threads);
+    const struct made_source source = {3, config.vocabulary, 7};
+    struct batch batch = made_batch(&source, mixed, 0, 10);
+    struct model *model = open_model(&config, ops, &batch);
+    const struct params *params = model_table(model);
+    params_draw_all(params, 1, model_params(model));
+    model_refresh(model);
+    const struct adam_memory memory = {model_params(model), mem_aligned(params->size * 4),
+                                       mem_aligned(params->size * 4), model_gradients(model)};
+    double *squares = mem_array(params->chunk_count, sizeof *squares);
+    const struct adam adam = adam_defaults();
+    for (uint32_t step = 0; step < 3; step++) {
+        struct model_metrics metrics = {0};
+        model_begin_step(model, &(struct step_settings){1, step, true, batch.masked, batch.sequences, 1});
+        model_forward_backward(model, &batch, &metrics);
+        const double norm = gradient_norm(ops, params, memory.gradients, squares);
+        assert_true(norm > 0);
+        adam_update(&adam, ops, params, &memory, 1e-3, step + 1, clip_factor(norm, 1, 1));
+        model_refresh(model);
+    }
+    *size = params->size;
+    float *result = mem_array(params->size, sizeof *result);
+    memcpy(result, memory.params, params->size * sizeof *result);
+    /* Padding is where it was. */
+    const struct param *word = &params->items[PARAM_WORD];
+    for (size_t i = word->offset + word->count; i < params->items[PARAM_POSITION].offset; i++)
+        assert_true(result[i] == 0 && ((const float *)memory.gradients)[i] == 0);
+    mem_free(memory.first);
+    mem_free(memory.second);
+    mem_free(squares);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+    return result;
+}
+
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
+    for (int i = 0; i < 2; i++) {
+        size_t size;
+        float *one = parameters_after_steps(precisions[i], 1, &size);
+        for (unsigned threads = 2; threads <= 5; threads += 3) {
+            float *several = parameters_after_steps(precisions[i], threads, &size);
+            assert_memory_equal(one, several, size * sizeof *one);
+            mem_free(several);
+        }
+        mem_free(one);
+    }
+}
+
+static void first_loss_is_that_of_guessing(void **state)
+{
+    (void)state;
+    struct model_config config;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    const int32_t full[] = {64, 64, 64, 64};
+    struct ops *ops = made_ops(cpu_default_precision(cpu_level()), cpu_level(), 2);
+    const struct made_source source = {3, config.vocabulary, 4};
+    struct batch batch = made_batch(&source, full, 0, 4);
+    struct model *model = open_model(&config, ops, &batch);
+    params_draw_all(model_table(model), 42, model_params(model));
+    model_refresh(model);
+    struct model_metrics metrics = {0};
+    model_evaluate(model, &batch, &metrics);
+    assert_true(fabs(metrics.mlm_loss / (double)metrics.masked - log(30522)) < 0.15);
+    assert_true(fabs(metrics.next_loss / (double)metrics.sequences - log(2)) < 0.15);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+}
+
+static void evaluation_leaves_gradients_and_is_training_without_dropout(void **state)
+{
+    (void)state;
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
+    const struct made_source source = {3, small.vocabulary, 4};
+    struct batch batch = made_batch(&source, lengths, 0, 5);
+    struct model *model = open_model(&small, ops, &batch);
+    fill_params(model, ops, 0.1f, 0.1f);
+    const double still = loss_of(model, &batch, false), dropped = loss_of(model, &batch, true);
+    const size_t bytes = model_table(model)->size * sizeof(float);
+    float *before = mem_array(1, bytes);
+    memcpy(before, model_gradients(model), bytes);
+    struct model_metrics metrics = {0};
+    model_evaluate(model, &batch, &metrics);
+    assert_memory_equal(before, model_gradients(model), bytes);
+    const double evaluated = metrics.mlm_loss / (double)metrics.masked + metrics.next_loss / (double)metrics.sequences;
+    assert_true(evaluated == still);
+    assert_true(fabs(dropped - still) > 1e-4);
+    mem_free(before);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+}
+
+static void a_batch_without_masked_tokens_trains_the_next_head_alone(void **state)
+{
+    (void)state;
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    const struct made_source source = {3, small.vocabulary, 0};
+    struct batch batch = made_batch(&source, lengths, 0, 3);
+    assert_int_equal(batch.masked_rows, 0);
+    struct model *model = open_model(&small, ops, &batch);
+    fill_params(model, ops, 0.1f, 0.1f);
+    struct model_metrics metrics = {0};
+    model_begin_step(model, &(struct step_settings){1, 1, true, 0, 3, 1});
+    model_forward_backward(model, &batch, &metrics);
+    assert_true(metrics.mlm_loss == 0 && metrics.masked == 0 && metrics.next_loss > 0);
+    const float *gradients = model_gradients(model);
+    const struct params *params = model_table(model);
+    assert_true(gradients[params_head(params, HEAD_TRANSFORM_WEIGHT)->offset] == 0);
+    assert_true(gradients[params_head(params, HEAD_POOLER_WEIGHT)->offset] != 0);
+    assert_true(gradients[params_layer(params, 0, LAYER_UP_WEIGHT)->offset] != 0);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+}
+
+/* Rows of a sequence are what they are alone: no neighbour, no dead row shows through. */
+static void sequences_do_not_see_each_other(void **state)
+{
+    (void)state;
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
+    const struct made_source source = {3, small.vocabulary, 4};
+    struct batch all = made_batch(&source, lengths, 0, 6), alone = made_batch(&source, lengths + 4, 4, 1);
+    struct model *model = open_model(&small, ops, &all);
+    fill_params(model, ops, 0.1f, 0.1f);
+    struct model_metrics metrics = {0};
+    model_evaluate(model, &all, &metrics);
+    const size_t hidden = (size_t)small.hidden, rows = (size_t)lengths[4];
+    float *kept = mem_array(rows * hidden, sizeof *kept);
+    memcpy(kept, (const float *)model_hidden(model) + (size_t)all.starts[4] * hidden, rows * hidden * sizeof *kept);
+    const float *out = model_hidden(model);
+    for (size_t i = (size_t)all.tokens * hidden; i < (size_t)all.token_rows * hidden; i++)
+        assert_true(out[i] == 0);
+    model_evaluate(model, &alone, &metrics);
+    assert_true(difference(model_hidden(model), kept, rows * hidden) < 1e-6);
+    mem_free(kept);
+    made_batch_release(&all);
+    made_batch_release(&alone);
+    model_close(model);
+    ops->close(ops);
+}
+
+static void the_loss_scale_scales_gradients(void **state)
+{
+    (void)state;
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    const struct made_source source = {3, small.vocabulary, 4};
+    struct batch batch = made_batch(&source, lengths, 0, 5);
+    struct model *model = open_model(&small, ops, &batch);
+    fill_params(model, ops, 0.1f, 0.1f);
+    loss_of(model, &batch, true);
+    const size_t size = model_table(model)->size;
+    float *plain = mem_array(size, sizeof *plain);
+    memcpy(plain, model_gradients(model), size * sizeof *plain);
+    struct model_metrics metrics = {0};
+    model_begin_step(model, &(struct step_settings){11, 5, true, batch.masked, batch.sequences, 1024});
+    model_forward_backward(model, &batch, &metrics);
+    for (size_t i = 0; i < size; i++)
+        plain[i] *= 1024;
+    assert_true(difference(model_gradients(model), plain, size) < 1e-6);
+    mem_free(plain);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+}
+
+static void the_plan_counts_every_byte(void **state)
+{
+    (void)state;
+    struct model_config config;
+    assert_int_equal(model_config_named("base", &config), 0);
+    struct ops *ops = made_ops(PRECISION_BF16, cpu_level(), 2);
+    struct model_plan plan;
+    model_plan(&config, ops, &(struct model_budget){4096, 640, 32, 128}, &plan);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < plan.count; i++) {
+        assert_true(plan.rows[i].bytes > 0);
+        sum += plan.rows[i].bytes;
+    }
+    assert_true(sum == plan.bytes);
+    assert_string_equal(plan.rows[0].name, "params");
+    assert_true(plan.rows[0].bytes / 4 >= 110106428 && plan.rows[0].bytes / 4 < 110200000);
+    assert_true(plan.bytes > 2000000000 && plan.bytes < 3000000000);
+    /* A forward pass of one sequence of 128 tokens of base is 2 * 85 M * 128 and attention. */
+    assert_true(fabs(model_flops(&config, 128, 20) / 6.97e10 - 1) < 0.02);
+    ops->close(ops);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(gradients_are_slopes_without_next_head_and_with_erf_gelu),
+        cmocka_unit_test(micro_batches_change_only_rounding),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(first_loss_is_that_of_guessing),
+        cmocka_unit_test(evaluation_leaves_gradients_and_is_training_without_dropout),
+        cmocka_unit_test(a_batch_without_masked_tokens_trains_the_next_head_alone),
+        cmocka_unit_test(sequences_do_not_see_each_other),
+        cmocka_unit_test(the_loss_scale_scales_gradients),
+        cmocka_unit_test(the_plan_counts_every_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* Weights under Hugging Face's names, today's and older ones; models from config.json. */
+#include "tests/shards/tiny.h"
+
+#include "trainer/config.h"
+#include "trainer/keep/json.h"
+#include "trainer/keep/names.h"
+
+#define FILE_NAME "model.safetensors"
+
+static struct error *const err = &tiny_err;
+
+static struct model_config small_config(void)
+{
+    struct model_config config;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    config.hidden = 8;
+    config.heads = 2;
+    config.intermediate = 12;
+    config.layers = 1;
+    config.vocabulary = 10;
+    config.positions = 16;
+    return config;
+}
+
+struct fixture {
+    char *directory, *path;
+    struct params params;
+    struct arena names;
+    float *weights, *other;
+    struct tensor *tensors; /* of weights, [params.count + 4] */
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = mem_clear(1, sizeof *f);
+    const struct model_config config = small_config();
+    f->directory = tiny_directory();
+    f->path = path_join(f->directory, FILE_NAME);
+    params_init(&f->params, &config);
+    f->weights = mem_clear(f->params.size, sizeof(float));
+    f->other = mem_clear(f->params.size, sizeof(float));
+    f->tensors = mem_clear(f->params.count + 4, sizeof *f->tensors);
+    params_draw_all(&f->params, 7, f->weights);
+    names_tensors(&f->params, "", f->weights, &f->names, f->tensors);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    params_release(&f->params);
+    arena_release(&f->names);
+    tiny_remove(f->directory);
+    mem_free(f->path);
+    mem_free(f->weights);
+    mem_free(f->other);
+    mem_free(f->tensors);
+    mem_free(f);
+    return 0;
+}
+
+static struct tensor *tensor_named(struct fixture *f, const char *name)
+{
+    for (size_t i = 0; i < f->params.count; i++)
+        if (strcmp(f->tensors[i].name, name) == 0)
+            return &f->tensors[i];
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+static void write_tensors(struct fixture *f, size_t count)
+{
+    assert_ok(safetensors_write(f->path, f->tensors, count, NULL, err));
+}
+
+static void expect_same_weights(const struct fixture *f)
+{
+    assert_memory_equal(f->weights, f->other, f->params.size * sizeof(float));
+}
+
+static void what_is_written_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    struct safetensors file;
+    assert_ok(names_write(f->path, &f->params, f->weights, NULL, err));
+    assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
+    assert_true(report.drawn.size == 0 && report.unused.size == 0);
+    expect_same_weights(f);
+    names_report_release(&report);
+
+    memset(f->other, 0, f->params.size * sizeof(float));
+    assert_ok(safetensors_open(&file, f->path, err));
+    assert_int_equal(file.count, f->params.count);
+    assert_int_equal(safetensors_find(&file, "bert.embeddings.word_embeddings.weight")->shape[0], 10); /* no padding */
+    assert_null(safetensors_find(&file, "cls.predictions.decoder.weight"));
+    assert_ok(names_read_own(&file, f->path, "", &f->params, f->other, err));
+    expect_same_weights(f);
+    assert_fails(names_read_own(&file, f->path, "first_moment.", &f->params, f->other, err), ERR_VERIFY);
+    safetensors_close(&file);
+}
+
+static void older_names_are_read(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    const int64_t ids[4] = {0, 1, 2, 3};
+    size_t count = f->params.count;
+    tensor_named(f, "bert.embeddings.LayerNorm.weight")->name = "bert.embeddings.LayerNorm.gamma";
+    tensor_named(f, "bert.embeddings.LayerNorm.bias")->name = "embeddings.LayerNorm.beta";
+    tensor_named(f, "bert.encoder.layer.0.intermediate.dense.weight")->name =
+        "module.bert.encoder.layer.0.intermediate.dense_act.weight";
+    tensor_named(f, "bert.encoder.layer.0.output.LayerNorm.weight")->name = "encoder.layer.0.output.LayerNorm.gamma";
+    tensor_named(f, "bert.pooler.dense.bias")->name = "module.bert.pooler.dense_act.bias";
+    /* A tied copy next to its original is passed over; alone it counts. */
+    f->tensors[count++] = *tensor_named(f, "bert.embeddings.word_embeddings.weight");
+    f->tensors[count - 1].name = "cls.predictions.decoder.weight";
+    tensor_named(f, "cls.predictions.bias")->name = "cls.predictions.decoder.bias";
+    f->tensors[count++] = (struct tensor){"bert.embeddings.position_ids", TENSOR_I64, 2, {1, 4}, ids, sizeof ids};
+    f->tensors[count++] = (struct tensor){"classifier.weight", TENSOR_F32, 1, {2}, f->weights, 8};
+    write_tensors(f, count);
+    assert_ok(names_read(f->path, &f->params, 1, f->other, &report, err));
+    assert_int_equal(report.drawn.size, 0);
+    assert_string_equal(buf_text(&report.unused), "classifier.weight");
+    expect_same_weights(f);
+    names_report_release(&report);
+}
+
+static void absent_heads_are_drawn_and_named(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    size_t count = 0;
+    for (size_t i = 0; i < f->params.count; i++)
+        if (!strstr(f->tensors[i].name, "cls."))
+            f->tensors[count++] = f->tensors[i];
+    write_tensors(f, count);
+    assert_ok(names_read(f->path, &f->params, 7, f->other, &report, err)); /* the seed of f->weights */
+    expect_same_weights(f);
+    assert_non_null(strstr(buf_text(&report.drawn), "cls.seq_relationship.weight"));
+    assert_null(strstr(buf_text(&report.drawn), "pooler"));
+    names_report_release(&report);
+
+    f->tensors[0] = f->tensors[--count];
+    write_tensors(f, count); /* without the word embedding it is no model */
+    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_MISMATCH);
+    assert_non_null(strstr(tiny_err.text, "word_embeddings"));
+    names_report_release(&report);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    struct tensor *bias = tensor_named(f, "bert.pooler.dense.bias");
+    const struct tensor good = *bias;
+    bias->shape[0] = 2;
+    bias->shape[1] = 4;
+    bias->rank = 2;
+    write_tensors(f, f->params.count);
+    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_MISMATCH);
+    assert_non_null(strstr(tiny_err.text, "[2, 4]"));
+    names_report_release(&report);
+
+    *bias = good;
+    bias->type = TENSOR_I32;
+    write_tensors(f, f->params.count);
+    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_UNSAFE);
+    names_report_release(&report);
+
+    *bias = good;
+    f->tensors[f->params.count] = good;
+    f->tensors[f->params.count].name = "module.bert.pooler.dense.bias";
+    write_tensors(f, f->params.count + 1);
+    assert_fails(names_read(f->path, &f->params, 7, f->other, &report, err), ERR_UNSAFE);
+    names_report_release(&report);
+}
+
+static void sixteen_bits_are_widened(void **state)
+{
+    struct fixture *f = *state;
+    struct names_report report;
+    uint16_t half[8] = {0x3f80, 0xbf80, 0, 0, 0, 0, 0, 0x4000};
+    struct tensor *bias = tensor_named(f, "bert.pooler.dense.bias");
+    *bias = (struct tensor){bias->name, TENSOR_BF16, 1, {8}, half, sizeof half};
+    write_tensors(f, f->params.count);
+    assert_ok(names_read(f->path, &f->params, 7, f->other, &report, err));
+    const float *read = f->other + params_find(&f->params, "bert.pooler.dense.bias")->offset;
+    assert_true(read[0] == 1 && read[1] == -1 && read[2] == 0 && read[7] == 2);
+    names_report_release(&report);
+}
+
+/* ---- config.json ---- */
+
+static void expect_config(struct fixture *f, const char *text, enum error_kind kind, const char *word)
+{
+    struct model_config config;
+    char *path = path_join(f->directory, "config.json");
+    tiny_write(f->directory, "config.json", text, strlen(text));
+    if (kind == ERR_NONE)
+        assert_ok(config_read(path, &config, err));
+    else
+        assert_fails(config_read(path, &config, err), kind);
+    if (word && !strstr(tiny_err.text, word))
+        fail_msg("%s does not say %s", tiny_err.text, word);
+    mem_free(path);
+}
+
+#define SIZES "\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":2,\"intermediate_size\":12"
+
+static void configs_of_others(void **state)
+{
+    struct fixture *f = *state;
+    expect_config(f, "{" SIZES "}", ERR_NONE, NULL);
+    expect_config(f, "{" SIZES ",\"model_type\":\"bert\",\"position_embedding_type\":null,\"unknown\":[{}]}", ERR_NONE, NULL);
+    expect_config(f, "{" SIZES ",\"model_type\":\"roberta\"}", ERR_UNSAFE, "model_type");
+    expect_config(f, "{" SIZES ",\"hidden_act\":\"relu\"}", ERR_UNSAFE, "relu");
+    expect_config(f, "{" SIZES ",\"position_embedding_type\":\"relative_key\"}", ERR_UNSAFE, "position_embedding_type");
+    expect_config(f, "{" SIZES ",\"is_decoder\":true}", ERR_UNSAFE, "decoder");
+    expect_config(f, "{" SIZES ",\"vocab_size\":-1}", ERR_UNSAFE, "vocab_size");
+    expect_config(f, "{" SIZES ",\"vocab_size\":\"10\"}", ERR_UNSAFE, "vocab_size");
+    expect_config(f, "{" SIZES ",\"layer_norm_eps\":\"small\"}", ERR_UNSAFE, "layer_norm_eps");
+    expect_config(f, "{" SIZES ",\"num_attention_heads\":3}", ERR_UNSAFE, NULL); /* twice the key */
+    expect_config(f, "{\"hidden_size\":8}", ERR_UNSAFE, "num_hidden_layers");
+    expect_config(f, "{\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":3}", ERR_UNSAFE, NULL);
+    expect_config(f, "{\"hidden_size\":2147483647,\"num_hidden_layers\":2147483647,\"num_attention_heads\":1}", ERR_UNSAFE,
+                  NULL);
+    expect_config(f, "[]", ERR_UNSAFE, NULL);
+    expect_config(f, "", ERR_UNSAFE, NULL);
+    expect_config(f, "{" SIZES, ERR_UNSAFE, NULL);
+}
+
+static void a_config_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    struct model_config config = small_config(), read;
+    char *path = path_join(f->directory, "config.json"), name[32];
+    config.hidden_dropout = 0.25;
+    for (int gelu = 0; gelu < 2; gelu++) {
+        config.gelu = gelu ? GELU_ERF : GELU_TANH;
+        json_t *json = config_json(&config, 0);
+        assert_ok(json_file_write(path, json, err));
+        json_decref(json);
+        assert_ok(config_read(path, &read, err));
+        assert_int_equal(read.gelu, config.gelu);
+        assert_int_equal(read.intermediate, 12);
+        assert_int_equal(read.vocabulary, 10);
+        assert_true(read.hidden_dropout == 0.25 && read.norm_epsilon == config.norm_epsilon);
+    }
+    assert_string_equal(config_name(&read, name), "1x8");
+    assert_ok(config_choose("large", &read, err));
+    assert_string_equal(config_name(&read, name), "large");
+    assert_ok(config_choose(path, &read, err));
+    assert_fails(config_choose("huge", &read, err), ERR_USAGE);
+    assert_fails(config_choose("no/such/config.json", &read, err), ERR_USAGE);
+    mem_free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_written_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(older_names_are_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(absent_heads_are_drawn_and_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_does_not_fit_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sixteen_bits_are_widened, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(configs_of_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_config_comes_back, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

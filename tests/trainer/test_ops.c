@@ -1,0 +1,669 @@
+/* Every op of the CPU backend, in every number type and at every level this processor has, against its definition in plain
+ * doubles. Inputs are rounded to storage first, so what is measured is the op's own error. Outputs start as NaN: what an op
+ * leaves unwritten, dead rows included, is seen. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/trainer/made.h"
+#include "trainer/cpu/bf16.h"
+
+static const struct ops *ops; /* the backend under test */
+static uint32_t drawn;        /* numbers drawn so far */
+
+#define DEVICE ops->device
+
+static double uniform(void) /* -1 to 1 */
+{
+    const struct random_stream stream = random_stream(5, RANDOM_FRESH, 9, 0, 0, 0, 0);
+    return random_at(&stream, drawn++, 0) * 0x1p-31 - 1;
+}
+
+static double get(const void *memory, size_t size, size_t i)
+{
+    if (size == 8)
+        return ((const double *)memory)[i];
+    return size == 4 ? (double)((const float *)memory)[i] : (double)bf16_to_float(((const uint16_t *)memory)[i]);
+}
+
+static void put(void *memory, size_t size, size_t i, double value)
+{
+    if (size == 8)
+        ((double *)memory)[i] = value;
+    else if (size == 4)
+        ((float *)memory)[i] = (float)value;
+    else
+        ((uint16_t *)memory)[i] = bf16_from_float((float)value);
+}
+
+/* An array on both sides: as the backend has it, and as doubles. */
+struct array {
+    void *memory;
+    double *values;
+    size_t count, size;
+};
+
+static struct array array_of(size_t count, size_t size)
+{
+    struct array array = {mem_aligned(count * size + 64), mem_array(count, sizeof(double)), count, size};
+    for (size_t i = 0; i < count; i++) {
+        array.values[i] = 0;
+        put(array.memory, size, i, (double)NAN);
+    }
+    return array;
+}
+
+/* The first `live` numbers random, the others zero. */
+static struct array random_array(size_t live, size_t count, size_t size, double scale)
+{
+    struct array array = array_of(count, size);
+    for (size_t i = 0; i < count; i++) {
+        put(array.memory, size, i, i < live ? scale * uniform() : 0);
+        array.values[i] = get(array.memory, size, i);
+    }
+    return array;
+}
+
+static void release(struct array *array)
+{
+    mem_free(array->memory);
+    mem_free(array->values);
+}
+
+/* Relative L2 error of what the backend wrote; NaN where it wrote none. */
+static double error_of(const struct array *array)
+{
+    double error = 0, size = 0;
+    for (size_t i = 0; i < array->count; i++) {
+        const double distance = get(array->memory, array->size, i) - array->values[i];
+        error += distance * distance;
+        size += array->values[i] * array->values[i];
+    }
+    return size > 0 ? sqrt(error / size) : sqrt(error);
+}
+
+/* Rounding of one stored number, and of some hundred terms of a sum. */
+static double limit(const struct array *array)
+{
+    return array->size == 8 ? 1e-13 : array->size == 2 ? 4e-3 : ops->precision == PRECISION_BF16 ? 2e-5 : 2e-6;
+}
+
+static void assert_close(const struct array *array, double times, const char *what)
+{
+    const double error = error_of(array);
+    if (!(error <= times * limit(array)))
+        fail_msg("%s: %s has relative error %g", ops->name, what, error);
+}
+
+static void assert_zero_from(const struct array *array, size_t first, const char *what)
+{
+    for (size_t i = first; i < array->count; i++)
+        if (get(array->memory, array->size, i) != 0)
+            fail_msg("%s: %s is not zero at %zu", ops->name, what, i);
+}
+
+static void each_backend(void (*test)(void))
+{
+    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP64};
+    for (int i = 0; i < 3; i++)
+        for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
+            if (precisions[i] == PRECISION_FP64 && level > CPU_BASE)
+                continue;
+            struct ops *opened = made_ops(precisions[i], (enum cpu_level)level, 2);
+            ops = opened;
+            drawn = 0;
+            test();
+            opened->close(opened);
+        }
+}
+
+static double normal_cdf(double x)
+{
+    return 0.5 * erfc(-x / sqrt(2));
+}
+
+static double gelu_plain(double x, enum gelu gelu)
+{
+    if (gelu == GELU_ERF)
+        return x * normal_cdf(x);
+    return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+static double gelu_slope_plain(double x, enum gelu gelu)
+{
+    if (gelu == GELU_ERF)
+        return normal_cdf(x) + x * exp(-x * x / 2) / sqrt(2 * M_PI);
+    const double t = tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+}
+
+/* Keeps the keyed dropout's word: ops.h. */
+static double keep_plain(const struct dropout *dropout, uint32_t name, uint32_t number, uint32_t position,
+                         uint32_t column)
+{
+    if (dropout->threshold == 0)
+        return 1;
+    uint32_t words[4];
+    philox4x32((const uint32_t[4]){column / 8, position, number, name}, dropout->key, words);
+    const uint32_t lane = words[column % 8 / 2] >> (column % 2 ? 16 : 0) & 0xffff;
+    return lane >= dropout->threshold ? 65536.0 / (65536 - dropout->threshold) : 0;
+}
+
+static void product_of_size(size_t live, size_t total, size_t out, size_t in)
+{
+    const struct rows rows = {(int32_t)live, (int32_t)total};
+    const size_t small = ops->storage_size, real = ops->real_size;
+    struct array x = random_array(live * in, total * in, small, 1), w = random_array(out * in, out * in, small, 0.3);
+    struct array b = random_array(out, out, real, 1), y = array_of(total * out, small),
+                 act = array_of(total * out, small);
+    for (size_t r = 0; r < live; r++)
+        for (size_t o = 0; o < out; o++) {
+            double sum = b.values[o];
+            for (size_t i = 0; i < in; i++)
+                sum += x.values[r * in + i] * w.values[o * in + i];
+            y.values[r * out + o] = sum;
+        }
+    ops->linear(DEVICE, y.memory, x.memory, w.memory, b.memory, rows, (int32_t)out, (int32_t)in);
+    assert_close(&y, 1, "linear");
+    assert_zero_from(&y, live * out, "a dead row of linear");
+    for (enum gelu gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
+        for (size_t i = 0; i < total * out; i++) {
+            put(y.memory, small, i, (double)NAN);
+            put(act.memory, small, i, (double)NAN);
+        }
+        ops->linear_gelu(DEVICE, y.memory, act.memory, x.memory, w.memory, b.memory, rows, (int32_t)out, (int32_t)in,
+                         gelu);
+        assert_close(&y, 1, "linear before GELU");
+        for (size_t i = 0; i < total * out; i++)
+            act.values[i] = gelu_plain(get(y.memory, small, i), gelu);
+        assert_close(&act, 1, "GELU after linear");
+        assert_zero_from(&act, live * out, "a dead row of GELU");
+    }
+
+    struct array dy = random_array(live * out, total * out, small, 1),
+                 pre = random_array(live * in, total * in, small, 3);
+    for (int kind = 0; kind < 4; kind++) { /* plain, added, tanh-GELU, erf-GELU */
+        struct array dx = kind == 1 ? random_array(live * in, total * in, small, 1) : array_of(total * in, small);
+        const enum gelu gelu = kind == 3 ? GELU_ERF : GELU_TANH;
+        for (size_t r = 0; r < live; r++)
+            for (size_t i = 0; i < in; i++) {
+                double sum = dx.values[r * in + i];
+                for (size_t o = 0; o < out; o++)
+                    sum += dy.values[r * out + o] * w.values[o * in + i];
+                dx.values[r * in + i] = kind >= 2 ? sum * gelu_slope_plain(pre.values[r * in + i], gelu) : sum;
+            }
+        ops->linear_backward_input(DEVICE, dx.memory, kind == 1, dy.memory, w.memory, kind >= 2 ? pre.memory : NULL,
+                                   rows, (int32_t)out, (int32_t)in, gelu);
+        assert_close(&dx, 1.5, "linear_backward_input");
+        assert_zero_from(&dx, live * in, "a dead row of linear_backward_input");
+        release(&dx);
+    }
+
+    struct array dw = random_array(out * in, out * in, real, 1), db = random_array(out, out, real, 1);
+    for (size_t o = 0; o < out; o++)
+        for (size_t r = 0; r < live; r++) {
+            db.values[o] += dy.values[r * out + o];
+            for (size_t i = 0; i < in; i++)
+                dw.values[o * in + i] += dy.values[r * out + o] * x.values[r * in + i];
+        }
+    const struct ops_limits limits = {(int32_t)total, (int32_t)(out > in ? out : in), 64, 64, 1, 1};
+    void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
+    ops->linear_backward_weight(DEVICE, dw.memory, db.memory, dy.memory, x.memory, rows, (int32_t)out, (int32_t)in,
+                                scratch);
+    assert_close(&dw, 1, "linear_backward_weight");
+    assert_close(&db, 1, "bias of linear_backward_weight");
+    mem_free(scratch);
+    struct array *all[] = {&x, &w, &b, &y, &act, &dy, &pre, &dw, &db};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+}
+
+static void products(void)
+{
+    product_of_size(1, 64, 1, 1);
+    product_of_size(3, 64, 2, 33);
+    product_of_size(100, 128, 70, 45);
+    product_of_size(64, 64, 96, 32);
+    product_of_size(261, 320, 130, 65);
+    product_of_size(7, 64, 1100, 12);
+    product_of_size(1090, 1152, 20, 30);
+}
+
+static void products_are_right(void **state)
+{
+    (void)state;
+    each_backend(products);
+}
+
+/* Relative error at every magnitude, tails included: nothing may cancel. */
+static void gelu_keeps_its_tail(void **state)
+{
+    (void)state;
+    struct ops *opened = made_ops(PRECISION_FP32, cpu_level(), 1);
+    for (enum gelu gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
+        enum { COUNT = 4001 };
+        float x[COUNT], y[COUNT], slope[COUNT], pre[COUNT];
+        const float one = 1;
+        for (int i = 0; i < COUNT; i++) {
+            x[i] = (float)(i - COUNT / 2) * 0.003f; /* -6 to 6 */
+            slope[i] = 1;
+        }
+        const struct rows rows = {COUNT, COUNT};
+        opened->linear_gelu(opened->device, pre, y, x, &one, NULL, rows, 1, 1, gelu);
+        opened->gelu_backward(opened->device, slope, x, rows, 1, gelu);
+        for (int i = 0; i < COUNT; i++) {
+            const double size =
+                gelu == GELU_ERF ? gelu_plain((double)x[i], gelu) : /* tanh's own form cancels */
+                    (double)x[i] / (1 + exp(-2 * sqrt(2 / M_PI) * ((double)x[i] + 0.044715 * pow((double)x[i], 3))));
+            assert_true(fabs((double)y[i] - size) <= 6e-6 * fabs(size));
+            assert_true(fabs((double)slope[i] - gelu_slope_plain((double)x[i], gelu)) <= 6e-7);
+            if (fabs((double)x[i]) < 2)
+                assert_true(fabs((double)y[i] - size) <= 8e-7 * fabs(size));
+        }
+    }
+    opened->close(opened);
+}
+
+static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t threshold)
+{
+    const struct rows rows = {batch->tokens, batch->token_rows};
+    const size_t small = ops->storage_size, real = ops->real_size, total = (size_t)rows.total, live = (size_t)rows.live;
+    const struct dropout dropout = {{17, 4}, threshold, 6};
+    const double epsilon = 1e-5;
+    struct array x = random_array(live * hidden, total * hidden, small, 1);
+    struct array residual = random_array(live * hidden, total * hidden, small, 1);
+    struct array gain = random_array(hidden, hidden, real, 1), bias = random_array(hidden, hidden, real, 1);
+    struct array y = array_of(total * hidden, small), z = array_of(total * hidden, small),
+                 stats = array_of(total * 2, real);
+    struct array dy = random_array(live * hidden, total * hidden, small, 1);
+    struct array dx = array_of(total * hidden, small), dz = array_of(total * hidden, small);
+    struct array dgain = random_array(hidden, hidden, real, 1), dbias = random_array(hidden, hidden, real, 1);
+    ops->norm(DEVICE, y.memory, z.memory, stats.memory, x.memory, residual.memory, gain.memory, bias.memory, epsilon,
+              rows, (int32_t)hidden, batch, &dropout);
+    for (size_t r = 0; r < live; r++) {
+        double mean = 0, variance = 0, sum = 0, product = 0;
+        for (size_t i = 0; i < hidden; i++) {
+            const size_t at = r * hidden + i;
+            z.values[at] = x.values[at] * keep_plain(&dropout, 6, batch->numbers[batch->sequence_of[r]],
+                                                     (uint32_t)batch->positions[r], (uint32_t)i) +
+                           residual.values[at];
+            const double rounded = get(z.memory, small, at); /* what the statistics are of */
+            mean += rounded / (double)hidden;
+        }
+        for (size_t i = 0; i < hidden; i++)
+            variance += pow(get(z.memory, small, r * hidden + i) - mean, 2) / (double)hidden;
+        const double scale = 1 / sqrt(variance + epsilon);
+        for (size_t i = 0; i < hidden; i++) {
+            const size_t at = r * hidden + i;
+            const double normal = (get(z.memory, small, at) - mean) * scale, slope = dy.values[at] * gain.values[i];
+            y.values[at] = normal * gain.values[i] + bias.values[i];
+            dgain.values[i] += dy.values[at] * normal;
+            dbias.values[i] += dy.values[at];
+            sum += slope / (double)hidden;
+            product += slope * normal / (double)hidden;
+        }
+        for (size_t i = 0; i < hidden; i++) {
+            const size_t at = r * hidden + i;
+            const double normal = (get(z.memory, small, at) - mean) * scale;
+            dz.values[at] = scale * (dy.values[at] * gain.values[i] - sum - normal * product);
+            dx.values[at] = dz.values[at] * keep_plain(&dropout, 6, batch->numbers[batch->sequence_of[r]],
+                                                       (uint32_t)batch->positions[r], (uint32_t)i);
+        }
+        stats.values[r * 2] = mean;
+        stats.values[r * 2 + 1] = scale;
+    }
+    assert_close(&z, 1, "sum before norm");
+    assert_close(&y, 2, "norm");
+    assert_close(&stats, 4, "statistics of norm");
+    assert_zero_from(&y, live * hidden, "a dead row of norm");
+    const struct ops_limits limits = {(int32_t)total, (int32_t)hidden, 64, 64, 1, 1};
+    void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
+    ops->norm_backward(DEVICE, dx.memory, dz.memory, dgain.memory, dbias.memory, dy.memory, z.memory, stats.memory,
+                       gain.memory, rows, (int32_t)hidden, batch, &dropout, scratch);
+    assert_close(&dz, 3, "norm_backward");
+    assert_close(&dx, 3, "norm_backward behind dropout");
+    assert_close(&dgain, 4, "gain of norm_backward");
+    assert_close(&dbias, 4, "bias of norm_backward");
+    assert_zero_from(&dx, live * hidden, "a dead row of norm_backward");
+    assert_zero_from(&dz, live * hidden, "a dead row of norm_backward");
+    mem_free(scratch);
+    struct array *all[] = {&x, &residual, &gain, &bias, &y, &z, &stats, &dy, &dx, &dz, &dgain, &dbias};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+}
+
+static const int32_t lengths[] = {5, 1, 70, 16, 130};
+static const struct made_source source = {4, 50, 5};
+
+static void norms(void)
+{
+    struct batch batch = made_batch(&source, lengths, 9, 5);
+    norm_of_size(1, &batch, 0);
+    norm_of_size(40, &batch, 6554);
+    norm_of_size(301, &batch, 32768);
+    made_batch_release(&batch);
+}
+
+static void norm_is_right(void **state)
+{
+    (void)state;
+    each_backend(norms);
+}
+
+/* One head of one sequence, from the definition. probabilities, slopes: [n, n]. */
+static void attend_plain(const struct array *qkv, struct array *context, const struct array *dcontext,
+                         struct array *dqkv, const struct batch *batch, const struct attention_shape *shape,
+                         int32_t sequence, int32_t head)
+{
+    const size_t first = (size_t)batch->starts[sequence], n = (size_t)batch->starts[sequence + 1] - first;
+    const size_t size = (size_t)shape->head_size, hidden = (size_t)shape->heads * size, at = (size_t)head * size;
+    double *p = mem_clear(n * n, sizeof *p), *keep = mem_clear(n * n, sizeof *keep);
+#define QKV(array, part, row, i) array->values[(first + (row)) * 3 * hidden + (part)*hidden + at + (i)]
+    for (size_t q = 0; q < n; q++) {
+        double sum = 0;
+        for (size_t k = 0; k < n; k++) {
+            for (size_t i = 0; i < size; i++)
+                p[q * n + k] += QKV(qkv, 0, q, i) * QKV(qkv, 1, k, i) / sqrt((double)size);
+            keep[q * n + k] = keep_plain(&shape->dropout, shape->dropout.name + (uint32_t)head,
+                                         batch->numbers[sequence], (uint32_t)q, (uint32_t)k);
+            sum += exp(p[q * n + k]);
+        }
+        for (size_t k = 0; k < n; k++)
+            p[q * n + k] = exp(p[q * n + k]) / sum;
+        for (size_t i = 0; i < size; i++) {
+            double value = 0;
+            for (size_t k = 0; k < n; k++)
+                value += p[q * n + k] * keep[q * n + k] * QKV(qkv, 2, k, i);
+            context->values[(first + q) * hidden + at + i] = value;
+        }
+    }
+    for (size_t q = 0; q < n; q++) {
+        const double *slope = &dcontext->values[(first + q) * hidden + at];
+        double mean = 0;
+        double *dp = mem_clear(n, sizeof *dp);
+        for (size_t k = 0; k < n; k++) {
+            for (size_t i = 0; i < size; i++) {
+                dp[k] += slope[i] * QKV(qkv, 2, k, i) * keep[q * n + k];
+                QKV(dqkv, 2, k, i) += p[q * n + k] * keep[q * n + k] * slope[i];
+            }
+            mean += p[q * n + k] * dp[k];
+        }
+        for (size_t k = 0; k < n; k++)
+            for (size_t i = 0; i < size; i++) {
+                const double dscore = p[q * n + k] * (dp[k] - mean) / sqrt((double)size);
+                QKV(dqkv, 0, q, i) += dscore * QKV(qkv, 1, k, i);
+                QKV(dqkv, 1, k, i) += dscore * QKV(qkv, 0, q, i);
+            }
+        mem_free(dp);
+    }
+#undef QKV
+    mem_free(p);
+    mem_free(keep);
+}
+
+static void attention_of_size(int32_t heads, int32_t head_size, uint32_t threshold, double scale)
+{
+    struct batch batch = made_batch(&source, lengths, 3, 5);
+    const size_t hidden = (size_t)(heads * head_size), total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
+    const size_t small = ops->storage_size;
+    const struct attention_shape shape = {heads, head_size, 130, {{3, 99}, threshold, 40}};
+    struct array qkv = random_array(live * 3 * hidden, total * 3 * hidden, small, scale);
+    struct array dcontext = random_array(live * hidden, total * hidden, small, 1);
+    struct array context = array_of(total * hidden, small), dqkv = array_of(total * 3 * hidden, small);
+    struct array log_sums = array_of(total * (size_t)heads, ops->real_size);
+    for (int32_t i = 0; i < batch.sequences * heads; i++)
+        attend_plain(&qkv, &context, &dcontext, &dqkv, &batch, &shape, i / heads, i % heads);
+    const struct ops_limits limits = {batch.token_rows, 3 * (int32_t)hidden, 64, 64, 130, head_size};
+    void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
+    ops->attention(DEVICE, context.memory, log_sums.memory, qkv.memory, &batch, &shape, scratch);
+    assert_close(&context, 2, "attention");
+    assert_zero_from(&context, live * hidden, "a dead row of attention");
+    ops->attention_backward(DEVICE, dqkv.memory, dcontext.memory, qkv.memory, context.memory, log_sums.memory, &batch,
+                            &shape, scratch);
+    assert_close(&dqkv, 3, "attention_backward");
+    assert_zero_from(&dqkv, live * 3 * hidden, "a dead row of attention_backward");
+    mem_free(scratch);
+    struct array *all[] = {&qkv, &dcontext, &context, &dqkv, &log_sums};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+    made_batch_release(&batch);
+}
+
+static void attentions(void)
+{
+    attention_of_size(1, 1, 0, 1);
+    attention_of_size(3, 20, 16384, 1);
+    attention_of_size(2, 64, 6554, 4);
+}
+
+static void attention_is_right(void **state)
+{
+    (void)state;
+    each_backend(attentions);
+}
+
+static void loss_of_size(size_t live, size_t total, size_t vocabulary, size_t columns, double scale)
+{
+    const size_t small = ops->storage_size;
+    struct array logits = random_array(total * columns, total * columns, small, scale);
+    int32_t *labels = mem_array(total, sizeof *labels);
+    double loss = 0, hits = 0;
+    for (size_t r = 0; r < total; r++) {
+        double *row = logits.values + r * columns, sum = 0;
+        size_t best = 0;
+        labels[r] = r < live ? (int32_t)(r * 7 % vocabulary) : -1;
+        for (size_t i = 0; i < columns; i++) {
+            if (r >= live || i >= vocabulary) {
+                if (i >= vocabulary)
+                    put(logits.memory, small, r * columns + i, (double)NAN);
+                row[i] = 0;
+                continue;
+            }
+            sum += exp(row[i]);
+            best = row[i] > row[best] ? i : best;
+        }
+        if (r >= live)
+            continue;
+        loss += log(sum) - row[labels[r]];
+        hits += best == (size_t)labels[r];
+        for (size_t i = 0; i < vocabulary; i++)
+            row[i] = 3 * (exp(row[i]) / sum - (i == (size_t)labels[r]));
+    }
+    const struct ops_limits limits = {(int32_t)total, 1, 64, 64, 1, 1};
+    void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
+    double sums[2] = {100, 1000};
+    const struct rows rows = {(int32_t)live, (int32_t)total};
+    void *copy = mem_aligned(total * columns * small);
+    memcpy(copy, logits.memory, total * columns * small);
+    ops->loss(DEVICE, sums, copy, labels, rows, (int32_t)columns, (int32_t)vocabulary, 0, scratch);
+    assert_true(fabs(sums[0] - 100 - loss) <= 1e-6 * loss && sums[1] == 1000 + hits);
+    assert_memory_equal(copy, logits.memory, live * columns * small);
+    ops->loss(DEVICE, sums, logits.memory, labels, rows, (int32_t)columns, (int32_t)vocabulary, 3, scratch);
+    assert_true(fabs(sums[0] - 100 - 2 * loss) <= 2e-6 * loss && sums[1] == 1000 + 2 * hits);
+    assert_close(&logits, 1, "gradient of the loss");
+    assert_zero_from(&logits, live * columns, "a dead row of the loss");
+    mem_free(copy);
+    mem_free(scratch);
+    mem_free(labels);
+    release(&logits);
+}
+
+static void losses(void)
+{
+    loss_of_size(5, 64, 61, 64, 3);
+    loss_of_size(64, 64, 1000, 1024, 20);
+    loss_of_size(3, 64, 2, 2, 1);
+    /* Of equal largest logits the first counts. */
+    void *logits = mem_aligned(8 * 64), *scratch = mem_aligned(64 * 16);
+    double sums[2] = {0, 0};
+    ops->loss(DEVICE, sums, logits, (const int32_t[]){1}, (struct rows){1, 1}, 4, 4, 1, scratch);
+    assert_true(sums[1] == 0 && fabs(sums[0] - log(4)) < 1e-6);
+    /* A NaN is not lost on the way. */
+    put(logits, ops->storage_size, 3, (double)NAN);
+    ops->loss(DEVICE, sums, logits, (const int32_t[]){1}, (struct rows){1, 1}, 4, 4, 1, scratch);
+    assert_true(isnan(sums[0]));
+    mem_free(logits);
+    mem_free(scratch);
+}
+
+static void loss_is_right(void **state)
+{
+    (void)state;
+    each_backend(losses);
+}
+
+static void row_work(void)
+{
+    struct batch batch = made_batch(&source, lengths, 3, 4);
+    const size_t hidden = 70, total = (size_t)batch.token_rows, live = (size_t)batch.tokens, small = ops->storage_size;
+    struct array tables[3], gradients[3];
+    const size_t table_rows[3] = {50, 70, 2};
+    for (int i = 0; i < 3; i++) {
+        tables[i] = random_array(table_rows[i] * hidden, table_rows[i] * hidden, small, 1);
+        gradients[i] = random_array(table_rows[i] * hidden, table_rows[i] * hidden, ops->real_size, 1);
+    }
+    struct array y = array_of(total * hidden, small), dy = random_array(live * hidden, total * hidden, small, 1);
+    for (size_t r = 0; r < live; r++)
+        for (size_t i = 0; i < hidden; i++) {
+            const size_t places[3] = {(size_t)batch.ids[r], (size_t)batch.positions[r], (size_t)batch.segments[r]};
+            for (int t = 0; t < 3; t++) {
+                y.values[r * hidden + i] += tables[t].values[places[t] * hidden + i];
+                gradients[t].values[places[t] * hidden + i] += dy.values[r * hidden + i];
+            }
+        }
+    ops->embed(DEVICE, y.memory, tables[0].memory, tables[1].memory, tables[2].memory, &batch, (int32_t)hidden);
+    assert_close(&y, 1, "embed");
+    assert_zero_from(&y, live * hidden, "a dead row of embed");
+    ops->embed_backward(DEVICE, gradients[0].memory, gradients[1].memory, gradients[2].memory, dy.memory, &batch,
+                        (int32_t)hidden);
+    for (int i = 0; i < 3; i++)
+        assert_close(&gradients[i], 1, "embed_backward");
+
+    const struct rows masked = {batch.masked, batch.masked_rows};
+    assert_true(batch.masked > 3);
+    struct array picked = array_of((size_t)masked.total * hidden, small);
+    for (size_t r = 0; r < (size_t)masked.live; r++)
+        for (size_t i = 0; i < hidden; i++)
+            picked.values[r * hidden + i] = dy.values[(size_t)batch.masked_index[r] * hidden + i];
+    ops->gather(DEVICE, picked.memory, dy.memory, batch.masked_index, masked, (int32_t)hidden);
+    assert_true(error_of(&picked) == 0);
+    assert_zero_from(&picked, (size_t)masked.live * hidden, "a dead row of gather");
+    for (size_t r = 0; r < (size_t)masked.live; r++)
+        for (size_t i = 0; i < hidden; i++)
+            dy.values[(size_t)batch.masked_index[r] * hidden + i] *= 2;
+    ops->scatter(DEVICE, dy.memory, picked.memory, batch.masked_index, masked, (int32_t)hidden);
+    assert_true(error_of(&dy) == 0); /* twice a number is exact */
+
+    struct array slopes = random_array((size_t)masked.live * hidden, (size_t)masked.total * hidden, small, 1);
+    for (size_t i = 0; i < picked.count; i++)
+        picked.values[i] = tanh(picked.values[i]);
+    ops->tanh(DEVICE, picked.memory, masked, (int32_t)hidden);
+    assert_close(&picked, 1, "tanh");
+    for (size_t i = 0; i < picked.count; i++)
+        slopes.values[i] *= 1 - pow(get(picked.memory, small, i), 2);
+    ops->tanh_backward(DEVICE, slopes.memory, picked.memory, masked, (int32_t)hidden);
+    assert_close(&slopes, 1, "tanh_backward");
+    struct array *all[] = {&y,         &dy,        &picked,       &slopes,       &tables[0],
+                           &tables[1], &tables[2], &gradients[0], &gradients[1], &gradients[2]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+    made_batch_release(&batch);
+}
+
+static void rows_are_moved_right(void **state)
+{
+    (void)state;
+    each_backend(row_work);
+}
+
+static void drops(void)
+{
+    struct batch batch = made_batch(&source, lengths, 1000, 5);
+    const size_t hidden = 1029, live = (size_t)batch.tokens;
+    const struct dropout dropout = {{1, 2}, 6554, 12};
+    struct array x = random_array(live * hidden, (size_t)batch.token_rows * hidden, ops->storage_size, 1);
+    double kept = 0;
+    for (size_t i = 0; i < live * hidden; i++) {
+        put(x.memory, ops->storage_size, i, 1);
+        const double keep = keep_plain(&dropout, 12, batch.numbers[batch.sequence_of[i / hidden]],
+                                       (uint32_t)batch.positions[i / hidden], (uint32_t)(i % hidden));
+        x.values[i] = keep;
+        kept += keep > 0;
+    }
+    ops->dropout(DEVICE, x.memory, &batch, (int32_t)hidden, &dropout);
+    assert_close(&x, 1, "dropout");
+    for (size_t i = 0; i < x.count; i++) /* the choice itself is exact */
+        assert_true((get(x.memory, ops->storage_size, i) == 0) == (x.values[i] == 0));
+    const double count = (double)(live * hidden), share = kept / count;
+    assert_true(fabs(share - (1 - 6554.0 / 65536)) < 4 * sqrt(0.09 / count));
+    release(&x);
+    made_batch_release(&batch);
+}
+
+static void dropout_is_keyed_and_fair(void **state)
+{
+    (void)state;
+    each_backend(drops);
+}
+
+static void bf16_rounds_to_even_and_keeps_nan(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t bits;
+        uint16_t rounded;
+    } cases[] = {
+        {0x3f800000, 0x3f80}, {0x3f807fff, 0x3f80}, {0x3f808000, 0x3f80}, {0x3f808001, 0x3f81}, {0x3f818000, 0x3f82},
+        {0x7f7fffff, 0x7f80}, {0x7f800000, 0x7f80}, {0xff800000, 0xff80}, {0x7f800001, 0x7fc0}, {0xffffffff, 0xffff},
+        {0x00000001, 0x0000}, {0x80000000, 0x8000}, {0x00018000, 0x0002},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float value;
+        memcpy(&value, &cases[i].bits, sizeof value);
+        assert_int_equal(bf16_from_float(value), cases[i].rounded);
+    }
+    for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
+        struct ops *opened = made_ops(PRECISION_BF16, (enum cpu_level)level, 1);
+        float values[300];
+        uint16_t stored[300];
+        for (int i = 0; i < 300; i++)
+            memcpy(&values[i], &cases[(size_t)i % (sizeof cases / sizeof *cases)].bits, sizeof *values);
+        opened->convert(opened->device, stored, values, 300);
+        for (int i = 0; i < 300; i++)
+            assert_int_equal(stored[i], cases[(size_t)i % (sizeof cases / sizeof *cases)].rounded);
+        opened->close(opened);
+    }
+}
+
+static void a_backend_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct error err;
+    assert_null(cpu_open(&(struct cpu_options){PRECISION_FP16, CPU_BASE, 1}, &err));
+    assert_int_equal(err.kind, ERR_UNSAFE);
+    if (cpu_level() < CPU_AMX) {
+        assert_null(cpu_open(&(struct cpu_options){PRECISION_FP32, CPU_AMX, 1}, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+    }
+    assert_int_equal(cpu_default_precision(CPU_AVX512), PRECISION_FP32);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_right),
+        cmocka_unit_test(gelu_keeps_its_tail),
+        cmocka_unit_test(norm_is_right),
+        cmocka_unit_test(attention_is_right),
+        cmocka_unit_test(loss_is_right),
+        cmocka_unit_test(rows_are_moved_right),
+        cmocka_unit_test(dropout_is_keyed_and_fair),
+        cmocka_unit_test(bf16_rounds_to_even_and_keeps_nan),
+        cmocka_unit_test(a_backend_that_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* The table of parameters: names, shapes, places, first values. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "trainer/model/params.h"
+
+static struct params table_of(const char *name, int32_t vocabulary, bool next_sentence)
+{
+    struct model_config config;
+    assert_int_equal(model_config_named(name, &config), 0);
+    config.vocabulary = vocabulary;
+    config.next_sentence = next_sentence;
+    struct error err;
+    assert_int_equal(model_config_check(&config, &err), 0);
+    struct params params;
+    params_init(&params, &config);
+    return params;
+}
+
+/* Published sizes of the models, heads included. */
+static void counts_are_the_published_ones(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name;
+        int32_t vocabulary;
+        size_t count;
+    } cases[] = {
+        {"base", 30522, 110106428},  {"base", 30528, 110111042},  {"large", 30522, 336226108},
+        {"large", 30528, 336232258}, {"1.5b", 30528, 1530388930},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct params params = table_of(cases[i].name, cases[i].vocabulary, true);
+        assert_true(params.total == cases[i].count);
+        params_release(&params);
+    }
+    struct model_config config;
+    assert_int_equal(model_config_named("huge", &config), -1);
+}
+
+static void tensors_stand_apart_and_qkv_together(void **state)
+{
+    (void)state;
+    struct params params = table_of("tiny", 30522, true);
+    size_t end = 0;
+    for (size_t i = 0; i < params.count; i++) {
+        assert_true(params.items[i].offset >= end);
+        assert_true(params.items[i].offset - end < 128 * 128); /* a gap, or padding of the vocabulary */
+        end = params.items[i].offset + params.items[i].count;
+        assert_ptr_equal(params_find(&params, params.items[i].name), &params.items[i]);
+        assert_int_equal(params.items[i].decay, params.items[i].dimensions == 2);
+    }
+    assert_true(params.size >= end && params.size % 16 == 0);
+    for (int32_t layer = 0; layer < 2; layer++)
+        for (int place = LAYER_QUERY_WEIGHT; place <= LAYER_QUERY_BIAS; place += LAYER_QUERY_BIAS) {
+            const struct param *query = params_layer(&params, layer, (enum layer_place)place);
+            assert_int_equal(query->offset % 16, 0);
+            assert_true(query[1].offset == query->offset + query->count);
+            assert_true(query[2].offset == query[1].offset + query[1].count);
+        }
+    const struct param *word = &params.items[PARAM_WORD];
+    assert_true(params.items[PARAM_POSITION].offset == (size_t)30528 * 128 && word->count == (size_t)30522 * 128);
+    assert_string_equal(word->name, "bert.embeddings.word_embeddings.weight");
+    assert_string_equal(params_layer(&params, 1, LAYER_UP_BIAS)->name, "bert.encoder.layer.1.intermediate.dense.bias");
+    assert_string_equal(params_head(&params, HEAD_BIAS)->name, "cls.predictions.bias");
+    assert_string_equal(params_head(&params, HEAD_NEXT_BIAS)->name, "cls.seq_relationship.bias");
+    assert_null(params_find(&params, "cls.predictions.decoder.weight"));
+    params_release(&params);
+}
+
+static void without_next_sentence_there_is_no_pooler(void **state)
+{
+    (void)state;
+    struct params with = table_of("tiny", 1000, true), without = table_of("tiny", 1000, false);
+    assert_int_equal(with.count - without.count, 4);
+    assert_null(params_find(&without, "bert.pooler.dense.weight"));
+    assert_null(params_find(&without, "cls.seq_relationship.bias"));
+    params_release(&with);
+    params_release(&without);
+}
+
+static void chunks_cover_every_tensor_from_its_start(void **state)
+{
+    (void)state;
+    struct params params = table_of("mini", 30522, true);
+    const struct param_chunk *chunk = params.chunks;
+    for (size_t i = 0; i < params.count; i++) {
+        size_t covered = 0;
+        while (covered < params.items[i].count) {
+            assert_int_equal(chunk->tensor, i);
+            assert_true(chunk->offset == params.items[i].offset + covered);
+            assert_int_equal(chunk->decay, params.items[i].decay);
+            covered += (size_t)chunk->count;
+            assert_true(chunk->count == PARAM_CHUNK || covered == params.items[i].count);
+            chunk++;
+        }
+        assert_true(covered == params.items[i].count);
+    }
+    assert_ptr_equal(chunk, params.chunks + params.chunk_count);
+    params_release(&params);
+}
+
+static void first_values_are_named(void **state)
+{
+    (void)state;
+    struct params small = table_of("tiny", 1000, false), large = table_of("mini", 30522, true);
+    float *a = mem_aligned(small.size * sizeof *a), *b = mem_aligned(large.size * sizeof *b);
+    params_draw_all(&small, 42, a);
+    params_draw(&large, &large.items[PARAM_WORD], 42, b);
+    assert_memory_equal(a, b, (size_t)1000 * 128 * sizeof *a); /* the same name, another table */
+    const struct param *word = &small.items[PARAM_WORD];
+    double sum = 0, squares = 0, cubes = 0, most = 0;
+    for (size_t i = 0; i < word->count; i++) {
+        const double value = (double)a[i] / 0.02;
+        sum += value;
+        squares += value * value;
+        cubes += value * value * value;
+        most = fabs(value) > most ? fabs(value) : most;
+    }
+    const double count = (double)word->count;
+    assert_true(fabs(sum / count) < 4 / sqrt(count));
+    assert_true(fabs(squares / count - 1) < 4 * sqrt(2 / count));
+    assert_true(fabs(cubes / count) < 4 * sqrt(15 / count));
+    assert_true(most > 3.5 && most < 7);
+    for (size_t i = word->offset + word->count; i < small.items[PARAM_POSITION].offset; i++)
+        assert_true(a[i] == 0);
+    for (size_t i = 0; i < small.count; i++)
+        if (small.items[i].init != INIT_NORMAL)
+            assert_true(a[small.items[i].offset] == (small.items[i].init == INIT_ONE ? 1 : 0));
+    const struct param *query = params_layer(&small, 0, LAYER_QUERY_WEIGHT);
+    assert_true(a[query[0].offset] != a[query[1].offset]);
+    params_draw(&large, &large.items[PARAM_WORD], 43, b);
+    assert_true(a[0] != b[0]);
+    mem_free(a);
+    mem_free(b);
+    params_release(&small);
+    params_release(&large);
+}
+
+static void sizes_from_outside_are_checked(void **state)
+{
+    (void)state;
+    struct model_config good;
+    assert_int_equal(model_config_named("tiny", &good), 0);
+    struct model_config bad[8];
+    for (size_t i = 0; i < 8; i++)
+        bad[i] = good;
+    bad[0].layers = 0;
+    bad[1].hidden = 129;
+    bad[2].heads = -1;
+    bad[3].vocabulary = INT32_MAX;
+    bad[4].norm_epsilon = (double)NAN;
+    bad[5].hidden_dropout = 1;
+    bad[6].attention_dropout = -0.1;
+    bad[7].positions = 0;
+    for (size_t i = 0; i < 8; i++) {
+        struct error err;
+        assert_int_equal(model_config_check(&bad[i], &err), -1);
+        assert_int_equal(err.kind, ERR_UNSAFE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_the_published_ones),
+        cmocka_unit_test(tensors_stand_apart_and_qkv_together),
+        cmocka_unit_test(without_next_sentence_there_is_no_pooler),
+        cmocka_unit_test(chunks_cover_every_tensor_from_its_start),
+        cmocka_unit_test(first_values_are_named),
+        cmocka_unit_test(sizes_from_outside_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

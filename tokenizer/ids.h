@@ -1,0 +1,35 @@
+/* A growing list of piece ids. A zeroed one is ready to use; the holder releases it. */
+#ifndef TOKENIZER_IDS_H
+#define TOKENIZER_IDS_H
+
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ids {
+    uint32_t *data;
+    size_t count, capacity;
+};
+
+static inline void ids_reserve(struct ids *ids, size_t more)
+{
+    if (ids->capacity - ids->count >= more)
+        return;
+    ids->capacity = 2 * ids->capacity + more;
+    ids->data = (uint32_t *)mem_grow(ids->data, ids->capacity, sizeof *ids->data);
+}
+
+static inline void ids_add(struct ids *ids, uint32_t id)
+{
+    ids_reserve(ids, 1);
+    ids->data[ids->count++] = id;
+}
+
+static inline void ids_release(struct ids *ids)
+{
+    mem_free(ids->data);
+    *ids = (struct ids){0};
+}
+
+#endif

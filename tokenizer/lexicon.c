@@ -1,0 +1,174 @@
+/* Comes in: counted words. Goes out: the alphabet, and the words spelt in it. */
+#include "tokenizer/lexicon.h"
+
+#include "base/mem.h"
+#include "tokenizer/unicode.h"
+#include "tokenizer/wordpiece.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define CODE_POINTS 0x110000u
+#define RARE        4096u /* counts below are told apart when words must be left out */
+
+struct frequency {
+    uint64_t count;
+    uint32_t code_point;
+};
+
+static int by_frequency(const void *a, const void *b)
+{
+    const struct frequency *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return (x->code_point > y->code_point) - (x->code_point < y->code_point);
+}
+
+static int by_code_point(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The next letter of a well-formed word. */
+static uint32_t take_letter(struct str *word)
+{
+    uint32_t code_point = 0;
+    unsigned skip;
+    const unsigned size = utf8_decode(word->data, word->size, &code_point, &skip);
+    assert(size);
+    *word = (struct str){word->data + size, word->size - size};
+    return code_point;
+}
+
+static bool stands_inside(uint32_t code_point)
+{
+    const uint8_t kind = unicode_letter(code_point)->kind;
+    return kind != LETTER_PUNCTUATION && kind != LETTER_IDEOGRAPH;
+}
+
+/* All letters, the most frequent first. *total is the sum of their counts. */
+static struct frequency *letter_frequencies(const struct word_counts *counts, size_t *found, uint64_t *total)
+{
+    uint64_t *const of = mem_clear(CODE_POINTS, sizeof *of);
+    *total = 0;
+    *found = 0;
+    for (size_t i = 0; i < word_counts_size(counts); i++) {
+        uint64_t n;
+        struct str word = word_counts_word(counts, i, &n);
+        while (word.size) {
+            uint64_t *const count = &of[take_letter(&word)];
+            *found += *count == 0;
+            *count += n;
+            *total += n;
+        }
+    }
+    struct frequency *frequencies = mem_array(*found, sizeof *frequencies);
+    size_t filled = 0;
+    for (uint32_t code_point = 0; code_point < CODE_POINTS; code_point++)
+        if (of[code_point])
+            frequencies[filled++] = (struct frequency){of[code_point], code_point};
+    qsort(frequencies, *found, sizeof *frequencies, by_frequency);
+    mem_free(of);
+    return frequencies;
+}
+
+static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *counts, size_t pieces_max)
+{
+    size_t found;
+    uint64_t total, covered = 0;
+    struct frequency *frequencies = letter_frequencies(counts, &found, &total);
+    while (lexicon->alphabet_count < found && lexicon->alphabet_count < ALPHABET_MAX) {
+        const struct frequency *next = &frequencies[lexicon->alphabet_count];
+        const size_t pieces = lexicon->alphabet_pieces + 1 + stands_inside(next->code_point);
+        if (pieces > pieces_max || (pieces > pieces_max / 2 && covered >= total - total / 1000))
+            break;
+        lexicon->alphabet[++lexicon->alphabet_count] = next->code_point;
+        lexicon->alphabet_pieces = pieces;
+        covered += next->count;
+    }
+    lexicon->letters_left_out = found - lexicon->alphabet_count;
+    qsort(lexicon->alphabet + 1, lexicon->alphabet_count, sizeof *lexicon->alphabet, by_code_point);
+    for (size_t i = 1; i <= lexicon->alphabet_count; i++)
+        lexicon->inside[i] = stands_inside(lexicon->alphabet[i]);
+    mem_free(frequencies);
+}
+
+/* Letters of a word, 0 where it has one that is not in the alphabet, is too long, or is a single letter. */
+static size_t usable_letters(struct str word, const uint16_t *rank_of)
+{
+    size_t letters = 0;
+    while (word.size)
+        if (!rank_of[take_letter(&word)] || ++letters > WORD_LETTERS_MAX)
+            return 0;
+    return letters > 1 ? letters : 0;
+}
+
+/* The least count a word must have so that the words of that count and more fit into letters_max. */
+static uint64_t least_count(const struct word_counts *counts, const uint16_t *rank_of, size_t letters_max)
+{
+    size_t *const letters = mem_clear(RARE, sizeof *letters);
+    size_t total = 0;
+    for (size_t i = 0; i < word_counts_size(counts); i++) {
+        uint64_t n;
+        const size_t used = usable_letters(word_counts_word(counts, i, &n), rank_of);
+        total += used + (used > 0);
+        if (used && n < RARE)
+            letters[n] += used + 1;
+    }
+    uint64_t least = 1;
+    for (; least < RARE && total > letters_max; least++)
+        total -= letters[least];
+    mem_free(letters);
+    return total > letters_max ? UINT64_MAX : least;
+}
+
+static void spell_words(struct lexicon *lexicon, const struct word_counts *counts, const uint16_t *rank_of,
+                        uint64_t least)
+{
+    size_t letters_capacity = 0, words_capacity = 0;
+    for (size_t i = 0; i < word_counts_size(counts); i++) {
+        uint64_t n;
+        struct str word = word_counts_word(counts, i, &n);
+        const size_t used = usable_letters(word, rank_of);
+        if (!used || n < least) {
+            take_letter(&word);
+            lexicon->words_left_out += word.size > 0;
+            continue;
+        }
+        if (lexicon->word_count == words_capacity) {
+            words_capacity = words_capacity ? 2 * words_capacity : 4096;
+            lexicon->start = mem_grow(lexicon->start, words_capacity, sizeof *lexicon->start);
+            lexicon->count = mem_grow(lexicon->count, words_capacity, sizeof *lexicon->count);
+        }
+        if (letters_capacity - lexicon->letter_count < used + 1) {
+            letters_capacity = 2 * letters_capacity + WORD_LETTERS_MAX + 1;
+            lexicon->letters = mem_grow(lexicon->letters, letters_capacity, sizeof *lexicon->letters);
+        }
+        lexicon->start[lexicon->word_count] = (uint32_t)lexicon->letter_count;
+        lexicon->count[lexicon->word_count++] = n;
+        while (word.size)
+            lexicon->letters[lexicon->letter_count++] = rank_of[take_letter(&word)];
+        lexicon->letters[lexicon->letter_count++] = 0;
+    }
+}
+
+void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, size_t pieces_max, size_t letters_max)
+{
+    assert(letters_max < UINT32_MAX);
+    *lexicon = (struct lexicon){0};
+    choose_alphabet(lexicon, counts, pieces_max);
+    uint16_t *const rank_of = mem_clear(CODE_POINTS, sizeof *rank_of);
+    for (size_t i = 1; i <= lexicon->alphabet_count; i++)
+        rank_of[lexicon->alphabet[i]] = (uint16_t)i;
+    spell_words(lexicon, counts, rank_of, least_count(counts, rank_of, letters_max));
+    mem_free(rank_of);
+}
+
+void lexicon_release(struct lexicon *lexicon)
+{
+    mem_free(lexicon->letters);
+    mem_free(lexicon->start);
+    mem_free(lexicon->count);
+    *lexicon = (struct lexicon){0};
+}

@@ -1,0 +1,34 @@
+/* The words that a vocabulary is learned from, as rows of small numbers: each letter of the alphabet is its rank by
+ * code point. Words of one letter have nothing to teach and are not here. */
+#ifndef TOKENIZER_LEXICON_H
+#define TOKENIZER_LEXICON_H
+
+#include "tokenizer/word_counts.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALPHABET_MAX 1000u
+
+struct lexicon {
+    uint32_t alphabet[ALPHABET_MAX + 1]; /* code points by rank; ranks 1 to alphabet_count, in their order */
+    bool inside[ALPHABET_MAX + 1];       /* may stand inside a word (not punctuation, not an ideograph) */
+    size_t alphabet_count;
+    size_t alphabet_pieces; /* one for each letter and one more for each that may stand inside */
+    uint16_t *letters;      /* [letter_count] the words, end to end, as ranks, each with a 0 behind */
+    size_t letter_count;
+    uint32_t *start; /* [word_count] where in letters a word begins */
+    uint64_t *count; /* [word_count] how often it occurs */
+    size_t word_count;
+    uint64_t letters_left_out; /* distinct letters that the alphabet has no room for */
+    uint64_t words_left_out;   /* distinct words with such a letter, too long, or too rare for letters_max */
+};
+
+/* The alphabet is the most frequent letters, at most ALPHABET_MAX. Its pieces take at most half of `pieces_max`, or
+ * more (up to all of it) while the alphabet covers less than 99.9 % of the letters of the words. Of more than
+ * `letters_max` letters the rarest words are left out. The result does not depend on the order of the counts. */
+void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, size_t pieces_max, size_t letters_max);
+void lexicon_release(struct lexicon *lexicon);
+
+#endif

@@ -1,0 +1,174 @@
+/* Comes in: a run of UTF-8. Goes out: its normalised code points. A letter on its way carries its canonical combining
+ * class in the top byte, so that putting marks into canonical order and dropping them need no second look-up:
+ *
+ *     bytes → decode, delete, decompose → [class | code point] … → order the marks → drop nonspacing ones, lower
+ *
+ * Hostile text is a megabyte of combining marks: a long row of them is sorted by counting, never by insertion. */
+#include "tokenizer/normalize.h"
+
+#include "base/mem.h"
+#include "tokenizer/unicode.h"
+
+#include <assert.h>
+
+#define CLASS_SHIFT   24
+#define CODE_POINT    0x1FFFFFu
+#define INSERTION_MAX 16 /* longer rows are sorted by counting */
+
+static void reserve(struct normalizer *normalizer, size_t more)
+{
+    if (normalizer->capacity - normalizer->count >= more)
+        return;
+    normalizer->capacity = 2 * normalizer->capacity + more;
+    normalizer->letters = mem_grow(normalizer->letters, normalizer->capacity, sizeof *normalizer->letters);
+}
+
+static inline void put(struct normalizer *normalizer, uint32_t code_point, uint8_t combining_class)
+{
+    normalizer->letters[normalizer->count++] = code_point | (uint32_t)combining_class << CLASS_SHIFT;
+}
+
+/* A Hangul syllable's two or three letters (Unicode, section 3.12). */
+static bool put_hangul(struct normalizer *normalizer, uint32_t code_point)
+{
+    if (code_point < 0xAC00 || code_point > 0xD7A3)
+        return false;
+    const uint32_t index = code_point - 0xAC00;
+    put(normalizer, 0x1100 + index / 588, 0);
+    put(normalizer, 0x1161 + index % 588 / 28, 0);
+    if (index % 28)
+        put(normalizer, 0x11A7 + index % 28, 0);
+    return true;
+}
+
+/* Appends the full canonical decomposition of a letter. */
+static void decompose(struct normalizer *normalizer, uint32_t code_point, const struct letter *letter)
+{
+    reserve(normalizer, (size_t)letter->decomposition_count + 3);
+    if (letter->decomposition_count == 0) {
+        if (!put_hangul(normalizer, code_point))
+            put(normalizer, code_point, letter->combining_class);
+        return;
+    }
+    for (unsigned i = 0; i < letter->decomposition_count; i++) {
+        const uint32_t part = unicode_decompositions[letter->decomposition + i];
+        put(normalizer, part, unicode_letter(part)->combining_class);
+    }
+}
+
+/* Sorts a row of combining letters by class; equal classes keep their order. */
+static void order_row(struct normalizer *normalizer, uint32_t *row, size_t count)
+{
+    if (count <= INSERTION_MAX) {
+        for (size_t i = 1; i < count; i++) {
+            const uint32_t letter = row[i];
+            size_t to = i;
+            for (; to && row[to - 1] >> CLASS_SHIFT > letter >> CLASS_SHIFT; to--)
+                row[to] = row[to - 1];
+            row[to] = letter;
+        }
+        return;
+    }
+    if (normalizer->sorted_capacity < count) {
+        normalizer->sorted_capacity = count;
+        normalizer->sorted = mem_grow(normalizer->sorted, count, sizeof *normalizer->sorted);
+    }
+    size_t start[257] = {0};
+    for (size_t i = 0; i < count; i++)
+        start[(row[i] >> CLASS_SHIFT) + 1]++;
+    for (size_t class = 0; class < 256; class ++)
+        start[class + 1] += start[class];
+    for (size_t i = 0; i < count; i++)
+        normalizer->sorted[start[row[i] >> CLASS_SHIFT]++] = row[i];
+    memcpy(row, normalizer->sorted, count * sizeof *row);
+}
+
+static void order_marks(struct normalizer *normalizer)
+{
+    uint32_t *const letters = normalizer->letters;
+    for (size_t i = 0; i < normalizer->count;) {
+        size_t end = i;
+        while (end < normalizer->count && letters[end] >> CLASS_SHIFT)
+            end++;
+        if (end - i > 1)
+            order_row(normalizer, letters + i, end - i);
+        i = end + 1;
+    }
+}
+
+static void drop_marks(struct normalizer *normalizer)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < normalizer->count; i++) {
+        const uint32_t code_point = normalizer->letters[i] & CODE_POINT;
+        if (!unicode_letter(code_point)->mark)
+            normalizer->letters[kept++] = code_point;
+    }
+    normalizer->count = kept;
+}
+
+/* The one lowercase that is longer: U+0130 becomes i and U+0307. */
+static void insert_dots(struct normalizer *normalizer, size_t dots)
+{
+    reserve(normalizer, dots);
+    uint32_t *const letters = normalizer->letters;
+    size_t to = normalizer->count + dots;
+    for (size_t i = normalizer->count; i-- > 0;) {
+        if (letters[i] == 0x130)
+            letters[--to] = 0x307;
+        letters[--to] = letters[i];
+    }
+    assert(to == 0);
+    normalizer->count += dots;
+}
+
+static void lower(struct normalizer *normalizer)
+{
+    size_t dots = 0;
+    for (size_t i = 0; i < normalizer->count; i++)
+        dots += normalizer->letters[i] == 0x130;
+    if (dots)
+        insert_dots(normalizer, dots);
+    for (size_t i = 0; i < normalizer->count; i++) {
+        const uint32_t code_point = normalizer->letters[i];
+        normalizer->letters[i] = code_point + (uint32_t)unicode_letter(code_point)->lower;
+    }
+}
+
+void normalize_run(struct normalizer *normalizer, struct str run)
+{
+    normalizer->count = 0;
+    bool marks = false;
+    for (size_t at = 0; at < run.size;) {
+        uint32_t code_point;
+        unsigned skip;
+        const unsigned size = utf8_decode(run.data + at, run.size - at, &code_point, &skip);
+        at += size ? size : skip;
+        if (!size)
+            continue;
+        const struct letter *letter = unicode_letter(code_point);
+        if (letter->kind == LETTER_DROP)
+            continue;
+        if (normalizer->strip) {
+            decompose(normalizer, code_point, letter);
+            marks |= letter->mark || letter->combining_class || letter->decomposition_count;
+        } else {
+            reserve(normalizer, 1);
+            put(normalizer, code_point, 0);
+        }
+    }
+    if (marks) {
+        order_marks(normalizer);
+        drop_marks(normalizer);
+    }
+    if (normalizer->lower)
+        lower(normalizer);
+}
+
+void normalizer_release(struct normalizer *normalizer)
+{
+    mem_free(normalizer->letters);
+    mem_free(normalizer->sorted);
+    normalizer->letters = normalizer->sorted = NULL;
+    normalizer->count = normalizer->capacity = normalizer->sorted_capacity = 0;
+}

@@ -1,0 +1,39 @@
+/* Text to WordPiece ids, exactly as Hugging Face `tokenizers` gives them with BertNormalizer, BertPreTokenizer and
+ * WordPiece without added tokens (profile hf): "[MASK]" in a text is the three words [ mask ].
+ *
+ *     struct tokenizer *tokenizer = tokenizer_open(vocab, &options);          one for all threads
+ *     struct tokenizer_state *state = tokenizer_state_open(tokenizer);        one per thread
+ *     tokenizer_ids(state, text, &ids);                                       as often as you like
+ */
+#ifndef TOKENIZER_TOKENIZER_H
+#define TOKENIZER_TOKENIZER_H
+
+#include "base/str.h"
+#include "tokenizer/ids.h"
+#include "tokenizer/vocab.h"
+
+#include <stdbool.h>
+
+/* A profile other than hf will be a field here and a set of tables. */
+struct tokenizer_options {
+    bool cased;         /* keep case */
+    bool strip_accents; /* canonical decomposition without nonspacing marks */
+};
+
+/* Immutable. `vocab` may be NULL: then tokenizer_words alone may be used. It is not needed after the call. */
+struct tokenizer *tokenizer_open(const struct vocab *vocab, const struct tokenizer_options *options);
+void tokenizer_close(struct tokenizer *tokenizer);
+
+/* Scratch of one thread, and its memory of runs seen (about 2 MB, which never changes a result). */
+struct tokenizer_state *tokenizer_state_open(const struct tokenizer *tokenizer);
+void tokenizer_state_close(struct tokenizer_state *state);
+
+/* Appends the ids of `text`. Ill-formed UTF-8 bytes are dropped. Words do not cross a call. */
+void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *out);
+
+/* Calls word(context, …) with each normalised word of `text` in order, before WordPiece, for counting: well-formed
+ * UTF-8, not empty, valid during the call. */
+void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),
+                     void *context);
+
+#endif

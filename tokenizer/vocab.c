@@ -1,0 +1,175 @@
+/* Comes in: the lines of vocab.txt. Goes out: pieces by id, with the ids of the specials and a hash of the whole.
+ * The text is normalised once to what vocab_write writes, and every piece is a view into it: one allocation, and the
+ * hash is that of a file a user can compare. */
+#include "tokenizer/vocab.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "tokenizer/unicode.h"
+
+#include <assert.h>
+
+/* Does `text` end in a White_Space character? Returns its bytes, else 0. `text` is UTF-8. */
+static size_t space_at_end(struct str text)
+{
+    size_t start = text.size;
+    while (start && ((unsigned char)text.data[start - 1] & 0xC0) == 0x80)
+        start--;
+    if (!start--)
+        return 0;
+    uint32_t code_point = 0;
+    unsigned skip;
+    utf8_decode(text.data + start, text.size - start, &code_point, &skip);
+    /* White_Space that the profile's own table has among the deleted controls. */
+    const bool control = code_point == 0x0B || code_point == 0x0C || code_point == 0x85;
+    return control || unicode_letter(code_point)->kind == LETTER_SPACE ? text.size - start : 0;
+}
+
+static struct str trim_end(struct str line)
+{
+    size_t space;
+    while ((space = space_at_end(line)))
+        line.size -= space;
+    return line;
+}
+
+bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id)
+{
+    for (uint32_t i = vocab->count; i-- > 0;)
+        if (str_equal(vocab->pieces[i], piece)) {
+            *id = i;
+            return true;
+        }
+    return false;
+}
+
+/* Finds the ids of the specials; `path` may be NULL. */
+static int find_specials(struct vocab *vocab, const char *path, struct error *err)
+{
+    const struct {
+        struct str piece;
+        uint32_t *id;
+    } specials[] = {
+        {STR("[PAD]"), &vocab->pad}, {STR("[UNK]"), &vocab->unk},   {STR("[CLS]"), &vocab->cls},
+        {STR("[SEP]"), &vocab->sep}, {STR("[MASK]"), &vocab->mask},
+    };
+    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
+        if (vocab_find(vocab, specials[i].piece, specials[i].id))
+            continue;
+        fail_at(err, ERR_INPUT, path ? path : "", ERROR_NO_OFFSET, "the vocabulary has no piece %s",
+                specials[i].piece.data);
+        if (vocab->count && str_starts(vocab->pieces[0], STR("\xEF\xBB\xBF")))
+            return hint(err, "the file begins with a byte order mark, which belongs to its first piece: remove it");
+        return hint(err, "it needs [PAD], [UNK], [CLS], [SEP] and [MASK], each on a line of its own");
+    }
+    return 0;
+}
+
+/* `path` may be NULL. */
+static int vocab_open(struct vocab **out, const struct str *pieces, size_t count, const char *path, struct error *err)
+{
+    assert(count <= VOCAB_PIECES_MAX);
+    struct vocab *vocab = mem_clear(1, sizeof *vocab);
+    for (size_t i = 0; i < count; i++) {
+        assert(pieces[i].size <= VOCAB_PIECE_BYTES_MAX);
+        vocab->text_bytes += pieces[i].size + 1;
+    }
+    vocab->pieces = mem_array(count, sizeof *vocab->pieces);
+    vocab->count = (uint32_t)count;
+    vocab->text = mem_alloc(vocab->text_bytes);
+    char *at = vocab->text;
+    for (size_t i = 0; i < count; i++) {
+        assert(pieces[i].size == 0 || !memchr(pieces[i].data, '\n', pieces[i].size));
+        if (pieces[i].size)
+            memcpy(at, pieces[i].data, pieces[i].size);
+        vocab->pieces[i] = (struct str){at, pieces[i].size};
+        at += pieces[i].size;
+        *at++ = '\n';
+    }
+    vocab->hash = hash64(vocab->text, vocab->text_bytes);
+    if (find_specials(vocab, path, err) < 0) {
+        vocab_close(vocab);
+        return -1;
+    }
+    *out = vocab;
+    return 0;
+}
+
+int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t count, struct error *err)
+{
+    return vocab_open(vocab, pieces, count, NULL, err);
+}
+
+/* Cuts the file's text into trimmed lines, without the empty ones at its end. *lines is the caller's to free. */
+static int split_lines(struct str text, const char *path, struct str **lines, size_t *count, struct error *err)
+{
+    size_t capacity = 0;
+    const char *const end = text.data + text.size;
+    for (const char *at = text.data; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const struct str line = trim_end(str_range(at, newline ? newline : end));
+        if (line.size > VOCAB_PIECE_BYTES_MAX)
+            return fail_at(err, ERR_UNSAFE, path, (uint64_t)(at - text.data), "a piece of more than %u bytes",
+                           VOCAB_PIECE_BYTES_MAX);
+        if (*count == VOCAB_PIECES_MAX)
+            return fail_at(err, ERR_UNSAFE, path, (uint64_t)(at - text.data), "more than %u pieces", VOCAB_PIECES_MAX);
+        if (*count == capacity) {
+            capacity = capacity ? 2 * capacity : 1024;
+            *lines = mem_grow(*lines, capacity, sizeof **lines);
+        }
+        (*lines)[(*count)++] = line;
+        at = newline ? newline + 1 : end;
+    }
+    while (*count && (*lines)[*count - 1].size == 0)
+        (*count)--;
+    return 0;
+}
+
+/* Where the first ill-formed byte is. */
+static uint64_t first_bad_byte(struct str text)
+{
+    size_t at = 0;
+    uint32_t code_point;
+    unsigned skip;
+    for (unsigned size; at < text.size; at += size)
+        if (!(size = utf8_decode(text.data + at, text.size - at, &code_point, &skip)))
+            break;
+    return at;
+}
+
+int vocab_read(struct vocab **out, const char *path, struct error *err)
+{
+    struct buf file = {0};
+    struct str *lines = NULL;
+    size_t count = 0;
+    int result = file_read_all(path, VOCAB_FILE_BYTES_MAX, &file, err);
+    if (result < 0)
+        goto out;
+    if (!utf8_valid(buf_str(&file))) {
+        result = fail_at(err, ERR_INPUT, path, first_bad_byte(buf_str(&file)), "the vocabulary is not UTF-8");
+        goto out;
+    }
+    result = split_lines(buf_str(&file), path, &lines, &count, err);
+    if (result < 0)
+        goto out;
+    result = vocab_open(out, lines, count, path, err);
+out:
+    mem_free(lines);
+    buf_release(&file);
+    return result;
+}
+
+int vocab_write(const struct vocab *vocab, const char *path, struct error *err)
+{
+    return file_write_all(path, vocab->text, vocab->text_bytes, err);
+}
+
+void vocab_close(struct vocab *vocab)
+{
+    if (!vocab)
+        return;
+    mem_free(vocab->pieces);
+    mem_free(vocab->text);
+    mem_free(vocab);
+}

@@ -1,0 +1,48 @@
+/* A vocabulary: the pieces that words are cut into, in the order of their ids. On disk it is vocab.txt, one piece a
+ * line, the id is the line's number from 0; a piece that starts with "##" goes on inside a word.
+ *
+ * How a file is read (equal to Hugging Face `tokenizers`, but for the last line of this list):
+ *   - Lines end at LF; White_Space at a line's end is cut off, so CRLF is fine and so is a missing last LF.
+ *   - Of equal pieces the last line's id counts; the earlier id exists and never comes out.
+ *   - An empty line inside the file is a piece of no characters, which matches nothing; its id exists.
+ *   - A byte order mark is not removed, it belongs to the first piece.
+ *   - Text that is not UTF-8 is refused.
+ *   - Empty lines at the end of the file are not pieces. */
+#ifndef TOKENIZER_VOCAB_H
+#define TOKENIZER_VOCAB_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VOCAB_PIECES_MAX      (1u << 20)
+#define VOCAB_PIECE_BYTES_MAX (1u << 20)
+#define VOCAB_FILE_BYTES_MAX  (256u << 20)
+
+struct vocab {
+    struct str *pieces; /* [count], by id; views into `text` */
+    uint32_t count;
+    uint32_t pad, unk, cls, sep, mask;
+    uint64_t hash; /* XXH3-64 of the bytes that vocab_write writes */
+    char *text;    /* those bytes */
+    size_t text_bytes;
+};
+
+/* Opens vocab.txt. ERR_INPUT: not UTF-8, or one of [PAD] [UNK] [CLS] [SEP] [MASK] is not there (named); ERR_UNSAFE:
+ * more than VOCAB_PIECES_MAX lines, a piece or file too long. Immutable afterwards. Close with vocab_close. */
+int vocab_read(struct vocab **out, const char *path, struct error *err);
+
+/* The same from pieces in memory (copied). A piece holds no LF and does not end in White_Space. */
+int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t count, struct error *err);
+
+/* Writes vocab.txt, one piece a line, each line ended by LF. */
+int vocab_write(const struct vocab *vocab, const char *path, struct error *err);
+
+/* Id of a piece (of equal ones the last); false where there is none. Reads the whole list: for specials and tests. */
+bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id);
+
+void vocab_close(struct vocab *vocab); /* NULL is fine */
+
+#endif

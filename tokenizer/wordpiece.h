@@ -1,0 +1,20 @@
+/* WordPiece: cuts one normalised word into the longest pieces that the vocabulary has, from left to right. */
+#ifndef TOKENIZER_WORDPIECE_H
+#define TOKENIZER_WORDPIECE_H
+
+#include "base/str.h"
+#include "tokenizer/ids.h"
+#include "tokenizer/vocab.h"
+
+#define WORD_LETTERS_MAX 100u /* a longer word (in code points) is [UNK] */
+
+struct wordpiece; /* immutable, shared by threads */
+
+struct wordpiece *wordpiece_open(const struct vocab *vocab); /* needs the vocabulary no longer */
+void wordpiece_close(struct wordpiece *wordpiece);
+
+/* Appends the ids of `word`, well-formed UTF-8, not empty. A word too long, or with a place where no piece fits, is one
+ * [UNK]. */
+void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct ids *out);
+
+#endif

@@ -1,0 +1,146 @@
+/* Comes in: text. Goes out: runs, and the words of a run. Cutting before normalising gives the same words as
+ * BertNormalizer over the whole text and BertPreTokenizer afterwards, because no white space, punctuation or ideograph
+ * changes its kind or has a combining class (scripts/unicode_tables.py asserts it), and nothing becomes white space or
+ * an ideograph. What becomes punctuation (U+2260 is = and a stroke) is found after normalising. */
+#include "tokenizer/words.h"
+
+#include "tokenizer/unicode.h"
+
+#include <assert.h>
+
+enum byte_kind { LETTER, SPACE, PUNCTUATION, CONTROL, HIGH };
+
+/* Of each byte: ASCII by its meaning for BERT (controls are deleted), all of 0x80 and above HIGH. */
+static const uint8_t kind_of_byte[256] = {
+    [0 ... 8] = CONTROL,
+    ['\t'] = SPACE,
+    ['\n'] = SPACE,
+    [11 ... 12] = CONTROL,
+    ['\r'] = SPACE,
+    [14 ... 31] = CONTROL,
+    [' '] = SPACE,
+    [33 ... 47] = PUNCTUATION,
+    [58 ... 64] = PUNCTUATION,
+    [91 ... 96] = PUNCTUATION,
+    [123 ... 126] = PUNCTUATION,
+    [127] = CONTROL,
+    [128 ... 255] = HIGH,
+};
+
+static inline enum byte_kind kind_at(const char *at)
+{
+    return (enum byte_kind)kind_of_byte[(unsigned char)*at];
+}
+
+/* What stands at `at`, a HIGH byte: its bytes in *size, ill-formed ones as something to delete. */
+static enum letter_kind high_kind(const char *at, const char *end, unsigned *size)
+{
+    uint32_t code_point;
+    unsigned skip;
+    *size = utf8_decode(at, (size_t)(end - at), &code_point, &skip);
+    if (*size)
+        return (enum letter_kind)unicode_letter(code_point)->kind;
+    *size = skip;
+    return LETTER_DROP;
+}
+
+/* The end of a run that goes on at `at` with something that is not an ASCII letter. */
+static const char *other_end(const char *at, const char *end)
+{
+    while (at < end) {
+        unsigned size = 1;
+        switch (kind_at(at)) {
+        case SPACE:
+        case PUNCTUATION:
+            return at;
+        case LETTER:
+        case CONTROL:
+            break;
+        case HIGH: {
+            const enum letter_kind kind = high_kind(at, end, &size);
+            if (kind != LETTER_WORD && kind != LETTER_DROP)
+                return at;
+            break;
+        }
+        }
+        at += size;
+    }
+    return at;
+}
+
+enum run_kind run_next(struct str *rest, struct str *run)
+{
+    const char *at = rest->data, *const end = at + rest->size;
+    enum run_kind kind = RUN_END;
+    const char *start = at;
+    while (kind == RUN_END && at < end) {
+        unsigned size = 1;
+        start = at;
+        switch (kind_at(at)) {
+        case SPACE:
+            at++;
+            break;
+        case PUNCTUATION:
+            at++;
+            kind = RUN_PUNCTUATION;
+            break;
+        case LETTER:
+            while (++at < end && kind_at(at) == LETTER)
+                ;
+            kind = RUN_ASCII;
+            if (at < end && kind_at(at) >= CONTROL) {
+                const char *const ascii_end = at;
+                at = other_end(at, end);
+                kind = at > ascii_end ? RUN_OTHER : RUN_ASCII;
+            }
+            break;
+        case CONTROL:
+            at = other_end(at, end);
+            kind = RUN_OTHER;
+            break;
+        case HIGH:
+            switch (high_kind(at, end, &size)) {
+            case LETTER_SPACE:
+                at += size;
+                break;
+            case LETTER_PUNCTUATION:
+            case LETTER_IDEOGRAPH:
+                at += size;
+                kind = RUN_OTHER;
+                break;
+            case LETTER_WORD:
+            case LETTER_DROP:
+                at = other_end(at, end);
+                kind = RUN_OTHER;
+                break;
+            }
+            break;
+        }
+    }
+    *rest = str_range(at, end);
+    *run = str_range(start, at);
+    return kind;
+}
+
+void run_words(struct normalizer *normalizer, struct buf *scratch, struct str run,
+               void (*word)(void *context, struct str word), void *context)
+{
+    normalize_run(normalizer, run);
+    buf_reset(scratch);
+    buf_reserve(scratch, 4 * normalizer->count);
+    for (size_t i = 0; i < normalizer->count; i++) {
+        const uint32_t letter = normalizer->letters[i];
+        const bool alone = unicode_letter(letter)->kind == LETTER_PUNCTUATION;
+        if (alone && scratch->size) {
+            word(context, buf_str(scratch));
+            buf_reset(scratch);
+        }
+        scratch->size += utf8_encode(letter, scratch->data + scratch->size);
+        if (alone) {
+            word(context, buf_str(scratch));
+            buf_reset(scratch);
+        }
+    }
+    if (scratch->size)
+        word(context, buf_str(scratch));
+}

@@ -1,0 +1,29 @@
+/* Text to runs, and runs to words.
+ *
+ *     "Ein Café, 東京!"   →   runs   Ein | Café | , | 東 | 京 | !     →   words  ein | cafe | , | 東 | 京 | !
+ *
+ * A run is text between places that end a word whatever stands next to them: white space, punctuation, ideographs. So
+ * what becomes of a run depends on its bytes alone, and may be remembered (tokenizer.c). A run gives no, one or several
+ * words: deleted characters may leave nothing, and some letters decompose into punctuation. */
+#ifndef TOKENIZER_WORDS_H
+#define TOKENIZER_WORDS_H
+
+#include "base/str.h"
+#include "tokenizer/normalize.h"
+
+enum run_kind {
+    RUN_END,         /* there is none left */
+    RUN_PUNCTUATION, /* one ASCII byte */
+    RUN_ASCII,       /* ASCII letters and digits only */
+    RUN_OTHER,       /* anything else, ill-formed UTF-8 included; not empty */
+};
+
+/* Takes the next run from the front of *rest. */
+enum run_kind run_next(struct str *rest, struct str *run);
+
+/* Calls word(context, …) with each normalised word of a run of kind RUN_OTHER, in order: well-formed UTF-8, not empty,
+ * valid during the call. */
+void run_words(struct normalizer *normalizer, struct buf *scratch, struct str run,
+               void (*word)(void *context, struct str word), void *context);
+
+#endif

@@ -1,0 +1,139 @@
+/* Opens the backend: picks the instance of every op for a precision and an instruction set, and puts the table together. */
+#ifndef LEVEL
+
+#include "base/mem.h"
+#include "trainer/cpu/device.h"
+#include "trainer/cpu/onednn.h"
+
+#include <stdio.h>
+
+struct cpu {
+    struct ops ops; /* first: ops_close gets its address */
+    struct device device;
+    void (*install)(struct ops *ops);
+    size_t (*attention_scratch)(const struct ops_limits *limits, int threads);
+};
+
+#define EACH "trainer/cpu/cpu.c"
+#include "trainer/cpu/each.h"
+
+static void *allocate(struct device *device, size_t bytes)
+{
+    (void)device;
+    return mem_aligned(bytes);
+}
+
+static void release(struct device *device, void *memory)
+{
+    (void)device;
+    mem_free(memory);
+}
+
+struct clear_args {
+    char *memory;
+    size_t bytes;
+};
+#define CLEAR_BLOCK ((size_t)1 << 20)
+
+static void clear_block(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct clear_args *a = args;
+    memset(a->memory + task * CLEAR_BLOCK, 0, smaller(CLEAR_BLOCK, a->bytes - task * CLEAR_BLOCK));
+}
+
+static void clear(struct device *device, void *memory, size_t bytes)
+{
+    (void)device;
+    const struct clear_args args = {memory, bytes};
+    parallel(blocks_of(bytes, CLEAR_BLOCK), clear_block, &args);
+}
+
+/* The largest of: parts of sums over rows (norm_backward has two a column), results of the loss, attention. */
+static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
+{
+    const struct cpu *cpu = (const struct cpu *)((char *)device - offsetof(struct cpu, device));
+    const size_t blocks = blocks_of((size_t)limits->rows_max, BLOCK_ROWS);
+    const size_t sums = blocks * 2 * (size_t)limits->columns_max * cpu->ops.real_size;
+    const size_t bias =
+        blocks_of((size_t)limits->masked_rows_max, BLOCK_ROWS) * (size_t)limits->vocabulary * cpu->ops.real_size;
+    const size_t losses = (size_t)limits->rows_max * 2 * sizeof(double);
+    const size_t attention = cpu->attention_scratch(limits, device->threads);
+    size_t most = sums > bias ? sums : bias;
+    most = losses > most ? losses : most;
+    return attention > most ? attention : most;
+}
+
+static void close_cpu(struct ops *ops)
+{
+    struct cpu *cpu = (struct cpu *)ops;
+    onednn_close(cpu->device.onednn);
+    mem_free(cpu);
+}
+
+static void choose(struct cpu *cpu, enum precision precision, enum cpu_level level)
+{
+    void (*const install[3][3])(struct ops *) = {
+#ifdef __x86_64__
+        {install_32_level0, install_32_level1, install_32_level2},
+        {install_16_level0, install_16_level1, install_16_level2},
+#else
+        {install_32_level0, install_32_level0, install_32_level0},
+        {install_16_level0, install_16_level0, install_16_level0},
+#endif
+        {install_64_level0, install_64_level0, install_64_level0},
+    };
+    const int own = level > CPU_AVX512 ? CPU_AVX512 : (int)level;
+    install[precision == PRECISION_FP64 ? 2 : (int)precision][own](&cpu->ops);
+    cpu->attention_scratch = precision == PRECISION_FP64 ? attention_scratch_64_level0 : attention_scratch_32_level0;
+}
+
+struct ops *cpu_open(const struct cpu_options *options, struct error *err)
+{
+    if (options->precision == PRECISION_FP16) {
+        fail(err, ERR_UNSAFE, "fp16 is not built yet for the processor; use bf16 or fp32");
+        return NULL;
+    }
+    if (options->level > cpu_level()) {
+        fail(err, ERR_USAGE, "this processor has no %s, only %s", cpu_level_name(options->level),
+             cpu_level_name(cpu_level()));
+        return NULL;
+    }
+    static const char *const names[] = {"fp32", "bf16", "fp16", "fp64"};
+    struct cpu *cpu = mem_clear(1, sizeof *cpu);
+    struct ops *ops = &cpu->ops;
+    if (options->threads)
+        parallel_set_threads((int)options->threads);
+    cpu->device.threads = parallel_threads();
+    cpu->device.onednn = onednn_open(options->precision, options->level, cpu->device.threads);
+    snprintf(cpu->device.name, sizeof cpu->device.name, "cpu %s (%s, %s), %d threads", names[options->precision],
+             cpu_level_name(options->level), cpu->device.onednn ? onednn_version() : "own products",
+             cpu->device.threads);
+    ops->device = &cpu->device;
+    ops->precision = options->precision;
+    ops->storage_size = options->precision == PRECISION_FP64 ? 8 : options->precision == PRECISION_FP32 ? 4 : 2;
+    ops->real_size = options->precision == PRECISION_FP64 ? 8 : 4;
+    ops->name = cpu->device.name;
+    ops->close = close_cpu;
+    ops->allocate = allocate;
+    ops->release = release;
+    ops->clear = clear;
+    ops->scratch_bytes = scratch_bytes;
+    choose(cpu, options->precision, options->level);
+    return ops;
+}
+
+#else
+
+static void NAME(install)(struct ops *ops)
+{
+    NAME(install_embed)(ops);
+    NAME(install_norm)(ops);
+    NAME(install_linear)(ops);
+    NAME(install_attention)(ops);
+    NAME(install_loss)(ops);
+    NAME(install_rows)(ops);
+    NAME(install_update)(ops);
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* The CPU backend behind struct ops: own loops in plain C with OpenMP, matrix products by oneDNN where it was found. */
+#ifndef TRAINER_CPU_CPU_H
+#define TRAINER_CPU_CPU_H
+
+#include "base/error.h"
+#include "trainer/ops.h"
+
+/* Instruction sets, each containing those before it. */
+enum cpu_level { CPU_BASE, CPU_AVX2, CPU_AVX512, CPU_AVX512_BF16, CPU_AMX };
+#define CPU_LEVELS "base|avx2|avx512|avx512_bf16|amx"
+
+enum cpu_level cpu_level(void); /* the highest this machine has */
+const char *cpu_level_name(enum cpu_level level);
+
+/* bf16 where the processor multiplies it and oneDNN is there to ask it to, else fp32. */
+enum precision cpu_default_precision(enum cpu_level level);
+
+struct cpu_options {
+    enum precision precision; /* fp32, bf16, fp64 */
+    enum cpu_level level;     /* cpu_level(), or a lower one that the user forces */
+    unsigned threads;         /* 0: leave OpenMP's choice */
+};
+
+/* Opens the backend; ops->close ends it. bf16 works on every level (stored in 16 bits, multiplied in fp32 where the
+ * processor cannot). oneDNN's level is a setting of the whole process: the first open decides it. ERR_USAGE: a level
+ * that the machine lacks; ERR_UNSAFE: fp16. */
+struct ops *cpu_open(const struct cpu_options *options, struct error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* What the CPU backend keeps between calls, and what all its files see. */
+#ifndef TRAINER_CPU_DEVICE_H
+#define TRAINER_CPU_DEVICE_H
+
+#include <assert.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "trainer/cpu/bf16.h"
+#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/parallel.h"
+#include "trainer/ops.h"
+
+#define KEEP_PIECE   256 /* columns whose dropout is worked out at once (keep.h) */
+#define TILE_ROWS    4   /* small products (product.h) have rows and columns in multiples of these */
+#define TILE_COLUMNS 16
+
+struct onednn;
+
+struct device {
+    struct onednn *onednn; /* NULL: products by our own loops */
+    int threads;           /* of the process when the backend was opened; scratch memory is for so many */
+    char name[96];
+};
+
+static inline size_t padded(size_t count, size_t multiple)
+{
+    return (count + multiple - 1) / multiple * multiple;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* Compiles one file for every number type and instruction set: the file says
+ *
+ *     #ifndef LEVEL
+ *     #define EACH "trainer/cpu/norm.c"
+ *     #include "trainer/cpu/each.h"
+ *     #else
+ *     static void NAME(norm)(…)      uses real, storage, LOAD, STORE (trainer/cpu/real.h)
+ *     #endif
+ *
+ * and is included again from here with LEVEL (0 base, 1 AVX2, 2 AVX-512) and NUMBER (bits of storage: 16 is bf16). The
+ * compiler's own vectoriser does the rest. Function multi-versioning (target_clones) would do for one instruction set
+ * at a time, but clang 14 lacks it and it leaves no way to force a level (--cpu). Doubles exist for tests, in base.
+ * No standard header may be included from inside. */
+
+#define LEVEL  0
+#define NUMBER 32
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#define NUMBER 16
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#define NUMBER 64
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#undef LEVEL
+
+#ifdef __x86_64__
+
+#define LEVEL 1
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,bmi2")
+#endif
+#define NUMBER 32
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#define NUMBER 16
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef LEVEL
+
+#define LEVEL 2
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi2"))),              \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi2,prefer-vector-width=512")
+#endif
+#define NUMBER 32
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#define NUMBER 16
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef LEVEL
+
+#endif
+#undef EACH

@@ -1,0 +1,128 @@
+/* Embedding rows, the gradients of their tables, and dropout in place. In: a batch; out: [T, hidden]. A table's gradient
+ * may get several rows at one place, so that pass is cut by columns: each task owns its columns and adds rows in order. */
+#ifndef LEVEL
+
+#include "trainer/cpu/device.h"
+
+#define SLICE 64 /* columns of one task of embed_backward */
+
+struct embed_args {
+    void *y;
+    const void *word, *position, *type;
+    const struct batch *batch;
+    size_t hidden;
+};
+
+struct embed_backward_args {
+    void *dword, *dposition, *dtype;
+    const void *dy;
+    const struct batch *batch;
+    size_t hidden;
+};
+
+struct dropout_args {
+    void *x;
+    const struct batch *batch;
+    size_t hidden;
+    const struct dropout *dropout;
+};
+
+#define EACH "trainer/cpu/embed.c"
+#include "trainer/cpu/each.h"
+#else
+#include "trainer/cpu/keep.h"
+
+static void NAME(embed_block)(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct embed_args *a = args;
+    const struct batch *batch = a->batch;
+    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)batch->token_rows);
+    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+        storage *y = (storage *)a->y + row * a->hidden;
+        if (row >= (size_t)batch->tokens) {
+            memset(y, 0, a->hidden * sizeof *y);
+            continue;
+        }
+        const storage *word = (const storage *)a->word + (size_t)batch->ids[row] * a->hidden;
+        const storage *position = (const storage *)a->position + (size_t)batch->positions[row] * a->hidden;
+        const storage *type = (const storage *)a->type + (size_t)batch->segments[row] * a->hidden;
+        for (size_t i = 0; i < a->hidden; i++)
+            y[i] = STORE(LOAD(word[i]) + LOAD(position[i]) + LOAD(type[i]));
+    }
+}
+
+static void NAME(embed)(struct device *device, void *y, const void *word, const void *position, const void *type,
+                        const struct batch *batch, int32_t hidden)
+{
+    (void)device;
+    const struct embed_args args = {y, word, position, type, batch, (size_t)hidden};
+    parallel(blocks_of((size_t)batch->token_rows, BLOCK_ROWS), NAME(embed_block), &args);
+}
+
+static void NAME(embed_backward_slice)(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct embed_backward_args *a = args;
+    const struct batch *batch = a->batch;
+    const size_t first = task * SLICE, columns = smaller(SLICE, a->hidden - first);
+    for (size_t row = 0; row < (size_t)batch->tokens; row++) {
+        const storage *dy = (const storage *)a->dy + row * a->hidden + first;
+        real *word = (real *)a->dword + (size_t)batch->ids[row] * a->hidden + first;
+        real *position = (real *)a->dposition + (size_t)batch->positions[row] * a->hidden + first;
+        real *type = (real *)a->dtype + (size_t)batch->segments[row] * a->hidden + first;
+#pragma omp simd
+        for (size_t i = 0; i < columns; i++) {
+            const real value = LOAD(dy[i]);
+            word[i] += value;
+            position[i] += value;
+            type[i] += value;
+        }
+    }
+}
+
+static void NAME(embed_backward)(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
+                                 const struct batch *batch, int32_t hidden)
+{
+    (void)device;
+    const struct embed_backward_args args = {dword, dposition, dtype, dy, batch, (size_t)hidden};
+    parallel(blocks_of((size_t)hidden, SLICE), NAME(embed_backward_slice), &args);
+}
+
+static void NAME(dropout_block)(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct dropout_args *a = args;
+    const struct batch *batch = a->batch;
+    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)batch->tokens); /* dead rows are zero already */
+    real keep[KEEP_PIECE];
+    for (size_t row = task * BLOCK_ROWS; row < end; row++)
+        for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
+            storage *x = (storage *)a->x + row * a->hidden + first;
+            const size_t count = smaller(KEEP_PIECE, a->hidden - first);
+            NAME(keep_piece)
+            (keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[row]],
+             (uint32_t)batch->positions[row], (int32_t)first, (int32_t)count);
+            for (size_t i = 0; i < count; i++)
+                x[i] = STORE(LOAD(x[i]) * keep[i]);
+        }
+}
+
+static void NAME(dropout)(struct device *device, void *x, const struct batch *batch, int32_t hidden,
+                          const struct dropout *dropout)
+{
+    (void)device;
+    if (dropout->threshold == 0)
+        return;
+    const struct dropout_args args = {x, batch, (size_t)hidden, dropout};
+    parallel(blocks_of((size_t)batch->tokens, BLOCK_ROWS), NAME(dropout_block), &args);
+}
+
+void NAME(install_embed)(struct ops *ops)
+{
+    ops->embed = NAME(embed);
+    ops->embed_backward = NAME(embed_backward);
+    ops->dropout = NAME(dropout);
+}
+
+#endif

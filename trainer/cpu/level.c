@@ -1,0 +1,58 @@
+/* Which instruction sets this processor has, and which of them the user may force. */
+#include "trainer/cpu/cpu.h"
+
+#include <stdbool.h>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+
+/* The operating system saves these parts of the state (XCR0): 1, 2 vectors; 5, 6, 7 AVX-512; 17, 18 AMX tiles. */
+static bool state_saved(uint32_t parts)
+{
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return false;
+    uint32_t low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (low & parts) == parts;
+}
+
+enum cpu_level cpu_level(void)
+{
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+        return CPU_BASE;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+        return CPU_AVX2;
+    uint32_t a, b, c, d;
+    const bool bf16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5);
+    if (!bf16 || !state_saved(0xe6))
+        return CPU_AVX512;
+    const bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & 1u << 22) && (d & 1u << 24);
+    return tiles && state_saved(0x60000) ? CPU_AMX : CPU_AVX512_BF16;
+}
+
+#else
+
+enum cpu_level cpu_level(void)
+{
+    return CPU_BASE;
+}
+
+#endif
+
+const char *cpu_level_name(enum cpu_level level)
+{
+    static const char *const names[] = {"base", "avx2", "avx512", "avx512_bf16", "amx"};
+    return names[level];
+}
+
+enum precision cpu_default_precision(enum cpu_level level)
+{
+#ifdef DS_ONEDNN
+    return level >= CPU_AVX512_BF16 ? PRECISION_BF16 : PRECISION_FP32;
+#else
+    (void)level;
+    return PRECISION_FP32;
+#endif
+}

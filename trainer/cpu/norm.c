@@ -1,0 +1,215 @@
+/* LayerNorm of dropout(x) + residual, a row at a time, in blocks of rows. z is kept for the backward pass, rounded as it
+ * is stored, and the statistics are those of the rounded z. The backward pass leaves each block's part of the sums over
+ * rows in scratch; they are added in the blocks' order afterwards. */
+#ifndef LEVEL
+
+#include "trainer/cpu/device.h"
+
+struct norm_args {
+    void *y, *z, *statistics;
+    const void *x, *residual, *gain, *bias;
+    double epsilon;
+    struct rows rows;
+    size_t hidden;
+    const struct batch *batch;
+    const struct dropout *dropout; /* NULL: none */
+};
+
+struct norm_backward_args {
+    void *dx, *dz, *partials; /* partials: [blocks][2][hidden] of dgain, dbias */
+    const void *dy, *z, *statistics, *gain;
+    struct rows rows;
+    size_t hidden;
+    const struct batch *batch;
+    const struct dropout *dropout;
+};
+
+#define EACH "trainer/cpu/norm.c"
+#include "trainer/cpu/each.h"
+#else
+#include "trainer/cpu/keep.h"
+#include "trainer/cpu/partials.h"
+
+/* z = x * keep + residual of one row. */
+static void NAME(add_row)(storage *z, const storage *x, const storage *residual, const struct norm_args *a, size_t row)
+{
+    real keep[KEEP_PIECE];
+    for (size_t i = 0; i < KEEP_PIECE; i++)
+        keep[i] = 1;
+    for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
+        const size_t count = smaller(KEEP_PIECE, a->hidden - first);
+        if (a->dropout)
+            NAME(keep_piece)
+        (keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
+         (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
+        if (residual)
+#pragma omp simd
+            for (size_t i = 0; i < count; i++)
+                z[first + i] = STORE(LOAD(x[first + i]) * keep[i] + LOAD(residual[first + i]));
+        else
+#pragma omp simd
+            for (size_t i = 0; i < count; i++)
+                z[first + i] = STORE(LOAD(x[first + i]) * keep[i]);
+    }
+}
+
+static void NAME(norm_row)(storage *y, const storage *z, real *statistics, const struct norm_args *a)
+{
+    const real *gain = a->gain, *bias = a->bias;
+    const size_t hidden = a->hidden;
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < hidden; i++)
+        sum += LOAD(z[i]);
+    const real mean = sum / (real)hidden;
+    real squares = 0;
+#pragma omp simd reduction(+ : squares)
+    for (size_t i = 0; i < hidden; i++)
+        squares += (LOAD(z[i]) - mean) * (LOAD(z[i]) - mean);
+    const real scale = (real)(1 / sqrt((double)squares / (double)hidden + a->epsilon));
+#pragma omp simd
+    for (size_t i = 0; i < hidden; i++)
+        y[i] = STORE((LOAD(z[i]) - mean) * scale * gain[i] + bias[i]);
+    statistics[0] = mean;
+    statistics[1] = scale;
+}
+
+static void NAME(norm_block)(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct norm_args *a = args;
+    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
+    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+        const size_t at = row * a->hidden;
+        storage *y = (storage *)a->y + at, *z = (storage *)a->z + at;
+        real *statistics = (real *)a->statistics + row * 2;
+        if (row >= (size_t)a->rows.live) {
+            memset(y, 0, a->hidden * sizeof *y);
+            memset(z, 0, a->hidden * sizeof *z);
+            memset(statistics, 0, 2 * sizeof *statistics);
+            continue;
+        }
+        const storage *residual = a->residual ? (const storage *)a->residual + at : NULL;
+        if (a->z != a->x || residual || a->dropout)
+            NAME(add_row)(z, (const storage *)a->x + at, residual, a, row);
+        NAME(norm_row)(y, z, statistics, a);
+    }
+}
+
+static void NAME(norm)(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
+                       const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
+                       const struct batch *batch, const struct dropout *dropout)
+{
+    (void)device;
+    const struct norm_args args = {
+        .y = y,
+        .z = z,
+        .statistics = statistics,
+        .x = x,
+        .residual = residual,
+        .gain = gain,
+        .bias = bias,
+        .epsilon = epsilon,
+        .rows = rows,
+        .hidden = (size_t)hidden,
+        .batch = batch,
+        .dropout = dropout && dropout->threshold ? dropout : NULL,
+    };
+    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), NAME(norm_block), &args);
+}
+
+/* With n = (z - mean) * scale and g = dy * gain: dz = scale * (g - mean of g - n * mean of g n), over the row. */
+static void NAME(norm_backward_row)(storage *dz, real *dgain, real *dbias, const storage *dy, const storage *z,
+                                    const real *statistics, const real *gain, size_t hidden)
+{
+    const real mean = statistics[0], scale = statistics[1];
+    real sum = 0, product = 0;
+#pragma omp simd reduction(+ : sum, product)
+    for (size_t i = 0; i < hidden; i++) {
+        const real normal = (LOAD(z[i]) - mean) * scale, slope = LOAD(dy[i]);
+        dgain[i] += slope * normal;
+        dbias[i] += slope;
+        sum += slope * gain[i];
+        product += slope * gain[i] * normal;
+    }
+    sum /= (real)hidden;
+    product /= (real)hidden;
+#pragma omp simd
+    for (size_t i = 0; i < hidden; i++) {
+        const real normal = (LOAD(z[i]) - mean) * scale;
+        dz[i] = STORE(scale * (LOAD(dy[i]) * gain[i] - sum - normal * product));
+    }
+}
+
+/* dx = dz * keep of one row. */
+static void NAME(undrop_row)(storage *dx, const storage *dz, const struct norm_backward_args *a, size_t row)
+{
+    real keep[KEEP_PIECE];
+    for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
+        const size_t count = smaller(KEEP_PIECE, a->hidden - first);
+        NAME(keep_piece)
+        (keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
+         (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            dx[first + i] = STORE(LOAD(dz[first + i]) * keep[i]);
+    }
+}
+
+static void NAME(norm_backward_block)(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct norm_backward_args *a = args;
+    const size_t hidden = a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
+    real *dgain = (real *)a->partials + task * 2 * hidden, *dbias = dgain + hidden;
+    memset(dgain, 0, 2 * hidden * sizeof *dgain);
+    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+        const size_t at = row * hidden;
+        storage *dz = (storage *)a->dz + at, *dx = a->dx ? (storage *)a->dx + at : NULL;
+        if (row >= (size_t)a->rows.live) {
+            memset(dz, 0, hidden * sizeof *dz);
+            if (dx)
+                memset(dx, 0, hidden * sizeof *dx);
+            continue;
+        }
+        NAME(norm_backward_row)
+        (dz, dgain, dbias, (const storage *)a->dy + at, (const storage *)a->z + at,
+         (const real *)a->statistics + row * 2, a->gain, hidden);
+        if (dx && a->dropout)
+            NAME(undrop_row)(dx, dz, a, row);
+        else if (dx)
+            memcpy(dx, dz, hidden * sizeof *dx);
+    }
+}
+
+static void NAME(norm_backward)(struct device *device, void *dx, void *dz, void *dgain, void *dbias, const void *dy,
+                                const void *z, const void *statistics, const void *gain, struct rows rows,
+                                int32_t hidden, const struct batch *batch, const struct dropout *dropout, void *scratch)
+{
+    (void)device;
+    const struct norm_backward_args args = {
+        .dx = dx,
+        .dz = dz,
+        .partials = scratch,
+        .dy = dy,
+        .z = z,
+        .statistics = statistics,
+        .gain = gain,
+        .rows = rows,
+        .hidden = (size_t)hidden,
+        .batch = batch,
+        .dropout = dropout && dropout->threshold ? dropout : NULL,
+    };
+    const size_t blocks = blocks_of((size_t)rows.total, BLOCK_ROWS), width = (size_t)hidden;
+    parallel(blocks, NAME(norm_backward_block), &args);
+    NAME(add_partials)(dgain, scratch, blocks, 2 * width, width);
+    NAME(add_partials)(dbias, (const real *)scratch + width, blocks, 2 * width, width);
+}
+
+void NAME(install_norm)(struct ops *ops)
+{
+    ops->norm = NAME(norm);
+    ops->norm_backward = NAME(norm_backward);
+}
+
+#endif

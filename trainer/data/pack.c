@@ -1,0 +1,85 @@
+#include "trainer/data/pack.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+static int32_t rounded(int32_t rows)
+{
+    return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
+}
+
+void pack_init(struct batch *batch, const struct pack_limits *limits)
+{
+    assert(limits->tokens >= 1 && limits->tokens <= INT32_MAX - BATCH_ROW_MULTIPLE);
+    assert(limits->masked >= 0 && limits->masked <= INT32_MAX - BATCH_ROW_MULTIPLE);
+    const size_t tokens = (size_t)rounded(limits->tokens), masked = (size_t)rounded(limits->masked);
+    const size_t sequences = (size_t)limits->sequences;
+    *batch = (struct batch){
+        .ids = mem_array(tokens, sizeof *batch->ids),
+        .segments = mem_array(tokens, sizeof *batch->segments),
+        .positions = mem_array(tokens, sizeof *batch->positions),
+        .sequence_of = mem_array(tokens, sizeof *batch->sequence_of),
+        .starts = mem_array(sequences + 1, sizeof *batch->starts),
+        .masked_index = mem_array(masked, sizeof *batch->masked_index),
+        .labels = mem_array(masked, sizeof *batch->labels),
+        .next_labels = mem_array(sequences, sizeof *batch->next_labels),
+        .numbers = mem_array(sequences, sizeof *batch->numbers),
+    };
+}
+
+void pack_release(struct batch *batch)
+{
+    mem_free(batch->ids);
+    mem_free(batch->segments);
+    mem_free(batch->positions);
+    mem_free(batch->sequence_of);
+    mem_free(batch->starts);
+    mem_free(batch->masked_index);
+    mem_free(batch->labels);
+    mem_free(batch->next_labels);
+    mem_free(batch->numbers);
+    *batch = (struct batch){0};
+}
+
+void pack_clear(struct batch *batch)
+{
+    batch->sequences = batch->tokens = batch->token_rows = batch->masked = batch->masked_rows = 0;
+}
+
+bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sample *sample, uint32_t number)
+{
+    const int32_t first = batch->tokens, sequence = batch->sequences;
+    if (sample->length > (uint32_t)(limits->tokens - first) ||
+        sample->masked > (uint32_t)(limits->masked - batch->masked) || sequence == limits->sequences)
+        return false;
+    for (int32_t i = 0; i < (int32_t)sample->length; i++) {
+        batch->ids[first + i] = (int32_t)sample->ids[i];
+        batch->segments[first + i] = (uint32_t)i >= sample->a_length;
+        batch->positions[first + i] = i;
+        batch->sequence_of[first + i] = sequence;
+    }
+    for (uint32_t i = 0; i < sample->masked; i++) {
+        batch->masked_index[batch->masked] = first + (int32_t)sample->positions[i];
+        batch->labels[batch->masked++] = (int32_t)sample->labels[i];
+    }
+    batch->starts[sequence] = first;
+    batch->next_labels[sequence] = (int32_t)sample->is_random_next;
+    batch->numbers[sequence] = number;
+    batch->tokens += (int32_t)sample->length;
+    batch->sequences++;
+    return true;
+}
+
+void pack_finish(struct batch *batch)
+{
+    batch->token_rows = rounded(batch->tokens);
+    batch->masked_rows = rounded(batch->masked);
+    batch->starts[batch->sequences] = batch->tokens;
+    for (int32_t i = batch->tokens; i < batch->token_rows; i++) {
+        batch->ids[i] = batch->sequence_of[i] = -1;
+        batch->segments[i] = batch->positions[i] = 0;
+    }
+    for (int32_t i = batch->masked; i < batch->masked_rows; i++)
+        batch->masked_index[i] = batch->labels[i] = -1;
+}

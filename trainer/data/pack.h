@@ -1,0 +1,34 @@
+/* Samples into a micro-batch (batch.h): sequences end to end, dead rows behind them.
+ *
+ *     pack_init → { pack_clear → pack_add … until it does not fit → pack_finish → use } … → pack_release
+ *
+ *     │ sample 7 │ sample 8        │ sample 9 │ dead │     token rows, rounded up to BATCH_ROW_MULTIPLE
+ *     0          starts[1]         starts[2]  starts[3]
+ *
+ * Pure but for the memory that pack_init takes. One thread per batch. */
+#ifndef TRAINER_DATA_PACK_H
+#define TRAINER_DATA_PACK_H
+
+#include "shards/sample.h"
+#include "trainer/data/batch.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a micro-batch may hold: live rows, before they are rounded up. */
+struct pack_limits {
+    int32_t tokens;
+    int32_t masked;
+    int32_t sequences;
+};
+
+void pack_init(struct batch *batch, const struct pack_limits *limits);
+void pack_release(struct batch *batch); /* safe on a zeroed one */
+void pack_clear(struct batch *batch);   /* no sequences */
+
+/* Appends a sample that is number `number` of its step; false (and nothing changed) where it would exceed a limit. */
+bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sample *sample, uint32_t number);
+/* Fills the dead rows and closes the last sequence. */
+void pack_finish(struct batch *batch);
+
+#endif

@@ -1,0 +1,197 @@
+/* dstrain: the command line. Comes in: argv. Goes out: an exit code. One table holds every option; each verb is a
+ * function of the settings (settings.h). The recipe itself is train.c. */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/opts.h"
+#include "trainer/cpu/onednn.h"
+#include "trainer/settings.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define FIELD(name) offsetof(struct settings, name)
+
+/* clang-format off */
+static const struct opt_row rows[] = {
+    {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .verbs = " train ",
+     .help = "The dataset to train on, as dsdata build makes it."},
+    {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq), .value = "N", .min = 16, .max = 4096, .verbs = " train ",
+     .default_help = "the shortest in the dataset", .help = "Which sequence length to train on."},
+    {.name = "model", .type = OPT_TEXT, .field = FIELD(model), .value = "NAME|FILE", .verbs = " train ",
+     .default_help = "base",
+     .help = "tiny, mini, small, medium, base, large, 1.5b, or a Hugging Face config.json; the vocabulary is the "
+             "dataset's."},
+    {.name = "init", .type = OPT_TEXT, .field = FIELD(init), .value = "DIR", .verbs = " train ",
+     .default_help = "random, by seed",
+     .help = "Begin with the weights of a Hugging Face directory, a run or a checkpoint; the shape comes from there."},
+    {.name = "init-moments", .type = OPT_FLAG, .field = FIELD(init_moments), .verbs = " train ",
+     .help = "With --init RUN: take the optimizer's moments too; step, schedule and data position start anew."},
+    {.name = "set", .type = OPT_PATHS, .field = FIELD(set), .value = "KEY=VALUE...", .verbs = " train ",
+     .help = "A key under DeepSpeed's name: optimizer.params.{lr,betas,eps,weight_decay,bias_correction,adam_w_mode} or "
+             "gradient_clipping."},
+    {.name = "batch", .type = OPT_COUNT, .field = FIELD(batch), .value = "N", .default_text = "256", .min = 1,
+     .max = 1u << 20, .verbs = " train ", .help = "Sequences per step."},
+    {.name = "micro-batch", .type = OPT_COUNT, .field = FIELD(micro_batch), .value = "N", .min = 1, .max = 1u << 16,
+     .default_help = "as many as fit 4,096 tokens", .verbs = " train ",
+     .help = "Budget of a forward pass: the tokens of N full sequences."},
+    {.name = "steps", .type = OPT_COUNT, .field = FIELD(steps), .value = "N", .default_text = "1000", .min = 1,
+     .max = UINT32_MAX, .verbs = " train ", .help = "Steps of the whole run."},
+    {.name = "epochs", .type = OPT_REAL, .field = FIELD(epochs), .value = "X", .real_min = 1e-6, .real_max = 1e6,
+     .default_help = "as --steps says", .verbs = " train ", .help = "Length of the run in epochs instead of steps."},
+    {.name = "lr", .type = OPT_REAL, .field = FIELD(lr), .value = "X", .default_text = "1e-4", .real_min = 0,
+     .real_max = 1e3, .verbs = " train ", .help = "Peak learning rate."},
+    {.name = "warmup", .type = OPT_REAL, .field = FIELD(warmup), .value = "P", .default_text = "0.01", .real_min = 0,
+     .real_max = 1e12, .verbs = " train ", .help = "Warm-up: below 1 a share of the steps, else steps."},
+    {.name = "schedule", .type = OPT_CHOICE, .field = FIELD(schedule), .value = "linear", .default_text = "linear",
+     .choices = "linear", .verbs = " train ", .help = "Learning rate after the warm-up: linear goes down to 0."},
+    {.name = "optimizer", .type = OPT_CHOICE, .field = FIELD(optimizer), .value = "adam", .default_text = "adam",
+     .choices = "adam", .verbs = " train ", .help = "adam: with decoupled weight decay."},
+    {.name = "precision", .type = OPT_CHOICE, .field = FIELD(precision), .value = "fp32|bf16", .choices = "fp32|bf16",
+     .default_help = "bf16 where the processor multiplies it, else fp32", .verbs = " train ",
+     .help = "Type of stored and multiplied numbers; the master copy is fp32."},
+    {.name = "masks", .type = OPT_CHOICE, .field = FIELD(masks), .value = "auto|stored|fresh", .default_text = "auto",
+     .choices = "auto|stored|fresh", .verbs = " train ",
+     .help = "auto: the stored masks in the first epoch, fresh ones afterwards; stored with --no-shuffle."},
+    {.name = "dropout", .type = OPT_REAL, .field = FIELD(dropout), .value = "P", .real_min = 0, .real_max = 0.99,
+     .default_help = "the model's, 0.1 for named ones", .verbs = " train ", .help = "Dropout, hidden and attention."},
+    {.name = "no-shuffle", .type = OPT_FLAG, .field = FIELD(no_shuffle), .verbs = " train ",
+     .help = "Samples in the order of the files, in every epoch."},
+    {.name = "seed", .type = OPT_COUNT, .field = FIELD(seed), .value = "N", .default_text = "42", .max = UINT32_MAX,
+     .verbs = " train ", .help = "Names initial weights, order, dropout, fresh masks."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " train ",
+     .default_help = "runs/ with model, length and a hash of what the run is",
+     .help = "The run's directory; the same command again goes on there."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " export ",
+     .help = "The directory to make."},
+    {.name = "fresh", .type = OPT_FLAG, .field = FIELD(fresh), .verbs = " train ",
+     .help = "Start anew: an existing run is renamed to DIR.1."},
+    {.name = "save-every", .type = OPT_COUNT_OR_TIME, .field = FIELD(save_every), .value = "N|TIME",
+     .default_text = "30m", .min = 1, .verbs = " train ",
+     .help = "Steps or time between checkpoints; there is one at the end too."},
+    {.name = "keep-last", .type = OPT_COUNT, .field = FIELD(keep_last), .value = "N", .default_text = "3",
+     .verbs = " train ", .help = "Checkpoints kept; 0 keeps all."},
+    {.name = "eval-every", .type = OPT_COUNT, .field = FIELD(eval_every), .value = "N", .min = 1, .verbs = " train ",
+     .default_help = "at the end", .help = "Steps between evaluations on the held-out samples."},
+    {.name = "eval-samples", .type = OPT_COUNT, .field = FIELD(eval_samples), .value = "N", .default_text = "10000",
+     .verbs = " train ", .help = "Held-out samples per evaluation, at most."},
+    {.name = "log-every", .type = OPT_COUNT, .field = FIELD(log_every), .value = "N", .default_text = "10", .min = 1,
+     .verbs = " train ", .help = "Steps between lines of metrics.jsonl."},
+    {.name = "stop-after", .type = OPT_COUNT, .field = FIELD(stop_after), .value = "N", .min = 1, .verbs = " train ",
+     .default_help = "never", .help = "Leave resumably, with exit code 75, after N steps of this invocation."},
+    {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = "cpu", .default_text = "cpu",
+     .choices = "cpu", .verbs = " train ", .help = "Where to compute."},
+    {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
+     .default_help = "all cores", .verbs = " train ", .help = "Computing threads; the bits do not depend on them."},
+    {.name = "dump-gradients", .type = OPT_TEXT, .field = FIELD(dump_gradients), .value = "FILE", .verbs = " train ",
+     .help = "Write the first step's gradients, averaged and not clipped, as safetensors."},
+    {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .help = "Facts as one JSON object on standard output."},
+    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .field = FIELD(quiet), .help = "Only warnings and errors."},
+    {.name = "verbose", .letter = 'v', .type = OPT_FLAG, .field = FIELD(verbose), .help = "Say more."},
+    {.name = NULL},
+};
+
+static const struct opt_verb verbs[] = {
+    {"train", "", "Pre-train BERT on a dataset; repeat the command to resume. This verb may be left out.",
+     "dstrain --shards enwiki --model base --steps 100000", verb_train, 0, 0},
+    {"export", "RUN|CHECKPOINT", "Write a model as a Hugging Face directory.",
+     "dstrain export runs/base-128-5b81d4 --out bert-base", verb_export, 1, 1},
+    {.name = NULL},
+};
+
+static const struct opt_foreign foreign[] = {
+    {"max_steps", "--steps"}, {"max-steps", "--steps"}, {"num_train_steps", "--steps"}, {"num_steps", "--steps"},
+    {"num_train_epochs", "--epochs"}, {"num-epochs", "--epochs"},
+    {"learning_rate", "--lr"}, {"learning-rate", "--lr"},
+    {"warmup_steps", "--warmup"}, {"warmup_proportion", "--warmup"}, {"num_warmup_steps", "--warmup"},
+    {"train_batch_size", "--batch"}, {"batch_size", "--batch"}, {"batch-size", "--batch"}, {"global-batch-size", "--batch"},
+    {"per_device_train_batch_size", "--micro-batch"}, {"micro-batch-size", "--micro-batch"},
+    {"gradient_accumulation_steps", "--micro-batch (steps follow from it and --batch)"},
+    {"output_dir", "--out"}, {"output-dir", "--out"}, {"save", "--out"}, {"input_dir", "--shards"},
+    {"data_dir", "--shards"}, {"data", "--shards"}, {"dataset", "--shards"}, {"data-path", "--shards"},
+    {"max_seq_length", "--seq"}, {"max-seq-length", "--seq"}, {"seq-length", "--seq"},
+    {"save_steps", "--save-every"}, {"num_steps_per_checkpoint", "--save-every"}, {"save_total_limit", "--keep-last"},
+    {"eval_steps", "--eval-every"}, {"logging_steps", "--log-every"}, {"log_freq", "--log-every"},
+    {"init_checkpoint", "--init"}, {"model_name_or_path", "--init"}, {"config_file", "--model"},
+    {"config_name", "--model"}, {"lr_scheduler_type", "--schedule"}, {"optim", "--optimizer"},
+    {"resume_from_checkpoint", "the same command again"}, {"overwrite_output_dir", "--fresh"},
+    {"fp16", "--precision"}, {"bf16", "--precision bf16"}, {"no_cuda", "--device cpu"},
+    {"deepspeed", "--config, which is not built yet"}, {"deepspeed_config", "--config, which is not built yet"},
+    {NULL, NULL},
+};
+
+/* Options, values and verbs of the contract that later work brings. */
+static const char not_built_yet[] =
+    " --config --resume --cpu --time-limit --keep-every --skip-damaged --timings --gpus --rank --world-size --rendezvous"
+    " --dry-run --schedule=constant --schedule=cosine --schedule=poly --optimizer=lamb --optimizer=nvlamb"
+    " --optimizer=lans --optimizer=onebit_adam --precision=fp16 --device=cuda"
+    " plan show eval doctor bench verify squad glue fill-mask report ";
+/* clang-format on */
+
+static const char *version_text(void)
+{
+    static char text[512];
+    snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n", DS_VERSION, jansson_version_str(),
+             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, onednn_version());
+    return text;
+}
+
+/* Several equal runs side by side would waste the machine and fight for one directory: a launcher that starts them is
+ * refused until processes work together. A Slurm allocation counts only inside a step of srun. */
+static int refuse_launcher(struct error *err)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
+                                        "SLURM_NTASKS"};
+    const char *slurm_step = getenv("SLURM_STEP_ID");
+    const bool in_step = slurm_step && isdigit((unsigned char)slurm_step[0]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (!value || strtol(value, NULL, 10) <= 1 || (strcmp(names[i], "SLURM_NTASKS") == 0 && !in_step))
+            continue;
+        fail(err, ERR_USAGE, "a launcher started %.20s processes (%s): training with several processes is not built yet",
+             value, names[i]);
+        return hint(err, "start dstrain once; --threads uses all cores of this machine");
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_ALL, "C");
+    faults_from_environment();
+    json_set_alloc_funcs(mem_alloc, mem_free);
+
+    const struct opt_program program = {
+        .name = "dstrain",
+        .summary = "Pre-trains BERT on masked-LM shards.",
+        .verbs = verbs,
+        .rows = rows,
+        .foreign = foreign,
+        .default_verb = "train",
+        .not_built_yet = not_built_yet,
+        .version = version_text(),
+    };
+    struct error err = {0};
+    struct settings settings = {0};
+    struct opt_result parsed = {0};
+    int result = opts_parse(&program, argc, argv, &settings, &parsed, &err);
+    if (result == 0 && parsed.verb) {
+        settings.program = &program;
+        settings.result = &parsed;
+        settings.argc = argc;
+        settings.argv = argv;
+        log_open("dstrain", settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL, settings.json);
+        result = refuse_launcher(&err);
+        if (result == 0)
+            result = parsed.verb->run(&settings, parsed.bare, &err);
+    }
+    const int code = result < 0 ? error_print(&err, "dstrain", opts_typed(argc, argv, "json")) : 0;
+    opts_release(&program, &settings, &parsed);
+    return code;
+}

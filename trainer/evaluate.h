@@ -1,0 +1,23 @@
+/* Loss and accuracy of a model on a split, in the dataset's order, with the masks that are stored. */
+#ifndef TRAINER_EVALUATE_H
+#define TRAINER_EVALUATE_H
+
+#include "base/error.h"
+#include "shards/dataset.h"
+#include "trainer/data/pack.h"
+#include "trainer/model/model.h"
+
+struct evaluation {
+    uint64_t samples, tokens;
+    double loss, mlm_loss, nsp_loss; /* nats, means; nsp NAN without that head */
+    double mlm_accuracy, nsp_accuracy;
+};
+
+/* The first `samples` samples (at most all). ERR_STOPPED where a stop was requested meanwhile. */
+int evaluate(struct model *model, const struct dataset *dataset, uint64_t samples, const struct pack_limits *limits,
+             struct evaluation *evaluation, struct error *err);
+
+/* Sums of a step or a split as means. */
+struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_sentence);
+
+#endif

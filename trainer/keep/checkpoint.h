@@ -1,0 +1,66 @@
+/* A checkpoint: a directory that Hugging Face's from_pretrained loads, plus what training needs to go on.
+ *
+ *     RUN/latest                          "step-00001000\n"
+ *     RUN/checkpoints/step-00001000/      config.json  model.safetensors (F32, the master copy)
+ *                                         vocab.txt  tokenizer.json  tokenizer_config.json
+ *                                         optimizer.safetensors (Adam's moments)
+ *                                         state.json (what run this is, how far, XXH3 of every other file)
+ *
+ * Nothing in it depends on time, place, device or threads: equal runs give equal bytes. It is written under a temporary
+ * name, every file synced, then renamed; `latest` is replaced by rename behind that. So whatever name ends in a step is
+ * whole, and a crash at any moment leaves the last one as it was. */
+#ifndef TRAINER_KEEP_CHECKPOINT_H
+#define TRAINER_KEEP_CHECKPOINT_H
+
+#include "base/error.h"
+#include "trainer/keep/names.h"
+#include "trainer/keep/tokenizer.h"
+#include "trainer/model/params.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+#define CHECKPOINT_STATE_NAME "state.json"
+#define CHECKPOINTS_NAME      "checkpoints"
+#define LATEST_NAME           "latest"
+
+/* How far a run is. */
+struct checkpoint_state {
+    uint64_t step;    /* attempts: data, dropout, --steps */
+    uint64_t updates; /* of them applied: schedule, bias correction */
+    uint64_t samples, tokens;
+    double norm_max; /* largest gradient norm so far (as float), and its step; 0, 0: none yet */
+    uint64_t norm_max_step;
+};
+
+/* What is written beside the state; borrowed. Flat memory [params->size]. */
+struct checkpoint_parts {
+    const struct model_config *config;
+    uint32_t pad_id;
+    const struct params *params;
+    const float *weights, *first, *second;
+    const struct tokenizer_files *tokenizer;
+    const json_t *identity; /* what the run is (run.h) */
+};
+
+/* Writes checkpoints/step-N and `latest` in the run's directory, then removes the oldest but keep_last (0: none) and
+ * what a crash left under temporary names. On error the newest checkpoint is as whole as before. */
+int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
+                     uint64_t keep_last, struct error *err);
+
+/* What a directory is: one with `latest` is a run, one with state.json a checkpoint, else Hugging Face's. Gives the
+ * directory that holds the files (the caller mem_free's it): a run's newest checkpoint. Absent: ERR_USAGE. */
+enum model_source { SOURCE_RUN, SOURCE_CHECKPOINT, SOURCE_HUGGING_FACE };
+int checkpoint_locate(const char *directory, enum model_source *source, char **files, struct error *err);
+
+/* Reads state.json and compares every file with its hash: ERR_VERIFY names what is missing or damaged. *identity (may be
+ * NULL) is the caller's to json_decref. */
+int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err);
+/* Weights and moments (NULL: not wanted) of a verified checkpoint. */
+int checkpoint_read(const char *directory, const struct params *params, float *weights, float *first, float *second,
+                    struct error *err);
+
+/* Bytes of one checkpoint, nearly. */
+uint64_t checkpoint_bytes(const struct params *params);
+
+#endif

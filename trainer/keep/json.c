@@ -1,0 +1,50 @@
+#include "trainer/keep/json.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/file.h"
+
+int json_file_read(const char *path, enum error_kind kind, json_t **out, struct error *err)
+{
+    struct buf text = {0};
+    json_error_t why;
+    int result = file_read_all(path, JSON_FILE_BYTES_MAX, &text, err);
+    if (result < 0)
+        goto out;
+    *out = json_loadb(text.data ? text.data : "", text.size, JSON_REJECT_DUPLICATES, &why);
+    if (!*out) {
+        result = fail_at(err, kind, path, (uint64_t)(why.position < 0 ? 0 : why.position), "not valid JSON: %.200s",
+                         why.text);
+    } else if (!json_is_object(*out)) {
+        json_decref(*out);
+        *out = NULL;
+        result = fail_at(err, kind, path, ERROR_NO_OFFSET, "is not a JSON object");
+    }
+out:
+    buf_release(&text);
+    return result;
+}
+
+int json_file_write(const char *path, const json_t *value, struct error *err)
+{
+    struct buf text = {0};
+    json_add_text(value, JSON_INDENT(2), &text);
+    buf_add_byte(&text, '\n');
+    const int result = file_write_all(path, text.data, text.size, err);
+    buf_release(&text);
+    return result;
+}
+
+static int add_part(const char *part, size_t size, void *out)
+{
+    buf_add(out, part, size);
+    return 0;
+}
+
+void json_add_text(const json_t *value, size_t flags, struct buf *out)
+{
+    /* 15 digits: what a decimal needs to come back as the same decimal, 0.1 and not 0.10000000000000001. */
+    const int result = json_dump_callback(value, add_part, out, flags | JSON_REAL_PRECISION(15));
+    assert(result == 0); /* fails only on values that are not JSON */
+}

@@ -1,0 +1,95 @@
+#include "trainer/keep/metrics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "trainer/keep/json.h"
+
+/* ---- opening ---- */
+
+/* Is this a line of a step up to `step`? */
+static bool keeps(struct str line, uint64_t step, bool *evaluated)
+{
+    json_t *json = json_loadb(line.data, line.size, 0, NULL);
+    const json_t *number = json_object_get(json, "step");
+    const bool kept = json_is_integer(number) && json_integer_value(number) >= 0 &&
+                      (uint64_t)json_integer_value(number) <= step;
+    if (kept && (uint64_t)json_integer_value(number) == step && json_object_get(json, "split"))
+        *evaluated = true;
+    json_decref(json);
+    return kept;
+}
+
+/* Bytes from the start that stay. */
+static uint64_t kept_bytes(const struct mapping *file, uint64_t step, bool *evaluated)
+{
+    const char *begin = (const char *)file->data, *at = begin;
+    while (at < begin + file->size) {
+        const char *end = memchr(at, '\n', file->size - (size_t)(at - begin));
+        if (!end || !keeps(str_range(at, end), step, evaluated))
+            break;
+        at = end + 1;
+    }
+    return (uint64_t)(at - begin);
+}
+
+int metrics_open(struct metrics *metrics, const char *path, uint64_t step, bool *evaluated, struct error *err)
+{
+    uint64_t kept = 0;
+    *metrics = METRICS_CLOSED;
+    *evaluated = false;
+    if (path_exists(path)) {
+        struct mapping file;
+        TRY(file_map(&file, path, err));
+        kept = file.size > 0 ? kept_bytes(&file, step, evaluated) : 0;
+        file_unmap(&file);
+    }
+    TRY(file_append_open(&metrics->file, path, err));
+    if (file_truncate(&metrics->file, kept, err) < 0) {
+        metrics_close(metrics);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- a line ---- */
+
+static void add_real(struct buf *line, const char *key, double value, const char *format)
+{
+    buf_addf(line, ",\"%s\":", key);
+    if (isfinite(value))
+        buf_addf(line, format, value);
+    else
+        buf_add_text(line, "null");
+}
+
+int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
+{
+    struct buf text = {0};
+    buf_addf(&text, "{\"step\":%" PRIu64, line->step);
+    if (line->valid)
+        buf_addf(&text, ",\"split\":\"valid\",\"valid_samples\":%" PRIu64, line->valid_samples);
+    add_real(&text, "loss", line->loss, "%.7g");
+    add_real(&text, "mlm_loss", line->mlm_loss, "%.7g");
+    add_real(&text, "nsp_loss", line->nsp_loss, "%.7g");
+    add_real(&text, "mlm_accuracy", line->mlm_accuracy, "%.6g");
+    add_real(&text, "nsp_accuracy", line->nsp_accuracy, "%.6g");
+    add_real(&text, "learning_rate", line->learning_rate, "%.9g");
+    add_real(&text, "grad_norm", line->grad_norm, "%.7g");
+    buf_addf(&text, ",\"samples\":%" PRIu64 ",\"tokens\":%" PRIu64, line->samples, line->tokens);
+    add_real(&text, "epoch", line->epoch, "%.6f");
+    add_real(&text, "seconds", line->seconds, "%.3f");
+    add_real(&text, "sequences_per_second", line->sequences_per_second, "%.5g");
+    add_real(&text, "data_wait_seconds", line->data_wait_seconds, "%.3f");
+    add_real(&text, "loss_scale", line->loss_scale, "%g");
+    buf_addf(&text, ",\"skipped\":%" PRIu64 "}\n", line->skipped);
+    const int result = file_write(&metrics->file, text.data, text.size, err);
+    buf_release(&text);
+    return result;
+}
+
+void metrics_close(struct metrics *metrics)
+{
+    file_close(&metrics->file);
+}

@@ -1,0 +1,187 @@
+/* The table of parameters holds today's names of transformers; this file knows the others. Sources: transformers
+ * modeling_bert.py (gamma/beta of converted TensorFlow files), DeepSpeed's and NVIDIA's BERT (dense_act, module.). */
+#include "trainer/keep/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static struct tensor tensor_of(const struct param *param, const float *flat)
+{
+    struct tensor tensor = {.name = param->name,
+                            .type = TENSOR_F32,
+                            .rank = (uint32_t)param->dimensions,
+                            .data = flat + param->offset,
+                            .bytes = param->count * sizeof(float)};
+    for (int32_t i = 0; i < param->dimensions; i++)
+        tensor.shape[i] = (uint64_t)param->shape[i];
+    return tensor;
+}
+
+void names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
+                   struct tensor *out)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        char name[128];
+        out[i] = tensor_of(&params->items[i], flat);
+        snprintf(name, sizeof name, "%s%s", prefix, params->items[i].name);
+        out[i].name = arena_copy(names, str_of(name)).data;
+    }
+}
+
+int names_write(const char *path, const struct params *params, const float *flat, uint64_t *hash, struct error *err)
+{
+    struct arena names = {0};
+    struct tensor *tensors = mem_array(params->count, sizeof *tensors);
+    names_tensors(params, "", flat, &names, tensors);
+    const int result = safetensors_write(path, tensors, params->count, hash, err);
+    mem_free(tensors);
+    arena_release(&names);
+    return result;
+}
+
+static bool shape_is(const struct param *param, const struct tensor *tensor)
+{
+    bool same = tensor->rank == (uint32_t)param->dimensions;
+    for (uint32_t i = 0; i < tensor->rank && same; i++)
+        same = tensor->shape[i] == (uint64_t)param->shape[i];
+    return same;
+}
+
+/* ---- names of others ---- */
+
+/* Replaces `from` by `to` where the text ends with it (ends) or wherever it stands first. */
+static void replace(char *name, size_t size, const char *from, const char *to, bool ends)
+{
+    char *at = strstr(name, from);
+    while (at && ends && at[strlen(from)] != '\0')
+        at = strstr(at + 1, from);
+    if (!at)
+        return;
+    char rest[256];
+    snprintf(rest, sizeof rest, "%s", at + strlen(from));
+    snprintf(at, size - (size_t)(at - name), "%s%s", to, rest);
+}
+
+/* The name that our table would use. */
+static void modern_name(const char *name, char *out, size_t size)
+{
+    const bool wrapped = strncmp(name, "module.", 7) == 0;
+    const char *bare = wrapped ? name + 7 : name;
+    const bool body = strncmp(bare, "embeddings.", 11) == 0 || strncmp(bare, "encoder.", 8) == 0 ||
+                      strncmp(bare, "pooler.", 7) == 0;
+    snprintf(out, size, "%s%s", body ? "bert." : "", bare);
+    replace(out, size, "LayerNorm.gamma", "LayerNorm.weight", true);
+    replace(out, size, "LayerNorm.beta", "LayerNorm.bias", true);
+    replace(out, size, ".dense_act.", ".dense.", false);
+}
+
+/* Copies that transformers ties to another tensor: that one's name, or NULL. */
+static const char *tied_to(const char *name)
+{
+    if (strcmp(name, "cls.predictions.decoder.weight") == 0)
+        return "bert.embeddings.word_embeddings.weight";
+    if (strcmp(name, "cls.predictions.decoder.bias") == 0)
+        return "cls.predictions.bias";
+    return NULL;
+}
+
+static bool is_head(const char *name)
+{
+    return strncmp(name, "cls.", 4) == 0 || strncmp(name, "bert.pooler.", 12) == 0;
+}
+
+static void list_add(struct buf *list, const char *name)
+{
+    buf_addf(list, "%s%s", list->size > 0 ? ", " : "", name);
+}
+
+/* ---- reading ---- */
+
+static int take(const char *path, const struct tensor *tensor, const struct params *params, const struct param *param,
+                bool *filled, float *flat, struct error *err)
+{
+    if (filled[param - params->items])
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "holds %.80s twice, under an old and a new name",
+                       param->name);
+    if (!shape_is(param, tensor)) {
+        char shape[128], expected[64];
+        const struct tensor ours = tensor_of(param, flat);
+        tensor_shape_text(tensor, shape, sizeof shape);
+        tensor_shape_text(&ours, expected, sizeof expected);
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "%.80s is %s, the model's is %s", param->name, shape,
+                       expected);
+    }
+    if (tensor_to_f32(tensor, flat + param->offset) < 0)
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%.80s holds %s, not floating-point numbers",
+                       param->name, tensor_type_name(tensor->type));
+    filled[param - params->items] = true;
+    return 0;
+}
+
+/* One pass over the file: the tensors themselves, then (tied) copies of those that it holds under no other name. */
+static int take_all(const char *path, const struct safetensors *file, const struct params *params, bool tied,
+                    bool *filled, float *flat, struct buf *unused, struct error *err)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        char name[256];
+        modern_name(file->tensors[i].name, name, sizeof name);
+        const char *original = tied_to(name);
+        const struct param *param = params_find(params, original ? original : name);
+        if (tied != (original != NULL) || (tied && param && filled[param - params->items]))
+            continue;
+        if (param)
+            TRY(take(path, &file->tensors[i], params, param, filled, flat, err));
+        else if (!strstr(name, "position_ids"))
+            list_add(unused, file->tensors[i].name);
+    }
+    return 0;
+}
+
+int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
+               struct error *err)
+{
+    struct safetensors file;
+    *report = (struct names_report){0};
+    TRY(safetensors_open(&file, path, err));
+    bool *filled = mem_clear(params->count, sizeof *filled);
+    int result = take_all(path, &file, params, false, filled, flat, &report->unused, err);
+    if (result == 0)
+        result = take_all(path, &file, params, true, filled, flat, &report->unused, err);
+    for (size_t i = 0; i < params->count && result == 0; i++) {
+        const struct param *param = &params->items[i];
+        if (filled[i])
+            continue;
+        if (!is_head(param->name)) {
+            result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "has no tensor %.80s", param->name);
+            break;
+        }
+        params_draw(params, param, seed, flat);
+        list_add(&report->drawn, param->name);
+    }
+    mem_free(filled);
+    safetensors_close(&file);
+    return result;
+}
+
+void names_report_release(struct names_report *report)
+{
+    buf_release(&report->drawn);
+    buf_release(&report->unused);
+}
+
+int names_read_own(const struct safetensors *file, const char *path, const char *prefix, const struct params *params,
+                   float *flat, struct error *err)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *param = &params->items[i];
+        char name[128];
+        snprintf(name, sizeof name, "%s%s", prefix, param->name);
+        const struct tensor *tensor = safetensors_find(file, name);
+        if (!tensor || tensor->type != TENSOR_F32 || !shape_is(param, tensor))
+            return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "has no tensor %.100s of the model's shape", name);
+        tensor_to_f32(tensor, flat + param->offset);
+    }
+    return 0;
+}

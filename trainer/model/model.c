@@ -1,0 +1,158 @@
+/* The life of a model: memory planned and taken, a step begun, micro-batches passed. The mathematics is in encoder.c and
+ * heads.c. */
+#include "trainer/model/parts.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static void set_sizes(struct model *model, const struct model_config *config, const struct ops *ops,
+                      const struct model_budget *budget)
+{
+    model->config = *config;
+    model->ops = ops;
+    model->budget = *budget;
+    model->budget.token_rows_max = rows_rounded(budget->token_rows_max);
+    model->budget.masked_rows_max = rows_rounded(budget->masked_rows_max);
+    assert(budget->length_max >= 1 && budget->length_max <= config->positions);
+    assert(budget->sequences_max >= 1);
+    params_init(&model->table, config);
+}
+
+void model_plan(const struct model_config *config, const struct ops *ops, const struct model_budget *budget,
+                struct model_plan *plan)
+{
+    struct model model = {0};
+    set_sizes(&model, config, ops, budget);
+    model.layers = mem_clear((size_t)config->layers, sizeof *model.layers);
+    plan_buffers(&model, plan, NULL);
+    mem_free(model.layers);
+    params_release(&model.table);
+}
+
+struct model *model_open(const struct model_config *config, const struct ops *ops, const struct model_budget *budget)
+{
+    struct model *model = mem_clear(1, sizeof *model);
+    set_sizes(model, config, ops, budget);
+    model->layers = mem_clear((size_t)config->layers, sizeof *model->layers);
+    struct model_plan plan;
+    plan_buffers(model, &plan, NULL);
+    plan_buffers(model, &plan, ops->allocate(ops->device, plan.bytes));
+    return model;
+}
+
+void model_close(struct model *model)
+{
+    if (!model)
+        return;
+    model->ops->release(model->ops->device, model->params); /* the first buffer: where the block begins */
+    mem_free(model->layers);
+    params_release(&model->table);
+    mem_free(model);
+}
+
+const struct params *model_table(const struct model *model)
+{
+    return &model->table;
+}
+
+const struct model_config *model_config(const struct model *model)
+{
+    return &model->config;
+}
+
+void *model_params(struct model *model)
+{
+    return model->params;
+}
+
+void *model_gradients(struct model *model)
+{
+    return model->gradients;
+}
+
+const void *model_hidden(const struct model *model)
+{
+    return model->layers[model->config.layers - 1].out;
+}
+
+void model_refresh(struct model *model)
+{
+    if (model->weights != model->params)
+        model->ops->convert(model->ops->device, model->weights, model->params, model->table.size);
+}
+
+struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site)
+{
+    const double share = site == SITE_PROBABILITIES ? model->config.attention_dropout : model->config.hidden_dropout;
+    const uint32_t number = (uint32_t)site + (site == SITE_EMBEDDING ? 0 : (uint32_t)layer * SITES_A_LAYER);
+    const bool on = model->training && model->step.dropout;
+    const long threshold = lround(65536 * share);
+    return (struct dropout){
+        .key = {model->step.seed, model->step.step},
+        .threshold = on ? (uint32_t)(threshold < 65536 ? threshold : 65535) : 0,
+        .name = number * (uint32_t)model->config.heads,
+    };
+}
+
+void model_begin_step(struct model *model, const struct step_settings *settings)
+{
+    assert(settings->loss_scale > 0);
+    model->step = *settings;
+    model->ops->clear(model->ops->device, model->gradients, model->table.size * model->ops->real_size);
+}
+
+static void check_batch(const struct model *model, const struct batch *batch)
+{
+    assert(batch->sequences >= 1 && batch->sequences <= model->budget.sequences_max);
+    assert(batch->tokens >= 1 && batch->tokens <= batch->token_rows);
+    assert(batch->token_rows <= model->budget.token_rows_max);
+    assert(batch->masked >= 0 && batch->masked <= batch->masked_rows);
+    assert(batch->masked_rows <= model->budget.masked_rows_max);
+    assert(batch->starts[0] == 0 && batch->starts[batch->sequences] == batch->tokens);
+    for (int32_t i = 0; i < batch->sequences; i++) {
+        const int32_t length = batch->starts[i + 1] - batch->starts[i];
+        assert(length >= 1 && length <= model->budget.length_max);
+    }
+}
+
+static void pass(struct model *model, const struct batch *batch, bool training, struct model_metrics *metrics)
+{
+    check_batch(model, batch);
+    model->training = training;
+    forward(model, batch);
+    if (training)
+        model->ops->clear(model->ops->device, model->dhidden,
+                          (size_t)batch->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
+    if (batch->masked > 0)
+        masked_head(model, batch, metrics);
+    if (model->config.next_sentence)
+        next_head(model, batch, metrics);
+    if (training)
+        backward(model, batch);
+    metrics->masked += batch->masked;
+    metrics->sequences += batch->sequences;
+    metrics->tokens += batch->tokens;
+}
+
+void model_forward_backward(struct model *model, const struct batch *batch, struct model_metrics *metrics)
+{
+    assert(model->step.masked >= batch->masked && model->step.sequences >= batch->sequences);
+    pass(model, batch, true, metrics);
+}
+
+void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics)
+{
+    pass(model, batch, false, metrics);
+}
+
+double model_flops(const struct model_config *config, double length, double masked)
+{
+    const double hidden = config->hidden, inner = config->intermediate;
+    const double layer = length * (4 * hidden * hidden + 2 * hidden * inner) + 2 * length * length * hidden;
+    const double head = masked * (hidden * hidden + hidden * config->vocabulary);
+    const double next = config->next_sentence ? hidden * hidden + 2 * hidden : 0;
+    return 3 * 2 * (config->layers * layer + head + next);
+}

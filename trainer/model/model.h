@@ -1,0 +1,88 @@
+/* BERT with its pre-training heads (post-LayerNorm, Devlin et al. 2019), forward and backward by hand over struct ops.
+ *
+ *     model_open → fill model_params → model_refresh
+ *       → per step: model_begin_step → model_forward_backward (each micro-batch) → clip, update → model_refresh
+ *       → whenever: model_evaluate
+ *     model_close
+ *
+ * The step's loss is the mean cross-entropy over its masked tokens plus, with NSP, the mean over its sequences. Gradients
+ * are written × loss_scale / count of the whole step and only added up, so how a step is cut into micro-batches changes
+ * nothing but rounding (design, Law 4). All memory is planned and taken by model_open. */
+#ifndef TRAINER_MODEL_MODEL_H
+#define TRAINER_MODEL_MODEL_H
+
+#include "trainer/data/batch.h"
+#include "trainer/model/params.h"
+#include "trainer/ops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The largest batch that a call will bring. */
+struct model_budget {
+    int32_t token_rows_max;  /* rounded to BATCH_ROW_MULTIPLE inside */
+    int32_t masked_rows_max; /* the same; may be 0 */
+    int32_t sequences_max;
+    int32_t length_max; /* tokens of one sequence, at most the config's positions */
+};
+
+/* What the memory is for, in the order it is taken: known without taking it. */
+#define PLAN_ROWS_MAX 64
+struct model_plan {
+    struct plan_row {
+        char name[32];  /* "layer.qkv" */
+        int32_t copies; /* one a layer, or 1 */
+        uint64_t bytes; /* of all copies */
+    } rows[PLAN_ROWS_MAX];
+    size_t count;
+    uint64_t bytes; /* all rows */
+};
+
+struct model;
+
+void model_plan(const struct model_config *config, const struct ops *ops, const struct model_budget *budget,
+                struct model_plan *plan);
+
+/* Takes all memory (cleared). Config must have passed model_config_check; ops must outlive the model. */
+struct model *model_open(const struct model_config *config, const struct ops *ops, const struct model_budget *budget);
+void model_close(struct model *model);
+
+const struct params *model_table(const struct model *model);
+const struct model_config *model_config(const struct model *model);
+/* Flat memory in ops' real type: float *, but double * under PRECISION_FP64. After changing parameters call
+ * model_refresh, which makes the storage copy (nothing to do where storage is the real type). */
+void *model_params(struct model *model);
+void *model_gradients(struct model *model);
+void model_refresh(struct model *model);
+
+struct step_settings {
+    uint32_t seed, step; /* name the dropout */
+    bool dropout;        /* false: as if the config's probabilities were 0 */
+    int64_t masked;      /* masked tokens of the whole step, over all micro-batches and processes */
+    int64_t sequences;   /* the same */
+    double loss_scale;   /* multiplies every gradient; 1 but for fp16 */
+};
+
+/* Sums that calls add to; divide by masked and sequences for means. */
+struct model_metrics {
+    double mlm_loss, next_loss;        /* cross-entropy in nats, sums */
+    int64_t mlm_correct, next_correct; /* largest logit is the label's */
+    int64_t masked, sequences, tokens;
+};
+
+/* Clears the gradients and keeps the settings. */
+void model_begin_step(struct model *model, const struct step_settings *settings);
+/* Forward and backward: gradients += ; metrics +=. */
+void model_forward_backward(struct model *model, const struct batch *batch, struct model_metrics *metrics);
+/* Forward only, without dropout; leaves gradients and the step alone. */
+void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);
+
+/* For tests and debugging, after a forward pass: the last layer's output [token_rows, H] in storage. */
+const void *model_hidden(const struct model *model);
+
+/* Floating-point operations of forward and backward for a sequence of `length` tokens with `masked` masked ones:
+ * 2 per multiply-add of the matrix products, the backward counted as twice the forward. */
+double model_flops(const struct model_config *config, double length, double masked);
+
+#endif

@@ -1,0 +1,267 @@
+/* In: a model's sizes. Out: the table of its tensors, their places in flat memory, and their first values. */
+#include "trainer/model/params.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/random.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ALIGN 16 /* elements: 64 bytes of float */
+
+int model_config_named(const char *name, struct model_config *config)
+{
+    static const struct {
+        const char *name;
+        int32_t layers, hidden, heads;
+    } sizes[] = {
+        {"tiny", 2, 128, 2},   {"mini", 4, 256, 4},     {"small", 4, 512, 8},   {"medium", 8, 512, 8},
+        {"base", 12, 768, 12}, {"large", 24, 1024, 16}, {"1.5b", 48, 1600, 25},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (strcmp(name, sizes[i].name) != 0)
+            continue;
+        *config = (struct model_config){
+            .layers = sizes[i].layers,
+            .hidden = sizes[i].hidden,
+            .heads = sizes[i].heads,
+            .intermediate = 4 * sizes[i].hidden,
+            .vocabulary = 30522,
+            .positions = 512,
+            .types = 2,
+            .gelu = GELU_TANH,
+            .next_sentence = true,
+            .norm_epsilon = 1e-12,
+            .initializer_range = 0.02,
+            .hidden_dropout = 0.1,
+            .attention_dropout = 0.1,
+        };
+        return 0;
+    }
+    return -1;
+}
+
+static int check_size(const char *what, int64_t value, int64_t most, struct error *err)
+{
+    if (value < 1 || value > most)
+        return fail(err, ERR_UNSAFE, "the model's %s is %lld, must be 1 to %lld", what, (long long)value,
+                    (long long)most);
+    return 0;
+}
+
+int model_config_check(const struct model_config *config, struct error *err)
+{
+    TRY(check_size("number of layers", config->layers, 1024, err));
+    TRY(check_size("hidden size", config->hidden, 65536, err));
+    TRY(check_size("number of attention heads", config->heads, config->hidden, err));
+    TRY(check_size("intermediate size", config->intermediate, 262144, err));
+    TRY(check_size("vocabulary size", config->vocabulary, 4194304, err));
+    TRY(check_size("number of positions", config->positions, 65536, err));
+    TRY(check_size("number of segment types", config->types, 1024, err));
+    if (config->hidden % config->heads != 0)
+        return fail(err, ERR_UNSAFE, "the model's hidden size %d is not a multiple of its %d attention heads",
+                    config->hidden, config->heads);
+    if (!(config->norm_epsilon > 0 && config->norm_epsilon < 1))
+        return fail(err, ERR_UNSAFE, "the model's LayerNorm epsilon %g is not between 0 and 1", config->norm_epsilon);
+    if (!(config->initializer_range >= 0 && config->initializer_range <= 1))
+        return fail(err, ERR_UNSAFE, "the model's initializer range %g is not between 0 and 1",
+                    config->initializer_range);
+    if (!(config->hidden_dropout >= 0 && config->hidden_dropout < 1) ||
+        !(config->attention_dropout >= 0 && config->attention_dropout < 1))
+        return fail(err, ERR_UNSAFE, "the model's dropout %g or %g is not at least 0 and below 1",
+                    config->hidden_dropout, config->attention_dropout);
+    return 0;
+}
+
+int32_t vocabulary_padded(const struct model_config *config)
+{
+    return (config->vocabulary + MODEL_VOCABULARY_MULTIPLE - 1) / MODEL_VOCABULARY_MULTIPLE * MODEL_VOCABULARY_MULTIPLE;
+}
+
+/* The growing table. */
+struct writer {
+    struct params *params;
+    const char *prefix;
+    bool adjacent; /* the next tensor follows without a gap */
+};
+
+/* Adds a tensor of rows x columns (columns 0: a vector) that takes room for `room` rows. */
+static void add(struct writer *writer, const char *name, int64_t rows, int64_t columns, int64_t room,
+                enum param_init init, bool decay)
+{
+    struct params *params = writer->params;
+    const int64_t width = columns ? columns : 1;
+    if (!writer->adjacent)
+        params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
+    struct param *param = &params->items[params->count++];
+    *param = (struct param){
+        .dimensions = columns ? 2 : 1,
+        .shape = {rows, width},
+        .count = (size_t)(rows * width),
+        .offset = params->size,
+        .init = init,
+        .decay = decay,
+    };
+    const int length = snprintf(param->name, sizeof param->name, "%s%s", writer->prefix, name);
+    assert(length > 0 && (size_t)length < sizeof param->name);
+    params->size += (size_t)(room * width);
+    params->total += param->count;
+}
+
+static void add_matrix(struct writer *writer, const char *name, int64_t rows, int64_t columns)
+{
+    add(writer, name, rows, columns, rows, INIT_NORMAL, true);
+}
+
+static void add_bias(struct writer *writer, const char *name, int64_t size)
+{
+    add(writer, name, size, 0, size, INIT_ZERO, false);
+}
+
+static void add_norm(struct writer *writer, const char *weight, const char *bias, int64_t size)
+{
+    add(writer, weight, size, 0, size, INIT_ONE, false);
+    add_bias(writer, bias, size);
+}
+
+static void add_layer(struct writer *writer, const struct model_config *c)
+{
+    add_matrix(writer, "attention.self.query.weight", c->hidden, c->hidden);
+    writer->adjacent = true;
+    add_matrix(writer, "attention.self.key.weight", c->hidden, c->hidden);
+    add_matrix(writer, "attention.self.value.weight", c->hidden, c->hidden);
+    writer->adjacent = false;
+    add_bias(writer, "attention.self.query.bias", c->hidden);
+    writer->adjacent = true;
+    add_bias(writer, "attention.self.key.bias", c->hidden);
+    add_bias(writer, "attention.self.value.bias", c->hidden);
+    writer->adjacent = false;
+    add_matrix(writer, "attention.output.dense.weight", c->hidden, c->hidden);
+    add_bias(writer, "attention.output.dense.bias", c->hidden);
+    add_norm(writer, "attention.output.LayerNorm.weight", "attention.output.LayerNorm.bias", c->hidden);
+    add_matrix(writer, "intermediate.dense.weight", c->intermediate, c->hidden);
+    add_bias(writer, "intermediate.dense.bias", c->intermediate);
+    add_matrix(writer, "output.dense.weight", c->hidden, c->intermediate);
+    add_bias(writer, "output.dense.bias", c->hidden);
+    add_norm(writer, "output.LayerNorm.weight", "output.LayerNorm.bias", c->hidden);
+}
+
+/* The order is that of enum param_place, layer_place and head_place. */
+static void add_all(struct writer *writer, const struct model_config *c)
+{
+    const int64_t padded = vocabulary_padded(c);
+    writer->prefix = "bert.embeddings.";
+    add(writer, "word_embeddings.weight", c->vocabulary, c->hidden, padded, INIT_NORMAL, true);
+    add_matrix(writer, "position_embeddings.weight", c->positions, c->hidden);
+    add_matrix(writer, "token_type_embeddings.weight", c->types, c->hidden);
+    add_norm(writer, "LayerNorm.weight", "LayerNorm.bias", c->hidden);
+    for (int32_t layer = 0; layer < c->layers; layer++) {
+        char prefix[40];
+        snprintf(prefix, sizeof prefix, "bert.encoder.layer.%d.", layer);
+        writer->prefix = prefix;
+        add_layer(writer, c);
+    }
+    writer->prefix = "cls.predictions.";
+    add_matrix(writer, "transform.dense.weight", c->hidden, c->hidden);
+    add_bias(writer, "transform.dense.bias", c->hidden);
+    add_norm(writer, "transform.LayerNorm.weight", "transform.LayerNorm.bias", c->hidden);
+    add(writer, "bias", c->vocabulary, 0, padded, INIT_ZERO, false);
+    if (!c->next_sentence)
+        return;
+    writer->prefix = "";
+    add_matrix(writer, "bert.pooler.dense.weight", c->hidden, c->hidden);
+    add_bias(writer, "bert.pooler.dense.bias", c->hidden);
+    add_matrix(writer, "cls.seq_relationship.weight", 2, c->hidden);
+    add_bias(writer, "cls.seq_relationship.bias", 2);
+}
+
+static void cut_chunks(struct params *params)
+{
+    for (size_t i = 0; i < params->count; i++)
+        params->chunk_count += (params->items[i].count + PARAM_CHUNK - 1) / PARAM_CHUNK;
+    params->chunks = mem_array(params->chunk_count, sizeof *params->chunks);
+    struct param_chunk *chunk = params->chunks;
+    for (size_t i = 0; i < params->count; i++)
+        for (size_t at = 0; at < params->items[i].count; at += PARAM_CHUNK, chunk++) {
+            const size_t left = params->items[i].count - at;
+            *chunk = (struct param_chunk){
+                .offset = params->items[i].offset + at,
+                .count = (int32_t)(left < PARAM_CHUNK ? left : PARAM_CHUNK),
+                .tensor = (int32_t)i,
+                .decay = params->items[i].decay,
+            };
+        }
+    assert(chunk == params->chunks + params->chunk_count);
+}
+
+void params_init(struct params *params, const struct model_config *config)
+{
+    const size_t count_max = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + HEAD_NEXT_BIAS + 1;
+    *params = (struct params){
+        .items = mem_array(count_max, sizeof *params->items),
+        .layers = config->layers,
+        .deviation = config->initializer_range,
+    };
+    struct writer writer = {.params = params};
+    add_all(&writer, config);
+    assert(params->count == count_max - (config->next_sentence ? 0 : 4));
+    params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
+    cut_chunks(params);
+}
+
+void params_release(struct params *params)
+{
+    mem_free(params->items);
+    mem_free(params->chunks);
+    *params = (struct params){0};
+}
+
+const struct param *params_find(const struct params *params, const char *name)
+{
+    for (size_t i = 0; i < params->count; i++)
+        if (strcmp(params->items[i].name, name) == 0)
+            return &params->items[i];
+    return NULL;
+}
+
+/* Four normal numbers from one Philox block: Box and Muller (1958), in double. */
+static void draw_block(const struct random_stream *stream, uint32_t block, double deviation, float out[4])
+{
+    uint32_t words[4];
+    random_at4(stream, block, 0, words);
+    for (int i = 0; i < 4; i += 2) {
+        const double radius = deviation * sqrt(-2 * log((words[i] + 0.5) * 0x1p-32));
+        const double angle = 2 * acos(-1) * (words[i + 1] * 0x1p-32);
+        out[i] = (float)(radius * cos(angle));
+        out[i + 1] = (float)(radius * sin(angle));
+    }
+}
+
+void params_draw(const struct params *params, const struct param *param, uint64_t seed, float *flat)
+{
+    float *out = flat + param->offset;
+    const struct random_stream stream =
+        random_stream(seed, RANDOM_INIT, hash64(param->name, strlen(param->name)), 0, 0, 0, 0);
+    if (param->init != INIT_NORMAL) {
+        for (size_t i = 0; i < param->count; i++)
+            out[i] = param->init == INIT_ONE;
+        return;
+    }
+    assert(param->count / 4 < UINT32_MAX);
+#pragma omp parallel for schedule(static)
+    for (size_t block = 0; block < (param->count + 3) / 4; block++) {
+        float four[4];
+        draw_block(&stream, (uint32_t)block, params->deviation, four);
+        const size_t left = param->count - block * 4;
+        memcpy(out + block * 4, four, (left < 4 ? left : 4) * sizeof *four);
+    }
+}
+
+void params_draw_all(const struct params *params, uint64_t seed, float *flat)
+{
+    for (size_t i = 0; i < params->count; i++)
+        params_draw(params, &params->items[i], seed, flat);
+}

@@ -1,0 +1,125 @@
+/* The one table of parameters: which tensors a model has, under Hugging Face's names and shapes (BertForPreTraining,
+ * decoder tied and left out), how they begin, whether they decay, and where each lies in flat memory. Parameters,
+ * gradients, moments and 16-bit copies are all flat arrays of params->size elements with the same offsets.
+ *
+ *     │ word │ position │ type │ LayerNorm │ layer 0: q k v weights, q k v biases, … │ layer 1 … │ pooler │ heads │
+ *
+ * Tensors start on 64-byte borders, but for q, k, v, which stand without a gap, so that one product serves them. The
+ * vocabulary is padded to a multiple of 64 rows inside; they, and all gaps, are zero and stay zero. */
+#ifndef TRAINER_MODEL_PARAMS_H
+#define TRAINER_MODEL_PARAMS_H
+
+#include "base/error.h"
+#include "trainer/ops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct model_config {
+    int32_t layers;
+    int32_t hidden; /* H, a multiple of heads */
+    int32_t heads;
+    int32_t intermediate; /* of the feed-forward part, 4 H in the named sizes */
+    int32_t vocabulary;   /* pieces, not padded; the dataset's */
+    int32_t positions;    /* longest sequence */
+    int32_t types;        /* segments */
+    enum gelu gelu;
+    bool next_sentence;       /* pooler and NSP (or SOP) head exist */
+    double norm_epsilon;      /* of every LayerNorm */
+    double initializer_range; /* standard deviation of initial weights */
+    double hidden_dropout;    /* probability: embeddings, attention output, feed-forward output */
+    double attention_dropout; /* probability: attention weights */
+};
+
+#define MODEL_NAMES               "tiny|mini|small|medium|base|large|1.5b"
+#define MODEL_VOCABULARY_MULTIPLE 64
+
+/* The named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, NSP, vocabulary 30,522. -1: no such name. */
+int model_config_named(const char *name, struct model_config *config);
+/* Sizes within limits that the arithmetic relies on; ERR_UNSAFE otherwise (a config file from outside). */
+int model_config_check(const struct model_config *config, struct error *err);
+int32_t vocabulary_padded(const struct model_config *config);
+
+/* Places of the table. A layer's tensors follow PARAM_LAYER; params_layer gives their index. */
+enum param_place {
+    PARAM_WORD,
+    PARAM_POSITION,
+    PARAM_TYPE,
+    PARAM_NORM_WEIGHT,
+    PARAM_NORM_BIAS,
+    PARAM_LAYER,
+};
+enum layer_place {
+    LAYER_QUERY_WEIGHT, /* [H, H]; key and value follow without a gap: [3H, H] */
+    LAYER_KEY_WEIGHT,
+    LAYER_VALUE_WEIGHT,
+    LAYER_QUERY_BIAS, /* [H]; the same: [3H] */
+    LAYER_KEY_BIAS,
+    LAYER_VALUE_BIAS,
+    LAYER_OUTPUT_WEIGHT, /* attention.output.dense [H, H] */
+    LAYER_OUTPUT_BIAS,
+    LAYER_ATTENTION_NORM_WEIGHT,
+    LAYER_ATTENTION_NORM_BIAS,
+    LAYER_UP_WEIGHT, /* intermediate.dense [4H, H] */
+    LAYER_UP_BIAS,
+    LAYER_DOWN_WEIGHT, /* output.dense [H, 4H] */
+    LAYER_DOWN_BIAS,
+    LAYER_NORM_WEIGHT,
+    LAYER_NORM_BIAS,
+    LAYER_PARAMS, /* how many */
+};
+enum head_place {                        /* after the layers */
+                  HEAD_TRANSFORM_WEIGHT, /* [H, H] */
+                  HEAD_TRANSFORM_BIAS,
+                  HEAD_NORM_WEIGHT,
+                  HEAD_NORM_BIAS,
+                  HEAD_BIAS,          /* cls.predictions.bias [V] */
+                  HEAD_POOLER_WEIGHT, /* these four only with next_sentence */
+                  HEAD_POOLER_BIAS,
+                  HEAD_NEXT_WEIGHT, /* cls.seq_relationship.weight [2, H] */
+                  HEAD_NEXT_BIAS,
+};
+
+enum param_init { INIT_ZERO, INIT_ONE, INIT_NORMAL };
+
+struct param {
+    char name[80];
+    int32_t dimensions; /* 1 or 2 */
+    int64_t shape[2];   /* as Hugging Face has it, vocabulary not padded; shape[1] is 1 for vectors */
+    size_t count;       /* elements: shape[0] * shape[1]; they lie dense at offset */
+    size_t offset;      /* elements from the start of flat memory */
+    enum param_init init;
+    bool decay;
+};
+
+struct params {
+    struct param *items; /* in the order of their offsets */
+    size_t count;
+    size_t size;                /* elements of a flat array, padding and gaps included; a multiple of 16 */
+    size_t total;               /* parameters as people count them: the sum of items' counts */
+    struct param_chunk *chunks; /* PARAM_CHUNK elements each, from every tensor's start */
+    size_t chunk_count;
+    int32_t layers;
+    double deviation; /* of INIT_NORMAL */
+};
+
+void params_init(struct params *params, const struct model_config *config);
+void params_release(struct params *params);
+
+const struct param *params_find(const struct params *params, const char *name); /* NULL: no such tensor */
+static inline const struct param *params_layer(const struct params *params, int32_t layer, enum layer_place place)
+{
+    return &params->items[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
+}
+static inline const struct param *params_head(const struct params *params, enum head_place place)
+{
+    return &params->items[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS + place];
+}
+
+/* Writes the initial values of one tensor to flat memory: normal(0, deviation), 0 or 1. Every value is named by (seed,
+ * tensor's name, element), so a tensor drawn alone, or in a larger vocabulary, begins with the same values. */
+void params_draw(const struct params *params, const struct param *param, uint64_t seed, float *flat);
+void params_draw_all(const struct params *params, uint64_t seed, float *flat);
+
+#endif

@@ -1,0 +1,97 @@
+/* Inside of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T token rows,
+ * M masked rows, B sequence rows (all rounded up), H hidden, I intermediate, V padded vocabulary; storage where not said. */
+#ifndef TRAINER_MODEL_PARTS_H
+#define TRAINER_MODEL_PARTS_H
+
+#include "trainer/model/model.h"
+
+/* Kept from the forward to the backward pass, one a layer. */
+struct layer {
+    void *qkv;             /* [T, 3H] */
+    void *log_sums;        /* [heads, T] real */
+    void *context;         /* [T, H] */
+    void *attention_sum;   /* [T, H]: before its LayerNorm */
+    void *attention_stats; /* [T, 2] real */
+    void *attention_out;   /* [T, H] */
+    void *up;              /* [T, I]: before GELU */
+    void *activation;      /* [T, I] */
+    void *down_sum;        /* [T, H] */
+    void *down_stats;      /* [T, 2] real */
+    void *out;             /* [T, H] */
+};
+
+struct model {
+    struct model_config config;
+    struct model_budget budget; /* rows rounded up */
+    const struct ops *ops;
+    struct params table;
+    void *params, *gradients; /* flat, real */
+    void *weights;            /* flat, storage; params itself where that is the same */
+    struct step_settings step;
+    bool training; /* the pass under way uses dropout and goes backward */
+
+    void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
+    struct layer *layers;
+
+    /* masked-LM head */
+    void *picked;          /* [M, H]: rows of masked tokens; later the gradient of them */
+    void *transform;       /* [M, H]: before GELU */
+    void *transform_out;   /* [M, H]: after it */
+    void *transform_stats; /* [M, 2] real */
+    void *features;        /* [M, H]: after LayerNorm */
+    void *logits;          /* [M, V] */
+    void *dfeatures;       /* [M, H] */
+    /* next-sentence head */
+    void *first;       /* [B, H]: rows of [CLS] */
+    void *pooled;      /* [B, H] */
+    void *next_logits; /* [B, 2] */
+    void *dpooled;     /* [B, H] */
+
+    /* gradients that travel down */
+    void *dhidden;  /* [T, H] */
+    void *dbranch;  /* [T, H]: behind dropout */
+    void *dup;      /* [T, I] */
+    void *dqkv;     /* [T, 3H] */
+    void *dcontext; /* [T, H] */
+
+    void *scratch;
+};
+
+/* Walks over every buffer in order: counts it into `plan`, and points at its place in `block` unless that is NULL. */
+void plan_buffers(struct model *model, struct model_plan *plan, char *block);
+
+/* A table's row as the ops want it: a matrix of weights (storage), a vector (real), a gradient (real). */
+static inline const void *weight_of(const struct model *model, const struct param *param)
+{
+    return (const char *)model->weights + param->offset * model->ops->storage_size;
+}
+static inline const void *vector_of(const struct model *model, const struct param *param)
+{
+    return (const char *)model->params + param->offset * model->ops->real_size;
+}
+static inline void *gradient_of(const struct model *model, const struct param *param)
+{
+    return (char *)model->gradients + param->offset * model->ops->real_size;
+}
+
+/* Where dropout happens. Law 4 wants a number for each place: embedding 0, then three a layer. */
+enum dropout_site { SITE_EMBEDDING, SITE_PROBABILITIES = 1, SITE_ATTENTION, SITE_DOWN, SITES_A_LAYER = 3 };
+struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site);
+
+void forward(struct model *model, const struct batch *batch);  /* embedding to the last layer's output */
+void backward(struct model *model, const struct batch *batch); /* from dhidden down to the tables */
+/* A head: losses into metrics; in training also dhidden += and the head's gradients. */
+void masked_head(struct model *model, const struct batch *batch, struct model_metrics *metrics);
+void next_head(struct model *model, const struct batch *batch, struct model_metrics *metrics);
+
+static inline struct rows token_rows(const struct batch *batch)
+{
+    return (struct rows){batch->tokens, batch->token_rows};
+}
+
+static inline int32_t rows_rounded(int32_t rows)
+{
+    return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
+}
+
+#endif

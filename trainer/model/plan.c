@@ -1,0 +1,117 @@
+/* Every buffer of a model, once: its name, its size, its place. The same walk counts bytes and hands out memory. */
+#include "trainer/model/parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ALIGN 64 /* bytes */
+
+struct planner {
+    struct model_plan *plan;
+    char *block; /* NULL: only count */
+    uint64_t used;
+};
+
+static void take(struct planner *planner, void **buffer, const char *name, size_t count, size_t size)
+{
+    const uint64_t bytes = ((uint64_t)count * size + ALIGN - 1) / ALIGN * ALIGN;
+    *buffer = planner->block ? planner->block + planner->used : NULL;
+    planner->used += bytes;
+    struct model_plan *plan = planner->plan;
+    for (size_t i = 0; i < plan->count; i++)
+        if (strcmp(plan->rows[i].name, name) == 0) {
+            plan->rows[i].copies++;
+            plan->rows[i].bytes += bytes;
+            return;
+        }
+    assert(plan->count < PLAN_ROWS_MAX);
+    struct plan_row *row = &plan->rows[plan->count++];
+    snprintf(row->name, sizeof row->name, "%s", name);
+    row->copies = 1;
+    row->bytes = bytes;
+}
+
+static void plan_layer(struct planner *planner, struct layer *layer, const struct model *model)
+{
+    const size_t rows = (size_t)model->budget.token_rows_max, hidden = (size_t)model->config.hidden;
+    const size_t inner = (size_t)model->config.intermediate, heads = (size_t)model->config.heads;
+    const size_t storage = model->ops->storage_size, real = model->ops->real_size;
+    take(planner, &layer->qkv, "layer.qkv", rows * 3 * hidden, storage);
+    take(planner, &layer->log_sums, "layer.log_sums", heads * rows, real);
+    take(planner, &layer->context, "layer.context", rows * hidden, storage);
+    take(planner, &layer->attention_sum, "layer.attention_sum", rows * hidden, storage);
+    take(planner, &layer->attention_stats, "layer.attention_stats", rows * 2, real);
+    take(planner, &layer->attention_out, "layer.attention_out", rows * hidden, storage);
+    take(planner, &layer->up, "layer.up", rows * inner, storage);
+    take(planner, &layer->activation, "layer.activation", rows * inner, storage);
+    take(planner, &layer->down_sum, "layer.down_sum", rows * hidden, storage);
+    take(planner, &layer->down_stats, "layer.down_stats", rows * 2, real);
+    take(planner, &layer->out, "layer.out", rows * hidden, storage);
+}
+
+static void plan_heads(struct planner *planner, struct model *model)
+{
+    const size_t rows = (size_t)model->budget.masked_rows_max, hidden = (size_t)model->config.hidden;
+    const size_t first = (size_t)rows_rounded(model->budget.sequences_max);
+    const size_t vocabulary = (size_t)vocabulary_padded(&model->config);
+    const size_t storage = model->ops->storage_size, real = model->ops->real_size;
+    take(planner, &model->picked, "masked.picked", rows * hidden, storage);
+    take(planner, &model->transform, "masked.transform", rows * hidden, storage);
+    take(planner, &model->transform_out, "masked.transform_out", rows * hidden, storage);
+    take(planner, &model->transform_stats, "masked.stats", rows * 2, real);
+    take(planner, &model->features, "masked.features", rows * hidden, storage);
+    take(planner, &model->logits, "masked.logits", rows * vocabulary, storage);
+    take(planner, &model->dfeatures, "masked.gradient", rows * hidden, storage);
+    if (!model->config.next_sentence)
+        return;
+    take(planner, &model->first, "next.first", first * hidden, storage);
+    take(planner, &model->pooled, "next.pooled", first * hidden, storage);
+    take(planner, &model->next_logits, "next.logits", first * 2, storage);
+    take(planner, &model->dpooled, "next.gradient", first * hidden, storage);
+}
+
+static size_t scratch_bytes(const struct model *model)
+{
+    const struct model_config *config = &model->config;
+    const int32_t first = rows_rounded(model->budget.sequences_max);
+    const int32_t most = model->budget.token_rows_max > model->budget.masked_rows_max ? model->budget.token_rows_max
+                                                                                      : model->budget.masked_rows_max;
+    const struct ops_limits limits = {
+        .rows_max = most > first ? most : first,
+        .columns_max = config->intermediate > 3 * config->hidden ? config->intermediate : 3 * config->hidden,
+        .masked_rows_max = model->budget.masked_rows_max,
+        .vocabulary = vocabulary_padded(config),
+        .length_max = model->budget.length_max,
+        .head_size = config->hidden / config->heads,
+    };
+    return model->ops->scratch_bytes(model->ops->device, &limits);
+}
+
+void plan_buffers(struct model *model, struct model_plan *plan, char *block)
+{
+    const struct ops *ops = model->ops;
+    const size_t rows = (size_t)model->budget.token_rows_max, hidden = (size_t)model->config.hidden;
+    const size_t inner = (size_t)model->config.intermediate, size = model->table.size;
+    *plan = (struct model_plan){0};
+    struct planner planner = {plan, block, 0};
+    take(&planner, &model->params, "params", size, ops->real_size);
+    take(&planner, &model->gradients, "gradients", size, ops->real_size);
+    if (ops->storage_size == ops->real_size)
+        model->weights = model->params;
+    else
+        take(&planner, &model->weights, "weights", size, ops->storage_size);
+    take(&planner, &model->embed_sum, "embed.sum", rows * hidden, ops->storage_size);
+    take(&planner, &model->embed_stats, "embed.stats", rows * 2, ops->real_size);
+    take(&planner, &model->embed_out, "embed.out", rows * hidden, ops->storage_size);
+    for (int32_t layer = 0; layer < model->config.layers; layer++)
+        plan_layer(&planner, &model->layers[layer], model);
+    plan_heads(&planner, model);
+    take(&planner, &model->dhidden, "gradient.hidden", rows * hidden, ops->storage_size);
+    take(&planner, &model->dbranch, "gradient.branch", rows * hidden, ops->storage_size);
+    take(&planner, &model->dup, "gradient.up", rows * inner, ops->storage_size);
+    take(&planner, &model->dqkv, "gradient.qkv", rows * 3 * hidden, ops->storage_size);
+    take(&planner, &model->dcontext, "gradient.context", rows * hidden, ops->storage_size);
+    take(&planner, &model->scratch, "scratch", scratch_bytes(model), 1);
+    plan->bytes = planner.used;
+}

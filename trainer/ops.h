@@ -1,0 +1,176 @@
+/* The boundary between the model and a backend. The model (model/, optim/) says what is computed and plans every buffer;
+ * a backend (cpu/, later cuda/) says how. Ops own nothing and allocate nothing: what they need beyond their operands is
+ * `scratch`, lent by the model and sized once by scratch_bytes.
+ *
+ * Two number types. STORAGE is what travels: activations, their gradients, tables and matrices of weights (float, bf16,
+ * double). REAL is what sums: master parameters, gradients of parameters, bias and LayerNorm vectors, statistics (float;
+ * double where storage is double). Pointers are void: their type is said beside each. All matrices are row-major and
+ * dense; weights are [out, in] as in PyTorch.
+ *
+ * Dead rows (struct rows) are zero in everything an op writes, forward and backward, so that a product may run over all
+ * of them. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (design, Law 4).
+ * Results do not depend on the number of threads, to the bit. One thread calls; the backend spreads the work. */
+#ifndef TRAINER_OPS_H
+#define TRAINER_OPS_H
+
+#include "trainer/data/batch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum precision {
+    PRECISION_FP32 = 0,
+    PRECISION_BF16 = 1,
+    PRECISION_FP16 = 2, /* not built yet */
+    PRECISION_FP64 = 3, /* tests: finite differences */
+};
+
+enum gelu { GELU_TANH, GELU_ERF }; /* transformers' "gelu_new" and "gelu" */
+
+struct device; /* a backend's own state */
+
+struct rows {
+    int32_t live;  /* rows that mean something */
+    int32_t total; /* rows the buffer has for this call; those from `live` on are dead: zero */
+};
+
+/* Keyed dropout (Law 4): word w of Philox(key, counter) with counter = (column / 8, position in its sequence, number of
+ * the sequence in the step, name) gives the 16-bit lanes of columns 2w (low half) and 2w + 1 of each eight. Kept where
+ * lane >= threshold, and then scaled by 65536 / (65536 - threshold). */
+struct dropout {
+    uint32_t key[2];    /* seed, step */
+    uint32_t threshold; /* round(65536 p), below 65536; 0: no dropout */
+    uint32_t name;      /* site * heads (+ head, added by attention) */
+};
+
+struct attention_shape {
+    int32_t heads;
+    int32_t head_size;      /* hidden = heads * head_size */
+    int32_t length_max;     /* longest sequence of the batch's budget */
+    struct dropout dropout; /* of the probabilities; column = key position, position = query position */
+};
+
+/* What scratch_bytes must know: the largest operands that any call will have. */
+struct ops_limits {
+    int32_t rows_max;    /* rows of any operand */
+    int32_t columns_max; /* columns of any operand but the vocabulary's */
+    int32_t masked_rows_max;
+    int32_t vocabulary;
+    int32_t length_max; /* of one sequence */
+    int32_t head_size;
+};
+
+/* One piece of a tensor: norms are sums over chunks, so their bits depend on nothing but the values. */
+struct param_chunk {
+    size_t offset;  /* elements from the start of flat memory */
+    int32_t count;  /* elements, at most PARAM_CHUNK */
+    int32_t tensor; /* index of its parameter */
+    bool decay;     /* weight decay applies */
+};
+#define PARAM_CHUNK 16384
+
+struct adam_step {
+    double rate;         /* learning rate of this update */
+    double beta1, beta2; /* of the moments */
+    double epsilon;
+    double weight_decay; /* for chunks with decay */
+    double correction1;  /* 1 - beta1^t, or 1 */
+    double correction2;  /* 1 - beta2^t, or 1 */
+    double factor;       /* multiplies every gradient first: unscaling and clipping */
+    bool decoupled;      /* decay the parameter beside the step (AdamW); else add it to the gradient (L2) */
+};
+
+struct ops {
+    struct device *device;
+    enum precision precision;
+    size_t storage_size; /* bytes of one stored number */
+    size_t real_size;
+    const char *name; /* for people: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
+
+    void (*close)(struct ops *ops); /* ends the backend; frees ops */
+
+    /* Memory of the device, 64-byte aligned and cleared. */
+    void *(*allocate)(struct device *device, size_t bytes);
+    void (*release)(struct device *device, void *memory);
+    void (*clear)(struct device *device, void *memory, size_t bytes);
+    size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
+
+    /* storage [count] = real [count], rounded to nearest even. */
+    void (*convert)(struct device *device, void *storage, const void *real, size_t count);
+
+    /* y [T, hidden] = word[id] + position[place] + type[segment]; tables in storage. */
+    void (*embed)(struct device *device, void *y, const void *word, const void *position, const void *type,
+                  const struct batch *batch, int32_t hidden);
+    /* Gradients of the tables (real) += rows of dy (storage). */
+    void (*embed_backward)(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
+                           const struct batch *batch, int32_t hidden);
+
+    /* x [T, hidden] = dropout(x), in place; forward and backward are the same. Row r is named by the batch. */
+    void (*dropout)(struct device *device, void *x, const struct batch *batch, int32_t hidden,
+                    const struct dropout *dropout);
+
+    /* y [rows, out] = x [rows, in] W^T + b. W [out, in] storage; b [out] real or NULL. */
+    void (*linear)(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
+                   int32_t out, int32_t in);
+    /* pre = x W^T + b (kept for the backward pass), y = gelu(pre); both [rows, out]. */
+    void (*linear_gelu)(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
+                        struct rows rows, int32_t out, int32_t in, enum gelu gelu);
+    /* dx [rows, in] = beta * dx + dy [rows, out] W, beta 0 or 1. With `pre` [rows, in] (the input of the GELU that made
+     * x) the sum is also multiplied by gelu'(pre), which makes it the gradient of pre. */
+    void (*linear_backward_input)(struct device *device, void *dx, int beta, const void *dy, const void *w,
+                                  const void *pre, struct rows rows, int32_t out, int32_t in, enum gelu gelu);
+    /* dw [out, in] += dy^T x and db [out] += column sums of dy (both real; db may be NULL). */
+    void (*linear_backward_weight)(struct device *device, void *dw, void *db, const void *dy, const void *x,
+                                   struct rows rows, int32_t out, int32_t in, void *scratch);
+
+    /* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased variance).
+     * x, residual, z, y [rows, hidden] storage; residual may be NULL (then z may be x); gain, bias [hidden] real;
+     * statistics [rows, 2] real: mean and 1 / sqrt(...). Without dropout `batch` may be NULL. */
+    void (*norm)(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
+                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
+                 const struct batch *batch, const struct dropout *dropout);
+    /* dz [rows, hidden] = gradient of z (so also of residual); dx = gradient of x, or NULL where there was no dropout
+     * (then dz serves). dgain, dbias += (real). dz may be dy. */
+    void (*norm_backward)(struct device *device, void *dx, void *dz, void *dgain, void *dbias, const void *dy,
+                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
+                          const struct batch *batch, const struct dropout *dropout, void *scratch);
+
+    /* context [T, hidden] = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head; qkv [T, 3 hidden] holds
+     * Q, K, V side by side; log_sums [heads, T] real: log of the softmax's denominators, for the backward pass. */
+    void (*attention)(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
+                      const struct attention_shape *shape, void *scratch);
+    void (*attention_backward)(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
+                               const void *context, const void *log_sums, const struct batch *batch,
+                               const struct attention_shape *shape, void *scratch);
+
+    /* y [rows] = x [index[row]]; index has rows.live entries, all distinct, >= 0. */
+    void (*gather)(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                   int32_t hidden);
+    /* y [index[row]] += x [row], for live rows. */
+    void (*scatter)(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                    int32_t hidden);
+
+    /* x [rows, columns] = tanh(x) in place, and dy *= 1 - y^2 in place. */
+    void (*tanh)(struct device *device, void *x, struct rows rows, int32_t columns);
+    void (*tanh_backward)(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns);
+
+    /* dy [rows, columns] *= gelu'(pre) in place. */
+    void (*gelu_backward)(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
+                          enum gelu gelu);
+
+    /* Softmax cross-entropy over the first `vocabulary` of `columns` columns. sums[0] += -log p(label), sums[1] += rows
+     * whose largest logit is the label's (the first one where equal). With factor != 0 the logits are replaced by
+     * factor * (softmax - one-hot), padding columns by 0; with 0 they are left. */
+    void (*loss)(struct device *device, double sums[2], void *logits, const int32_t *labels, struct rows rows,
+                 int32_t columns, int32_t vocabulary, double factor, void *scratch);
+
+    /* squares[i] = sum of squares of chunk i of `values` (flat, real), summed in a fixed order. */
+    void (*squares)(struct device *device, double *squares, const void *values, const struct param_chunk *chunks,
+                    size_t chunk_count);
+    /* One Adam update of all chunks (seed-semantics 2.1); all flat memory, real. */
+    void (*adam)(struct device *device, void *params, void *first, void *second, const void *gradients,
+                 const struct param_chunk *chunks, size_t chunk_count, const struct adam_step *step);
+};
+
+#endif

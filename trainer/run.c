@@ -1,0 +1,303 @@
+#include "trainer/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/keep/json.h"
+
+/* ---- identity ---- */
+
+char *run_directory(const char *model, uint32_t seq, const json_t *identity)
+{
+    struct buf text = {0};
+    char hex[17], name[128];
+    json_add_text(identity, JSON_COMPACT | JSON_SORT_KEYS, &text);
+    hash_text(hash64(text.data, text.size), hex);
+    buf_release(&text);
+    snprintf(name, sizeof name, "runs/%s-%" PRIu32 "-%.6s", model, seq, hex);
+    return mem_copy_text(name);
+}
+
+static void add_value(const json_t *value, struct buf *out)
+{
+    if (json_is_string(value))
+        buf_add_text(out, json_string_value(value));
+    else if (value)
+        json_add_text(value, JSON_COMPACT | JSON_ENCODE_ANY, out);
+    else
+        buf_add_text(out, "nothing");
+}
+
+void run_differences(const json_t *there, const json_t *here, struct buf *out)
+{
+    json_t *keys = json_object(); /* of both, each once */
+    json_object_update(keys, (json_t *)here);
+    json_object_update(keys, (json_t *)there);
+    const char *key;
+    json_t *ignored;
+    json_object_foreach (keys, key, ignored) {
+        struct buf was = {0}, now = {0};
+        add_value(json_object_get(there, key), &was);
+        add_value(json_object_get(here, key), &now);
+        if (!str_equal(buf_str(&was), buf_str(&now))) {
+            buf_addf(out, "%s%s %s", out->size > 0 ? ", " : "", key, buf_text(&was));
+            buf_addf(out, " (now %s)", buf_text(&now));
+        }
+        buf_release(&was);
+        buf_release(&now);
+    }
+    json_decref(keys);
+}
+
+/* ---- the directory ---- */
+
+static int read_record(const char *directory, json_t **record, struct error *err)
+{
+    char *path = path_join(directory, RUN_NAME);
+    *record = NULL;
+    int result = path_exists(path) ? json_file_read(path, ERR_VERIFY, record, err) : 0;
+    if (*record && (!json_is_object(json_object_get(*record, "identity")) ||
+                    !json_is_array(json_object_get(*record, "starts")) ||
+                    !json_is_array(json_object_get(*record, "saves")))) {
+        json_decref(*record);
+        *record = NULL;
+        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is not the record of a run");
+    }
+    mem_free(path);
+    return result;
+}
+
+/* Only our own leftovers may stand where a run begins: the lock. */
+static int check_empty(const char *directory, struct error *err)
+{
+    struct path_list list;
+    TRY(path_list(&list, directory, err));
+    int result = 0;
+    for (size_t i = 0; i < list.count && result == 0; i++)
+        if (strcmp(list.names[i], ".lock") != 0 && strcmp(list.names[i], RUN_NAME ".tmp") != 0)
+            result = fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
+                             "is not empty and holds no run of dstrain (it holds %.100s)", list.names[i]);
+    path_list_release(&list);
+    return result;
+}
+
+/* DIR.1, or the first number that is free. */
+static int move_away(const char *directory, char **moved, struct error *err)
+{
+    struct buf name = {0};
+    for (int i = 1; name.size == 0 || path_exists(buf_text(&name)); i++) {
+        size_t size = strlen(directory);
+        while (size > 1 && directory[size - 1] == '/')
+            size--;
+        buf_reset(&name);
+        buf_addf(&name, "%.*s.%d", (int)size, directory, i);
+    }
+    const int result = path_rename(directory, buf_text(&name), err);
+    if (result == 0)
+        *moved = mem_copy_text(buf_text(&name));
+    buf_release(&name);
+    return result;
+}
+
+static int compare(struct run *run, const json_t *identity, struct error *err)
+{
+    struct buf differences = {0};
+    run_differences(json_object_get(run->record, "identity"), identity, &differences);
+    int result = 0;
+    if (differences.size > 0) {
+        result = fail_at(err, ERR_MISMATCH, run->directory, ERROR_NO_OFFSET, "holds another run: %.400s",
+                         buf_text(&differences));
+        hint(err, "give another --out, or --fresh to move that run to %.400s.1", run->directory);
+    }
+    buf_release(&differences);
+    return result;
+}
+
+static int write_record(struct run *run, struct error *err)
+{
+    char *path = path_join(run->directory, RUN_NAME);
+    const int result = json_file_write(path, run->record, err);
+    run->recorded |= result == 0;
+    mem_free(path);
+    return result;
+}
+
+/* A lock of a run that is moved would move with it, so it is taken only to see that nobody works there. */
+static int make_room(const char *directory, char **moved, struct error *err)
+{
+    json_t *record = NULL;
+    struct lock lock = {.fd = -1};
+    TRY(read_record(directory, &record, err));
+    if (!record)
+        return check_empty(directory, err);
+    json_decref(record);
+    TRY(lock_take(&lock, directory, err));
+    lock_release(&lock);
+    return move_away(directory, moved, err);
+}
+
+int run_open(struct run *run, const char *directory, const json_t *identity, bool fresh, char **moved,
+             struct error *err)
+{
+    *run = (struct run){.directory = mem_copy_text(directory), .lock = {.fd = -1}};
+    *moved = NULL;
+    if (fresh && path_exists(directory))
+        TRY(make_room(directory, moved, err));
+    TRY(path_make_directory(directory, err));
+    TRY(lock_take(&run->lock, directory, err));
+    TRY(read_record(directory, &run->record, err));
+    if (!run->record) {
+        TRY(check_empty(directory, err));
+        run->kind = RUN_NEW;
+        run->record = json_pack("{s:s, s:O, s:n, s:b, s:{}, s:[], s:[]}", "version", DS_VERSION, "identity", identity,
+                                "precision", "finished", 0, "settings", "starts", "saves");
+        return 0;
+    }
+    run->recorded = true;
+    TRY(compare(run, identity, err));
+    run->kind = json_is_true(json_object_get(run->record, "finished")) ? RUN_FINISHED : RUN_RESUMED;
+    return 0;
+}
+
+void run_close(struct run *run)
+{
+    if (!run->directory)
+        return;
+    const bool mine = run->lock.fd >= 0;
+    lock_release(&run->lock);
+    struct error ignored = {0};
+    if (mine && !run->recorded)
+        path_remove(run->directory, &ignored); /* nothing began: an empty directory should not stay; others do */
+    json_decref(run->record);
+    mem_free(run->directory);
+    *run = (struct run){0};
+}
+
+/* ---- the record ---- */
+
+int run_start(struct run *run, uint64_t step, const char *precision, json_t *facts, json_t *settings,
+              struct error *err)
+{
+    char host[128] = "", when[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    gethostname(host, sizeof host - 1);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    json_t *start = json_pack("{s:I, s:s, s:s, s:s}", "step", (json_int_t)step, "time", when, "host", host, "version",
+                              DS_VERSION);
+    json_object_update(start, facts);
+    json_decref(facts);
+    json_array_append_new(json_object_get(run->record, "starts"), start);
+
+    json_object_set_new(run->record, "settings", settings);
+    json_object_set_new(run->record, "precision", json_string(precision));
+    return write_record(run, err);
+}
+
+const json_t *run_last_start(const struct run *run)
+{
+    const json_t *starts = json_object_get(run->record, "starts");
+    const size_t count = json_array_size(starts);
+    return count > 0 ? json_array_get(starts, count - 1) : NULL;
+}
+
+size_t run_starts(const struct run *run)
+{
+    return json_array_size(json_object_get(run->record, "starts"));
+}
+
+const char *run_precision(const struct run *run)
+{
+    return json_string_value(json_object_get(run->record, "precision"));
+}
+
+/* Only the saves whose checkpoints are there matter; a fixed number of them keeps the file small. */
+#define SAVES_KEPT 100
+
+int run_saved(struct run *run, uint64_t step, double seconds, struct error *err)
+{
+    json_t *saves = json_object_get(run->record, "saves");
+    for (size_t i = json_array_size(saves); i-- > 0;)
+        if (json_integer_value(json_object_get(json_array_get(saves, i), "step")) >= (json_int_t)step)
+            json_array_remove(saves, i); /* of another past */
+    if (json_array_size(saves) >= SAVES_KEPT)
+        json_array_remove(saves, 0);
+    json_array_append_new(saves, json_pack("{s:I, s:f}", "step", (json_int_t)step, "seconds", seconds));
+    return write_record(run, err);
+}
+
+double run_seconds(const struct run *run, uint64_t step)
+{
+    size_t i;
+    const json_t *save;
+    json_array_foreach (json_object_get(run->record, "saves"), i, save)
+        if (json_integer_value(json_object_get(save, "step")) == (json_int_t)step)
+            return json_number_value(json_object_get(save, "seconds"));
+    return 0;
+}
+
+int run_finish(struct run *run, struct error *err)
+{
+    json_object_set_new(run->record, "finished", json_true());
+    return write_record(run, err);
+}
+
+/* ---- runs beside this one ---- */
+
+/* Is the run unfinished, with the same data and layers? Then its step and differences go to out. */
+static bool describe(const char *directory, const json_t *identity, struct buf *out)
+{
+    struct error ignored = {0};
+    struct buf latest = {0};
+    json_t *record = NULL;
+    char *path = path_join(directory, LATEST_NAME);
+    bool found = read_record(directory, &record, &ignored) == 0 && record &&
+                 !json_is_true(json_object_get(record, "finished")) && path_exists(path) &&
+                 file_read_all(path, 4096, &latest, &ignored) == 0;
+    const json_t *other = json_object_get(record, "identity");
+    static const char *const same[] = {"dataset", "layers", "hidden"};
+    for (size_t i = 0; i < sizeof same / sizeof *same && found; i++)
+        found = json_equal(json_object_get(other, same[i]), json_object_get(identity, same[i]));
+    if (found) {
+        struct buf differences = {0};
+        char name[256];
+        const struct str step = str_trim(buf_str(&latest));
+        run_differences(other, identity, &differences);
+        buf_addf(out, "%s is unfinished at %.*s; differs: %.200s", log_safe(directory, name, sizeof name),
+                 step.size < 40 ? (int)step.size : 40, step.data, buf_text(&differences));
+        buf_release(&differences);
+    }
+    json_decref(record);
+    buf_release(&latest);
+    mem_free(path);
+    return found;
+}
+
+void run_similar(const char *directory, const json_t *identity, struct buf *out)
+{
+    struct error ignored = {0};
+    struct path_list list = {0};
+    const char *slash = strrchr(directory, '/');
+    if (!slash)
+        return;
+    char *parent = mem_copy_text(directory);
+    parent[slash - directory] = '\0';
+    if (path_is_directory(parent) && path_list(&list, parent, &ignored) == 0) {
+        for (size_t i = 0; i < list.count; i++) {
+            char *path = path_join(parent, list.names[i]);
+            const bool found = strcmp(path, directory) != 0 && path_is_directory(path) && describe(path, identity, out);
+            mem_free(path);
+            if (found)
+                break;
+        }
+    }
+    path_list_release(&list);
+    mem_free(parent);
+}

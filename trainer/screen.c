@@ -1,0 +1,268 @@
+#include "trainer/screen.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "trainer/config.h"
+#include "trainer/keep/json.h"
+#include "trainer/train.h"
+
+/* ---- opening ---- */
+
+/* "110.1 M", or all digits below a million. */
+static char *millions_text(double count, char out[32])
+{
+    if (count < 1e6)
+        return format_count((uint64_t)count, out);
+    snprintf(out, 32, "%.1f M", count / 1e6);
+    return out;
+}
+
+void screen_init(const char *directory, const char *drawn, const char *unused)
+{
+    log_say("init       weights from %s", directory);
+    if (drawn[0])
+        log_say("note       not in that model, drawn by seed: %s", drawn);
+    if (unused[0])
+        log_say("note       of that model, not used: %s", unused);
+}
+
+static void say_run(const struct training *t)
+{
+    char step[32];
+    struct buf similar = {0};
+    if (t->state.step > 0) {
+        log_say("run        %s  (goes on at step %s)", t->run.directory, format_count(t->state.step, step));
+        return;
+    }
+    log_say("run        %s  (new)", t->run.directory);
+    if (!t->settings->out)
+        run_similar(t->run.directory, t->identity, &similar);
+    if (similar.size > 0)
+        log_say("note       %s", buf_text(&similar));
+    buf_release(&similar);
+}
+
+static uint64_t memory_bytes(const struct training *t)
+{
+    struct model_plan *plan = mem_clear(1, sizeof *plan);
+    model_plan(&t->recipe.config, t->ops,
+               &(struct model_budget){.token_rows_max = t->limits.tokens,
+                                      .masked_rows_max = t->limits.masked,
+                                      .sequences_max = t->limits.sequences,
+                                      .length_max = (int32_t)t->recipe.seq},
+               plan);
+    const uint64_t bytes = plan->bytes + 2 * model_table(t->model)->size * sizeof(float);
+    mem_free(plan);
+    return bytes;
+}
+
+static void say_disk(const struct training *t)
+{
+    struct error ignored = {0};
+    char one[32], all[32], have[32];
+    const uint64_t keep = t->settings->keep_last, bytes = checkpoint_bytes(model_table(t->model));
+    const int64_t left = path_free_bytes(t->run.directory, &ignored);
+    format_bytes(bytes, one);
+    if (left < 0)
+        return;
+    format_bytes((uint64_t)left, have);
+    if (keep == 0)
+        log_say("disk       every checkpoint is kept, %s each; %s free", one, have);
+    else
+        log_say("disk       at most %" PRIu64 " checkpoints × %s = %s; %s free", keep + 1, one,
+                format_bytes((keep + 1) * bytes, all), have);
+    if ((uint64_t)left < 2 * bytes)
+        log_warn("the disk has room for less than two checkpoints");
+}
+
+void screen_opening(struct training *t)
+{
+    char name[32], size[32], memory[32], steps[32], share[32], count[32];
+    const struct recipe *recipe = &t->recipe;
+    const double samples = (double)recipe->schedule.steps * recipe->batch;
+    say_run(t);
+    snprintf(share, sizeof share, recipe->schedule.warmup < 1 ? "%g %%" : "%g steps",
+             recipe->schedule.warmup < 1 ? recipe->schedule.warmup * 100 : recipe->schedule.warmup);
+    log_say("model      %s %s, %s · adam lr %g, warmup %s, linear", config_name(&recipe->config, name),
+            millions_text((double)model_table(t->model)->total, size), recipe->precision == PRECISION_BF16 ? "bf16" : "fp32",
+            recipe->schedule.rate, share);
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", t->ops->name, recipe->batch,
+            t->micro_batch, (recipe->batch + t->micro_batch - 1) / t->micro_batch, format_bytes(memory_bytes(t), memory));
+    say_disk(t);
+    log_say("work       %s steps = %s samples = %.3g epochs", format_count(recipe->schedule.steps, steps),
+            millions_text(samples, count), samples / (double)t->data.samples);
+    if (t->valid.samples == 0)
+        log_say("note       the dataset holds no validation samples of this length: there will be no evaluation");
+    progress_open(&t->screen.progress);
+}
+
+/* ---- on the way ---- */
+
+/* "loss 2.314 (mlm 2.251, nsp 0.063)" */
+static char *loss_text(double loss, double mlm, double nsp, char out[80])
+{
+    if (isnan(nsp))
+        snprintf(out, 80, "loss %.3f", loss);
+    else
+        snprintf(out, 80, "loss %.3f (mlm %.3f, nsp %.3f)", loss, mlm, nsp);
+    return out;
+}
+
+void screen_step(struct training *t, const struct step_facts *facts)
+{
+    struct screen *screen = &t->screen;
+    const double rate = (double)t->recipe.batch / facts->seconds;
+    if (screen->steps++ == 0) {
+        screen->first = *facts;
+        screen->rate = rate;
+    }
+    screen->last = *facts;
+    screen->rate += 0.05 * (rate - screen->rate);
+    screen->waited += facts->waited;
+    screen->busy += facts->seconds;
+    if (!progress_due(&screen->progress))
+        return;
+    char step[32], steps[32], loss[80], speed[32];
+    progress_show(&screen->progress, (double)t->state.step / (double)t->recipe.schedule.steps,
+                  "step %s/%s │ %s │ lr %.2g │ |g| %.2f │ %s seq/s │ data %.1f %%",
+                  format_count(t->state.step, step), format_count(t->recipe.schedule.steps, steps),
+                  loss_text(facts->loss, facts->mlm_loss, facts->nsp_loss, loss), facts->rate, facts->norm,
+                  format_count((uint64_t)llround(screen->rate), speed), 100 * screen->waited / screen->busy);
+}
+
+static void say_evaluation(const struct evaluation *valid, const char *where)
+{
+    char loss[80], samples[32], nsp[32] = "";
+    if (!isnan(valid->nsp_accuracy))
+        snprintf(nsp, sizeof nsp, ", nsp %.1f %%", 100 * valid->nsp_accuracy);
+    log_say("valid      %s   accuracy mlm %.1f %%%s   %s samples%s",
+            loss_text(valid->loss, valid->mlm_loss, valid->nsp_loss, loss), 100 * valid->mlm_accuracy, nsp,
+            format_count(valid->samples, samples), where);
+}
+
+void screen_evaluation(struct training *t)
+{
+    char step[32], where[48];
+    if (t->state.step == t->recipe.schedule.steps)
+        return; /* the closing screen tells it */
+    snprintf(where, sizeof where, ", step %s", format_count(t->state.step, step));
+    say_evaluation(&t->valid_now, where);
+}
+
+void screen_end_steps(struct training *t)
+{
+    progress_close(&t->screen.progress);
+}
+
+/* ---- closing ---- */
+
+/* The commands that a user would want now: a longer length, if the dataset has one, and the model for others. */
+static json_t *next_commands(const struct training *t)
+{
+    json_t *next = json_array();
+    char name[32];
+    const struct manifest *manifest = &t->data.manifest;
+    uint32_t longer = 0;
+    for (size_t i = 0; i < manifest->length_count; i++) {
+        const struct manifest_length *length = &manifest->lengths[i];
+        if (length->split == SPLIT_TRAIN && length->samples > 0 && length->seq > t->recipe.seq &&
+            length->seq <= (uint32_t)t->recipe.config.positions && (longer == 0 || length->seq < longer))
+            longer = length->seq;
+    }
+    if (longer > 0)
+        json_array_append_new(next, json_sprintf("dstrain --shards %s --seq %" PRIu32 " --init %s --steps %" PRIu64,
+                                                 t->settings->shards, longer, t->run.directory,
+                                                 t->recipe.schedule.steps / 10 + 1));
+    json_array_append_new(next, json_sprintf("dstrain export %s --out bert-%s", t->run.directory,
+                                             config_name(&t->recipe.config, name)));
+    return next;
+}
+
+static json_t *real_or_null(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *means_json(double loss, double mlm, double nsp, double mlm_accuracy, double nsp_accuracy)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "loss", real_or_null(loss), "mlm_loss", real_or_null(mlm), "nsp_loss",
+                     real_or_null(nsp), "mlm_accuracy", real_or_null(mlm_accuracy), "nsp_accuracy",
+                     real_or_null(nsp_accuracy));
+}
+
+/* The facts, as one object on stdout. Takes over `next`. */
+static void print_json(const struct training *t, json_t *next)
+{
+    struct buf text = {0};
+    const struct step_facts *last = &t->screen.last;
+    json_t *facts = json_pack("{s:s, s:b, s:I, s:I, s:i}", "run", t->run.directory, "finished", 1, "steps",
+                              (json_int_t)t->recipe.schedule.steps, "parameters",
+                              t->model ? (json_int_t)model_table(t->model)->total : (json_int_t)0, "starts",
+                              (int)run_starts(&t->run));
+    if (!t->model) {
+        json_object_del(facts, "parameters");
+    } else {
+        json_t *more = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)t->state.samples, "tokens",
+                                 (json_int_t)t->state.tokens, "epochs",
+                                 (double)t->state.samples / (double)t->data.samples, "seconds", t->seconds, "skipped",
+                                 (json_int_t)(t->state.step - t->state.updates), "largest_grad_norm", t->state.norm_max,
+                                 "largest_grad_norm_step", (json_int_t)t->state.norm_max_step);
+        json_object_update(facts, more);
+        json_decref(more);
+    }
+    if (t->screen.steps > 0)
+        json_object_set_new(facts, "train", means_json(last->loss, last->mlm_loss, last->nsp_loss, last->mlm_accuracy,
+                                                       last->nsp_accuracy));
+    if (t->evaluated && t->valid_now.samples > 0) {
+        const struct evaluation *valid = &t->valid_now;
+        json_t *means = means_json(valid->loss, valid->mlm_loss, valid->nsp_loss, valid->mlm_accuracy,
+                                   valid->nsp_accuracy);
+        json_object_set_new(means, "samples", json_integer((json_int_t)valid->samples));
+        json_object_set_new(facts, "valid", means);
+    }
+    json_object_set_new(facts, "next", next);
+    json_add_text(facts, JSON_INDENT(2), &text);
+    puts(buf_text(&text));
+    buf_release(&text);
+    json_decref(facts);
+}
+
+static void say_closing(const struct training *t)
+{
+    char steps[32], time[32], loss[80], first[80], step[32];
+    const struct screen *screen = &t->screen;
+    log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(t->state.step, steps),
+            (double)t->state.samples / (double)t->data.samples, format_seconds(t->seconds, time), run_starts(&t->run),
+            run_starts(&t->run) == 1 ? "" : "s");
+    if (screen->steps > 0)
+        log_say("train      %s; at step %s: %s",
+                loss_text(screen->last.loss, screen->last.mlm_loss, screen->last.nsp_loss, loss),
+                format_count(t->begun_at + 1, step),
+                loss_text(screen->first.loss, screen->first.mlm_loss, screen->first.nsp_loss, first));
+    if (t->evaluated && t->valid_now.samples > 0)
+        say_evaluation(&t->valid_now, "");
+    log_say("health     %" PRIu64 " steps skipped; largest |g| %.3g at step %s", t->state.step - t->state.updates,
+            t->state.norm_max, format_count(t->state.norm_max_step, step));
+}
+
+void screen_closing(const struct training *t)
+{
+    json_t *next = next_commands(t), *command;
+    size_t i;
+    char steps[32];
+    if (t->run.kind == RUN_FINISHED)
+        log_say("run        %s is finished: %s steps; nothing was changed (--fresh starts anew)", t->run.directory,
+                format_count(t->recipe.schedule.steps, steps));
+    else
+        say_closing(t);
+    json_array_foreach (next, i, command)
+        log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
+    if (t->settings->json)
+        print_json(t, next);
+    else
+        json_decref(next);
+}

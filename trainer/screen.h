@@ -1,0 +1,37 @@
+/* What a person sees of a training, on stderr; and with --json the closing facts as one object on stdout. */
+#ifndef TRAINER_SCREEN_H
+#define TRAINER_SCREEN_H
+
+#include "base/progress.h"
+
+#include <stdint.h>
+
+struct training;
+
+/* What one step came to. */
+struct step_facts {
+    double loss, mlm_loss, nsp_loss; /* nats, means over the step; nsp NAN without that head */
+    double mlm_accuracy, nsp_accuracy;
+    double rate;    /* learning rate used */
+    double norm;    /* of the gradients, before clipping */
+    double seconds; /* of the step, waiting included */
+    double waited;  /* of that, for data */
+};
+
+/* The talk's own memory. */
+struct screen {
+    struct progress progress;
+    uint64_t steps; /* seen */
+    struct step_facts first, last;
+    double rate;         /* sequences per second, a moving mean over about 20 steps */
+    double waited, busy; /* seconds: for data, in all */
+};
+
+void screen_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
+void screen_opening(struct training *training);
+void screen_step(struct training *training, const struct step_facts *facts);
+void screen_evaluation(struct training *training);
+void screen_end_steps(struct training *training); /* clears the progress line */
+void screen_closing(const struct training *training);
+
+#endif

@@ -1,0 +1,58 @@
+/* What a dstrain command line says: one field per row of the option table in dstrain.c. */
+#ifndef TRAINER_SETTINGS_H
+#define TRAINER_SETTINGS_H
+
+#include "base/opts.h"
+
+struct settings {
+    /* data */
+    const char *shards; /* NULL: must be given */
+    uint64_t seq;       /* 0: the shortest */
+    int masks;          /* enum mask_policy of data/loader.h */
+    bool no_shuffle;
+
+    /* model and recipe */
+    const char *model; /* NULL: base, or what --init holds */
+    const char *init;  /* NULL: drawn by seed */
+    bool init_moments;
+    struct opt_paths set;       /* key.path=value */
+    uint64_t batch;
+    uint64_t micro_batch;       /* 0: by arithmetic */
+    uint64_t steps;
+    double epochs;
+    double lr, warmup, dropout;
+    int schedule, optimizer;    /* 0: linear, adam */
+    int precision;              /* enum precision; where not given, by processor */
+    uint64_t seed;
+
+    /* the run */
+    const char *out; /* NULL: runs/ and a name */
+    bool fresh;
+    struct opt_count_or_time save_every;
+    uint64_t keep_last;
+    uint64_t eval_every, eval_samples; /* eval_every 0: at the end only */
+    uint64_t log_every;
+    uint64_t stop_after; /* 0: never */
+
+    /* this machine, this time */
+    int device;       /* 0: cpu */
+    uint64_t threads; /* 0: all cores */
+    const char *dump_gradients;
+    bool json, quiet, verbose;
+
+    const struct opt_program *program; /* for opts_given and opts_echo */
+    const struct opt_result *result;
+    int argc; /* the command line, for run.json */
+    char **argv;
+};
+
+/* Was this option typed? */
+static inline bool settings_given(const struct settings *settings, const char *name)
+{
+    return opts_given(settings->program, settings->result, name);
+}
+
+int verb_train(void *settings, struct opt_paths bare, struct error *err);
+int verb_export(void *settings, struct opt_paths bare, struct error *err);
+
+#endif

@@ -1,0 +1,254 @@
+/* The recipe. Comes in: a command line. Goes out: a run directory with checkpoints, metrics.jsonl and a model.
+ *
+ *     open (start.c) → { evaluate when due → one step → tell → save when due } … → finish
+ *
+ * A step is one update: the gradients of a whole batch, laid up micro-batch by micro-batch, then clipped and applied.
+ * What a step computes is named by its number, so a run that was stopped goes on to the same bits. */
+#include "trainer/train.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/progress.h"
+#include "trainer/optim/clip.h"
+
+/* ---- one step ---- */
+
+/* Gradients of the next batch. A stop discards them: nothing has been changed. */
+static int forward_backward(struct training *t, struct model_metrics *metrics, struct error *err)
+{
+    const struct micro_batch *micro;
+    do {
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped on request");
+        const int result = loader_next(t->loader, &micro, err);
+        assert(result != 0); /* the loader was told how many samples the run takes */
+        TRY(result);
+        if (micro->begins)
+            model_begin_step(t->model, &(struct step_settings){
+                                           .seed = t->recipe.seed,
+                                           .step = (uint32_t)t->state.step + 1,
+                                           .dropout = true,
+                                           .masked = micro->masked > 0 ? micro->masked : 1,
+                                           .sequences = micro->sequences,
+                                           .loss_scale = 1,
+                                       });
+        model_forward_backward(t->model, &micro->batch, metrics);
+    } while (!micro->ends);
+    return 0;
+}
+
+static int check_finite(const struct training *t, const struct step_facts *facts, struct error *err)
+{
+    if (isfinite(facts->loss) && isfinite(facts->norm))
+        return 0;
+    fail(err, ERR_NUMERIC, "step %" PRIu64 ": the %s is %s; nothing was changed by this step", t->state.step + 1,
+         isfinite(facts->loss) ? "gradient's norm" : "loss",
+         isnan(facts->loss) || isnan(facts->norm) ? "not a number" : "infinite");
+    if (t->saved_step == 0)
+        return hint(err, "try a lower --lr, a longer --warmup, or --precision fp32");
+    return hint(err, "the checkpoint of step %" PRIu64 " is intact; try a lower --lr or --precision fp32", t->saved_step);
+}
+
+static int step_run(struct training *t, struct step_facts *facts, struct error *err)
+{
+    const struct params *params = model_table(t->model);
+    const double from = clock_now(), waited = loader_waited(t->loader);
+    struct model_metrics metrics = {0};
+    TRY(forward_backward(t, &metrics, err));
+    if (t->settings->dump_gradients && t->state.step == t->begun_at)
+        TRY(names_write(t->settings->dump_gradients, params, model_gradients(t->model), NULL, err));
+
+    const struct evaluation means = evaluation_of(&metrics, t->recipe.config.next_sentence);
+    const double norm = gradient_norm(t->ops, params, model_gradients(t->model), t->squares);
+    *facts = (struct step_facts){
+        .loss = means.loss,
+        .mlm_loss = means.mlm_loss,
+        .nsp_loss = means.nsp_loss,
+        .mlm_accuracy = means.mlm_accuracy,
+        .nsp_accuracy = means.nsp_accuracy,
+        .rate = schedule_rate(&t->recipe.schedule, t->state.updates + 1),
+        .norm = norm,
+    };
+    TRY(check_finite(t, facts, err));
+    adam_update(&t->recipe.adam, t->ops, params,
+                &(struct adam_memory){model_params(t->model), t->first, t->second, model_gradients(t->model)},
+                facts->rate, t->state.updates + 1, clip_factor(norm, t->recipe.clipping, 1));
+    model_refresh(t->model);
+
+    t->state.step++;
+    t->state.updates++;
+    t->state.samples += means.samples;
+    t->state.tokens += means.tokens;
+    if ((float)norm > (float)t->state.norm_max) {
+        t->state.norm_max = (float)norm;
+        t->state.norm_max_step = t->state.step;
+    }
+    t->evaluated = false;
+    facts->seconds = clock_now() - from;
+    facts->waited = loader_waited(t->loader) - waited;
+    t->seconds += facts->seconds;
+    return 0;
+}
+
+/* ---- beside the steps ---- */
+
+static int save(struct training *t, struct error *err)
+{
+    const struct checkpoint_parts parts = {
+        .config = &t->recipe.config,
+        .pad_id = t->data.manifest.special.pad,
+        .params = model_table(t->model),
+        .weights = model_params(t->model),
+        .first = t->first,
+        .second = t->second,
+        .tokenizer = &t->tokenizer,
+        .identity = t->identity,
+    };
+    TRY(run_saved(&t->run, t->state.step, t->seconds, err));
+    TRY(checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, err));
+    t->saved_step = t->state.step;
+    t->saved_clock = clock_now();
+    return 0;
+}
+
+static bool save_due(const struct training *t)
+{
+    const struct opt_count_or_time every = t->settings->save_every;
+    return t->state.step == t->recipe.schedule.steps ||
+           (every.count > 0 ? t->state.step % every.count == 0
+                            : clock_now() - t->saved_clock >= (double)every.seconds);
+}
+
+static bool evaluation_due(const struct training *t)
+{
+    const uint64_t every = t->settings->eval_every;
+    return !t->evaluated && t->valid.samples > 0 && t->settings->eval_samples > 0 &&
+           (t->state.step == t->recipe.schedule.steps ||
+            (every > 0 && t->state.step > 0 && t->state.step % every == 0));
+}
+
+static int evaluate_now(struct training *t, struct error *err)
+{
+    TRY(evaluate(t->model, &t->valid, t->settings->eval_samples, &t->limits, &t->valid_now, err));
+    t->evaluated = true;
+    screen_evaluation(t);
+    return metrics_write(&t->metrics,
+                         &(struct metrics_line){
+                             .valid = true,
+                             .step = t->state.step,
+                             .loss = t->valid_now.loss,
+                             .mlm_loss = t->valid_now.mlm_loss,
+                             .nsp_loss = t->valid_now.nsp_loss,
+                             .mlm_accuracy = t->valid_now.mlm_accuracy,
+                             .nsp_accuracy = t->valid_now.nsp_accuracy,
+                             .learning_rate = NAN,
+                             .grad_norm = NAN,
+                             .samples = t->state.samples,
+                             .tokens = t->state.tokens,
+                             .valid_samples = t->valid_now.samples,
+                             .epoch = (double)t->state.samples / (double)t->data.samples,
+                             .seconds = t->seconds,
+                             .sequences_per_second = NAN,
+                             .data_wait_seconds = NAN,
+                             .loss_scale = 1,
+                             .skipped = t->state.step - t->state.updates,
+                         },
+                         err);
+}
+
+/* Sums since the last line of metrics. */
+struct since {
+    double seconds, waited;
+    uint64_t samples;
+};
+
+static int tell(struct training *t, const struct step_facts *facts, struct since *since, struct error *err)
+{
+    since->seconds += facts->seconds;
+    since->waited += facts->waited;
+    screen_step(t, facts);
+    if (t->state.step % t->settings->log_every != 0 && t->state.step != t->recipe.schedule.steps)
+        return 0;
+    const struct metrics_line line = {
+        .step = t->state.step,
+        .loss = facts->loss,
+        .mlm_loss = facts->mlm_loss,
+        .nsp_loss = facts->nsp_loss,
+        .mlm_accuracy = facts->mlm_accuracy,
+        .nsp_accuracy = facts->nsp_accuracy,
+        .learning_rate = facts->rate,
+        .grad_norm = facts->norm,
+        .samples = t->state.samples,
+        .tokens = t->state.tokens,
+        .epoch = (double)t->state.samples / (double)t->data.samples,
+        .seconds = t->seconds,
+        .sequences_per_second = (double)(t->state.samples - since->samples) / since->seconds,
+        .data_wait_seconds = since->waited,
+        .loss_scale = 1,
+        .skipped = t->state.step - t->state.updates,
+    };
+    *since = (struct since){.samples = t->state.samples};
+    return metrics_write(&t->metrics, &line, err);
+}
+
+/* ---- the loop ---- */
+
+static int loop(struct training *t, struct error *err)
+{
+    const uint64_t steps = t->recipe.schedule.steps, stop_after = t->settings->stop_after;
+    struct since since = {.samples = t->state.samples};
+    struct step_facts facts;
+    for (;;) {
+        if (evaluation_due(t))
+            TRY(evaluate_now(t, err));
+        if (t->state.step == steps)
+            return 0;
+        if (stop_after > 0 && t->state.step - t->begun_at == stop_after)
+            return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", stop_after);
+        TRY(step_run(t, &facts, err));
+        TRY(tell(t, &facts, &since, err));
+        if (save_due(t))
+            TRY(save(t, err));
+    }
+}
+
+/* What is done becomes resumable, whatever ended the loop; but not what a NaN may have touched. */
+static int leave(struct training *t, struct error *err)
+{
+    if (err->kind == ERR_NUMERIC)
+        return -1;
+    if (t->saved_step != t->state.step) {
+        struct error second = {0};
+        if (save(t, &second) < 0)
+            *err = err->kind == ERR_STOPPED ? second : *err;
+    }
+    if (err->kind == ERR_STOPPED) {
+        char text[160];
+        snprintf(text, sizeof text, "%.150s", err->text);
+        fail(err, ERR_STOPPED, "%s at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->state.step,
+             t->recipe.schedule.steps, t->run.directory);
+        hint(err, "the same command goes on from there");
+    }
+    return -1;
+}
+
+int verb_train(void *settings, struct opt_paths bare, struct error *err)
+{
+    struct training training;
+    (void)bare;
+    stop_on_signals();
+    int result = training_open(&training, settings, err);
+    if (result == 0 && training.run.kind != RUN_FINISHED) {
+        screen_opening(&training);
+        result = loop(&training, err);
+        screen_end_steps(&training);
+        result = result == 0 ? run_finish(&training.run, err) : leave(&training, err);
+    }
+    if (result == 0)
+        screen_closing(&training);
+    training_close(&training);
+    return result;
+}

@@ -1,0 +1,142 @@
+/* dstrain export: a run's newest checkpoint, a checkpoint or a Hugging Face directory in, a Hugging Face directory out. A
+ * checkpoint is one already, so its files are verified and copied; what only training needs stays behind. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/keep/json.h"
+#include "trainer/settings.h"
+
+static const struct {
+    const char *name;
+    bool needed;
+} parts[] = {
+    {"config.json", true},     {"model.safetensors", true},      {"vocab.txt", false},
+    {"tokenizer.json", false}, {"tokenizer_config.json", false}, {"special_tokens_map.json", false},
+};
+#define PARTS (sizeof parts / sizeof *parts)
+
+static int copy(const char *from, const char *to, struct error *err)
+{
+    struct mapping file;
+    TRY(file_map(&file, from, err));
+    const int result = file_write_all(to, file.size > 0 ? (const void *)file.data : "", file.size, err);
+    file_unmap(&file);
+    return result;
+}
+
+static int copy_parts(const char *from, const char *to, json_t *copied, struct error *err)
+{
+    int result = path_make_directory(to, err);
+    for (size_t i = 0; i < PARTS && result == 0; i++) {
+        char *source = path_join(from, parts[i].name), *target = path_join(to, parts[i].name);
+        if (path_exists(source)) {
+            result = copy(source, target, err);
+            json_array_append_new(copied, json_string(parts[i].name));
+        } else if (parts[i].needed) {
+            result = fail_at(err, ERR_USAGE, from, ERROR_NO_OFFSET, "holds no %s", parts[i].name);
+        }
+        mem_free(source);
+        mem_free(target);
+    }
+    return result;
+}
+
+/* A model is read before it is given to others: a header that lies is found here. */
+static int check_weights(const char *directory, struct error *err)
+{
+    struct safetensors file;
+    char *path = path_join(directory, "model.safetensors");
+    int result = path_exists(path) ? safetensors_open(&file, path, err)
+                                   : fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "holds no model.safetensors");
+    if (result == 0)
+        safetensors_close(&file);
+    mem_free(path);
+    return result;
+}
+
+static int check_target(const char *out, struct error *err)
+{
+    struct path_list list;
+    if (!path_exists(out))
+        return 0;
+    TRY(path_list(&list, out, err));
+    const bool empty = list.count == 0;
+    path_list_release(&list);
+    return empty ? 0 : fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET, "is not empty: give a new --out");
+}
+
+/* Into a directory of another name, so that --out is there whole or not at all. */
+static int copy_whole(const char *from, const char *out, json_t *copied, struct error *err)
+{
+    struct buf unfinished = {0};
+    struct error ignored = {0};
+    size_t size = strlen(out);
+    while (size > 1 && out[size - 1] == '/')
+        size--;
+    buf_addf(&unfinished, "%.*s.tmp", (int)size, out);
+    int result = copy_parts(from, buf_text(&unfinished), copied, err);
+    if (result == 0)
+        result = path_rename(buf_text(&unfinished), out, err);
+    for (size_t i = 0; i < PARTS && result < 0; i++) {
+        char *file = path_join(unfinished.data, parts[i].name);
+        path_remove(file, &ignored);
+        mem_free(file);
+    }
+    if (result < 0)
+        path_remove(unfinished.data, &ignored);
+    buf_release(&unfinished);
+    return result;
+}
+
+static void tell(const struct settings *settings, const char *from, uint64_t step, json_t *copied)
+{
+    json_t *next = json_sprintf("python3 -c \"from transformers import pipeline; print(pipeline('fill-mask', "
+                                "'%s')('Paris is the [MASK] of France.'))\"",
+                                settings->out);
+    if (step > 0)
+        log_say("model      %s (step %" PRIu64 ")", from, step);
+    log_say("done       %s", settings->out);
+    log_say("next       %s", json_string_value(next));
+    if (settings->json) {
+        struct buf text = {0};
+        json_t *facts = json_pack("{s:s, s:s, s:O, s:[O]}", "from", from, "out", settings->out, "files", copied, "next",
+                                  next);
+        if (step > 0)
+            json_object_set_new(facts, "step", json_integer((json_int_t)step));
+        json_add_text(facts, JSON_INDENT(2), &text);
+        puts(buf_text(&text));
+        buf_release(&text);
+        json_decref(facts);
+    }
+    json_decref(next);
+}
+
+int verb_export(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    struct checkpoint_state state = {0};
+    enum model_source source;
+    char *files = NULL;
+    if (!settings->out)
+        return fail(err, ERR_USAGE, "--out DIR is missing: where the model goes");
+    json_t *copied = json_array();
+    int result = checkpoint_locate(bare.items[0], &source, &files, err);
+    if (result == 0 && source != SOURCE_HUGGING_FACE)
+        result = checkpoint_verify(files, &state, NULL, err);
+    if (result == 0)
+        result = check_target(settings->out, err);
+    if (result == 0)
+        result = check_weights(files, err);
+    if (result == 0)
+        result = copy_whole(files, settings->out, copied, err);
+    if (result == 0)
+        tell(settings, files, state.step, copied);
+    json_decref(copied);
+    mem_free(files);
+    return result;
+}
