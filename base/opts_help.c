@@ -77,11 +77,14 @@ void opt_help_text(const struct opt_row *row, struct buf *out)
     const char *value = row->default_help ? row->default_help : row->default_text;
     buf_add_text(out, row->help);
     if (row->choices && row->value && strcmp(row->value, row->choices) != 0) {
+        const bool sentence = out->size > 0 && out->data[out->size - 1] == '.';
+        out->size -= sentence; /* its full stop goes behind the list */
         buf_add_text(out, ": ");
         for (size_t i = 0; opt_choice(row->choices, i).data; i++) {
             buf_add_text(out, i ? ", " : "");
             buf_add_str(out, opt_choice(row->choices, i));
         }
+        buf_add_text(out, sentence ? "." : "");
     }
     if (value)
         buf_addf(out, " [default: %s]", value[0] ? value : "none");

@@ -11,7 +11,7 @@
 struct article_options {
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
-    uint32_t keep;            /* enum keep of text/wikitext.h */
+    uint32_t keep; /* enum keep of text/wikitext.h */
     bool drop_disambiguation;
 };
 

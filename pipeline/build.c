@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "pipeline/collector.h"
 #include "pipeline/digest.h"
 #include "pipeline/directory.h"
 #include "pipeline/feed.h"
@@ -26,9 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A journal at least this often, and for at most 1 % of the time. */
-#define JOURNAL_SECONDS 30.0
-
 struct build {
     struct feed feed; /* first: see feed.h */
     const struct settings *settings;
@@ -41,17 +39,10 @@ struct build {
     struct vocab *vocab;
     struct tokenizer *tokenizer;
     struct workers digests;
-    struct journal journal; /* with the counts so far */
-    struct spill spill;
-    struct build_facts facts; /* for the summary */
+    struct collector collector; /* with the journal and the spills */
+    struct build_facts facts;   /* for the summary */
     struct progress progress;
-    double started, saved; /* clock: this start; the last journal */
-
-    /* the collector's place: all before it is in the spills */
-    uint32_t collected_file;
-    uint64_t collected_pages;
-    struct dump_state collected;
-    uint64_t *hashes; /* [inputs.count] of the files read so far */
+    double started; /* clock */
 };
 
 /* What travels on the belt: a window, the group that it completed, what became of it. */
@@ -72,69 +63,15 @@ static int digest_job(void *context, void *slot, uint64_t number, struct error *
     return BELT_NEXT;
 }
 
-/* The journal's "reading": the collector's place. */
-static json_t *reading_json(const struct build *build)
-{
-    const struct dump_state *s = &build->collected;
-    json_t *hashes = json_array();
-    for (uint32_t i = 0; i < build->collected_file; i++) {
-        char text[17];
-        json_array_append_new(hashes, json_string(hash_text(build->hashes[i], text)));
-    }
-    char hash[17];
-    return json_pack("{sI sI sI sI sI sI sI sb sb sI sb ss so}", "file", (json_int_t)build->collected_file, "pages",
-                     (json_int_t)build->collected_pages, "window", (json_int_t)s->next_window, "part",
-                     (json_int_t)s->next_part, "bit", (json_int_t)s->bit, "level", (json_int_t)s->level, "crc",
-                     (json_int_t)s->crc, "padding", s->padding, "open", s->open, "match", (json_int_t)s->match,
-                     "closed", s->closed, "hash", hash_text(s->hash, hash), "hashes", hashes);
-}
-
-/* Makes everything collected so far durable. */
-static int save(struct build *build, enum journal_stage stage, struct error *err)
-{
-    const double begun = clock_now();
-    TRY(spill_sync(&build->spill, build->journal.spill_bytes, err));
-    json_decref(build->journal.reading);
-    build->journal.reading = reading_json(build);
-    build->journal.stage = stage;
-    build->journal.seconds = build->facts.earlier_seconds + (begun - build->started);
-    TRY(journal_write(&build->journal, build->directory, err));
-    build->saved = clock_now();
-    build->facts.journal_seconds = build->saved - begun;
-    return 0;
-}
-
-static bool save_is_due(const struct build *build)
-{
-    double wait = 100 * build->facts.journal_seconds;
-    return clock_now() - build->saved > (wait < JOURNAL_SECONDS ? wait : JOURNAL_SECONDS);
-}
-
 static int collect(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct build *build = context;
     struct job *job = slot;
     (void)number;
-    struct counts *counts = &build->journal.counts;
-    counts_add(counts, &job->harvest.counts);
-    for (size_t set = 0; set < 2 * build->recipe.length_count; set++)
-        TRY(spill_add(&build->spill, set, job->harvest.samples[set].data, job->harvest.samples[set].size, err));
-
-    if (job->feed.used_up) {
-        build->collected_file = job->feed.file;
-        build->collected_pages = job->feed.pages;
-        build->collected = job->feed.state;
-        build->hashes[job->feed.file] = job->feed.hash;
-        if (job->feed.piece.end) {
-            build->collected_file++;
-            build->collected = (struct dump_state){0};
-        }
-        if (save_is_due(build))
-            TRY(save(build, JOURNAL_READING, err));
-    }
+    TRY(collector_add(&build->collector, &job->feed, &job->harvest, err));
     if (progress_due(&build->progress))
-        summary_progress(&build->progress, &build->inputs, job->feed.file, job->feed.window, counts,
-                         clock_now() - build->started);
+        summary_progress(&build->progress, &build->inputs, job->feed.file, job->feed.window,
+                         &build->collector.journal.counts, clock_now() - build->started);
     return BELT_NEXT;
 }
 
@@ -153,6 +90,11 @@ static void *open_digest(const void *options)
 static void close_digest(void *digest)
 {
     digest_close(digest);
+}
+
+static int hint_safe(const struct build *build, struct error *err)
+{
+    return hint(err, "what was read is safe in %s; the same command goes on from there", build->directory);
 }
 
 /* Reads all inputs into the spills. */
@@ -181,81 +123,19 @@ static int read_inputs(struct build *build, struct error *err)
     progress_close(&build->progress);
     workers_close(&build->digests);
 
+    struct collector *collector = &build->collector;
     if (result < 0) { /* keep what was collected before the failure; the first error is the one to tell */
         struct error ignored;
-        if (save(build, JOURNAL_READING, &ignored) == 0 && err->hint[0] == '\0')
-            hint(err, "what was read before is safe in %s; the same command goes on from there", build->directory);
-        return -1;
+        if (collector->settled)
+            collector_save(collector, JOURNAL_READING, &ignored);
+        return err->hint[0] ? -1 : hint_safe(build, err);
     }
-    const bool whole = build->collected_file == build->inputs.count ||
-                       (build->recipe.limit > 0 && build->collected_pages >= build->recipe.limit);
-    TRY(save(build, whole ? JOURNAL_SEALING : JOURNAL_READING, err));
+    const bool whole = collector_whole(collector);
+    TRY(collector_save(collector, whole ? JOURNAL_SEALING : JOURNAL_READING, err));
     if (whole)
         return 0;
     fail(err, ERR_STOPPED, "stopped on request");
-    return hint(err, "what was read is safe in %s; the same command goes on from there", build->directory);
-}
-
-/* Takes the collector's place from a journal. */
-static int restore(struct build *build, struct error *err)
-{
-    json_t *reading = build->journal.reading;
-    json_int_t file = 0, pages = 0, window = 0, part = 0, bit = 0, level = 0, crc = 0, match = 0;
-    int padding = 0, open = 0, closed = 0;
-    const char *hash = "";
-    json_t *hashes = NULL;
-    struct dump_state *s = &build->collected;
-    if (json_unpack(reading, "{sI sI sI sI sI sI sI sb sb sI sb ss so}", "file", &file, "pages", &pages, "window",
-                    &window, "part", &part, "bit", &bit, "level", &level, "crc", &crc, "padding", &padding, "open",
-                    &open, "match", &match, "closed", &closed, "hash", &hash, "hashes", &hashes) < 0 ||
-        file < 0 || (size_t)file > build->inputs.count || (json_int_t)json_array_size(hashes) != file ||
-        hash_parse(hash, &s->hash) < 0) {
-        fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "the journal of this build cannot be read");
-        return hint(err, "start anew with --fresh");
-    }
-    for (json_int_t i = 0; i < file; i++) {
-        const char *text = json_string_value(json_array_get(hashes, (size_t)i));
-        if (!text || hash_parse(text, &build->hashes[i]) < 0)
-            return fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "a hash in the journal cannot be read");
-    }
-    s->next_window = (uint64_t)window;
-    s->next_part = (uint32_t)part;
-    s->bit = (uint64_t)bit;
-    s->level = (uint32_t)level;
-    s->crc = (uint32_t)crc;
-    s->padding = padding;
-    s->open = open;
-    s->match = (uint32_t)match;
-    s->closed = closed;
-    build->collected_file = build->feed.file = (uint32_t)file;
-    build->collected_pages = build->feed.pages = (uint64_t)pages;
-    build->feed.window = s->next_window;
-    build->facts.earlier_seconds = build->journal.seconds;
-    return build->feed.file < build->inputs.count ? dump_restore(build->inputs.dumps[build->feed.file], s, err) : 0;
-}
-
-/* Opens the spills: cut back to the journal, or empty with a first journal behind them. */
-static int open_spills(struct build *build, bool resume, struct error *err)
-{
-    struct journal *journal = &build->journal;
-    struct spill_set sets[SETS_MAX];
-    if (!resume) {
-        journal->set_count = 2 * build->recipe.length_count;
-        memcpy(journal->bucket_bits, build->plan.bucket_bits, sizeof journal->bucket_bits);
-    }
-    if (journal->set_count != 2 * build->recipe.length_count)
-        return fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "the journal of this build cannot be read");
-    for (size_t set = 0; set < journal->set_count; set++)
-        sets[set] = (struct spill_set){
-            .entry_bytes = (uint32_t)digest_entry_bytes(&build->recipe, set / 2, build->vocab->count),
-            .bucket_bits = journal->bucket_bits[set]};
-    TRY(spill_open(&build->spill, build->directory, sets, journal->set_count, resume ? journal->spill_bytes : NULL, err));
-    if (resume)
-        return 0;
-    journal->spill_count = spill_bucket_count(&build->spill);
-    mem_free(journal->spill_bytes);
-    journal->spill_bytes = mem_clear(journal->spill_count, sizeof *journal->spill_bytes);
-    return save(build, JOURNAL_READING, err);
+    return hint_safe(build, err);
 }
 
 /* The vocabulary, and its copy in the dataset. */
@@ -263,7 +143,7 @@ static int settle_vocabulary(struct build *build, struct error *err)
 {
     char *path = path_join(build->directory, VOCAB_NAME);
     int result = 0;
-    if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
+    if (build->recipe.learned && build->collector.journal.stage > JOURNAL_VOCABULARY) {
         result = vocab_read(&build->vocab, path, err);
     } else {
         if (build->recipe.learned)
@@ -286,7 +166,7 @@ static void seal_progress(void *context, uint64_t records)
     if (progress_due(&build->progress)) {
         uint64_t samples = 0;
         for (size_t set = 0; set < SETS_MAX; set++)
-            samples += build->journal.counts.samples[set];
+            samples += build->collector.journal.counts.samples[set];
         progress_show(&build->progress, (double)build->facts.sealed / (double)samples, "sealing  %llu of %llu samples",
                       (unsigned long long)build->facts.sealed, (unsigned long long)samples);
     }
@@ -296,7 +176,7 @@ static void seal_progress(void *context, uint64_t records)
 static void fill_manifest(const struct build *build, struct manifest *manifest)
 {
     const struct recipe *recipe = &build->recipe;
-    const struct counts *counts = &build->journal.counts;
+    const struct counts *counts = &build->collector.journal.counts;
     const struct vocab *vocab = build->vocab;
     *manifest = (struct manifest){
         .text_version = TEXT_VERSION,
@@ -318,24 +198,24 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     json_t *options = recipe_json(recipe);
     const char *name;
     json_t *value;
-    json_object_foreach(options, name, value) {
+    json_object_foreach(options, name, value)
+    {
         char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
         manifest_add_option(manifest, name, text ? text : json_string_value(value));
         free(text);
     }
     json_decref(options);
     for (size_t i = 0; i < build->inputs.count; i++)
-        manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->hashes[i]);
+        manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->collector.hashes[i]);
 
     for (size_t set = 0; set < 2 * recipe->length_count; set++) {
         const uint64_t samples = counts->samples[set];
-        const uint64_t record =
-            digest_entry_bytes(recipe, set / 2, vocab->count) - sizeof(struct sample_key);
+        const uint64_t record = digest_entry_bytes(recipe, set / 2, vocab->count) - sizeof(struct sample_key);
         uint64_t shards = (samples * record + recipe->shard_bytes - 1) / recipe->shard_bytes;
         if (shards > samples)
             shards = samples;
-        manifest_add_length(manifest, recipe->seq[set / 2], recipe->predictions[set / 2], (enum split)(set % 2), samples,
-                            counts->tokens[set], (uint32_t)shards);
+        manifest_add_length(manifest, recipe->seq[set / 2], recipe->predictions[set / 2], (enum split)(set % 2),
+                            samples, counts->tokens[set], (uint32_t)shards);
     }
 }
 
@@ -346,7 +226,7 @@ static int finish(struct build *build, struct error *err)
     struct manifest manifest;
     fill_manifest(build, &manifest);
     const struct seal_options options = {.directory = build->directory,
-                                         .spill = &build->spill,
+                                         .spill = &build->collector.spill,
                                          .key_bytes = sizeof(struct sample_key),
                                          .manifest = &manifest,
                                          .load_bytes_max = build->plan.load_bytes_max,
@@ -357,17 +237,18 @@ static int finish(struct build *build, struct error *err)
     int result = seal(&options, err);
     progress_close(&build->progress);
     build->facts.seal_seconds = clock_now() - begun;
-    build->facts.seconds = build->facts.earlier_seconds + clock_now() - build->started;
+    build->facts.seconds = build->collector.earlier_seconds + clock_now() - build->started;
     if (result == 0)
-        result = summary_build_json(build->directory, build->settings, &build->inputs, &build->plan,
-                                    build->journal.identity, &build->journal.counts, &build->facts, err);
+        result =
+            summary_build_json(build->directory, build->settings, &build->inputs, &build->plan,
+                               build->collector.journal.identity, &build->collector.journal.counts, &build->facts, err);
     if (result == 0)
         result = manifest_write(&manifest, build->directory, err);
     if (result == 0)
         result = directory_tidy(build->directory, err);
     if (result == 0)
-        result = summary_print(build->directory, build->settings, &build->plan, &manifest, &build->journal.counts,
-                               &build->facts, err);
+        result = summary_print(build->directory, build->settings, &build->plan, &manifest,
+                               &build->collector.journal.counts, &build->facts, err);
     manifest_release(&manifest);
     return result;
 }
@@ -376,28 +257,25 @@ static int finish(struct build *build, struct error *err)
 static int run(struct build *build, bool resume, struct error *err)
 {
     if (!resume) {
-        build->journal.stage = JOURNAL_VOCABULARY;
-        TRY(journal_write(&build->journal, build->directory, err));
+        build->collector.journal.stage = JOURNAL_VOCABULARY;
+        TRY(journal_write(&build->collector.journal, build->directory, err));
     }
     TRY(settle_vocabulary(build, err));
     if (stop_requested())
         return fail(err, ERR_STOPPED, "stopped on request; the same command goes on");
-    build->tokenizer = tokenizer_open(build->vocab, &(struct tokenizer_options){.cased = build->recipe.cased,
-                                                                                .strip_accents =
-                                                                                    build->recipe.strip_accents});
+    build->tokenizer =
+        tokenizer_open(build->vocab, &(struct tokenizer_options){.cased = build->recipe.cased,
+                                                                 .strip_accents = build->recipe.strip_accents});
+    struct collector *collector = &build->collector;
+    const enum journal_stage stage = collector->journal.stage;
     /* A pipe cannot be read from its middle: such a build starts anew. */
-    const bool goes_on = resume && build->journal.stage > JOURNAL_VOCABULARY &&
-                         (build->journal.stage == JOURNAL_SEALING || !inputs_pipe(&build->inputs));
-    if (goes_on) {
-        TRY(restore(build, err));
-        log_say("going on with %s: %s", build->directory,
-                build->journal.stage == JOURNAL_SEALING ? "all input is read, sealing" : "reading");
+    if (stage == JOURNAL_SEALING || (stage == JOURNAL_READING && !inputs_pipe(&build->inputs))) {
+        TRY(collector_resume(collector, build->vocab->count, &build->feed, err));
+        log_say("going on with %s: %s", build->directory, stage == JOURNAL_SEALING ? "sealing" : "reading");
     } else {
-        build->journal.counts = (struct counts){0};
+        TRY(collector_start(collector, &build->plan, build->vocab->count, err));
     }
-    TRY(open_spills(build, goes_on, err));
-    build->saved = clock_now();
-    if (build->journal.stage != JOURNAL_SEALING)
+    if (stage != JOURNAL_SEALING)
         TRY(read_inputs(build, err));
     return finish(build, err);
 }
@@ -458,8 +336,9 @@ static int check_disk(const struct build *build, struct error *err)
     if (bytes < 0)
         return -1;
     if ((uint64_t)bytes < build->plan.disk_bytes) {
-        fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET, "needs about %s of disk while building, %s are free",
-                format_bytes(build->plan.disk_bytes, needed), format_bytes((uint64_t)bytes, there));
+        fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET,
+                "needs about %s of disk while building, %s are free", format_bytes(build->plan.disk_bytes, needed),
+                format_bytes((uint64_t)bytes, there));
         return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
     }
     return 0;
@@ -471,7 +350,6 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     TRY(inputs_open(&build->inputs, settings, bare, err));
     TRY(recipe_make(settings, inputs_english(&build->inputs, settings), &build->recipe, err));
     TRY(check_pipe(build, err));
-    build->hashes = mem_clear(build->inputs.count, sizeof *build->hashes);
     build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(&build->inputs);
     if (settings->vocab)
         TRY(vocab_read(&build->vocab, settings->vocab, err));
@@ -489,13 +367,16 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     TRY(lock_take(&build->lock, build->directory, err));
     if (settings->fresh)
         TRY(directory_clear(build->directory, err));
-    int state = directory_look(build->directory, build->identity, &build->journal, err);
+    int state = directory_look(build->directory, build->identity, &build->collector.journal, err);
     if (state < 0)
         return -1;
     if (state == DIRECTORY_FINISHED)
         return already_finished(build, err);
+    build->collector.directory = build->directory;
+    build->collector.inputs = &build->inputs;
+    build->collector.recipe = &build->recipe;
     if (state == DIRECTORY_NEW)
-        build->journal.identity = json_incref(build->identity);
+        build->collector.journal.identity = json_incref(build->identity);
     return run(build, state == DIRECTORY_BUILDING, err);
 }
 
@@ -504,14 +385,12 @@ int verb_build(void *settings, struct opt_paths bare, struct error *err)
     struct build build = {.settings = settings, .lock = {.fd = -1}, .started = clock_now()};
     stop_on_signals();
     int result = start(&build, bare, err);
-    spill_close(&build.spill);
+    collector_close(&build.collector);
     tokenizer_close(build.tokenizer);
     vocab_close(build.vocab);
-    journal_release(&build.journal);
     json_decref(build.identity);
     inputs_close(&build.inputs);
     lock_release(&build.lock);
-    mem_free(build.hashes);
     mem_free(build.directory);
     return result;
 }

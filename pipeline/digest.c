@@ -102,7 +102,8 @@ static void add_document(struct digest *digest, const struct article_options *op
     counts->pieces += pieces;
 }
 
-static void read_documents(struct digest *digest, const struct article_options *options, struct group *group, struct counts *counts)
+static void read_documents(struct digest *digest, const struct article_options *options, struct group *group,
+                           struct counts *counts)
 {
     documents_reset(&digest->documents);
     counts->pages[PAGE_OVERSIZE] += group->oversize;
@@ -160,10 +161,10 @@ static void make_samples(struct digest *digest, const struct group *group, size_
     harvest->counts.pairs_borrowed += digest->pairs.borrowed;
     harvest->counts.pairs_dropped += digest->pairs.dropped;
 
-    const struct random_stream masks = random_stream(recipe->seed, RANDOM_MASK, group->file, group->window, group->part,
-                                                     recipe->seq[length], copy);
-    const struct random_stream order = random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window,
-                                                     group->part, recipe->seq[length], copy);
+    const struct random_stream masks =
+        random_stream(recipe->seed, RANDOM_MASK, group->file, group->window, group->part, recipe->seq[length], copy);
+    const struct random_stream order =
+        random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window, group->part, recipe->seq[length], copy);
     for (uint32_t i = 0; i < digest->pairs.count; i++) {
         const struct pair *pair = &digest->pairs.items[i];
         lay_out(digest, pair, sample);

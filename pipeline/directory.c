@@ -55,12 +55,10 @@ static int compare(const char *directory, json_t *there, json_t *here, struct er
     json_t *recipe_there = json_object_get(there, "recipe"), *recipe_here = json_object_get(here, "recipe");
     const char *name;
     json_t *value;
-    json_object_foreach(recipe_here, name, value)
-        if (!json_equal(value, json_object_get(recipe_there, name)))
-            add_difference(&differences, name, json_object_get(recipe_there, name), value);
-    json_object_foreach(recipe_there, name, value)
-        if (!json_object_get(recipe_here, name))
-            add_difference(&differences, name, value, NULL);
+    json_object_foreach(recipe_here, name, value) if (!json_equal(value, json_object_get(recipe_there, name)))
+        add_difference(&differences, name, json_object_get(recipe_there, name), value);
+    json_object_foreach(recipe_there, name, value) if (!json_object_get(recipe_here, name))
+        add_difference(&differences, name, value, NULL);
     if (!json_equal(json_object_get(there, "inputs"), json_object_get(here, "inputs")))
         buf_addf(&differences, "%sthe inputs are others, or in another order", differences.size ? "; " : "");
     if (!json_equal(json_object_get(there, "vocabulary"), json_object_get(here, "vocabulary")))
@@ -166,8 +164,8 @@ static int clear_shards(const char *directory, const char *name, struct error *e
 
 int directory_clear(const char *directory, struct error *err)
 {
-    static const char *const ours[] = {MANIFEST_NAME ".tmp", BUILD_NAME,         BUILD_NAME ".tmp", VOCAB_NAME,
-                                       VOCAB_NAME ".tmp",    JOURNAL_NAME ".tmp"};
+    static const char *const ours[] = {MANIFEST_NAME ".tmp", BUILD_NAME,        BUILD_NAME ".tmp",
+                                       VOCAB_NAME,           VOCAB_NAME ".tmp", JOURNAL_NAME ".tmp"};
     if (!path_is_directory(directory))
         return 0;
     if (!is_there(directory, MANIFEST_NAME) && !is_there(directory, JOURNAL_NAME)) {

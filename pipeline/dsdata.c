@@ -19,6 +19,7 @@
 
 #define FIELD(name) offsetof(struct settings, name)
 
+// clang-format off: a row is read as one thing
 static const struct opt_row rows[] = {
     {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE...", .verbs = " build vocab extract ",
      .help = "MediaWiki dumps: .xml.bz2 (single- or multistream) or plain .xml; - is standard input."},
@@ -39,10 +40,10 @@ static const struct opt_row rows[] = {
      .verbs = " build vocab ", .help = "Further [unusedN] pieces of a learned vocabulary, behind [MASK]."},
     {.name = "cased", .type = OPT_FLAG, .field = FIELD(cased), .verbs = " build vocab tokenize ",
      .help = "Keep upper and lower case apart."},
-    {.name = "accents", .type = OPT_CHOICE, .field = FIELD(accents), .value = "RULE", .default_text = "auto",
+    {.name = "accents", .type = OPT_CHOICE, .field = FIELD(accents), .default_text = "auto",
      .choices = "auto|strip|keep", .verbs = " build vocab tokenize ",
      .help = "Accents: auto keeps them for cased text and for a vocabulary learned for another language than English."},
-    {.name = "profile", .type = OPT_CHOICE, .field = FIELD(profile), .value = "NAME", .default_text = "hf",
+    {.name = "profile", .type = OPT_CHOICE, .field = FIELD(profile), .default_text = "hf",
      .choices = "hf", .verbs = " build vocab tokenize ",
      .help = "Whose tokenizer to equal: hf is Hugging Face tokenizers without added tokens."},
     {.name = "seq", .type = OPT_NUMBERS, .field = FIELD(seq), .value = "LIST", .default_text = "128,512", .min = 16,
@@ -52,9 +53,9 @@ static const struct opt_row rows[] = {
      .help = "Masked pieces a sample holds at most, one number per length."},
     {.name = "mask-prob", .type = OPT_MILLIONTHS, .field = FIELD(mask_prob), .value = "P", .default_text = "0.15",
      .verbs = " build ", .help = "Share of pieces to predict (80 % [MASK], 10 % kept, 10 % random)."},
-    {.name = "masking", .type = OPT_CHOICE, .field = FIELD(masking), .value = "KIND", .default_text = "token",
+    {.name = "masking", .type = OPT_CHOICE, .field = FIELD(masking), .default_text = "token",
      .choices = "token", .verbs = " build ", .help = "What is masked together."},
-    {.name = "pairs", .type = OPT_CHOICE, .field = FIELD(pairs), .value = "KIND", .default_text = "nsp",
+    {.name = "pairs", .type = OPT_CHOICE, .field = FIELD(pairs), .default_text = "nsp",
      .choices = "nsp", .verbs = " build ", .help = "How segments are paired: nsp is next-sentence prediction."},
     {.name = "short-seq-prob", .type = OPT_MILLIONTHS, .field = FIELD(short_seq_prob), .value = "P",
      .default_text = "0.1", .verbs = " build ", .help = "Share of documents cut to a random shorter length."},
@@ -90,12 +91,12 @@ static const struct opt_row rows[] = {
      .help = "Start anew: removes what an earlier build left in the directory."},
     {.name = "dry-run", .letter = 'n', .type = OPT_FLAG, .field = FIELD(dry_run), .verbs = " build ",
      .help = "Print the plan and write nothing."},
-    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .value = "FORMAT", .default_text = "jsonl",
+    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .default_text = "jsonl",
      .choices = "jsonl|sentences", .verbs = " extract ",
      .help = "jsonl: an object per page; sentences: one a line, an empty line between documents."},
-    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .value = "FORMAT", .default_text = "ids",
+    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .default_text = "ids",
      .choices = "ids|pieces|json", .verbs = " tokenize ", .help = "What a line of output holds."},
-    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .value = "FORMAT", .default_text = "jsonl",
+    {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .default_text = "jsonl",
      .choices = "jsonl", .verbs = " export ", .help = "jsonl: an object per sample with Google's keys."},
     {.name = "special", .type = OPT_FLAG, .field = FIELD(special), .verbs = " tokenize ",
      .help = "Put [CLS] before and [SEP] behind each line."},
@@ -103,7 +104,7 @@ static const struct opt_row rows[] = {
      .default_help = "none", .help = "Show sample I side by side: piece, segment, mask, label."},
     {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq_one), .value = "N", .min = 16, .max = 4096,
      .default_help = "the shortest", .verbs = " show export ", .help = "Which sequence length."},
-    {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .value = "NAME", .default_text = "train",
+    {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .default_text = "train",
      .choices = "train|valid", .verbs = " show export ", .help = "Which split."},
     {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .verbs = " build vocab show verify ",
      .help = "Facts as one JSON object on standard output."},
@@ -111,6 +112,7 @@ static const struct opt_row rows[] = {
     {.name = "verbose", .letter = 'v', .type = OPT_FLAG, .field = FIELD(verbose), .help = "Say more."},
     {.name = NULL},
 };
+// clang-format on
 
 static const struct opt_verb verbs[] = {
     {"build", "[FILE...]", "Turn dumps, text or JSON lines into a dataset of masked-LM shards; repeat it to resume.",
@@ -167,8 +169,9 @@ static int refuse_launcher(struct error *err)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i]);
         if (value && atoi(value) > 1) { /* NOLINT(cert-err34-c): anything that is no number counts as one process */
-            fail(err, ERR_USAGE, "a launcher started %s processes (%s); building with several processes is not built yet",
-                 value, names[i]);
+            fail(err, ERR_USAGE,
+                 "a launcher started %s processes (%s); building with several processes is not built yet", value,
+                 names[i]);
             return hint(err, "start dsdata once; --threads uses all cores of this machine");
         }
     }

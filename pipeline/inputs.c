@@ -23,11 +23,11 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
         const size_t n = inputs->count++;
         inputs->dumps[n] = dump;
         inputs->paths[n] = path;
-        inputs->articles[n] = (struct article_options){.siteinfo = siteinfo,
-                                                       .language = language_find(language),
-                                                       .keep = settings->keep,
-                                                       .drop_disambiguation =
-                                                           (settings->drop & DROP_DISAMBIGUATION) != 0};
+        inputs->articles[n] =
+            (struct article_options){.siteinfo = siteinfo,
+                                     .language = language_find(language),
+                                     .keep = settings->keep,
+                                     .drop_disambiguation = (settings->drop & DROP_DISAMBIGUATION) != 0};
     }
     return 0;
 }

@@ -7,8 +7,8 @@
 #include "pipeline/settings.h"
 
 struct inputs {
-    struct dump **dumps;  /* [count] */
-    const char **paths;   /* [count] as typed */
+    struct dump **dumps;              /* [count] */
+    const char **paths;               /* [count] as typed */
     struct article_options *articles; /* [count] how each is read */
     size_t count;
 };

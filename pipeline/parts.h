@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WINDOW_BYTES        (1u << 20)  /* compressed bytes of a window of bzip2 (C of Law 2) */
-#define WINDOW_BYTES_PLAIN  (4u << 20)  /* bytes of a window of plain XML, text, JSONL */
-#define GROUP_BYTES_MAX     (16u << 20) /* a group that grows beyond is closed at the next page start */
-#define PAGE_BYTES_MAX      (16u << 20) /* a longer page is skipped and counted */
-#define PIECE_BYTES_MAX     (24u << 20) /* decoded text of a window that waits for the cut; more is decoded by it */
+#define WINDOW_BYTES       (1u << 20)  /* compressed bytes of a window of bzip2 (C of Law 2) */
+#define WINDOW_BYTES_PLAIN (4u << 20)  /* bytes of a window of plain XML, text, JSONL */
+#define GROUP_BYTES_MAX    (16u << 20) /* a group that grows beyond is closed at the next page start */
+#define PAGE_BYTES_MAX     (16u << 20) /* a longer page is skipped and counted */
+#define PIECE_BYTES_MAX    (24u << 20) /* decoded text of a window that waits for the cut; more is decoded by it */
 
 /* What a file holds; found by content, never by name. */
 enum input_kind { INPUT_SNIFF, INPUT_WIKI, INPUT_TEXT, INPUT_JSONL };

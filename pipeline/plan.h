@@ -8,13 +8,13 @@
 #include "pipeline/recipe.h"
 
 struct plan {
-    size_t threads, depth;   /* of the belt */
-    uint64_t memory;         /* the bound, bytes */
-    uint64_t load_bytes_max; /* of one load of the seal */
-    uint64_t xml_bytes;      /* estimated: the inputs, decompressed */
+    size_t threads, depth;             /* of the belt */
+    uint64_t memory;                   /* the bound, bytes */
+    uint64_t load_bytes_max;           /* of one load of the seal */
+    uint64_t xml_bytes;                /* estimated: the inputs, decompressed */
     uint64_t samples[OPT_NUMBERS_MAX]; /* estimated, per length */
-    uint64_t dataset_bytes;  /* estimated: the shards */
-    uint64_t disk_bytes;     /* estimated: the most that is needed while building */
+    uint64_t dataset_bytes;            /* estimated: the shards */
+    uint64_t disk_bytes;               /* estimated: the most that is needed while building */
     uint32_t bucket_bits[SETS_MAX];
 };
 

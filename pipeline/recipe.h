@@ -25,7 +25,7 @@ struct recipe {
     uint32_t keep, drop;
     const char *lang; /* NULL: what the input says */
     bool cased, strip_accents;
-    bool learned;     /* the vocabulary comes from the inputs: */
+    bool learned; /* the vocabulary comes from the inputs: */
     uint32_t vocab_size, unused;
 };
 

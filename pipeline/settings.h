@@ -46,7 +46,7 @@ struct settings {
 
     const struct opt_program *program; /* for opts_given */
     const struct opt_result *result;
-    int argc;                          /* the command line, for build.json */
+    int argc; /* the command line, for build.json */
     char **argv;
 };
 

@@ -153,8 +153,9 @@ static void warn_empty(const struct manifest *manifest)
     for (size_t i = 0; i < manifest->length_count; i++)
         if (manifest->lengths[i].samples == 0)
             log_warn("seq%u %s is empty%s", manifest->lengths[i].seq, split_names[manifest->lengths[i].split],
-                     manifest->lengths[i].split == SPLIT_VALID ? ": training cannot evaluate; a larger --valid holds out more"
-                                                               : "");
+                     manifest->lengths[i].split == SPLIT_VALID
+                         ? ": training cannot evaluate; a larger --valid holds out more"
+                         : "");
 }
 
 static const char *slowest(const struct build_facts *facts)
@@ -239,9 +240,9 @@ int summary_build_json(const char *directory, const struct settings *settings, c
     json_t *sources = json_array(), *command = json_array();
     for (size_t i = 0; i < inputs->count; i++) {
         const struct siteinfo *siteinfo = dump_siteinfo(inputs->dumps[i]);
-        json_array_append_new(sources, json_pack("{ss? ss%}", "name", inputs->paths[i], "wiki",
-                                                 siteinfo->dbname.data ? siteinfo->dbname.data : "",
-                                                 siteinfo->dbname.size));
+        json_array_append_new(sources,
+                              json_pack("{ss? ss%}", "name", inputs->paths[i], "wiki",
+                                        siteinfo->dbname.data ? siteinfo->dbname.data : "", siteinfo->dbname.size));
     }
     for (int i = 0; i < settings->argc; i++)
         json_array_append_new(command, json_string(settings->argv[i]));
@@ -251,11 +252,12 @@ int summary_build_json(const char *directory, const struct settings *settings, c
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object = json_pack(
-        "{so so sO ss ss ss sI sI sf sI sI so}", "sources", sources, "command", command, "identity", identity, "date",
-        date, "host", host.nodename, "versions", settings->program->version, "threads", (json_int_t)plan->threads,
-        "memory", (json_int_t)plan->memory, "seconds", facts->seconds, "peak_memory_bytes",
-        (json_int_t)mem_peak_bytes(), "xml_bytes", (json_int_t)counts->input_bytes, "thread_seconds", loads_json(facts));
+    json_t *object =
+        json_pack("{so so sO ss ss ss sI sI sf sI sI so}", "sources", sources, "command", command, "identity", identity,
+                  "date", date, "host", host.nodename, "versions", settings->program->version, "threads",
+                  (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds", facts->seconds,
+                  "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes", (json_int_t)counts->input_bytes,
+                  "thread_seconds", loads_json(facts));
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     json_decref(object);
     if (!text)

@@ -17,8 +17,7 @@
 struct build_facts {
     struct belt_load loads[BUILD_STEPS];
     struct vocabulary_facts vocabulary;
-    double earlier_seconds; /* of the starts before this one */
-    double seal_seconds, journal_seconds;
+    double seal_seconds;
     double seconds; /* of all starts */
     uint64_t sealed;
 };

@@ -203,9 +203,8 @@ int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, c
     int result = count_words(&learning, plan, err);
     if (result == 0)
         result = vocab_learn(learning.words,
-                             &(struct learn_options){.vocab_size = recipe->vocab_size,
-                                                     .unused = recipe->unused,
-                                                     .bytes_max = LEARN_BYTES},
+                             &(struct learn_options){
+                                 .vocab_size = recipe->vocab_size, .unused = recipe->unused, .bytes_max = LEARN_BYTES},
                              vocab, &facts->learned, err);
     word_counts_close(learning.words);
     mem_free(learning.choices);

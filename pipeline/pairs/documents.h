@@ -34,7 +34,7 @@ static inline size_t documents_sentence_start(const struct documents *documents,
 /* documents_begin, documents_sentence …, documents_end per document; one without sentences is forgotten. */
 void documents_begin(struct documents *documents, uint64_t id, bool valid);
 void documents_sentence(struct documents *documents, const uint32_t *ids, size_t count); /* empty ones are skipped */
-bool documents_end(struct documents *documents); /* false: it had no sentence */
+bool documents_end(struct documents *documents);                                         /* false: it had no sentence */
 void documents_reset(struct documents *documents);
 void documents_release(struct documents *documents);
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOURNAL_BYTES_MAX   (64u << 20)
-#define JOURNAL_VERSION     1
-#define JOURNAL_SPILLS_MAX  (SETS_MAX * 64u)
+#define JOURNAL_BYTES_MAX  (64u << 20)
+#define JOURNAL_VERSION    1
+#define JOURNAL_SPILLS_MAX (SETS_MAX * 64u)
 
 static json_t *numbers(const uint64_t *values, size_t count)
 {
@@ -72,7 +72,8 @@ static bool read_object(struct journal *journal, const json_t *object)
     uint64_t bits[SETS_MAX];
     int64_t sets = read_numbers(json_object_get(object, "bucket_bits"), bits, SETS_MAX, false);
     journal->spill_bytes = mem_array(JOURNAL_SPILLS_MAX, sizeof *journal->spill_bytes);
-    int64_t spills = read_numbers(json_object_get(object, "spill_bytes"), journal->spill_bytes, JOURNAL_SPILLS_MAX, false);
+    int64_t spills =
+        read_numbers(json_object_get(object, "spill_bytes"), journal->spill_bytes, JOURNAL_SPILLS_MAX, false);
     if (!json_is_object(journal->identity) || sets < 0 || spills < 0 ||
         read_numbers(json_object_get(object, "counts"), (uint64_t *)&journal->counts, COUNTS_FIELDS, true) < 0)
         return false;
@@ -85,7 +86,8 @@ static bool read_object(struct journal *journal, const json_t *object)
         journal->bucket_bits[set] = (uint32_t)bits[set];
         buckets += 1ull << bits[set];
     }
-    return journal->stage == JOURNAL_VOCABULARY || (buckets == journal->spill_count && json_is_object(journal->reading));
+    return journal->stage == JOURNAL_VOCABULARY ||
+           (buckets == journal->spill_count && json_is_object(journal->reading));
 }
 
 int journal_read(struct journal *journal, const char *directory, struct error *err)

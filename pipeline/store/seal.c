@@ -212,8 +212,7 @@ static void release_load(void *job)
 
 int seal(const struct seal_options *options, struct error *err)
 {
-    static const struct belt_step steps[] = {
-        {"pick", 1, next_load}, {"sort", 0, sort_load}, {"write", 1, write_load}};
+    static const struct belt_step steps[] = {{"pick", 1, next_load}, {"sort", 0, sort_load}, {"write", 1, write_load}};
     assert(options->spill->set_count == options->manifest->length_count);
     struct sealer sealer = {.options = options, .writer = WRITER_CLOSED};
     const struct belt_options belt = {.steps = steps,

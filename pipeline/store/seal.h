@@ -8,11 +8,11 @@
 #include "shards/manifest.h"
 
 struct seal_options {
-    const char *directory;      /* the dataset's */
-    const struct spill *spill;  /* synced; set i is manifest->lengths[i] */
-    size_t key_bytes;           /* of an entry before its record */
-    struct manifest *manifest;  /* lengths with samples and shards; their hashes are filled here */
-    uint64_t load_bytes_max;    /* what one load may hold; two are in memory at a time */
+    const char *directory;     /* the dataset's */
+    const struct spill *spill; /* synced; set i is manifest->lengths[i] */
+    size_t key_bytes;          /* of an entry before its record */
+    struct manifest *manifest; /* lengths with samples and shards; their hashes are filled here */
+    uint64_t load_bytes_max;   /* what one load may hold; two are in memory at a time */
     size_t threads;
     void (*progress)(void *context, uint64_t records); /* after each load; may be NULL */
     void *context;
