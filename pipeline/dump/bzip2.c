@@ -1,9 +1,9 @@
-/* Blocks are decoded by libbz2, one at a time. It is given a stream of its own: "BZh", the level, and the bits from the
- * block's start on, shifted to a byte border. No end of that stream is made up: libbz2 takes its input byte by byte as it
- * needs bits, so with no room for output it stops right behind the block's last bit, and the block's end is one of the
- * eight bits before the next byte, namely the one where a magic follows. (No two of these can have one: neither magic
- * equals a part of the other or of itself.) Then the text is taken out without further input; libbz2 has checked the CRC
- * when it asks for the next byte. */
+/* Blocks are decoded by libbz2, one at a time. It is given a stream of its own: "BZh", the level, and the bits from
+ * the block's start on, shifted to a byte border. No end of that stream is made up: libbz2 takes its input byte by
+ * byte as it needs bits, so with no room for output it stops right behind the block's last bit, and the block's end
+ * is one of the eight bits before the next byte, namely the one where a magic follows. (No two of these can have one:
+ * neither magic equals a part of the other or of itself.) Then the text is taken out without further input; libbz2
+ * has checked the CRC when it asks for the next byte. */
 #include "pipeline/dump/bzip2.h"
 
 #include "base/mem.h"
@@ -25,8 +25,8 @@ uint64_t bzip2_bits(const uint8_t *bytes, size_t size, uint64_t bit, unsigned co
     return word << bit % 8 >> (64 - count);
 }
 
-/* Every magic covers the third byte after the one it starts in. `phases[b]` has bit s where b can be that byte of a magic
- * that starts s bits into its first one: 3 of 100 bytes are looked at closer. */
+/* Every magic covers the third byte after the one it starts in. `phases[b]` has bit s where b can be that byte of a
+ * magic that starts s bits into its first one: 3 of 100 bytes are looked at closer. */
 static void find_phases(uint8_t phases[256])
 {
     memset(phases, 0, 256);
@@ -82,13 +82,14 @@ void bzip2_release(struct bzip2_memory *memory)
     *memory = (struct bzip2_memory){0};
 }
 
-/* Gives libbz2 the bits from `bit` on until it has read a whole block. 1: it has, the bit behind its last byte in *behind;
- * 0: the bytes have ended; -1: libbz2 refuses them. */
+/* Gives libbz2 the bits from `bit` on until it has read a whole block. 1: it has, the bit behind its last byte in
+ * *behind; 0: the bytes have ended; -1: libbz2 refuses them. */
 static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint64_t *behind)
 {
     unsigned shift = (unsigned)(bit % 8);
     size_t at = (size_t)(bit / 8);
-    while (at + 1 < size) { /* the last byte may lack the bits that a shift takes from its successor; a magic is there anyway */
+    while (at + 1 <
+           size) { /* the last byte may lack the bits that a shift takes from its successor; a magic is there anyway */
         size_t count = size - at - 1 < CHUNK_BYTES ? size - at - 1 : CHUNK_BYTES;
         char shifted[CHUNK_BYTES];
         for (size_t i = 0; i < count; i++)

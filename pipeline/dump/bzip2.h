@@ -4,7 +4,8 @@
  *     stream   BZh level │ block │ block │ … │ 0x177245385090, combined CRC │ bits up to the next byte
  *     block    0x314159265359, CRC (32 bits), …        starts and ends at any bit
  *
- * Bits are counted from the first byte's highest. Format: https://github.com/dsnet/compress/blob/master/doc/bzip2-format.pdf */
+ * Bits are counted from the first byte's highest. Format:
+ * https://github.com/dsnet/compress/blob/master/doc/bzip2-format.pdf */
 #ifndef PIPELINE_DUMP_BZIP2_H
 #define PIPELINE_DUMP_BZIP2_H
 
@@ -18,8 +19,8 @@
 #define BZIP2_MAGIC_END   0x177245385090u
 #define BZIP2_LEVEL_MAX   9
 
-/* Compressed bytes of a block. 18,002 groups of 50 symbols of 20 bits and the tables make 2.3 MB; only code lengths that
- * go up and down for ever could make more, which no encoder writes. */
+/* Compressed bytes of a block. 18,002 groups of 50 symbols of 20 bits and the tables make 2.3 MB; only code lengths
+ * that go up and down for ever could make more, which no encoder writes. */
 #define BZIP2_BLOCK_BYTES_MAX (3u << 20)
 /* Decoded bytes of a block: 900,000 in runs of 5 that stand for up to 259. */
 #define BZIP2_TEXT_BYTES_MAX (900000u / 5 * 259)
@@ -27,7 +28,7 @@
 struct bzip2_block {
     uint64_t start, end; /* bits: of its magic, and of the magic behind it */
     uint32_t crc;
-    uint32_t level;       /* it is not longer than this level allows */
+    uint32_t level;              /* it is not longer than this level allows */
     size_t text_from, text_size; /* in the buffer it was decoded to */
 };
 
@@ -52,8 +53,8 @@ uint64_t bzip2_bits(const uint8_t *bytes, size_t size, uint64_t bit, unsigned co
 /* First bit in [from, to) where a block's magic stands that is wholly in bytes[0..size), or UINT64_MAX. */
 uint64_t bzip2_find(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to);
 
-/* Decodes the block at `bit` and appends its text, at most text_max bytes. *block is filled and *text is longer only where
- * the result is BZIP2_DONE: then its CRC holds. Bits in *block are those of `bytes`. */
+/* Decodes the block at `bit` and appends its text, at most text_max bytes. *block is filled and *text is longer only
+ * where the result is BZIP2_DONE: then its CRC holds. Bits in *block are those of `bytes`. */
 enum bzip2_result bzip2_decode(struct bzip2_memory *memory, const uint8_t *bytes, size_t size, uint64_t bit,
                                uint32_t level, size_t text_max, struct buf *text, struct bzip2_block *block);
 

@@ -1,6 +1,6 @@
-/* Mostly this compares numbers: the blocks were decoded by piece_decode. A block that is not among the piece's, or was
- * decoded as if its stream allowed more than it does, is decoded here, so that the verdict on a file is libbz2's whatever
- * was guessed before. */
+/* Mostly this compares numbers: the blocks were decoded by piece_decode. A block that is not among the piece's, or
+ * was decoded as if its stream allowed more than it does, is decoded here, so that the verdict on a file is libbz2's
+ * whatever was guessed before. */
 #include "pipeline/dump/chain.h"
 
 #include "pipeline/dump/window.h"
@@ -25,8 +25,8 @@ static uint64_t file_end(const struct piece *piece)
 
 static int truncated(const struct source *source, uint64_t end, uint64_t start, const char *what, struct error *err)
 {
-    fail_at(err, ERR_INPUT, source->name, end, "the file is truncated: it ends inside the %s that begins at byte %" PRIu64,
-            what, start);
+    fail_at(err, ERR_INPUT, source->name, end,
+            "the file is truncated: it ends inside the %s that begins at byte %" PRIu64, what, start);
     return hint(err, DAMAGE_HINT);
 }
 
@@ -91,10 +91,12 @@ static int refuse_block(struct chain *chain, const struct source *source, struct
     struct bzip2_block block;
     if (result == BZIP2_SHORT)
         return truncated(source, file_end(piece), at, "bzip2 block", err);
-    TRY(piece_block(source, piece, chain->bit, BZIP2_LEVEL_MAX, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result, err));
+    TRY(piece_block(source, piece, chain->bit, BZIP2_LEVEL_MAX, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result,
+                    err));
     if (result == BZIP2_DONE)
         fail_at(err, ERR_INPUT, source->name, at,
-                "damaged: the bzip2 block that begins here is longer than the header of its stream allows (BZh%" PRIu32 ")",
+                "damaged: the bzip2 block that begins here is longer than the header of its stream allows (BZh%" PRIu32
+                ")",
                 chain->level);
     else
         fail_at(err, ERR_INPUT, source->name, at,
@@ -115,7 +117,8 @@ static int take_block(struct chain *chain, const struct source *source, struct p
         enum bzip2_result result;
         from = &chain->text;
         buf_reset(&chain->text);
-        TRY(piece_block(source, piece, chain->bit, chain->level, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result, err));
+        TRY(piece_block(source, piece, chain->bit, chain->level, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result,
+                        err));
         if (result != BZIP2_DONE)
             return refuse_block(chain, source, piece, result, err);
     }

@@ -1,5 +1,5 @@
-/* The truth of a bzip2 file: block by block from the first bit on. The end of a block is the start of the next one, or a
- * stream's end whose combined CRC matches, then a new header, or zero bytes up to the end of the file. */
+/* The truth of a bzip2 file: block by block from the first bit on. The end of a block is the start of the next one,
+ * or a stream's end whose combined CRC matches, then a new header, or zero bytes up to the end of the file. */
 #ifndef PIPELINE_DUMP_CHAIN_H
 #define PIPELINE_DUMP_CHAIN_H
 
@@ -16,8 +16,8 @@ struct chain {
     struct buf text; /* of a block that the piece did not have */
 };
 
-/* The text of the next block that starts in the piece's window; its CRC holds. 1: *text is valid until the next call; 0: no
- * more starts there; < 0: damage. */
+/* The text of the next block that starts in the piece's window; its CRC holds. 1: *text is valid until the next call;
+ * 0: no more starts there; < 0: damage. */
 int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
                struct error *err);
 /* At the END piece: may the file end here? */

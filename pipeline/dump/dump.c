@@ -1,6 +1,6 @@
 /* The dump's own flow: open (what is it, its head), read, decode, cut, and the state for a restart. Start reading at
- * dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), pages (records), sniff and
- * siteinfo (the head). */
+ * dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), pages (records),
+ * sniff and siteinfo (the head). */
 #include "pipeline/dump/dump.h"
 
 #include "base/arena.h"
@@ -86,7 +86,7 @@ uint64_t dump_hash(const struct dump *dump)
 
 static int read_window(struct dump *dump, uint64_t window, struct piece *piece, struct error *err)
 {
-    size_t beyond = !dump->compressed      ? 0
+    size_t beyond = !dump->compressed   ? 0
                     : dump->source.pipe ? WINDOW_BEYOND + BZIP2_BLOCK_BYTES_MAX /* no reading on later */
                                         : WINDOW_BEYOND;
     return piece_read(&dump->source, window, dump_window_bytes(dump), beyond, piece, err);
@@ -177,7 +177,7 @@ void dump_peek(const struct dump *dump, const struct piece *piece, struct group 
 {
     struct pages pages;
     struct str text = dump->compressed ? buf_str(&piece->text) : (struct str){piece->bytes.data, piece->window_size};
-    pages_init(&pages, &dump->options, dump->kind, false);
+    pages_init(&pages, &dump->options, dump->kind, piece->window == 0 && has_byte_order_mark(text));
     pages_peek(&pages, text, piece->window == 0, piece->last, out);
     pages_release(&pages);
 }

@@ -5,12 +5,14 @@
  *       bytes of window k    blocks found in it,   follows the chain of blocks from the file's first bit,
  *       (+ END piece)        decoded, a guess      cuts the text into records: the verdict
  *
- * Window k is the bytes [k·C, (k+1)·C) of the file; its text is that of the bzip2 blocks whose first bit lies in it (of a
- * plain file: its bytes). Group k holds the records whose first byte is in the text of window k. The last of them mostly
- * ends in a later window, so group k comes out of the piece in which it is complete: piece k if no record is open at its
- * end, else the piece in which the next record begins or the window ends with none open, at last the END piece.
+ * Window k is the bytes [k·C, (k+1)·C) of the file; its text is that of the bzip2 blocks whose first bit lies in it
+ * (of a plain file: its bytes). Group k holds the records whose first byte is in the text of window k. The last of
+ * them mostly ends in a later window, so group k comes out of the piece in which it is complete: piece k if no record
+ * is open at its end, else the piece in which the next record begins or the window ends with none open, at last the
+ * END piece.
  *
- * One step may run for one piece while another runs for another piece; no call may run beside itself, but dump_decode. */
+ * One step may run for one piece while another runs for another piece. No call may run beside itself, but dump_decode
+ * and dump_peek. */
 #ifndef PIPELINE_DUMP_DUMP_H
 #define PIPELINE_DUMP_DUMP_H
 
@@ -37,8 +39,8 @@ struct dump_options {
 struct dump_options dump_defaults(void); /* the constants of parts.h, INPUT_SNIFF, file 0 */
 
 /* Opens `path` ("-": standard input), finds out by content what it is and reads its head up to the first record.
- * ERR_USAGE: cannot be opened. ERR_INPUT: empty, unrecognised, not of the kind asked for, without records, damaged at its
- * beginning. ERR_UNSAFE: a container that is not read here; the hint has the pipe to type. */
+ * ERR_USAGE: cannot be opened. ERR_INPUT: empty, unrecognised, not of the kind asked for, without records, damaged at
+ * its beginning. ERR_UNSAFE: a container that is not read here; the hint has the pipe to type. */
 int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err);
 void dump_close(struct dump *dump); /* NULL is fine */
 
@@ -53,13 +55,13 @@ size_t dump_window_bytes(const struct dump *dump);             /* C */
  * dump's business. */
 struct piece {
     uint64_t window;
-    uint64_t from;      /* offset of bytes.data[0] in the file */
-    size_t window_size; /* bytes of the window: C, fewer in the last one, 0 in the END piece */
-    bool end;           /* the END piece: flushes the last group */
-    bool last;          /* nothing stands in the file behind `bytes` */
-    uint64_t hash;      /* XXH3 of the window's bytes */
-    struct buf bytes;   /* the window and what was needed beyond its end */
-    struct buf text;    /* decoded blocks end to end */
+    uint64_t from;              /* offset of bytes.data[0] in the file */
+    size_t window_size;         /* bytes of the window: C, fewer in the last one, 0 in the END piece */
+    bool end;                   /* the END piece: flushes the last group */
+    bool last;                  /* nothing stands in the file behind `bytes` */
+    uint64_t hash;              /* XXH3 of the window's bytes */
+    struct buf bytes;           /* the window and what was needed beyond its end */
+    struct buf text;            /* decoded blocks end to end */
     struct bzip2_block *blocks; /* by start bit */
     size_t block_count, block_capacity;
     size_t next_block; /* cut's place among the blocks */
@@ -68,24 +70,24 @@ struct piece {
 };
 void piece_release(struct piece *piece);
 
-/* Windows are read in order, from 0 or dump_state's next_window. 1: filled; 0: there is no such window any more, the
- * piece is now the END piece; < 0: an error. */
+/* Windows are read in order, from 0 or dump_state's next_window (for dump_peek any, but not of a pipe). 1: filled; 0:
+ * there is no such window any more, the piece is now the END piece; < 0: an error. */
 int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct error *err);
 /* Pure but for reading on in the file. Damage is no error here: what cannot be decoded is left to dump_cut. */
 int dump_decode(const struct dump *dump, struct piece *piece, struct error *err);
-/* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records and
- * none skipped). < 0: ERR_INPUT with the byte. *out is the caller's: its memory is swapped, not copied. */
+/* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records
+ * and none skipped). < 0: ERR_INPUT with the byte. *out is the caller's: its memory is swapped, not copied. */
 int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err);
 void group_release(struct group *group);
 
-/* In place of dump_cut, for any window in any order: the records that lie whole in a decoded piece. Nothing is verified and
- * nothing of the dump changes, so it may run for several pieces at once. */
+/* In place of dump_cut, for any window in any order: the records that lie whole in a decoded piece. Nothing is
+ * verified and nothing of the dump changes, so it may run for several pieces at once. */
 void dump_peek(const struct dump *dump, const struct piece *piece, struct group *out);
 
-/* Where to go on when every group that has come out is safe: read next_window again, and exactly the groups that had not
- * come out will come. That is the window of the group that is still being filled, as it was when cut entered it, or the
- * window after the last piece if there is none. May be asked for when dump_cut has said 0. All of it is plain numbers for a
- * journal; all zero is the beginning. */
+/* Where to go on when every group that has come out is safe: read next_window again, and exactly the groups that had
+ * not come out will come. That is the window of the group that is still being filled, as it was when cut entered it,
+ * or the window after the last piece if there is none. May be asked for when dump_cut has said 0. All of it is plain
+ * numbers for a journal; all zero is the beginning. */
 struct dump_state {
     uint64_t next_window;
     uint32_t next_part; /* parts of that window's group that are out already */
@@ -94,7 +96,7 @@ struct dump_state {
     uint32_t crc;       /* combined CRC of its blocks so far */
     bool padding;       /* behind the last stream: only zero bytes may follow */
     bool open;          /* a record of an earlier group is open here: its end is passed over */
-    uint32_t match;     /* the cutter's place inside a tag or line; see pages.c */
+    uint32_t match;     /* the cutter's place inside a tag or line; see pages.h */
     bool closed;        /* </mediawiki> was the last of its kind */
     uint64_t hash;      /* dump_hash of the windows before */
 };
@@ -102,8 +104,8 @@ void dump_state(const struct dump *dump, struct dump_state *state);
 /* On a dump that was just opened with the same options. ERR_MISMATCH: the state cannot be one of this file. */
 int dump_restore(struct dump *dump, const struct dump_state *state, struct error *err);
 
-/* Hash of the file: h = 0, then h = XXH3(h, XXH3(window)) for every window, as little-endian words. Covers what has been
- * cut: the whole file after the END piece. */
+/* Hash of the file: h = 0, then h = XXH3(h, XXH3(window)) for every window, as little-endian words. Covers what has
+ * been cut: the whole file after the END piece. */
 uint64_t dump_hash(const struct dump *dump);
 
 #endif

@@ -1,5 +1,5 @@
-/* One state machine per kind, stepped by bytes but moved by memchr: inside a page only '<' is looked at, inside a document
- * only line ends, so this runs at the speed of memory. Each byte of a record is copied once, into the group.
+/* One state machine per kind, stepped by bytes but moved by memchr: inside a page only '<' is looked at, inside a
+ * document only line ends, so this runs at the speed of memory. Each byte of a record is copied once, into the group.
  *
  * The whole state between two bytes is small numbers, because the tags are known: of a tag that has begun, only which
  * and how far is kept, and its text is written when it turns out to be <page>. That makes a restart in the middle of a
@@ -131,7 +131,8 @@ static void record_end(struct pages *pages, size_t less)
 enum tag { TAG_PAGE, TAG_PAGE_END, TAG_WIKI, TAG_WIKI_END, TAG_NONE };
 static const char *const tags[] = {"<page>", "</page>", "<mediawiki", "</mediawiki>"};
 
-/* One byte further in a tag. *match is 0, or 16 · tag + bytes of it that were seen, with the first tag that begins so. */
+/* One byte further in a tag. *match is 0, or 16 · tag + bytes of it that were seen, with the first tag that begins
+ * so. */
 static enum tag tag_step(unsigned *match, char byte)
 {
     unsigned like = *match / 16, seen = *match % 16;
@@ -328,7 +329,8 @@ int pages_restore(struct pages *pages, const struct dump_state *state)
     pages->open = pages->skip = state->open; /* of a group that came out */
     if (!match_is_possible(pages, state))
         return -1;
-    pages->match = state->match;
+    if (state->next_window > 0) /* at the beginning it is a byte order mark's, whatever the state says */
+        pages->match = state->match;
     pages->closed = state->closed;
     pages->tag_window = WINDOW_PAST;
     pages->resume_window = state->next_window;

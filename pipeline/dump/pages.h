@@ -1,11 +1,11 @@
-/* Text of windows -> groups of records. Text comes in spans of any size; what comes out does not depend on how it was cut
- * into spans.
+/* Text of windows -> groups of records. Text comes in spans of any size; what comes out does not depend on how it was
+ * cut into spans.
  *
  *     pages_enter(window) → pages_feed … → pages_leave → pages_enter(next window) → … → pages_end
  *
  * Wiki: a record is <page>…</page>; what stands between pages is left out. A page that another <page> or </mediawiki>
- * breaks off ends there. Text: a record is a document, from its first to its last byte that is not blank; a line of blanks
- * only ends it. JSONL: a record is a line that is not blank, without the blanks at both ends. (A record's
+ * breaks off ends there. Text: a record is a document, from its first to its last byte that is not blank; a line of
+ * blanks only ends it. JSONL: a record is a line that is not blank, without the blanks at both ends. (A record's
  * length, where it is compared with page_bytes_max, has the blanks that end it.) */
 #ifndef PIPELINE_DUMP_PAGES_H
 #define PIPELINE_DUMP_PAGES_H
@@ -25,10 +25,11 @@ struct pages {
     uint32_t window;
 
     /* Where the text stands. */
-    bool open;           /* in a record */
-    bool skip;           /* whose bytes are dropped: it is too long, or its group came out before a restart */
-    bool closed;         /* wiki: </mediawiki> was the last of its kind */
-    unsigned match;      /* wiki: place in a tag; open document: its line is blank so far; else: bytes of a BOM to pass over */
+    bool open;   /* in a record */
+    bool skip;   /* whose bytes are dropped: it is too long, or its group came out before a restart */
+    bool closed; /* wiki: </mediawiki> was the last of its kind */
+    unsigned
+        match; /* wiki: place in a tag; open document: its line is blank so far; else: bytes of a BOM to pass over */
     uint32_t tag_window; /* where the '<' of that tag was */
 
     /* The group that is being filled, once begun. */

@@ -101,7 +101,8 @@ int siteinfo_read(const char *name, struct str head, struct siteinfo *info, stru
     int result = 0;
     if (XML_Parse(reader.parser, head.data, (int)head.size, XML_FALSE) != XML_STATUS_OK)
         result = reader.doctype
-                     ? fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "the dump declares a DOCTYPE, which dumps do not have")
+                     ? fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET,
+                               "the dump declares a DOCTYPE, which dumps do not have")
                      : fail_at(err, ERR_INPUT, name, ERROR_NO_OFFSET, "the head of the dump is no XML: %s in line %lu",
                                XML_ErrorString(XML_GetErrorCode(reader.parser)),
                                (unsigned long)XML_GetCurrentLineNumber(reader.parser));

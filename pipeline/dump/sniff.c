@@ -1,8 +1,10 @@
-/* Users feed what they have downloaded: recompressed dumps, archives, a mirror's error page. Each is named, with what to
- * type instead. */
+/* Users feed what they have downloaded: recompressed dumps, archives, a mirror's error page. Each is named, with what
+ * to type instead. */
 #include "pipeline/dump/sniff.h"
 
 #include "pipeline/dump/window.h"
+
+#define LOOK_BYTES ((size_t)4096) /* of text, to see whether it is some */
 
 static const struct container {
     const char *name;
@@ -13,13 +15,25 @@ static const struct container {
     {"gzip", 0, {"\x1f\x8b", 2}, "gzip -dc"},
     {"compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},
     {"Zstandard", 0, {"\x28\xb5\x2f\xfd", 4}, "zstd -dc"},
-    {"xz", 0, {"\xfd" "7zXZ\0", 6}, "xz -dc"},
+    {"xz",
+     0,
+     {"\xfd"
+      "7zXZ\0",
+      6},
+     "xz -dc"},
     {"lzip", 0, {"LZIP", 4}, "lzip -dc"},
     {"LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"},
     {"7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
     {"zip", 0, {"PK\x03\x04", 4}, "unzip -p"},
     {"tar", 257, {"ustar", 5}, "tar -xOf"},
 };
+
+/* The name as it can be typed in a shell, if that needs no thought. */
+static const char *typed(const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+,:@%=-";
+    return name[0] != '-' && name[strspn(name, plain)] == '\0' ? name : "FILE";
+}
 
 int sniff_container(const char *name, struct str bytes, bool *compressed, struct error *err)
 {
@@ -30,7 +44,7 @@ int sniff_container(const char *name, struct str bytes, bool *compressed, struct
         if (bytes.size < container->at + magic.size || memcmp(bytes.data + container->at, magic.data, magic.size) != 0)
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly", container->name);
-        return hint(err, "%s FILE | dsdata build --vocab V --out D -", container->command);
+        return hint(err, "%s %s | dsdata build --vocab V --out D -", container->command, typed(name));
     }
     return 0;
 }
@@ -66,20 +80,20 @@ static bool is_json(struct str text)
     return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
 }
 
-/* Text has no NUL, and few bytes that are neither UTF-8 nor usual controls (some Latin-1 letters are let through). */
+/* Few bytes are neither UTF-8 nor usual controls (some Latin-1 letters are let through). */
 static bool is_text(struct str text)
 {
-    size_t strange = 0, size = text.size < 4096 ? text.size : 4096;
+    size_t strange = 0, size = text.size < LOOK_BYTES ? text.size : LOOK_BYTES;
     for (size_t at = 0; at < size;) {
         uint32_t code_point = 0;
         unsigned skip = 0, length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
-        if (text.data[at] == 0)
-            return false;
         strange += length == 0 || (code_point < ' ' && !(code_point >= '\t' && code_point <= '\r'));
         at += length ? length : skip;
     }
     return strange * 10 <= size;
 }
+
+static const char readable[] = "a Wikipedia dump (.xml or .xml.bz2), plain text and JSONL can be read";
 
 static int unrecognised(const char *name, const char *what, const char *advice, struct error *err)
 {
@@ -93,15 +107,20 @@ static int recognise(const char *name, struct str head, enum input_kind *kind, s
     struct str text = text_begin(head);
     *kind = INPUT_SNIFF;
     if (str_starts(head, STR("\xff\xfe")) || str_starts(head, STR("\xfe\xff")))
-        return unrecognised(name, "is UTF-16 text, not UTF-8", "iconv -f UTF-16 -t UTF-8 FILE | dsdata build --vocab V --out D -", err);
+        return unrecognised(name, "is UTF-16 text, not UTF-8",
+                            "iconv -f UTF-16 -t UTF-8 FILE | dsdata build --vocab V --out D -", err);
     if (text.size == 0)
         return unrecognised(name, "holds nothing but blanks", "give a Wikipedia dump, text or JSONL", err);
+    if (memchr(head.data, 0, head.size < LOOK_BYTES ? head.size : LOOK_BYTES))
+        return unrecognised(name, "is neither a dump nor text", readable, err);
     if (is_html(text))
-        return unrecognised(name, "is an HTML page, not a dump", "a mirror's error page? open it in a browser, and download the dump again", err);
+        return unrecognised(name, "is an HTML page, not a dump",
+                            "a mirror's error page? open it in a browser, and download the dump again", err);
     if (text.data[0] == '<' && str_find(text, STR("<mediawiki")) != SIZE_MAX) {
         *kind = INPUT_WIKI;
         if (str_find(text, STR("<page>")) == SIZE_MAX)
-            return unrecognised(name, "is a dump without pages", "pages-articles dumps have pages; stub and log dumps do not", err);
+            return unrecognised(name, "is a dump without pages",
+                                "pages-articles dumps have pages; dumps of logs do not", err);
     } else if (is_json(text)) {
         *kind = INPUT_JSONL;
     } else if (is_text(text) && text.data[0] != '<') {
@@ -112,21 +131,21 @@ static int recognise(const char *name, struct str head, enum input_kind *kind, s
 
 int sniff_kind(const char *name, struct str head, enum input_kind asked, enum input_kind *kind, struct error *err)
 {
-    static const char known[] = "a Wikipedia dump (.xml or .xml.bz2), plain text and JSONL can be read";
     TRY(recognise(name, head, kind, err));
     if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
         return text_begin(head).data[0] == '<'
                    ? unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",
                                   "if it is to be taken as text, give it as --text FILE", err)
-                   : unrecognised(name, "is neither a dump nor text", known, err);
+                   : unrecognised(name, "is neither a dump nor text", readable, err);
     if (asked == INPUT_WIKI && *kind != INPUT_WIKI)
         return unrecognised(name, "is no MediaWiki dump: it does not begin with <mediawiki>",
                             *kind == INPUT_TEXT    ? "it looks like text: --text FILE"
                             : *kind == INPUT_JSONL ? "it looks like JSONL: --jsonl FILE"
-                                                   : known, err);
+                                                   : readable,
+                            err);
     if (asked == INPUT_JSONL && *kind != INPUT_JSONL)
         return unrecognised(name, "is no JSONL: its first line is no JSON object",
-                            *kind == INPUT_WIKI ? "it looks like a dump: --wiki FILE" : known, err);
+                            *kind == INPUT_WIKI ? "it looks like a dump: --wiki FILE" : readable, err);
     if (asked == INPUT_TEXT && *kind == INPUT_WIKI)
         return unrecognised(name, "is a MediaWiki dump, not text", "--wiki FILE", err);
     if (asked != INPUT_SNIFF)

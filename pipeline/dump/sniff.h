@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#define SNIFF_BYTES     512         /* of a file that tell its container */
-#define HEAD_BYTES_MAX  (1u << 20)  /* of text in which the first record must begin */
+#define SNIFF_BYTES    512        /* of a file that tell its container */
+#define HEAD_BYTES_MAX (1u << 20) /* of text in which the first record must begin */
 
 /* *compressed: the file is bzip2. ERR_UNSAFE: a container that is not read here, with the pipe to type. `name` is the
  * input's, for messages. */

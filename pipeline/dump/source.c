@@ -61,7 +61,8 @@ int source_read_file(const struct source *source, uint64_t offset, size_t bytes,
     int64_t got = file_read_at(&source->file, out->data + out->size, bytes, offset, err);
     TRY(got);
     if ((size_t)got < bytes)
-        return fail_at(err, ERR_INPUT, source->name, offset + (uint64_t)got, "the file became shorter while it was read");
+        return fail_at(err, ERR_INPUT, source->name, offset + (uint64_t)got,
+                       "the file became shorter while it was read");
     out->size += bytes;
     return 0;
 }
@@ -81,8 +82,8 @@ void source_forget(struct source *source, uint64_t offset)
 {
     if (!source->pipe || offset <= source->kept_from)
         return;
-    size_t gone = offset - source->kept_from < source->kept.size ? (size_t)(offset - source->kept_from)
-                                                                 : source->kept.size;
+    size_t gone =
+        offset - source->kept_from < source->kept.size ? (size_t)(offset - source->kept_from) : source->kept.size;
     if (gone == 0)
         return;
     memmove(source->kept.data, source->kept.data + gone, source->kept.size - gone);

@@ -1,6 +1,6 @@
 /* A window is decoded without knowing what stands before it: a magic inside a block that began earlier is taken for a
- * block too, and the level of the stream is a guess. That costs time, never truth: chain.c takes only the blocks that it
- * reaches, and decodes itself what is missing here. */
+ * block too, and the level of the stream is a guess. That costs time, never truth: chain.c takes only the blocks that
+ * it reaches, and decodes itself what is missing here. */
 #include "pipeline/dump/window.h"
 
 #include "base/hash.h"

@@ -186,10 +186,12 @@ static void read_tildes(struct wikitext *w)
     uint32_t end = w->at;
     while (end < limit && w->text.data[end] == '~')
         end++;
-    if (end - w->at >= 3 && end - w->at <= 5)
-        walk_skip(w, end, FATE_MAGIC); /* a signature */
-    else
+    if (end - w->at < 3 || end - w->at > 5) {
         walk_keep(w, end);
+        return;
+    }
+    walk_skip(w, end, FATE_MAGIC); /* a signature */
+    walk_gap(w);
 }
 
 void inline_read(struct wikitext *w)

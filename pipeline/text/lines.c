@@ -7,6 +7,12 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t';
 }
 
+/* A link does not hold lines together: most that go over a line's end turn out to be none. */
+static bool is_open_link(const struct span *span, uint32_t line_end)
+{
+    return span->kind == SPAN_LINK && span->start < line_end;
+}
+
 /* The end of the line that begins at `from`: the first '\n' that is in no span. *content_end: without the blanks and
  * comments at its end. */
 static uint32_t find_line_end(struct wikitext *w, uint32_t from, uint32_t *content_end)
@@ -16,8 +22,8 @@ static uint32_t find_line_end(struct wikitext *w, uint32_t from, uint32_t *conte
     for (;;) {
         const char *stop = memchr(w->text.data + at, '\n', w->size - at);
         end = stop ? (uint32_t)(stop - w->text.data) : w->size;
-        while (span < spans->count && spans->items[span].end <= end)
-            span = spans->items[span].next;
+        while (span < spans->count && (spans->items[span].end <= end || is_open_link(&spans->items[span], end)))
+            span = spans->items[span].kind == SPAN_LINK ? span + 1 : spans->items[span].next;
         if (span == spans->count || spans->items[span].start >= end)
             break;
         at = spans->items[span].end;
@@ -88,6 +94,14 @@ static void skip_blanks(struct wikitext *w)
     walk_skip(w, at, FATE_MARKUP);
 }
 
+static bool is_blank_line(const struct wikitext *w)
+{
+    uint32_t at = w->at;
+    while (at < walk_inner_end(w) && is_blank(w->text.data[at]))
+        at++;
+    return at < walk_inner_end(w) && w->text.data[at] == '\n';
+}
+
 static bool is_list_mark(char byte)
 {
     return byte == '*' || byte == '#' || byte == ':' || byte == ';';
@@ -107,19 +121,15 @@ static void read_item(struct wikitext *w)
 static void read_indented(struct wikitext *w)
 {
     skip_blanks(w);
-    if (w->at == w->size || w->text.data[w->at] == '\n') {
-        w->line_start = true;
-        return;
-    }
     const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
     struct tag_found found;
     size_t looked;
     bool is_block = str_starts(rest, STR("{|"));
-    if (rest.data[0] == '<' && tag_read(rest, &found, &looked)) {
+    if (str_starts(rest, STR("<")) && tag_read(rest, &found, &looked)) {
         is_block = tags[found.index].ends_paragraph;
         w->facts->steps += looked;
     }
-    if (is_block)
+    if (is_block || rest.size == 0)
         walk_end_paragraph(w);
     else
         walk_begin_paragraph(w, PARAGRAPH_PRE);
@@ -162,13 +172,14 @@ void line_begin(struct wikitext *w)
         walk_skip(w, find_line_end(w, w->at, &last), FATE_SECTION);
         return;
     }
-    if (byte == '\n') {
+    if (is_blank_line(w)) {
+        skip_blanks(w);
         walk_end_paragraph(w);
         walk_skip(w, w->at + 1, FATE_MARKUP);
         w->line_start = true;
     } else if (is_list_mark(byte)) {
         read_item(w);
-    } else if (is_blank(byte) && is_top && !w->is_poem) {
+    } else if (byte == ' ' && is_top && !w->is_poem) {
         read_indented(w);
     } else if (byte == '-' && read_rule(w)) {
         /* done */

@@ -89,7 +89,6 @@ static bool is_closing(uint32_t code_point)
     case ']':
     case 0x00BB: /* » */
     case 0x2019: /* ’ */
-    case 0x201C: /* “ closes in German */
     case 0x201D: /* ” */
     case 0x203A: /* › */
     case 0x3009: /* 〉 */
@@ -177,7 +176,9 @@ static bool is_starter(const struct splitter *splitter, size_t at)
             break;
         end++;
     }
-    if (end - at < 2 && (end == splitter->size || splitter->text[end] == '.'))
+    size_t first;
+    code_point_at(splitter, at, &first);
+    if (end - at <= first && (end == splitter->size || splitter->text[end] == '.'))
         return false;
     char folded[NAME_BYTES_MAX];
     const struct str word = name_fold(str_range(splitter->text + at, splitter->text + end), folded);
@@ -210,6 +211,15 @@ static bool is_number(struct str word)
     return word.size > 0;
 }
 
+/* Does a single letter with its dot stand before the word: "z. B.", "A. A. Milne"? */
+static bool is_chained(const struct splitter *splitter, struct str word)
+{
+    const char *start = splitter->text + splitter->start;
+    if (word.data - start < 3 || !is_blank(word.data[-1]) || word.data[-2] != '.')
+        return false;
+    return str_equal(word_before(splitter, (size_t)(word.data - 2 - splitter->text)), (struct str){word.data - 3, 1});
+}
+
 /* Does a single full stop at `dot` end a sentence, if a blank and something not in lower case follows, at `next`? */
 static bool dot_ends(const struct splitter *splitter, size_t dot, size_t next)
 {
@@ -225,7 +235,7 @@ static bool dot_ends(const struct splitter *splitter, size_t dot, size_t next)
     uint32_t letter = 0;
     unsigned skip;
     if (utf8_decode(word.data, word.size, &letter, &skip) == word.size && is_upper(letter))
-        return is_starter(splitter, next); /* an initial, or "vitamin C. The" */
+        return !is_chained(splitter, word) && is_starter(splitter, next); /* an initial, or "vitamin C. The" */
     char folded[NAME_BYTES_MAX];
     const struct str name = name_fold(word, folded);
     if (words_have(language->endings, name) || is_acronym(word))
@@ -259,13 +269,14 @@ static void add_sentence(struct splitter *splitter, size_t end)
         sentences_add(splitter->out, rest);
 }
 
-/* Behind the closing quotes and brackets at `at`; in French a blank stands before ». */
-static size_t skip_closings(const struct splitter *splitter, size_t at)
+/* Behind the closing quotes and brackets at `at`. In French a blank stands before », in German “ closes, in Chinese it
+ * opens. */
+static size_t skip_closings(const struct splitter *splitter, size_t at, enum stop stop)
 {
     for (;;) {
         size_t size, behind;
         const uint32_t code_point = code_point_at(splitter, at, &size);
-        if (is_closing(code_point))
+        if (is_closing(code_point) || (code_point == 0x201C && stop != STOP_WIDE))
             at += size;
         else if ((code_point == ' ' || code_point == 0xA0 || code_point == 0x202F) &&
                  code_point_at(splitter, at + size, &behind) == 0xBB)
@@ -318,7 +329,7 @@ static size_t read_stop(struct splitter *splitter, size_t at)
     }
     if (stop == STOP_DOT && count > 1)
         stop = STOP_STRONG;
-    const size_t behind = skip_closings(splitter, end);
+    const size_t behind = skip_closings(splitter, end, stop);
     if (stop == STOP_WIDE) {
         const bool ends = wide_ends(splitter, end, behind);
         for (size_t closing = end; closing < behind; closing += size)

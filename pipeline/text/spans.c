@@ -74,7 +74,7 @@ static bool is_heading(const struct finder *finder, uint32_t at)
     return end > at + 2 && finder->text[at] == '=' && finder->text[end - 1] == '=';
 }
 
-/* All headings of the page; looked for once, and only on pages that need them to recover. */
+/* The line ends before all headings of the page; looked for once, and only on pages that need them to recover. */
 static void find_headings(struct finder *finder)
 {
     struct spans *spans = finder->spans;
@@ -90,12 +90,12 @@ static void find_headings(struct finder *finder)
             spans->heading_capacity = spans->heading_capacity ? spans->heading_capacity * 2 : 64;
             spans->headings = mem_grow(spans->headings, spans->heading_capacity, sizeof spans->headings[0]);
         }
-        spans->headings[spans->heading_count++] = line;
+        spans->headings[spans->heading_count++] = line - 1;
     }
     finder->has_headings = true;
 }
 
-/* Start of the first heading behind `from`, or the size of the text. */
+/* The line end before the first heading behind `from`, or the size of the text. */
 static uint32_t next_heading(struct finder *finder, uint32_t from)
 {
     if (!finder->has_headings)
@@ -104,7 +104,7 @@ static uint32_t next_heading(struct finder *finder, uint32_t from)
     size_t low = 0, high = spans->heading_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (spans->headings[middle] > from)
+        if (spans->headings[middle] >= from)
             high = middle;
         else
             low = middle + 1;

@@ -47,7 +47,7 @@ struct spans {
     size_t count, capacity;
     struct opening *stack;
     size_t depth, depth_capacity;
-    uint32_t *headings;
+    uint32_t *headings; /* the line ends before them */
     size_t heading_count, heading_capacity;
     uint64_t steps; /* bytes looked at, for the proof that the work is linear */
 };

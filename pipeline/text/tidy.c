@@ -184,12 +184,15 @@ static bool seam_vanishes(struct piece left, struct piece right, const char *tex
     return touches && text[at] == ':';
 }
 
-/* At the start of a paragraph, a full stop or colon that belonged to what was removed: "GAP. First of". */
-static size_t orphan_end(const char *text, size_t at, size_t size)
+/* Behind the full stop or colon that ended what was removed: at the start of a paragraph ("GAP. First of"), or behind
+ * another sentence ("was. GAP."). */
+static size_t skip_orphan(struct piece left, const char *text, size_t at, size_t size)
 {
-    if (at == size || text[at - 1] != GAP || (text[at] != '.' && text[at] != ':'))
+    const bool alone = left.size == 0 || left.mark == MARK_STOP;
+    if (!alone || at == size || text[at - 1] != GAP || (text[at] != '.' && text[at] != ':'))
         return at;
-    return run_right(text, at + 1, size, MARK_BLANK, size) > at + 1 ? at + 1 : at;
+    const struct piece behind = piece_at(text, at + 1, size);
+    return behind.size == 0 || behind.mark == MARK_BLANK || behind.mark == MARK_GAP ? at + 1 : at;
 }
 
 size_t tidy(char *text, size_t size)
@@ -220,13 +223,13 @@ size_t tidy(char *text, size_t size)
         struct seam seam = {0};
         read_seam(&seam, text, left, out);
         read_seam(&seam, text, gap, right);
-        const bool vanishes = seam_vanishes(piece_before(text, left), piece_at(text, right, size), text, right, size);
+        const struct piece before = piece_before(text, left);
         out = left;
         in = right;
-        if (vanishes && left == 0)
-            in = orphan_end(text, right, size);
-        if (vanishes)
+        if (seam_vanishes(before, piece_at(text, right, size), text, right, size)) {
+            in = skip_orphan(before, text, right, size);
             continue;
+        }
         if (seam.separator_size > 0 && seam.blank_separator)
             text[out++] = ' ';
         memcpy(text + out, seam.separator, seam.separator_size);

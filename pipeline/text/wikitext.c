@@ -115,7 +115,6 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
 
     assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open);
     facts->steps += w->spans.steps + w->size;
-    assert(facts->steps <= (uint64_t)WIKITEXT_STEPS_PER_BYTE_MAX * w->size + STEPS_PER_PAGE);
     uint64_t bytes = 0;
     for (unsigned i = 0; i < FATES; i++)
         bytes += facts->bytes[i];

@@ -32,7 +32,7 @@ struct wikitext_facts {
     uint64_t steps;         /* bytes looked at, some of them more than once */
 };
 
-/* No byte is looked at more often than this, whatever the page: wikitext_read asserts it. */
+/* No page costs more than this, on average over its bytes: the test of hostile pages holds us to it. */
 #define WIKITEXT_STEPS_PER_BYTE_MAX 50u
 
 struct wikitext;

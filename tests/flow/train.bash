@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the tests of dstrain share: a dataset of a few hundred short samples in $data (lengths 32 and 64, made once), and a
-# model so small that a step takes milliseconds, in $model.
+# What the tests of dstrain share: a dataset of a few hundred short samples in $data (lengths 32 and 64), and a model so
+# small that a step takes milliseconds, in $model.
 # shellcheck source=flow.bash
 source "$(dirname "${BASH_SOURCE[0]}")/flow.bash" "$1"
 [ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }

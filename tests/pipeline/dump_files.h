@@ -1,5 +1,5 @@
-/* Small inputs for the tests of pipeline/dump: bzip2 files of any shape, dumps, and what a reader makes of them as text that
- * can be compared. */
+/* Small inputs for the tests of pipeline/dump: bzip2 files of any shape, dumps, and what a reader makes of them as
+ * text that can be compared. */
 #ifndef TESTS_PIPELINE_DUMP_FILES_H
 #define TESTS_PIPELINE_DUMP_FILES_H
 
@@ -43,7 +43,8 @@ static UNUSED void add_stream(struct buf *out, struct str text, int level, size_
     size_t step = block_bytes ? block_bytes : text.size;
     for (size_t at = 0;; at += step) {
         size_t size = text.size - at < step ? text.size - at : step;
-        int action = at + size == text.size ? BZ_FINISH : BZ_FLUSH, want = action == BZ_FINISH ? BZ_STREAM_END : BZ_RUN_OK;
+        int action = at + size == text.size ? BZ_FINISH : BZ_FLUSH,
+            want = action == BZ_FINISH ? BZ_STREAM_END : BZ_RUN_OK;
         stream.next_in = (char *)(uintptr_t)text.data + at;
         stream.avail_in = (unsigned)size;
         do {
@@ -93,7 +94,8 @@ static UNUSED int decode_all(struct str bytes, struct buf *text)
 
 static const char test_head[] =
     "<mediawiki xmlns=\"http://www.mediawiki.org/xml/export-0.10/\" version=\"0.10\" xml:lang=\"de\">\n"
-    "  <siteinfo>\n    <sitename>Probe &amp; Wiki</sitename>\n    <dbname>dewiki</dbname>\n    <case>case-sensitive</case>\n"
+    "  <siteinfo>\n    <sitename>Probe &amp; Wiki</sitename>\n    <dbname>dewiki</dbname>\n    "
+    "<case>case-sensitive</case>\n"
     "    <namespaces>\n      <namespace key=\"-2\" case=\"case-sensitive\">Medium</namespace>\n"
     "      <namespace key=\"0\" case=\"case-sensitive\" />\n"
     "      <namespace key=\"6\" case=\"case-sensitive\">Datei</namespace>\n    </namespaces>\n  </siteinfo>\n";
@@ -153,8 +155,8 @@ static UNUSED void write_group(struct buf *out, const struct group *group)
 {
     if (group->record_count == 0 && group->oversize == 0)
         return;
-    buf_addf(out, "== file %u window %u part %u records %zu oversize %" PRIu64 "\n", group->file, group->window, group->part,
-             group->record_count, group->oversize);
+    buf_addf(out, "== file %u window %u part %u records %zu oversize %" PRIu64 "\n", group->file, group->window,
+             group->part, group->record_count, group->oversize);
     for (size_t i = 0; i < group->record_count; i++) {
         buf_addf(out, "-- %zu\n", group->records[i].size);
         buf_add(out, group->text.data + group->records[i].offset, group->records[i].size);
@@ -168,8 +170,8 @@ struct observer {
     void *context;
 };
 
-/* All groups of the rest of an open dump, beginning with `window`, appended to *out. decode = false leaves all decoding to
- * the cut. */
+/* All groups of the rest of an open dump, beginning with `window`, appended to *out. decode = false leaves all
+ * decoding to the cut. */
 static UNUSED int read_groups(struct dump *dump, uint64_t window, bool decode, const struct observer *observer,
                               struct buf *out, struct error *err)
 {

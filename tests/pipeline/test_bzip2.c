@@ -70,8 +70,9 @@ static unsigned follow(struct str text, int level, size_t block_bytes, size_t be
     while (bzip2_bits(data(&file), file.size, bit, 48) == BZIP2_MAGIC_BLOCK) {
         size_t from = out.size;
         assert_int_equal(bzip2_find(data(&file), file.size, bit, bit + 1), bit);
-        assert_int_equal(bzip2_decode(&memory, data(&file), file.size, bit, (uint32_t)level, SIZE_MAX / 2, &out, &block),
-                         BZIP2_DONE);
+        assert_int_equal(
+            bzip2_decode(&memory, data(&file), file.size, bit, (uint32_t)level, SIZE_MAX / 2, &out, &block),
+            BZIP2_DONE);
         assert_int_equal(block.start, bit);
         assert_int_equal(block.text_from, from);
         assert_int_equal(block.text_size, out.size - from);
@@ -188,7 +189,8 @@ static void a_full_block_of_zeros_is_its_46_megabytes(void **state)
     add_stream(&file, buf_str(&text), 9, 0);
     assert_true(file.size < 200);
     assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 9, 1u << 20, &out, &block), BZIP2_LONG);
-    assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 9, BZIP2_TEXT_BYTES_MAX, &out, &block), BZIP2_DONE);
+    assert_int_equal(bzip2_decode(&memory, data(&file), file.size, 32, 9, BZIP2_TEXT_BYTES_MAX, &out, &block),
+                     BZIP2_DONE);
     assert_true(block.text_size > 45000000 && block.text_size <= BZIP2_TEXT_BYTES_MAX);
     buf_release(&text);
     buf_release(&file);

@@ -1,12 +1,13 @@
-/* The verdict on bzip2 files of every shape: the same text as libbz2, or an error that names the byte; whatever the window. */
+/* The verdict on bzip2 files of every shape: the same text as libbz2, or an error that names the byte; whatever the
+ * window. */
 #include "tests/pipeline/dump_files.h"
 
 #include "pipeline/dump/bzip2.h"
 
 static const size_t windows[] = {13, 100, 4096, 1 << 20};
 
-/* Reads with all window sizes, and with all decoding left to the cut. Returns 0 where all give the text's own groups, -1
- * where all fail with the same error; anything else fails the test. */
+/* Reads with all window sizes, and with all decoding left to the cut. Returns 0 where all give the text's own groups,
+ * -1 where all fail with the same error; anything else fails the test. */
 static int verdict(struct str file, struct str text, struct error *err)
 {
     struct buf expected = {0}, got = {0};
@@ -43,8 +44,8 @@ static void assert_refused(struct str file, const char *message, uint64_t offset
     struct error err;
     assert_int_equal(verdict(file, (struct str){0}, &err), -1);
     if (err.kind != ERR_INPUT || !strstr(err.text, message) || err.offset != offset)
-        fail_msg("kind %d, byte %" PRIu64 " (not %" PRIu64 "): %s (not: %s)", (int)err.kind, err.offset, offset, err.text,
-                 message);
+        fail_msg("kind %d, byte %" PRIu64 " (not %" PRIu64 "): %s (not: %s)", (int)err.kind, err.offset, offset,
+                 err.text, message);
     assert_true(err.hint[0] != '\0');
 }
 
@@ -252,8 +253,8 @@ static void bits_add(struct bits *bits, uint64_t value, unsigned count)
     }
 }
 
-/* The same stream, of one block, with `count` more selectors, which a decoder passes over: in their bits a block's magic can
- * be written, because it has no three ones in a row. */
+/* The same stream, of one block, with `count` more selectors, which a decoder passes over: in their bits a block's
+ * magic can be written, because it has no three ones in a row. */
 static struct buf plant_in_selectors(struct str stream, unsigned count)
 {
     const uint8_t *from = (const uint8_t *)stream.data;
@@ -303,7 +304,8 @@ static void magics_inside_a_block_are_passed_over(void **state)
     buf_release(&peer);
 }
 
-/* A whole, good block that stands inside another block's bytes, as an attacker would plant it: here behind a broken one. */
+/* A whole, good block that stands inside another block's bytes, as an attacker would plant it: here behind a broken
+ * one. */
 static void planted_blocks_are_not_taken(void **state)
 {
     (void)state;

@@ -49,8 +49,14 @@ struct sniff_case {
     const char *text, *hint; /* parts of the message */
 };
 
-#define FOUND(bytes, asked, found)                {{bytes, sizeof(bytes) - 1}, asked, found, ERR_NONE, "", ""}
-#define REFUSED(bytes, asked, error, text, hint)  {{bytes, sizeof(bytes) - 1}, asked, INPUT_SNIFF, error, text, hint}
+#define FOUND(bytes, asked, found)                                                                                     \
+    {                                                                                                                  \
+        {bytes, sizeof(bytes) - 1}, asked, found, ERR_NONE, "", ""                                                     \
+    }
+#define REFUSED(bytes, asked, error, text, hint)                                                                       \
+    {                                                                                                                  \
+        {bytes, sizeof(bytes) - 1}, asked, INPUT_SNIFF, error, text, hint                                              \
+    }
 
 static const struct sniff_case sniff_cases[] = {
     FOUND("<mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
@@ -79,12 +85,17 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("\n<!DOCTYPE HTML>\n<html>404</html>", INPUT_SNIFF, ERR_INPUT, "HTML", "download"),
     REFUSED("<HTML><body>", INPUT_WIKI, ERR_INPUT, "HTML", ""),
     REFUSED("<!DOCTYPE x [<!ENTITY a \"b\">]><mediawiki>&a;<page>", INPUT_SNIFF, ERR_UNSAFE, "DOCTYPE", ""),
-    REFUSED("\x7f" "ELF\0\0\0\1\2\3", INPUT_SNIFF, ERR_INPUT, "neither", ""),
+    REFUSED("\x7f"
+            "ELF\0\0\0\1\2\3",
+            INPUT_SNIFF, ERR_INPUT, "neither", ""),
+    REFUSED("a\0b", INPUT_TEXT, ERR_INPUT, "neither", ""),
     REFUSED("\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9", INPUT_SNIFF, ERR_INPUT, "neither", ""), /* KOI8 */
     REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_INPUT, "UTF-16", "iconv"),
-    REFUSED("\x1f\x8b\x08\0", INPUT_WIKI, ERR_UNSAFE, "gzip", "gzip -dc FILE | dsdata build"),
-    REFUSED("\x28\xb5\x2f\xfd", INPUT_SNIFF, ERR_UNSAFE, "Zstandard", "zstd -dc FILE | dsdata build --vocab V --out D -"),
-    REFUSED("\xfd" "7zXZ\0", INPUT_SNIFF, ERR_UNSAFE, "xz", "xz -dc"),
+    REFUSED("\x1f\x8b\x08\0", INPUT_WIKI, ERR_UNSAFE, "gzip", "gzip -dc dump-test-"),
+    REFUSED("\x28\xb5\x2f\xfd", INPUT_SNIFF, ERR_UNSAFE, "Zstandard", "-input | dsdata build --vocab V --out D -"),
+    REFUSED("\xfd"
+            "7zXZ\0",
+            INPUT_SNIFF, ERR_UNSAFE, "xz", "xz -dc"),
     REFUSED("7z\xbc\xaf\x27\x1c", INPUT_SNIFF, ERR_UNSAFE, "7-Zip", "7z x -so"),
     REFUSED("PK\3\4", INPUT_SNIFF, ERR_UNSAFE, "zip", "unzip -p"),
     REFUSED("BZh9", INPUT_SNIFF, ERR_INPUT, "truncated", "download"),
@@ -232,6 +243,50 @@ static void a_page_is_in_the_group_of_its_blocks_window(void **state)
     buf_release(&expected);
 }
 
+/* What a peek gives stands in the groups too; of a file that is one window it is all of them. */
+static void a_peek_gives_whole_records(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, all = {0};
+    struct piece piece = {0};
+    struct group group = {0};
+    struct error err;
+    struct dump *dump;
+    add_dump(&text, 30, 300, 2);
+    for (int shape = 0; shape < 4; shape++) {
+        buf_reset(&file);
+        if (shape % 2)
+            add_stream(&file, buf_str(&text), 1, 150);
+        else
+            buf_add_str(&file, buf_str(&text));
+        if (shape >= 2)
+            file.data[file.size - 40] ^= 1; /* damage is no business of a peek */
+        for (size_t window = 300; window < 1 << 20; window *= 9) {
+            struct dump_options options = small_options(window);
+            size_t seen = 0;
+            if (shape < 2)
+                assert_int_equal(read_bytes(buf_str(&file), &options, &all, &err), 0);
+            assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
+            for (uint64_t i = dump_windows(dump); i-- > 0;) {
+                assert_int_equal(dump_read(dump, i, &piece, &err), 1);
+                assert_int_equal(dump_decode(dump, &piece, &err), 0);
+                dump_peek(dump, &piece, &group);
+                for (size_t r = 0; r < group.record_count && shape < 2; r++)
+                    assert_true(str_find(buf_str(&all), (struct str){group.text.data + group.records[r].offset,
+                                                                     group.records[r].size}) != SIZE_MAX);
+                seen += group.record_count;
+            }
+            assert_true(seen <= 30 && (shape >= 2 || window < file.size || seen == 30));
+            dump_close(dump);
+        }
+    }
+    piece_release(&piece);
+    group_release(&group);
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&all);
+}
+
 static void the_hash_is_of_every_byte(void **state)
 {
     (void)state;
@@ -289,8 +344,8 @@ static void assert_same_state(const struct dump_state *a, const struct dump_stat
     assert_int_equal(a->hash, b->hash);
 }
 
-/* From the state after every piece: exactly the groups that had not come out, and the same states and hash as without the
- * restart, so that a restart of a restart is covered too. */
+/* From the state after every piece: exactly the groups that had not come out, and the same states and hash as without
+ * the restart, so that a restart of a restart is covered too. */
 static void assert_restarts(const char *path, const struct dump_options *options)
 {
     static struct states whole, rest;
@@ -349,7 +404,7 @@ static void a_restart_gives_the_groups_that_were_missing(void **state)
         for (size_t window = file.size / 100 + 1; window < 2 * file.size; window = window * 2 + 1) {
             struct dump_options options = small_options(window);
             assert_restarts(path, &options);
-            options.page_bytes_max = 300; /* one is skipped */
+            options.page_bytes_max = 300;  /* one is skipped */
             options.group_bytes_max = 200; /* several parts */
             assert_restarts(path, &options);
         }
@@ -394,8 +449,15 @@ static void a_state_that_cannot_be_is_refused(void **state)
     add_dump(&text, 2, 50, 1);
     add_stream(&file, buf_str(&text), 1, 0);
     assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
-    const struct dump_state bad[] = {{.next_window = dump_windows(dump) + 1}, {.level = 10}, {.bit = file.size * 8 + 8},
-                                     {.bit = 5},  {.next_window = 2, .bit = 8}, {.match = 6}, {.match = 16}, {.match = 65}};
+    assert_int_equal(dump_restore(dump, &(struct dump_state){0}, &err), 0); /* the beginning */
+    const struct dump_state bad[] = {{.next_window = dump_windows(dump) + 1},
+                                     {.level = 10},
+                                     {.bit = file.size * 8 + 8},
+                                     {.bit = 5},
+                                     {.next_window = 2, .bit = 8},
+                                     {.match = 6},
+                                     {.match = 16},
+                                     {.match = 65}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         assert_int_equal(dump_restore(dump, &bad[i], &err), -1);
         assert_int_equal(err.kind, ERR_MISMATCH);
@@ -515,8 +577,8 @@ static void flow_release(void *job)
 static void threads_change_nothing(void **state)
 {
     (void)state;
-    static const struct belt_step steps[] = {{"read", 1, flow_read}, {"decode", 0, flow_decode}, {"cut", 1, flow_cut},
-                                             {"collect", 1, flow_collect}};
+    static const struct belt_step steps[] = {
+        {"read", 1, flow_read}, {"decode", 0, flow_decode}, {"cut", 1, flow_cut}, {"collect", 1, flow_collect}};
     struct buf text = {0}, file = {0}, expected = {0};
     struct error err;
     add_dump(&text, 200, 2000, 6);
@@ -528,8 +590,13 @@ static void threads_change_nothing(void **state)
     for (size_t threads = 1; threads <= 8; threads *= 2) {
         struct flow flow = {0};
         assert_int_equal(dump_open(&flow.dump, test_file(buf_str(&file)), &options, &err), 0);
-        const struct belt_options belt = {.steps = steps, .step_count = 4, .depth = 2 * threads, .threads = threads,
-                                          .job_size = sizeof(struct job), .job_release = flow_release, .context = &flow};
+        const struct belt_options belt = {.steps = steps,
+                                          .step_count = 4,
+                                          .depth = 2 * threads,
+                                          .threads = threads,
+                                          .job_size = sizeof(struct job),
+                                          .job_release = flow_release,
+                                          .context = &flow};
         assert_int_equal(belt_run(&belt, NULL, &err), 0);
         assert_same(buf_str(&flow.out), buf_str(&expected));
         dump_close(flow.dump);
@@ -592,6 +659,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_opened_is_a_usage_error),
         cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(a_page_is_in_the_group_of_its_blocks_window),
+        cmocka_unit_test(a_peek_gives_whole_records),
         cmocka_unit_test(the_hash_is_of_every_byte),
         cmocka_unit_test(a_restart_gives_the_groups_that_were_missing),
         cmocka_unit_test(text_and_jsonl_restart_too),

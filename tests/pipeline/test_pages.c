@@ -51,8 +51,9 @@ static void pages_are_what_stands_between_their_tags(void **state)
 {
     (void)state;
     struct dump_options options = small_options(1);
-    assert_cut(INPUT_WIKI, STR("<mediawiki a><siteinfo/>\n <page>one</page>\n< page>no</page><pages>no</pages>"
-                               "<page></page><<page>x<page </page ></p</page></mediawiki>tail"),
+    assert_cut(INPUT_WIKI,
+               STR("<mediawiki a><siteinfo/>\n <page>one</page>\n< page>no</page><pages>no</pages>"
+                   "<page></page><<page>x<page </page ></p</page></mediawiki>tail"),
                &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 16\n<page>one</page>\n-- 13\n<page></page>\n"
                "-- 31\n<page>x<page </page ></p</page>\n");
@@ -67,7 +68,8 @@ static void a_page_that_is_not_closed_spoils_no_other(void **state)
     (void)state;
     struct dump_options options = small_options(1);
     assert_cut(INPUT_WIKI, STR("<mediawiki><page>broken<page>good</page><page>off</mediawiki>"), &options,
-               "== file 3 window 0 part 0 records 3 oversize 0\n-- 12\n<page>broken\n-- 17\n<page>good</page>\n-- 9\n<page>off\n");
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 12\n<page>broken\n-- 17\n<page>good</page>\n-- "
+               "9\n<page>off\n");
 }
 
 static void an_open_wiki_is_truncated(void **state)
@@ -75,8 +77,13 @@ static void an_open_wiki_is_truncated(void **state)
     (void)state;
     struct dump_options options = small_options(1);
     struct buf out = {0};
-    static const char *const cases[] = {"<mediawiki><page>", "<mediawiki><page></page>", "<mediawiki>", "<page></page>",
-                                        "<mediawiki></mediawiki><mediawiki>", "<mediawiki></mediawiki", "<mediawiki><page></mediawik>"};
+    static const char *const cases[] = {"<mediawiki><page>",
+                                        "<mediawiki><page></page>",
+                                        "<mediawiki>",
+                                        "<page></page>",
+                                        "<mediawiki></mediawiki><mediawiki>",
+                                        "<mediawiki></mediawiki",
+                                        "<mediawiki><page></mediawik>"};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(cut(INPUT_WIKI, str_of(cases[i]), 100, 100, &options, &out), -1);
     buf_release(&out);
@@ -88,9 +95,11 @@ static void documents_end_at_blank_lines(void **state)
     struct dump_options options = small_options(1);
     assert_cut(INPUT_TEXT, STR("\n \r\n  one\ntwo \n\n\n\nthree\r\n \t\r\nfour"), &options,
                "== file 3 window 0 part 0 records 3 oversize 0\n-- 7\none\ntwo\n-- 5\nthree\n-- 4\nfour\n");
-    assert_cut(INPUT_TEXT, STR("a\n\nb\n"), &options, "== file 3 window 0 part 0 records 2 oversize 0\n-- 1\na\n-- 1\nb\n");
+    assert_cut(INPUT_TEXT, STR("a\n\nb\n"), &options,
+               "== file 3 window 0 part 0 records 2 oversize 0\n-- 1\na\n-- 1\nb\n");
     assert_cut(INPUT_TEXT, STR("a\nb\n   "), &options, "== file 3 window 0 part 0 records 1 oversize 0\n-- 3\na\nb\n");
-    assert_cut(INPUT_TEXT, STR("a\nb\n   c"), &options, "== file 3 window 0 part 0 records 1 oversize 0\n-- 8\na\nb\n   c\n");
+    assert_cut(INPUT_TEXT, STR("a\nb\n   c"), &options,
+               "== file 3 window 0 part 0 records 1 oversize 0\n-- 8\na\nb\n   c\n");
     assert_cut(INPUT_TEXT, STR(" \n\t\n\n"), &options, "");
 }
 
@@ -107,8 +116,11 @@ static void long_records_are_skipped_and_counted(void **state)
     (void)state;
     struct dump_options options = small_options(1);
     options.page_bytes_max = 20;
-    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1234567</page><page>12345678</page><page>too long<page>1</page></mediawiki>"),
-               &options, "== file 3 window 0 part 0 records 3 oversize 1\n-- 20\n<page>1234567</page>\n-- 14\n<page>too long\n-- 14\n<page>1</page>\n");
+    assert_cut(INPUT_WIKI,
+               STR("<mediawiki><page>1234567</page><page>12345678</page><page>too long<page>1</page></mediawiki>"),
+               &options,
+               "== file 3 window 0 part 0 records 3 oversize 1\n-- 20\n<page>1234567</page>\n-- 14\n<page>too long\n-- "
+               "14\n<page>1</page>\n");
     options.page_bytes_max = 6; /* of text: with the blanks that end it */
     assert_cut(INPUT_TEXT, STR("1234\n\n123456\n7\n\n\n1\n2\n\n"), &options,
                "== file 3 window 0 part 0 records 2 oversize 1\n-- 4\n1234\n-- 3\n1\n2\n");
@@ -121,22 +133,26 @@ static void a_long_group_goes_on_as_parts(void **state)
     (void)state;
     struct dump_options options = small_options(1);
     options.group_bytes_max = 28;
-    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1</page><page>2</page><page>3</page><page>4</page></mediawiki>"), &options,
-               "== file 3 window 0 part 0 records 3 oversize 0\n-- 14\n<page>1</page>\n-- 14\n<page>2</page>\n-- 14\n<page>3</page>\n"
+    assert_cut(INPUT_WIKI, STR("<mediawiki><page>1</page><page>2</page><page>3</page><page>4</page></mediawiki>"),
+               &options,
+               "== file 3 window 0 part 0 records 3 oversize 0\n-- 14\n<page>1</page>\n-- 14\n<page>2</page>\n-- "
+               "14\n<page>3</page>\n"
                "== file 3 window 0 part 1 records 1 oversize 0\n-- 14\n<page>4</page>\n");
     options.group_bytes_max = 0;
     assert_cut(INPUT_TEXT, STR("1\n\n2\n\n3"), &options,
-               "== file 3 window 0 part 0 records 1 oversize 0\n-- 1\n1\n== file 3 window 0 part 1 records 1 oversize 0\n-- 1\n2\n"
+               "== file 3 window 0 part 0 records 1 oversize 0\n-- 1\n1\n== file 3 window 0 part 1 records 1 oversize "
+               "0\n-- 1\n2\n"
                "== file 3 window 0 part 2 records 1 oversize 0\n-- 1\n3\n");
 }
 
-/* For windows of every size: record by record, the group is the window in which its first byte stands, in the order of the
- * text; and spans of any size give the same. */
+/* For windows of every size: record by record, the group is the window in which its first byte stands, in the order
+ * of the text; and spans of any size give the same. */
 static void a_record_is_in_the_group_where_it_begins(void **state)
 {
     (void)state;
-    static const char wiki[] = "<mediawiki><page>0</page> <page>1</page>\n\n<page>22222222222222222222222222222</page> junk "
-                               "<page></page><page>4</page></mediawiki> ";
+    static const char wiki[] =
+        "<mediawiki><page>0</page> <page>1</page>\n\n<page>22222222222222222222222222222</page> junk "
+        "<page></page><page>4</page></mediawiki> ";
     struct dump_options options = small_options(1);
     struct buf out = {0}, again = {0}, expected = {0};
     for (size_t window = 1; window < sizeof(wiki) + 1; window++) {

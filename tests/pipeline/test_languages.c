@@ -1,0 +1,202 @@
+/* The tables of languages.c, tags.c and entities.c: their order, on which every look-up relies, and the look-ups. */
+#include "pipeline/text/entities.h"
+#include "pipeline/text/languages.h"
+#include "pipeline/text/tags.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void check_words(const char *code, const char *list, struct words list_words)
+{
+    for (size_t i = 0; i < list_words.count; i++) {
+        const struct str word = str_of(list_words.items[i]);
+        char folded[NAME_BYTES_MAX];
+        if (!str_equal(name_fold(word, folded), word))
+            fail_msg("%s, %s: '%s' is not folded", code, list, list_words.items[i]);
+        if (i > 0 && str_compare(str_of(list_words.items[i - 1]), word) >= 0)
+            fail_msg("%s, %s: '%s' does not stand behind '%s'", code, list, list_words.items[i],
+                     list_words.items[i - 1]);
+        assert_true(words_have(list_words, word));
+    }
+}
+
+static void all_lists_are_folded_and_sorted(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct language *languages = language_tables(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct language *each = &languages[i];
+        const struct {
+            const char *name;
+            struct words words;
+        } lists[] = {{"redirects", each->redirects},
+                     {"sections", each->sections},
+                     {"files", each->files},
+                     {"categories", each->categories},
+                     {"disambiguations", each->disambiguations},
+                     {"magic", each->magic},
+                     {"disambiguation_magic", each->disambiguation_magic},
+                     {"abbreviations", each->abbreviations},
+                     {"numbered", each->numbered},
+                     {"endings", each->endings},
+                     {"starters", each->starters}};
+        for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
+            check_words(each->code, lists[k].name, lists[k].words);
+        for (size_t k = 0; k < each->disambiguation_magic.count; k++)
+            assert_true(words_have(each->magic, str_of(each->disambiguation_magic.items[k])));
+        assert_ptr_equal(language_find(str_of(each->code)), each);
+    }
+}
+
+static void languages_are_found_by_any_of_their_names(void **state)
+{
+    (void)state;
+    assert_string_equal(language_find(STR("de"))->code, "de");
+    assert_string_equal(language_find(STR("de-AT"))->code, "de");
+    assert_string_equal(language_find(STR("DEWIKI"))->code, "de");
+    assert_string_equal(language_find(STR("zh_cn"))->code, "zh");
+    assert_string_equal(language_find(STR("simple"))->code, "en");
+    assert_string_equal(language_find(STR("xx"))->code, "");
+    assert_string_equal(language_find(STR(""))->code, "");
+    assert_int_equal(language_find(STR("fi"))->abbreviations.count, 0);
+}
+
+static void codes_of_wikipedias_are_known(void **state)
+{
+    (void)state;
+    assert_true(language_is_code(STR("en")));
+    assert_true(language_is_code(STR("zh-min-nan")));
+    assert_true(language_is_code(STR("simple")));
+    assert_false(language_is_code(STR("2001")));
+    assert_false(language_is_code(STR("wikt")));
+    assert_false(language_is_code(STR("")));
+}
+
+static void names_fold_as_titles_do(void **state)
+{
+    (void)state;
+    char folded[NAME_BYTES_MAX];
+    static const struct {
+        const char *name, *folded;
+    } cases[] = {{"  Use_dmy  dates\n", "use dmy dates"},
+                 {"ÜBER", "über"},
+                 {"ШАБЛОН", "шаблон"},
+                 {"_", ""},
+                 {"", ""},
+                 {"\xE2\x80\x8EX", "x"},
+                 {"日本", "日本"},
+                 {"a\xFF"
+                  "b",
+                  "ab"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct str result = name_fold(str_of(cases[i].name), folded);
+        assert_true(str_equal(result, str_of(cases[i].folded)));
+    }
+    char longest[2 * NAME_BYTES_MAX];
+    memset(longest, 'x', sizeof longest);
+    assert_int_equal(name_fold((struct str){longest, sizeof longest}, folded).size, 0);
+}
+
+static const struct words words = WORDS("a", "ab", "b");
+
+static void words_are_found_whole(void **state)
+{
+    (void)state;
+    assert_true(words_have(words, STR("ab")));
+    assert_false(words_have(words, STR("abc")));
+    assert_false(words_have(words, STR("")));
+    assert_false(words_have((struct words){0}, STR("a")));
+}
+
+static void tags_are_sorted(void **state)
+{
+    (void)state;
+    for (unsigned i = 1; i < TAG_COUNT; i++)
+        assert_true(strcmp(tags[i - 1].name, tags[i].name) < 0);
+}
+
+static bool reads_tag(const char *text, const char *name, size_t size, bool closing, bool self_closing)
+{
+    struct tag_found found;
+    size_t looked;
+    if (!tag_read(str_of(text), &found, &looked))
+        return false;
+    assert_true(looked <= strlen(text));
+    return strcmp(tags[found.index].name, name) == 0 && found.size == size && found.closing == closing &&
+           found.self_closing == self_closing;
+}
+
+static void tags_are_read_with_their_attributes(void **state)
+{
+    (void)state;
+    assert_true(reads_tag("<b>x", "b", 3, false, false));
+    assert_true(reads_tag("</B >x", "b", 5, true, false));
+    assert_true(reads_tag("<br/>", "br", 5, false, true));
+    assert_true(reads_tag("<ref name=\"a/b\">", "ref", 16, false, false));
+    assert_true(reads_tag("<ref name=\"a > b\" />x", "ref", 20, false, true));
+    assert_true(reads_tag("<ref name='a > b'>x", "ref", 18, false, false));
+    assert_true(reads_tag("<ref name=\"a > b", "ref", 14, false, false)); /* the quote never closes */
+    assert_true(reads_tag("<ref\nname=x>", "ref", 12, false, false));
+    static const char *const none[] = {"<",      "<b",     "</", "<>",     "< b>",    "<bogus>",
+                                       "<b<i>>", "<b =\"", "<1", "<refs>", "<ref-x>", "<b a=\"<\">"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        assert_false(reads_tag(none[i], "b", 3, false, false));
+}
+
+static void entities_are_decoded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        uint32_t code_point;
+    } cases[] = {{"&amp;", 5, '&'},
+                 {"&nbsp;x", 6, 0xA0},
+                 {"&AElig;", 7, 0xC6},
+                 {"&zwnj;", 6, 0x200C},
+                 {"&thetasym;", 10, 0x3D1},
+                 {"&apos;", 6, '\''},
+                 {"&#65;", 5, 'A'},
+                 {"&#x1F600;", 9, 0x1F600},
+                 {"&#X41;", 6, 'A'},
+                 {"&#150;", 6, 0x2013},
+                 {"&#10;", 5, '\n'},
+                 {"&#0;", 4, 0xFFFD},
+                 {"&#xD800;", 8, 0xFFFD},
+                 {"&#x110000;", 10, 0xFFFD},
+                 {"&#99999999;", 11, 0xFFFD},
+                 {"&amp", 0, 0},
+                 {"&;", 0, 0},
+                 {"&#;", 0, 0},
+                 {"&#x;", 0, 0},
+                 {"&bogus;", 0, 0},
+                 {"& amp;", 0, 0},
+                 {"&", 0, 0},
+                 {"&#12a;", 0, 0},
+                 {"&AMP;", 0, 0},
+                 {"&amp ;", 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint32_t code_point = 0;
+        const size_t size = entity_decode(str_of(cases[i].text), &code_point);
+        if (size != cases[i].size || code_point != cases[i].code_point)
+            fail_msg("%s: %zu bytes, U+%04X", cases[i].text, size, code_point);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_lists_are_folded_and_sorted),
+        cmocka_unit_test(languages_are_found_by_any_of_their_names),
+        cmocka_unit_test(codes_of_wikipedias_are_known),
+        cmocka_unit_test(names_fold_as_titles_do),
+        cmocka_unit_test(words_are_found_whole),
+        cmocka_unit_test(tags_are_sorted),
+        cmocka_unit_test(tags_are_read_with_their_attributes),
+        cmocka_unit_test(entities_are_decoded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
