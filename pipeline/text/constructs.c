@@ -228,6 +228,6 @@ void construct_read(struct wikitext *w)
         walk_gap(w);
         break;
     case SPAN_NONE:
-        assert(!"no such span");
+        assert(false); /* spans_find leaves none */
     }
 }

@@ -1,4 +1,5 @@
-/* The tables of languages.h. A new language is a row. Keep every list folded and sorted bytewise; the test checks it. */
+/* The tables of languages.h. A new language is a row. Keep every list folded and sorted bytewise; the test checks it.
+ * */
 #include "pipeline/text/languages.h"
 
 static const struct language languages[] = {

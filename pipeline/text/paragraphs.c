@@ -88,6 +88,8 @@ static bool wants(const struct paragraphs *paragraphs, struct str text)
 /* Tidies and trims what stands in out behind `from`; the view is empty where nothing is left of it. */
 static struct str finish(struct buf *out, size_t from, bool has_gap)
 {
+    if (out->size == from)
+        return STR("");
     if (has_gap)
         out->size = from + tidy(out->data + from, out->size - from);
     const struct str text = str_trim((struct str){out->data + from, out->size - from});

@@ -141,7 +141,7 @@ static void pop(struct finder *finder)
     finder->nearest[top->kind] = top->below;
 }
 
-/* Lets go of the openings above stack[depth]: they have no end before `limit`. Only a {| becomes a span all the same. */
+/* Lets go of the openings above stack[depth]: they have no end before `limit`. Only a {| becomes a span even so. */
 static void abandon(struct finder *finder, uint32_t depth, uint32_t limit)
 {
     struct spans *spans = finder->spans;
@@ -165,8 +165,8 @@ static void close(struct finder *finder, uint32_t index, enum span_kind kind, ui
     opening->count -= width;
     const uint32_t start = opening->start + opening->count;
     assert(opening->slot < opening->slot_end);
-    finder->spans->items[--opening->slot_end] =
-        (struct span){.kind = kind, .start = start, .end = end, .inner_start = start + width, .inner_end = end - width};
+    finder->spans->items[--opening->slot_end] = (struct span){
+        .kind = (uint16_t)kind, .start = start, .end = end, .inner_start = start + width, .inner_end = end - width};
     if (opening->count < 2)
         pop(finder);
 }

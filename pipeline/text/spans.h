@@ -67,7 +67,7 @@ struct span_walk {
     uint64_t steps;
 };
 struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t index);
-/* Goes on to the next '|', or to the end; true where it stopped at a '|'. *equals: the first '=' on the way, or `at`. */
+/* Goes on to the next '|', or to the end; true where it stopped at a '|'. *equals: the first '=' so far, or `at`. */
 bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals);
 
 #endif

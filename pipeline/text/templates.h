@@ -1,6 +1,6 @@
-/* What a template shows. Comes in: a template's span. Goes out: nothing (most templates say nothing in running text: they
- * are dropped), a text, or the place of the one argument that shows, which wikitext.c then reads as part of the page.
- * Templates are never expanded: what we know of them is a table, so a template cannot make text grow or loop. */
+/* What a template shows. Comes in: a template's span. Goes out: nothing (most templates say nothing in running text:
+ * they are dropped), a text, or the place of the one argument that shows, which wikitext.c then reads as part of the
+ * page. Templates are never expanded: what we know of them is a table, so a template cannot make text grow or loop. */
 #ifndef PIPELINE_TEXT_TEMPLATES_H
 #define PIPELINE_TEXT_TEMPLATES_H
 

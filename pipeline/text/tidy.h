@@ -1,5 +1,5 @@
-/* Mends the text around what was removed: "the lake (GAP; GAP) is" → "the lake is", "At GAP, it" → "At, it". Only blanks,
- * commas, semicolons and empty brackets next to a gap are touched: what a person typed stays as it is. */
+/* Mends the text around what was removed: "the lake (GAP; GAP) is" → "the lake is", "At GAP, it" → "At, it". Only
+ * blanks, commas, semicolons and empty brackets next to a gap are touched: what a person typed stays as it is. */
 #ifndef PIPELINE_TEXT_TIDY_H
 #define PIPELINE_TEXT_TIDY_H
 

@@ -6,7 +6,7 @@
  *     paragraphs   what has been written
  *
  * The parts: lines.c what a line begins with, constructs.c what the first pass found, inlines.c what a single byte in
- * running text begins. Each goes on from `at`; none goes back, and none looks behind the innermost frame's inner end. */
+ * running text begins. Each goes on from `at`; none goes back or looks behind the frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
 

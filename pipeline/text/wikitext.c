@@ -88,6 +88,8 @@ static bool is_disambiguation(const struct wikitext *w)
 void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out, struct wikitext_facts *facts)
 {
     *facts = (struct wikitext_facts){0};
+    if (page->text.size == 0)
+        return;
     w->facts = facts;
     w->title = page->title;
     w->text = page->text;

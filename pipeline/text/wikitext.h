@@ -2,11 +2,11 @@
  *
  *     wikitext_open → wikitext_read … → wikitext_close        one per thread
  *
- * Two passes, both linear in the page for any input: spans.h finds which brackets belong together; then one walk from the
- * first byte to the last copies what shows and leaves out the rest, every byte with its fate (fates.h).
+ * Two passes, both linear in the page for any input: spans.h finds which brackets belong together; then one walk from
+ * the first byte to the last copies what shows and leaves out the rest, every byte with its fate (fates.h).
  *
- * Without KEEP_HEADINGS the sections that hold no text (References, External links …: languages.h) are left out too; with
- * it they stay, as the page shows them. */
+ * Without KEEP_HEADINGS the sections that hold no text (References, External links …: languages.h) are left out too;
+ * with it they stay, as the page shows them. */
 #ifndef PIPELINE_TEXT_WIKITEXT_H
 #define PIPELINE_TEXT_WIKITEXT_H
 

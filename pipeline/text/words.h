@@ -9,8 +9,8 @@
 
 #define NAME_BYTES_MAX 96u /* a longer name is none of ours */
 
-/* The folded form of a name: lower case, '_' as a blank, runs of blanks as one, none at the ends, no control characters. Written into out;
- * the view is empty where the name is empty or its folded form does not fit. */
+/* The folded form of a name: lower case, '_' as a blank, runs of blanks as one, none at the ends, no control
+ * characters. Written into out; the view is empty where the name is empty or its folded form does not fit. */
 struct str name_fold(struct str name, char out[NAME_BYTES_MAX]);
 
 /* A list sorted bytewise (a test checks all of them). */

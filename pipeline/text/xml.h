@@ -1,5 +1,5 @@
-/* One <page>…</page> of a dump → struct page. expat reads it; schema versions 0.3 to 0.11 differ in what stands where, so
- * only paths count (page/revision/text), never their order, and unknown elements are passed over. */
+/* One <page>…</page> of a dump → struct page. expat reads it; schema versions 0.3 to 0.11 differ in what stands where,
+ * so only paths count (page/revision/text), never their order, and unknown elements are passed over. */
 #ifndef PIPELINE_TEXT_XML_H
 #define PIPELINE_TEXT_XML_H
 
@@ -12,9 +12,9 @@ struct page_parser;
 struct page_parser *page_parser_open(void);
 
 /* Reads a fragment that utf8_repair has made well-formed UTF-8. The views of *page live in the arena. Of several
- * revisions the last one in the fragment counts. 0, or -1 where the XML is malformed (the page is counted as such, it is
- * no error): not well-formed, something before <page> (so a DOCTYPE, which could define entities, is never read), two
- * texts in a revision, a number that is none. Without <ns> page->has_ns is false, and page->ns is 0. */
+ * revisions the last one in the fragment counts. 0, or -1 where the XML is malformed (the page is counted as such, it
+ * is no error): not well-formed, something before <page> (so a DOCTYPE, which could define entities, is never read),
+ * two texts in a revision, a number that is none. Without <ns> page->has_ns is false, and page->ns is 0. */
 int page_parse(struct page_parser *parser, struct str fragment, struct arena *arena, struct page *page);
 
 void page_parser_close(struct page_parser *parser);
