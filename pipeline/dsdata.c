@@ -2,6 +2,7 @@
  * function of the settings (settings.h). */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opts.h"
@@ -162,22 +163,6 @@ static const char *version_text(void)
     return text;
 }
 
-/* A launcher that would start several equal builds is refused until the work can be shared out. */
-static int refuse_launcher(struct error *err)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
-        if (value && atoi(value) > 1) { /* NOLINT(cert-err34-c): anything that is no number counts as one process */
-            fail(err, ERR_USAGE,
-                 "a launcher started %s processes (%s); building with several processes is not built yet", value,
-                 names[i]);
-            return hint(err, "start dsdata once; --threads uses all cores of this machine");
-        }
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     setlocale(LC_ALL, "C");
@@ -201,7 +186,7 @@ int main(int argc, char **argv)
         settings.argv = argv;
         enum log_level level = settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL;
         log_open("dsdata", level, settings.json);
-        done = refuse_launcher(&err);
+        done = launcher_refuse("dsdata", &err);
         if (done == 0)
             done = result.verb->run(&settings, result.bare, &err);
     }

@@ -38,7 +38,7 @@ build_programs() {
 build_shards() {
     section "From the dump to shards"
     local vocabulary=()
-    [ "$dump" = samples/samplewiki.xml.bz2 ] && vocabulary=(--vocab-size 4000)
+    [ "$dump" = samples/samplewiki.xml.bz2 ] && vocabulary=(--vocab-size 800)
     run "$bin/dsdata" build "$dump" --out "$dataset" --valid 0.1 "${vocabulary[@]}"
     section "What is in them"
     run "$bin/dsdata" show "$dataset"
@@ -47,7 +47,7 @@ build_shards() {
 train() {
     section "Training a small BERT, $steps steps"
     run "$bin/dstrain" --shards "$dataset" --out "$run" --model tiny --seq 128 --batch 32 --steps "$steps" \
-        --lr 1e-3 --warmup 0.05 --masks stored --log-every 10
+        --lr 2e-3 --warmup 0.05
 }
 
 # Loss of some steps and the held-out accuracy, from the run's metrics: one JSON object a line.

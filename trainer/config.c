@@ -71,10 +71,12 @@ static int config_take(const char *path, const json_t *json, struct model_config
     static const char *const wanted[] = {"hidden_size", "num_hidden_layers", "num_attention_heads"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!json_object_get(json, wanted[i]))
-            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has no %s: not the config.json of a BERT", wanted[i]);
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has no %s: not the config.json of a BERT",
+                           wanted[i]);
     TRY(only(path, json, "model_type", "bert", err));
     TRY(only(path, json, "position_embedding_type", "absolute", err));
-    if (json_is_true(json_object_get(json, "is_decoder")) || json_is_false(json_object_get(json, "tie_word_embeddings")))
+    if (json_is_true(json_object_get(json, "is_decoder")) ||
+        json_is_false(json_object_get(json, "tie_word_embeddings")))
         return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "a decoder, or untied embeddings: not built here");
 
     model_config_named("base", config); /* transformers' defaults are base's */
@@ -122,7 +124,8 @@ json_t *config_json(const struct model_config *config, uint32_t pad_id)
 char *config_name(const struct model_config *config, char out[32])
 {
     const char *names = MODEL_NAMES;
-    for (size_t size = strcspn(names, "|"); size > 0; names += size + (names[size] == '|'), size = strcspn(names, "|")) {
+    for (size_t size = strcspn(names, "|"); size > 0;
+         names += size + (names[size] == '|'), size = strcspn(names, "|")) {
         struct model_config named;
         snprintf(out, 32, "%.*s", (int)size, names);
         if (model_config_named(out, &named) == 0 && named.layers == config->layers && named.hidden == config->hidden &&

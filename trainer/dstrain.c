@@ -2,13 +2,13 @@
  * function of the settings (settings.h). The recipe itself is train.c. */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opts.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/settings.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <locale.h>
 #include <stdio.h>
@@ -34,8 +34,8 @@ static const struct opt_row rows[] = {
     {.name = "init-moments", .type = OPT_FLAG, .field = FIELD(init_moments), .verbs = " train ",
      .help = "With --init RUN: take the optimizer's moments too; step, schedule and data position start anew."},
     {.name = "set", .type = OPT_PATHS, .field = FIELD(set), .value = "KEY=VALUE...", .verbs = " train ",
-     .help = "A key under DeepSpeed's name: optimizer.params.{lr,betas,eps,weight_decay,bias_correction,adam_w_mode} or "
-             "gradient_clipping."},
+     .help = "A key under DeepSpeed's name: optimizer.params.{lr,betas,eps,weight_decay,bias_correction,adam_w_mode} "
+             "or gradient_clipping."},
     {.name = "batch", .type = OPT_COUNT, .field = FIELD(batch), .value = "N", .default_text = "256", .min = 1,
      .max = 1u << 20, .verbs = " train ", .help = "Sequences per step."},
     {.name = "micro-batch", .type = OPT_COUNT, .field = FIELD(micro_batch), .value = "N", .min = 1, .max = 1u << 16,
@@ -110,7 +110,8 @@ static const struct opt_foreign foreign[] = {
     {"num_train_epochs", "--epochs"}, {"num-epochs", "--epochs"},
     {"learning_rate", "--lr"}, {"learning-rate", "--lr"},
     {"warmup_steps", "--warmup"}, {"warmup_proportion", "--warmup"}, {"num_warmup_steps", "--warmup"},
-    {"train_batch_size", "--batch"}, {"batch_size", "--batch"}, {"batch-size", "--batch"}, {"global-batch-size", "--batch"},
+    {"train_batch_size", "--batch"}, {"batch_size", "--batch"}, {"batch-size", "--batch"},
+    {"global-batch-size", "--batch"},
     {"per_device_train_batch_size", "--micro-batch"}, {"micro-batch-size", "--micro-batch"},
     {"gradient_accumulation_steps", "--micro-batch (steps follow from it and --batch)"},
     {"output_dir", "--out"}, {"output-dir", "--out"}, {"save", "--out"}, {"input_dir", "--shards"},
@@ -128,8 +129,8 @@ static const struct opt_foreign foreign[] = {
 
 /* Options, values and verbs of the contract that later work brings. */
 static const char not_built_yet[] =
-    " --config --resume --cpu --time-limit --keep-every --skip-damaged --timings --gpus --rank --world-size --rendezvous"
-    " --dry-run --schedule=constant --schedule=cosine --schedule=poly --optimizer=lamb --optimizer=nvlamb"
+    " --config --resume --cpu --time-limit --keep-every --skip-damaged --timings --gpus --rank --world-size"
+    " --rendezvous --dry-run --schedule=constant --schedule=cosine --schedule=poly --optimizer=lamb --optimizer=nvlamb"
     " --optimizer=lans --optimizer=onebit_adam --precision=fp16 --device=cuda"
     " plan show eval doctor bench verify squad glue fill-mask report ";
 /* clang-format on */
@@ -140,25 +141,6 @@ static const char *version_text(void)
     snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n", DS_VERSION, jansson_version_str(),
              XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, onednn_version());
     return text;
-}
-
-/* Several equal runs side by side would waste the machine and fight for one directory: a launcher that starts them is
- * refused until processes work together. A Slurm allocation counts only inside a step of srun. */
-static int refuse_launcher(struct error *err)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
-                                        "SLURM_NTASKS"};
-    const char *slurm_step = getenv("SLURM_STEP_ID");
-    const bool in_step = slurm_step && isdigit((unsigned char)slurm_step[0]);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *value = getenv(names[i]);
-        if (!value || strtol(value, NULL, 10) <= 1 || (strcmp(names[i], "SLURM_NTASKS") == 0 && !in_step))
-            continue;
-        fail(err, ERR_USAGE, "a launcher started %.20s processes (%s): training with several processes is not built yet",
-             value, names[i]);
-        return hint(err, "start dstrain once; --threads uses all cores of this machine");
-    }
-    return 0;
 }
 
 int main(int argc, char **argv)
@@ -187,7 +169,7 @@ int main(int argc, char **argv)
         settings.argc = argc;
         settings.argv = argv;
         log_open("dstrain", settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL, settings.json);
-        result = refuse_launcher(&err);
+        result = launcher_refuse("dstrain", &err);
         if (result == 0)
             result = parsed.verb->run(&settings, parsed.bare, &err);
     }

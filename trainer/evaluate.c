@@ -13,9 +13,9 @@ struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_s
         .samples = (uint64_t)metrics->sequences,
         .tokens = (uint64_t)metrics->tokens,
         .mlm_loss = metrics->mlm_loss / masked,
-        .nsp_loss = NAN,
+        .nsp_loss = (double)NAN,
         .mlm_accuracy = (double)metrics->mlm_correct / masked,
-        .nsp_accuracy = NAN,
+        .nsp_accuracy = (double)NAN,
     };
     means.loss = means.mlm_loss;
     if (next_sentence) {

@@ -120,7 +120,8 @@ int recipe_make(const struct settings *settings, const struct dataset *dataset, 
         .batch = (uint32_t)settings->batch,
         .seed = (uint32_t)settings->seed,
         .shuffled = !settings->no_shuffle,
-        .masks = settings->masks == MASKS_AUTO && settings->no_shuffle ? MASKS_STORED : (enum mask_policy)settings->masks,
+        .masks =
+            settings->masks == MASKS_AUTO && settings->no_shuffle ? MASKS_STORED : (enum mask_policy)settings->masks,
         .precision_given = settings_given(settings, "precision"),
         .precision = (enum precision)settings->precision,
     };
@@ -145,17 +146,17 @@ json_t *recipe_identity(const struct recipe *recipe)
     static const char *const masks[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};
     const struct model_config *config = &recipe->config;
     char dataset[17];
-    json_t *data = json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:i}", "dataset", hash_text(recipe->dataset, dataset), "seq",
-                             (int)recipe->seq, "initial_weights", recipe->initial, "order",
-                             recipe->shuffled ? "shuffled" : "file", "masks", masks[recipe->masks], "seed",
-                             (json_int_t)recipe->seed, "batch", (int)recipe->batch);
-    json_t *model = json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:f, s:f, s:f, s:f}", "layers",
-                              config->layers, "hidden", config->hidden, "heads", config->heads, "intermediate",
-                              config->intermediate, "vocabulary", config->vocabulary, "positions", config->positions,
-                              "types", config->types, "activation", config_activation(config), "next_sentence",
-                              config->next_sentence, "layer_norm_eps", config->norm_epsilon, "initializer_range",
-                              config->initializer_range, "hidden_dropout", config->hidden_dropout, "attention_dropout",
-                              config->attention_dropout);
+    json_t *data =
+        json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:i}", "dataset", hash_text(recipe->dataset, dataset), "seq",
+                  (int)recipe->seq, "initial_weights", recipe->initial, "order", recipe->shuffled ? "shuffled" : "file",
+                  "masks", masks[recipe->masks], "seed", (json_int_t)recipe->seed, "batch", (int)recipe->batch);
+    json_t *model =
+        json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:f, s:f, s:f, s:f}", "layers", config->layers,
+                  "hidden", config->hidden, "heads", config->heads, "intermediate", config->intermediate, "vocabulary",
+                  config->vocabulary, "positions", config->positions, "types", config->types, "activation",
+                  config_activation(config), "next_sentence", config->next_sentence, "layer_norm_eps",
+                  config->norm_epsilon, "initializer_range", config->initializer_range, "hidden_dropout",
+                  config->hidden_dropout, "attention_dropout", config->attention_dropout);
     json_t *optimizer = json_pack(
         "{s:s, s:f, s:f, s:f, s:f, s:f, s:b, s:b, s:f, s:s, s:f, s:I, s:s}", "optimizer", "adam", "lr",
         recipe->schedule.rate, "beta1", recipe->adam.beta1, "beta2", recipe->adam.beta2, "eps", recipe->adam.epsilon,

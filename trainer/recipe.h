@@ -1,5 +1,6 @@
-/* The mathematics of a run in force: what the options, --set, the model and the dataset come to. Two commands whose
- * recipes are equal are the same run; its identity is that as a flat JSON object, of which a hash names the directory. */
+/* The mathematics of a run in force: what the options, --set, the model and the dataset come to. Two commands
+ * whose recipes are equal are the same run; its identity is that as a flat JSON object, of which a hash names the
+ * directory. */
 #ifndef TRAINER_RECIPE_H
 #define TRAINER_RECIPE_H
 
@@ -20,7 +21,7 @@ struct recipe {
     struct model_config config;
     char initial[64]; /* "random", or hashes of the files that --init gave */
     struct adam adam;
-    double clipping; /* gradient_clipping; 0: none */
+    double clipping;          /* gradient_clipping; 0: none */
     struct schedule schedule; /* its `steps` are the run's */
     uint32_t batch;
     uint32_t seed;
@@ -30,8 +31,8 @@ struct recipe {
     enum precision precision;
 };
 
-/* Fills everything but `initial`, from settings and a config whose vocabulary is the dataset's already. ERR_USAGE: options
- * that do not go together; ERR_MISMATCH: the dataset's length is above the model's positions. */
+/* Fills everything but `initial`, from settings and a config whose vocabulary is the dataset's already. ERR_USAGE:
+ * options that do not go together; ERR_MISMATCH: the dataset's length is above the model's positions. */
 int recipe_make(const struct settings *settings, const struct dataset *dataset, const struct model_config *config,
                 struct recipe *recipe, struct error *err);
 

@@ -42,7 +42,8 @@ void run_differences(const json_t *there, const json_t *here, struct buf *out)
     json_object_update(keys, (json_t *)there);
     const char *key;
     json_t *ignored;
-    json_object_foreach (keys, key, ignored) {
+    json_object_foreach(keys, key, ignored)
+    {
         struct buf was = {0}, now = {0};
         add_value(json_object_get(there, key), &was);
         add_value(json_object_get(here, key), &now);
@@ -63,9 +64,9 @@ static int read_record(const char *directory, json_t **record, struct error *err
     char *path = path_join(directory, RUN_NAME);
     *record = NULL;
     int result = path_exists(path) ? json_file_read(path, ERR_VERIFY, record, err) : 0;
-    if (*record && (!json_is_object(json_object_get(*record, "identity")) ||
-                    !json_is_array(json_object_get(*record, "starts")) ||
-                    !json_is_array(json_object_get(*record, "saves")))) {
+    if (*record &&
+        (!json_is_object(json_object_get(*record, "identity")) || !json_is_array(json_object_get(*record, "starts")) ||
+         !json_is_array(json_object_get(*record, "saves")))) {
         json_decref(*record);
         *record = NULL;
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is not the record of a run");
@@ -182,16 +183,15 @@ void run_close(struct run *run)
 
 /* ---- the record ---- */
 
-int run_start(struct run *run, uint64_t step, const char *precision, json_t *facts, json_t *settings,
-              struct error *err)
+int run_start(struct run *run, uint64_t step, const char *precision, json_t *facts, json_t *settings, struct error *err)
 {
     char host[128] = "", when[32] = "";
     const time_t now = time(NULL);
     struct tm utc;
     gethostname(host, sizeof host - 1);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
-    json_t *start = json_pack("{s:I, s:s, s:s, s:s}", "step", (json_int_t)step, "time", when, "host", host, "version",
-                              DS_VERSION);
+    json_t *start =
+        json_pack("{s:I, s:s, s:s, s:s}", "step", (json_int_t)step, "time", when, "host", host, "version", DS_VERSION);
     json_object_update(start, facts);
     json_decref(facts);
     json_array_append_new(json_object_get(run->record, "starts"), start);
@@ -237,9 +237,9 @@ double run_seconds(const struct run *run, uint64_t step)
 {
     size_t i;
     const json_t *save;
-    json_array_foreach (json_object_get(run->record, "saves"), i, save)
-        if (json_integer_value(json_object_get(save, "step")) == (json_int_t)step)
-            return json_number_value(json_object_get(save, "seconds"));
+    json_array_foreach(json_object_get(run->record, "saves"), i,
+                       save) if (json_integer_value(json_object_get(save, "step")) ==
+                                 (json_int_t)step) return json_number_value(json_object_get(save, "seconds"));
     return 0;
 }
 

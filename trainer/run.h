@@ -30,8 +30,8 @@ struct run {
 char *run_directory(const char *model, uint32_t seq, const json_t *identity);
 
 /* Takes the directory: makes it, locks it (ERR_LOCKED), and compares what it holds with `identity`. Another run there:
- * ERR_MISMATCH with the differences; something else: ERR_USAGE. `fresh` first renames an existing run to DIR.1 (or .2, …);
- * *moved is then its new name (mem_free), else NULL. On error too the caller calls run_close. */
+ * ERR_MISMATCH with the differences; something else: ERR_USAGE. `fresh` first renames an existing run to DIR.1 (or .2,
+ * …); *moved is then its new name (mem_free), else NULL. On error too the caller calls run_close. */
 int run_open(struct run *run, const char *directory, const json_t *identity, bool fresh, char **moved,
              struct error *err);
 void run_close(struct run *run); /* safe on a zeroed one */

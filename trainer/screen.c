@@ -88,10 +88,11 @@ void screen_opening(struct training *t)
     snprintf(share, sizeof share, recipe->schedule.warmup < 1 ? "%g %%" : "%g steps",
              recipe->schedule.warmup < 1 ? recipe->schedule.warmup * 100 : recipe->schedule.warmup);
     log_say("model      %s %s, %s · adam lr %g, warmup %s, linear", config_name(&recipe->config, name),
-            millions_text((double)model_table(t->model)->total, size), recipe->precision == PRECISION_BF16 ? "bf16" : "fp32",
-            recipe->schedule.rate, share);
+            millions_text((double)model_table(t->model)->total, size),
+            recipe->precision == PRECISION_BF16 ? "bf16" : "fp32", recipe->schedule.rate, share);
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", t->ops->name, recipe->batch,
-            t->micro_batch, (recipe->batch + t->micro_batch - 1) / t->micro_batch, format_bytes(memory_bytes(t), memory));
+            t->micro_batch, (recipe->batch + t->micro_batch - 1) / t->micro_batch,
+            format_bytes(memory_bytes(t), memory));
     say_disk(t);
     log_say("work       %s steps = %s samples = %.3g epochs", format_count(recipe->schedule.steps, steps),
             millions_text(samples, count), samples / (double)t->data.samples);
@@ -128,8 +129,8 @@ void screen_step(struct training *t, const struct step_facts *facts)
         return;
     char step[32], steps[32], loss[80], speed[32];
     progress_show(&screen->progress, (double)t->state.step / (double)t->recipe.schedule.steps,
-                  "step %s/%s │ %s │ lr %.2g │ |g| %.2f │ %s seq/s │ data %.1f %%",
-                  format_count(t->state.step, step), format_count(t->recipe.schedule.steps, steps),
+                  "step %s/%s │ %s │ lr %.2g │ |g| %.2f │ %s seq/s │ data %.1f %%", format_count(t->state.step, step),
+                  format_count(t->recipe.schedule.steps, steps),
                   loss_text(facts->loss, facts->mlm_loss, facts->nsp_loss, loss), facts->rate, facts->norm,
                   format_count((uint64_t)llround(screen->rate), speed), 100 * screen->waited / screen->busy);
 }
@@ -177,8 +178,8 @@ static json_t *next_commands(const struct training *t)
         json_array_append_new(next, json_sprintf("dstrain --shards %s --seq %" PRIu32 " --init %s --steps %" PRIu64,
                                                  t->settings->shards, longer, t->run.directory,
                                                  t->recipe.schedule.steps / 10 + 1));
-    json_array_append_new(next, json_sprintf("dstrain export %s --out bert-%s", t->run.directory,
-                                             config_name(&t->recipe.config, name)));
+    json_array_append_new(
+        next, json_sprintf("dstrain export %s --out bert-%s", t->run.directory, config_name(&t->recipe.config, name)));
     return next;
 }
 
@@ -206,8 +207,8 @@ static void print_json(const struct training *t, json_t *next)
     if (!t->model) {
         json_object_del(facts, "parameters");
     } else {
-        json_t *more = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)t->state.samples, "tokens",
-                                 (json_int_t)t->state.tokens, "epochs",
+        json_t *more = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)t->state.samples,
+                                 "tokens", (json_int_t)t->state.tokens, "epochs",
                                  (double)t->state.samples / (double)t->data.samples, "seconds", t->seconds, "skipped",
                                  (json_int_t)(t->state.step - t->state.updates), "largest_grad_norm", t->state.norm_max,
                                  "largest_grad_norm_step", (json_int_t)t->state.norm_max_step);
@@ -215,12 +216,13 @@ static void print_json(const struct training *t, json_t *next)
         json_decref(more);
     }
     if (t->screen.steps > 0)
-        json_object_set_new(facts, "train", means_json(last->loss, last->mlm_loss, last->nsp_loss, last->mlm_accuracy,
-                                                       last->nsp_accuracy));
+        json_object_set_new(
+            facts, "train",
+            means_json(last->loss, last->mlm_loss, last->nsp_loss, last->mlm_accuracy, last->nsp_accuracy));
     if (t->evaluated && t->valid_now.samples > 0) {
         const struct evaluation *valid = &t->valid_now;
-        json_t *means = means_json(valid->loss, valid->mlm_loss, valid->nsp_loss, valid->mlm_accuracy,
-                                   valid->nsp_accuracy);
+        json_t *means =
+            means_json(valid->loss, valid->mlm_loss, valid->nsp_loss, valid->mlm_accuracy, valid->nsp_accuracy);
         json_object_set_new(means, "samples", json_integer((json_int_t)valid->samples));
         json_object_set_new(facts, "valid", means);
     }
@@ -259,8 +261,7 @@ void screen_closing(const struct training *t)
                 format_count(t->recipe.schedule.steps, steps));
     else
         say_closing(t);
-    json_array_foreach (next, i, command)
-        log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
+    json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
     if (t->settings->json)
         print_json(t, next);
     else

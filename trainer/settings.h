@@ -15,14 +15,14 @@ struct settings {
     const char *model; /* NULL: base, or what --init holds */
     const char *init;  /* NULL: drawn by seed */
     bool init_moments;
-    struct opt_paths set;       /* key.path=value */
+    struct opt_paths set; /* key.path=value */
     uint64_t batch;
-    uint64_t micro_batch;       /* 0: by arithmetic */
+    uint64_t micro_batch; /* 0: by arithmetic */
     uint64_t steps;
     double epochs;
     double lr, warmup, dropout;
-    int schedule, optimizer;    /* 0: linear, adam */
-    int precision;              /* enum precision; where not given, by processor */
+    int schedule, optimizer; /* 0: linear, adam */
+    int precision;           /* enum precision; where not given, by processor */
     uint64_t seed;
 
     /* the run */

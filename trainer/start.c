@@ -1,5 +1,5 @@
-/* Opening a training: options and files in, a struct training out that stands at the step where the run goes on. What can
- * be wrong with the command is found before anything is written. */
+/* Opening a training: options and files in, a struct training out that stands at the step where the run goes on. What
+ * can be wrong with the command is found before anything is written. */
 #include "trainer/train.h"
 
 #include <inttypes.h>
@@ -13,129 +13,9 @@
 #include "trainer/config.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/keep/json.h"
+#include "trainer/origin.h"
 
-/* ---- what the model begins with: --init ---- */
-
-struct origin {
-    char *files; /* directory of config.json and model.safetensors; NULL: drawn by seed */
-    char *weights;
-    enum model_source source;
-};
-
-static void origin_release(struct origin *origin)
-{
-    mem_free(origin->files);
-    mem_free(origin->weights);
-}
-
-/* Says which of the formats that people publish is there instead. */
-static int no_weights(const struct origin *origin, struct error *err)
-{
-    static const struct {
-        const char *name, *what, *how;
-    } others[] = {
-        {"pytorch_model.bin", "holds pytorch_model.bin only, a pickle, which can run code",
-         "from_pretrained('%.120s').save_pretrained('%.120s')"},
-        {"model.safetensors.index.json", "holds its weights in several files",
-         "from_pretrained('%.120s').save_pretrained('%.120s', max_shard_size='100GB')"},
-    };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char *path = path_join(origin->files, others[i].name);
-        const bool there = path_exists(path);
-        mem_free(path);
-        if (there) {
-            char call[400];
-            snprintf(call, sizeof call, others[i].how, origin->files, origin->files);
-            fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[i].what);
-            return hint(err, "convert it once: python3 -c \"from transformers import BertForPreTraining as B; B.%s\"",
-                        call);
-        }
-    }
-    return fail_at(err, ERR_USAGE, origin->files, ERROR_NO_OFFSET, "holds no model.safetensors");
-}
-
-/* The hash of a file as 16 digits behind `text`. */
-static int add_file_hash(const char *path, char *text, size_t text_size, struct error *err)
-{
-    struct mapping file;
-    char hex[17];
-    TRY(file_map(&file, path, err));
-    hash_text(hash64(file.size > 0 ? (const void *)file.data : "", file.size), hex);
-    file_unmap(&file);
-    const size_t used = strlen(text);
-    snprintf(text + used, text_size - used, "%s%s", used > 0 ? "+" : "", hex);
-    return 0;
-}
-
-/* Finds and checks the files; *name becomes their hashes, which stand for the initial weights in the run's identity. */
-static int origin_find(const struct settings *settings, struct origin *origin, char *name, size_t name_size,
-                       struct error *err)
-{
-    struct checkpoint_state ignored;
-    if (!settings->init)
-        return settings->init_moments
-                   ? fail(err, ERR_USAGE, "--init-moments takes a run's moments: name the run with --init")
-                   : 0;
-    if (settings_given(settings, "model"))
-        return fail(err, ERR_USAGE, "--init brings the model's shape: leave --model out");
-    TRY(checkpoint_locate(settings->init, &origin->source, &origin->files, err));
-    origin->weights = path_join(origin->files, "model.safetensors");
-    if (!path_exists(origin->weights))
-        return no_weights(origin, err);
-    if (settings->init_moments && origin->source == SOURCE_HUGGING_FACE)
-        return fail_at(err, ERR_USAGE, settings->init, ERROR_NO_OFFSET,
-                       "is no run or checkpoint of dstrain: --init-moments finds no moments");
-    if (origin->source != SOURCE_HUGGING_FACE)
-        TRY(checkpoint_verify(origin->files, &ignored, NULL, err));
-    name[0] = '\0';
-    TRY(add_file_hash(origin->weights, name, name_size, err));
-    if (settings->init_moments) {
-        char *moments = path_join(origin->files, "optimizer.safetensors");
-        const int result = add_file_hash(moments, name, name_size, err);
-        mem_free(moments);
-        return result;
-    }
-    return 0;
-}
-
-/* ---- vocabulary ---- */
-
-/* The next line without its end; false behind the last. */
-static bool next_line(struct str *rest, struct str *line)
-{
-    if (rest->size == 0)
-        return false;
-    const char *end = memchr(rest->data, '\n', rest->size);
-    *line = str_range(rest->data, end ? end : rest->data + rest->size);
-    *rest = str_range(end ? end + 1 : rest->data + rest->size, rest->data + rest->size);
-    if (line->size > 0 && line->data[line->size - 1] == '\r')
-        line->size--;
-    return true;
-}
-
-/* Piece by piece, where the model came with a vocab.txt: the same number means the same word. */
-static int vocabulary_same(const struct origin *origin, struct str ours, struct error *err)
-{
-    struct buf theirs = {0};
-    char *path = path_join(origin->files, "vocab.txt");
-    int result = 0;
-    if (path_exists(path)) {
-        struct str a, b, left = {0}, right = ours;
-        result = file_read_all(path, 256u << 20, &theirs, err);
-        left = buf_str(&theirs);
-        for (uint64_t i = 0; result == 0; i++) {
-            const bool more_a = next_line(&left, &a), more_b = next_line(&right, &b);
-            if (!more_a && !more_b)
-                break;
-            if (more_a != more_b || !str_equal(a, b))
-                result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
-                                 "is not the dataset's vocabulary: piece %" PRIu64 " differs", i);
-        }
-    }
-    buf_release(&theirs);
-    mem_free(path);
-    return result;
-}
+/* ---- vocabulary and model ---- */
 
 static int tokenizer_open(struct training *t, const struct origin *origin, int32_t positions, struct error *err)
 {
@@ -143,7 +23,7 @@ static int tokenizer_open(struct training *t, const struct origin *origin, int32
     char *path = path_join(t->data.directory, VOCAB_NAME);
     int result = file_read_all(path, 256u << 20, &vocab, err);
     if (result == 0 && origin->files)
-        result = vocabulary_same(origin, buf_str(&vocab), err);
+        result = origin_check_vocabulary(origin, buf_str(&vocab), err);
     if (result == 0)
         result = tokenizer_make(&t->tokenizer, path, buf_str(&vocab), t->data.manifest.cased,
                                 !t->data.manifest.accents_kept, (uint32_t)positions, err);
@@ -151,8 +31,6 @@ static int tokenizer_open(struct training *t, const struct origin *origin, int32
     mem_free(path);
     return result;
 }
-
-/* ---- model ---- */
 
 static int config_of(const struct training *t, const struct origin *origin, struct model_config *config,
                      struct error *err)
@@ -207,22 +85,21 @@ static int model_begin(struct training *t, struct error *err)
     return 0;
 }
 
-/* Weights of a run that begins. */
 static int weights_begin(struct training *t, const struct origin *origin, struct error *err)
 {
     const struct params *params = model_table(t->model);
-    float *weights = model_params(t->model);
     if (!origin->files) {
-        params_draw_all(params, t->recipe.seed, weights);
+        params_draw_all(params, t->recipe.seed, model_params(t->model));
         return 0;
     }
     struct names_report report;
-    const int result = names_read(origin->weights, params, t->recipe.seed, weights, &report, err);
+    int result = names_read(origin->weights, params, t->recipe.seed, model_params(t->model), &report, err);
     if (result == 0)
         screen_init(t->settings->init, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
-    TRY(result);
-    return t->settings->init_moments ? checkpoint_read(origin->files, params, NULL, t->first, t->second, err) : 0;
+    if (result == 0 && t->settings->init_moments)
+        result = checkpoint_read(origin->files, params, NULL, t->first, t->second, err);
+    return result;
 }
 
 /* ---- the run ---- */
@@ -239,8 +116,8 @@ static int say_what_is_left(const char *run, const char *damaged, struct error *
             if (name && strcmp(list.names[i], name + 1) < 0)
                 before = list.names[i];
     if (before)
-        hint(err, "the checkpoint before it is %.200s; to go on from there: echo %.60s > %.200s/" LATEST_NAME, before, before,
-             run);
+        hint(err, "the checkpoint before it is %.200s; to go on from there: echo %.60s > %.200s/" LATEST_NAME, before,
+             before, run);
     path_list_release(&list);
     mem_free(directory);
     return -1;
@@ -261,6 +138,9 @@ static int resume(struct training *t, struct error *err)
                              buf_text(&differences));
         buf_release(&differences);
     }
+    if (result == 0 && (t->state.step > t->recipe.schedule.steps || t->state.updates > t->state.step ||
+                        t->state.samples != t->state.step * t->recipe.batch))
+        result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     if (result == 0)
         result = checkpoint_read(files, model_table(t->model), model_params(t->model), t->first, t->second, err);
     if (result < 0 && err->kind == ERR_VERIFY)
@@ -308,11 +188,11 @@ static json_t *settings_in_force(const struct training *t)
     char name[32];
     json_t *json = json_object();
     opts_echo(t->settings->program, t->settings->result->verb, t->settings, &echo);
-    for (struct str rest = buf_str(&echo), line; next_line(&rest, &line);) {
-        const char *equals = memchr(line.data, '=', line.size);
+    for (const char *line = buf_text(&echo), *end; (end = strchr(line, '\n')); line = end + 1) {
+        const char *equals = memchr(line, '=', (size_t)(end - line));
         if (equals)
-            json_object_setn_new(json, line.data, (size_t)(equals - line.data),
-                                 json_stringn(equals + 1, line.size - (size_t)(equals - line.data) - 1));
+            json_object_setn_new(json, line, (size_t)(equals - line),
+                                 json_stringn(equals + 1, (size_t)(end - equals) - 1));
     }
     buf_release(&echo);
     json_object_del(json, "epochs"); /* steps say it */
@@ -334,9 +214,8 @@ static int record_start(struct training *t, struct error *err)
     const json_t *last = run_last_start(&t->run);
     const char *key;
     json_t *value;
-    json_object_foreach (facts, key, value)
-        if (last && t->state.step > 0)
-            json_object_set(before, key, json_object_get(last, key));
+    json_object_foreach(facts, key, value) if (last && t->state.step > 0)
+        json_object_set(before, key, json_object_get(last, key));
     if (json_object_size(before) > 0)
         run_differences(before, facts, &differences);
     if (differences.size > 0)
@@ -372,8 +251,9 @@ static int directory_begin(struct training *t, struct error *err)
 static int run_take(struct training *t, struct error *err)
 {
     char name[32], *moved = NULL;
-    char *directory = t->settings->out ? mem_copy_text(t->settings->out)
-                                       : run_directory(config_name(&t->recipe.config, name), t->recipe.seq, t->identity);
+    char *directory = t->settings->out
+                          ? mem_copy_text(t->settings->out)
+                          : run_directory(config_name(&t->recipe.config, name), t->recipe.seq, t->identity);
     const int result = run_open(&t->run, directory, t->identity, t->settings->fresh, &moved, err);
     if (moved)
         log_say("note       the run that was there is now %s", moved);
@@ -403,7 +283,7 @@ static int open_all(struct training *t, struct origin *origin, struct error *err
     struct model_config config;
     char initial[sizeof t->recipe.initial] = "random";
     TRY(data_open(t, err));
-    TRY(origin_find(t->settings, origin, initial, sizeof initial, err));
+    TRY(origin_find(origin, t->settings, initial, sizeof initial, err));
     TRY(config_of(t, origin, &config, err));
     TRY(recipe_make(t->settings, &t->data, &config, &t->recipe, err));
     TRY(model_config_check(&t->recipe.config, err));
@@ -415,6 +295,7 @@ static int open_all(struct training *t, struct origin *origin, struct error *err
         return 0;
 
     TRY(model_begin(t, err));
+    TRY(checkpoint_tidy(t->run.directory, err));
     if (has_checkpoint(&t->run))
         TRY(resume(t, err));
     else

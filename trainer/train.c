@@ -49,7 +49,8 @@ static int check_finite(const struct training *t, const struct step_facts *facts
          isnan(facts->loss) || isnan(facts->norm) ? "not a number" : "infinite");
     if (t->saved_step == 0)
         return hint(err, "try a lower --lr, a longer --warmup, or --precision fp32");
-    return hint(err, "the checkpoint of step %" PRIu64 " is intact; try a lower --lr or --precision fp32", t->saved_step);
+    return hint(err, "the checkpoint of step %" PRIu64 " is intact; try a lower --lr or --precision fp32",
+                t->saved_step);
 }
 
 static int step_run(struct training *t, struct step_facts *facts, struct error *err)
@@ -83,7 +84,7 @@ static int step_run(struct training *t, struct step_facts *facts, struct error *
     t->state.samples += means.samples;
     t->state.tokens += means.tokens;
     if ((float)norm > (float)t->state.norm_max) {
-        t->state.norm_max = (float)norm;
+        t->state.norm_max = (double)(float)norm; /* so that it comes back from 15 digits as it was */
         t->state.norm_max_step = t->state.step;
     }
     t->evaluated = false;
@@ -118,8 +119,7 @@ static bool save_due(const struct training *t)
 {
     const struct opt_count_or_time every = t->settings->save_every;
     return t->state.step == t->recipe.schedule.steps ||
-           (every.count > 0 ? t->state.step % every.count == 0
-                            : clock_now() - t->saved_clock >= (double)every.seconds);
+           (every.count > 0 ? t->state.step % every.count == 0 : clock_now() - t->saved_clock >= (double)every.seconds);
 }
 
 static bool evaluation_due(const struct training *t)
@@ -144,15 +144,15 @@ static int evaluate_now(struct training *t, struct error *err)
                              .nsp_loss = t->valid_now.nsp_loss,
                              .mlm_accuracy = t->valid_now.mlm_accuracy,
                              .nsp_accuracy = t->valid_now.nsp_accuracy,
-                             .learning_rate = NAN,
-                             .grad_norm = NAN,
+                             .learning_rate = (double)NAN,
+                             .grad_norm = (double)NAN,
                              .samples = t->state.samples,
                              .tokens = t->state.tokens,
                              .valid_samples = t->valid_now.samples,
                              .epoch = (double)t->state.samples / (double)t->data.samples,
                              .seconds = t->seconds,
-                             .sequences_per_second = NAN,
-                             .data_wait_seconds = NAN,
+                             .sequences_per_second = (double)NAN,
+                             .data_wait_seconds = (double)NAN,
                              .loss_scale = 1,
                              .skipped = t->state.step - t->state.updates,
                          },
@@ -215,20 +215,21 @@ static int loop(struct training *t, struct error *err)
     }
 }
 
-/* What is done becomes resumable, whatever ended the loop; but not what a NaN may have touched. */
+/* What is done becomes resumable where only the way on is barred: by a request, or by a damaged shard. Behind a full
+ * disk or a NaN the last checkpoint is the better place to go on from. */
 static int leave(struct training *t, struct error *err)
 {
-    if (err->kind == ERR_NUMERIC)
+    const bool whole = err->kind == ERR_STOPPED || err->kind == ERR_VERIFY;
+    struct error second = {0};
+    if (whole && t->saved_step != t->state.step && save(t, &second) < 0) {
+        if (err->kind == ERR_STOPPED)
+            *err = second; /* 75 would promise that all is saved */
         return -1;
-    if (t->saved_step != t->state.step) {
-        struct error second = {0};
-        if (save(t, &second) < 0)
-            *err = err->kind == ERR_STOPPED ? second : *err;
     }
     if (err->kind == ERR_STOPPED) {
         char text[160];
         snprintf(text, sizeof text, "%.150s", err->text);
-        fail(err, ERR_STOPPED, "%s at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->state.step,
+        fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->state.step,
              t->recipe.schedule.steps, t->run.directory);
         hint(err, "the same command goes on from there");
     }

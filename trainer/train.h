@@ -35,19 +35,19 @@ struct training {
     struct pack_limits limits;
 
     struct checkpoint_state state;
-    double seconds;     /* training time of the whole run, without evaluation and saving */
-    uint64_t begun_at;  /* step at which this invocation began */
+    double seconds;    /* training time of the whole run, without evaluation and saving */
+    uint64_t begun_at; /* step at which this invocation began */
     uint64_t saved_step;
-    double saved_clock; /* clock_now of the last save, or of the start */
-    bool evaluated;     /* after state.step */
+    double saved_clock;          /* clock_now of the last save, or of the start */
+    bool evaluated;              /* after state.step */
     struct evaluation valid_now; /* the last evaluation */
     struct metrics metrics;
     struct loader *loader;
     struct screen screen;
 };
 
-/* Opens dataset, model, run; draws, reads or resumes the weights. A run that is finished (run.kind) opens no model. On error
- * too the caller calls training_close. */
+/* Opens dataset, model, run; draws, reads or resumes the weights. A run that is finished (run.kind) opens no model. On
+ * error too the caller calls training_close. */
 int training_open(struct training *training, const struct settings *settings, struct error *err);
 void training_close(struct training *training);
 

@@ -136,6 +136,12 @@ names() {
     expect_exit 0 "${train[@]}" --json --out facts
     expect_equal "finished" "$(json stdout 'o["finished"], o["steps"], len(o["next"]), o["valid"]["samples"] > 0')" \
         "(True, 12, 2, True)"
+    "$dsdata" show "$data" --json >show.json
+    local count
+    count=$(json show.json 'next(l["samples"] for l in o["lengths"] if l["seq"] == 32 and l["split"] == "train")')
+    expect_exit 0 "$dstrain" --shards "$data" --model "$model" --epochs 0.5 --batch 8 --threads 1 --json
+    expect_equal "steps of half an epoch" "$(json stdout "o['steps'] == round($count / 2 / 8)")" True
+    expect_equal "micro-batch" "$(json facts/run.json 'o["settings"]["micro-batch"]')" 8
     expect_equal "in force" "$(json facts/run.json 'o["settings"]["seq"], o["starts"][0]["threads"]')" "('32', 1)"
 }
 

@@ -36,8 +36,8 @@ static int set_up(void **state)
     params_draw_all(&f->params, 3, f->second);
     assert_ok(tokenizer_make(&f->tokenizer, "vocab.txt", STR(TINY_VOCAB), false, true, 16, err));
     f->identity = json_pack("{s:s, s:f}", "dataset", "abc", "lr", 0.1);
-    f->parts = (struct checkpoint_parts){&f->config, 0, &f->params, f->weights, f->first, f->second, &f->tokenizer,
-                                         f->identity};
+    f->parts = (struct checkpoint_parts){&f->config, 0,         &f->params,    f->weights,
+                                         f->first,   f->second, &f->tokenizer, f->identity};
     f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3};
     *state = f;
     return 0;
@@ -130,8 +130,9 @@ static void old_ones_go(void **state)
 
 static void any_damage_is_found_and_named(void **state)
 {
-    static const char *const names[] = {"config.json", "model.safetensors", "optimizer.safetensors", "vocab.txt",
-                                        "tokenizer.json", "tokenizer_config.json", "state.json"};
+    static const char *const names[] = {"config.json", "model.safetensors", "optimizer.safetensors",
+                                        "vocab.txt",   "tokenizer.json",    "tokenizer_config.json",
+                                        "state.json"};
     struct fixture *f = *state;
     struct checkpoint_state read;
     assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
@@ -168,7 +169,8 @@ static void any_damage_is_found_and_named(void **state)
 
 static void latest_names_a_step_and_nothing_else(void **state)
 {
-    static const char *const texts[] = {"", "\n", "step-", "../../etc", "step-1/..", "step-12x", "checkpoints/step-00000005"};
+    static const char *const texts[] = {
+        "", "\n", "step-", "../../etc", "step-1/..", "step-12x", "checkpoints/step-00000005"};
     struct fixture *f = *state;
     enum model_source source;
     char *files;
@@ -252,7 +254,8 @@ static void the_tokenizer_needs_its_specials(void **state)
     tokenizer_release(&files);
     assert_fails(tokenizer_make(&files, "v", STR(""), true, false, 16, err), ERR_INPUT);
     tokenizer_release(&files);
-    assert_ok(tokenizer_make(&files, "v", STR("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\n\"\\\r\n"), true, false, 16, err));
+    assert_ok(tokenizer_make(&files, "v", STR("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\n\"\\\r\n"), true, false,
+                             16, err));
     assert_non_null(strstr(buf_text(&files.tokenizer), "\"\\\"\\\\\": 5"));
     tokenizer_release(&files);
 }

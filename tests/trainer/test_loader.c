@@ -15,7 +15,8 @@ static struct loader_options options_for(const struct dataset *dataset, uint32_t
         .seed = 42,
         .count = dataset->samples,
         .batch = 4,
-        .limits = {(int32_t)(micro_batch * dataset->layout.seq), (int32_t)(micro_batch * dataset->layout.predictions), 4},
+        .limits = {(int32_t)(micro_batch * dataset->layout.seq), (int32_t)(micro_batch * dataset->layout.predictions),
+                   4},
     };
 }
 

@@ -10,10 +10,11 @@ static struct error *const err = &tiny_err;
 
 static void write_line(struct metrics *metrics, uint64_t step, bool valid)
 {
-    assert_ok(metrics_write(metrics,
-                            &(struct metrics_line){.step = step, .valid = valid, .loss = 2.5, .nsp_loss = NAN,
-                                                   .samples = step * 4, .learning_rate = 1e-4},
-                            err));
+    assert_ok(metrics_write(
+        metrics,
+        &(struct metrics_line){
+            .step = step, .valid = valid, .loss = 2.5, .nsp_loss = NAN, .samples = step * 4, .learning_rate = 1e-4},
+        err));
 }
 
 static void expect(const char *directory, const char *steps, uint64_t at, bool evaluated)
@@ -75,9 +76,10 @@ static void half_a_line_is_cut(void **state)
 
 static void a_line_has_every_key(void **state)
 {
-    static const char *const keys[] = {"step", "loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy",
-                                       "learning_rate", "grad_norm", "samples", "tokens", "epoch", "seconds",
-                                       "sequences_per_second", "data_wait_seconds", "loss_scale", "skipped"};
+    static const char *const keys[] = {
+        "step",       "loss",    "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy",         "learning_rate",
+        "grad_norm",  "samples", "tokens",   "epoch",    "seconds",      "sequences_per_second", "data_wait_seconds",
+        "loss_scale", "skipped"};
     struct metrics metrics;
     bool evaluated;
     char *path = path_join(*state, "metrics.jsonl");

@@ -70,20 +70,16 @@ static double loss_of(struct model *model, const struct batch *batch, bool dropo
     return metrics.mlm_loss / (double)metrics.masked + metrics.next_loss / (double)metrics.sequences;
 }
 
-/* Central differences extrapolated once (Richardson): error of order step^4. */
+/* Central differences: the step's error is about 1e-11 times the third derivative, that of rounding 1e-10. */
 static double slope_of(struct model *model, const struct batch *batch, double *value)
 {
-    const double at = *value, step = 2e-4;
-    double slopes[2];
-    for (int i = 0; i < 2; i++) {
-        const double h = step * (i + 1);
-        *value = at + h;
-        const double up = loss_of(model, batch, true);
-        *value = at - h;
-        slopes[i] = (up - loss_of(model, batch, true)) / (2 * h);
-    }
+    const double at = *value, step = 1e-5;
+    *value = at + step;
+    const double up = loss_of(model, batch, true);
+    *value = at - step;
+    const double down = loss_of(model, batch, true);
     *value = at;
-    return (4 * slopes[0] - slopes[1]) / 3;
+    return (up - down) / (2 * step);
 }
 
 static void check_slopes(const struct model_config *config)

@@ -213,7 +213,8 @@ static void configs_of_others(void **state)
 {
     struct fixture *f = *state;
     expect_config(f, "{" SIZES "}", ERR_NONE, NULL);
-    expect_config(f, "{" SIZES ",\"model_type\":\"bert\",\"position_embedding_type\":null,\"unknown\":[{}]}", ERR_NONE, NULL);
+    expect_config(f, "{" SIZES ",\"model_type\":\"bert\",\"position_embedding_type\":null,\"unknown\":[{}]}", ERR_NONE,
+                  NULL);
     expect_config(f, "{" SIZES ",\"model_type\":\"roberta\"}", ERR_UNSAFE, "model_type");
     expect_config(f, "{" SIZES ",\"hidden_act\":\"relu\"}", ERR_UNSAFE, "relu");
     expect_config(f, "{" SIZES ",\"position_embedding_type\":\"relative_key\"}", ERR_UNSAFE, "position_embedding_type");
@@ -224,8 +225,8 @@ static void configs_of_others(void **state)
     expect_config(f, "{" SIZES ",\"num_attention_heads\":3}", ERR_UNSAFE, NULL); /* twice the key */
     expect_config(f, "{\"hidden_size\":8}", ERR_UNSAFE, "num_hidden_layers");
     expect_config(f, "{\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":3}", ERR_UNSAFE, NULL);
-    expect_config(f, "{\"hidden_size\":2147483647,\"num_hidden_layers\":2147483647,\"num_attention_heads\":1}", ERR_UNSAFE,
-                  NULL);
+    expect_config(f, "{\"hidden_size\":2147483647,\"num_hidden_layers\":2147483647,\"num_attention_heads\":1}",
+                  ERR_UNSAFE, NULL);
     expect_config(f, "[]", ERR_UNSAFE, NULL);
     expect_config(f, "", ERR_UNSAFE, NULL);
     expect_config(f, "{" SIZES, ERR_UNSAFE, NULL);

@@ -31,8 +31,8 @@ static void the_name_is_of_what_the_run_is(void **state)
 {
     (void)state;
     json_t *a = identity_of("abc", 1e-4), *b = identity_of("abc", 2e-4);
-    json_t *c = json_pack("{s:b, s:i, s:i, s:f, s:s}", "next_sentence", 1, "layers", 2, "hidden", 8, "lr", 1e-4, "dataset",
-                          "abc");
+    json_t *c = json_pack("{s:b, s:i, s:i, s:f, s:s}", "next_sentence", 1, "layers", 2, "hidden", 8, "lr", 1e-4,
+                          "dataset", "abc");
     char *first = run_directory("base", 128, a), *second = run_directory("base", 128, b),
          *third = run_directory("base", 128, c);
     assert_int_equal(strlen(first), strlen("runs/base-128-5b81d4"));
@@ -144,7 +144,8 @@ static void an_unfinished_run_beside_this_one_is_named(void **state)
 {
     struct buf out = {0};
     char *first = path_join(*state, "similar/first"), *second = path_join(*state, "similar/second");
-    json_t *identity = identity_of("abc", 1e-4), *another = identity_of("abc", 2e-4), *foreign = identity_of("xyz", 1e-4);
+    json_t *identity = identity_of("abc", 1e-4), *another = identity_of("abc", 2e-4),
+           *foreign = identity_of("xyz", 1e-4);
     visit(first, another, false, false);
     run_similar(second, identity, &out);
     assert_int_equal(out.size, 0); /* it has no checkpoint yet */

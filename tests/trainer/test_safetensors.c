@@ -69,7 +69,8 @@ static void half_precision_is_exact(void **state)
 {
     (void)state;
     const uint16_t half[] = {0x0000, 0x8000, 0x3c00, 0xc000, 0x7bff, 0x0001, 0x03ff, 0x0400, 0x7c00, 0xfc00, 0x3555};
-    const float expected[] = {0, -0.0f, 1, -2, 65504, 0x1p-24f, 0x1.ff8p-15f, 0x1p-14f, HUGE_VALF, -HUGE_VALF, 0x1.554p-2f};
+    const float expected[] = {0,        -0.0f,     1,          -2,         65504, 0x1p-24f, 0x1.ff8p-15f,
+                              0x1p-14f, HUGE_VALF, -HUGE_VALF, 0x1.554p-2f};
     float out[11];
     assert_int_equal(tensor_to_f32(&(struct tensor){"h", TENSOR_F16, 1, {11}, half, sizeof half}, out), 0);
     assert_memory_equal(out, expected, sizeof expected);
@@ -130,30 +131,30 @@ static void hostile_headers_are_refused(void **state)
         {"{}}", 0, ERR_UNSAFE},
         {"{\"a\":1}", 0, ERR_UNSAFE},
         {"{\"a\":{}}", 0, ERR_UNSAFE},
-        {"{}", 1, ERR_VERIFY},                                                                 /* appended */
-        {"{\"a\":" ENTRY("F32", "[2]", "0", "8") "}", 7, ERR_VERIFY},                          /* cut off */
-        {"{\"a\":" ENTRY("F32", "[2]", "4", "12") "}", 12, ERR_UNSAFE},                        /* a hole before */
+        {"{}", 1, ERR_VERIFY},                                          /* appended */
+        {"{\"a\":" ENTRY("F32", "[2]", "0", "8") "}", 7, ERR_VERIFY},   /* cut off */
+        {"{\"a\":" ENTRY("F32", "[2]", "4", "12") "}", 12, ERR_UNSAFE}, /* a hole before */
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "8", "12") "}", 12, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"b\":" ENTRY("F32", "[1]", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[2]", "0", "8") ",\"b\":" ENTRY("F32", "[1]", "4", "8") "}", 8, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[1]", "0", "4") ",\"a\":" ENTRY("F32", "[1]", "4", "8") "}", 8, ERR_UNSAFE},
-        {"{\"a\":" ENTRY("F32", "[2]", "0", "4") "}", 4, ERR_UNSAFE},                          /* sizes disagree */
+        {"{\"a\":" ENTRY("F32", "[2]", "0", "4") "}", 4, ERR_UNSAFE}, /* sizes disagree */
         {"{\"a\":" ENTRY("F32", "[2]", "8", "0") "}", 8, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[-1]", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[1.0]", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[true]", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "\"1\"", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F33", "[1]", "0", "4") "}", 4, ERR_UNSAFE},
-        {"{\"a\":" ENTRY("F32", "[1,1,1,1,1,1,1,1,1]", "0", "4") "}", 4, ERR_UNSAFE},          /* too many axes */
-        {"{\"a\":" ENTRY("F32", "[4611686018427387904,4]", "0", "0") "}", 0, ERR_UNSAFE},      /* 2^64 wraps to 0 */
+        {"{\"a\":" ENTRY("F32", "[1,1,1,1,1,1,1,1,1]", "0", "4") "}", 4, ERR_UNSAFE},     /* too many axes */
+        {"{\"a\":" ENTRY("F32", "[4611686018427387904,4]", "0", "0") "}", 0, ERR_UNSAFE}, /* 2^64 wraps to 0 */
         {"{\"a\":" ENTRY("F32", "[9223372036854775807]", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("F32", "[99999999999999999999]", "0", "4") "}", 4, ERR_UNSAFE},
         {"{\"a\":" ENTRY("U8", "[9223372036854775807]", "0", "9223372036854775807") "}", 4, ERR_VERIFY},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0]}}", 1, ERR_UNSAFE},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1,1]}}", 1, ERR_UNSAFE},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1],\"x\":0}}", 1, ERR_UNSAFE},
-        {"{\"a\\u0000b\":" ENTRY("U8", "[1]", "0", "1") "}", 1, ERR_UNSAFE},                   /* a NUL in a name */
-        {"{\"\xff\":" ENTRY("U8", "[1]", "0", "1") "}", 1, ERR_UNSAFE},                        /* not UTF-8 */
+        {"{\"a\\u0000b\":" ENTRY("U8", "[1]", "0", "1") "}", 1, ERR_UNSAFE}, /* a NUL in a name */
+        {"{\"\xff\":" ENTRY("U8", "[1]", "0", "1") "}", 1, ERR_UNSAFE},      /* not UTF-8 */
         {"{\"__metadata__\":{\"format\":1}}", 0, ERR_UNSAFE},
         {"{\"__metadata__\":[]}", 0, ERR_UNSAFE},
     };
@@ -196,7 +197,8 @@ static void a_length_that_lies(void **state)
 static void damage_anywhere(void **state)
 {
     const float values[6] = {1, 2, 3, 4, 5, 6};
-    const struct tensor tensors[] = {{"one", TENSOR_F32, 2, {2, 2}, values, 16}, {"two", TENSOR_F32, 1, {2}, values + 4, 8}};
+    const struct tensor tensors[] = {{"one", TENSOR_F32, 2, {2, 2}, values, 16},
+                                     {"two", TENSOR_F32, 1, {2}, values + 4, 8}};
     struct safetensors file;
     char *path = path_join(*state, FILE_NAME);
     assert_ok(safetensors_write(path, tensors, 2, NULL, err));
@@ -212,7 +214,8 @@ static void damage_anywhere(void **state)
             if (safetensors_open(&file, path, err) == 0) {
                 for (size_t i = 0; i < file.count; i++) {
                     const uint8_t *data = file.tensors[i].data;
-                    assert_true(data >= file.file.data && data + file.tensors[i].bytes <= file.file.data + file.file.size);
+                    assert_true(data >= file.file.data &&
+                                data + file.tensors[i].bytes <= file.file.data + file.file.size);
                 }
                 safetensors_close(&file);
             }

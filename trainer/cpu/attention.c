@@ -59,29 +59,6 @@ static struct NAME(head) NAME(head_of)(const struct attention_args *a, size_t ta
     };
 }
 
-/* out [padded rows, wide] = rows of x (head_size numbers each, `stride` apart) * scale, zeros around. */
-static void NAME(unpack)(real *out, const storage *x, size_t stride, size_t rows, size_t size, size_t wide, real scale)
-{
-    for (size_t row = 0; row < padded(rows, TILE_ROWS); row++, out += wide) {
-        const size_t count = row < rows ? size : 0;
-        for (size_t i = 0; i < count; i++)
-            out[i] = LOAD(x[row * stride + i]) * scale;
-        for (size_t i = count; i < wide; i++)
-            out[i] = 0;
-    }
-}
-
-/* out [size, wide] = the same rows, transposed. */
-static void NAME(unpack_transposed)(real *out, const storage *x, size_t stride, size_t rows, size_t size, size_t wide)
-{
-    for (size_t row = 0; row < rows; row++)
-        for (size_t i = 0; i < size; i++)
-            out[i * wide + row] = LOAD(x[row * stride + i]);
-    for (size_t i = 0; i < size; i++)
-        for (size_t row = rows; row < wide; row++)
-            out[i * wide + row] = 0;
-}
-
 static void NAME(pack)(storage *x, size_t stride, const real *in, size_t rows, size_t size, size_t wide, real scale)
 {
     for (size_t row = 0; row < rows; row++)
@@ -126,18 +103,18 @@ static void NAME(attention_head)(const void *args, size_t task, int thread)
     const struct NAME(head) h = NAME(head_of)(a, task);
     real *keys = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [size, wide_length] */
     real *values = keys + h.size * h.wide_length;                                   /* [length, wide_size] */
-    real *queries = values + padded(h.length, TILE_ROWS) * h.wide_size;             /* [QUERIES, wide_size] */
+    real *queries = values + h.length * h.wide_size;                                /* [QUERIES, wide_size] */
     real *scores = queries + QUERIES * h.wide_size;                                 /* [QUERIES, wide_length] */
     real *result = scores + QUERIES * h.wide_length;                                /* [QUERIES, wide_size] */
     const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
     storage *context = (storage *)a->context + h.first * h.hidden + h.head * h.size;
     real *log_sums = (real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
 
-    NAME(unpack_transposed)(keys, q + h.hidden, h.stride, h.length, h.size, h.wide_length);
-    NAME(unpack)(values, q + 2 * h.hidden, h.stride, h.length, h.size, h.wide_size, 1);
+    NAME(unpack)(keys, h.size, h.wide_length, q + h.hidden, 1, h.stride, h.size, h.length, 1);
+    NAME(unpack)(values, h.length, h.wide_size, q + 2 * h.hidden, h.stride, 1, h.length, h.size, 1);
     for (size_t first = 0; first < h.length; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.length - first), tall = padded(rows, TILE_ROWS);
-        NAME(unpack)(queries, q + first * h.stride, h.stride, rows, h.size, h.wide_size, h.scale);
+        NAME(unpack)(queries, tall, h.wide_size, q + first * h.stride, h.stride, 1, rows, h.size, h.scale);
         NAME(small_product)
         (scores, h.wide_length, queries, h.wide_size, 1, keys, h.wide_length, tall, h.wide_length, h.size, false);
         for (size_t i = 0; i < rows; i++) {
@@ -219,14 +196,14 @@ static void NAME(attention_backward_head)(const void *args, size_t task, int thr
     const storage *dcontext = (const storage *)a->dcontext + h.first * h.hidden + h.head * h.size;
     const real *log_sums = (const real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
 
-    NAME(unpack)(keys, q + h.hidden, h.stride, h.length, h.size, h.wide_size, 1);
-    NAME(unpack_transposed)(keys_across, q + h.hidden, h.stride, h.length, h.size, h.wide_length);
-    NAME(unpack_transposed)(values_across, q + 2 * h.hidden, h.stride, h.length, h.size, h.wide_length);
+    NAME(unpack)(keys, h.length, h.wide_size, q + h.hidden, h.stride, 1, h.length, h.size, 1);
+    NAME(unpack)(keys_across, h.size, h.wide_length, q + h.hidden, 1, h.stride, h.size, h.length, 1);
+    NAME(unpack)(values_across, h.size, h.wide_length, q + 2 * h.hidden, 1, h.stride, h.size, h.length, 1);
     memset(dkeys, 0, 2 * matrix * sizeof *dkeys);
     for (size_t first = 0; first < h.length; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.length - first), tall = padded(rows, TILE_ROWS);
-        NAME(unpack)(queries, q + first * h.stride, h.stride, rows, h.size, h.wide_size, h.scale);
-        NAME(unpack)(dresult, dcontext + first * h.hidden, h.hidden, rows, h.size, h.wide_size, 1);
+        NAME(unpack)(queries, tall, h.wide_size, q + first * h.stride, h.stride, 1, rows, h.size, h.scale);
+        NAME(unpack)(dresult, tall, h.wide_size, dcontext + first * h.hidden, h.hidden, 1, rows, h.size, 1);
         for (size_t i = 0; i < rows; i++) {
             real delta = 0;
 #pragma omp simd reduction(+ : delta)

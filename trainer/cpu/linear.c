@@ -56,21 +56,22 @@ static void NAME(own_block)(const struct linear_product *p, int64_t i0, int64_t 
     real sum[OWN * OWN], left[OWN * OWN_K], right[OWN_K * OWN];
     const size_t tall = padded((size_t)m, TILE_ROWS), wide = padded((size_t)n, TILE_COLUMNS);
     for (int64_t l0 = k0; l0 < k0 + k; l0 += OWN_K) {
-        const int64_t deep = k0 + k - l0 < OWN_K ? k0 + k - l0 : OWN_K;
-        for (int64_t i = 0; i < (int64_t)tall; i++)
-            for (int64_t l = 0; l < deep; l++)
-                left[i * OWN_K + l] =
-                    i < m ? LOAD(((const storage *)p->a)[(i0 + i) * s->a_row + (l0 + l) * s->a_column]) : 0;
-        for (int64_t l = 0; l < deep; l++)
-            for (int64_t j = 0; j < (int64_t)wide; j++)
-                right[l * OWN + j] =
-                    j < n ? LOAD(((const storage *)p->b)[(l0 + l) * s->b_row + (j0 + j) * s->b_column]) : 0;
-        NAME(small_product)(sum, OWN, left, OWN_K, 1, right, OWN, tall, wide, (size_t)deep, l0 > k0);
+        const size_t deep = (size_t)(k0 + k - l0 < OWN_K ? k0 + k - l0 : OWN_K);
+        const storage *a = (const storage *)p->a + i0 * s->a_row + l0 * s->a_column;
+        const storage *b = (const storage *)p->b + l0 * s->b_row + j0 * s->b_column;
+        const bool across = s->a_row == 1; /* then A is unpacked as it lies, [k, m] */
+        if (across)
+            NAME(unpack)(left, deep, tall, a, (size_t)s->a_column, 1, deep, (size_t)m, 1);
+        else
+            NAME(unpack)(left, tall, deep, a, (size_t)s->a_row, 1, (size_t)m, deep, 1);
+        NAME(unpack)(right, deep, wide, b, (size_t)s->b_row, (size_t)s->b_column, deep, (size_t)n, 1);
+        NAME(small_product)
+        (sum, wide, left, across ? 1 : deep, across ? tall : 1, right, wide, tall, wide, deep, l0 > k0);
     }
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             const size_t at = (size_t)((i0 + i) * s->c_row + j0 + j);
-            real value = sum[i * OWN + j] + (s->bias ? ((const real *)p->bias)[j0 + j] : 0);
+            const real value = sum[i * (int64_t)wide + j] + (s->bias ? ((const real *)p->bias)[j0 + j] : 0);
             if (s->real_c) {
                 ((real *)p->c)[at] = s->add ? ((real *)p->c)[at] + value : value;
             } else {

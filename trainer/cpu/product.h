@@ -84,6 +84,29 @@ static void NAME(small_product)(real *c, size_t c_row, const real *a, size_t a_r
         }
 }
 
+/* out [tall, wide] = X [rows, columns] * scale, with zeros around it. X(i, j) = x[i * x_row + j * x_column], where one of
+ * the strides is 1. Across the grain it goes a few columns at a time, so that both sides stay in the first cache. */
+static void NAME(unpack)(real *out, size_t tall, size_t wide, const storage *x, size_t x_row, size_t x_column,
+                         size_t rows, size_t columns, real scale)
+{
+    for (size_t first = 0; first < columns; first += TILE_COLUMNS) {
+        const size_t count = smaller(TILE_COLUMNS, columns - first);
+        for (size_t i = 0; i < rows; i++) {
+            const storage *from = x + i * x_row + first * x_column;
+            real *to = out + i * wide + first;
+            if (x_column == 1 && count == TILE_COLUMNS)
+                for (size_t j = 0; j < TILE_COLUMNS; j++)
+                    to[j] = LOAD(from[j]) * scale;
+            else
+                for (size_t j = 0; j < count; j++)
+                    to[j] = LOAD(from[j * x_column]) * scale;
+        }
+    }
+    for (size_t i = 0; i < rows && columns < wide; i++)
+        memset(out + i * wide + columns, 0, (wide - columns) * sizeof *out);
+    memset(out + rows * wide, 0, (tall - rows) * wide * sizeof *out);
+}
+
 #undef VECTOR_BYTES
 #undef VECTOR_LANES
 #undef TILE_VECTORS

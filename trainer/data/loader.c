@@ -44,7 +44,8 @@ static void lay_masks(const struct loader_options *options, uint64_t epoch, uint
     mask_sample(&stream, (uint32_t)index, &rules, sample);
 }
 
-int loader_sample(const struct loader_options *options, uint64_t k, struct sample *sample, struct error *err)
+/* Sample k's index in the dataset. */
+static uint64_t index_of(const struct loader_options *options, uint64_t k)
 {
     const struct dataset *dataset = options->dataset;
     const struct order order = {
@@ -53,8 +54,13 @@ int loader_sample(const struct loader_options *options, uint64_t k, struct sampl
         .seed = options->seed,
         .shuffled = options->shuffled,
     };
-    const uint64_t epoch = k / dataset->samples;
-    const uint64_t index = order_sample(&order, epoch, k % dataset->samples);
+    return order_sample(&order, k / dataset->samples, k % dataset->samples);
+}
+
+int loader_sample(const struct loader_options *options, uint64_t k, struct sample *sample, struct error *err)
+{
+    const struct dataset *dataset = options->dataset;
+    const uint64_t epoch = k / dataset->samples, index = index_of(options, k);
     TRY(dataset_sample(dataset, index, sample, err));
     if (options->masks == MASKS_FRESH || (options->masks == MASKS_AUTO && epoch > 0))
         lay_masks(options, epoch, index, sample);
@@ -62,6 +68,16 @@ int loader_sample(const struct loader_options *options, uint64_t k, struct sampl
 }
 
 /* ---- the worker ---- */
+
+/* An epoch visits one shard after the other (shards/order.h), so the kernel may read a shard ahead where its turn
+ * comes. The few records left over at the end of an epoch are spread over all shards: they are not worth that. */
+static void prefetch(const struct loader_options *options, uint64_t k)
+{
+    const struct dataset *dataset = options->dataset;
+    const uint64_t shards = dataset->length->shards, each = dataset->samples / shards, place = k % dataset->samples;
+    if (place % each == 0 && place < shards * each)
+        dataset_prefetch(dataset, index_of(options, k));
+}
 
 /* The next batch into memory, with its counts. */
 static int load_batch(struct loader *loader, struct error *err)
@@ -72,6 +88,7 @@ static int load_batch(struct loader *loader, struct error *err)
     loader->masked = loader->tokens = 0;
     while (loader->loaded < options->batch && loader->next < end) {
         struct sample *sample = &loader->samples[loader->loaded++];
+        prefetch(options, loader->next);
         TRY(loader_sample(options, loader->next++, sample, err));
         loader->masked += sample->masked;
         loader->tokens += sample->length;

@@ -14,24 +14,12 @@
 
 #include "base/error.h"
 #include "trainer/keep/names.h"
+#include "trainer/keep/state.h"
 #include "trainer/keep/tokenizer.h"
 #include "trainer/model/params.h"
 
 #include <jansson.h>
 #include <stdint.h>
-
-#define CHECKPOINT_STATE_NAME "state.json"
-#define CHECKPOINTS_NAME      "checkpoints"
-#define LATEST_NAME           "latest"
-
-/* How far a run is. */
-struct checkpoint_state {
-    uint64_t step;    /* attempts: data, dropout, --steps */
-    uint64_t updates; /* of them applied: schedule, bias correction */
-    uint64_t samples, tokens;
-    double norm_max; /* largest gradient norm so far (as float), and its step; 0, 0: none yet */
-    uint64_t norm_max_step;
-};
 
 /* What is written beside the state; borrowed. Flat memory [params->size]. */
 struct checkpoint_parts {
@@ -43,8 +31,8 @@ struct checkpoint_parts {
     const json_t *identity; /* what the run is (run.h) */
 };
 
-/* Writes checkpoints/step-N and `latest` in the run's directory, then removes the oldest but keep_last (0: none) and
- * what a crash left under temporary names. On error the newest checkpoint is as whole as before. */
+/* Writes checkpoints/step-N and `latest` in the run's directory, then removes all but the newest keep_last (0:
+ * none). On error the newest checkpoint is as whole as before. */
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, struct error *err);
 
@@ -53,13 +41,15 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
 enum model_source { SOURCE_RUN, SOURCE_CHECKPOINT, SOURCE_HUGGING_FACE };
 int checkpoint_locate(const char *directory, enum model_source *source, char **files, struct error *err);
 
-/* Reads state.json and compares every file with its hash: ERR_VERIFY names what is missing or damaged. *identity (may be
- * NULL) is the caller's to json_decref. */
+/* Reads state.json and compares every file with its hash: ERR_VERIFY names what is missing or damaged. *identity (may
+ * be NULL) is the caller's to json_decref. */
 int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err);
 /* Weights and moments (NULL: not wanted) of a verified checkpoint. */
 int checkpoint_read(const char *directory, const struct params *params, float *weights, float *first, float *second,
                     struct error *err);
 
+/* Removes what a crash left in checkpoints/ under temporary names; checkpoint_write does it first. */
+int checkpoint_tidy(const char *run, struct error *err);
 /* Bytes of one checkpoint, nearly. */
 uint64_t checkpoint_bytes(const struct params *params);
 

@@ -13,8 +13,8 @@ static bool keeps(struct str line, uint64_t step, bool *evaluated)
 {
     json_t *json = json_loadb(line.data, line.size, 0, NULL);
     const json_t *number = json_object_get(json, "step");
-    const bool kept = json_is_integer(number) && json_integer_value(number) >= 0 &&
-                      (uint64_t)json_integer_value(number) <= step;
+    const bool kept =
+        json_is_integer(number) && json_integer_value(number) >= 0 && (uint64_t)json_integer_value(number) <= step;
     if (kept && (uint64_t)json_integer_value(number) == step && json_object_get(json, "split"))
         *evaluated = true;
     json_decref(json);

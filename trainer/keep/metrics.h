@@ -13,16 +13,16 @@
 struct metrics_line {
     bool valid; /* "split": "valid": an evaluation after this step; else the training step itself */
     uint64_t step;
-    double loss, mlm_loss, nsp_loss;     /* nats; the sum and its parts */
-    double mlm_accuracy, nsp_accuracy;   /* shares, 0 to 1 */
-    double learning_rate;                /* the one used */
-    double grad_norm;                    /* averaged, before clipping */
-    uint64_t samples, tokens;            /* trained on, up to and with this step */
-    uint64_t valid_samples;              /* of an evaluation */
+    double loss, mlm_loss, nsp_loss;   /* nats; the sum and its parts */
+    double mlm_accuracy, nsp_accuracy; /* shares, 0 to 1 */
+    double learning_rate;              /* the one used */
+    double grad_norm;                  /* averaged, before clipping */
+    uint64_t samples, tokens;          /* trained on, up to and with this step */
+    uint64_t valid_samples;            /* of an evaluation */
     double epoch;
-    double seconds;                      /* training time of the whole run */
-    double sequences_per_second;         /* since the line before */
-    double data_wait_seconds;            /* since the line before */
+    double seconds;              /* training time of the whole run */
+    double sequences_per_second; /* since the line before */
+    double data_wait_seconds;    /* since the line before */
     double loss_scale;
     uint64_t skipped; /* steps that were not applied */
 };
@@ -32,8 +32,8 @@ struct metrics {
 };
 #define METRICS_CLOSED ((struct metrics){FILE_CLOSED})
 
-/* Opens the file for lines behind `step`, made where absent: cuts it at the first line of a later step and at anything that is
- * no whole line. *evaluated: an evaluation after exactly this step stands there. */
+/* Opens the file for lines behind `step`, made where absent: cuts it at the first line of a later step and at anything
+ * that is no whole line. *evaluated: an evaluation after exactly this step stands there. */
 int metrics_open(struct metrics *metrics, const char *path, uint64_t step, bool *evaluated, struct error *err);
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err);
 void metrics_close(struct metrics *metrics); /* safe on METRICS_CLOSED */

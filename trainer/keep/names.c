@@ -69,8 +69,8 @@ static void modern_name(const char *name, char *out, size_t size)
 {
     const bool wrapped = strncmp(name, "module.", 7) == 0;
     const char *bare = wrapped ? name + 7 : name;
-    const bool body = strncmp(bare, "embeddings.", 11) == 0 || strncmp(bare, "encoder.", 8) == 0 ||
-                      strncmp(bare, "pooler.", 7) == 0;
+    const bool body =
+        strncmp(bare, "embeddings.", 11) == 0 || strncmp(bare, "encoder.", 8) == 0 || strncmp(bare, "pooler.", 7) == 0;
     snprintf(out, size, "%s%s", body ? "bert." : "", bare);
     replace(out, size, "LayerNorm.gamma", "LayerNorm.weight", true);
     replace(out, size, "LayerNorm.beta", "LayerNorm.bias", true);

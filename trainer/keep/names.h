@@ -24,8 +24,8 @@ struct names_report {
 };
 
 /* Reads model.safetensors at `path` into flat memory: F32, F16, BF16 or F64; today's names, `gamma` and `beta`,
- * `dense_act`, a `module.` prefix, no `bert.` prefix; `position_ids` and tied copies are passed over. Heads that are absent
- * are drawn by seed; any other absent tensor or another shape is ERR_MISMATCH. */
+ * `dense_act`, a `module.` prefix, no `bert.` prefix; `position_ids` and tied copies are passed over. Heads that are
+ * absent are drawn by seed; any other absent tensor or another shape is ERR_MISMATCH. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
 void names_report_release(struct names_report *report);

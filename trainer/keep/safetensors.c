@@ -1,70 +1,17 @@
-/* Bytes of a file in, checked views of its tensors out; and back. The header is JSON, so jansson parses it (its nesting
- * limit bounds the stack); every number it holds is checked here before it is used as an offset or a size. */
+/* Bytes of a file in, checked views of its tensors out. The header is JSON, so jansson parses it (its nesting limit
+ * bounds the stack); every number it holds is checked here before it is used as an offset or a size. */
 #include "trainer/keep/safetensors.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
-#include "base/str.h"
-#include "trainer/keep/json.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "safetensors are little-endian: this reader maps them"
 #endif
-
-static const struct {
-    const char *name;
-    uint32_t bytes;
-} types[TENSOR_TYPES] = {
-    [TENSOR_F64] = {"F64", 8}, [TENSOR_F32] = {"F32", 4}, [TENSOR_F16] = {"F16", 2}, [TENSOR_BF16] = {"BF16", 2},
-    [TENSOR_I64] = {"I64", 8}, [TENSOR_I32] = {"I32", 4}, [TENSOR_I16] = {"I16", 2}, [TENSOR_I8] = {"I8", 1},
-    [TENSOR_U64] = {"U64", 8}, [TENSOR_U32] = {"U32", 4}, [TENSOR_U16] = {"U16", 2}, [TENSOR_U8] = {"U8", 1},
-    [TENSOR_BOOL] = {"BOOL", 1},
-};
-
-const char *tensor_type_name(enum tensor_type type)
-{
-    return types[type].name;
-}
-
-uint64_t tensor_elements(const struct tensor *tensor)
-{
-    return tensor->bytes / types[tensor->type].bytes;
-}
-
-char *tensor_shape_text(const struct tensor *tensor, char *out, size_t out_size)
-{
-    struct buf text = {0};
-    buf_add_byte(&text, '[');
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        buf_addf(&text, "%s%" PRIu64, i > 0 ? ", " : "", tensor->shape[i]);
-    buf_add_byte(&text, ']');
-    snprintf(out, out_size, "%s", buf_text(&text));
-    buf_release(&text);
-    return out;
-}
-
-/* The size that type and shape give; false where it does not fit 63 bits. */
-static bool shape_bytes(const struct tensor *tensor, uint64_t *bytes)
-{
-    uint64_t product = types[tensor->type].bytes;
-    bool empty = false;
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        empty |= tensor->shape[i] == 0;
-    for (uint32_t i = 0; i < tensor->rank && !empty; i++)
-        if (__builtin_mul_overflow(product, tensor->shape[i], &product))
-            return false;
-    *bytes = empty ? 0 : product;
-    return product <= INT64_MAX;
-}
-
-/* ---- reading ---- */
 
 static int bad(const char *path, const char *name, const char *what, struct error *err)
 {
@@ -102,7 +49,7 @@ static int entry_read(const char *path, const char *name, const json_t *entry, s
 
     tensor->type = TENSOR_TYPES;
     for (int i = 0; i < TENSOR_TYPES; i++)
-        if (strcmp(type, types[i].name) == 0)
+        if (strcmp(type, tensor_type_name((enum tensor_type)i)) == 0)
             tensor->type = (enum tensor_type)i;
     if (tensor->type == TENSOR_TYPES)
         return bad(path, name, "unknown dtype", err);
@@ -111,7 +58,7 @@ static int entry_read(const char *path, const char *name, const json_t *entry, s
     if (rank < 0)
         return bad(path, name, "its shape is not a list of at most 8 counts", err);
     tensor->rank = (uint32_t)rank;
-    if (!shape_bytes(tensor, &tensor->bytes))
+    if (!tensor_shape_bytes(tensor, &tensor->bytes))
         return bad(path, name, "its shape overflows", err);
 
     uint64_t offsets[2];
@@ -129,9 +76,7 @@ static bool metadata_ok(const json_t *metadata)
         return false;
     const char *key;
     const json_t *value;
-    json_object_foreach ((json_t *)metadata, key, value)
-        if (!json_is_string(value))
-            return false;
+    json_object_foreach((json_t *)metadata, key, value) if (!json_is_string(value)) return false;
     return true;
 }
 
@@ -163,13 +108,14 @@ static int place(const char *path, struct placed *placed, size_t count, const ui
         struct tensor *tensor = &placed[i].tensor;
         if (placed[i].from != end)
             return bad(path, tensor->name,
-                       placed[i].from < end ? "its bytes overlap another's" : "bytes before it belong to no tensor", err);
+                       placed[i].from < end ? "its bytes overlap another's" : "bytes before it belong to no tensor",
+                       err);
         end += tensor->bytes; /* both fit 63 bits, so the sum fits 64, and the next `from` (63 bits) must equal it */
     }
     if (end != data_bytes)
         return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET,
-                       "the header describes %" PRIu64 " bytes of data, the file holds %" PRIu64 ": %s", end, data_bytes,
-                       end > data_bytes ? "it was cut off" : "something was appended");
+                       "the header describes %" PRIu64 " bytes of data, the file holds %" PRIu64 ": %s", end,
+                       data_bytes, end > data_bytes ? "it was cut off" : "something was appended");
     for (size_t i = 0; i < count; i++)
         placed[i].tensor.data = data + placed[i].from;
     return 0;
@@ -183,7 +129,8 @@ static int header_read(struct safetensors *file, const char *path, const json_t 
     int result = 0;
     const char *name;
     const json_t *entry;
-    json_object_foreach ((json_t *)header, name, entry) {
+    json_object_foreach((json_t *)header, name, entry)
+    {
         if (strcmp(name, "__metadata__") == 0) {
             if (!metadata_ok(entry))
                 result = bad(path, NULL, "__metadata__ does not map strings to strings", err);
@@ -260,129 +207,4 @@ void safetensors_close(struct safetensors *file)
     mem_free(file->tensors);
     arena_release(&file->names);
     *file = (struct safetensors){0};
-}
-
-/* ---- values ---- */
-
-static float from_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* IEEE 754 binary16 to binary32; exact. */
-static float from_half(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 31u, mantissa = half & 0x3ffu;
-    if (exponent == 31)
-        return from_bits(sign | 0x7f800000u | mantissa << 13);
-    if (exponent == 0) /* zero or subnormal: mantissa * 2^-24, exact in binary32 */
-        return (sign ? -1.0f : 1.0f) * (float)mantissa * 0x1p-24f;
-    return from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
-}
-
-int tensor_to_f32(const struct tensor *tensor, float *out)
-{
-    const uint64_t count = tensor_elements(tensor);
-    const uint8_t *data = tensor->data;
-    for (uint64_t i = 0; i < count; i++) {
-        uint16_t half;
-        double wide;
-        switch (tensor->type) {
-        case TENSOR_F32:
-            if (count > 0)
-                memcpy(out, data, tensor->bytes);
-            return 0;
-        case TENSOR_F64:
-            memcpy(&wide, data + 8 * i, 8);
-            out[i] = (float)wide;
-            break;
-        case TENSOR_F16:
-            memcpy(&half, data + 2 * i, 2);
-            out[i] = from_half(half);
-            break;
-        case TENSOR_BF16:
-            memcpy(&half, data + 2 * i, 2);
-            out[i] = from_bits((uint32_t)half << 16);
-            break;
-        default:
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* ---- writing ---- */
-
-/* The reference writer's order: wider types first, then names. */
-static int by_alignment(const void *a, const void *b)
-{
-    const struct tensor *x = *(const struct tensor *const *)a, *y = *(const struct tensor *const *)b;
-    if (types[x->type].bytes != types[y->type].bytes)
-        return types[x->type].bytes > types[y->type].bytes ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-/* The header as the reference writes it: compact JSON, padded with blanks so that the data starts 8-byte aligned. */
-static void header_text(const struct tensor *const *order, size_t count, struct buf *out)
-{
-    json_t *header = json_object();
-    uint64_t end = 0;
-    json_object_set_new(header, "__metadata__", json_pack("{s:s}", "format", "pt"));
-    for (size_t i = 0; i < count; i++) {
-        const struct tensor *tensor = order[i];
-        json_t *shape = json_array();
-        for (uint32_t d = 0; d < tensor->rank; d++)
-            json_array_append_new(shape, json_integer((json_int_t)tensor->shape[d]));
-        json_object_set_new(header, tensor->name,
-                            json_pack("{s:s, s:o, s:[I,I]}", "dtype", types[tensor->type].name, "shape", shape,
-                                      "data_offsets", (json_int_t)end, (json_int_t)(end + tensor->bytes)));
-        end += tensor->bytes;
-    }
-    json_add_text(header, JSON_COMPACT, out);
-    while (out->size % 8 != 0)
-        buf_add_byte(out, ' ');
-    json_decref(header);
-}
-
-static int put(struct file *file, struct hash *hash, const void *data, uint64_t bytes, struct error *err)
-{
-    hash_add(hash, data, bytes);
-    return bytes > 0 ? file_write(file, data, bytes, err) : 0;
-}
-
-int safetensors_write(const char *path, const struct tensor *tensors, size_t count, uint64_t *hash, struct error *err)
-{
-    const struct tensor **order = mem_array(count, sizeof *order);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t bytes = 0;
-        const bool fits = shape_bytes(&tensors[i], &bytes);
-        assert(fits && bytes == tensors[i].bytes);
-        order[i] = &tensors[i];
-    }
-    if (count > 0)
-        qsort(order, count, sizeof *order, by_alignment);
-
-    struct buf header = {0};
-    header_text(order, count, &header);
-    const uint64_t header_bytes = header.size;
-    struct hash *running = hash_open();
-    struct file file = FILE_CLOSED;
-    int result = file_create(&file, path, err);
-    if (result == 0)
-        result = put(&file, running, &header_bytes, 8, err);
-    if (result == 0)
-        result = put(&file, running, header.data, header.size, err);
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = put(&file, running, order[i]->data, order[i]->bytes, err);
-    if (result == 0)
-        result = file_commit(&file, err);
-    file_close(&file);
-    if (hash)
-        *hash = hash_value(running);
-    hash_close(running);
-    buf_release(&header);
-    mem_free(order);
-    return result;
 }

@@ -20,7 +20,8 @@ static int pieces_of(const char *path, struct str vocab, json_t *pieces, struct 
             line.size--;
         json_t *number = json_integer(id);
         if (json_object_setn_new(pieces, line.data, line.size, number) < 0)
-            return fail_at(err, ERR_INPUT, path, (uint64_t)(line.data - vocab.data), "line %d is not UTF-8", (int)id + 1);
+            return fail_at(err, ERR_INPUT, path, (uint64_t)(line.data - vocab.data), "line %d is not UTF-8",
+                           (int)id + 1);
     }
     return 0;
 }
@@ -47,8 +48,9 @@ static json_t *tokenizer_of(json_t *pieces, const json_int_t ids[SPECIALS], bool
 {
     json_t *added = json_array();
     for (int i = 0; i < SPECIALS; i++)
-        json_array_append_new(added, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", ids[i], "content", specials[i],
-                                               "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
+        json_array_append_new(added,
+                              json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", ids[i], "content", specials[i],
+                                        "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
     json_t *model = json_pack("{s:s, s:s, s:s, s:i, s:o}", "type", "WordPiece", "unk_token", "[UNK]",
                               "continuing_subword_prefix", "##", "max_input_chars_per_word", 100, "vocab", pieces);
     json_t *normalizer = json_pack("{s:s, s:b, s:b, s:b, s:b}", "type", "BertNormalizer", "clean_text", 1,

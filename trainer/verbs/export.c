@@ -1,5 +1,5 @@
-/* dstrain export: a run's newest checkpoint, a checkpoint or a Hugging Face directory in, a Hugging Face directory out. A
- * checkpoint is one already, so its files are verified and copied; what only training needs stays behind. */
+/* dstrain export: a run's newest checkpoint, a checkpoint or a Hugging Face directory in, a Hugging Face directory
+ * out. A checkpoint is one already, so its files are verified and copied; what only training needs stays behind. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,8 +104,8 @@ static void tell(const struct settings *settings, const char *from, uint64_t ste
     log_say("next       %s", json_string_value(next));
     if (settings->json) {
         struct buf text = {0};
-        json_t *facts = json_pack("{s:s, s:s, s:O, s:[O]}", "from", from, "out", settings->out, "files", copied, "next",
-                                  next);
+        json_t *facts =
+            json_pack("{s:s, s:s, s:O, s:[O]}", "from", from, "out", settings->out, "files", copied, "next", next);
         if (step > 0)
             json_object_set_new(facts, "step", json_integer((json_int_t)step));
         json_add_text(facts, JSON_INDENT(2), &text);

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""A checkpoint against transformers itself, where torch and transformers are installed: BertForPreTraining.from_pretrained
+gives the held-out loss that dstrain says, the gradients that --dump-gradients writes, and its names and shapes."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import torch
+    from safetensors.torch import load_file
+    from transformers import AutoTokenizer, BertForPreTraining
+except ImportError:
+    print("torch, transformers or safetensors is not installed: skipped")
+    sys.exit(77)
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COLUMNS = ("input_ids", "input_mask", "segment_ids")
+
+
+def run(program, *arguments):
+    return subprocess.run([BUILD / program, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+
+def samples(data, split, count):
+    lines = run("dsdata", "export", data, "--seq", 128, "--split", split, "--out", "-").splitlines()
+    return [json.loads(line) for line in lines[:count]]
+
+
+def loss(model, batch):
+    ids, mask, segments = (torch.tensor([sample[name] for sample in batch]) for name in COLUMNS)
+    labels = torch.full(ids.shape, -100)
+    for row, sample in enumerate(batch):
+        for at, piece, weight in zip(*(sample["masked_lm_" + name] for name in ("positions", "ids", "weights"))):
+            if weight > 0:
+                labels[row, at] = piece
+    random_next = torch.tensor([sample["next_sentence_labels"] for sample in batch]).view(-1)
+    return model(input_ids=ids, attention_mask=mask, token_type_ids=segments, labels=labels,
+                 next_sentence_label=random_next).loss
+
+
+def check(scratch):
+    data, first, second = scratch / "data", scratch / "first", scratch / "second"
+    run("dsdata", "build", "--wiki", ROOT / "samples/samplewiki.xml.bz2", "--vocab-size", 1000, "--seq", 128, "--valid",
+        0.1, "--out", data)
+    common = ["dstrain", "--shards", data, "--batch", 4, "--dropout", 0, "--no-shuffle", "--precision", "fp32"]
+    run(*common, "--model", "tiny", "--steps", 5, "--lr", 1e-3, "--out", first)
+    run("dstrain", "export", first, "--out", scratch / "model")
+    facts = json.loads(run(*common, "--init", scratch / "model", "--steps", 1, "--lr", 0, "--eval-samples", 8, "--json",
+                           "--dump-gradients", scratch / "gradients.safetensors", "--out", second))
+
+    model = BertForPreTraining.from_pretrained(scratch / "model").eval()
+    with torch.no_grad():
+        held_out = loss(model, samples(data, "valid", 8)).item()
+    assert abs(held_out - facts["valid"]["loss"]) < 1e-5 * held_out, (held_out, facts)
+
+    training = loss(model, samples(data, "train", 4))
+    assert abs(training.item() - facts["train"]["loss"]) < 1e-5 * training.item(), (training, facts)
+    training.backward()
+    ours = load_file(scratch / "gradients.safetensors")
+    theirs = {name: parameter.grad for name, parameter in model.named_parameters()}
+    assert ours.keys() == theirs.keys(), ours.keys() ^ theirs.keys()
+    for name, gradient in theirs.items():
+        assert ours[name].shape == gradient.shape, name
+        scale = theirs[name.replace("key.bias", "key.weight")].norm()  # key.bias: exactly zero but for rounding
+        assert (ours[name] - gradient).norm() <= 2e-4 * scale, name
+
+    tokenizer = AutoTokenizer.from_pretrained(scratch / "model")
+    assert tokenizer.convert_ids_to_tokens(tokenizer("a [MASK]").input_ids)[::3] == ["[CLS]", "[SEP]"]
+    assert len(tokenizer) == model.config.vocab_size
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    check(pathlib.Path(scratch))
+print("all checks passed")

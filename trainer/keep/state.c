@@ -1,0 +1,69 @@
+#include "trainer/keep/state.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "trainer/keep/json.h"
+
+#define STATE_VERSION 1
+
+bool state_is_step_name(const char *name)
+{
+    return strncmp(name, "step-", 5) == 0 && strlen(name) > 5 && strspn(name + 5, "0123456789") == strlen(name + 5);
+}
+
+/* XXH3 of the object as compact text: state.json names the hashes of all other files, and this one is its own. */
+static void state_hash(const json_t *state, char out[17])
+{
+    struct buf text = {0};
+    json_add_text(state, JSON_COMPACT, &text);
+    hash_text(hash64(text.data, text.size), out);
+    buf_release(&text);
+}
+
+json_t *state_json(const struct checkpoint_state *state, json_t *hashes, const json_t *identity)
+{
+    char hash[17];
+    json_t *json =
+        json_pack("{s:i, s:I, s:I, s:I, s:I, s:f, s:I, s:O, s:O}", "state_version", STATE_VERSION, "step",
+                  (json_int_t)state->step, "updates", (json_int_t)state->updates, "samples", (json_int_t)state->samples,
+                  "tokens", (json_int_t)state->tokens, "norm_max", state->norm_max, "norm_max_step",
+                  (json_int_t)state->norm_max_step, "files", hashes, "run", identity);
+    state_hash(json, hash);
+    json_object_set_new(json, "hash", json_string(hash));
+    return json;
+}
+
+/* A whole number of state.json; -1 where it is none. */
+static int take(const json_t *json, const char *key, uint64_t *out)
+{
+    const json_t *value = json_object_get(json, key);
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return -1;
+    *out = (uint64_t)json_integer_value(value);
+    return 0;
+}
+
+int state_take(const char *path, json_t *json, struct checkpoint_state *state, struct error *err)
+{
+    uint64_t version = 0;
+    char hash[17];
+    if (take(json, "state_version", &version) == 0 && version > STATE_VERSION)
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "was written by a newer version of dstrain");
+    if (version != STATE_VERSION || take(json, "step", &state->step) < 0 ||
+        take(json, "updates", &state->updates) < 0 || take(json, "samples", &state->samples) < 0 ||
+        take(json, "tokens", &state->tokens) < 0 || take(json, "norm_max_step", &state->norm_max_step) < 0 ||
+        !json_is_number(json_object_get(json, "norm_max")) || !json_is_object(json_object_get(json, "files")) ||
+        !json_is_object(json_object_get(json, "run")))
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: a key is missing or of another kind");
+    json_t *written = json_incref(json_object_get(json, "hash"));
+    json_object_del(json, "hash");
+    state_hash(json, hash);
+    const bool intact = json_is_string(written) && strcmp(json_string_value(written), hash) == 0;
+    json_decref(written);
+    if (!intact)
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: its own hash does not match");
+    state->norm_max = json_number_value(json_object_get(json, "norm_max"));
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* A dense array with a name, as files hold it. */
+#ifndef TRAINER_KEEP_TENSOR_H
+#define TRAINER_KEEP_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TENSOR_RANK_MAX 8
+
+enum tensor_type {
+    TENSOR_F64,
+    TENSOR_F32,
+    TENSOR_F16,
+    TENSOR_BF16,
+    TENSOR_I64,
+    TENSOR_I32,
+    TENSOR_I16,
+    TENSOR_I8,
+    TENSOR_U64,
+    TENSOR_U32,
+    TENSOR_U16,
+    TENSOR_U8,
+    TENSOR_BOOL,
+    TENSOR_TYPES, /* how many */
+};
+
+/* A view; what holds the bytes and the name is said where one is handed out. */
+struct tensor {
+    const char *name;
+    enum tensor_type type;
+    uint32_t rank; /* 0: a single value */
+    uint64_t shape[TENSOR_RANK_MAX];
+    const void *data; /* not aligned: copy out with tensor_to_f32 or memcpy */
+    uint64_t bytes;
+};
+
+const char *tensor_type_name(enum tensor_type type); /* "F32" */
+uint32_t tensor_type_bytes(enum tensor_type type);   /* of one element */
+/* The size that type and shape give; false where it does not fit 63 bits. */
+bool tensor_shape_bytes(const struct tensor *tensor, uint64_t *bytes);
+uint64_t tensor_elements(const struct tensor *tensor);
+/* Elements as float, `out` holds tensor_elements() of them. Returns -1 where the type is not a floating-point one. */
+int tensor_to_f32(const struct tensor *tensor, float *out);
+/* "[2, 3]" into out, for messages; returns out. */
+char *tensor_shape_text(const struct tensor *tensor, char *out, size_t out_size);
+
+#endif

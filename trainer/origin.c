@@ -1,0 +1,123 @@
+/* --init in, files that are there, whole and readable, out; every other format that people publish gets its
+ * sentence. */
+#include "trainer/origin.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+void origin_release(struct origin *origin)
+{
+    mem_free(origin->files);
+    mem_free(origin->weights);
+}
+
+/* Says which of the formats that people publish is there instead. */
+static int no_weights(const struct origin *origin, struct error *err)
+{
+    static const struct {
+        const char *name, *what, *how;
+    } others[] = {
+        {"pytorch_model.bin", "holds pytorch_model.bin only, a pickle, which can run code",
+         "from_pretrained('%.120s').save_pretrained('%.120s')"},
+        {"model.safetensors.index.json", "holds its weights in several files",
+         "from_pretrained('%.120s').save_pretrained('%.120s', max_shard_size='100GB')"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char *path = path_join(origin->files, others[i].name);
+        const bool there = path_exists(path);
+        mem_free(path);
+        if (there) {
+            char call[400];
+            snprintf(call, sizeof call, others[i].how, origin->files, origin->files);
+            fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[i].what);
+            return hint(err, "convert it once: python3 -c \"from transformers import BertForPreTraining as B; B.%s\"",
+                        call);
+        }
+    }
+    return fail_at(err, ERR_USAGE, origin->files, ERROR_NO_OFFSET, "holds no model.safetensors");
+}
+
+/* The hash of a file as 16 digits behind `text`. */
+static int add_file_hash(const char *path, char *text, size_t text_size, struct error *err)
+{
+    struct mapping file;
+    char hex[17];
+    TRY(file_map(&file, path, err));
+    hash_text(hash64(file.size > 0 ? (const void *)file.data : "", file.size), hex);
+    file_unmap(&file);
+    const size_t used = strlen(text);
+    snprintf(text + used, text_size - used, "%s%s", used > 0 ? "+" : "", hex);
+    return 0;
+}
+
+int origin_find(struct origin *origin, const struct settings *settings, char *name, size_t name_size, struct error *err)
+{
+    struct checkpoint_state ignored;
+    if (!settings->init)
+        return settings->init_moments
+                   ? fail(err, ERR_USAGE, "--init-moments takes a run's moments: name the run with --init")
+                   : 0;
+    if (settings_given(settings, "model"))
+        return fail(err, ERR_USAGE, "--init brings the model's shape: leave --model out");
+    TRY(checkpoint_locate(settings->init, &origin->source, &origin->files, err));
+    origin->weights = path_join(origin->files, WEIGHTS_NAME);
+    if (!path_exists(origin->weights))
+        return no_weights(origin, err);
+    if (settings->init_moments && origin->source == SOURCE_HUGGING_FACE)
+        return fail_at(err, ERR_USAGE, settings->init, ERROR_NO_OFFSET,
+                       "is no run or checkpoint of dstrain: --init-moments finds no moments");
+    if (origin->source != SOURCE_HUGGING_FACE)
+        TRY(checkpoint_verify(origin->files, &ignored, NULL, err));
+    name[0] = '\0';
+    TRY(add_file_hash(origin->weights, name, name_size, err));
+    if (settings->init_moments) {
+        char *moments = path_join(origin->files, MOMENTS_NAME);
+        const int result = add_file_hash(moments, name, name_size, err);
+        mem_free(moments);
+        return result;
+    }
+    return 0;
+}
+
+/* ---- vocabulary ---- */
+
+/* The next line without its end; false behind the last. */
+static bool next_line(struct str *rest, struct str *line)
+{
+    if (rest->size == 0)
+        return false;
+    const char *end = memchr(rest->data, '\n', rest->size);
+    *line = str_range(rest->data, end ? end : rest->data + rest->size);
+    *rest = str_range(end ? end + 1 : rest->data + rest->size, rest->data + rest->size);
+    if (line->size > 0 && line->data[line->size - 1] == '\r')
+        line->size--;
+    return true;
+}
+
+int origin_check_vocabulary(const struct origin *origin, struct str ours, struct error *err)
+{
+    struct buf theirs = {0};
+    char *path = path_join(origin->files, "vocab.txt");
+    int result = 0;
+    if (path_exists(path)) {
+        struct str a, b, left = {0}, right = ours;
+        result = file_read_all(path, 256u << 20, &theirs, err);
+        left = buf_str(&theirs);
+        for (uint64_t i = 0; result == 0; i++) {
+            const bool more_a = next_line(&left, &a), more_b = next_line(&right, &b);
+            if (!more_a && !more_b)
+                break;
+            if (more_a != more_b || !str_equal(a, b))
+                result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
+                                 "is not the dataset's vocabulary: piece %" PRIu64 " differs", i);
+        }
+    }
+    buf_release(&theirs);
+    mem_free(path);
+    return result;
+}
