@@ -312,14 +312,6 @@ static int make_identity(const struct build *build, json_t **identity, struct er
     return 0;
 }
 
-static int check_pipe(const struct build *build, struct error *err)
-{
-    const struct settings *settings = build->settings;
-    if (inputs_pipe(&build->inputs) && (!settings->vocab || !settings->out))
-        return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
-    return 0;
-}
-
 static int check_disk(const struct build *build, struct error *err)
 {
     char needed[32], there[32];
@@ -347,9 +339,10 @@ static int check_disk(const struct build *build, struct error *err)
 static int start(struct build *build, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = build->settings;
+    if (inputs_ask_for_pipe(settings, bare) && (!settings->vocab || !settings->out))
+        return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
     TRY(inputs_open(&build->inputs, settings, bare, err));
     TRY(recipe_make(settings, inputs_english(&build->inputs, settings), &build->recipe, err));
-    TRY(check_pipe(build, err));
     build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(&build->inputs);
     if (settings->vocab)
         TRY(vocab_read(&build->vocab, settings->vocab, err));

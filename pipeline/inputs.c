@@ -60,6 +60,16 @@ void inputs_close(struct inputs *inputs)
     *inputs = (struct inputs){0};
 }
 
+bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare)
+{
+    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
+        for (size_t i = 0; i < lists[list]->count; i++)
+            if (strcmp(lists[list]->items[i], "-") == 0)
+                return true;
+    return false;
+}
+
 bool inputs_pipe(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)

@@ -20,6 +20,8 @@ void inputs_close(struct inputs *inputs);
 uint64_t inputs_windows(const struct inputs *inputs); /* over all; 0 where a pipe is among them */
 uint64_t inputs_bytes(const struct inputs *inputs);   /* as stored; 0 where a pipe is among them */
 bool inputs_pipe(const struct inputs *inputs);        /* is standard input among them? */
+/* The same before anything is opened (opening a pipe waits for its first bytes). */
+bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare);
 bool inputs_english(const struct inputs *inputs, const struct settings *settings); /* all in English, or not known */
 
 /* A quick hash of the file's first and last 64 KiB: enough to see that a file was exchanged; 0 for a pipe. */

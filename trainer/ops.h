@@ -125,7 +125,7 @@ struct ops {
                                    struct rows rows, int32_t out, int32_t in, void *scratch);
 
     /* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased variance).
-     * x, residual, z, y [rows, hidden] storage; residual may be NULL (then z may be x); gain, bias [hidden] real;
+     * x, residual, z, y [rows, hidden] storage; residual may be NULL, z may be x; gain, bias [hidden] real;
      * statistics [rows, 2] real: mean and 1 / sqrt(...). Without dropout `batch` may be NULL. */
     void (*norm)(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
                  const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,

@@ -45,10 +45,12 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
     struct plan plan;
     struct vocab *vocab = NULL;
     struct vocabulary_facts facts;
-    int result = inputs_open(&inputs, settings, bare, err);
-    if (result == 0 && inputs_pipe(&inputs))
+    int result = 0;
+    if (inputs_ask_for_pipe(settings, bare))
         result =
             fail(err, ERR_USAGE, "standard input cannot be used here: windows of the input are read by their place");
+    if (result == 0)
+        result = inputs_open(&inputs, settings, bare, err);
     if (result == 0) {
         recipe_make_words(settings, inputs_english(&inputs, settings), &recipe);
         result = plan_threads(settings, &plan, err);

@@ -85,7 +85,7 @@ interrupted() {
         expect_equal "exit of the killed run" "$status" 137
         expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/killed"
         diff -rq -x build.json "$good" "$scratch/killed" >"$scratch/stdout" || complain "other bytes after the resume"
-        n=$((n + 1 + n / 3)); echo $n $SECONDS
+        n=$((n + 1 + n / 3))
         [ "$n" -lt 1000 ] || { complain "1,000 changes of files for a sample wiki"; break; }
     done
     [ "$n" -gt 5 ] || complain "the fault was never met"

@@ -70,6 +70,12 @@ static double loss_of(struct model *model, const struct batch *batch, bool dropo
     return metrics.mlm_loss / (double)metrics.masked + metrics.next_loss / (double)metrics.sequences;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define ENTRIES 10 /* of each tensor; the sanitizer is slow, and looks for other things */
+#else
+#define ENTRIES 50
+#endif
+
 /* Central differences: the step's error is about 1e-11 times the third derivative, that of rounding 1e-10. */
 static double slope_of(struct model *model, const struct batch *batch, double *value)
 {
@@ -98,11 +104,11 @@ static void check_slopes(const struct model_config *config)
     double key_weight = 0;
     for (size_t i = 0; i < params->count; i++) {
         const struct param *param = &params->items[i];
-        const size_t entries = param->count < 50 ? param->count : 50;
+        const size_t entries = param->count < ENTRIES ? param->count : ENTRIES;
         double error = 0, size = 0;
         for (size_t j = 0; j < entries; j++) {
             const uint32_t draw = random_at(&stream, (uint32_t)i, (uint32_t)j);
-            const size_t at = param->offset + (param->count < 50 ? j : random_below(draw, (uint32_t)param->count));
+            const size_t at = param->offset + (param->count < ENTRIES ? j : random_below(draw, (uint32_t)param->count));
             const double slope = slope_of(model, &batch, &values[at]);
             error += (slope - gradients[at]) * (slope - gradients[at]);
             size += gradients[at] * gradients[at];

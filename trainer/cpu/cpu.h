@@ -18,7 +18,7 @@ enum precision cpu_default_precision(enum cpu_level level);
 struct cpu_options {
     enum precision precision; /* fp32, bf16, fp64 */
     enum cpu_level level;     /* cpu_level(), or a lower one that the user forces */
-    unsigned threads;         /* 0: leave OpenMP's choice */
+    unsigned threads;         /* of the whole process, from here on; 0: leave OpenMP's choice */
 };
 
 /* Opens the backend; ops->close ends it. bf16 works on every level (stored in 16 bits, multiplied in fp32 where the

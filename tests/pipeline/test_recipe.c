@@ -1,0 +1,131 @@
+/* recipe.c: what the option table cannot check, and the defaults that depend on other options. */
+#include "base/random.h"
+#include "pipeline/recipe.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static struct settings plain(void)
+{
+    return (struct settings){.seq = {{128, 512}, 2},
+                             .mask_prob = 150000,
+                             .short_seq_prob = 100000,
+                             .valid = 5000,
+                             .copies = 1,
+                             .seed = 12345,
+                             .shard_bytes = 1u << 28,
+                             .vocab_size = 30522};
+}
+
+static void predictions_follow_length_and_probability(void **state)
+{
+    (void)state;
+    struct settings settings = plain();
+    struct recipe recipe;
+    struct error err = {0};
+    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(recipe.predictions[0], 20); /* 19.2 up to a multiple of 4 */
+    assert_int_equal(recipe.predictions[1], 80); /* 76.8 */
+    settings.mask_prob = 0;
+    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(recipe.predictions[0], 4); /* at least one piece is masked */
+    settings.mask_prob = MILLION;
+    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(recipe.predictions[1], 512);
+    settings.max_predictions = (struct opt_numbers){{5, 6}, 2};
+    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(recipe.predictions[1], 6);
+}
+
+static void refuse(struct settings settings, const char *words)
+{
+    struct recipe recipe;
+    struct error err = {0};
+    assert_true(recipe_make(&settings, true, &recipe, &err) < 0);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.text, words));
+}
+
+static void wrong_lists_are_refused(void **state)
+{
+    (void)state;
+    struct settings settings = plain();
+    settings.max_predictions = (struct opt_numbers){{20}, 1};
+    refuse(settings, "one for each length");
+    settings.max_predictions = (struct opt_numbers){{20, 513}, 2};
+    refuse(settings, "more than the sequence length");
+    settings = plain();
+    settings.seq = (struct opt_numbers){{512, 128}, 2};
+    refuse(settings, "must rise");
+    settings.seq = (struct opt_numbers){{128, 128}, 2};
+    refuse(settings, "must rise");
+    settings.seq.count = 0;
+    refuse(settings, "at least one length");
+    settings = plain();
+    settings.copies = 2;
+    refuse(settings, "not built yet");
+}
+
+static bool strips(bool cased, int accents, bool learned, bool english)
+{
+    struct settings settings = plain();
+    struct recipe recipe;
+    settings.cased = cased;
+    settings.accents = accents;
+    settings.vocab = learned ? NULL : "vocab.txt";
+    recipe_make_words(&settings, english, &recipe);
+    return recipe.strip_accents;
+}
+
+static void accents_by_case_vocabulary_and_language(void **state)
+{
+    (void)state;
+    assert_true(strips(false, ACCENTS_AUTO, false, true));
+    assert_true(strips(false, ACCENTS_AUTO, false, false)); /* a given vocabulary: BERT's own rule */
+    assert_true(strips(false, ACCENTS_AUTO, true, true));
+    assert_false(strips(false, ACCENTS_AUTO, true, false)); /* learned for another language */
+    assert_false(strips(true, ACCENTS_AUTO, false, true));
+    assert_true(strips(true, ACCENTS_STRIP, false, true));
+    assert_false(strips(false, ACCENTS_KEEP, false, true));
+}
+
+static void the_object_names_what_changes_a_byte(void **state)
+{
+    (void)state;
+    struct settings settings = plain();
+    struct recipe recipe;
+    struct error err = {0};
+    settings.seed = UINT64_MAX; /* more than JSON's integers hold */
+    recipe_make(&settings, true, &recipe, &err);
+    json_t *first = recipe_json(&recipe);
+    assert_string_equal(json_string_value(json_object_get(first, "seed")), "18446744073709551615");
+    settings.threads = 7;
+    settings.memory = 1;
+    settings.out = "elsewhere";
+    recipe_make(&settings, true, &recipe, &err);
+    json_t *second = recipe_json(&recipe);
+    assert_true(json_equal(first, second));
+    settings.keep = 1;
+    recipe_make(&settings, true, &recipe, &err);
+    json_t *third = recipe_json(&recipe);
+    assert_false(json_equal(first, third));
+    json_decref(first);
+    json_decref(second);
+    json_decref(third);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(predictions_follow_length_and_probability),
+        cmocka_unit_test(wrong_lists_are_refused),
+        cmocka_unit_test(accents_by_case_vocabulary_and_language),
+        cmocka_unit_test(the_object_names_what_changes_a_byte),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
