@@ -20,7 +20,8 @@
 
 #define FIELD(name) offsetof(struct settings, name)
 
-// clang-format off: a row is read as one thing
+/* A row is read as one thing. */
+// clang-format off
 static const struct opt_row rows[] = {
     {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE...", .verbs = " build vocab extract ",
      .help = "MediaWiki dumps: .xml.bz2 (single- or multistream) or plain .xml; - is standard input."},
@@ -133,20 +134,22 @@ static const struct opt_verb verbs[] = {
     {.name = NULL},
 };
 
+// clang-format off
 static const struct opt_foreign foreign[] = {
-    {"output_dir", "--out"},        {"output-dir", "--out"},
-    {"output_file", "--out"},       {"output", "--out"},
-    {"input_file", "--text"},       {"input", "--wiki"},
-    {"vocab_file", "--vocab"},      {"vocab-file", "--vocab"},
-    {"max_seq_length", "--seq"},    {"max-seq-length", "--seq"},
-    {"seq_length", "--seq"},        {"max_predictions_per_seq", "--max-predictions"},
+    {"output_dir", "--out"},           {"output_file", "--out"},
+    {"output", "--out"},               {"input_file", "--text"},
+    {"input", "--wiki"},               {"vocab_file", "--vocab"},
+    {"max_seq_length", "--seq"},       {"seq_length", "--seq"},
+    {"max_predictions_per_seq", "--max-predictions"},
     {"masked_lm_prob", "--mask-prob"}, {"dupe_factor", "--copies"},
-    {"random_seed", "--seed"},      {"do_lower_case", "--cased (its absence is lower case)"},
-    {"processes", "--threads"},     {"workers", "--threads"},
-    {"num_workers", "--threads"},   {"jobs", "--threads"},
-    {"short_seq_prob", "--short-seq-prob"}, {"do_whole_word_mask", "--masking whole-word"},
-    {"bytes", "--shard-bytes"},     {NULL, NULL},
+    {"random_seed", "--seed"},         {"do_lower_case", "--cased (its absence is lower case)"},
+    {"processes", "--threads"},        {"workers", "--threads"},
+    {"num_workers", "--threads"},      {"jobs", "--threads"},
+    {"short_seq_prob", "--short-seq-prob"},
+    {"do_whole_word_mask", "--masking whole-word"},
+    {"bytes", "--shard-bytes"},        {NULL, NULL},
 };
+// clang-format on
 
 /* Values, options and verbs of the contract that later work brings. */
 static const char not_built_yet[] =

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes tests/golden/model-tiny.safetensors: a small BERT's weights, one packed batch, and what PyTorch makes of them.
 
-In: nothing but a seed. Out: weights, batch, last hidden rows, losses, every gradient (worked out in double), and for each
-gradient the relative error of PyTorch's own bf16 autocast, which is the yardstick for ours. Needs torch, transformers,
+In: nothing but a seed. Out: weights, batch, last hidden rows, losses, every gradient (worked out in double), and for
+each gradient the relative error of PyTorch's own bf16 autocast, which is the yardstick for ours. Needs torch, transformers,
 safetensors. Run it when the model's mathematics changes, and read the difference in the numbers that tests print."""
 import pathlib
 import sys
@@ -51,9 +51,10 @@ def run(model, batch):
     model.zero_grad()
     output = model.bert(input_ids=batch["ids"], token_type_ids=batch["segments"], attention_mask=batch["mask"])
     logits, next_logits = model.cls(output.last_hidden_state, output.pooler_output)
-    masked = F.cross_entropy(logits.view(-1, VOCABULARY).float() if logits.dtype != torch.float64
-                             else logits.view(-1, VOCABULARY), batch["labels"].view(-1), ignore_index=-100)
-    following = F.cross_entropy(next_logits.float() if next_logits.dtype != torch.float64 else next_logits, batch["next"])
+    if logits.dtype == torch.bfloat16:
+        logits, next_logits = logits.float(), next_logits.float()
+    masked = F.cross_entropy(logits.view(-1, VOCABULARY), batch["labels"].view(-1), ignore_index=-100)
+    following = F.cross_entropy(next_logits, batch["next"])
     (masked + following).backward()
     chosen = batch["labels"].view(-1) >= 0
     hits = (logits.view(-1, VOCABULARY)[chosen].argmax(-1) == batch["labels"].view(-1)[chosen]).sum()

@@ -1,11 +1,11 @@
-/* The boundary between the model and a backend. The model (model/, optim/) says what is computed and plans every buffer;
- * a backend (cpu/, later cuda/) says how. Ops own nothing and allocate nothing: what they need beyond their operands is
- * `scratch`, lent by the model and sized once by scratch_bytes.
+/* The boundary between the model and a backend. The model (model/, optim/) says what is computed and plans every
+ * buffer; a backend (cpu/, later cuda/) says how. Ops own nothing and allocate nothing: what they need beyond their
+ * operands is `scratch`, lent by the model and sized once by scratch_bytes.
  *
  * Two number types. STORAGE is what travels: activations, their gradients, tables and matrices of weights (float, bf16,
- * double). REAL is what sums: master parameters, gradients of parameters, bias and LayerNorm vectors, statistics (float;
- * double where storage is double). Pointers are void: their type is said beside each. All matrices are row-major and
- * dense; weights are [out, in] as in PyTorch.
+ * double). REAL is what sums: master parameters, gradients of parameters, bias and LayerNorm vectors, statistics
+ * (float; double where storage is double). Pointers are void: their type is said beside each. All matrices are
+ * row-major and dense; weights are [out, in] as in PyTorch.
  *
  * Dead rows (struct rows) are zero in everything an op writes, forward and backward, so that a product may run over all
  * of them. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (design, Law 4).
@@ -124,8 +124,8 @@ struct ops {
     void (*linear_backward_weight)(struct device *device, void *dw, void *db, const void *dy, const void *x,
                                    struct rows rows, int32_t out, int32_t in, void *scratch);
 
-    /* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased variance).
-     * x, residual, z, y [rows, hidden] storage; residual may be NULL, z may be x; gain, bias [hidden] real;
+    /* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased
+     * variance). x, residual, z, y [rows, hidden] storage; residual may be NULL, z may be x; gain, bias [hidden] real;
      * statistics [rows, 2] real: mean and 1 / sqrt(...). Without dropout `batch` may be NULL. */
     void (*norm)(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
                  const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,

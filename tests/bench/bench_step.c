@@ -1,6 +1,7 @@
 /* Steps of training on made-up batches, without data, optimizer excepted: what a model makes of this machine.
  *     bench_step [MODEL [LENGTH [BATCH [PRECISION [THREADS]]]]]       bench_step mini 128 32 bf16 2
- * Prints sequences/s of forward and backward, of whole steps, and the rate in GFLOP/s that the model's arithmetic is. */
+ * Prints sequences/s of forward and backward, of whole steps, and the rate in GFLOP/s that the model's arithmetic is.
+ * */
 #include "base/mem.h"
 #include "base/progress.h"
 #include "tests/trainer/made.h"

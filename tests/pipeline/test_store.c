@@ -1,4 +1,5 @@
 /* spill.c and seal.c: whatever goes in comes out once, in the order of its key, in shards of equal count. */
+// labels: threads
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -278,4 +279,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
-// labels: threads

@@ -23,8 +23,8 @@ static inline int32_t made_rounded(int32_t rows)
     return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
 }
 
-/* A batch of sequences number first … first + count - 1 of an endless made-up text; sequence n is the same in every batch.
- * lengths[i] is that of sequence first + i. Freed by made_batch_release. */
+/* A batch of sequences number first … first + count - 1 of an endless made-up text; sequence n is the same in every
+ * batch. lengths[i] is that of sequence first + i. Freed by made_batch_release. */
 static inline struct batch made_batch(const struct made_source *source, const int32_t *lengths, int32_t first,
                                       int32_t count)
 {

@@ -1,5 +1,5 @@
-/* The model against itself: every gradient against finite differences in double, and what must not change it: micro-batches,
- * threads, neighbours in the batch. Comparison with PyTorch is in test_golden.c. */
+/* The model against itself: every gradient against finite differences in double, and what must not change it:
+ * micro-batches, threads, neighbours in the batch. Comparison with PyTorch is in test_golden.c. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* Every op of the CPU backend, in every number type and at every level this processor has, against its definition in plain
- * doubles. Inputs are rounded to storage first, so what is measured is the op's own error. Outputs start as NaN: what an op
- * leaves unwritten, dead rows included, is seen. */
+/* Every op of the CPU backend, in every number type and at every level this processor has, against its definition in
+ * plain doubles. Inputs are rounded to storage first, so what is measured is the op's own error. Outputs start as NaN:
+ * what an op leaves unwritten, dead rows included, is seen. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -29,7 +29,7 @@ struct attention_args {
 #include "trainer/cpu/keep.h"
 #include "trainer/cpu/product.h"
 
-/* One task: where it reads and writes. Row r of Q is at qkv + r * stride, K and V stand `hidden` and 2 `hidden` beside. */
+/* Where one task reads and writes. Row r of Q is at qkv + r * stride; K and V stand `hidden` and 2 `hidden` beside. */
 struct NAME(head) {
     size_t first, length; /* rows of the sequence */
     size_t size, hidden, stride;

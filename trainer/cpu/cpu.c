@@ -1,4 +1,4 @@
-/* Opens the backend: picks the instance of every op for a precision and an instruction set, and puts the table together. */
+/* Opens the backend: puts the table of ops together for a precision and an instruction set. */
 #ifndef LEVEL
 
 #include "base/mem.h"

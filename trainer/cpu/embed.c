@@ -1,5 +1,6 @@
-/* Embedding rows, the gradients of their tables, and dropout in place. In: a batch; out: [T, hidden]. A table's gradient
- * may get several rows at one place, so that pass is cut by columns: each task owns its columns and adds rows in order. */
+/* Embedding rows, the gradients of their tables, and dropout in place. In: a batch; out: [T, hidden]. A table's
+ * gradient may get several rows at one place, so that pass is cut by columns: each task owns its columns and adds rows
+ * in order. */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"

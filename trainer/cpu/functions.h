@@ -16,8 +16,8 @@ static inline real NAME(normal_cdf)(real x)
 
 #else
 
-/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2, with Taylor's series of degree 7 (error 5e-9). Adding 1.5 * 2^23 rounds to a whole
- * n and leaves n in the low bits. Clamped to [-87, 88]: no subnormal and no infinity comes out. */
+/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2, with Taylor's series of degree 7 (error 5e-9). Adding 1.5 * 2^23 rounds to a
+ * whole n and leaves n in the low bits. Clamped to [-87, 88]: no subnormal and no infinity comes out. */
 static inline real NAME(exponential)(real x)
 {
     x = x < -87.0f ? -87.0f : x;
@@ -41,8 +41,8 @@ static inline real NAME(exponential)(real x)
     return p * power;
 }
 
-/* The normal distribution function through erfc(z) = exp(-z^2) t P(t), t = 1 / (1 + z / 2), z = |x| / sqrt 2; P is our own
- * Chebyshev fit for z up to 9.5 (error 3e-9 before rounding). */
+/* The normal distribution function through erfc(z) = exp(-z^2) t P(t), t = 1 / (1 + z / 2), z = |x| / sqrt 2; P is our
+ * own Chebyshev fit for z up to 9.5 (error 3e-9 before rounding). */
 static inline real NAME(normal_cdf)(real x)
 {
     const float z = (x < 0.0f ? -x : x) * 0.707106781f;
@@ -64,7 +64,7 @@ static inline real NAME(normal_cdf)(real x)
 
 #endif
 
-/* Tanh-GELU, x/2 (1 + tanh u) with u = sqrt(2/pi) (x + 0.044715 x^3), is x * logistic(2u): no cancellation for x < 0. */
+/* Tanh-GELU, x/2 (1 + tanh u) with u = sqrt(2/pi) (x + 0.044715 x^3), is x logistic(2u): no cancellation for x < 0. */
 #define GELU_SLOPE ((real)1.5957691216057308) /* 2 sqrt(2/pi) */
 #define GELU_CUBIC ((real)0.044715)
 

@@ -1,6 +1,6 @@
-/* The four products of a linear layer. A product is cut into blocks of C by shape alone; each block is one task, computed by
- * oneDNN in one thread, or by our own loops where the library lacks the type, and finished (dead rows, GELU) while it
- * is in the cache. Products over rows (gradients of weights) also run in fixed pieces of k, in order. */
+/* The four products of a linear layer. A product is cut into blocks of C by shape alone; each block is one task,
+ * computed by oneDNN in one thread, or by our own loops where the library lacks the type, and finished (dead rows,
+ * GELU) while it is in the cache. Products over rows (gradients of weights) also run in fixed pieces of k, in order. */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"

@@ -1,5 +1,5 @@
-/* Softmax cross-entropy in place: logits in, their gradient out. A row at a time in three passes (largest, sum, gradient)
- * that stay in the cache. Losses and hits of the rows meet in scratch and are added in the rows' order. */
+/* Softmax cross-entropy in place: logits in, their gradient out. A row at a time in three passes (largest, sum,
+ * gradient) that stay in the cache. Losses and hits of the rows meet in scratch and are added in the rows' order. */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"

@@ -1,6 +1,6 @@
-/* LayerNorm of dropout(x) + residual, a row at a time, in blocks of rows. z is kept for the backward pass, rounded as it
- * is stored, and the statistics are those of the rounded z. The backward pass leaves each block's part of the sums over
- * rows in scratch; they are added in the blocks' order afterwards. */
+/* LayerNorm of dropout(x) + residual, a row at a time, in blocks of rows. z is kept for the backward pass, rounded as
+ * it is stored, and the statistics are those of the rounded z. The backward pass leaves each block's part of the sums
+ * over rows in scratch; they are added in the blocks' order afterwards. */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"

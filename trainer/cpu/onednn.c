@@ -1,7 +1,7 @@
 /* In: a product's shape. Out: a oneDNN matmul primitive that one thread runs. Primitives are made for a single thread,
  * so neither their blocking nor their bits know how many there are; linear.c cuts a product into such pieces. Several
- * threads run one primitive at once, so its scratchpad may not be the library's own (which belongs to the primitive): each
- * thread brings one. */
+ * threads run one primitive at once, so its scratchpad may not be the library's own (which belongs to the primitive):
+ * each thread brings one. */
 #include "trainer/cpu/onednn.h"
 
 #ifdef DS_ONEDNN
@@ -44,7 +44,7 @@ static void check(dnnl_status_t status, const char *what)
         die(ERR_BUG, "oneDNN refuses to %s (status %d)", what, (int)status);
 }
 
-/* The library's own switch, for the whole process and before its first use; later calls are refused and change nothing. */
+/* The library's own switch, for the whole process and before its first use; later calls change nothing. */
 static void limit_level(enum cpu_level level)
 {
     static const dnnl_cpu_isa_t levels[] = {

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* C [m, n] (+)= A [m, k] B [k, n] + bias [n]. A(i, l) = a[i * a_row + l * a_column], B(l, j) likewise; C has rows of adjacent
- * numbers. A, B in storage, bias in real; C in storage, or in real. No padding inside: shapes are compared as bytes. */
+/* C [m, n] (+)= A [m, k] B [k, n] + bias [n]. A(i, l) = a[i * a_row + l * a_column], B(l, j) likewise; C has rows of
+ * adjacent numbers. A, B in storage, bias in real; C in storage, or in real. No padding inside: shapes are compared as
+ * bytes. */
 struct product_shape {
     int64_t m, n, k;
     int64_t a_row, a_column, b_row, b_column, c_row;

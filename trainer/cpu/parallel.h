@@ -1,5 +1,5 @@
 /* The one place where this backend uses several threads. Work is cut into tasks by shape alone, never by the number of
- * threads, and every sum belongs to one task or is made of tasks' parts in their order: so no bit depends on threads. */
+ * threads, and every sum belongs to one task or is made of tasks' parts in their order: no bit depends on threads. */
 #ifndef TRAINER_CPU_PARALLEL_H
 #define TRAINER_CPU_PARALLEL_H
 

@@ -1,5 +1,6 @@
 /* Products of small matrices in `real`, in one thread: attention is made of them, and larger products where no library
- * has the type. A tile of 4 rows and TILE_VECTORS vectors stays in registers while k runs. Part of an instance (each.h). */
+ * has the type. A tile of 4 rows and TILE_VECTORS vectors stays in registers while k runs. Part of an instance
+ * (each.h). */
 
 #if LEVEL == 2
 #define VECTOR_BYTES 64
@@ -57,7 +58,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(real *c, size_t c_r
             *(NAME(vector) *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) = sum[i][j];
 }
 
-/* C [m, n] (+)= A [m, k] B [k, n]: m a multiple of TILE_ROWS, n of TILE_COLUMNS; B and C have rows of adjacent numbers. */
+/* C [m, n] (+)= A [m, k] B [k, n]: m a multiple of TILE_ROWS, n of TILE_COLUMNS; rows of B and C are dense. */
 static void NAME(small_product)(real *c, size_t c_row, const real *a, size_t a_row, size_t a_column, const real *b,
                                 size_t b_row, size_t m, size_t n, size_t k, bool add)
 {
@@ -84,8 +85,8 @@ static void NAME(small_product)(real *c, size_t c_row, const real *a, size_t a_r
         }
 }
 
-/* out [tall, wide] = X [rows, columns] * scale, with zeros around it. X(i, j) = x[i * x_row + j * x_column], where one of
- * the strides is 1. Across the grain it goes a few columns at a time, so that both sides stay in the first cache. */
+/* out [tall, wide] = X [rows, columns] * scale, with zeros around it. X(i, j) = x[i * x_row + j * x_column], where one
+ * of the strides is 1. Across the grain it goes a few columns at a time, so that both sides stay in the first cache. */
 static void NAME(unpack)(real *out, size_t tall, size_t wide, const storage *x, size_t x_row, size_t x_column,
                          size_t rows, size_t columns, real scale)
 {

@@ -1,5 +1,5 @@
-/* Embedding and layers, forward and backward. In: a batch; out: the last layer's rows, and from their gradients those of
- * all tensors below. Post-LayerNorm BERT (Devlin et al. 2019):
+/* Embedding and layers, forward and backward. In: a batch; out: the last layer's rows, and from their gradients those
+ * of all tensors below. Post-LayerNorm BERT (Devlin et al. 2019):
  *
  *     x = dropout(LN(word + position + type))
  *     h = LN(dropout(attention(x) W_o) + x);  x = LN(dropout(gelu(h W_up) W_down) + h)        in each layer

@@ -1,5 +1,5 @@
-/* The life of a model: memory planned and taken, a step begun, micro-batches passed. The mathematics is in encoder.c and
- * heads.c. */
+/* The life of a model: memory planned and taken, a step begun, micro-batches passed. The mathematics is in encoder.c
+ * and heads.c. */
 #include "trainer/model/parts.h"
 
 #include "base/mem.h"

@@ -5,9 +5,9 @@
  *       → whenever: model_evaluate
  *     model_close
  *
- * The step's loss is the mean cross-entropy over its masked tokens plus, with NSP, the mean over its sequences. Gradients
- * are written × loss_scale / count of the whole step and only added up, so how a step is cut into micro-batches changes
- * nothing but rounding (design, Law 4). All memory is planned and taken by model_open. */
+ * The step's loss is the mean cross-entropy over its masked tokens plus, with NSP, the mean over its sequences.
+ * Gradients are written × loss_scale / count of the whole step and only added up, so how a step is cut into
+ * micro-batches changes nothing but rounding (design, Law 4). All memory is planned and taken by model_open. */
 #ifndef TRAINER_MODEL_MODEL_H
 #define TRAINER_MODEL_MODEL_H
 

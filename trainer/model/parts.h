@@ -1,5 +1,6 @@
-/* Inside of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T token rows,
- * M masked rows, B sequence rows (all rounded up), H hidden, I intermediate, V padded vocabulary; storage where not said. */
+/* Inside of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T token
+ * rows, M masked rows, B sequence rows (all rounded up), H hidden, I intermediate, V padded vocabulary; storage where
+ * not said. */
 #ifndef TRAINER_MODEL_PARTS_H
 #define TRAINER_MODEL_PARTS_H
 
