@@ -41,8 +41,10 @@ static void use_options(struct article_reader *reader, const struct article_opti
     if (reader->options == options)
         return;
     wikitext_close(reader->wikitext);
-    reader->wikitext = wikitext_open(&(struct wikitext_options){
-        .siteinfo = options->siteinfo, .language = options->language, .keep = options->keep});
+    reader->wikitext = wikitext_open(&(struct wikitext_options){.siteinfo = options->siteinfo,
+                                                                .language = options->language,
+                                                                .keep = options->keep,
+                                                                .templates = options->templates});
     reader->options = options;
 }
 

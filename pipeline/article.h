@@ -8,10 +8,13 @@
 #include "pipeline/text/languages.h"
 #include "pipeline/text/sentences.h"
 
+struct templates;
+
 struct article_options {
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
-    uint32_t keep; /* enum keep of text/wikitext.h */
+    uint32_t keep;                     /* enum keep of text/wikitext.h */
+    const struct templates *templates; /* --templates, or NULL */
     bool drop_disambiguation;
 };
 

@@ -15,8 +15,10 @@
 #include "pipeline/digest.h"
 #include "pipeline/directory.h"
 #include "pipeline/feed.h"
+#include "pipeline/google/google.h"
 #include "pipeline/inputs.h"
 #include "pipeline/plan.h"
+#include "pipeline/published.h"
 #include "pipeline/settings.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/summary.h"
@@ -144,7 +146,7 @@ static int settle_vocabulary(struct build *build, struct error *err)
     char *path = path_join(build->directory, VOCAB_NAME);
     int result = 0;
     if (build->recipe.learned && build->collector.journal.stage > JOURNAL_VOCABULARY) {
-        result = vocab_read(&build->vocab, path, err);
+        result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
     } else {
         if (build->recipe.learned)
             result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, &build->vocab,
@@ -186,8 +188,8 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         .special = {.pad = vocab->pad, .unk = vocab->unk, .cls = vocab->cls, .sep = vocab->sep, .mask = vocab->mask},
         .cased = recipe->cased,
         .accents_kept = !recipe->strip_accents,
-        .pairs = PAIRS_NSP,
-        .masking = MASKS_TOKEN,
+        .pairs = recipe->pairs,
+        .masking = recipe->masking,
         .mask_millionths = recipe->mask_prob,
         .seed = recipe->seed,
         .documents = counts->documents,
@@ -253,6 +255,20 @@ static int finish(struct build *build, struct error *err)
     return result;
 }
 
+/* --compat google: the same, as Google's program reads and draws. */
+static int read_like_google(struct build *build, struct error *err)
+{
+    const struct google_options options = {.inputs = &build->inputs,
+                                           .recipe = &build->recipe,
+                                           .tokenizer = build->tokenizer,
+                                           .vocab = build->vocab,
+                                           .memory_bytes = build->plan.room_bytes};
+    progress_open(&build->progress);
+    int result = google_read(&options, &build->collector, &build->progress, err);
+    progress_close(&build->progress);
+    return result;
+}
+
 /* Everything behind the plan: the directory is ours and locked. */
 static int run(struct build *build, bool resume, struct error *err)
 {
@@ -265,18 +281,20 @@ static int run(struct build *build, bool resume, struct error *err)
         return fail(err, ERR_STOPPED, "stopped on request; the same command goes on");
     build->tokenizer =
         tokenizer_open(build->vocab, &(struct tokenizer_options){.cased = build->recipe.cased,
-                                                                 .strip_accents = build->recipe.strip_accents});
+                                                                 .strip_accents = build->recipe.strip_accents,
+                                                                 .profile = build->recipe.profile});
     struct collector *collector = &build->collector;
     const enum journal_stage stage = collector->journal.stage;
-    /* A pipe cannot be read from its middle: such a build starts anew. */
-    if (stage == JOURNAL_SEALING || (stage == JOURNAL_READING && !inputs_pipe(&build->inputs))) {
+    /* A pipe cannot be read from its middle, nor can Google's draws begin there: such a build starts anew. */
+    const bool anew = inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE;
+    if (stage == JOURNAL_SEALING || (stage == JOURNAL_READING && !anew)) {
         TRY(collector_resume(collector, build->vocab->count, &build->feed, err));
         log_say("going on with %s: %s", build->directory, stage == JOURNAL_SEALING ? "sealing" : "reading");
     } else {
         TRY(collector_start(collector, &build->plan, build->vocab->count, err));
     }
     if (stage != JOURNAL_SEALING)
-        TRY(read_inputs(build, err));
+        TRY(build->recipe.compat == COMPAT_GOOGLE ? read_like_google(build, err) : read_inputs(build, err));
     return finish(build, err);
 }
 
@@ -343,9 +361,14 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
         return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
     TRY(inputs_open(&build->inputs, settings, bare, err));
     TRY(recipe_make(settings, inputs_english(&build->inputs, settings), &build->recipe, err));
+    memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
+    if (build->vocab)
+        TRY(published_fits(settings->vocab, build->vocab,
+                           &(struct tokenizer_options){.cased = build->recipe.cased,
+                                                       .strip_accents = build->recipe.strip_accents,
+                                                       .profile = build->recipe.profile},
+                           err));
     build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(&build->inputs);
-    if (settings->vocab)
-        TRY(vocab_read(&build->vocab, settings->vocab, err));
     const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
     TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
     TRY(make_identity(build, &build->identity, err));
@@ -373,11 +396,16 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     return run(build, state == DIRECTORY_BUILDING, err);
 }
 
-int verb_build(void *settings, struct opt_paths bare, struct error *err)
+int verb_build(void *data, struct opt_paths bare, struct error *err)
 {
+    struct settings *settings = data;
+    if (settings->compat == COMPAT_GOOGLE)
+        TRY(google_settle(settings, bare, err));
     struct build build = {.settings = settings, .lock = {.fd = -1}, .started = clock_now()};
     stop_on_signals();
-    int result = start(&build, bare, err);
+    int result = settings->vocab ? published_vocab(settings, &build.vocab, err) : 0;
+    if (result == 0)
+        result = start(&build, bare, err);
     collector_close(&build.collector);
     tokenizer_close(build.tokenizer);
     vocab_close(build.vocab);

@@ -16,6 +16,7 @@ struct digest {
     struct shard_layout layouts[OPT_NUMBERS_MAX];
     struct sample samples[OPT_NUMBERS_MAX]; /* scratch of each layout */
     struct mask_rules rules[OPT_NUMBERS_MAX];
+    uint64_t *continues; /* of the rules; NULL where masks are by token */
 };
 
 struct digest *digest_open(const struct digest_options *options)
@@ -26,6 +27,8 @@ struct digest *digest_open(const struct digest_options *options)
     digest->options = *options;
     digest->reader = article_open();
     digest->tokenizer = tokenizer_state_open(options->tokenizer);
+    if (recipe->masking == MASKS_WHOLE_WORD)
+        digest->continues = mask_continues(vocab->pieces, vocab->count);
     for (size_t i = 0; i < recipe->length_count; i++) {
         digest->layouts[i] = shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab->count);
         digest->samples[i] = sample_make(&digest->layouts[i]);
@@ -34,7 +37,8 @@ struct digest *digest_open(const struct digest_options *options)
                                                .sep = vocab->sep,
                                                .mask = vocab->mask,
                                                .millionths = recipe->mask_prob,
-                                               .predictions = recipe->predictions[i]};
+                                               .predictions = recipe->predictions[i],
+                                               .continues = digest->continues};
     }
     return digest;
 }
@@ -49,6 +53,7 @@ void digest_close(struct digest *digest)
     ids_release(&digest->ids);
     documents_release(&digest->documents);
     pairs_release(&digest->pairs);
+    mem_free(digest->continues);
     for (size_t i = 0; i < digest->options.recipe->length_count; i++)
         sample_release(&digest->samples[i]);
     mem_free(digest);
@@ -119,25 +124,63 @@ static void read_documents(struct digest *digest, const struct article_options *
     }
 }
 
-/* [CLS] A [SEP] B [SEP]. */
+/* Segment A; where it is packed, [SEP] stands between its documents. Returns the end of what was written. */
+static uint32_t *lay_out_a(const struct documents *documents, const struct pair *pair, uint32_t sep, uint32_t *at)
+{
+    const bool valid = documents->items[pair->document_a].valid;
+    size_t from = pair->a, left = pair->a_size;
+    for (uint32_t d = pair->document_a; left > 0; d++) {
+        if (documents->items[d].valid != valid)
+            continue;
+        if (d > pair->document_a) {
+            *at++ = sep;
+            from = document_start(documents, d);
+        }
+        const size_t rest = document_end(documents, d) - from, taken = rest < left ? rest : left;
+        memcpy(at, documents->ids + from, taken * sizeof *at);
+        at += taken;
+        left -= taken;
+    }
+    return at;
+}
+
+/* [CLS] A [SEP] B [SEP], or [CLS] A [SEP]. */
 static void lay_out(const struct digest *digest, const struct pair *pair, struct sample *sample)
 {
     const struct documents *documents = &digest->documents;
     const struct vocab *vocab = digest->options.vocab;
     uint32_t *at = sample->ids;
     *at++ = vocab->cls;
-    memcpy(at, documents->ids + pair->a, pair->a_size * sizeof *at);
-    at += pair->a_size;
+    at = lay_out_a(documents, pair, vocab->sep, at);
     *at++ = vocab->sep;
-    memcpy(at, documents->ids + pair->b, pair->b_size * sizeof *at);
-    at += pair->b_size;
-    *at++ = vocab->sep;
+    sample->a_length = (uint32_t)(at - sample->ids);
+    if (pair->b_size > 0) {
+        memcpy(at, documents->ids + pair->b, pair->b_size * sizeof *at);
+        at += pair->b_size;
+        *at++ = vocab->sep;
+    }
     sample->length = (uint32_t)(at - sample->ids);
-    sample->a_length = (uint32_t)pair->a_size + 2;
     sample->masked = 0;
     sample->is_random_next = pair->is_random_next;
     sample->document_a = documents->items[pair->document_a].id;
     sample->document_b = documents->items[pair->document_b].id;
+}
+
+/* The pairs of one length and copy into digest->pairs; held-out documents get one copy. */
+static void make_pairs(struct digest *digest, const struct pair_options *options)
+{
+    const struct documents *documents = &digest->documents;
+    const bool held_out = options->copy == 0;
+    pairs_reset(&digest->pairs);
+    if (options->kind == PAIRS_NONE) {
+        pairs_of_split(documents, false, options, &digest->pairs);
+        if (held_out)
+            pairs_of_split(documents, true, options, &digest->pairs);
+        return;
+    }
+    for (uint32_t i = 0; i < documents->count; i++)
+        if (held_out || !documents->items[i].valid)
+            pairs_of_document(documents, i, options, &digest->pairs);
 }
 
 /* The samples of length number `length` and one copy: pairs in document order, masked, encoded behind their keys. */
@@ -147,17 +190,16 @@ static void make_samples(struct digest *digest, const struct group *group, size_
     const struct recipe *recipe = digest->options.recipe;
     const struct shard_layout *layout = &digest->layouts[length];
     struct sample *sample = &digest->samples[length];
-    const struct pair_options options = {.length = recipe->seq[length],
+    const struct pair_options options = {.kind = recipe->pairs,
+                                         .packed = recipe->packed,
+                                         .length = recipe->seq[length],
                                          .short_seq_prob = recipe->short_seq_prob,
                                          .seed = recipe->seed,
                                          .file = group->file,
                                          .window = group->window,
                                          .part = group->part,
                                          .copy = copy};
-    pairs_reset(&digest->pairs);
-    for (uint32_t i = 0; i < digest->documents.count; i++)
-        if (copy == 0 || !digest->documents.items[i].valid) /* held-out documents get one copy */
-            pairs_of_document(&digest->documents, i, &options, &digest->pairs);
+    make_pairs(digest, &options);
     harvest->counts.pairs_borrowed += digest->pairs.borrowed;
     harvest->counts.pairs_dropped += digest->pairs.dropped;
 

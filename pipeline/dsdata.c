@@ -35,19 +35,26 @@ static const struct opt_row rows[] = {
      .default_help = "-", .help = "File to write; - is standard output."},
     {.name = "force", .type = OPT_FLAG, .field = FIELD(force), .verbs = " vocab ", .help = "Replace an existing file."},
     {.name = "vocab", .type = OPT_TEXT, .field = FIELD(vocab), .value = "FILE", .verbs = " build tokenize ",
-     .default_help = "build: learned from the inputs", .help = "vocab.txt, one piece a line."},
+     .default_help = "build: learned from the inputs",
+     .help = "vocab.txt, one piece a line; or a Hugging Face directory or tokenizer.json, whose case and accents hold."},
+    {.name = "check", .type = OPT_TEXT, .field = FIELD(check), .value = "FILE", .default_help = "none",
+     .verbs = " vocab ", .help = "Learn nothing; say what is wrong with this vocabulary for the options given."},
     {.name = "vocab-size", .type = OPT_COUNT, .field = FIELD(vocab_size), .value = "N", .default_text = "30522",
      .min = 200, .max = 1u << 20, .verbs = " build vocab ", .help = "Pieces of a learned vocabulary."},
     {.name = "unused", .type = OPT_COUNT, .field = FIELD(unused), .value = "N", .default_text = "0", .max = 10000,
      .verbs = " build vocab ", .help = "Further [unusedN] pieces of a learned vocabulary, behind [MASK]."},
+    {.name = "min-frequency", .type = OPT_COUNT, .field = FIELD(min_frequency), .value = "N", .default_text = "2",
+     .min = 2, .verbs = " build vocab ", .help = "How often a piece of a learned vocabulary must occur."},
+    {.name = "limit-alphabet", .type = OPT_COUNT, .field = FIELD(limit_alphabet), .value = "N", .default_text = "1000",
+     .min = 1, .max = 1000, .verbs = " build vocab ", .help = "Letters of a learned vocabulary: the most frequent ones."},
     {.name = "cased", .type = OPT_FLAG, .field = FIELD(cased), .verbs = " build vocab tokenize ",
      .help = "Keep upper and lower case apart."},
     {.name = "accents", .type = OPT_CHOICE, .field = FIELD(accents), .default_text = "auto",
      .choices = "auto|strip|keep", .verbs = " build vocab tokenize ",
      .help = "Accents: auto keeps them for cased text and for a vocabulary learned for another language than English."},
     {.name = "profile", .type = OPT_CHOICE, .field = FIELD(profile), .default_text = "hf",
-     .choices = "hf", .verbs = " build vocab tokenize ",
-     .help = "Whose tokenizer to equal: hf is Hugging Face tokenizers without added tokens."},
+     .choices = "hf|google", .verbs = " build vocab tokenize ",
+     .help = "Whose tokenizer to equal: hf is Hugging Face tokenizers without added tokens, google is tokenization.py."},
     {.name = "seq", .type = OPT_NUMBERS, .field = FIELD(seq), .value = "LIST", .default_text = "128,512", .min = 16,
      .max = 4096, .verbs = " build ", .help = "Sequence lengths, all made in one pass."},
     {.name = "max-predictions", .type = OPT_NUMBERS, .field = FIELD(max_predictions), .value = "LIST", .min = 1,
@@ -56,13 +63,22 @@ static const struct opt_row rows[] = {
     {.name = "mask-prob", .type = OPT_MILLIONTHS, .field = FIELD(mask_prob), .value = "P", .default_text = "0.15",
      .verbs = " build ", .help = "Share of pieces to predict (80 % [MASK], 10 % kept, 10 % random)."},
     {.name = "masking", .type = OPT_CHOICE, .field = FIELD(masking), .default_text = "token",
-     .choices = "token", .verbs = " build ", .help = "What is masked together."},
+     .choices = "token|whole-word", .verbs = " build ",
+     .help = "What is masked together: a piece, or a word's pieces, each with its own 80/10/10."},
     {.name = "pairs", .type = OPT_CHOICE, .field = FIELD(pairs), .default_text = "nsp",
-     .choices = "nsp", .verbs = " build ", .help = "How segments are paired: nsp is next-sentence prediction."},
+     .choices = "nsp|sop|none", .verbs = " build ",
+     .help = "How segments are paired: next sentence, sentence order, or one segment that fills the length."},
+    {.name = "pack", .type = OPT_FLAG, .field = FIELD(pack), .verbs = " build ",
+     .help = "With --pairs none: segments run on over document ends, with [SEP] between documents."},
     {.name = "short-seq-prob", .type = OPT_MILLIONTHS, .field = FIELD(short_seq_prob), .value = "P",
-     .default_text = "0.1", .verbs = " build ", .help = "Share of documents cut to a random shorter length."},
+     .default_text = "0.1", .verbs = " build ",
+     .help = "Share of documents (--pairs none: of samples) cut to a random shorter length."},
     {.name = "copies", .type = OPT_COUNT, .field = FIELD(copies), .value = "K", .default_text = "1", .min = 1, .max = 1000,
-     .verbs = " build ", .help = "Differently masked and paired copies of every document."},
+     .verbs = " build ", .help = "Differently masked and paired copies of every training document."},
+    {.name = "compat", .type = OPT_CHOICE, .field = FIELD(compat), .default_text = "off",
+     .choices = "off|google", .verbs = " build ",
+     .help = "google: the instances of Google's create_pretraining_data.py, one by one and in its order; for --text "
+             "and one --seq, the whole corpus in memory."},
     {.name = "valid", .type = OPT_MILLIONTHS, .field = FIELD(valid), .value = "P", .default_text = "0.005",
      .verbs = " build ", .help = "Share of documents held out for validation, by a hash of the page id."},
     {.name = "seed", .type = OPT_COUNT, .field = FIELD(seed), .value = "N", .default_text = "12345",
@@ -81,6 +97,9 @@ static const struct opt_row rows[] = {
      .choices = "disambiguation", .verbs = " build vocab ", .help = "Kinds of pages left out."},
     {.name = "drop", .type = OPT_SET, .field = FIELD(drop), .value = "LIST", .default_text = "none",
      .choices = "disambiguation", .verbs = " extract ", .help = "Kinds of pages left out."},
+    {.name = "templates", .type = OPT_TEXT, .field = FIELD(templates), .value = "FILE", .default_help = "none",
+     .verbs = " build vocab extract ",
+     .help = "Renderings of templates to add, a line each: name = $1 ($2); name = drops it."},
     {.name = "limit", .type = OPT_COUNT, .field = FIELD(limit), .value = "N", .default_help = "no limit", .min = 1,
      .verbs = " build vocab extract ", .help = "Stop after N pages of the inputs (of every kind, kept or not)."},
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
@@ -99,7 +118,8 @@ static const struct opt_row rows[] = {
     {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .default_text = "ids",
      .choices = "ids|pieces|json", .verbs = " tokenize ", .help = "What a line of output holds."},
     {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .default_text = "jsonl",
-     .choices = "jsonl", .verbs = " export ", .help = "jsonl: an object per sample with Google's keys."},
+     .choices = "jsonl|tfrecord", .verbs = " export ",
+     .help = "jsonl: an object per sample with Google's keys; tfrecord: Google's files, a tf.train.Example per sample."},
     {.name = "special", .type = OPT_FLAG, .field = FIELD(special), .verbs = " tokenize ",
      .help = "Put [CLS] before and [SEP] behind each line."},
     {.name = "sample", .type = OPT_COUNT, .field = FIELD(sample), .value = "I", .verbs = " show ",
@@ -152,10 +172,8 @@ static const struct opt_foreign foreign[] = {
 // clang-format on
 
 /* Values, options and verbs of the contract that later work brings. */
-static const char not_built_yet[] =
-    " report --explain --templates --pack --compat --salvage --check --algo --min-frequency --limit-alphabet"
-    " --format=tfrecord --profile=google --pairs=sop --pairs=none --masking=whole-word --drop=lists --drop=stubs"
-    " ";
+static const char not_built_yet[] = " report --explain --salvage --algo"
+                                    " --drop=lists --drop=stubs ";
 
 static const char *version_text(void)
 {

@@ -27,6 +27,7 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
             (struct article_options){.siteinfo = siteinfo,
                                      .language = language_find(language),
                                      .keep = settings->keep,
+                                     .templates = inputs->templates,
                                      .drop_disambiguation = (settings->drop & DROP_DISAMBIGUATION) != 0};
     }
     return 0;
@@ -41,6 +42,8 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
         return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use --wiki, --text, --jsonl", settings->program->name,
                     settings->result->verb->name);
     }
+    if (settings->templates)
+        TRY(templates_read(&inputs->templates, settings->templates, inputs->templates_hash, err));
     inputs->dumps = mem_clear(count, sizeof *inputs->dumps);
     inputs->paths = mem_clear(count, sizeof *inputs->paths);
     inputs->articles = mem_clear(count, sizeof *inputs->articles);
@@ -54,6 +57,7 @@ void inputs_close(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
         dump_close(inputs->dumps[i]);
+    templates_free(inputs->templates);
     mem_free(inputs->dumps);
     mem_free(inputs->paths);
     mem_free(inputs->articles);

@@ -5,12 +5,15 @@
 #include "pipeline/article.h"
 #include "pipeline/dump/dump.h"
 #include "pipeline/settings.h"
+#include "pipeline/text/templates.h"
 
 struct inputs {
     struct dump **dumps;              /* [count] */
     const char **paths;               /* [count] as typed */
     struct article_options *articles; /* [count] how each is read */
     size_t count;
+    struct templates *templates; /* of --templates, or NULL */
+    char templates_hash[17];     /* of that file, or "" */
 };
 
 /* Opens --wiki, --text, --jsonl and the bare arguments, in this order. No input: ERR_USAGE. */

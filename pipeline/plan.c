@@ -29,7 +29,7 @@ int plan_threads(const struct settings *settings, struct plan *plan, struct erro
         return hint(err, "the least is --memory %lluM", (unsigned long long)(least / MIB));
     }
     /* Twice as many jobs as threads hide a slow one; where memory is short first the depth shrinks, then the crew. */
-    const uint64_t room = plan->memory - FIXED_BYTES;
+    const uint64_t room = plan->room_bytes = plan->memory - FIXED_BYTES;
     while (plan->threads > 1 && plan->threads * (THREAD_BYTES + JOB_BYTES) > room)
         plan->threads--;
     plan->depth = 2 * plan->threads;
@@ -56,7 +56,7 @@ int plan_make(const struct settings *settings, const struct inputs *inputs, cons
         while (1u << bits < SPILL_BUCKETS_MAX && spilled >> bits > plan->memory / 8)
             bits++;
         plan->bucket_bits[2 * i + SPLIT_TRAIN] = bits;
-        const uint64_t held_out = spilled / MILLION * recipe->valid;
+        const uint64_t held_out = spilled / recipe->copies / MILLION * recipe->valid; /* one copy */
         for (bits = 0; 1u << bits < SPILL_BUCKETS_MAX && held_out >> bits > plan->memory / 8;)
             bits++;
         plan->bucket_bits[2 * i + SPLIT_VALID] = bits;

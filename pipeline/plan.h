@@ -10,6 +10,7 @@
 struct plan {
     size_t threads, depth;             /* of the belt */
     uint64_t memory;                   /* the bound, bytes */
+    uint64_t room_bytes;               /* what the program itself leaves of it */
     uint64_t load_bytes_max;           /* of one load of the seal */
     uint64_t xml_bytes;                /* estimated: the inputs, decompressed */
     uint64_t samples[OPT_NUMBERS_MAX]; /* estimated, per length */

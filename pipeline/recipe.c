@@ -1,5 +1,7 @@
 #include "pipeline/recipe.h"
 
+#include "tokenizer/learn.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -18,11 +20,14 @@ void recipe_make_words(const struct settings *settings, bool english, struct rec
                               .lang = settings->lang,
                               .limit = settings->limit,
                               .cased = settings->cased,
+                              .profile = (enum profile)settings->profile,
                               .learned = settings->vocab == NULL,
                               .vocab_size = (uint32_t)settings->vocab_size,
-                              .unused = (uint32_t)settings->unused};
+                              .unused = (uint32_t)settings->unused,
+                              .min_frequency = settings->min_frequency,
+                              .limit_alphabet = (uint32_t)settings->limit_alphabet};
     if (settings->accents == ACCENTS_AUTO)
-        recipe->strip_accents = !recipe->cased && (!recipe->learned || english);
+        recipe->strip_accents = !recipe->cased && (!recipe->learned || english || settings->compat == COMPAT_GOOGLE);
     else
         recipe->strip_accents = settings->accents == ACCENTS_STRIP;
 }
@@ -37,8 +42,12 @@ int recipe_make(const struct settings *settings, bool english, struct recipe *re
     recipe->copies = (uint32_t)settings->copies;
     recipe->seed = settings->seed;
     recipe->shard_bytes = settings->shard_bytes;
-    if (recipe->copies > 1)
-        return fail(err, ERR_USAGE, "--copies above 1 is not built yet");
+    recipe->pairs = (enum pair_kind)settings->pairs;
+    recipe->packed = settings->pack;
+    recipe->masking = (enum mask_kind)settings->masking;
+    recipe->compat = (enum compat)settings->compat;
+    if (recipe->packed && recipe->pairs != PAIRS_NONE)
+        return fail(err, ERR_USAGE, "--pack is for --pairs none: a pair has documents of its own");
     if (recipe->length_count == 0)
         return fail(err, ERR_USAGE, "--seq needs at least one length");
     const struct opt_numbers *predictions = &settings->max_predictions;
@@ -91,11 +100,27 @@ json_t *recipe_json(const struct recipe *recipe)
     put_number(object, "keep", recipe->keep);
     put_number(object, "drop", recipe->drop);
     json_object_set_new(object, "lang", json_string(recipe->lang ? recipe->lang : ""));
+    if (recipe->templates[0])
+        json_object_set_new(object, "templates", json_string(recipe->templates));
     json_object_set_new(object, "cased", json_boolean(recipe->cased));
     json_object_set_new(object, "accents", json_string(recipe->strip_accents ? "strip" : "keep"));
+    if (recipe->pairs != PAIRS_NSP)
+        json_object_set_new(object, "pairs", json_string(pair_names[recipe->pairs]));
+    if (recipe->packed)
+        json_object_set_new(object, "pack", json_true());
+    if (recipe->masking != MASKS_TOKEN)
+        json_object_set_new(object, "masking", json_string(mask_names[recipe->masking]));
+    if (recipe->compat == COMPAT_GOOGLE)
+        json_object_set_new(object, "compat", json_string("google"));
+    if (recipe->profile == PROFILE_GOOGLE)
+        json_object_set_new(object, "profile", json_string("google"));
     if (recipe->learned) {
         put_number(object, "vocab-size", recipe->vocab_size);
         put_number(object, "unused", recipe->unused);
+        if (recipe->min_frequency > LEARN_COUNT_MIN)
+            put_number(object, "min-frequency", recipe->min_frequency);
+        if (recipe->limit_alphabet && recipe->limit_alphabet < LEARN_LETTERS_MAX)
+            put_number(object, "limit-alphabet", recipe->limit_alphabet);
     }
     return object;
 }

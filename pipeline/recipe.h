@@ -9,6 +9,7 @@
 #include "pipeline/settings.h"
 #include "shards/masking.h"
 #include "shards/sample.h"
+#include "tokenizer/unicode.h"
 
 #include <jansson.h>
 
@@ -20,17 +21,25 @@ struct recipe {
     uint32_t seq[OPT_NUMBERS_MAX];         /* rising */
     uint32_t predictions[OPT_NUMBERS_MAX]; /* of each length */
     uint32_t mask_prob, short_seq_prob, valid;
-    uint32_t copies;
+    uint32_t copies; /* of training documents */
+    enum pair_kind pairs;
+    bool packed; /* over document ends */
+    enum mask_kind masking;
+    enum compat compat;
     uint64_t seed, limit, shard_bytes;
     uint32_t keep, drop;
-    const char *lang; /* NULL: what the input says */
+    const char *lang;   /* NULL: what the input says */
+    char templates[17]; /* hash of the file of --templates, or "" */
     bool cased, strip_accents;
+    enum profile profile;
     bool learned; /* the vocabulary comes from the inputs: */
     uint32_t vocab_size, unused;
+    uint64_t min_frequency;
+    uint32_t limit_alphabet;
 };
 
-/* Checks what the option table cannot: lengths, predictions, copies. `english`: the language of the inputs, for the rule
- * of --accents auto. */
+/* Checks what the option table cannot: lengths, predictions, packing. `english`: the language of the inputs, for the
+ * rule of --accents auto. */
 int recipe_make(const struct settings *settings, bool english, struct recipe *recipe, struct error *err);
 
 /* For `dsdata vocab`: only what words and vocabulary depend on. */

@@ -6,6 +6,8 @@
 
 enum accents { ACCENTS_AUTO, ACCENTS_STRIP, ACCENTS_KEEP };
 enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
+enum compat { COMPAT_OFF, COMPAT_GOOGLE };
+enum export_format_name { EXPORT_JSONL, EXPORT_TFRECORD };
 enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
 enum { DROP_DISAMBIGUATION = 1 }; /* bits of --drop */
 
@@ -18,17 +20,22 @@ struct settings {
     /* text and pieces */
     uint32_t keep; /* enum keep of text/wikitext.h */
     uint32_t drop;
-    const char *vocab;   /* NULL: learn one */
-    uint64_t vocab_size; /* when learned */
-    uint64_t unused;     /* further [unusedN] when learned */
+    const char *templates;                  /* a file of renderings, or NULL */
+    const char *vocab;                      /* NULL: learn one */
+    const char *check;                      /* vocab: look at this one instead */
+    uint64_t vocab_size;                    /* when learned */
+    uint64_t unused;                        /* further [unusedN] when learned */
+    uint64_t min_frequency, limit_alphabet; /* when learned */
     bool cased;
     int accents; /* enum accents */
-    int profile; /* 0: hf */
+    int profile; /* enum profile of tokenizer/unicode.h */
 
     /* samples */
     struct opt_numbers seq, max_predictions;
     uint32_t mask_prob, short_seq_prob, valid; /* millionths */
-    int masking, pairs;                        /* 0: token, 0: nsp */
+    int masking, pairs;                        /* enum mask_kind, enum pair_kind */
+    bool pack;
+    int compat; /* enum compat */
     uint64_t copies, seed;
 
     /* where to, and with what */

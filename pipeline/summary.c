@@ -148,10 +148,11 @@ static void say_lengths(const struct manifest *manifest)
     }
 }
 
-static void warn_empty(const struct manifest *manifest)
+/* Google's program holds nothing out: there nobody misses it. */
+static void warn_empty(const struct manifest *manifest, const struct settings *settings)
 {
     for (size_t i = 0; i < manifest->length_count; i++)
-        if (manifest->lengths[i].samples == 0)
+        if (manifest->lengths[i].samples == 0 && settings->compat != COMPAT_GOOGLE)
             log_warn("seq%u %s is empty%s", manifest->lengths[i].seq, split_names[manifest->lengths[i].split],
                      manifest->lengths[i].split == SPLIT_VALID
                          ? ": training cannot evaluate; a larger --valid holds out more"
@@ -185,7 +186,7 @@ int summary_print(const char *directory, const struct settings *settings, const 
                   const struct manifest *manifest, const struct counts *counts, const struct build_facts *facts,
                   struct error *err)
 {
-    warn_empty(manifest);
+    warn_empty(manifest, settings);
     if (settings->json)
         return print_json(directory, manifest, facts, err);
     char time[32], bytes[32], xml[32], root[17], next[600];

@@ -196,15 +196,20 @@ int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, c
 {
     *facts = (struct vocabulary_facts){0};
     struct learning learning = {.inputs = inputs, .facts = facts};
-    learning.tokenizer = tokenizer_open(
-        NULL, &(struct tokenizer_options){.cased = recipe->cased, .strip_accents = recipe->strip_accents});
+    learning.tokenizer = tokenizer_open(NULL, &(struct tokenizer_options){.cased = recipe->cased,
+                                                                          .strip_accents = recipe->strip_accents,
+                                                                          .profile = recipe->profile});
     learning.words = word_counts_open(WORDS_BYTES);
     choose_windows(&learning);
     int result = count_words(&learning, plan, err);
     if (result == 0)
         result = vocab_learn(learning.words,
-                             &(struct learn_options){
-                                 .vocab_size = recipe->vocab_size, .unused = recipe->unused, .bytes_max = LEARN_BYTES},
+                             &(struct learn_options){.vocab_size = recipe->vocab_size,
+                                                     .unused = recipe->unused,
+                                                     .min_frequency = recipe->min_frequency,
+                                                     .limit_alphabet = recipe->limit_alphabet,
+                                                     .profile = recipe->profile,
+                                                     .bytes_max = LEARN_BYTES},
                              vocab, &facts->learned, err);
     word_counts_close(learning.words);
     mem_free(learning.choices);

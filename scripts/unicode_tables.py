@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tokenizer/unicode_tables.c from tokenizer/unicode_facts.txt and Python's unicodedata.
+"""Writes tokenizer/unicode_tables.c from the two files tokenizer/unicode_facts*.txt and Python's unicodedata.
 
     scripts/unicode_tables.py            rewrite the tables
     scripts/unicode_tables.py --check    exit 1 where they differ from what would be written, 77 where Python is too old
@@ -9,18 +9,19 @@ import sys
 import unicodedata
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FACTS = ROOT / "tokenizer/unicode_facts.txt"
+FACTS = {"hf": ROOT / "tokenizer/unicode_facts.txt", "google": ROOT / "tokenizer/unicode_facts_google.txt"}
 TABLES = ROOT / "tokenizer/unicode_tables.c"
 BLOCK = 64
 HANGUL = range(0xAC00, 0xD7A4)  # decomposed by arithmetic
 SURROGATES = range(0xD800, 0xE000)
 WORD, SPACE, DROP, PUNCTUATION, IDEOGRAPH = range(5)  # enum letter_kind
+NEITHER, CASED, IGNORABLE = range(3)  # enum sigma_context
 KINDS = {"space": SPACE, "drop": DROP, "punctuation": PUNCTUATION, "ideograph": IDEOGRAPH}
 
 
-def read_facts():
+def read_facts(profile):
     """name -> set of code points; "lower" -> {from: to}."""
-    text = "\n".join(line for line in FACTS.read_text().splitlines() if not line.startswith("#"))
+    text = "\n".join(line for line in FACTS[profile].read_text().splitlines() if not line.startswith("#"))
     facts = {}
     name = None
     for word in text.split():
@@ -38,8 +39,12 @@ def read_facts():
     return facts
 
 
-def letters(facts):
-    """One record per code point: (lower, decomposition, ccc, kind, mark)."""
+def strip(text, facts):
+    return "".join(letter for letter in unicodedata.normalize("NFD", text) if ord(letter) not in facts["mark"])
+
+
+def letters(facts, sigma_facts):
+    """One record per code point: (lower, decomposition, ccc, kind, mark, sigma)."""
     kind_of = {}
     for name, kind in KINDS.items():
         for point in facts[name]:
@@ -51,7 +56,7 @@ def letters(facts):
     for point in range(0x110000):
         kind = kind_of.get(point, WORD)
         if point in SURROGATES:
-            yield (0, (), 0, DROP, 0)
+            yield (0, (), 0, DROP, 0, NEITHER)
             continue
         text = chr(point)
         decomposition = ()
@@ -70,7 +75,11 @@ def letters(facts):
         assert kind != PUNCTUATION or not decomposition or kinds == {kind}, f"U+{point:04X}"
         assert IDEOGRAPH not in kinds or kind == IDEOGRAPH, f"U+{point:04X}"
         assert kind == WORD or (ccc == 0 and (lower == point or point < 0x80)), f"U+{point:04X}"
-        yield (lower - point, decomposition, ccc, kind, int(point in facts["mark"]))
+        # What normalize.c builds on: decomposing before lowering is the same as after.
+        if lower != point and point not in facts["lower"]:
+            assert ccc == 0 and (strip(text.lower(), facts) == strip(text, facts).lower()), f"U+{point:04X}"
+        sigma = IGNORABLE if point in sigma_facts["ignorable"] else CASED if point in sigma_facts["cased"] else NEITHER
+        yield (lower - point, decomposition, ccc, kind, int(point in facts["mark"]), sigma)
 
 
 def table(name, kind, rows, per_line):
@@ -82,22 +91,30 @@ def table(name, kind, rows, per_line):
 
 
 def generate():
-    records, pool, blocks, block_of = {}, [], {}, []
-    indices = [records.setdefault(letter, len(records)) for letter in letters(read_facts())]
-    for at in range(0, len(indices), BLOCK):
-        block_of.append(blocks.setdefault(tuple(indices[at:at + BLOCK]), len(blocks)))
-    assert len(blocks) < 256 and len(records) < 65536
+    records, pool, blocks, block_of = {}, [], {}, {}
+    sigma_facts = read_facts("google")
+    for profile in FACTS:
+        indices = [records.setdefault(letter, len(records)) for letter in letters(read_facts(profile), sigma_facts)]
+        block_of[profile] = [blocks.setdefault(tuple(indices[at:at + BLOCK]), len(blocks))
+                             for at in range(0, len(indices), BLOCK)]
+    assert len(blocks) < 65536 and len(records) < 65536
     rows = []
-    for lower, decomposition, ccc, kind, mark in records:
-        rows.append(f"{{{lower}, {len(pool) if decomposition else 0}, {len(decomposition)}, {ccc}, {kind}, {mark}}}")
-        pool += decomposition
+    places = {}
+    for lower, decomposition, ccc, kind, mark, sigma in records:
+        if decomposition and decomposition not in places:
+            places[decomposition] = len(pool)
+            pool += decomposition
+        place = places[decomposition] if decomposition else 0
+        rows.append(f"{{{lower}, {place}, {len(decomposition)}, {ccc}, {kind}, {mark}, {sigma}}}")
     out = [
-        "/* Written by scripts/unicode_tables.py from tokenizer/unicode_facts.txt: change those. */",
+        "/* Written by scripts/unicode_tables.py from tokenizer/unicode_facts*.txt: change those. */",
         "/* clang-format off */",
         '#include "tokenizer/unicode.h"',
         "",
     ]
-    out += table(f"unicode_block_of[{len(block_of)}]", "uint8_t", map(str, block_of), 23)
+    for profile, numbers in block_of.items():
+        lines = table(f"unicode_{profile}", "struct unicode", map(str, numbers), 23)
+        out += [lines[0] + "{"] + lines[1:-2] + ["}};", ""]
     flat = [str(index) for block in blocks for index in block]
     out += table(f"unicode_blocks[{len(flat)}]", "uint16_t", flat, 18)
     out += table(f"unicode_letters[{len(rows)}]", "struct letter", rows, 4)

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "shards/masking.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,7 +32,22 @@ static int find_length(struct dataset *dataset, uint32_t seq, enum split split, 
     return hint(err, "it holds these lengths: %s; dsdata build --seq makes others", lengths);
 }
 
-static int check_vocabulary(const struct dataset *dataset, struct error *err)
+/* Which pieces continue a word, from the text of vocab.txt, where a piece is a line. */
+static uint64_t *read_continues(struct str text, uint32_t vocab_size)
+{
+    struct str *pieces = mem_clear(vocab_size, sizeof(*pieces));
+    size_t at = 0;
+    for (uint32_t id = 0; id < vocab_size && at < text.size; id++) {
+        const char *end = memchr(text.data + at, '\n', text.size - at);
+        pieces[id] = (struct str){text.data + at, end ? (size_t)(end - text.data) - at : text.size - at};
+        at += pieces[id].size + 1;
+    }
+    uint64_t *continues = mask_continues(pieces, vocab_size);
+    mem_free(pieces);
+    return continues;
+}
+
+static int open_vocabulary(struct dataset *dataset, struct error *err)
 {
     struct mapping map;
     char *path = path_join(dataset->directory, VOCAB_NAME);
@@ -44,6 +60,9 @@ static int check_vocabulary(const struct dataset *dataset, struct error *err)
         if (map.size != dataset->manifest.vocab_bytes || hash64(map.data, map.size) != dataset->manifest.vocab_hash) {
             fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
             result = hint(err, "dsdata verify %s names what is damaged", dataset->directory);
+        } else if (dataset->manifest.masking == MASKS_WHOLE_WORD) {
+            dataset->continues =
+                read_continues((struct str){(const char *)map.data, map.size}, dataset->manifest.vocab_size);
         }
         file_unmap(&map);
     }
@@ -88,7 +107,7 @@ int dataset_open(struct dataset *dataset, const char *directory, uint32_t seq, e
     *dataset = (struct dataset){0};
     TRY(manifest_read(&dataset->manifest, directory, err));
     dataset->directory = mem_copy_text(directory);
-    if (find_length(dataset, seq, split, err) < 0 || check_vocabulary(dataset, err) < 0 ||
+    if (find_length(dataset, seq, split, err) < 0 || open_vocabulary(dataset, err) < 0 ||
         open_shards(dataset, err) < 0) {
         dataset_close(dataset);
         return -1;
@@ -104,6 +123,7 @@ void dataset_close(struct dataset *dataset)
     for (uint32_t i = 0; dataset->shards && i < dataset->length->shards; i++)
         shard_close(&dataset->shards[i]);
     mem_free(dataset->shards);
+    mem_free(dataset->continues);
     mem_free(dataset->directory);
     manifest_release(&dataset->manifest);
     *dataset = (struct dataset){0};

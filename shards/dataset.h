@@ -14,6 +14,7 @@ struct dataset {
     struct shard_layout layout;
     struct shard *shards; /* [length->shards] */
     uint64_t samples;     /* 0: an empty split */
+    uint64_t *continues;  /* for mask_rules: NULL where the manifest's masking is by token */
 };
 
 /* seq 0: the shortest. Errors: those of manifest_read; a length that the dataset has not, or a shard or vocabulary that

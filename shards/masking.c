@@ -1,9 +1,13 @@
-/* In: a sample. Out: the same with masks, or without them. Which tokens: those with the smallest keys. The count-th
- * smallest is found by quickselect over keys that hold their position in the low bits, so no two are equal; one pass in
- * the order of positions then lays the masks. */
+/* In: a sample. Out: the same with masks, or without them. Which tokens: those with the smallest keys, which hold their
+ * position in the low bits, so no two are equal. Single pieces: the count-th smallest key is found by quickselect.
+ * Whole words: keys leave a heap one after the other until enough is masked. One pass in the order of positions then
+ * lays the masks. */
 #include "shards/masking.h"
 
+#include "base/mem.h"
+
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { CHANCE_MASK = 800000, CHANCE_KEEP = 500000 }; /* millionths */
@@ -58,32 +62,110 @@ static uint32_t masked_id(const struct mask_rules *rules, const uint32_t words[4
     return random_chance(words[WORD_KEEP], CHANCE_KEEP) ? id : random_below(words[WORD_PIECE], rules->vocab_size);
 }
 
+/* The tokens that may be masked, as words: the keys of their first positions, and how many tokens each has. */
+struct words {
+    size_t count;
+    uint32_t tokens; /* of all words */
+    uint64_t keys[SHARD_SEQ_MAX];
+    uint16_t sizes[SHARD_SEQ_MAX]; /* by first position */
+};
+
+uint64_t *mask_continues(const struct str *pieces, size_t count)
+{
+    uint64_t *bits = mem_clear(count / 64 + 1, sizeof *bits);
+    for (size_t id = 0; id < count; id++)
+        bits[id / 64] |= (uint64_t)str_starts(pieces[id], STR("##")) << id % 64;
+    return bits;
+}
+
+static bool continues(const struct mask_rules *rules, uint32_t id)
+{
+    return rules->continues && (rules->continues[id / 64] >> id % 64 & 1);
+}
+
+static void find_words(const struct random_stream *stream, uint32_t index, const struct mask_rules *rules,
+                       const struct sample *sample, struct words *words)
+{
+    words->count = words->tokens = 0;
+    for (uint32_t i = 0, open = 0; i < sample->length; i++) { /* open: the tokens of the last word so far */
+        if (sample->ids[i] == rules->cls || sample->ids[i] == rules->sep) {
+            open = 0;
+            continue;
+        }
+        if (open == 0 || !continues(rules, sample->ids[i])) {
+            words->keys[words->count++] = (uint64_t)random_at(stream, index, i) << 32 | i;
+            open = 0;
+        }
+        words->sizes[(uint32_t)words->keys[words->count - 1]] = (uint16_t)++open;
+        words->tokens++;
+    }
+}
+
+/* Marks the `count` pieces with the smallest keys. */
+static void choose_pieces(const struct words *words, uint32_t count, bool *chosen)
+{
+    uint64_t moved[SHARD_SEQ_MAX];
+    memcpy(moved, words->keys, words->count * sizeof *moved);
+    const uint64_t last = kth_smallest(moved, words->count, count - 1);
+    for (size_t c = 0; c < words->count; c++)
+        chosen[(uint32_t)words->keys[c]] = words->keys[c] <= last;
+}
+
+/* Lets the key at `place` of a heap of n keys (the smallest on top) sink to where it belongs. */
+static void sink(uint64_t *keys, size_t n, size_t place)
+{
+    const uint64_t key = keys[place];
+    for (size_t child; (child = 2 * place + 1) < n; place = child) {
+        child += child + 1 < n && keys[child + 1] < keys[child];
+        if (keys[child] > key)
+            break;
+        keys[place] = keys[child];
+    }
+    keys[place] = key;
+}
+
+/* Marks words by rising keys, those that still fit, until `count` tokens are marked. */
+static void choose_words(struct words *words, uint32_t count, bool *chosen)
+{
+    uint64_t *keys = words->keys;
+    for (size_t place = words->count / 2; place-- > 0;)
+        sink(keys, words->count, place);
+    for (size_t left = words->count; left > 0 && count > 0; sink(keys, left, 0)) {
+        const uint32_t first = (uint32_t)keys[0], size = words->sizes[first];
+        keys[0] = keys[--left];
+        if (size > count)
+            continue;
+        memset(chosen + first, true, size);
+        count -= size;
+    }
+}
+
 void mask_sample(const struct random_stream *stream, uint32_t index, const struct mask_rules *rules,
                  struct sample *sample)
 {
-    uint64_t keys[SHARD_SEQ_MAX], selected[SHARD_SEQ_MAX];
-    uint32_t words[4];
-    size_t candidates = 0;
+    struct words words;
+    bool chosen[SHARD_SEQ_MAX];
+    uint32_t draws[4];
     assert(sample->masked == 0 && sample->length <= SHARD_SEQ_MAX);
-    for (uint32_t i = 0; i < sample->length; i++)
-        if (sample->ids[i] != rules->cls && sample->ids[i] != rules->sep)
-            keys[candidates++] = (uint64_t)random_at(stream, index, i) << 32 | i;
+    find_words(stream, index, rules, sample, &words);
     uint32_t count = mask_count(sample->length, rules->millionths, rules->predictions);
-    if (count > candidates)
-        count = (uint32_t)candidates;
+    if (count > words.tokens)
+        count = words.tokens;
     if (count == 0)
         return;
-    memcpy(selected, keys, candidates * sizeof(*keys));
-    const uint64_t last = kth_smallest(selected, candidates, count - 1);
-    for (size_t c = 0; c < candidates; c++)
-        if (keys[c] <= last) {
-            const uint32_t position = (uint32_t)keys[c];
-            random_at4(stream, index, position, words);
+    memset(chosen, false, sample->length);
+    if (rules->continues)
+        choose_words(&words, count, chosen);
+    else
+        choose_pieces(&words, count, chosen);
+    for (uint32_t position = 0; position < sample->length; position++)
+        if (chosen[position]) {
+            random_at4(stream, index, position, draws);
             sample->positions[sample->masked] = position;
             sample->labels[sample->masked++] = sample->ids[position];
-            sample->ids[position] = masked_id(rules, words, sample->ids[position]);
+            sample->ids[position] = masked_id(rules, draws, sample->ids[position]);
         }
-    assert(sample->masked == count);
+    assert(sample->masked == count || (rules->continues && sample->masked < count));
 }
 
 void mask_restore(struct sample *sample)

@@ -1,11 +1,12 @@
 /* Masks for masked-LM, laid by name (Law 3), so `dsdata` lays them once on disk and `dstrain` may lay fresh ones.
  * The rule is BERT's (Devlin et al. 2019, section 3.1): of the chosen tokens 80 % become [MASK], 10 % stay, 10 % become
- * any piece of the vocabulary, special pieces included, as Google's create_pretraining_data.py does. Pure; any
- * thread. */
+ * any piece of the vocabulary, special pieces included, as Google's create_pretraining_data.py does. Whole words: a
+ * word is a piece and the pieces behind it that continue it; words are taken whole or not at all. Pure; any thread. */
 #ifndef SHARDS_MASKING_H
 #define SHARDS_MASKING_H
 
 #include "base/random.h"
+#include "base/str.h"
 #include "shards/sample.h"
 
 struct mask_rules {
@@ -13,7 +14,13 @@ struct mask_rules {
     uint32_t cls, sep, mask; /* ids */
     uint32_t millionths;     /* probability */
     uint32_t predictions;    /* P */
+    /* Whole words: bit id % 64 of continues[id / 64] says whether a piece continues the word before it. NULL: each
+     * piece is masked by itself. */
+    const uint64_t *continues;
 };
+
+/* Which of the pieces of a vocabulary continue a word: those that begin with "##". The caller frees it. */
+uint64_t *mask_continues(const struct str *pieces, size_t count);
 
 /* Masks of a sample of `tokens` tokens: min(P, max(1, tokens · probability rounded half to even)). */
 uint32_t mask_count(uint32_t tokens, uint32_t millionths, uint32_t predictions);
@@ -21,7 +28,11 @@ uint32_t mask_count(uint32_t tokens, uint32_t millionths, uint32_t predictions);
 /* Lays masks on an unmasked sample: chooses mask_count(length) of the tokens that are not [CLS] or [SEP] (all of them
  * if there are fewer), changes ids there, and fills masked, positions (rising) and labels. Draw d of position i is word
  * d of random_at4(stream, index, i): 0 chooses (the smallest win, ties by position), 1: [MASK] or not, 2: keep or not,
- * 3: which piece. */
+ * 3: which piece.
+ *
+ * Whole words: words come in the order of draw 0 of their first position; one that would pass mask_count is left out,
+ * so a sample may have fewer masks, even none; each piece of a chosen word makes its own draws 1 to 3. A piece that
+ * would continue a word but stands behind [CLS] or [SEP] (its word was cut off there) is a word's beginning. */
 void mask_sample(const struct random_stream *stream, uint32_t index, const struct mask_rules *rules,
                  struct sample *sample);
 

@@ -21,6 +21,8 @@
 #define BYTES_PER_LETTER 48u /* of the lexicon: itself, sorting, up to two nodes */
 #define UNUSED_FIRST     99u /* [unused0] to [unused98] stand before [UNK] */
 
+_Static_assert(LEARN_LETTERS_MAX == ALPHABET_MAX, "what may be asked for is what there is room for");
+
 struct learner {
     struct lexicon lexicon;
     struct candidates candidates;
@@ -30,9 +32,12 @@ struct learner {
     uint8_t *longest; /* [nodes] letters of the longest piece that begins the node */
 };
 
-static void learner_init(struct learner *learner, const struct word_counts *counts, size_t pieces_max, size_t bytes_max)
+static void learner_init(struct learner *learner, const struct word_counts *counts, const struct learn_options *options,
+                         size_t pieces_max, size_t bytes_max)
 {
-    lexicon_init(&learner->lexicon, counts, pieces_max, bytes_max / BYTES_PER_LETTER);
+    const size_t alphabet_max = options->limit_alphabet ? options->limit_alphabet : LEARN_LETTERS_MAX;
+    lexicon_init(&learner->lexicon, counts, unicode_of(options->profile), alphabet_max, pieces_max,
+                 bytes_max / BYTES_PER_LETTER);
     candidates_init(&learner->candidates, &learner->lexicon, LEARN_COUNT_MIN);
     const size_t nodes = learner->candidates.count;
     learner->first = mem_clear(nodes, sizeof *learner->first);
@@ -264,12 +269,14 @@ int vocab_learn(const struct word_counts *counts, const struct learn_options *op
     const size_t room = options->vocab_size - LEARN_SPECIALS - options->unused;
     const size_t bytes_max = options->bytes_max && options->bytes_max < BYTES_MAX ? options->bytes_max : BYTES_MAX;
     struct learner learner;
-    learner_init(&learner, counts, room, bytes_max);
+    learner_init(&learner, counts, options, room, bytes_max);
     const struct lexicon *lexicon = &learner.lexicon;
     const size_t wanted = room - lexicon->alphabet_pieces;
     const uint64_t highest = highest_count(&learner);
     const uint64_t near = search_threshold(&learner, wanted, 2, highest, 1);
-    const uint64_t threshold = search_threshold(&learner, wanted, near, highest, ROUNDS);
+    uint64_t threshold = search_threshold(&learner, wanted, near, highest, ROUNDS);
+    if (threshold < options->min_frequency)
+        threshold = options->min_frequency;
     const size_t found = choose_in_rounds(&learner, threshold, ROUNDS);
 
     struct pieces pieces = {0};

@@ -17,13 +17,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LEARN_SPECIALS  104u /* pieces 0 to 103 */
-#define LEARN_SIZE_MIN  200u
-#define LEARN_COUNT_MIN 2u /* what occurs once makes no piece */
+#define LEARN_SPECIALS    104u /* pieces 0 to 103 */
+#define LEARN_SIZE_MIN    200u
+#define LEARN_COUNT_MIN   2u /* what occurs once makes no piece */
+#define LEARN_LETTERS_MAX 1000u
 
 struct learn_options {
-    uint32_t vocab_size; /* LEARN_SIZE_MIN to VOCAB_PIECES_MAX */
-    uint32_t unused;     /* [unusedN] beyond the first 99 */
+    uint32_t vocab_size;     /* LEARN_SIZE_MIN to VOCAB_PIECES_MAX */
+    uint32_t unused;         /* [unusedN] beyond the first 99 */
+    uint64_t min_frequency;  /* how often a piece must occur; less than LEARN_COUNT_MIN is that */
+    uint32_t limit_alphabet; /* letters at most; 0: LEARN_LETTERS_MAX, which is the most */
+    enum profile profile;    /* says which letters may stand inside a word */
     size_t bytes_max; /* memory to take besides the counts, about; 0: 256 MiB. The rarest words do not fit into less */
 };
 

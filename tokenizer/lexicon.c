@@ -2,8 +2,6 @@
 #include "tokenizer/lexicon.h"
 
 #include "base/mem.h"
-#include "tokenizer/unicode.h"
-#include "tokenizer/wordpiece.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,9 +39,9 @@ static uint32_t take_letter(struct str *word)
     return code_point;
 }
 
-static bool stands_inside(uint32_t code_point)
+static bool stands_inside(const struct unicode *unicode, uint32_t code_point)
 {
-    const uint8_t kind = unicode_letter(code_point)->kind;
+    const uint8_t kind = unicode_letter(unicode, code_point)->kind;
     return kind != LETTER_PUNCTUATION && kind != LETTER_IDEOGRAPH;
 }
 
@@ -73,14 +71,15 @@ static struct frequency *letter_frequencies(const struct word_counts *counts, si
     return frequencies;
 }
 
-static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *counts, size_t pieces_max)
+static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *counts, const struct unicode *unicode,
+                            size_t alphabet_max, size_t pieces_max)
 {
     size_t found;
     uint64_t total, covered = 0;
     struct frequency *frequencies = letter_frequencies(counts, &found, &total);
-    while (lexicon->alphabet_count < found && lexicon->alphabet_count < ALPHABET_MAX) {
+    while (lexicon->alphabet_count < found && lexicon->alphabet_count < alphabet_max) {
         const struct frequency *next = &frequencies[lexicon->alphabet_count];
-        const size_t pieces = lexicon->alphabet_pieces + 1 + stands_inside(next->code_point);
+        const size_t pieces = lexicon->alphabet_pieces + 1 + stands_inside(unicode, next->code_point);
         if (pieces > pieces_max || (pieces > pieces_max / 2 && covered >= total - total / 1000))
             break;
         lexicon->alphabet[++lexicon->alphabet_count] = next->code_point;
@@ -90,7 +89,7 @@ static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *c
     lexicon->letters_left_out = found - lexicon->alphabet_count;
     qsort(lexicon->alphabet + 1, lexicon->alphabet_count, sizeof *lexicon->alphabet, by_code_point);
     for (size_t i = 1; i <= lexicon->alphabet_count; i++)
-        lexicon->inside[i] = stands_inside(lexicon->alphabet[i]);
+        lexicon->inside[i] = stands_inside(unicode, lexicon->alphabet[i]);
     mem_free(frequencies);
 }
 
@@ -99,7 +98,7 @@ static size_t usable_letters(struct str word, const uint16_t *rank_of)
 {
     size_t letters = 0;
     while (word.size)
-        if (!rank_of[take_letter(&word)] || ++letters > WORD_LETTERS_MAX)
+        if (!rank_of[take_letter(&word)] || ++letters > LEARNED_LETTERS_MAX)
             return 0;
     return letters > 1 ? letters : 0;
 }
@@ -142,7 +141,7 @@ static void spell_words(struct lexicon *lexicon, const struct word_counts *count
             lexicon->count = mem_grow(lexicon->count, words_capacity, sizeof *lexicon->count);
         }
         if (letters_capacity - lexicon->letter_count < used + 1) {
-            letters_capacity = 2 * letters_capacity + WORD_LETTERS_MAX + 1;
+            letters_capacity = 2 * letters_capacity + LEARNED_LETTERS_MAX + 1;
             lexicon->letters = mem_grow(lexicon->letters, letters_capacity, sizeof *lexicon->letters);
         }
         lexicon->start[lexicon->word_count] = (uint32_t)lexicon->letter_count;
@@ -153,11 +152,12 @@ static void spell_words(struct lexicon *lexicon, const struct word_counts *count
     }
 }
 
-void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, size_t pieces_max, size_t letters_max)
+void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, const struct unicode *unicode,
+                  size_t alphabet_max, size_t pieces_max, size_t letters_max)
 {
-    assert(letters_max < UINT32_MAX);
+    assert(letters_max < UINT32_MAX && alphabet_max <= ALPHABET_MAX);
     *lexicon = (struct lexicon){0};
-    choose_alphabet(lexicon, counts, pieces_max);
+    choose_alphabet(lexicon, counts, unicode, alphabet_max, pieces_max);
     uint16_t *const rank_of = mem_clear(CODE_POINTS, sizeof *rank_of);
     for (size_t i = 1; i <= lexicon->alphabet_count; i++)
         rank_of[lexicon->alphabet[i]] = (uint16_t)i;

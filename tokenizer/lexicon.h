@@ -3,13 +3,16 @@
 #ifndef TOKENIZER_LEXICON_H
 #define TOKENIZER_LEXICON_H
 
+#include "tokenizer/unicode.h"
 #include "tokenizer/word_counts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define ALPHABET_MAX 1000u
+#define ALPHABET_MAX 1000u /* what --limit-alphabet may ask for */
+
+#define LEARNED_LETTERS_MAX 100u /* longer words teach nothing worth having */
 
 struct lexicon {
     uint32_t alphabet[ALPHABET_MAX + 1]; /* code points by rank; ranks 1 to alphabet_count, in their order */
@@ -25,10 +28,12 @@ struct lexicon {
     uint64_t words_left_out;   /* distinct words with such a letter, too long, or too rare for letters_max */
 };
 
-/* The alphabet is the most frequent letters, at most ALPHABET_MAX. Its pieces take at most half of `pieces_max`, or
- * more (up to all of it) while the alphabet covers less than 99.9 % of the letters of the words. Of more than
- * `letters_max` letters the rarest words are left out. The result does not depend on the order of the counts. */
-void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, size_t pieces_max, size_t letters_max);
+/* The alphabet is the most frequent letters, at most `alphabet_max` (itself at most ALPHABET_MAX). Its pieces take at
+ * most half of `pieces_max`, or more (up to all of it) while the alphabet covers less than 99.9 % of the letters of
+ * the words. Of more than `letters_max` letters the rarest words are left out. The result does not depend on the
+ * order of the counts. */
+void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, const struct unicode *unicode,
+                  size_t alphabet_max, size_t pieces_max, size_t letters_max);
 void lexicon_release(struct lexicon *lexicon);
 
 #endif

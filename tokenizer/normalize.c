@@ -7,7 +7,6 @@
 #include "tokenizer/normalize.h"
 
 #include "base/mem.h"
-#include "tokenizer/unicode.h"
 
 #include <assert.h>
 
@@ -52,7 +51,7 @@ static void decompose(struct normalizer *normalizer, uint32_t code_point, const 
     }
     for (unsigned i = 0; i < letter->decomposition_count; i++) {
         const uint32_t part = unicode_decompositions[letter->decomposition + i];
-        put(normalizer, part, unicode_letter(part)->combining_class);
+        put(normalizer, part, unicode_letter(normalizer->unicode, part)->combining_class);
     }
 }
 
@@ -101,7 +100,7 @@ static void drop_marks(struct normalizer *normalizer)
     size_t kept = 0;
     for (size_t i = 0; i < normalizer->count; i++) {
         const uint32_t code_point = normalizer->letters[i] & CODE_POINT;
-        if (!unicode_letter(code_point)->mark)
+        if (!unicode_letter(normalizer->unicode, code_point)->mark)
             normalizer->letters[kept++] = code_point;
     }
     normalizer->count = kept;
@@ -131,7 +130,7 @@ static void lower(struct normalizer *normalizer)
         insert_dots(normalizer, dots);
     for (size_t i = 0; i < normalizer->count; i++) {
         const uint32_t code_point = normalizer->letters[i];
-        normalizer->letters[i] = code_point + (uint32_t)unicode_letter(code_point)->lower;
+        normalizer->letters[i] = code_point + (uint32_t)unicode_letter(normalizer->unicode, code_point)->lower;
     }
 }
 
@@ -146,7 +145,7 @@ void normalize_run(struct normalizer *normalizer, struct str run)
         at += size ? size : skip;
         if (!size)
             continue;
-        const struct letter *letter = unicode_letter(code_point);
+        const struct letter *letter = unicode_letter(normalizer->unicode, code_point);
         if (letter->kind == LETTER_DROP)
             continue;
         if (normalizer->strip) {

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "tokenizer/normalize.h"
+#include "tokenizer/sigma.h"
 #include "tokenizer/wordpiece.h"
 #include "tokenizer/words.h"
 
@@ -13,6 +14,9 @@
 #define KEY_BYTES   32u
 #define MEMORY_IDS  7u
 #define MEMORY_BITS 15u
+
+/* A longer word, in code points, is [UNK]. */
+static const size_t word_letters_max[] = {[PROFILE_HF] = 100, [PROFILE_GOOGLE] = 200};
 
 /* One remembered run. */
 struct memory {
@@ -33,7 +37,8 @@ struct tokenizer_state {
     const struct tokenizer *tokenizer;
     struct memory *memory; /* [1 << MEMORY_BITS] */
     struct normalizer normalizer;
-    struct buf word; /* scratch */
+    struct buf word;       /* scratch */
+    struct buf small_text; /* the text without capital sigmas */
 };
 
 struct tokenizer *tokenizer_open(const struct vocab *vocab, const struct tokenizer_options *options)
@@ -42,7 +47,7 @@ struct tokenizer *tokenizer_open(const struct vocab *vocab, const struct tokeniz
     tokenizer->options = *options;
     if (!vocab)
         return tokenizer;
-    tokenizer->wordpiece = wordpiece_open(vocab);
+    tokenizer->wordpiece = wordpiece_open(vocab, word_letters_max[options->profile]);
     struct ids ids = {0};
     for (int i = '!'; i <= '~'; i++) {
         const char byte = (char)i;
@@ -65,6 +70,7 @@ struct tokenizer_state *tokenizer_state_open(const struct tokenizer *tokenizer)
 {
     struct tokenizer_state *state = mem_clear(1, sizeof *state);
     state->tokenizer = tokenizer;
+    state->normalizer.unicode = unicode_of(tokenizer->options.profile);
     state->normalizer.lower = !tokenizer->options.cased;
     state->normalizer.strip = tokenizer->options.strip_accents;
     if (tokenizer->wordpiece)
@@ -78,6 +84,7 @@ void tokenizer_state_close(struct tokenizer_state *state)
         return;
     normalizer_release(&state->normalizer);
     buf_release(&state->word);
+    buf_release(&state->small_text);
     mem_free(state->memory);
     mem_free(state);
 }
@@ -154,15 +161,26 @@ static inline bool same_key(const uint64_t a[KEY_BYTES / 8], const uint64_t b[KE
     return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
+/* The text to cut into runs. What becomes of a sigma depends on more than its run, and runs are remembered. */
+static struct str prepare(struct tokenizer_state *state, struct str text)
+{
+    const struct tokenizer_options *options = &state->tokenizer->options;
+    if (options->profile != PROFILE_GOOGLE || options->cased)
+        return text;
+    return sigma_lower(state->normalizer.unicode, text, &state->small_text);
+}
+
 void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *out)
 {
     const struct tokenizer *tokenizer = state->tokenizer;
+    const struct unicode *unicode = state->normalizer.unicode;
     assert(tokenizer->wordpiece);
     const bool lower = !tokenizer->options.cased;
+    text = prepare(state, text);
     const char *const end = text.data + text.size;
     struct str run;
     enum run_kind kind;
-    while ((kind = run_next(&text, &run)) != RUN_END) {
+    while ((kind = run_next(unicode, &text, &run)) != RUN_END) {
         ids_reserve(out, MEMORY_IDS);
         if (kind == RUN_PUNCTUATION) {
             out->data[out->count++] = tokenizer->punctuation[(unsigned char)run.data[0]];
@@ -195,9 +213,11 @@ void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *o
 void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),
                      void *context)
 {
+    const struct unicode *unicode = state->normalizer.unicode;
+    text = prepare(state, text);
     struct str run;
     enum run_kind kind;
-    while ((kind = run_next(&text, &run)) != RUN_END) {
+    while ((kind = run_next(unicode, &text, &run)) != RUN_END) {
         if (kind == RUN_OTHER) {
             run_words(&state->normalizer, &state->word, run, word, context);
         } else if (kind == RUN_PUNCTUATION || state->tokenizer->options.cased) {

@@ -1,5 +1,5 @@
-/* Text to WordPiece ids, exactly as Hugging Face `tokenizers` gives them with BertNormalizer, BertPreTokenizer and
- * WordPiece without added tokens (profile hf): "[MASK]" in a text is the three words [ mask ].
+/* Text to WordPiece ids, exactly as the program that the profile names gives them (enum profile): "[MASK]" in a text is
+ * the three words [ mask ].
  *
  *     struct tokenizer *tokenizer = tokenizer_open(vocab, &options);          one for all threads
  *     struct tokenizer_state *state = tokenizer_state_open(tokenizer);        one per thread
@@ -10,14 +10,15 @@
 
 #include "base/str.h"
 #include "tokenizer/ids.h"
+#include "tokenizer/unicode.h"
 #include "tokenizer/vocab.h"
 
 #include <stdbool.h>
 
-/* A profile other than hf will be a field here and a set of tables. */
 struct tokenizer_options {
     bool cased;         /* keep case */
     bool strip_accents; /* canonical decomposition without nonspacing marks */
+    enum profile profile;
 };
 
 /* Immutable. `vocab` may be NULL: then tokenizer_words alone may be used. It is not needed after the call. */

@@ -6,32 +6,42 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "tokenizer/unicode.h"
 
 #include <assert.h>
 
-/* Does `text` end in a White_Space character? Returns its bytes, else 0. `text` is UTF-8. */
-static size_t space_at_end(struct str text)
+/* What is cut off lines: White_Space, and by Google's rules what Python counts among it. */
+static bool is_space(uint32_t code_point, enum vocab_rules rules)
 {
-    size_t start = text.size;
-    while (start && ((unsigned char)text.data[start - 1] & 0xC0) == 0x80)
-        start--;
-    if (!start--)
-        return 0;
-    uint32_t code_point = 0;
-    unsigned skip;
-    utf8_decode(text.data + start, text.size - start, &code_point, &skip);
-    /* White_Space that the profile's own table has among the deleted controls. */
-    const bool control = code_point == 0x0B || code_point == 0x0C || code_point == 0x85;
-    return control || unicode_letter(code_point)->kind == LETTER_SPACE ? text.size - start : 0;
+    /* Some of it is among the deleted controls in the tables. */
+    const bool control = code_point == 0x0B || code_point == 0x0C || code_point == 0x85 ||
+                         (rules == VOCAB_GOOGLE && code_point >= 0x1C && code_point <= 0x1F);
+    return control || unicode_letter(&unicode_hf, code_point)->kind == LETTER_SPACE;
 }
 
-static struct str trim_end(struct str line)
+static struct str trim(struct str line, enum vocab_rules rules)
 {
-    size_t space;
-    while ((space = space_at_end(line)))
-        line.size -= space;
+    uint32_t code_point = 0;
+    unsigned skip;
+    while (line.size && rules != VOCAB_OWN) {
+        size_t last = line.size - 1;
+        while (last && ((unsigned char)line.data[last] & 0xC0) == 0x80)
+            last--;
+        if (!utf8_decode(line.data + last, line.size - last, &code_point, &skip) || !is_space(code_point, rules))
+            break;
+        line.size = last;
+    }
+    while (line.size && rules == VOCAB_GOOGLE) {
+        const unsigned size = utf8_decode(line.data, line.size, &code_point, &skip);
+        if (!is_space(code_point, rules))
+            break;
+        line = (struct str){line.data + size, line.size - size};
+    }
     return line;
+}
+
+struct str vocab_trim(struct str line)
+{
+    return trim(line, VOCAB_HF);
 }
 
 bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id)
@@ -101,14 +111,16 @@ int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t cou
     return vocab_open(vocab, pieces, count, NULL, err);
 }
 
-/* Cuts the file's text into trimmed lines, without the empty ones at its end. *lines is the caller's to free. */
-static int split_lines(struct str text, const char *path, struct str **lines, size_t *count, struct error *err)
+/* Cuts the file's text into trimmed lines; by Hugging Face's rules without the empty ones at its end. *lines is the
+ * caller's to free. */
+static int split_lines(struct str text, const char *path, enum vocab_rules rules, struct str **lines, size_t *count,
+                       struct error *err)
 {
     size_t capacity = 0;
     const char *const end = text.data + text.size;
     for (const char *at = text.data; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        const struct str line = trim_end(str_range(at, newline ? newline : end));
+        const struct str line = trim(str_range(at, newline ? newline : end), rules);
         if (line.size > VOCAB_PIECE_BYTES_MAX)
             return fail_at(err, ERR_UNSAFE, path, (uint64_t)(at - text.data), "a piece of more than %u bytes",
                            VOCAB_PIECE_BYTES_MAX);
@@ -121,7 +133,7 @@ static int split_lines(struct str text, const char *path, struct str **lines, si
         (*lines)[(*count)++] = line;
         at = newline ? newline + 1 : end;
     }
-    while (*count && (*lines)[*count - 1].size == 0)
+    while (rules == VOCAB_HF && *count && (*lines)[*count - 1].size == 0)
         (*count)--;
     return 0;
 }
@@ -138,7 +150,7 @@ static uint64_t first_bad_byte(struct str text)
     return at;
 }
 
-int vocab_read(struct vocab **out, const char *path, struct error *err)
+int vocab_read(struct vocab **out, const char *path, enum vocab_rules rules, struct error *err)
 {
     struct buf file = {0};
     struct str *lines = NULL;
@@ -146,11 +158,13 @@ int vocab_read(struct vocab **out, const char *path, struct error *err)
     int result = file_read_all(path, VOCAB_FILE_BYTES_MAX, &file, err);
     if (result < 0)
         goto out;
-    if (!utf8_valid(buf_str(&file))) {
+    if (rules == VOCAB_GOOGLE) {
+        file.size = utf8_repair(file.data, file.size, NULL);
+    } else if (!utf8_valid(buf_str(&file))) {
         result = fail_at(err, ERR_INPUT, path, first_bad_byte(buf_str(&file)), "the vocabulary is not UTF-8");
         goto out;
     }
-    result = split_lines(buf_str(&file), path, &lines, &count, err);
+    result = split_lines(buf_str(&file), path, rules, &lines, &count, err);
     if (result < 0)
         goto out;
     result = vocab_open(out, lines, count, path, err);

@@ -1,18 +1,20 @@
 /* A vocabulary: the pieces that words are cut into, in the order of their ids. On disk it is vocab.txt, one piece a
  * line, the id is the line's number from 0; a piece that starts with "##" goes on inside a word.
  *
- * How a file is read (equal to Hugging Face `tokenizers`, but for the last line of this list):
- *   - Lines end at LF; White_Space at a line's end is cut off, so CRLF is fine and so is a missing last LF.
+ * How a file is read (enum vocab_rules; equal to the programs, but for the last line of this list):
+ *   - Lines end at LF. White_Space at a line's end is cut off, so CRLF is fine and so is a missing last LF. By Google's
+ *     rules all that str.strip() takes is cut off, at both ends.
  *   - Of equal pieces the last line's id counts; the earlier id exists and never comes out.
  *   - An empty line inside the file is a piece of no characters, which matches nothing; its id exists.
  *   - A byte order mark is not removed, it belongs to the first piece.
- *   - Text that is not UTF-8 is refused.
- *   - Empty lines at the end of the file are not pieces. */
+ *   - Text that is not UTF-8 is refused. By Google's rules the ill-formed bytes are dropped.
+ *   - Empty lines at the end of the file are not pieces. By Google's rules they are. */
 #ifndef TOKENIZER_VOCAB_H
 #define TOKENIZER_VOCAB_H
 
 #include "base/error.h"
 #include "base/str.h"
+#include "tokenizer/unicode.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,15 +32,24 @@ struct vocab {
     size_t text_bytes;
 };
 
+enum vocab_rules {
+    VOCAB_HF = PROFILE_HF,
+    VOCAB_GOOGLE = PROFILE_GOOGLE,
+    VOCAB_OWN, /* written by vocab_write: nothing is trimmed or dropped */
+};
+
 /* Opens vocab.txt. ERR_INPUT: not UTF-8, or one of [PAD] [UNK] [CLS] [SEP] [MASK] is not there (named); ERR_UNSAFE:
  * more than VOCAB_PIECES_MAX lines, a piece or file too long. Immutable afterwards. Close with vocab_close. */
-int vocab_read(struct vocab **out, const char *path, struct error *err);
+int vocab_read(struct vocab **out, const char *path, enum vocab_rules rules, struct error *err);
 
 /* The same from pieces in memory (copied). A piece holds no LF and does not end in White_Space. */
 int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t count, struct error *err);
 
 /* Writes vocab.txt, one piece a line, each line ended by LF. */
 int vocab_write(const struct vocab *vocab, const char *path, struct error *err);
+
+/* A line as Hugging Face's rules take it: without White_Space at its end. */
+struct str vocab_trim(struct str line);
 
 /* Id of a piece (of equal ones the last); false where there is none. Reads the whole list: for specials and tests. */
 bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COUNTED_WORD_BYTES_MAX 400u /* a longer word is [UNK] with any vocabulary and is not kept */
+#define COUNTED_WORD_BYTES_MAX 400u /* a longer word (of 100 letters at least) teaches nothing and is not kept */
 
 struct word_counts;
 

@@ -6,7 +6,7 @@
  *     first      1     4 5 …
  *
  * Nine bytes per node, built from the sorted pieces in one pass. The longest match needs no hashing and no copies;
- * words are at most 100 characters, so the restart at each piece costs nothing that matters. */
+ * words are at most 200 characters, so the restart at each piece costs nothing that matters. */
 #include "tokenizer/wordpiece.h"
 
 #include "base/mem.h"
@@ -22,6 +22,7 @@ struct wordpiece {
     uint32_t *piece; /* [nodes] the id of the piece that ends here, or NO_PIECE */
     uint8_t *label;  /* [nodes] the byte that leads here from the parent */
     uint32_t unk;
+    size_t letters_max;
     uint32_t inside;        /* the node behind "##", or NO_NODE */
     uint32_t start[2][256]; /* children of the root and of `inside` by byte, or NO_NODE */
 };
@@ -113,7 +114,7 @@ static uint32_t child(const struct wordpiece *wordpiece, uint32_t node, uint8_t 
     return found ? (uint32_t)(found - wordpiece->label) : NO_NODE;
 }
 
-struct wordpiece *wordpiece_open(const struct vocab *vocab)
+struct wordpiece *wordpiece_open(const struct vocab *vocab, size_t letters_max)
 {
     size_t count;
     struct entry *entries = sorted_entries(vocab, &count);
@@ -123,6 +124,7 @@ struct wordpiece *wordpiece_open(const struct vocab *vocab)
     wordpiece->piece = mem_array(nodes, sizeof *wordpiece->piece);
     wordpiece->label = mem_clear(nodes, sizeof *wordpiece->label);
     wordpiece->unk = vocab->unk;
+    wordpiece->letters_max = letters_max;
     build_trie(wordpiece, entries, count, nodes);
     mem_free(entries);
     const uint32_t hash = child(wordpiece, 0, '#');
@@ -145,21 +147,21 @@ void wordpiece_close(struct wordpiece *wordpiece)
     mem_free(wordpiece);
 }
 
-static bool too_long(struct str word)
+static bool too_long(struct str word, size_t letters_max)
 {
-    if (word.size <= WORD_LETTERS_MAX)
+    if (word.size <= letters_max)
         return false;
     size_t letters = 0;
-    for (size_t i = 0; i < word.size && letters <= WORD_LETTERS_MAX; i++)
+    for (size_t i = 0; i < word.size && letters <= letters_max; i++)
         letters += ((unsigned char)word.data[i] & 0xC0) != 0x80;
-    return letters > WORD_LETTERS_MAX;
+    return letters > letters_max;
 }
 
 void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct ids *out)
 {
     assert(word.size);
     const size_t before = out->count;
-    if (too_long(word)) {
+    if (too_long(word, wordpiece->letters_max)) {
         ids_add(out, wordpiece->unk);
         return;
     }

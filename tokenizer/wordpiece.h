@@ -6,11 +6,10 @@
 #include "tokenizer/ids.h"
 #include "tokenizer/vocab.h"
 
-#define WORD_LETTERS_MAX 100u /* a longer word (in code points) is [UNK] */
-
 struct wordpiece; /* immutable, shared by threads */
 
-struct wordpiece *wordpiece_open(const struct vocab *vocab); /* needs the vocabulary no longer */
+/* A word of more than `letters_max` code points is [UNK]. Needs the vocabulary no longer. */
+struct wordpiece *wordpiece_open(const struct vocab *vocab, size_t letters_max);
 void wordpiece_close(struct wordpiece *wordpiece);
 
 /* Appends the ids of `word`, well-formed UTF-8, not empty. A word too long, or with a place where no piece fits, is one

@@ -4,8 +4,6 @@
  * an ideograph. What becomes punctuation (U+2260 is = and a stroke) is found after normalising. */
 #include "tokenizer/words.h"
 
-#include "tokenizer/unicode.h"
-
 #include <assert.h>
 
 enum byte_kind { LETTER, SPACE, PUNCTUATION, CONTROL, HIGH };
@@ -33,19 +31,19 @@ static inline enum byte_kind kind_at(const char *at)
 }
 
 /* What stands at `at`, a HIGH byte: its bytes in *size, ill-formed ones as something to delete. */
-static enum letter_kind high_kind(const char *at, const char *end, unsigned *size)
+static enum letter_kind high_kind(const struct unicode *unicode, const char *at, const char *end, unsigned *size)
 {
     uint32_t code_point;
     unsigned skip;
     *size = utf8_decode(at, (size_t)(end - at), &code_point, &skip);
     if (*size)
-        return (enum letter_kind)unicode_letter(code_point)->kind;
+        return (enum letter_kind)unicode_letter(unicode, code_point)->kind;
     *size = skip;
     return LETTER_DROP;
 }
 
 /* The end of a run that goes on at `at` with something that is not an ASCII letter. */
-static const char *other_end(const char *at, const char *end)
+static const char *other_end(const struct unicode *unicode, const char *at, const char *end)
 {
     while (at < end) {
         unsigned size = 1;
@@ -57,7 +55,7 @@ static const char *other_end(const char *at, const char *end)
         case CONTROL:
             break;
         case HIGH: {
-            const enum letter_kind kind = high_kind(at, end, &size);
+            const enum letter_kind kind = high_kind(unicode, at, end, &size);
             if (kind != LETTER_WORD && kind != LETTER_DROP)
                 return at;
             break;
@@ -68,7 +66,7 @@ static const char *other_end(const char *at, const char *end)
     return at;
 }
 
-enum run_kind run_next(struct str *rest, struct str *run)
+enum run_kind run_next(const struct unicode *unicode, struct str *rest, struct str *run)
 {
     const char *at = rest->data, *const end = at + rest->size;
     enum run_kind kind = RUN_END;
@@ -90,16 +88,16 @@ enum run_kind run_next(struct str *rest, struct str *run)
             kind = RUN_ASCII;
             if (at < end && kind_at(at) >= CONTROL) {
                 const char *const ascii_end = at;
-                at = other_end(at, end);
+                at = other_end(unicode, at, end);
                 kind = at > ascii_end ? RUN_OTHER : RUN_ASCII;
             }
             break;
         case CONTROL:
-            at = other_end(at, end);
+            at = other_end(unicode, at, end);
             kind = RUN_OTHER;
             break;
         case HIGH:
-            switch (high_kind(at, end, &size)) {
+            switch (high_kind(unicode, at, end, &size)) {
             case LETTER_SPACE:
                 at += size;
                 break;
@@ -110,7 +108,7 @@ enum run_kind run_next(struct str *rest, struct str *run)
                 break;
             case LETTER_WORD:
             case LETTER_DROP:
-                at = other_end(at, end);
+                at = other_end(unicode, at, end);
                 kind = RUN_OTHER;
                 break;
             }
@@ -130,7 +128,7 @@ void run_words(struct normalizer *normalizer, struct buf *scratch, struct str ru
     buf_reserve(scratch, 4 * normalizer->count);
     for (size_t i = 0; i < normalizer->count; i++) {
         const uint32_t letter = normalizer->letters[i];
-        const bool alone = unicode_letter(letter)->kind == LETTER_PUNCTUATION;
+        const bool alone = unicode_letter(normalizer->unicode, letter)->kind == LETTER_PUNCTUATION;
         if (alone && scratch->size) {
             word(context, buf_str(scratch));
             buf_reset(scratch);

@@ -19,7 +19,7 @@ enum run_kind {
 };
 
 /* Takes the next run from the front of *rest. */
-enum run_kind run_next(struct str *rest, struct str *run);
+enum run_kind run_next(const struct unicode *unicode, struct str *rest, struct str *run);
 
 /* Calls word(context, …) with each normalised word of a run of kind RUN_OTHER, in order: well-formed UTF-8, not empty,
  * valid during the call. */

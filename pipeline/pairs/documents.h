@@ -31,6 +31,17 @@ static inline size_t documents_sentence_start(const struct documents *documents,
     return sentence == 0 ? 0 : documents->ends[sentence - 1];
 }
 
+/* Where the ids of document `index` start and end. */
+static inline size_t document_start(const struct documents *documents, uint32_t index)
+{
+    return documents_sentence_start(documents, documents->items[index].sentence);
+}
+static inline size_t document_end(const struct documents *documents, uint32_t index)
+{
+    const struct document *document = &documents->items[index];
+    return documents_sentence_start(documents, (size_t)document->sentence + document->sentence_count);
+}
+
 /* documents_begin, documents_sentence …, documents_end per document; one without sentences is forgotten. */
 void documents_begin(struct documents *documents, uint64_t id, bool valid);
 void documents_sentence(struct documents *documents, const uint32_t *ids, size_t count); /* empty ones are skipped */

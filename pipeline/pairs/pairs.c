@@ -24,6 +24,7 @@ static bool draw_chance(struct draws *draws, uint32_t millionths)
 struct cursor {
     const struct documents *documents;
     struct draws draws;
+    enum pair_kind kind;
     uint32_t index;  /* the document */
     uint32_t room;   /* pieces that fit: S - 3 */
     uint32_t target; /* pieces that a chunk is filled to */
@@ -84,15 +85,23 @@ static bool random_next(struct cursor *c, size_t a_from, size_t a_to)
     return true;
 }
 
-/* A pair from consecutive ids of the document, cut at `middle`. */
+/* A pair from consecutive ids of the document, cut at `middle`; sop: swapped by the toss of a coin. */
 static void true_next(struct cursor *c, size_t first, size_t middle, size_t end)
 {
-    emit(c, (struct pair){.a = first,
-                          .a_size = middle - first,
-                          .b = middle,
-                          .b_size = end - middle,
-                          .document_a = c->index,
-                          .document_b = c->index});
+    struct pair pair = {.a = first,
+                        .a_size = middle - first,
+                        .b = middle,
+                        .b_size = end - middle,
+                        .document_a = c->index,
+                        .document_b = c->index};
+    if (c->kind == PAIRS_SOP && draw_chance(&c->draws, MILLION / 2)) {
+        pair.a = middle;
+        pair.a_size = end - middle;
+        pair.b = first;
+        pair.b_size = middle - first;
+        pair.is_random_next = true;
+    }
+    emit(c, pair);
 }
 
 /* Takes pieces off the longer segment (B on a tie), at its front or its end by the toss of a coin, until both fit.
@@ -115,12 +124,7 @@ static void emit(struct cursor *c, struct pair pair)
 {
     truncate_pair(c, &pair);
     assert(pair.a_size > 0 && pair.b_size > 0);
-    struct pairs *out = c->out;
-    if (out->count == out->capacity) {
-        out->capacity = out->capacity ? out->capacity * 2 : 256;
-        out->items = mem_grow(out->items, out->capacity, sizeof *out->items);
-    }
-    out->items[out->count++] = pair;
+    pairs_add(c->out, &pair);
 }
 
 /* Makes the pair of the chunk of sentences [from, to); returns the sentence where the next chunk starts. */
@@ -131,7 +135,7 @@ static size_t pair_of_chunk(struct cursor *c, size_t from, size_t to)
     size_t a_end = from + 1;
     if (count >= 2)
         a_end = from + 1 + draw_below(&c->draws, count - 1);
-    if ((count == 1 || draw_chance(&c->draws, MILLION / 2)) && random_next(c, from, a_end))
+    if (c->kind == PAIRS_NSP && (count == 1 || draw_chance(&c->draws, MILLION / 2)) && random_next(c, from, a_end))
         return a_end; /* the unused sentences go back */
 
     size_t first = documents_sentence_start(documents, from), end = documents_sentence_start(documents, to);
@@ -148,7 +152,8 @@ void pairs_of_document(const struct documents *documents, uint32_t index, const 
                        struct pairs *pairs)
 {
     const struct document *document = &documents->items[index];
-    struct cursor c = {.documents = documents, .index = index, .out = pairs};
+    struct cursor c = {.documents = documents, .kind = options->kind, .index = index, .out = pairs};
+    assert(options->kind != PAIRS_NONE);
     c.draws = (struct draws){.stream = random_stream(options->seed, RANDOM_PAIR, options->file, options->window,
                                                      options->part, options->length, options->copy),
                              .document = index};
@@ -164,6 +169,15 @@ void pairs_of_document(const struct documents *documents, uint32_t index, const 
             to++;
         from = pair_of_chunk(&c, from, to);
     }
+}
+
+void pairs_add(struct pairs *pairs, const struct pair *pair)
+{
+    if (pairs->count == pairs->capacity) {
+        pairs->capacity = pairs->capacity ? pairs->capacity * 2 : 256;
+        pairs->items = mem_grow(pairs->items, pairs->capacity, sizeof *pairs->items);
+    }
+    pairs->items[pairs->count++] = *pair;
 }
 
 void pairs_reset(struct pairs *pairs)

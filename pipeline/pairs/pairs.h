@@ -1,6 +1,10 @@
-/* Documents of a group → sentence pairs for next-sentence prediction, as Google's create_pretraining_data.py fills them
- * (seed-semantics 3.1), but every draw is made by name (Law 3): a document's pairs depend on the group, its index in it,
- * the length and the copy, and on nothing that runs before or beside it.
+/* Documents of a group → sentence pairs, as Google's create_pretraining_data.py fills them (seed-semantics 3.1), but
+ * every draw is made by name (Law 3): a document's pairs depend on the group, its index in it, the length and the copy,
+ * and on nothing that runs before or beside it.
+ *
+ *     nsp    A, then what follows it or a piece of another document       (Devlin et al. 2019)
+ *     sop    A and what follows it, half of the time the other way round  (Lan et al. 2019, section 3.1)
+ *     none   one segment that fills the length; packed: runs on over document ends
  *
  * Where Google's script would pair a document with itself or with held-out text, ours does not (design, "digest"): a
  * random next comes from another document of the same split of the group; a held-out pair falls back to training
@@ -10,13 +14,15 @@
 #define PIPELINE_PAIRS_PAIRS_H
 
 #include "pipeline/pairs/documents.h"
+#include "shards/format.h"
 
-/* One pair: two ranges of documents.ids, already cut to fit. */
+/* One pair: two ranges of documents.ids, already cut to fit. A packed A goes on in the following documents of its split
+ * until it has its ids. */
 struct pair {
-    size_t a, a_size; /* first id and number of ids of segment A, both at least 1 */
-    size_t b, b_size;
-    uint32_t document_a, document_b; /* indices in the group */
-    bool is_random_next;
+    size_t a, a_size;                /* first id and number of ids of segment A, which has at least one */
+    size_t b, b_size;                /* of segment B; no ids: there is no B */
+    uint32_t document_a, document_b; /* indices in the group; without B that of A's last id */
+    bool is_random_next;             /* sop: the segments are the wrong way round */
 };
 
 struct pairs {
@@ -27,16 +33,23 @@ struct pairs {
 };
 
 struct pair_options {
-    uint32_t length;         /* sequence length S: a pair holds at most S - 3 pieces */
+    enum pair_kind kind;
+    bool packed;             /* PAIRS_NONE: over document ends */
+    uint32_t length;         /* sequence length S: a pair holds at most S - 3 pieces, one segment S - 2 */
     uint32_t short_seq_prob; /* millionths */
     uint64_t seed;
     uint32_t file, window, part; /* the group's name */
     uint32_t copy;
 };
 
-/* Appends the pairs of document `index` in their order. */
+/* Appends the pairs of document `index` in their order: PAIRS_NSP and PAIRS_SOP. */
 void pairs_of_document(const struct documents *documents, uint32_t index, const struct pair_options *options,
                        struct pairs *pairs);
+/* Appends the segments of all documents of a split in their order: PAIRS_NONE. No text is left out: a segment is full,
+ * is one of those that are to be short, or ends with its document (with the split, when packed). */
+void pairs_of_split(const struct documents *documents, bool valid, const struct pair_options *options,
+                    struct pairs *pairs);
+void pairs_add(struct pairs *pairs, const struct pair *pair);
 void pairs_reset(struct pairs *pairs);
 void pairs_release(struct pairs *pairs);
 

@@ -34,10 +34,58 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
     }
 }
 
+/* Shows the parts of a rendering from `part` on, up to and with the next argument, which the walk then reads; behind the
+ * last one the template is done. */
+void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end)
+{
+    struct renders *renders = &w->renders;
+    const bool is_block = rendering->is_block;
+    bool at_start = true; /* nothing stands before the argument on its line */
+    for (; part < renders->count; part++) {
+        const struct part *next = &renders->parts[part];
+        if (next->kind == PART_GAP) {
+            walk_gap(w);
+        } else if (next->kind == PART_TEXT) {
+            walk_open_paragraph(w);
+            buf_add(w->paragraphs.out, renders->text.data + next->from, next->to - next->from);
+            at_start = false;
+        } else {
+            walk_skip(w, next->from, FATE_TEMPLATE);
+            w->line_start |=
+                w->inline_depth == 0 && at_start && (is_block || (w->at > 0 && w->text.data[w->at - 1] == '\n'));
+            if (!w->line_start)
+                walk_open_paragraph(w);
+            walk_push(w, is_block ? FRAME_BLOCK : FRAME_LINES, next->to, next->to, FATE_TEMPLATE);
+            struct frame *frame = &w->frames[w->depth - 1];
+            frame->rendering = *rendering;
+            frame->next_part = part + 1;
+            frame->template_end = end;
+            return;
+        }
+    }
+    renders_pop(renders, rendering);
+    walk_skip(w, end, FATE_TEMPLATE);
+    if (is_block)
+        walk_break_paragraph(w);
+}
+
+/* A computed text stands for the whole template. */
+static bool is_text_alone(const struct renders *renders, const struct rendering *rendering)
+{
+    return renders->count == rendering->part + 1 && renders->parts[rendering->part].kind == PART_TEXT;
+}
+
 static void read_template(struct wikitext *w, const struct span *span)
 {
-    const struct rendering rendering = template_render(w->text, &w->spans, w->span, w->title, &w->facts->steps);
-    w->line_hides_block |= rendering.dropped;
+    const struct template_page page = {.text = w->text,
+                                       .title = w->title,
+                                       .spans = &w->spans,
+                                       .language = w->options.language,
+                                       .templates = w->options.templates};
+    const bool is_argument = span->kind == SPAN_ARGUMENT;
+    const struct rendering rendering = is_argument ? argument_render(&page, w->span, &w->renders, &w->facts->steps)
+                                                   : template_render(&page, w->span, &w->renders, &w->facts->steps);
+    w->line_hides_block |= rendering.dropped && !is_argument;
     if (rendering.dropped) {
         walk_skip(w, span->end, FATE_TEMPLATE);
         walk_gap(w);
@@ -45,27 +93,20 @@ static void read_template(struct wikitext *w, const struct span *span)
     }
     if (rendering.is_block)
         walk_break_paragraph(w);
-    if (rendering.from == rendering.to) {
-        walk_show(w, span->end, rendering.text);
+    if (is_text_alone(&w->renders, &rendering) && !rendering.is_block) {
+        const struct part *part = &w->renders.parts[rendering.part];
+        struct str shown = {w->renders.text.data + part->from, part->to - part->from};
+        const struct buf *out = w->paragraphs.out;
+        if (w->paragraphs.is_open && str_starts(shown, STR(" ")) && out->size > w->paragraphs.start &&
+            out->data[out->size - 1] == ' ')
+            shown = (struct str){shown.data + 1, shown.size - 1}; /* as a browser shows blanks: once */
+        if (str_ends(shown, STR(" ")) && span->end < w->size && w->text.data[span->end] == ' ')
+            shown.size--;
+        walk_show(w, span->end, shown);
+        renders_pop(&w->renders, &rendering);
         return;
     }
-    walk_open_paragraph(w);
-    buf_add_str(w->paragraphs.out, rendering.text);
-    walk_skip(w, rendering.from, FATE_TEMPLATE);
-    w->line_start |= w->inline_depth == 0 && (rendering.is_block || w->text.data[w->at - 1] == '\n');
-    walk_push(w, rendering.is_block ? FRAME_BLOCK : FRAME_LINES, rendering.to, span->end, FATE_TEMPLATE);
-}
-
-static void read_argument(struct wikitext *w, const struct span *span)
-{
-    const struct rendering rendering = argument_render(w->text, &w->spans, w->span, &w->facts->steps);
-    if (rendering.dropped) {
-        walk_skip(w, span->end, FATE_TEMPLATE);
-        walk_gap(w);
-        return;
-    }
-    walk_skip(w, rendering.from, FATE_TEMPLATE);
-    walk_push(w, FRAME_LINES, rendering.to, span->end, FATE_TEMPLATE);
+    construct_show_parts(w, &rendering, rendering.part, span->end);
 }
 
 /* An option of a picture: thumb, left, 220px, upright=1.2, link=… A caption has a blank or is a link. */
@@ -210,10 +251,8 @@ void construct_read(struct wikitext *w)
         read_opaque(w, span);
         break;
     case SPAN_TEMPLATE:
-        read_template(w, span);
-        break;
     case SPAN_ARGUMENT:
-        read_argument(w, span);
+        read_template(w, span);
         break;
     case SPAN_LINK:
         read_link(w, span);

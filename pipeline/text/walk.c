@@ -90,13 +90,16 @@ void walk_push(struct wikitext *w, enum frame_kind kind, uint32_t inner_end, uin
 void walk_pop(struct wikitext *w)
 {
     const struct frame *frame = &w->frames[--w->depth];
+    const struct rendering rendering = frame->rendering;
     w->inline_depth -= is_inline(frame->kind);
     walk_skip(w, frame->end, frame->fate);
     if (frame->kind == FRAME_CAPTION) {
         paragraph_cut_caption(&w->paragraphs, frame->out_start);
         w->paragraph_bytes = frame->kept_start;
         walk_gap(w);
-    } else if (frame->kind == FRAME_HEADING || frame->kind == FRAME_BLOCK) {
+    } else if (frame->kind == FRAME_HEADING) {
         walk_break_paragraph(w);
+    } else if (frame->kind == FRAME_LINES || frame->kind == FRAME_BLOCK) {
+        construct_show_parts(w, &rendering, frame->next_part, frame->template_end);
     }
 }

@@ -13,6 +13,7 @@
 #include "pipeline/text/links.h"
 #include "pipeline/text/paragraphs.h"
 #include "pipeline/text/spans.h"
+#include "pipeline/text/templates.h"
 #include "pipeline/text/wikitext.h"
 
 enum frame_kind {
@@ -30,6 +31,10 @@ struct frame {
     enum fate fate;          /* of the bytes between them */
     size_t out_start;        /* FRAME_CAPTION: size of the text when it began */
     uint64_t kept_start;     /* FRAME_CAPTION: kept bytes of the paragraph then */
+    /* FRAME_LINES, FRAME_BLOCK: what the template shows behind this argument. */
+    struct rendering rendering;
+    size_t next_part;
+    uint32_t template_end;
 };
 
 struct wikitext {
@@ -40,6 +45,7 @@ struct wikitext {
     struct paragraphs paragraphs;
     struct frame *frames;
     size_t depth, depth_capacity;
+    struct renders renders; /* of the templates among the frames */
 
     /* Of the page that is read. */
     struct wikitext_facts *facts;
@@ -77,6 +83,7 @@ static inline uint32_t walk_inner_end(const struct wikitext *w)
     return w->depth > 0 ? w->frames[w->depth - 1].inner_end : w->size;
 }
 
+void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end);
 void construct_read(struct wikitext *w);         /* spans.items[span], which begins at `at` */
 bool construct_skip_comment(struct wikitext *w); /* goes behind the comment that begins at `at`, if one does */
 void inline_read(struct wikitext *w);            /* a byte of `stops` that begins no span and ends no line */

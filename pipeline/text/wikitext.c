@@ -115,7 +115,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->line_hides_block = w->is_poem = false;
     walk(w);
 
-    assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open);
+    assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open && w->renders.count == 0);
     facts->steps += w->spans.steps + w->size;
     uint64_t bytes = 0;
     for (unsigned i = 0; i < FATES; i++)
@@ -148,6 +148,7 @@ void wikitext_close(struct wikitext *w)
         return;
     namespaces_release(&w->namespaces);
     spans_release(&w->spans);
+    renders_release(&w->renders);
     buf_release(&w->paragraphs.captions);
     mem_free(w->frames);
     mem_free(w);

@@ -19,10 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct templates;
+
 struct wikitext_options {
     const struct siteinfo *siteinfo; /* NULL: only the names of the language and the English ones are known */
     const struct language *language;
-    uint32_t keep; /* enum keep */
+    uint32_t keep;                     /* enum keep */
+    const struct templates *templates; /* renderings of the user's, or NULL */
 };
 
 struct wikitext_facts {

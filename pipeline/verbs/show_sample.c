@@ -89,14 +89,28 @@ static void print_table(const struct view *view)
     }
 }
 
+/* What B is to A. */
+static const char *relation(const struct view *view)
+{
+    const bool random = view->sample->is_random_next;
+    switch ((enum pair_kind)view->header->pairs) {
+    case PAIRS_SOP:
+        return random ? "A follows B: swapped" : "B follows A";
+    case PAIRS_NONE:
+        return "one segment";
+    default:
+        return random ? "B is random" : "B follows A";
+    }
+}
+
 static void print_sample(const struct view *view)
 {
     const struct sample *sample = view->sample;
     char of[32], place[32];
     printf("sample %s of %s, length %u, split %s\n", format_count(view->number, place), format_count(view->of, of),
            view->header->seq, split_names[view->header->split]);
-    printf("%u tokens (A %u, B %u), %u masked; B %s\n", sample->length, sample->a_length,
-           sample->length - sample->a_length, sample->masked, sample->is_random_next ? "is random" : "follows A");
+    printf("%u tokens (A %u, B %u), %u masked; %s\n", sample->length, sample->a_length,
+           sample->length - sample->a_length, sample->masked, relation(view));
     printf("document A %" PRIu64 ", document B %" PRIu64 "\n\n", sample->document_a, sample->document_b);
     print_table(view);
 }
@@ -164,7 +178,7 @@ int show_sample_of_dataset(const struct settings *settings, const char *director
     TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
     struct sample sample = sample_make(&dataset.layout);
     char *path = path_join(directory, VOCAB_NAME);
-    int result = vocab_read(&vocab, path, err);
+    int result = vocab_read(&vocab, path, VOCAB_OWN, err);
     if (result == 0 && settings->sample >= dataset.samples)
         result = out_of_range(directory, settings->sample, dataset.samples, err);
     if (result == 0)
@@ -193,7 +207,8 @@ static struct vocab *vocabulary_of(const struct shard *shard)
     buf_add(&folder, shard->path, slash ? (size_t)(slash - shard->path) : 0);
     buf_add_text(&folder, slash ? "/.." : "..");
     char *path = path_join(buf_text(&folder), VOCAB_NAME);
-    if (path_exists(path) && vocab_read(&vocab, path, &ignored) == 0 && vocab->hash != shard->header.vocab_hash) {
+    if (path_exists(path) && vocab_read(&vocab, path, VOCAB_OWN, &ignored) == 0 &&
+        vocab->hash != shard->header.vocab_hash) {
         vocab_close(vocab);
         vocab = NULL;
     }

@@ -3,7 +3,7 @@
 #include "base/belt.h"
 #include "base/file.h"
 #include "base/progress.h"
-#include "pipeline/settings.h"
+#include "pipeline/published.h"
 #include "pipeline/workers.h"
 #include "tokenizer/lines.h"
 
@@ -157,7 +157,7 @@ static int run(struct tokenization *work, size_t threads, struct error *err)
 
 int verb_tokenize(void *settings, struct opt_paths bare, struct error *err)
 {
-    const struct settings *given = settings;
+    struct settings *given = settings;
     static const char *const standard_input[] = {"-"};
     struct tokenization work = {.options = {.format = (enum lines_format)given->format, .special = given->special},
                                 .paths = bare.count ? bare.items : standard_input,
@@ -168,10 +168,11 @@ int verb_tokenize(void *settings, struct opt_paths bare, struct error *err)
         return hint(err, "dsdata vocab INPUT --out vocab.txt learns one");
     }
     stop_on_signals();
-    TRY(vocab_read(&work.vocab, given->vocab, err));
+    TRY(published_vocab(given, &work.vocab, err));
     const bool strip = given->accents == ACCENTS_AUTO ? !given->cased : given->accents == ACCENTS_STRIP;
-    work.tokenizer =
-        tokenizer_open(work.vocab, &(struct tokenizer_options){.cased = given->cased, .strip_accents = strip});
+    work.tokenizer = tokenizer_open(work.vocab, &(struct tokenizer_options){.cased = given->cased,
+                                                                            .strip_accents = strip,
+                                                                            .profile = (enum profile)given->profile});
     const int result = run(&work, given->threads ? (size_t)given->threads : cores_allowed(), err);
     file_close(&work.file);
     buf_release(&work.rest);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/settings.h"
+#include "pipeline/verbs/vocab_check.h"
 #include "pipeline/vocabulary.h"
 
 #include <stdio.h>
@@ -30,7 +31,12 @@ static void tell(const struct settings *settings, const struct vocab *vocab, con
 
 int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
 {
-    const struct settings *settings = argument;
+    struct settings *settings = argument;
+    if (settings->check) {
+        if (bare.count || settings->wiki.count || settings->text.count || settings->jsonl.count || settings->out)
+            return fail(err, ERR_USAGE, "--check reads a vocabulary: it takes no inputs and no --out");
+        return vocab_check(settings, err);
+    }
     const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
     if (settings->json && !to_file)
         return fail(err, ERR_USAGE,

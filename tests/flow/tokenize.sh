@@ -48,6 +48,90 @@ PYTHON
     tokenize - <"$scratch/big" | cmp - "$scratch/all" || complain "a pipe differs"
 }
 
+# A tokenizer.json of the golden vocabulary; further arguments are Python statements that change it (as `t`).
+publish() {
+    python3 - "$vocab" "$@" <<'PYTHON'
+import json
+import sys
+
+pieces = open(sys.argv[1], encoding="utf-8").read().split("\n")[:-1]
+t = {"added_tokens": [{"id": pieces.index("[MASK]"), "content": "[MASK]", "special": True}],
+     "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None,
+                    "lowercase": True},
+     "pre_tokenizer": {"type": "BertPreTokenizer"},
+     "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+               "max_input_chars_per_word": 100, "vocab": {piece: i for i, piece in enumerate(pieces)}}}
+for change in sys.argv[2:]:
+    exec(change)
+print(json.dumps(t))
+PYTHON
+}
+
+published() {
+    case_begin "published vocabularies"
+    local text=$'The caf\303\251, UNwanted' dir=$scratch/published
+    mkdir -p "$dir"
+    publish >"$dir/tokenizer.json"
+    expect_equal "as vocab.txt" "$(tokenize <<<"$text")" \
+        "$("$dsdata" tokenize --vocab "$dir/tokenizer.json" <<<"$text")"
+    expect_equal "as directory" "$(tokenize <<<"$text")" "$("$dsdata" tokenize --vocab "$dir" <<<"$text")"
+    publish 't["normalizer"]["lowercase"] = False' >"$scratch/cased.json"
+    expect_equal "cased" "$(tokenize --cased <<<"$text")" \
+        "$("$dsdata" tokenize --vocab "$scratch/cased.json" <<<"$text")"
+    publish 't["normalizer"]["strip_accents"] = False' >"$scratch/accents.json"
+    expect_equal "accents kept" "$(tokenize --accents keep <<<"$text")" \
+        "$("$dsdata" tokenize --vocab "$scratch/accents.json" --accents keep <<<"$text")"
+    mkdir -p "$scratch/old"
+    cp "$vocab" "$scratch/old/vocab.txt"
+    expect_equal "vocab.txt alone" "$(tokenize --cased <<<"$text")" \
+        "$("$dsdata" tokenize --vocab "$scratch/old" --cased <<<"$text")"
+    echo '{"do_lower_case": false}' >"$scratch/old/tokenizer_config.json"
+    expect_equal "its settings" "$(tokenize --cased <<<"$text")" \
+        "$("$dsdata" tokenize --vocab "$scratch/old" <<<"$text")"
+    rm "$scratch/old/vocab.txt"
+    expect_exit 2 "$dsdata" tokenize --vocab "$scratch/old" /dev/null
+    expect_words old vocab.txt
+
+    case_begin "contradictions"
+    expect_exit 5 "$dsdata" tokenize --vocab "$dir" --cased /dev/null
+    expect_words --cased "$dir"
+    expect_exit 5 "$dsdata" tokenize --vocab "$dir" --accents keep /dev/null
+    expect_words "--accents keep"
+    expect_exit 5 "$dsdata" tokenize --vocab "$scratch/accents.json" --accents strip /dev/null
+    expect_exit 5 "$dsdata" build --text "$vocab" --out "$scratch/never" --vocab "$dir" --cased
+    [ ! -e "$scratch/never" ] || complain "a directory was made"
+
+    case_begin "other kinds of tokenizers"
+    local change
+    for change in 't["model"] = {"type": "BPE", "vocab": {}, "merges": []}' \
+        't["model"] = {"type": "Unigram", "vocab": []}' 't["pre_tokenizer"] = {"type": "Whitespace"}' \
+        'del t["model"]["type"]; t["model"]["merges"] = []' 't["normalizer"] = None' \
+        't["normalizer"]["handle_chinese_chars"] = False' 't["normalizer"]["clean_text"] = False' \
+        't["model"]["continuing_subword_prefix"] = "@@"' 't["model"]["unk_token"] = "<unk>"' \
+        't["model"]["max_input_chars_per_word"] = 50'; do
+        publish "$change" >"$scratch/other.json"
+        expect_exit 6 "$dsdata" tokenize --vocab "$scratch/other.json" /dev/null
+        expect_words "not supported" other.json
+    done
+    for change in 't = []' 't = {}' 't["model"]["vocab"]["xyz"] = 7' 't["model"]["vocab"]["the"] = 1 << 40' \
+        't["model"]["vocab"]["the"] = "3"' 't["model"]["vocab"]["a\nb"] = len(pieces)' 't["model"]["vocab"] = {}' \
+        't["added_tokens"] = [{}]'; do
+        publish "$change" >"$scratch/other.json"
+        expect_exit 3 "$dsdata" tokenize --vocab "$scratch/other.json" /dev/null
+    done
+    head -c 1000 "$dir/tokenizer.json" >"$scratch/other.json"
+    expect_exit 3 "$dsdata" tokenize --vocab "$scratch/other.json" /dev/null
+    expect_words "JSON" other.json
+}
+
+# A final sigma tells them apart.
+profiles() {
+    case_begin profiles
+    local word=$'A\316\243'
+    expect_equal hf $'a ##\317\203' "$(tokenize --format pieces <<<"$word")"
+    expect_equal google $'a ##\317\202' "$(tokenize --format pieces --profile google <<<"$word")"
+}
+
 mistakes() {
     case_begin "a line that never ends"
     head -c 20000000 /dev/zero | tr '\0' a >"$scratch/long"
@@ -79,5 +163,7 @@ mistakes() {
 formats
 files
 blocks
+published
+profiles
 mistakes
 flow_end

@@ -32,6 +32,12 @@ bad_inputs() {
     expect_exit 2 "$dsdata" build --wiki "$scratch" --out "$out"
     expect_words directory
 
+    case_begin "a mistake in a file of renderings"
+    # shellcheck disable=SC2016  # the dollar is a rendering's
+    printf 'good = $1\nbad = $x\n' >"$scratch/renderings.txt"
+    expect_exit 2 "$dsdata" build --wiki "$samples" --templates "$scratch/renderings.txt" --out "$out"
+    expect_words renderings.txt "line 2"
+
     case_begin "a file that is not bzip2"
     printf 'This is no dump,\nit is a letter.\n' >"$scratch/letter.xml.bz2"
     expect_exit 3 "$dsdata" build --wiki "$scratch/letter.xml.bz2" --out "$out"
@@ -178,6 +184,12 @@ bad_datasets() {
     case_begin "an output directory of another command line"
     expect_exit 5 "$dsdata" build "${small[@]}" --seed 7 --out "$scratch/good"
     expect_words seed 7 12345
+
+    case_begin "an output directory of other renderings"
+    # shellcheck disable=SC2016  # the dollar is a rendering's
+    printf 'lang = $2\n' >"$scratch/renderings.txt"
+    expect_exit 5 "$dsdata" build "${small[@]}" --templates "$scratch/renderings.txt" --out "$scratch/good"
+    expect_words templates
 
     case_begin "an output directory of other inputs"
     bzip2 -dc "$samples" | sed 's/Saturn/Uranus/' | bzip2 >"$scratch/other.xml.bz2"

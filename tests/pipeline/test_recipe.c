@@ -67,8 +67,8 @@ static void wrong_lists_are_refused(void **state)
     settings.seq.count = 0;
     refuse(settings, "at least one length");
     settings = plain();
-    settings.copies = 2;
-    refuse(settings, "not built yet");
+    settings.pack = true;
+    refuse(settings, "--pairs none");
 }
 
 static bool strips(bool cased, int accents, bool learned, bool english)
@@ -114,9 +114,55 @@ static void the_object_names_what_changes_a_byte(void **state)
     recipe_make(&settings, true, &recipe, &err);
     json_t *third = recipe_json(&recipe);
     assert_false(json_equal(first, third));
+    strcpy(recipe.templates, "0123456789abcdef");
+    json_t *fourth = recipe_json(&recipe);
+    assert_false(json_equal(third, fourth));
+    json_decref(fourth);
     json_decref(first);
     json_decref(second);
     json_decref(third);
+}
+
+static void the_profile_is_named_where_it_is_not_hf(void **state)
+{
+    (void)state;
+    struct settings settings = plain();
+    struct recipe recipe;
+    struct error err = {0};
+    for (int profile = PROFILE_HF; profile <= PROFILE_GOOGLE; profile++) {
+        settings.profile = profile;
+        recipe_make(&settings, true, &recipe, &err);
+        json_t *object = recipe_json(&recipe);
+        const char *name = json_string_value(json_object_get(object, "profile"));
+        assert_true(profile == PROFILE_HF ? !name : name && strcmp(name, "google") == 0);
+        json_decref(object);
+    }
+}
+
+/* Datasets made before these options existed keep their bytes: only what differs from the default is named. */
+static void pairs_and_masks_are_named_where_they_differ(void **state)
+{
+    (void)state;
+    struct settings settings = plain();
+    struct recipe recipe;
+    struct error err = {0};
+    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    json_t *object = recipe_json(&recipe);
+    assert_null(json_object_get(object, "pairs"));
+    assert_null(json_object_get(object, "pack"));
+    assert_null(json_object_get(object, "masking"));
+    json_decref(object);
+    settings.pairs = PAIRS_NONE;
+    settings.pack = true;
+    settings.masking = MASKS_WHOLE_WORD;
+    settings.copies = 5;
+    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    object = recipe_json(&recipe);
+    assert_string_equal(json_string_value(json_object_get(object, "pairs")), "none");
+    assert_true(json_is_true(json_object_get(object, "pack")));
+    assert_string_equal(json_string_value(json_object_get(object, "masking")), "whole-word");
+    assert_int_equal(json_integer_value(json_object_get(object, "copies")), 5);
+    json_decref(object);
 }
 
 int main(void)
@@ -126,6 +172,8 @@ int main(void)
         cmocka_unit_test(wrong_lists_are_refused),
         cmocka_unit_test(accents_by_case_vocabulary_and_language),
         cmocka_unit_test(the_object_names_what_changes_a_byte),
+        cmocka_unit_test(the_profile_is_named_where_it_is_not_hf),
+        cmocka_unit_test(pairs_and_masks_are_named_where_they_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

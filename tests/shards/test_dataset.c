@@ -108,6 +108,25 @@ static void damage_in_records_is_found_in_use(void **state)
     buf_release(&bytes);
 }
 
+/* A reader that lays masks by word needs to know which pieces continue one; others do not. */
+static void the_pieces_that_continue_words(void **state)
+{
+    struct dataset dataset;
+    assert_ok(dataset_open(&dataset, *state, 16, SPLIT_TRAIN, &tiny_err));
+    assert_null(dataset.continues);
+    dataset_close(&dataset);
+
+    char *directory = tiny_directory();
+    tiny_masking = MASKS_WHOLE_WORD;
+    tiny_dataset(directory);
+    tiny_masking = MASKS_TOKEN;
+    assert_ok(dataset_open(&dataset, directory, 16, SPLIT_TRAIN, &tiny_err));
+    assert_int_equal(dataset.manifest.masking, MASKS_WHOLE_WORD);
+    assert_int_equal(dataset.continues[0], 1 << 6); /* "##s" */
+    dataset_close(&dataset);
+    tiny_remove(directory);
+}
+
 static int set_up(void **state)
 {
     char *directory = tiny_directory();
@@ -125,9 +144,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_come_in_the_order_of_shards),
-        cmocka_unit_test(a_length_it_has_not),
-        cmocka_unit_test(what_does_not_belong_is_refused),
+        cmocka_unit_test(samples_come_in_the_order_of_shards), cmocka_unit_test(a_length_it_has_not),
+        cmocka_unit_test(the_pieces_that_continue_words),      cmocka_unit_test(what_does_not_belong_is_refused),
         cmocka_unit_test(damage_in_records_is_found_in_use),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -147,6 +147,198 @@ static void shares_are_as_the_paper_says(void **state)
     sample_release(&sample);
 }
 
+/* ---- whole words: in this vocabulary the pieces from 800 on continue a word ---- */
+
+static uint64_t continues_from_800[16];
+
+static struct mask_rules word_rules(void)
+{
+    struct mask_rules words = rules;
+    for (unsigned id = 800; id < 1000; id++)
+        continues_from_800[id / 64] |= (uint64_t)1 << id % 64;
+    words.continues = continues_from_800;
+    return words;
+}
+
+/* As fill, with words of 1 to `longest` pieces by chance; fixed: all of them are that long. */
+static void fill_words(struct sample *sample, uint32_t length, uint32_t index, uint32_t longest, bool fixed)
+{
+    const struct random_stream stream = random_stream(99, RANDOM_MASK, 0, 0, 0, length, 0);
+    fill(sample, length, index);
+    for (uint32_t i = 1, left = 0; i < length; i++) {
+        if (sample->ids[i] == rules.sep)
+            left = 0;
+        else if (left > 0)
+            sample->ids[i] = 800 + (index + i) % 200;
+        else
+            sample->ids[i] = 200 + (index + i) % 600;
+        if (left > 0)
+            left--;
+        else if (sample->ids[i] != rules.sep)
+            left = fixed ? longest - 1 : random_below(random_at(&stream, index, i), longest);
+    }
+}
+
+/* Is this the first piece of a word? */
+static bool begins(const struct sample *sample, uint32_t i)
+{
+    const uint32_t id = sample->ids[i], before = i > 0 ? sample->ids[i - 1] : rules.cls;
+    return id != rules.cls && id != rules.sep && (id < 800 || before == rules.cls || before == rules.sep);
+}
+
+static uint32_t word_size(const struct sample *sample, uint32_t first)
+{
+    uint32_t end = first + 1;
+    while (end < sample->length && sample->ids[end] >= 800)
+        end++;
+    return end - first;
+}
+
+static void pieces_that_continue_words_are_found(void **state)
+{
+    (void)state;
+    struct str pieces[130];
+    for (size_t i = 0; i < 130; i++)
+        pieces[i] = i % 3 == 1 ? STR("##ing") : STR("ing");
+    pieces[0] = STR("##");
+    pieces[2] = STR("#");
+    pieces[5] = STR("");
+    pieces[6] = STR("a##");
+    uint64_t *bits = mask_continues(pieces, 130);
+    for (size_t i = 0; i < 130; i++)
+        assert_int_equal(bits[i / 64] >> i % 64 & 1, i % 3 == 1 || i == 0);
+    mem_free(bits);
+}
+
+/* The same draws, chosen the slow way: words by rising draws, those that still fit. */
+static void whole_words_in_the_order_of_their_draws(void **state)
+{
+    (void)state;
+    const struct shard_layout layout = shard_layout_make(128, 20, 1000);
+    const struct random_stream stream = random_stream(12345, RANDOM_MASK, 1, 0, 0, 128, 0);
+    const struct mask_rules words = word_rules();
+    struct sample sample = sample_make(&layout), before = sample_make(&layout);
+    uint32_t skipped = 0;
+    for (uint32_t n = 0; n < 400; n++) {
+        const uint32_t length = 6 + n % 123;
+        bool done[128] = {false}, expected[128] = {false};
+        uint32_t room = mask_count(length, 150000, 20), marked = 0;
+        fill_words(&before, length, n, 1 + n % 7, false);
+        if (n % 5 == 0)
+            before.ids[before.a_length] = 900; /* its word was cut off: a word of its own, not one with A's last */
+        fill_words(&sample, length, n, 1 + n % 7, false);
+        memcpy(sample.ids, before.ids, length * sizeof *sample.ids);
+        mask_sample(&stream, n, &words, &sample);
+        for (;;) {
+            uint32_t best = 0;
+            for (uint32_t i = 1; i < length; i++)
+                if (begins(&before, i) && !done[i] &&
+                    (best == 0 || random_at(&stream, n, i) < random_at(&stream, n, best)))
+                    best = i;
+            if (best == 0)
+                break;
+            done[best] = true;
+            const uint32_t size = word_size(&before, best);
+            skipped += size > room && room > 0;
+            if (size > room)
+                continue;
+            memset(expected + best, true, size);
+            room -= size;
+            marked += size;
+        }
+        assert_int_equal(sample.masked, marked);
+        for (uint32_t i = 0; i < sample.masked; i++) {
+            assert_true(expected[sample.positions[i]]);
+            assert_int_equal(sample.labels[i], before.ids[sample.positions[i]]);
+            assert_true(i == 0 || sample.positions[i - 1] < sample.positions[i]);
+        }
+        mask_restore(&sample);
+        assert_same_sample(&sample, &before);
+    }
+    assert_true(skipped > 100); /* the test has seen words that did not fit */
+    sample_release(&sample);
+    sample_release(&before);
+}
+
+static void a_word_that_does_not_fit_stays(void **state)
+{
+    (void)state;
+    const struct shard_layout layout = shard_layout_make(16, 4, 1000);
+    const struct random_stream stream = random_stream(5, RANDOM_MASK, 0, 0, 0, 16, 0);
+    const struct mask_rules words = word_rules();
+    struct sample sample = sample_make(&layout);
+    fill_words(&sample, 16, 0, 20, true); /* two words of 6 and 7 pieces; 2 masks */
+    mask_sample(&stream, 0, &words, &sample);
+    assert_int_equal(sample.masked, 0);
+    sample.length = sample.a_length = 1;
+    mask_sample(&stream, 0, &words, &sample);
+    assert_int_equal(sample.masked, 0);
+    sample_release(&sample);
+}
+
+/* Without longer words, by word is by token. */
+static void words_of_one_piece_are_pieces(void **state)
+{
+    (void)state;
+    const struct shard_layout layout = shard_layout_make(128, 20, 1000);
+    const struct random_stream stream = random_stream(6, RANDOM_MASK, 0, 0, 0, 128, 0);
+    const struct mask_rules words = word_rules();
+    struct sample a = sample_make(&layout), b = sample_make(&layout);
+    for (uint32_t n = 0; n < 200; n++) {
+        fill_words(&a, 5 + n % 124, n, 1, true);
+        fill_words(&b, 5 + n % 124, n, 1, true);
+        mask_sample(&stream, n, &rules, &a);
+        mask_sample(&stream, n, &words, &b);
+        assert_same_sample(&a, &b);
+    }
+    sample_release(&a);
+    sample_release(&b);
+}
+
+/* Words of two pieces: each word as often as any other, and the two pieces draw for themselves. */
+static void shares_of_whole_words(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 20000, LENGTH = 127, WORDS = 62 };
+    const struct shard_layout layout = shard_layout_make(128, 20, 1000);
+    const struct random_stream stream = random_stream(12345, RANDOM_MASK, 0, 0, 0, 128, 0);
+    const struct mask_rules words = word_rules();
+    struct sample sample = sample_make(&layout);
+    unsigned kinds[9] = {0}, places[LENGTH] = {0}, total = 0;
+    for (uint32_t n = 0; n < SAMPLES; n++) {
+        fill(&sample, LENGTH, n);
+        sample.a_length = 64; /* 31 words in each segment */
+        for (uint32_t i = 1; i < LENGTH - 1; i++)
+            sample.ids[i] = (i < 64) == (i % 2 == 1) ? 200 + (n + i) % 600 : 800 + (n + i) % 200;
+        sample.ids[63] = rules.sep;
+        mask_sample(&stream, n, &words, &sample);
+        assert_int_equal(sample.masked, 18); /* the 19th piece would be half a word */
+        for (uint32_t i = 0; i < sample.masked; i += 2, total++) {
+            unsigned kind[2];
+            assert_int_equal(sample.positions[i + 1], sample.positions[i] + 1);
+            for (uint32_t k = 0; k < 2; k++) {
+                const uint32_t id = sample.ids[sample.positions[i + k]];
+                kind[k] = id == rules.mask ? 0 : id == sample.labels[i + k] ? 1 : 2;
+            }
+            kinds[3 * kind[0] + kind[1]]++;
+            places[sample.positions[i]]++;
+        }
+    }
+    const double share[3] = {0.8 + 0.1 / 1000, 0.1 + 0.1 / 1000, 0.1 * 998 / 1000};
+    double kinds_expected[9], places_expected[WORDS];
+    unsigned by_word[WORDS], word = 0;
+    for (int i = 0; i < 9; i++)
+        kinds_expected[i] = total * share[i / 3] * share[i % 3];
+    for (int i = 1; i < LENGTH - 1; i += i == 61 ? 3 : 2) /* over [SEP] */
+        by_word[word++] = places[i];
+    assert_int_equal(word, WORDS);
+    for (int i = 0; i < WORDS; i++)
+        places_expected[i] = (double)total / WORDS;
+    assert_true(chi_square(kinds, kinds_expected, 9) < 26.1);
+    assert_true(chi_square(by_word, places_expected, WORDS) < 100.9); /* 61 degrees of freedom */
+    sample_release(&sample);
+}
+
 /* Datasets depend on these draws: a change here needs another text_version. */
 static void the_masks_never_change(void **state)
 {
@@ -162,15 +354,32 @@ static void the_masks_never_change(void **state)
         assert_int_equal(sample.positions[i], positions[i]);
         assert_int_equal(sample.ids[positions[i]], ids[i]);
     }
+    static const uint32_t word_positions[5] = {13, 14, 22, 23, 24}, word_ids[5] = {496, 103, 103, 103, 103};
+    const struct mask_rules words = word_rules();
+    fill_words(&sample, 32, 0, 3, true);
+    mask_sample(&stream, 1, &words, &sample);
+    assert_int_equal(sample.masked, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(sample.positions[i], word_positions[i]);
+        assert_int_equal(sample.ids[word_positions[i]], word_ids[i]);
+    }
     sample_release(&sample);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_round_half_to_even),    cmocka_unit_test(masks_are_in_their_places),
-        cmocka_unit_test(the_smallest_keys_win),        cmocka_unit_test(everything_may_be_masked),
-        cmocka_unit_test(shares_are_as_the_paper_says), cmocka_unit_test(the_masks_never_change),
+        cmocka_unit_test(counts_round_half_to_even),
+        cmocka_unit_test(masks_are_in_their_places),
+        cmocka_unit_test(the_smallest_keys_win),
+        cmocka_unit_test(everything_may_be_masked),
+        cmocka_unit_test(shares_are_as_the_paper_says),
+        cmocka_unit_test(pieces_that_continue_words_are_found),
+        cmocka_unit_test(whole_words_in_the_order_of_their_draws),
+        cmocka_unit_test(a_word_that_does_not_fit_stays),
+        cmocka_unit_test(words_of_one_piece_are_pieces),
+        cmocka_unit_test(shares_of_whole_words),
+        cmocka_unit_test(the_masks_never_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

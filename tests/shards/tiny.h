@@ -25,6 +25,7 @@
 #define TINY_PIECES 10u
 
 static struct error tiny_err;
+static enum mask_kind tiny_masking = MASKS_TOKEN; /* of the datasets that are made from here on */
 
 #define assert_ok(call)                                                                                                \
     do {                                                                                                               \
@@ -120,7 +121,7 @@ __attribute__((unused)) static void tiny_manifest(struct manifest *manifest)
         .vocab_hash = hash64(TINY_VOCAB, sizeof(TINY_VOCAB) - 1),
         .special = {0, 1, 2, 3, 4},
         .pairs = PAIRS_NSP,
-        .masking = MASKS_TOKEN,
+        .masking = tiny_masking,
         .mask_millionths = 150000,
         .seed = UINT64_MAX,
         .documents = 17,

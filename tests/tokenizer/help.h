@@ -47,7 +47,8 @@ UNUSED static void collect_word(void *context, struct str word)
 UNUSED static const char *words_of(struct str text, bool cased, bool strip)
 {
     static char words[4096];
-    struct tokenizer *tokenizer = tokenizer_open(NULL, &(struct tokenizer_options){cased, strip});
+    struct tokenizer *tokenizer =
+        tokenizer_open(NULL, &(struct tokenizer_options){.cased = cased, .strip_accents = strip});
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
     struct buf out = {0};
     tokenizer_words(state, text, collect_word, &out);
@@ -62,7 +63,8 @@ UNUSED static const char *words_of(struct str text, bool cased, bool strip)
 UNUSED static const char *pieces_of(const struct vocab *vocab, struct str text, bool cased, bool strip)
 {
     static char pieces[4096];
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){cased, strip});
+    struct tokenizer *tokenizer =
+        tokenizer_open(vocab, &(struct tokenizer_options){.cased = cased, .strip_accents = strip});
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
     struct ids ids = {0};
     struct buf out = {0};

@@ -1,5 +1,6 @@
-/* Against what Hugging Face `tokenizers` gave (scripts/golden_tokenizer.py): ids of a list of texts, and checksums of
- * the words of texts made of every code point. */
+/* Against what Hugging Face `tokenizers` gave (scripts/golden_tokenizer.py) and what Google's program gives by our own
+ * statement of it (scripts/golden_google.py): ids of a list of texts, and checksums of the words of texts made of every
+ * code point. */
 #include "tests/tokenizer/help.h"
 
 #define BLOCK 0x1000u
@@ -49,21 +50,28 @@ static struct str unescape(char *text)
     return str_range(text, to);
 }
 
-static void cases_have_these_ids(void **state)
+static struct tokenizer_options mode_of(size_t mode, enum profile profile)
 {
-    (void)state;
+    struct tokenizer_options options = modes[mode];
+    options.profile = profile;
+    return options;
+}
+
+static void check_cases(const char *name, enum profile profile)
+{
     char path[1024];
     struct vocab *vocab;
     struct error err;
     snprintf(path, sizeof path, "%s/tests/golden/tokenizer-vocab.txt", SOURCE_DIR);
-    assert_int_equal(vocab_read(&vocab, path, &err), 0);
+    assert_int_equal(vocab_read(&vocab, path, (enum vocab_rules)profile, &err), 0);
     struct tokenizer *tokenizers[4];
     struct tokenizer_state *states[4];
     for (size_t mode = 0; mode < 4; mode++) {
-        tokenizers[mode] = tokenizer_open(vocab, &modes[mode]);
+        const struct tokenizer_options options = mode_of(mode, profile);
+        tokenizers[mode] = tokenizer_open(vocab, &options);
         states[mode] = tokenizer_state_open(tokenizers[mode]);
     }
-    struct buf file = golden("tokenizer-cases.txt");
+    struct buf file = golden(name);
     char *at = (char *)buf_text(&file), *line;
     size_t cases = 0, different = 0;
     next_line(&at);
@@ -99,6 +107,18 @@ static void cases_have_these_ids(void **state)
     vocab_close(vocab);
 }
 
+static void cases_have_these_ids(void **state)
+{
+    (void)state;
+    check_cases("tokenizer-cases.txt", PROFILE_HF);
+}
+
+static void cases_have_these_ids_by_google(void **state)
+{
+    (void)state;
+    check_cases("google-cases.txt", PROFILE_GOOGLE);
+}
+
 /* CRC-32 as zlib has it. */
 static uint32_t crc_table[256];
 
@@ -124,27 +144,30 @@ static void add_word(void *crc, struct str word)
     add_bytes(crc, "\n", 1);
 }
 
-/* As point_text() in the script. */
-static size_t point_text(uint32_t point, char *text)
+/* As point_text() in the scripts: the code point stands between these. */
+static const char *const between_hf[] = {"", " a", "b ", "\u0327\u0301", " E\u0301", NULL};
+static const char *const between_google[] = {"",         " a", "b ",       "\u0327\u0301",  " E\u0301", " a\u03A3",
+                                             " a\u03A3", "a ", "\u03A3 a", "\u03A3 \u03A3", NULL};
+
+static size_t point_text(uint32_t point, const char *const *between, const char *end, char *text)
 {
     char letter[5] = {0};
     utf8_encode(point, letter);
     const unsigned size = point ? (unsigned)strlen(letter) : 1;
     char *at = text;
-    const char *const between[] = {"", " a", "b ", "\u0327\u0301", " E\u0301"};
-    for (size_t i = 0; i < 5; i++) {
-        at = stpcpy(at, between[i]);
+    for (; *between; between++) {
+        at = stpcpy(at, *between);
         memcpy(at, letter, size);
         at += size;
     }
-    return (size_t)(at - text);
+    return (size_t)(stpcpy(at, end) - text);
 }
 
-static void every_code_point_is_taken_for_the_same(void **state)
+static void check_points(const char *name, enum profile profile)
 {
-    (void)state;
+    const bool google = profile == PROFILE_GOOGLE;
     make_crc_table();
-    struct buf file = golden("tokenizer-points.txt");
+    struct buf file = golden(name);
     char *at = (char *)buf_text(&file), *line;
     size_t blocks = 0;
     next_line(&at);
@@ -153,14 +176,17 @@ static void every_code_point_is_taken_for_the_same(void **state)
         unsigned first, expected[4];
         assert_int_equal(sscanf(line, "%x %x %x %x %x", &first, expected, expected + 1, expected + 2, expected + 3), 5);
         for (size_t mode = 0; mode < 4; mode++) {
-            struct tokenizer *tokenizer = tokenizer_open(NULL, &modes[mode]);
+            const struct tokenizer_options options = mode_of(mode, profile);
+            struct tokenizer *tokenizer = tokenizer_open(NULL, &options);
             struct tokenizer_state *words = tokenizer_state_open(tokenizer);
             uint32_t crc = ~0u;
             for (uint32_t point = first; point < first + BLOCK; point++) {
-                char text[64];
+                char text[128];
                 if (point >= 0xD800 && point < 0xE000)
                     continue;
-                tokenizer_words(words, (struct str){text, point_text(point, text)}, add_word, &crc);
+                const size_t size = google ? point_text(point, between_google, "\u03A3", text)
+                                           : point_text(point, between_hf, "", text);
+                tokenizer_words(words, (struct str){text, size}, add_word, &crc);
                 add_bytes(&crc, "\n", 1);
             }
             if (~crc != expected[mode])
@@ -173,11 +199,25 @@ static void every_code_point_is_taken_for_the_same(void **state)
     buf_release(&file);
 }
 
+static void every_code_point_is_taken_for_the_same(void **state)
+{
+    (void)state;
+    check_points("tokenizer-points.txt", PROFILE_HF);
+}
+
+static void every_code_point_is_taken_for_the_same_by_google(void **state)
+{
+    (void)state;
+    check_points("google-points.txt", PROFILE_GOOGLE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_have_these_ids),
         cmocka_unit_test(every_code_point_is_taken_for_the_same),
+        cmocka_unit_test(cases_have_these_ids_by_google),
+        cmocka_unit_test(every_code_point_is_taken_for_the_same_by_google),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,6 +270,36 @@ static void no_room_is_an_error(void **state)
     word_counts_close(counts);
 }
 
+/* Rare pieces and rare letters are left out where that is asked for, and only then. */
+static void frequency_and_alphabet_are_bounded(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(0);
+    word_counts_add(counts, STR("moon"), 100);
+    word_counts_add(counts, STR("river"), 10);
+    word_counts_add(counts, STR("quiz"), 3);
+    struct learn_report report;
+    struct vocab *vocab;
+    struct error err;
+    struct learn_options options = {.vocab_size = 300};
+    assert_int_equal(vocab_learn(counts, &options, &vocab, &report, &err), 0);
+    assert_true(has(vocab, "moon") && has(vocab, "river") && has(vocab, "quiz") && report.letters == 10);
+    vocab_close(vocab);
+    options.min_frequency = 10;
+    assert_int_equal(vocab_learn(counts, &options, &vocab, &report, &err), 0);
+    assert_true(has(vocab, "moon") && has(vocab, "river") && !has(vocab, "quiz") && has(vocab, "q"));
+    assert_int_equal(report.threshold, 10);
+    vocab_close(vocab);
+    options.min_frequency = 11;
+    options.limit_alphabet = 3; /* o, m, n */
+    assert_int_equal(vocab_learn(counts, &options, &vocab, &report, &err), 0);
+    assert_true(has(vocab, "moon") && !has(vocab, "river") && has(vocab, "##n") && !has(vocab, "r"));
+    assert_int_equal(report.letters, 3);
+    assert_int_equal(report.letters_left_out, 7);
+    vocab_close(vocab);
+    word_counts_close(counts);
+}
+
 /* Long words, deep repetitions, huge counts, little memory. */
 static void hostile_words_do_no_harm(void **state)
 {
@@ -303,7 +333,7 @@ static void learned_words_are_known(void **state)
     (void)state;
     struct word_counts *counts = random_words(3000, 0);
     struct vocab *vocab = learn(counts, 500, 0, NULL);
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){false, false});
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
     struct tokenizer_state *words = tokenizer_state_open(tokenizer);
     struct ids ids = {0};
     for (size_t i = 0; i < word_counts_size(counts); i++) {
@@ -328,6 +358,7 @@ int main(void)
         cmocka_unit_test(little_text_gives_fewer_pieces),
         cmocka_unit_test(rare_letters_are_left_out),
         cmocka_unit_test(no_room_is_an_error),
+        cmocka_unit_test(frequency_and_alphabet_are_bounded),
         cmocka_unit_test(hostile_words_do_no_harm),
         cmocka_unit_test(learned_words_are_known),
     };

@@ -59,6 +59,72 @@ static void each_step_is_done_in_its_order(void **state)
     assert_string_equal(words_of(STR("\u0301 \u0301"), false, true), "");
 }
 
+static const char *google_words_of(struct str text, bool cased, bool strip)
+{
+    static char words[4096];
+    struct tokenizer *tokenizer = tokenizer_open(
+        NULL, &(struct tokenizer_options){.cased = cased, .strip_accents = strip, .profile = PROFILE_GOOGLE});
+    struct tokenizer_state *state = tokenizer_state_open(tokenizer);
+    struct buf out = {0};
+    tokenizer_words(state, text, collect_word, &out);
+    snprintf(words, sizeof words, "%s", buf_text(&out));
+    buf_release(&out);
+    tokenizer_state_close(state);
+    tokenizer_close(tokenizer);
+    return words;
+}
+
+static void a_final_sigma_is_final_by_google_alone(void **state)
+{
+    (void)state;
+    /* The whole token between white space counts; ignorable letters and deleted ones are looked through. */
+    const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"\u039F\u0394\u039F\u03A3", "\u03BF\u03B4\u03BF\u03C2"},
+        {"\u0391\u03A3.\u0391", "\u03B1\u03C3|.|\u03B1"},
+        {"\u0391\u03A3,\u0391", "\u03B1\u03C2|,|\u03B1"},
+        {"\u0391.\u03A3", "\u03B1|.|\u03C2"},
+        {"\u0391,\u03A3", "\u03B1|,|\u03C3"},
+        {"\u03A3 \u03A3\u03A3", "\u03C3|\u03C3\u03C2"},
+        {"a\u03A3\u0301\u00AD\xFFz a\u03A3 z", "a\u03C3z|a\u03C2|z"},
+        {"a\u03A3\u4E2Dz", "a\u03C2|\u4E2D|z"},
+        {"a\u03A3\u2028z", "a\u03C2|z"},
+        {"a\u03A3", "a\u03C2"},
+        {"a\u03A3\xCE", "a\u03C2"},
+        {"\u03A3", "\u03C3"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_string_equal(google_words_of(str_of(cases[i].text), false, true), cases[i].words);
+        assert_null(strstr(words_of(str_of(cases[i].text), false, true), "\u03C2"));
+    }
+    assert_string_equal(google_words_of(STR("a\u03A3"), true, false), "a\u03A3");
+    /* Other differences: private use and new capitals stay, a gap in the ideographs is closed, newer punctuation. */
+    assert_string_equal(google_words_of(STR("a\uE000b \u1C89 a\U0002B820b a\u2E52b"), false, true),
+                        "a\uE000b|\u1C89|a|\U0002B820|b|a|\u2E52|b");
+}
+
+/* Memory of runs must not keep what a sigma's neighbours decided. */
+static void remembered_runs_forget_no_sigma(void **state)
+{
+    (void)state;
+    struct vocab *vocab = vocab_of("a\u03C2 a\u03C3 . b");
+    struct tokenizer *tokenizer =
+        tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true, .profile = PROFILE_GOOGLE});
+    struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    struct ids ids = {0};
+    for (int i = 0; i < 2; i++)
+        tokenizer_ids(words, STR("A\u03A3 A\u03A3.b A\u03A3."), &ids);
+    const uint32_t expected[] = {0, 1, 2, 3, 0, 2};
+    assert_int_equal(ids.count, 12);
+    assert_memory_equal(ids.data, expected, sizeof expected);
+    assert_memory_equal(ids.data + 6, expected, sizeof expected);
+    ids_release(&ids);
+    tokenizer_state_close(words);
+    tokenizer_close(tokenizer);
+    vocab_close(vocab);
+}
+
 static void specials_in_a_text_are_text(void **state)
 {
     (void)state;
@@ -86,7 +152,7 @@ static void a_word_has_at_most_100_letters(void **state)
 {
     (void)state;
     struct vocab *vocab = vocab_of("a ##a e ##e \u1100 ##\u1161 ##\u1100");
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){false, true});
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true});
     struct tokenizer_state *words = tokenizer_state_open(tokenizer);
     const struct {
         const char *letter;
@@ -119,7 +185,7 @@ static void memory_never_changes_a_result(void **state)
     (void)state;
     struct vocab *vocab = vocab_of("a ##a b ##b c ##c ab ##abc bca \u00E9 ##\u00E9 \u4E2D . , e");
     const char *const parts[] = {"a", "b", "c", "A", "\u00C9", "\u00E9", " ", ".", "\u4E2D", "\xC3", "e\u0301", "\x01"};
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){false, false});
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
     struct tokenizer_state *old = tokenizer_state_open(tokenizer);
     uint32_t draw = 1;
     for (int round = 0; round < 3000; round++) {
@@ -171,14 +237,15 @@ static void ids_are_appended(void **state)
     vocab_close(vocab);
 }
 
-static double seconds_for(struct str part, size_t bytes)
+static double seconds_for(struct str part, size_t bytes, enum profile profile)
 {
     struct buf text = {0};
     buf_add_text(&text, "a");
     while (text.size < bytes)
         buf_add_str(&text, part);
     struct vocab *vocab = vocab_of("a ##a");
-    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){false, true});
+    struct tokenizer *tokenizer =
+        tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true, .profile = profile});
     struct tokenizer_state *words = tokenizer_state_open(tokenizer);
     struct ids ids = {0};
     struct timespec before, after;
@@ -198,12 +265,14 @@ static double seconds_for(struct str part, size_t bytes)
 static void hostile_megabytes_take_linear_time(void **state)
 {
     (void)state;
-    assert_true(seconds_for(STR("a"), 4 << 20) < 10);
-    assert_true(seconds_for(STR("\u0301\u0327\u302E\u0345"), 4 << 20) < 10);
-    assert_true(seconds_for(STR("\u1E69\uAC01"), 4 << 20) < 10);
-    assert_true(seconds_for(STR("\u0130"), 4 << 20) < 10);
-    assert_true(seconds_for(STR("\xFF\xC3"), 4 << 20) < 10);
-    assert_true(seconds_for(STR("\u0301 "), 4 << 20) < 10);
+    assert_true(seconds_for(STR("a"), 4 << 20, PROFILE_HF) < 10);
+    assert_true(seconds_for(STR("\u0301\u0327\u302E\u0345"), 4 << 20, PROFILE_HF) < 10);
+    assert_true(seconds_for(STR("\u1E69\uAC01"), 4 << 20, PROFILE_HF) < 10);
+    assert_true(seconds_for(STR("\u0130"), 4 << 20, PROFILE_HF) < 10);
+    assert_true(seconds_for(STR("\xFF\xC3"), 4 << 20, PROFILE_HF) < 10);
+    assert_true(seconds_for(STR("\u0301 "), 4 << 20, PROFILE_HF) < 10);
+    assert_true(seconds_for(STR("\u03A3"), 4 << 20, PROFILE_GOOGLE) < 10);
+    assert_true(seconds_for(STR("\u03A3......"), 4 << 20, PROFILE_GOOGLE) < 10);
 }
 
 int main(void)
@@ -211,6 +280,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_vectors),
         cmocka_unit_test(each_step_is_done_in_its_order),
+        cmocka_unit_test(a_final_sigma_is_final_by_google_alone),
+        cmocka_unit_test(remembered_runs_forget_no_sigma),
         cmocka_unit_test(specials_in_a_text_are_text),
         cmocka_unit_test(ill_formed_bytes_are_dropped),
         cmocka_unit_test(a_word_has_at_most_100_letters),

@@ -10,7 +10,7 @@ static int read_text(struct str text, struct vocab **vocab, struct error *err)
 {
     assert_int_equal(file_write_all(FILE_NAME, text.data, text.size, err), 0);
     *err = (struct error){0};
-    const int result = vocab_read(vocab, FILE_NAME, err);
+    const int result = vocab_read(vocab, FILE_NAME, VOCAB_HF, err);
     remove(FILE_NAME);
     return result;
 }
@@ -179,12 +179,37 @@ static void limits_hold(void **state)
     buf_release(&text);
 }
 
+/* Google: both ends are stripped as Python strips, ill-formed bytes go, empty lines stay to the end. */
+static void lines_by_googles_rules(void **state)
+{
+    (void)state;
+    struct vocab *vocab;
+    struct error err;
+    const struct str text = STR(SPECIALS " \x1Fthe\x1C\u2028\r\n\u3000\na\xFF"
+                                         "b\n\n\n");
+    assert_int_equal(file_write_all(FILE_NAME, text.data, text.size, &err), 0);
+    assert_int_equal(vocab_read(&vocab, FILE_NAME, VOCAB_GOOGLE, &err), 0);
+    assert_int_equal(vocab->count, 10);
+    assert_piece(vocab, 5, "the");
+    assert_piece(vocab, 6, "");
+    assert_piece(vocab, 7, "ab");
+    assert_piece(vocab, 9, "");
+    /* A dataset's own copy comes back as it is. */
+    struct vocab *own;
+    assert_int_equal(vocab_write(vocab, FILE_NAME, &err), 0);
+    assert_int_equal(vocab_read(&own, FILE_NAME, VOCAB_OWN, &err), 0);
+    assert_true(own->hash == vocab->hash && own->count == vocab->count);
+    vocab_close(own);
+    vocab_close(vocab);
+    remove(FILE_NAME);
+}
+
 static void a_missing_file_is_the_users_mistake(void **state)
 {
     (void)state;
     struct vocab *vocab;
     struct error err = {0};
-    assert_int_equal(vocab_read(&vocab, "no/such/vocab.txt", &err), -1);
+    assert_int_equal(vocab_read(&vocab, "no/such/vocab.txt", VOCAB_HF, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
 }
 
@@ -194,7 +219,7 @@ static void what_is_written_reads_back(void **state)
     struct vocab *vocab = vocab_of("a ##b \xC3\xA9"), *again;
     struct error err;
     assert_int_equal(vocab_write(vocab, FILE_NAME, &err), 0);
-    assert_int_equal(vocab_read(&again, FILE_NAME, &err), 0);
+    assert_int_equal(vocab_read(&again, FILE_NAME, VOCAB_HF, &err), 0);
     remove(FILE_NAME);
     assert_int_equal(again->count, vocab->count);
     assert_true(again->hash == vocab->hash);
@@ -216,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_missing_special_is_named),
         cmocka_unit_test(what_is_not_utf8_is_refused),
         cmocka_unit_test(limits_hold),
+        cmocka_unit_test(lines_by_googles_rules),
         cmocka_unit_test(a_missing_file_is_the_users_mistake),
         cmocka_unit_test(what_is_written_reads_back),
     };

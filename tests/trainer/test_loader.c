@@ -181,6 +181,39 @@ static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
     sample_release(&fresh);
 }
 
+/* "##s" is masked together with the piece before it, and never alone. */
+static void fresh_masks_are_by_word_where_the_stored_are(void **state)
+{
+    (void)state;
+    struct dataset dataset;
+    char *made = tiny_directory();
+    tiny_masking = MASKS_WHOLE_WORD;
+    tiny_dataset(made);
+    tiny_masking = MASKS_TOKEN;
+    assert_ok(dataset_open(&dataset, made, 16, SPLIT_TRAIN, err));
+    struct loader_options options = options_for(&dataset, 1);
+    struct sample sample = sample_make(&dataset.layout);
+    uint32_t words = 0;
+    options.masks = MASKS_FRESH;
+    for (uint64_t k = 0; k < 20 * dataset.samples; k++) {
+        bool masked[16] = {false};
+        assert_ok(loader_sample(&options, k, &sample, err));
+        for (uint32_t i = 0; i < sample.masked; i++) {
+            masked[sample.positions[i]] = true;
+            sample.ids[sample.positions[i]] = sample.labels[i];
+        }
+        for (uint32_t i = 1; i < sample.length; i++)
+            if (sample.ids[i] == 6 && sample.ids[i - 1] != 2 && sample.ids[i - 1] != 3) {
+                assert_int_equal(masked[i], masked[i - 1]);
+                words += masked[i];
+            }
+    }
+    assert_true(words > 10);
+    sample_release(&sample);
+    dataset_close(&dataset);
+    tiny_remove(made);
+}
+
 static void closing_early_is_fine(void **state)
 {
     struct loader_options options = options_for(*state, 1);
@@ -243,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_run_goes_on_at_any_sample),
         cmocka_unit_test(every_sample_once_per_epoch),
         cmocka_unit_test(fresh_masks_differ_by_epoch_and_restore_the_text),
+        cmocka_unit_test(fresh_masks_are_by_word_where_the_stored_are),
         cmocka_unit_test(closing_early_is_fine),
         cmocka_unit_test(what_does_not_fit_is_left),
     };

@@ -37,6 +37,7 @@ static void lay_masks(const struct loader_options *options, uint64_t epoch, uint
         .mask = manifest->special.mask,
         .millionths = manifest->mask_millionths,
         .predictions = dataset->layout.predictions,
+        .continues = dataset->continues,
     };
     const struct random_stream stream =
         random_stream(options->seed, RANDOM_FRESH, 0, epoch, index >> 32, dataset->layout.seq, 0);

@@ -1,0 +1,82 @@
+/* Inside the rendering of templates: one call {{name|argument|key=argument}} and what it shows. A renderer asks for
+ * arguments by name and shows texts and arguments in turn, from left to right.
+ *
+ * An argument is shown by its place in the page, so that the walk reads its markup; one that stands left of what was
+ * shown already (or is shown again) is shown as plain text. The values that a renderer computes with are plain text
+ * too; a template in them makes them unreadable. So no byte is read more often than there are parts in a rendering. */
+#ifndef PIPELINE_TEXT_CALL_H
+#define PIPELINE_TEXT_CALL_H
+
+#include "pipeline/text/templates.h"
+
+#define ARGUMENTS_MAX   48u  /* of a call; the others show nothing */
+#define VALUE_BYTES_MAX 256u /* a longer argument is no value */
+
+struct argument {
+    struct str name;   /* as typed; "" where it has none */
+    unsigned number;   /* its position, or its name as a number; 0: neither */
+    uint32_t from, to; /* its place, trimmed */
+    uint32_t child;    /* the first span in it, or behind it */
+};
+
+struct call {
+    const struct template_page *page;
+    struct renders *out;
+    struct str name;      /* folded */
+    struct str parameter; /* of the row that was found: its pattern, or what its renderer takes */
+    size_t first_part;
+    uint32_t shown;           /* the page up to here has been shown */
+    bool is_block, is_opaque; /* opaque: a value that was asked for holds a template, or is too long */
+    size_t count;
+    struct argument arguments[ARGUMENTS_MAX];
+    uint64_t steps;
+};
+
+/* Reads the arguments of the page's span `index`. `colon`: behind the colon of a parser function, or 0. */
+void call_read(struct call *call, uint32_t index, uint32_t colon);
+void argument_trim(struct str page, struct argument *argument);
+
+/* The argument of that name ("1" is the first without a name), the last one counts; NULL where it is missing or empty.
+ * The colon's argument of a parser function is "0". */
+const struct argument *call_argument(const struct call *call, const char *name);
+const struct argument *call_numbered(const struct call *call, unsigned number);
+/* Its plain text: without markup, entities decoded; "" where there is none. It lives until the rendering ends. */
+struct str call_value(struct call *call, const char *name);
+struct str call_value_of(struct call *call, const struct argument *argument);
+bool call_says(struct call *call, const char *name, const char *value);
+/* The value is a whole number (commas allowed). */
+bool call_number(struct call *call, const char *name, long *number);
+
+bool call_english(const struct call *call); /* is the page in English? Words and numbers that we make are. */
+
+void renders_push(struct renders *renders, struct part part);
+void show(struct call *call, struct str text);
+void show_text(struct call *call, const char *text);
+void show_argument(struct call *call, const struct argument *argument); /* NULL: a gap */
+/* "$1 ($2)": see templates.h */
+bool show_pattern(struct call *call, struct str pattern);
+
+/* Renderers: false where nothing can be shown; the template is dropped then. */
+typedef bool render(struct call *call);
+
+struct row {
+    const char *name;    /* folded; of a parser function with its colon */
+    const char *pattern; /* or the parameter of: */
+    render *render;      /* NULL: the pattern is all */
+};
+extern const struct row template_rows[]; /* sorted bytewise */
+extern const size_t template_row_count;
+
+render render_nothing, render_title, render_join;                                                  /* templates.c */
+render render_if, render_ifeq, render_switch, render_case, render_pad;                             /* functions.c */
+render render_plural, render_ordinal;                                                              /* functions.c */
+render render_coord, render_music;                                                                 /* numbers.c */
+render render_convert, render_gauge;                                                               /* convert.c */
+render render_date, render_death, render_year, render_as_of, render_age;                           /* dates.c */
+render render_format_number, render_fraction, render_val, render_power, render_money, render_chem; /* numbers.c */
+render render_quoted, render_langx, render_ship, render_flag, render_chinese;                      /* names.c */
+/* {{lang-fr|mot}} and its 600 sisters; {{USA}}: for names that have no row. */
+bool render_lang_of(struct call *call, struct str code);
+const char *country_of(struct str code);
+
+#endif

@@ -1,0 +1,148 @@
+/* Dates and ages as English pages show them. Nothing here knows the day of today: an age that grows is left out. */
+#include "pipeline/text/call.h"
+
+#include <stdio.h>
+
+static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
+                                     "July",    "August",   "September", "October", "November", "December"};
+
+struct date {
+    long year, month, day; /* 0: not said */
+};
+
+/* The month by number or by its name. */
+static bool read_month(struct call *call, const char *name, long *month)
+{
+    if (call_number(call, name, month))
+        return *month >= 1 && *month <= 12;
+    const struct str value = call_value(call, name);
+    for (long i = 0; i < 12 && value.size >= 3; i++) {
+        *month = i + 1;
+        if (str_equal_ascii_nocase(
+                value, (struct str){months[i], value.size < strlen(months[i]) ? value.size : strlen(months[i])}))
+            return true;
+    }
+    *month = 0;
+    return false;
+}
+
+/* year|month|day from argument `first` on; false where there is no such date. */
+static bool read_date(struct call *call, unsigned first, struct date *date)
+{
+    char name[3][4];
+    for (unsigned i = 0; i < 3; i++)
+        snprintf(name[i], sizeof name[i], "%u", first + i);
+    *date = (struct date){0};
+    if (!call_english(call) || !call_number(call, name[0], &date->year) || date->year > 9999)
+        return false;
+    if (!call_argument(call, name[1]) || !read_month(call, name[1], &date->month)) {
+        date->month = 0;
+        return !call_argument(call, name[1]);
+    }
+    if (!call_number(call, name[2], &date->day) || date->day > 31)
+        date->day = 0;
+    return true;
+}
+
+static bool wants_day_first(struct call *call)
+{
+    const struct argument *df = call_argument(call, "df");
+    return df && !call_says(call, "df", "no") && !call_says(call, "df", "n") && !call_says(call, "df", "US");
+}
+
+static void show_date(struct call *call, const struct date *date, bool day_first)
+{
+    char text[64];
+    if (date->month == 0)
+        snprintf(text, sizeof text, "%ld", date->year);
+    else if (date->day == 0)
+        snprintf(text, sizeof text, "%s %ld", months[date->month - 1], date->year);
+    else if (day_first)
+        snprintf(text, sizeof text, "%ld %s %ld", date->day, months[date->month - 1], date->year);
+    else
+        snprintf(text, sizeof text, "%s %ld, %ld", months[date->month - 1], date->day, date->year);
+    show_text(call, text);
+}
+
+static long years_between(const struct date *from, const struct date *to)
+{
+    const bool before = to->month < from->month || (to->month == from->month && to->day < from->day);
+    return to->year - from->year - before;
+}
+
+/* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: the date alone. One that is typed out
+ * ({{start date|20 July 1969}}) is shown as it is. */
+bool render_date(struct call *call)
+{
+    struct date date;
+    if (read_date(call, 1, &date)) {
+        show_date(call, &date, wants_day_first(call));
+        return true;
+    }
+    const struct argument *first = call_argument(call, "1");
+    const struct str text = call_value(call, "1");
+    if (!first || call->is_opaque || call_argument(call, "2") || text.size < 6)
+        return false;
+    show_argument(call, first);
+    return true;
+}
+
+/* {{death date and age|1998|10|2|1907|9|29}} → October 2, 1998 (aged 91) */
+bool render_death(struct call *call)
+{
+    struct date death, birth;
+    if (!read_date(call, 1, &death))
+        return render_date(call);
+    show_date(call, &death, wants_day_first(call));
+    if (!read_date(call, 4, &birth))
+        return true;
+    char text[32];
+    snprintf(text, sizeof text, " (aged %ld)", years_between(&birth, &death));
+    if (death.day && birth.day && death.year >= birth.year)
+        show_text(call, text);
+    return true;
+}
+
+/* {{birth year and age|1950}} → 1950 */
+bool render_year(struct call *call)
+{
+    struct date date = {0};
+    if (!call_english(call) || !call_number(call, "1", &date.year))
+        return false;
+    if (call_argument(call, "2") && !read_month(call, "2", &date.month))
+        date.month = 0;
+    show_date(call, &date, false);
+    return true;
+}
+
+/* {{as of|2014|3|5|lc=y}} → as of 5 March 2014 */
+bool render_as_of(struct call *call)
+{
+    struct date date;
+    if (call_argument(call, "alt")) {
+        show_argument(call, call_argument(call, "alt"));
+        return true;
+    }
+    if (!read_date(call, 1, &date))
+        return false;
+    const bool lower = call_argument(call, "lc"), since = call_argument(call, "since");
+    const char *const words[2][2] = {{"As of ", "Since "}, {"as of ", "since "}};
+    if (!call_argument(call, "bare"))
+        show_text(call, words[lower][since]);
+    show_date(call, &date, !call_says(call, "df", "US"));
+    if (call_argument(call, "post"))
+        show_argument(call, call_argument(call, "post"));
+    return true;
+}
+
+/* {{age|1907|9|29|1998|10|2}} → 91: between two days. */
+bool render_age(struct call *call)
+{
+    struct date from, to;
+    char text[32];
+    if (!read_date(call, 1, &from) || !read_date(call, 4, &to) || !from.day || !to.day || to.year < from.year)
+        return false;
+    snprintf(text, sizeof text, "%ld", years_between(&from, &to));
+    show_text(call, text);
+    return true;
+}

@@ -1,0 +1,70 @@
+/* CRC-32C: the published values (RFC 3720, appendix B.4), every single flipped bit, the form of TFRecord files. */
+#include "tests/base/help.h"
+
+#include "base/crc32c.h"
+
+#include <string.h>
+
+static void known_values(void **state)
+{
+    (void)state;
+    unsigned char bytes[32];
+    assert_int_equal(crc32c("", 0), 0);
+    assert_int_equal(crc32c("123456789", 9), 0xe3069283);
+    memset(bytes, 0, sizeof bytes);
+    assert_int_equal(crc32c(bytes, sizeof bytes), 0x8a9136aa);
+    memset(bytes, 0xff, sizeof bytes);
+    assert_int_equal(crc32c(bytes, sizeof bytes), 0x62a8ab43);
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)i;
+    assert_int_equal(crc32c(bytes, sizeof bytes), 0x46dd794e);
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(31 - i);
+    assert_int_equal(crc32c(bytes, sizeof bytes), 0x113fdb5c);
+}
+
+/* Bit by bit from the definition, for every length and every flipped bit of a short text. */
+static uint32_t by_definition(const unsigned char *bytes, size_t size)
+{
+    uint32_t crc = UINT32_MAX;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
+    }
+    return ~crc;
+}
+
+static void equals_its_definition(void **state)
+{
+    (void)state;
+    unsigned char bytes[300];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 37 + i / 7);
+    for (size_t size = 0; size <= sizeof bytes; size++)
+        assert_int_equal(crc32c(bytes, size), by_definition(bytes, size));
+    const uint32_t whole = crc32c(bytes, 40);
+    for (size_t bit = 0; bit < 320; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        assert_true(crc32c(bytes, 40) != whole);
+        bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    }
+}
+
+static void masked_as_in_tfrecords(void **state)
+{
+    (void)state;
+    /* Of "123456789": 0xe3069283 turned right by 15 is 0x2507c60d. */
+    assert_int_equal(crc32c_masked("123456789", 9), 0x2507c60du + 0xa282ead8u);
+    assert_int_equal(crc32c_masked("", 0), 0xa282ead8u);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(equals_its_definition),
+        cmocka_unit_test(masked_as_in_tfrecords),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

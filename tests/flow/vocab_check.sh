@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# dsdata vocab --check: each defect is found, and said to be fatal or not; build refuses a vocabulary made otherwise.
+# shellcheck source-path=SCRIPTDIR source=flow.bash
+source "$(dirname "$0")/flow.bash" "$1"
+
+good=$scratch/good.txt
+printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' a b c '##a' '##b' >"$good"
+
+# found EXIT WORDS… : what --check says of $scratch/bad.txt
+found() {
+    local code=$1 got=0 word
+    shift
+    "$dsdata" vocab --check "$scratch/bad.txt" >"$scratch/said" 2>"$scratch/stderr" || got=$?
+    expect_equal "exit code" "$code" "$got"
+    for word in "$@"; do grep -qF -- "$word" "$scratch/said" "$scratch/stderr" || complain "does not say: $word"; done
+}
+
+files() {
+    case_begin "a good vocabulary"
+    cp "$good" "$scratch/bad.txt"
+    found 0 "10 pieces, uncased, accents stripped"
+    expect_equal "lines said" 1 "$(wc -l <"$scratch/said")"
+    case_begin CRLF
+    sed 's/$/\r/' "$good" >"$scratch/bad.txt"
+    found 0 "bad.txt:1: 10 lines end in CR LF"
+    case_begin "a byte order mark"
+    { printf '\357\273\277'; cat "$good"; } >"$scratch/bad.txt"
+    found 3 "byte order mark" "no [PAD]"
+    case_begin duplicates
+    { cat "$good"; printf 'c\nb\nb\n'; } >"$scratch/bad.txt"
+    found 0 "bad.txt:7: 3 lines stand again"
+    case_begin "missing specials"
+    grep -v -e UNK -e SEP "$good" >"$scratch/bad.txt"
+    found 3 "no [UNK]" "no [SEP]"
+    case_begin "empty lines"
+    sed 's/^b$//' "$good" >"$scratch/bad.txt"
+    found 0 "bad.txt:7: 1 empty lines"
+    case_begin "no line feed at the end"
+    printf '%s' "$(cat "$good")" >"$scratch/bad.txt"
+    found 0 "bad.txt:10: no line feed"
+    case_begin "not UTF-8"
+    { cat "$good"; printf 'a\377\n'; } >"$scratch/bad.txt"
+    found 3 "bad.txt:11: 1 lines are not UTF-8"
+    case_begin "white space"
+    { cat "$good"; printf 'd \n'; } >"$scratch/bad.txt"
+    found 0 "bad.txt:11: 1 lines end in white space"
+    case_begin "many pieces"
+    { cat "$good"; seq 70000; } >"$scratch/bad.txt"
+    found 0 "more than 65535 pieces"
+    case_begin "no bytes"
+    : >"$scratch/bad.txt"
+    found 3 "no [MASK]"
+}
+
+options() {
+    case_begin "capitals in an uncased vocabulary"
+    { cat "$good"; printf 'A\n'; } >"$scratch/bad.txt"
+    found 5 "1 of 6 pieces can never come out, the first is A" "--cased"
+    expect_exit 0 "$dsdata" vocab --check "$scratch/bad.txt" --cased
+    echo "a b" >"$scratch/text"
+    expect_exit 5 "$dsdata" build --text "$scratch/text" --vocab "$scratch/bad.txt" --out "$scratch/set" --seq 16
+    expect_words bad.txt --cased
+    [ ! -e "$scratch/set" ] || complain "a directory was made"
+    expect_exit 0 "$dsdata" build --text "$scratch/text" --vocab "$scratch/bad.txt" --out "$scratch/set" --seq 16 \
+        --cased
+    case_begin "accents that are stripped"
+    { cat "$good"; printf '\303\251\n'; } >"$scratch/bad.txt"
+    found 5 "--accents keep"
+    case_begin "what no option helps"
+    { cat "$good"; printf '...\n'; } >"$scratch/bad.txt"
+    found 0 "can never come out, the first is ..."
+    case_begin "as JSON"
+    expect_equal json 1 "$("$dsdata" vocab --check "$good" --json |
+        python3 -c 'import json, sys; d = json.load(sys.stdin)
+print(int(d["pieces"] == 10 and d["unreachable"] == 0))')"
+    case_begin mistakes
+    expect_exit 2 "$dsdata" vocab --check "$scratch/missing.txt"
+    expect_exit 2 "$dsdata" vocab --check "$good" --out "$scratch/x"
+    expect_words --check
+}
+
+files
+options
+flow_end

@@ -1,0 +1,174 @@
+/* Renderings of templates: the tables are in order; a user's file is read, its mistakes are told with their line. */
+#include "base/file.h"
+#include "pipeline/text/call.h"
+#include "pipeline/text/renderings.h"
+#include "pipeline/text/units.h"
+#include "pipeline/text/wikitext.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void rows_are_folded_and_sorted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < template_row_count; i++) {
+        char folded[NAME_BYTES_MAX];
+        const struct str name = str_of(template_rows[i].name);
+        assert_true(str_equal(name_fold(name, folded), name));
+        if (i > 0)
+            assert_true(str_compare(str_of(template_rows[i - 1].name), name) < 0);
+        assert_true(template_rows[i].render || template_rows[i].pattern[0]);
+    }
+}
+
+static void tables_are_searched_by_halves(void **state)
+{
+    (void)state;
+    static const char *const codes[] = {"/acre", "C", "km", "°F", "yards", "mi"};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        assert_non_null(unit_find(str_of(codes[i])));
+    assert_null(unit_find(STR("")));
+    assert_null(unit_find(STR("parsnip")));
+    assert_string_equal(country_of(STR("afg")), "Afghanistan");
+    assert_string_equal(country_of(STR("zwe")), "Zimbabwe");
+    assert_null(country_of(STR("zzz")));
+}
+
+/* Every unit's own outputs are units of the same quantity. */
+static void units_lead_to_units(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct unit *units = unit_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        assert_ptr_equal(unit_find(str_of(units[i].code)), &units[i]);
+        assert_true(units[i].scale > 0);
+        struct str outputs = str_of(units[i].outputs);
+        while (outputs.size > 0) {
+            const char *blank = memchr(outputs.data, ' ', outputs.size);
+            const size_t size = blank ? (size_t)(blank - outputs.data) : outputs.size;
+            const struct str code = {outputs.data, size};
+            const struct unit *output = unit_find(str_equal(code, STR("ftin")) ? STR("in") : code);
+            assert_non_null(output);
+            assert_int_equal(output->quantity, units[i].quantity);
+            outputs = (struct str){outputs.data + size, outputs.size - size};
+            outputs = str_trim(outputs);
+        }
+    }
+}
+
+static int read_file(struct str bytes, struct templates **templates, struct error *err)
+{
+    char path[] = "/tmp/test_templates.XXXXXX", hash[17];
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes.data, bytes.size), (ssize_t)bytes.size);
+    close(fd);
+    const int result = templates_read(templates, path, hash, err);
+    unlink(path);
+    return result;
+}
+
+static void shows(const char *file, const char *wikitext, const char *text)
+{
+    struct templates *templates;
+    struct error err = {0};
+    assert_int_equal(read_file(str_of(file), &templates, &err), 0);
+    struct wikitext *reader =
+        wikitext_open(&(struct wikitext_options){.language = language_find(STR("en")), .templates = templates});
+    const struct page page = {.title = STR("X"), .text = str_of(wikitext)};
+    struct wikitext_facts facts;
+    struct buf out = {0};
+    wikitext_read(reader, &page, &out, &facts);
+    assert_string_equal(buf_text(&out), text);
+    buf_release(&out);
+    wikitext_close(reader);
+    templates_free(templates);
+}
+
+static void a_file_adds_renderings(void **state)
+{
+    (void)state;
+    shows("a = $1 ($2)\n", "{{a|''x''|[[y|z]]}}.", "x (z).\n");
+    shows("a = $1 ($2)\n", "{{a|x}}.", "x.\n");                          /* a gap is mended */
+    shows("a = $2, $1, $2", "{{a|''x''&amp;|[[y|z]]}}.", "z, x&, z.\n"); /* again, and out of order */
+    shows("a = $1 $1", "{{a|{{a|{{a|x}}}}}}.", "x x.\n");                /* a template shows once */
+    shows("a = ${k|1}{ – $2}", "{{a|x}}, {{a|x|k=y|2=z}}.", "x, y – z.\n");
+    shows("a =\nconvert = $1 leagues\n", "b {{a|x}} {{convert|5|km}}", "b 5 leagues\n");
+    shows("a = \\$\\{$1\\}", "{{a|5}}", "${5}\n");
+    shows("a = ¶$1", "b {{a|c}} d", "b\nc\nd\n");
+    shows("\xEF\xBB\xBF# of ours\r\n\r\n A_b  =  c  \r\n", "{{a  b}}.", "c.\n");
+    shows("", "{{a|x}}b", "b\n");
+    shows("a = $1", "{{a", "{{a\n");
+}
+
+static void mistaken(const char *file, const char *words)
+{
+    struct templates *templates;
+    struct error err = {0};
+    assert_int_equal(read_file(str_of(file), &templates, &err), -1);
+    assert_null(templates);
+    assert_int_equal(err.kind, ERR_USAGE);
+    if (!strstr(err.text, words))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+}
+
+static void mistakes_are_told_with_their_line(void **state)
+{
+    (void)state;
+    mistaken("a = b\n\nc\n", "line 3: it is no \"name = rendering\"");
+    mistaken(" = b", "line 1: the template's name");
+    mistaken("a|b = c", "line 1: no template's name");
+    mistaken("# x\na = $", "line 2: behind a $");
+    mistaken("a = $0", "line 1: behind a $");
+    mistaken("a = $123", "line 1: behind a $");
+    mistaken("a = ${", "line 1: behind a $");
+    mistaken("a = ${}", "line 1: behind a $");
+    mistaken("a = {x", "line 1: a { is not closed");
+    mistaken("a = {x{y}}", "line 1: a { stands in another");
+    mistaken("a = x}", "line 1: a } closes nothing");
+    mistaken("a = x\\", "line 1: a \\ stands at the end");
+    mistaken("a = \x01", "line 1: the rendering holds a control");
+    mistaken("a = \xFF", "line 1: it is not UTF-8");
+    mistaken("a = 1\nb = 2\nA= 3\n", "line 3: \"a\" stands in line 1 already");
+    struct templates *templates;
+    struct error err = {0};
+    char hash[17];
+    assert_int_equal(templates_read(&templates, "/nonexistent/file", hash, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+}
+
+static void the_hash_is_the_files(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_templates.XXXXXX", first[17], second[17];
+    struct error err = {0};
+    struct templates *templates;
+    close(mkstemp(path));
+    assert_int_equal(file_write_all(path, "a = 1\n", 6, &err), 0);
+    assert_int_equal(templates_read(&templates, path, first, &err), 0);
+    templates_free(templates);
+    assert_int_equal(file_write_all(path, "a = 2\n", 6, &err), 0);
+    assert_int_equal(templates_read(&templates, path, second, &err), 0);
+    templates_free(templates);
+    assert_int_equal(strlen(first), 16);
+    assert_string_not_equal(first, second);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_folded_and_sorted),
+        cmocka_unit_test(tables_are_searched_by_halves),
+        cmocka_unit_test(units_lead_to_units),
+        cmocka_unit_test(a_file_adds_renderings),
+        cmocka_unit_test(mistakes_are_told_with_their_line),
+        cmocka_unit_test(the_hash_is_the_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

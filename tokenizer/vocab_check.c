@@ -1,0 +1,118 @@
+/* Comes in: the bytes of a file, or a vocabulary. Goes out: counts of what is wrong, each with its first place. The judge
+ * of a piece is the tokenizer itself: what comes out of it must go through it unchanged. */
+#include "tokenizer/vocab_check.h"
+
+#include <stdlib.h>
+
+static void note(uint64_t *count, uint64_t *first, uint64_t line)
+{
+    if ((*count)++ == 0)
+        *first = line;
+}
+
+struct line {
+    struct str text;
+    uint64_t number;
+};
+
+/* By bytes, then by place. */
+static int compare_lines(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    const int order = str_compare(x->text, y->text);
+    return order ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+static struct str without_end(struct str line, struct vocab_defects *defects)
+{
+    if (line.size && line.data[line.size - 1] == '\r') {
+        line.size--;
+        note(&defects->crlf, &defects->first_crlf, defects->lines);
+    }
+    const struct str trimmed = vocab_trim(line);
+    if (trimmed.size < line.size)
+        note(&defects->spaced, &defects->first_spaced, defects->lines);
+    return trimmed;
+}
+
+static bool has(const struct line *lines, size_t count, const char *piece)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(lines[i].text, str_of(piece)))
+            return true;
+    return false;
+}
+
+void vocab_inspect(struct str file, struct vocab_defects *defects)
+{
+    static const char *const specials[VOCAB_SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+    *defects = (struct vocab_defects){.byte_order_mark = str_starts(file, STR("\xEF\xBB\xBF")),
+                                      .no_final_newline = file.size && file.data[file.size - 1] != '\n'};
+    struct line *lines = NULL;
+    size_t count = 0, capacity = 0;
+    const char *const end = file.size ? file.data + file.size : file.data;
+    for (const char *at = file.data; at < end;) {
+        const char *const newline = memchr(at, '\n', (size_t)(end - at));
+        const char *const stop = newline ? newline : end;
+        defects->lines++;
+        if (!utf8_valid(str_range(at, stop)))
+            note(&defects->ill_formed, &defects->first_ill_formed, defects->lines);
+        const struct str text = without_end(str_range(at, stop), defects);
+        if (text.size == 0)
+            note(&defects->empty, &defects->first_empty, defects->lines);
+        if (count == capacity) {
+            capacity = capacity ? 2 * capacity : 1024;
+            lines = mem_grow(lines, capacity, sizeof *lines);
+        }
+        if (text.size)
+            lines[count++] = (struct line){text, defects->lines};
+        at = newline ? newline + 1 : end;
+    }
+    for (size_t i = 0; i < VOCAB_SPECIALS; i++)
+        if (!has(lines, count, specials[i]))
+            defects->missing[defects->missing_count++] = specials[i];
+    if (count)
+        qsort(lines, count, sizeof *lines, compare_lines);
+    for (size_t i = 0; i + 1 < count; i++)
+        if (str_equal(lines[i].text, lines[i + 1].text) &&
+            (defects->duplicates++ == 0 || lines[i].number < defects->first_duplicate))
+            defects->first_duplicate = lines[i].number;
+    mem_free(lines);
+}
+
+struct sight {
+    struct str piece;
+    size_t words;
+    bool same;
+};
+
+static void look(void *context, struct str word)
+{
+    struct sight *sight = context;
+    sight->words++;
+    sight->same = str_equal(word, sight->piece);
+}
+
+void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
+                       struct vocab_unreachable *found)
+{
+    *found = (struct vocab_unreachable){0};
+    struct tokenizer *tokenizer = tokenizer_open(NULL, options);
+    struct tokenizer_state *state = tokenizer_state_open(tokenizer);
+    for (uint32_t i = 0; i < vocab->count; i++) {
+        struct str piece = vocab->pieces[i];
+        if (piece.size == 0 || (piece.size > 2 && piece.data[0] == '[' && piece.data[piece.size - 1] == ']'))
+            continue;
+        if (piece.size > 2 && str_starts(piece, STR("##")))
+            piece = (struct str){piece.data + 2, piece.size - 2};
+        found->pieces++;
+        struct sight sight = {.piece = piece};
+        tokenizer_words(state, piece, look, &sight);
+        if (sight.words == 1 && sight.same)
+            continue;
+        if (found->unreachable++ == 0)
+            found->first = i;
+    }
+    tokenizer_state_close(state);
+    tokenizer_close(tokenizer);
+}
