@@ -13,7 +13,7 @@ out=demo-out
 dataset=$out/shards
 run=$out/run
 bin=build/release
-steps=300
+steps=600
 
 section() {
     printf '\n== %s ==\n\n' "$1"
@@ -47,7 +47,7 @@ build_shards() {
 train() {
     section "Training a small BERT, $steps steps"
     run "$bin/dstrain" --shards "$dataset" --out "$run" --model tiny --seq 128 --batch 32 --steps "$steps" \
-        --lr 2e-3 --warmup 0.05
+        --lr 1e-3 --warmup 0.05
 }
 
 # Loss of some steps and the held-out accuracy, from the run's metrics: one JSON object a line.
