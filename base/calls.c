@@ -55,20 +55,20 @@ int call_create(const char *path, int flags)
     return fd;
 }
 
-static ssize_t write_some(int fd, const void *data, size_t bytes, off_t offset)
+static ssize_t write_some(int fd, const void *data, size_t bytes)
 {
     ssize_t written;
     do
-        written = offset == CALL_NO_OFFSET ? write(fd, data, bytes) : pwrite(fd, data, bytes, offset);
+        written = write(fd, data, bytes);
     while (written < 0 && errno == EINTR);
     return written;
 }
 
-ssize_t call_write(int fd, const void *data, size_t bytes, off_t offset)
+ssize_t call_write(int fd, const void *data, size_t bytes)
 {
     if (!is_hit())
-        return write_some(fd, data, bytes, offset);
-    if (planned.kind == FILE_FAULT_SHORT && write_some(fd, data, bytes / 2, offset) >= 0)
+        return write_some(fd, data, bytes);
+    if (planned.kind == FILE_FAULT_SHORT && write_some(fd, data, bytes / 2) >= 0)
         errno = ENOSPC;
     return -1;
 }

@@ -6,10 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define CALL_NO_OFFSET (-1)
-
 int call_create(const char *path, int flags); /* open, with O_CREAT, O_CLOEXEC and O_NOFOLLOW added */
-ssize_t call_write(int fd, const void *data, size_t bytes, off_t offset); /* pwrite, or write for CALL_NO_OFFSET */
+ssize_t call_write(int fd, const void *data, size_t bytes);
 int call_sync(int fd);
 int call_truncate(int fd, uint64_t bytes);
 int call_rename(const char *from, const char *to);

@@ -179,7 +179,6 @@ int file_create(struct file *file, const char *path, struct error *err)
 int file_append_open(struct file *file, const char *path, struct error *err)
 {
     *file = FILE_CLOSED;
-    /* Not O_APPEND: Linux lets that rule over the offset of a pwrite. */
     const int fd = call_create(path, O_RDWR);
     if (fd < 0)
         return fail_errno(err, path, "cannot be opened for writing");
@@ -192,29 +191,17 @@ int file_append_open(struct file *file, const char *path, struct error *err)
     return 0;
 }
 
-static int write_all(struct file *file, const void *data, size_t bytes, off_t offset, struct error *err)
+int file_write(struct file *file, const void *data, size_t bytes, struct error *err)
 {
     size_t done = 0;
     while (done < bytes) {
-        const off_t at = offset == CALL_NO_OFFSET ? CALL_NO_OFFSET : offset + (off_t)done;
-        const ssize_t written = call_write(file->fd, (const char *)data + done, bytes - done, at);
+        const ssize_t written = call_write(file->fd, (const char *)data + done, bytes - done);
         if (written < 0)
             return fail_errno(err, file->path, "cannot be written");
         done += (size_t)written;
         file->written += (size_t)written;
     }
     return 0;
-}
-
-int file_write(struct file *file, const void *data, size_t bytes, struct error *err)
-{
-    return write_all(file, data, bytes, CALL_NO_OFFSET, err);
-}
-
-int file_write_at(struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err)
-{
-    assert(offset <= INT64_MAX);
-    return write_all(file, data, bytes, (off_t)offset, err);
 }
 
 int file_truncate(struct file *file, uint64_t bytes, struct error *err)

@@ -37,7 +37,6 @@ int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct er
 int file_create(struct file *file, const char *path, struct error *err); /* a whole new file, under a temporary name */
 int file_append_open(struct file *file, const char *path, struct error *err); /* created where absent, at its end */
 int file_write(struct file *file, const void *data, size_t bytes, struct error *err);
-int file_write_at(struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err);
 int file_truncate(struct file *file, uint64_t bytes, struct error *err); /* then writes go on at the new end */
 int file_sync(struct file *file, struct error *err);
 /* fsync, close, rename to the final name, fsync of the directory. On error the temporary file is removed. */

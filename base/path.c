@@ -211,7 +211,7 @@ static int sign(int fd, const char *path, struct error *err)
     char host[256] = "", text[300];
     gethostname(host, sizeof(host) - 1);
     const int size = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), host);
-    if (call_truncate(fd, 0) < 0 || call_write(fd, text, (size_t)size, 0) != size)
+    if (call_truncate(fd, 0) < 0 || call_write(fd, text, (size_t)size) != size)
         return fail_errno(err, path, "cannot be written");
     return 0;
 }

@@ -36,6 +36,7 @@ struct learning {
     struct choice *choices;
     size_t choice_count, next;
     struct tokenizer *tokenizer;
+    uint64_t limit, records; /* records to count in all (0: no limit), and counted so far */
     struct workers counters;
     struct word_counts *words; /* of all jobs so far, added in job order */
     struct vocabulary_facts *facts;
@@ -78,23 +79,45 @@ static void count_article(struct counter *counter, const struct article_options 
     job->pages++;
 }
 
-/* The words of the records that lie whole in the window. */
+/* The records that lie whole in the window. */
+static int cut_window(void *context, void *slot, uint64_t number, struct error *err)
+{
+    const struct learning *learning = context;
+    struct job *job = slot;
+    (void)number;
+    const struct dump *dump = learning->inputs->dumps[job->choice.file];
+    TRY(dump_decode(dump, &job->piece, err));
+    dump_peek(dump, &job->piece, &job->group);
+    return BELT_NEXT;
+}
+
+/* --limit, over all windows in their order. */
+static int keep_to_limit(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct learning *learning = context;
+    struct job *job = slot;
+    (void)number;
+    (void)err;
+    const bool last = learning->limit > 0 && learning->records + job->group.record_count >= learning->limit;
+    if (last)
+        job->group.record_count = (size_t)(learning->limit - learning->records);
+    learning->records += job->group.record_count;
+    return last ? BELT_END : BELT_NEXT;
+}
+
 static int count_window(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct learning *learning = context;
     struct job *job = slot;
     (void)number;
-    const struct inputs *inputs = learning->inputs;
-    const struct dump *dump = inputs->dumps[job->choice.file];
-    TRY(dump_decode(dump, &job->piece, err));
-    dump_peek(dump, &job->piece, &job->group);
+    (void)err;
     if (!job->words)
         job->words = word_counts_open(WINDOW_WORDS_BYTES);
     word_counts_reset(job->words);
     job->pages = job->running_words = 0;
 
     struct counter *counter = workers_take(&learning->counters);
-    const struct article_options *options = &inputs->articles[job->choice.file];
+    const struct article_options *options = &learning->inputs->articles[job->choice.file];
     for (size_t i = 0; i < job->group.record_count; i++) {
         struct article article;
         article_read(counter->reader, options, &job->group, i, &article);
@@ -173,7 +196,11 @@ static void choose_windows(struct learning *learning)
 
 static int count_words(struct learning *learning, const struct plan *plan, struct error *err)
 {
-    static const struct belt_step steps[] = {{"read", 1, pick}, {"count", 0, count_window}, {"gather", 1, gather}};
+    static const struct belt_step steps[] = {{"read", 1, pick},
+                                             {"cut", 0, cut_window},
+                                             {"limit", 1, keep_to_limit},
+                                             {"count", 0, count_window},
+                                             {"gather", 1, gather}};
     const struct belt_options belt = {.steps = steps,
                                       .step_count = sizeof steps / sizeof *steps,
                                       .depth = plan->depth,
@@ -195,13 +222,14 @@ int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, c
                      struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
 {
     *facts = (struct vocabulary_facts){0};
-    struct learning learning = {.inputs = inputs, .facts = facts};
+    struct learning learning = {.inputs = inputs, .facts = facts, .limit = recipe->limit};
     learning.tokenizer = tokenizer_open(NULL, &(struct tokenizer_options){.cased = recipe->cased,
                                                                           .strip_accents = recipe->strip_accents,
                                                                           .profile = recipe->profile});
     learning.words = word_counts_open(WORDS_BYTES);
     choose_windows(&learning);
     int result = count_words(&learning, plan, err);
+    facts->forgotten = word_counts_forgotten(learning.words);
     if (result == 0)
         result = vocab_learn(learning.words,
                              &(struct learn_options){.vocab_size = recipe->vocab_size,

@@ -12,6 +12,7 @@
 
 struct vocabulary_facts {
     uint64_t windows, pages, words; /* counted: windows, kept pages, running words */
+    uint64_t forgotten;             /* running words that found no room in the table: the rarest */
     struct learn_report learned;
 };
 

@@ -24,6 +24,9 @@ static void tell(const struct settings *settings, const struct vocab *vocab, con
     char pages[32], words[32];
     log_say("learned %u pieces from %s words of %s pages in %llu windows", vocab->count,
             format_count(facts->words, words), format_count(facts->pages, pages), (unsigned long long)facts->windows);
+    if (facts->forgotten > 0)
+        log_say("%s of these words, the rarest, found no room and were left out",
+                format_count(facts->forgotten, words));
     if (vocab->count < settings->vocab_size)
         log_warn("the text gives %u pieces only, %llu were asked for", vocab->count,
                  (unsigned long long)settings->vocab_size);

@@ -16,6 +16,12 @@ any_threads() {
     expect_equal "[MASK] is piece 103" "$(sed -n 104p "$vocab")" "[MASK]"
     expect_exit 0 "$dsdata" vocab --wiki "$samples" --vocab-size 1500 --threads 3
     cmp -s "$scratch/stdout" "$vocab" || complain "3 threads learn another vocabulary"
+    expect_exit 0 "$dsdata" vocab --wiki "$samples" --vocab-size 1500 --limit 7
+    expect_words "of 7 pages"
+    mv "$scratch/stdout" "$scratch/limited"
+    cmp -s "$scratch/limited" "$vocab" && complain "--limit changes nothing"
+    expect_exit 0 "$dsdata" vocab --wiki "$samples" --vocab-size 1500 --limit 7 --threads 3
+    cmp -s "$scratch/stdout" "$scratch/limited" || complain "3 threads learn another vocabulary from 7 pages"
 
     case_begin "threads 1, 2 and 5"
     expect_exit 0 "$dsdata" "${command_line[@]}" --threads 1 --out "$good"
@@ -71,24 +77,8 @@ other_inputs() {
     expect_exit 0 "$dsdata" verify "$scratch/text"
 }
 
-# Ends the process before the n-th change of a file, for growing n, until a run needs fewer changes than n; each time
-# the same command again finishes the work with the same bytes.
 interrupted() {
-    local n=1 status
-    while :; do
-        case_begin "killed before change $n"
-        rm -rf "$scratch/killed"
-        status=0
-        DS_FAIL_FILE=$n:kill "$dsdata" "${command_line[@]}" --out "$scratch/killed" \
-            >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || status=$?
-        [ "$status" = 0 ] && break
-        expect_equal "exit of the killed run" "$status" 137
-        expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/killed"
-        diff -rq -x build.json "$good" "$scratch/killed" >"$scratch/stdout" || complain "other bytes after the resume"
-        n=$((n + 1 + n / 3))
-        [ "$n" -lt 1000 ] || { complain "1,000 changes of files for a sample wiki"; break; }
-    done
-    [ "$n" -gt 5 ] || complain "the fault was never met"
+    killed_at_growing_places "$good"
 
     case_begin "a full disk"
     rm -rf "$scratch/killed"

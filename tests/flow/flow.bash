@@ -78,6 +78,26 @@ root_hash() {
     json "$1/manifest.json" 'o["root_hash"]'
 }
 
+# Runs dsdata with "${command_line[@]}" and ends the process before the n-th change of a file, for growing n, until a run
+# needs fewer changes than n; each time the same command again finishes the work with the bytes of the dataset $1.
+killed_at_growing_places() {
+    local whole=$1 n=1 status
+    while :; do
+        case_begin "killed before change $n"
+        rm -rf "$scratch/killed"
+        status=0
+        DS_FAIL_FILE=$n:kill "$dsdata" "${command_line[@]}" --out "$scratch/killed" \
+            >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || status=$?
+        [ "$status" = 0 ] && break
+        expect_equal "exit of the killed run" "$status" 137
+        expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/killed"
+        diff -rq -x build.json "$whole" "$scratch/killed" >"$scratch/stdout" || complain "other bytes after the resume"
+        n=$((n + 1 + n / 3))
+        [ "$n" -lt 1000 ] || { complain "1,000 changes of files"; break; }
+    done
+    [ "$n" -gt 5 ] || complain "the fault was never met"
+}
+
 flow_end() {
     ended=yes
     if [ "$failures" != 0 ]; then

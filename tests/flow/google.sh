@@ -73,7 +73,7 @@ like_googles() {
 
 # The order is the script's whatever the shards, threads and memory, and after any interruption.
 order() {
-    local n=1 status command_line=(build --compat google --text "$text" --vocab "$vocab" --seq 64)
+    local command_line=(build --compat google --text "$text" --vocab "$vocab" --seq 64)
     case_begin "shards"
     expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/whole"
     expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/many" --shard-bytes 64K --threads 3
@@ -87,20 +87,7 @@ order() {
     expect_words "finished already"
     expect_exit 5 "$dsdata" build --text "$text" --vocab "$vocab" --seq 64 --out "$scratch/whole"
 
-    while :; do
-        case_begin "killed before change $n"
-        rm -rf "$scratch/killed"
-        status=0
-        DS_FAIL_FILE=$n:kill "$dsdata" "${command_line[@]}" --out "$scratch/killed" \
-            >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || status=$?
-        [ "$status" = 0 ] && break
-        expect_equal "exit of the killed run" "$status" 137
-        expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/killed"
-        diff -rq -x build.json "$scratch/whole" "$scratch/killed" >"$scratch/stdout" || complain "other bytes"
-        n=$((n + 2 + n / 3))
-        [ "$n" -lt 1000 ] || { complain "1,000 changes of files"; break; }
-    done
-    [ "$n" -gt 5 ] || complain "the fault was never met"
+    killed_at_growing_places "$scratch/whole"
 }
 
 refused() {
