@@ -3,7 +3,6 @@
  * moves it up behind the current one: chunks in front of `current` are full, those behind it are free. */
 #include "base/arena.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 
 #include <stdalign.h>
@@ -73,7 +72,7 @@ static void advance(struct arena *arena, size_t bytes)
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
-        die(ERR_RESOURCE, "out of memory (asked for %zu bytes)", bytes);
+        mem_exhausted(1, bytes);
     const size_t room = (bytes + 15) / 16 * 16 + RED_ZONE;
     if (!arena->current || arena->current->size - arena->used < room)
         advance(arena, room);
@@ -87,7 +86,7 @@ void *arena_array(struct arena *arena, size_t count, size_t bytes)
 {
     size_t total;
     if (__builtin_mul_overflow(count, bytes, &total))
-        die(ERR_RESOURCE, "out of memory (asked for %zu times %zu bytes)", count, bytes);
+        mem_exhausted(count, bytes);
     return arena_alloc(arena, total);
 }
 

@@ -1,14 +1,15 @@
-/* In: a change to what is on disk. Out: the system call, unless a test wants it to fail. One counter for all of them,
- * so that a test can walk through every moment at which a disk may fill up or a machine may stop. */
+/* In: a call on a file. Out: the system call, unless a test wants it to fail. One counter for all that change what is on
+ * disk and one for all that read, so that a test can walk through every moment at which a disk may fill up or fail or a
+ * machine may stop. */
 #include "base/calls.h"
 
+#include "base/call_trace.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,97 +18,150 @@
 
 #define EXIT_KILLED 137 /* what a shell says after kill -9 */
 
-static atomic_uint_fast64_t calls;
-static atomic_uint_fast64_t fault_call; /* the value of calls that is hit; 0: none */
-static struct file_fault planned;       /* set while no other thread writes */
+static atomic_uint_fast64_t calls[FILE_CALL_KINDS];
+static atomic_uint_fast64_t fault_call[FILE_CALL_KINDS]; /* the value of calls[] that is hit; 0: none */
+static struct file_fault planned[FILE_CALL_KINDS];       /* set while no other thread uses files */
 
 void file_fault_set(struct file_fault fault)
 {
-    planned = fault;
-    atomic_store(&fault_call, fault.at && fault.kind != FILE_FAULT_NONE ? atomic_load(&calls) + fault.at : 0);
+    const bool wanted = fault.at && fault.kind != FILE_FAULT_NONE;
+    planned[fault.call] = fault;
+    atomic_store(&fault_call[fault.call], wanted ? atomic_load(&calls[fault.call]) + fault.at : 0);
 }
 
-uint64_t file_calls(void)
+uint64_t file_calls(enum file_call_kind call)
 {
-    return atomic_load(&calls);
+    return atomic_load(&calls[call]);
 }
 
 /* Counts a call. True where it must fail now; errno is set. */
-static bool is_hit(void)
+static bool is_hit(enum file_call_kind kind)
 {
-    const uint64_t call = atomic_fetch_add(&calls, 1) + 1;
-    if (call != atomic_load(&fault_call))
+    const uint64_t call = atomic_fetch_add(&calls[kind], 1) + 1;
+    if (call != atomic_load(&fault_call[kind]))
         return false;
-    if (planned.kind == FILE_FAULT_KILL)
+    if (planned[kind].kind == FILE_FAULT_KILL)
         _exit(EXIT_KILLED);
-    errno = planned.kind == FILE_FAULT_SHORT ? ENOSPC : planned.number;
+    errno = planned[kind].kind == FILE_FAULT_SHORT ? ENOSPC : planned[kind].number;
     return true;
 }
 
-int call_create(const char *path, int flags)
+/* Is this the call that stops half way? */
+static bool is_short(enum file_call_kind kind)
 {
-    int fd = -1;
-    if (is_hit())
-        return -1;
+    return planned[kind].kind == FILE_FAULT_SHORT;
+}
+
+int call_open(const char *path)
+{
+    int fd;
     do
-        fd = open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        fd = is_hit(FILE_READS) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
     return fd;
 }
 
-static ssize_t write_some(int fd, const void *data, size_t bytes)
+ssize_t call_read_next(int fd, void *out, size_t bytes)
 {
-    ssize_t written;
+    ssize_t got;
     do
-        written = write(fd, data, bytes);
-    while (written < 0 && errno == EINTR);
-    return written;
+        got = !is_hit(FILE_READS) ? read(fd, out, bytes) : is_short(FILE_READS) ? read(fd, out, (bytes + 1) / 2) : -1;
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+ssize_t call_read_at(int fd, void *out, size_t bytes, uint64_t offset)
+{
+    ssize_t got;
+    do
+        got = !is_hit(FILE_READS)    ? pread(fd, out, bytes, (off_t)offset)
+              : is_short(FILE_READS) ? pread(fd, out, (bytes + 1) / 2, (off_t)offset)
+                                     : -1;
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+int call_create(const char *path, int flags)
+{
+    int fd;
+    trace_begin();
+    do
+        fd = is_hit(FILE_CHANGES) ? -1 : open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    while (fd < 0 && errno == EINTR);
+    trace_create(fd, path);
+    return fd;
 }
 
 ssize_t call_write(int fd, const void *data, size_t bytes)
 {
-    if (!is_hit())
-        return write_some(fd, data, bytes);
-    if (planned.kind == FILE_FAULT_SHORT && write_some(fd, data, bytes / 2) >= 0)
-        errno = ENOSPC;
-    return -1;
+    ssize_t written;
+    trace_begin();
+    do {
+        if (!is_hit(FILE_CHANGES)) {
+            written = write(fd, data, bytes);
+        } else {
+            written = -1;
+            if (is_short(FILE_CHANGES) && write(fd, data, bytes / 2) >= 0)
+                errno = ENOSPC;
+        }
+    } while (written < 0 && errno == EINTR);
+    trace_write(fd, data, written);
+    return written;
 }
 
 int call_sync(int fd)
 {
     int result;
-    if (is_hit())
-        return -1;
+    trace_begin();
     do
-        result = fsync(fd);
+        result = is_hit(FILE_CHANGES) ? -1 : fsync(fd);
     while (result < 0 && errno == EINTR);
+    trace_sync(fd, result);
     return result;
 }
 
 int call_truncate(int fd, uint64_t bytes)
 {
     int result;
-    if (is_hit())
-        return -1;
+    trace_begin();
     do
-        result = ftruncate(fd, (off_t)bytes);
+        result = is_hit(FILE_CHANGES) ? -1 : ftruncate(fd, (off_t)bytes);
     while (result < 0 && errno == EINTR);
+    trace_truncate(fd, bytes, result);
     return result;
 }
 
 int call_rename(const char *from, const char *to)
 {
-    return is_hit() ? -1 : rename(from, to);
+    int result;
+    trace_begin();
+    do
+        result = is_hit(FILE_CHANGES) ? -1 : rename(from, to);
+    while (result < 0 && errno == EINTR);
+    trace_names("rename", from, to, result);
+    return result;
 }
 
 int call_remove(const char *path)
 {
-    return is_hit() ? -1 : remove(path);
+    int result;
+    trace_begin();
+    do
+        result = is_hit(FILE_CHANGES) ? -1 : remove(path);
+    while (result < 0 && errno == EINTR);
+    trace_names("remove", path, "", result);
+    return result;
 }
 
 int call_make_directory(const char *path)
 {
-    return is_hit() ? -1 : mkdir(path, 0777);
+    int result;
+    trace_begin();
+    do
+        result = is_hit(FILE_CHANGES) ? -1 : mkdir(path, 0777);
+    while (result < 0 && errno == EINTR);
+    trace_names("mkdir", path, "", result);
+    return result;
 }
 
 static uint64_t number_from(const char *text, const char *variable, const char **end)
@@ -121,32 +175,36 @@ static uint64_t number_from(const char *text, const char *variable, const char *
     return value;
 }
 
-static void fault_from(const char *text)
+static void fault_from(const char *text, const char *variable, enum file_call_kind call)
 {
     const char *end;
-    struct file_fault wanted = {.at = number_from(text, "DS_FAIL_FILE", &end)};
+    struct file_fault wanted = {.call = call, .at = number_from(text, variable, &end)};
     if (str_equal(str_of(end), STR(":kill"))) {
         wanted.kind = FILE_FAULT_KILL;
     } else if (str_equal(str_of(end), STR(":short"))) {
         wanted.kind = FILE_FAULT_SHORT;
     } else if (*end == ':') {
         wanted.kind = FILE_FAULT_ERRNO;
-        wanted.number = (int)number_from(end + 1, "DS_FAIL_FILE", &end);
+        wanted.number = (int)number_from(end + 1, variable, &end);
         if (*end)
-            die(ERR_USAGE, "DS_FAIL_FILE=%s is not understood", text);
+            die(ERR_USAGE, "%s=%s is not understood", variable, text);
     } else {
-        die(ERR_USAGE, "DS_FAIL_FILE=%s is not understood", text);
+        die(ERR_USAGE, "%s=%s is not understood", variable, text);
     }
     file_fault_set(wanted);
+    fprintf(stderr, "%s=%s is in force: this is a test\n", variable, text);
 }
 
 void faults_from_environment(void)
 {
-    const char *file = getenv("DS_FAIL_FILE"), *alloc = getenv("DS_FAIL_ALLOC"), *end;
-    if (file && file[0]) {
-        fault_from(file);
-        fprintf(stderr, "DS_FAIL_FILE=%s is in force: this is a test\n", file);
-    }
+    const char *file = getenv("DS_FAIL_FILE"), *read = getenv("DS_FAIL_READ"), *alloc = getenv("DS_FAIL_ALLOC");
+    const char *trace = getenv("DS_TRACE_FILE"), *end;
+    if (file && file[0])
+        fault_from(file, "DS_FAIL_FILE", FILE_CHANGES);
+    if (read && read[0])
+        fault_from(read, "DS_FAIL_READ", FILE_READS);
+    if (trace && trace[0])
+        trace_open(trace);
     if (alloc && alloc[0]) {
         const uint64_t n = number_from(alloc, "DS_FAIL_ALLOC", &end);
         if (*end)

@@ -1,10 +1,15 @@
-/* Inside base only: the system calls that change what is on disk. Each is counted, and a test may make one of them fail
- * (struct file_fault in base/file.h). They behave as the calls they are named after, but go on after EINTR. */
+/* Inside base only: the system calls on files. Each is counted, and a test may make one of them fail (struct file_fault in
+ * base/file.h) or have those that change what is on disk written down (call_trace.h). They behave as the calls they are
+ * named after, but go on after EINTR. */
 #ifndef BASE_CALLS_H
 #define BASE_CALLS_H
 
 #include <stdint.h>
 #include <sys/types.h>
+
+int call_open(const char *path); /* for reading, with O_CLOEXEC */
+ssize_t call_read_next(int fd, void *out, size_t bytes);
+ssize_t call_read_at(int fd, void *out, size_t bytes, uint64_t offset);
 
 int call_create(const char *path, int flags); /* open, with O_CREAT, O_CLOEXEC and O_NOFOLLOW added */
 ssize_t call_write(int fd, const void *data, size_t bytes);

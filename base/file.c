@@ -31,13 +31,9 @@ static void forget(struct file *file)
 
 static int open_existing(const char *path)
 {
-    int fd;
     if (strcmp(path, "-") == 0)
         return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3); /* so that closing it leaves ours open */
-    do
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    return fd;
+    return call_open(path);
 }
 
 int file_open_read(struct file *file, const char *path, struct error *err)
@@ -71,9 +67,7 @@ int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t 
 {
     size_t done = 0;
     while (done < bytes) {
-        const ssize_t got = pread(file->fd, (char *)out + done, bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
+        const ssize_t got = call_read_at(file->fd, (char *)out + done, bytes - done, offset + done);
         if (got < 0)
             return fail_errno(err, name_of(file), "cannot be read at byte %" PRIu64, offset + done);
         if (got == 0)
@@ -87,9 +81,7 @@ int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err)
 {
     size_t done = 0;
     while (done < bytes) {
-        const ssize_t got = read(file->fd, (char *)out + done, bytes - done);
-        if (got < 0 && errno == EINTR)
-            continue;
+        const ssize_t got = call_read_next(file->fd, (char *)out + done, bytes - done);
         if (got < 0)
             return fail_errno(err, name_of(file), "cannot be read");
         if (got == 0)

@@ -4,7 +4,7 @@
  *     file_append_open → file_write … → file_sync   a log that grows (spill, journal); never seen under a final name
  *
  * Every state-changing call (create, write, sync, rename, truncate, remove, mkdir) is counted, and a test can make the
- * n-th of them fail, be short, or end the process: see struct file_fault. A struct file belongs to one thread, except
+ * n-th of them fail, be short, or end the process: see struct file_fault. So are the calls that read. A struct file belongs to one thread, except
  * that file_read_at may be called from any thread. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -83,23 +83,30 @@ struct lock {
 int lock_take(struct lock *lock, const char *directory, struct error *err);
 void lock_release(struct lock *lock);
 
-/* Test seam. The n-th state-changing call from now (1 = the next) does `what`; 0 switches it off. */
+/* Test seam. The n-th call of a kind from now (1 = the next) does `what`; 0 switches it off. */
+enum file_call_kind {
+    FILE_CHANGES, /* create, write, sync, rename, truncate, remove, mkdir */
+    FILE_READS,   /* open, read */
+    FILE_CALL_KINDS
+};
 enum file_fault_kind {
     FILE_FAULT_NONE,
     FILE_FAULT_ERRNO, /* fails with `number` */
-    FILE_FAULT_SHORT, /* writes half of the bytes, then fails with ENOSPC */
+    FILE_FAULT_SHORT, /* writes half of the bytes, then fails with ENOSPC; reads half of them */
     FILE_FAULT_KILL,  /* _exit(137) in its place */
 };
 struct file_fault {
+    enum file_call_kind call;
     uint64_t at; /* counted from now */
     enum file_fault_kind kind;
     int number; /* an errno value */
 };
 void file_fault_set(struct file_fault fault);
-uint64_t file_calls(void); /* state-changing calls so far */
+uint64_t file_calls(enum file_call_kind call); /* so far */
 
-/* DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number, DS_FAIL_ALLOC=n: for tests of whole programs. A message on stderr
- * says that it is in force. Called by the mains. */
+/* For tests of whole programs, called by the mains; a message on stderr says what is in force.
+ *   DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number    the n-th change; DS_FAIL_READ the n-th read; DS_FAIL_ALLOC=n
+ *   DS_TRACE_FILE=PATH                                every change is written down there: see base/call_trace.h */
 void faults_from_environment(void);
 
 #endif

@@ -13,11 +13,18 @@
 static atomic_uint_fast64_t calls;
 static atomic_uint_fast64_t fail_call; /* the value of calls at which memory "runs out"; 0: never */
 
+void mem_exhausted(size_t count, size_t bytes)
+{
+    die(ERR_RESOURCE,
+        "out of memory (asked for %zu times %zu bytes); what is on disk is safe: the same command goes on", count,
+        bytes);
+}
+
 static void *checked(void *memory, size_t bytes)
 {
     const uint64_t call = atomic_fetch_add(&calls, 1) + 1;
     if (!memory || call == atomic_load(&fail_call))
-        die(ERR_RESOURCE, "out of memory (asked for %zu bytes)", bytes);
+        mem_exhausted(1, bytes);
     return memory;
 }
 
@@ -25,7 +32,7 @@ static size_t product(size_t count, size_t bytes)
 {
     size_t total;
     if (__builtin_mul_overflow(count, bytes, &total))
-        die(ERR_RESOURCE, "out of memory (asked for %zu times %zu bytes)", count, bytes);
+        mem_exhausted(count, bytes);
     return total ? total : 1;
 }
 
@@ -54,7 +61,7 @@ void *mem_grow(void *memory, size_t count, size_t bytes)
 void *mem_aligned(size_t bytes)
 {
     if (bytes > SIZE_MAX - 128)
-        die(ERR_RESOURCE, "out of memory (asked for %zu bytes)", bytes);
+        mem_exhausted(1, bytes);
     const size_t total = bytes ? (bytes + 63) / 64 * 64 : 64; /* aligned_alloc wants whole multiples */
     return memset(checked(aligned_alloc(64, total), bytes), 0, total);
 }

@@ -15,6 +15,9 @@ void *mem_aligned(size_t bytes);       /* cleared, 64-byte aligned (a cache line
 char *mem_copy_text(const char *text); /* strdup */
 void mem_free(void *memory);           /* NULL is fine; any of the above */
 
+/* Ends the program as every call here does when `count` times `bytes` cannot be had: exit 7. */
+_Noreturn void mem_exhausted(size_t count, size_t bytes);
+
 /* Test seam: the n-th allocation from now (1 = the next) fails as if memory had run out; 0 switches it off.
  * Set from the environment variable DS_FAIL_ALLOC by faults_from_environment() (base/file.h). */
 void mem_fail_at(uint64_t n);

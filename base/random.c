@@ -1,28 +1,23 @@
 /* In: the name of a draw. Out: 32 random bits, from Philox 4x32-10 as SC 2011 and Random123 define it. */
 #include "base/random.h"
 
+#include "base/cpu.h"
 #include "base/hash.h"
 
-#include <stddef.h>
-
-/* Constants of Salmon et al., table 2 and section 4.3. */
-#define MULTIPLY_0 0xD2511F53u
-#define MULTIPLY_1 0xCD9E8D57u
-#define WEYL_0     0x9E3779B9u /* golden ratio */
-#define WEYL_1     0xBB67AE85u /* sqrt(3) - 1 */
+#include <stdatomic.h>
 
 void philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
     uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; round++) {
-        const uint64_t a = (uint64_t)MULTIPLY_0 * c0, b = (uint64_t)MULTIPLY_1 * c2;
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        const uint64_t a = (uint64_t)PHILOX_MULTIPLY_0 * c0, b = (uint64_t)PHILOX_MULTIPLY_1 * c2;
         c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
         c1 = (uint32_t)b;
         c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
         c3 = (uint32_t)a;
-        k0 += WEYL_0;
-        k1 += WEYL_1;
+        k0 += PHILOX_WEYL_0;
+        k1 += PHILOX_WEYL_1;
     }
     out[0] = c0;
     out[1] = c1;
@@ -55,4 +50,40 @@ void random_at4(const struct random_stream *stream, uint32_t index, uint32_t dra
 {
     const uint32_t counter[4] = {stream->name[0], stream->name[1], index, draw};
     philox4x32(counter, stream->key, out);
+}
+
+static void random_row_base(const struct random_stream *stream, uint32_t index, uint32_t first, size_t count,
+                            uint32_t *const out[4])
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t words[4];
+        random_at4(stream, index, first + (uint32_t)i, words);
+        for (int word = 0; word < 4; word++)
+            out[word][i] = words[word];
+    }
+}
+
+typedef void row_function(const struct random_stream *, uint32_t, uint32_t, size_t, uint32_t *const[4]);
+row_function random_row_avx2, random_row_avx512; /* in the files of these names, by random_row.h */
+
+static row_function *row_of_level(void)
+{
+#ifdef __x86_64__
+    const enum vector_level level = vector_level();
+    if (level != VECTOR_BASE)
+        return level == VECTOR_AVX2 ? random_row_avx2 : random_row_avx512;
+#endif
+    return random_row_base;
+}
+
+void random_row(const struct random_stream *stream, uint32_t index, uint32_t first, size_t count,
+                uint32_t *const out[4])
+{
+    static _Atomic(row_function *) chosen; /* threads that come first find the same */
+    row_function *row = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (!row) {
+        row = row_of_level();
+        atomic_store_explicit(&chosen, row, memory_order_relaxed);
+    }
+    row(stream, index, first, count, out);
 }

@@ -10,6 +10,7 @@
 #define BASE_RANDOM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Philox 4x32-10; out may be counter. Matches the published Random123 vectors. */
@@ -36,6 +37,18 @@ struct random_stream random_stream(uint64_t seed, enum random_purpose purpose, u
 /* 32 uniform bits: the first word of Philox(key, (name, index, draw)); random_at4 gives all four. */
 uint32_t random_at(const struct random_stream *stream, uint32_t index, uint32_t draw);
 void random_at4(const struct random_stream *stream, uint32_t index, uint32_t draw, uint32_t out[4]);
+
+/* `count` neighbouring draws at once: out[w][i] is word w of random_at4(stream, index, first + i). The four arrays do not
+ * overlap. */
+void random_row(const struct random_stream *stream, uint32_t index, uint32_t first, size_t count,
+                uint32_t *const out[4]);
+
+/* Constants of Salmon et al., table 2 and section 4.3. */
+#define PHILOX_ROUNDS     10
+#define PHILOX_MULTIPLY_0 0xD2511F53u
+#define PHILOX_MULTIPLY_1 0xCD9E8D57u
+#define PHILOX_WEYL_0     0x9E3779B9u /* golden ratio */
+#define PHILOX_WEYL_1     0xBB67AE85u /* sqrt(3) - 1 */
 
 #define MILLION 1000000u
 

@@ -1,7 +1,6 @@
 /* Text: views, the growing buffer, and human figures. UTF-8 stands in utf8.c. */
 #include "base/str.h"
 
-#include "base/error.h"
 #include "base/mem.h"
 
 #include <assert.h>
@@ -96,7 +95,7 @@ void buf_reserve(struct buf *buf, size_t more)
         return;
     size_t need;
     if (__builtin_add_overflow(buf->size, more, &need))
-        die(ERR_RESOURCE, "out of memory (asked for %zu more bytes)", more);
+        mem_exhausted(1, more);
     size_t capacity = buf->capacity < SIZE_MAX / 2 ? buf->capacity * 2 : SIZE_MAX;
     if (capacity < need)
         capacity = need;

@@ -14,7 +14,8 @@ struct article_reader {
     const struct article_options *options; /* that `wikitext` was opened for */
     struct page_parser *parser;
     struct wikitext *wikitext;
-    struct arena arena; /* the parsed page */
+    struct wikitext_facts facts; /* of the page read last */
+    struct arena arena;          /* the parsed page */
     struct buf text;
 };
 
@@ -44,8 +45,20 @@ static void use_options(struct article_reader *reader, const struct article_opti
     reader->wikitext = wikitext_open(&(struct wikitext_options){.siteinfo = options->siteinfo,
                                                                 .language = options->language,
                                                                 .keep = options->keep,
-                                                                .templates = options->templates});
+                                                                .kinds = options->drop,
+                                                                .templates = options->templates,
+                                                                .trace = options->trace});
     reader->options = options;
+}
+
+/* Of several kinds the first one counts. */
+static enum page_fate fate_of_kinds(uint32_t kinds)
+{
+    if (kinds & KIND_DISAMBIGUATION)
+        return PAGE_DISAMBIGUATION;
+    if (kinds & KIND_LIST)
+        return PAGE_LIST;
+    return kinds & KIND_STUB ? PAGE_STUB : PAGE_KEPT;
 }
 
 static enum page_fate read_wiki(struct article_reader *reader, struct str fragment, struct article *article)
@@ -57,35 +70,37 @@ static enum page_fate read_wiki(struct article_reader *reader, struct str fragme
     article->id = page.id;
     article->revision_id = page.revision_id;
     article->title = page.title;
+    article->bytes = page.text.size;
     if ((page.has_ns ? page.ns : wikitext_namespace(reader->wikitext, page.title)) != 0)
         return PAGE_NAMESPACE;
     if (page.is_redirect)
         return PAGE_REDIRECT;
     if (page.model.size > 0 && !str_equal(page.model, STR("wikitext")))
         return PAGE_MODEL;
-    struct wikitext_facts facts;
-    wikitext_read(reader->wikitext, &page, &reader->text, &facts);
-    if (facts.is_redirect)
+    wikitext_read(reader->wikitext, &page, &reader->text, &reader->facts);
+    if (reader->facts.is_redirect)
         return PAGE_REDIRECT;
-    if (facts.is_disambiguation && reader->options->drop_disambiguation)
-        return PAGE_DISAMBIGUATION;
-    return PAGE_KEPT;
+    return fate_of_kinds(reader->facts.kinds);
 }
 
 /* Lines as they stand, without blank ends. */
-static enum page_fate read_text(struct article_reader *reader, struct str lines)
+static enum page_fate read_text(struct article_reader *reader, struct str lines, struct article *article)
 {
+    uint64_t *bytes = reader->facts.bytes;
+    article->bytes = lines.size;
     for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop)
             stop = end;
         struct str line = str_trim(str_range(at, stop));
         if (line.size > 0) {
+            bytes[FATE_KEPT] += line.size;
             buf_add_str(&reader->text, line);
             buf_add_byte(&reader->text, '\n');
         }
         at = stop + 1;
     }
+    bytes[FATE_MARKUP] = lines.size - bytes[FATE_KEPT];
     return PAGE_KEPT;
 }
 
@@ -98,7 +113,7 @@ static enum page_fate read_json(struct article_reader *reader, struct str line, 
     json_t *title = json_object_get(object, "title");
     enum page_fate fate = PAGE_MALFORMED;
     if (json_is_string(text)) {
-        fate = read_text(reader, (struct str){json_string_value(text), json_string_length(text)});
+        fate = read_text(reader, (struct str){json_string_value(text), json_string_length(text)}, article);
         if (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) < (1ll << ID_BITS)) {
             article->has_id = true;
             article->id = (uint64_t)json_integer_value(id);
@@ -119,6 +134,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
     struct record *record = &group->records[index];
     use_options(reader, options);
     *article = (struct article){.title = STR("")};
+    reader->facts = (struct wikitext_facts){0};
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
     record->size = utf8_repair(group->text.data + record->offset, record->size, &article->ill_formed);
@@ -129,7 +145,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
     else if (group->kind == INPUT_JSONL)
         article->fate = read_json(reader, bytes, article);
     else
-        article->fate = read_text(reader, bytes);
+        article->fate = read_text(reader, bytes, article);
 
     if (article->fate != PAGE_KEPT)
         return;
@@ -138,6 +154,36 @@ void article_read(struct article_reader *reader, const struct article_options *o
         article->fate = PAGE_EMPTY;
     if (!article->has_id)
         article->id = hash64(article->text.data, article->text.size) >> (64 - ID_BITS);
+}
+
+static size_t count_characters(struct str text)
+{
+    size_t characters = 0;
+    for (size_t at = 0; at < text.size; at++)
+        characters += ((unsigned char)text.data[at] & 0xC0) != 0x80;
+    return characters;
+}
+
+void article_count(const struct article_reader *reader, const struct article *article, struct counts *counts,
+                   struct tally *templates)
+{
+    const struct wikitext_facts *facts = &reader->facts;
+    counts->pages[article->fate]++;
+    if (article->fate != PAGE_KEPT) {
+        counts->dropped[article->fate] += article->bytes;
+        return;
+    }
+    for (size_t i = 0; i < FATES; i++)
+        counts->fates[i] += facts->bytes[i];
+    counts->templates += facts->unknown;
+    for (size_t i = 0; i < facts->unknown; i++) {
+        char folded[NAME_BYTES_MAX];
+        struct str text;
+        const struct str name = wikitext_unknown(reader->wikitext, i, folded, &text);
+        counts->template_bytes += text.size;
+        counts->template_characters += count_characters(text);
+        tally_add(templates, name, 1, text.size);
+    }
 }
 
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,

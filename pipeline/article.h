@@ -4,18 +4,22 @@
 #define PIPELINE_ARTICLE_H
 
 #include "base/str.h"
+#include "pipeline/counts.h"
 #include "pipeline/parts.h"
+#include "pipeline/tally.h"
 #include "pipeline/text/languages.h"
 #include "pipeline/text/sentences.h"
 
 struct templates;
+struct trace;
 
 struct article_options {
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */
-    bool drop_disambiguation;
+    struct trace *trace;               /* see text/wikitext.h; NULL but for an explanation */
+    uint32_t drop; /* enum kind of text/kinds.h */
 };
 
 struct article {
@@ -25,6 +29,7 @@ struct article {
     struct str title;         /* "" where the input has none */
     struct str text;          /* paragraphs, each ended by '\n'; of kept pages only */
     uint64_t ill_formed;      /* bytes dropped because they were not UTF-8 */
+    uint64_t bytes;           /* of page text: wikitext, or the text of other inputs; 0 where none could be read */
 };
 
 /* Scratch of one thread. */
@@ -34,6 +39,9 @@ struct article_reader *article_open(void);
  * until the next call. The group's bytes may be repaired in place. */
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
                   size_t index, struct article *article);
+/* Counts the article read last as a page of its fate: what became of its bytes, and its unknown templates. */
+void article_count(const struct article_reader *reader, const struct article *article, struct counts *counts,
+                   struct tally *templates);
 /* The sentences of an article: by rule, or the lines themselves where the input is one sentence a line. Replaces *out. */
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
                        struct sentences *out);

@@ -96,7 +96,9 @@ static void close_digest(void *digest)
 
 static int hint_safe(const struct build *build, struct error *err)
 {
-    return hint(err, "what was read is safe in %s; the same command goes on from there", build->directory);
+    if (!build->directory || !path_is_directory(build->directory))
+        return hint(err, "nothing was written; the same command tries again");
+    return hint(err, "what was done is safe in %s; the same command goes on from there", build->directory);
 }
 
 /* Reads all inputs into the spills. */
@@ -130,14 +132,13 @@ static int read_inputs(struct build *build, struct error *err)
         struct error ignored;
         if (collector->settled)
             collector_save(collector, JOURNAL_READING, &ignored);
-        return err->hint[0] ? -1 : hint_safe(build, err);
+        return -1;
     }
     const bool whole = collector_whole(collector);
     TRY(collector_save(collector, whole ? JOURNAL_SEALING : JOURNAL_READING, err));
     if (whole)
         return 0;
-    fail(err, ERR_STOPPED, "stopped on request");
-    return hint_safe(build, err);
+    return fail(err, ERR_STOPPED, "stopped on request");
 }
 
 /* The vocabulary, and its copy in the dataset. */
@@ -149,7 +150,7 @@ static int settle_vocabulary(struct build *build, struct error *err)
         result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
     } else {
         if (build->recipe.learned)
-            result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, &build->vocab,
+            result = vocabulary_learn(&build->inputs, &build->recipe, &build->plan, false, &build->vocab,
                                       &build->facts.vocabulary, err);
         if (result == 0 && build->recipe.learned && build->vocab->count < build->recipe.vocab_size)
             log_warn("so little text gives a vocabulary of %u pieces only, %u were asked for", build->vocab->count,
@@ -174,6 +175,24 @@ static void seal_progress(void *context, uint64_t records)
     }
 }
 
+/* The templates that a table of renderings would gain most from. */
+static void add_templates(const struct build *build, struct manifest *manifest)
+{
+    const struct counts *counts = &build->collector.journal.counts;
+    const struct tally *templates = &build->collector.journal.templates;
+    uint32_t top[MANIFEST_TEMPLATES_MAX];
+    const size_t count = tally_top(templates, top, MANIFEST_TEMPLATES_MAX);
+    _Static_assert(TALLY_NAME_BYTES_MAX <= MANIFEST_NAME_BYTES, "any name may come into the list");
+    for (size_t i = 0; i < count; i++) {
+        const struct tally_row *row = &templates->rows[top[i]];
+        manifest_add_template(manifest, tally_name(templates, row), row->count, row->bytes);
+    }
+    manifest->unknown = (struct manifest_unknown){.count = counts->templates,
+                                                  .bytes = counts->template_bytes,
+                                                  .characters = counts->template_characters,
+                                                  .missed = templates->missed};
+}
+
 /* What the dataset is, but for the hashes of its shards. */
 static void fill_manifest(const struct build *build, struct manifest *manifest)
 {
@@ -195,7 +214,11 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         .documents = counts->documents,
         .pages_kept = counts->pages[PAGE_KEPT]};
     for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
-        manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate]);
+        manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
+                             counts->dropped[fate]);
+    for (int fate = 0; fate < FATES; fate++)
+        manifest_add_fate(manifest, fate_name((enum fate)fate), counts->fates[fate]);
+    add_templates(build, manifest);
 
     json_t *options = recipe_json(recipe);
     const char *name;
@@ -278,11 +301,9 @@ static int run(struct build *build, bool resume, struct error *err)
     }
     TRY(settle_vocabulary(build, err));
     if (stop_requested())
-        return fail(err, ERR_STOPPED, "stopped on request; the same command goes on");
-    build->tokenizer =
-        tokenizer_open(build->vocab, &(struct tokenizer_options){.cased = build->recipe.cased,
-                                                                 .strip_accents = build->recipe.strip_accents,
-                                                                 .profile = build->recipe.profile});
+        return fail(err, ERR_STOPPED, "stopped on request");
+    const struct tokenizer_options words = recipe_words(&build->recipe);
+    build->tokenizer = tokenizer_open(build->vocab, &words);
     struct collector *collector = &build->collector;
     const enum journal_stage stage = collector->journal.stage;
     /* A pipe cannot be read from its middle, nor can Google's draws begin there: such a build starts anew. */
@@ -362,12 +383,9 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     TRY(inputs_open(&build->inputs, settings, bare, err));
     TRY(recipe_make(settings, inputs_english(&build->inputs, settings), &build->recipe, err));
     memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
+    const struct tokenizer_options words = recipe_words(&build->recipe);
     if (build->vocab)
-        TRY(published_fits(settings->vocab, build->vocab,
-                           &(struct tokenizer_options){.cased = build->recipe.cased,
-                                                       .strip_accents = build->recipe.strip_accents,
-                                                       .profile = build->recipe.profile},
-                           err));
+        TRY(published_fits(settings->vocab, build->vocab, &words, err));
     build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(&build->inputs);
     const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
     TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
@@ -406,6 +424,8 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     int result = settings->vocab ? published_vocab(settings, &build.vocab, err) : 0;
     if (result == 0)
         result = start(&build, bare, err);
+    if (result < 0 && (err->kind == ERR_RESOURCE || err->kind == ERR_STOPPED) && !err->hint[0])
+        hint_safe(&build, err);
     collector_close(&build.collector);
     tokenizer_close(build.tokenizer);
     vocab_close(build.vocab);

@@ -10,7 +10,7 @@
 #define JOURNAL_SECONDS 30.0
 
 /* The journal's "reading": the place. Both ways by one format. */
-#define READING_FORMAT "{sI sI sI sI sI sI sI sb sb sI sb ss so}"
+#define READING_FORMAT "{sI sI sI sI sI sI sI sb sb sI sb sb sI ss so}"
 
 static json_t *reading_json(const struct collector *collector)
 {
@@ -22,21 +22,22 @@ static json_t *reading_json(const struct collector *collector)
     return json_pack(READING_FORMAT, "file", (json_int_t)collector->file, "pages", (json_int_t)collector->pages,
                      "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part, "bit", (json_int_t)s->bit,
                      "level", (json_int_t)s->level, "crc", (json_int_t)s->crc, "padding", s->padding, "open", s->open,
-                     "match", (json_int_t)s->match, "closed", s->closed, "hash", hash_text(s->hash, hash), "hashes",
-                     hashes);
+                     "match", (json_int_t)s->match, "closed", s->closed, "unsure", s->unsure, "lost",
+                     (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "hashes", hashes);
 }
 
 /* False where it is not what reading_json writes for these inputs. */
 static bool read_reading(struct collector *collector)
 {
-    json_int_t file = 0, pages = 0, window = 0, part = 0, bit = 0, level = 0, crc = 0, match = 0;
-    int padding = 0, open = 0, closed = 0;
+    json_int_t file = 0, pages = 0, window = 0, part = 0, bit = 0, level = 0, crc = 0, match = 0, lost = 0;
+    int padding = 0, open = 0, closed = 0, unsure = 0;
     const char *hash = "";
     json_t *hashes = NULL;
     struct dump_state *s = &collector->state;
     if (json_unpack(collector->journal.reading, READING_FORMAT, "file", &file, "pages", &pages, "window", &window,
                     "part", &part, "bit", &bit, "level", &level, "crc", &crc, "padding", &padding, "open", &open,
-                    "match", &match, "closed", &closed, "hash", &hash, "hashes", &hashes) < 0)
+                    "match", &match, "closed", &closed, "unsure", &unsure, "lost", &lost, "hash", &hash, "hashes",
+                    &hashes) < 0)
         return false;
     if (file < 0 || (size_t)file > collector->inputs->count || hash_parse(hash, &s->hash) < 0 ||
         json_array_size(hashes) != collector->inputs->count)
@@ -55,6 +56,8 @@ static bool read_reading(struct collector *collector)
     s->open = open;
     s->match = (uint32_t)match;
     s->closed = closed;
+    s->unsure = unsure;
+    s->lost = (uint64_t)lost;
     collector->file = (uint32_t)file;
     collector->pages = (uint64_t)pages;
     return true;
@@ -82,6 +85,7 @@ int collector_start(struct collector *collector, const struct plan *plan, uint32
     struct journal *journal = &collector->journal;
     begin(collector);
     journal->counts = (struct counts){0};
+    tally_reset(&journal->templates);
     journal->set_count = 2 * collector->recipe->length_count;
     memcpy(journal->bucket_bits, plan->bucket_bits, sizeof journal->bucket_bits);
     TRY(open_spills(collector, vocab_size, NULL, err));
@@ -133,6 +137,7 @@ int collector_add(struct collector *collector, const struct feed_job *job, const
 {
     collector->settled = false;
     counts_add(&collector->journal.counts, &harvest->counts);
+    tally_merge(&collector->journal.templates, &harvest->templates);
     for (size_t set = 0; set < collector->journal.set_count; set++)
         TRY(spill_add(&collector->spill, set, harvest->samples[set].data, harvest->samples[set].size, err));
     if (!job->used_up)

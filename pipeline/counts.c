@@ -1,5 +1,7 @@
 #include "pipeline/counts.h"
 
+#include "base/progress.h"
+
 #include <assert.h>
 
 _Static_assert(sizeof(struct counts) % sizeof(uint64_t) == 0, "counts are whole words");
@@ -12,9 +14,12 @@ static const struct {
     [PAGE_NAMESPACE] = {"namespace", "other namespaces"},
     [PAGE_MODEL] = {"model", "not wikitext"},
     [PAGE_DISAMBIGUATION] = {"disambiguation", "disambiguation"},
+    [PAGE_LIST] = {"list", "lists"},
+    [PAGE_STUB] = {"stub", "stubs"},
     [PAGE_EMPTY] = {"empty", "without text"},
     [PAGE_MALFORMED] = {"malformed", "malformed"},
     [PAGE_OVERSIZE] = {"oversize", "over 16 MiB"},
+    [PAGE_DAMAGED] = {"damaged", "broken off by damage"},
 };
 
 const char *page_fate_name(enum page_fate fate)
@@ -27,4 +32,22 @@ const char *page_fate_words(enum page_fate fate)
 {
     assert(fate < PAGE_FATES);
     return fates[fate].words;
+}
+
+void counts_group(struct counts *counts, const struct group *group)
+{
+    counts->pages[PAGE_OVERSIZE] += group->oversize;
+    counts->pages[PAGE_DAMAGED] += group->cut;
+    counts->gaps += group->gaps;
+    counts->gap_bytes += group->gap_bytes;
+}
+
+void counts_damage(const struct counts *counts, struct buf *out)
+{
+    char count[32], bytes[32];
+    if (counts->gaps > 0)
+        buf_addf(out, "%s place%s, %s of the file passed over", format_count(counts->gaps, count),
+                 counts->gaps == 1 ? "" : "s", format_bytes(counts->gap_bytes, bytes));
+    if (counts->ill_formed > 0)
+        buf_addf(out, "%s%s bytes that are not UTF-8", out->size ? ", " : "", format_count(counts->ill_formed, count));
 }

@@ -5,6 +5,7 @@
 
 #include "base/opts.h"
 #include "pipeline/parts.h"
+#include "pipeline/text/fates.h"
 #include "shards/format.h"
 
 /* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. */
@@ -12,6 +13,12 @@
 
 struct counts {
     uint64_t pages[PAGE_FATES];
+    uint64_t fates[FATES];               /* bytes of the page text of kept pages, by what became of them */
+    uint64_t dropped[PAGE_FATES];        /* bytes of the page text of all others; both add up to what was read */
+    uint64_t templates;                  /* without a rendering, in kept pages: how many, */
+    uint64_t template_bytes;             /* what of the page text they were */
+    uint64_t template_characters;        /* and in code points */
+    uint64_t gaps, gap_bytes;            /* damaged places of the files, and bytes of them passed over */
     uint64_t documents;                  /* kept pages, both splits */
     uint64_t documents_valid;            /* the held-out ones among them */
     uint64_t input_bytes;                /* bytes of records read (decompressed) */
@@ -42,6 +49,11 @@ static inline uint64_t counts_pages(const struct counts *counts)
         sum += counts->pages[fate];
     return sum;
 }
+
+/* What was left out of a group before anybody read it. */
+void counts_group(struct counts *counts, const struct group *group);
+/* Appends what was wrong with the inputs, in words; nothing where nothing was. */
+void counts_damage(const struct counts *counts, struct buf *out);
 
 /* "redirect", "namespace", … as the manifest names the reasons; for screens: "redirects", "other namespaces", … */
 const char *page_fate_name(enum page_fate fate);

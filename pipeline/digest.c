@@ -68,18 +68,20 @@ size_t digest_entry_bytes(const struct recipe *recipe, size_t i, uint32_t vocab_
 void harvest_reset(struct harvest *harvest)
 {
     harvest->counts = (struct counts){0};
+    tally_reset(&harvest->templates);
     for (size_t set = 0; set < SETS_MAX; set++)
         buf_reset(&harvest->samples[set]);
 }
 
 void harvest_release(struct harvest *harvest)
 {
+    tally_release(&harvest->templates);
     for (size_t set = 0; set < SETS_MAX; set++)
         buf_release(&harvest->samples[set]);
 }
 
-/* The text of one article as a document of pieces. */
-static void add_document(struct digest *digest, const struct article_options *options, const struct group *group,
+/* The text of one article as a document of pieces; false where it gives none. */
+static bool add_document(struct digest *digest, const struct article_options *options, const struct group *group,
                          const struct article *article, struct counts *counts)
 {
     const struct recipe *recipe = digest->options.recipe;
@@ -95,32 +97,30 @@ static void add_document(struct digest *digest, const struct article_options *op
         for (size_t k = 0; k < digest->ids.count; k++)
             counts->unknown += digest->ids.data[k] == digest->options.vocab->unk;
     }
-    if (!documents_end(&digest->documents)) {
-        counts->pages[PAGE_EMPTY]++;
-        return;
-    }
-    counts->pages[PAGE_KEPT]++;
+    if (!documents_end(&digest->documents))
+        return false;
     counts->documents++;
     counts->documents_valid += valid;
     counts->text_bytes += article->text.size;
     counts->sentences += digest->sentences.count;
     counts->pieces += pieces;
+    return true;
 }
 
 static void read_documents(struct digest *digest, const struct article_options *options, struct group *group,
-                           struct counts *counts)
+                           struct harvest *harvest)
 {
+    struct counts *counts = &harvest->counts;
     documents_reset(&digest->documents);
-    counts->pages[PAGE_OVERSIZE] += group->oversize;
+    counts_group(counts, group);
     for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
         counts->input_bytes += group->records[i].size;
         article_read(digest->reader, options, group, i, &article);
         counts->ill_formed += article.ill_formed;
-        if (article.fate == PAGE_KEPT)
-            add_document(digest, options, group, &article, counts);
-        else
-            counts->pages[article.fate]++;
+        if (article.fate == PAGE_KEPT && !add_document(digest, options, group, &article, counts))
+            article.fate = PAGE_EMPTY;
+        article_count(digest->reader, &article, counts, &harvest->templates);
     }
 }
 
@@ -237,7 +237,7 @@ void digest_group(struct digest *digest, const struct article_options *article, 
 {
     const struct recipe *recipe = digest->options.recipe;
     harvest_reset(harvest);
-    read_documents(digest, article, group, &harvest->counts);
+    read_documents(digest, article, group, harvest);
     for (size_t length = 0; length < recipe->length_count; length++)
         for (uint32_t copy = 0; copy < recipe->copies; copy++)
             make_samples(digest, group, length, copy, harvest);

@@ -19,6 +19,7 @@ _Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
 /* What one group gives. */
 struct harvest {
     struct counts counts;
+    struct tally templates;       /* without a rendering, in kept pages */
     struct buf samples[SETS_MAX]; /* per set: sample_key and record, end to end */
 };
 

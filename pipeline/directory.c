@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "pipeline/report/report.h"
 #include "pipeline/store/spill.h"
 #include "shards/manifest.h"
 
@@ -165,7 +166,8 @@ static int clear_shards(const char *directory, const char *name, struct error *e
 int directory_clear(const char *directory, struct error *err)
 {
     static const char *const ours[] = {MANIFEST_NAME ".tmp", BUILD_NAME,        BUILD_NAME ".tmp",
-                                       VOCAB_NAME,           VOCAB_NAME ".tmp", JOURNAL_NAME ".tmp"};
+                                       VOCAB_NAME,           VOCAB_NAME ".tmp", JOURNAL_NAME ".tmp",
+                                       REPORT_NAME,          REPORT_NAME ".tmp"};
     if (!path_is_directory(directory))
         return 0;
     if (!is_there(directory, MANIFEST_NAME) && !is_there(directory, JOURNAL_NAME)) {

@@ -33,6 +33,8 @@ static const struct opt_row rows[] = {
      .default_help = "the first input's name without its extensions", .help = "Dataset directory to make."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " vocab export ",
      .default_help = "-", .help = "File to write; - is standard output."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " report ",
+     .default_help = "report.html in DIR", .help = "File to write; - is standard output."},
     {.name = "force", .type = OPT_FLAG, .field = FIELD(force), .verbs = " vocab ", .help = "Replace an existing file."},
     {.name = "vocab", .type = OPT_TEXT, .field = FIELD(vocab), .value = "FILE", .verbs = " build tokenize ",
      .default_help = "build: learned from the inputs",
@@ -41,6 +43,9 @@ static const struct opt_row rows[] = {
      .verbs = " vocab ", .help = "Learn nothing; say what is wrong with this vocabulary for the options given."},
     {.name = "vocab-size", .type = OPT_COUNT, .field = FIELD(vocab_size), .value = "N", .default_text = "30522",
      .min = 200, .max = 1u << 20, .verbs = " build vocab ", .help = "Pieces of a learned vocabulary."},
+    {.name = "algo", .type = OPT_CHOICE, .field = FIELD(algo), .default_text = "greedy", .choices = "greedy|bpe",
+     .verbs = " build vocab ", .help = "How a vocabulary is learned: greedy, top-down as TensorFlow Text does; bpe, by "
+                                       "merging pairs as Hugging Face's trainer does."},
     {.name = "unused", .type = OPT_COUNT, .field = FIELD(unused), .value = "N", .default_text = "0", .max = 10000,
      .verbs = " build vocab ", .help = "Further [unusedN] pieces of a learned vocabulary, behind [MASK]."},
     {.name = "min-frequency", .type = OPT_COUNT, .field = FIELD(min_frequency), .value = "N", .default_text = "2",
@@ -94,14 +99,16 @@ static const struct opt_row rows[] = {
      .choices = "headings|lists|prose-lists|pre|captions", .verbs = " extract ",
      .help = "What goes into the text beside paragraphs."},
     {.name = "drop", .type = OPT_SET, .field = FIELD(drop), .value = "LIST", .default_text = "disambiguation",
-     .choices = "disambiguation", .verbs = " build vocab ", .help = "Kinds of pages left out."},
+     .choices = "disambiguation|lists|stubs", .verbs = " build vocab ", .help = "Kinds of pages left out."},
     {.name = "drop", .type = OPT_SET, .field = FIELD(drop), .value = "LIST", .default_text = "none",
-     .choices = "disambiguation", .verbs = " extract ", .help = "Kinds of pages left out."},
+     .choices = "disambiguation|lists|stubs", .verbs = " extract ", .help = "Kinds of pages left out."},
     {.name = "templates", .type = OPT_TEXT, .field = FIELD(templates), .value = "FILE", .default_help = "none",
      .verbs = " build vocab extract ",
      .help = "Renderings of templates to add, a line each: name = $1 ($2); name = drops it."},
     {.name = "limit", .type = OPT_COUNT, .field = FIELD(limit), .value = "N", .default_help = "no limit", .min = 1,
      .verbs = " build vocab extract ", .help = "Stop after N pages of the inputs (of every kind, kept or not)."},
+    {.name = "salvage", .type = OPT_FLAG, .field = FIELD(salvage), .verbs = " build vocab extract ",
+     .help = "Skip what is damaged in a bzip2 file, and count it, instead of stopping there."},
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
      .default_help = "all cores", .verbs = " build vocab extract tokenize ",
      .help = "Computing threads in all; never changes a byte."},
@@ -120,6 +127,8 @@ static const struct opt_row rows[] = {
     {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .default_text = "jsonl",
      .choices = "jsonl|tfrecord", .verbs = " export ",
      .help = "jsonl: an object per sample with Google's keys; tfrecord: Google's files, a tf.train.Example per sample."},
+    {.name = "explain", .type = OPT_TEXT, .field = FIELD(explain), .value = "TITLE", .default_help = "none",
+     .verbs = " extract ", .help = "Show one page of a dump: what is kept, what is left out and why."},
     {.name = "special", .type = OPT_FLAG, .field = FIELD(special), .verbs = " tokenize ",
      .help = "Put [CLS] before and [SEP] behind each line."},
     {.name = "sample", .type = OPT_COUNT, .field = FIELD(sample), .value = "I", .verbs = " show ",
@@ -151,6 +160,8 @@ static const struct opt_verb verbs[] = {
      "dsdata export enwiki --seq 128 --split valid --out valid.jsonl", verb_export, 1, 1},
     {"verify", "DIR", "Read every byte of a dataset and name what is damaged.", "dsdata verify enwiki", verb_verify, 1,
      1},
+    {"report", "DIR", "Write one page of HTML about a dataset: figures, what was left out, samples.",
+     "dsdata report enwiki", verb_report, 1, 1},
     {.name = NULL},
 };
 
@@ -171,10 +182,6 @@ static const struct opt_foreign foreign[] = {
 };
 // clang-format on
 
-/* Values, options and verbs of the contract that later work brings. */
-static const char not_built_yet[] = " report --explain --salvage --algo"
-                                    " --drop=lists --drop=stubs ";
-
 static const char *version_text(void)
 {
     static char text[512];
@@ -194,7 +201,6 @@ int main(int argc, char **argv)
                                   .verbs = verbs,
                                   .rows = rows,
                                   .foreign = foreign,
-                                  .not_built_yet = not_built_yet,
                                   .version = version_text()};
     struct error err = {0};
     struct settings settings = {0};

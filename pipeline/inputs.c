@@ -15,6 +15,7 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
             return fail(err, ERR_USAGE, "standard input (-) can be read once only");
         struct dump_options options = dump_defaults();
         options.kind = kind;
+        options.salvage = settings->salvage;
         options.file = (uint32_t)inputs->count;
         struct dump *dump = NULL;
         TRY(dump_open(&dump, path, &options, err));
@@ -25,10 +26,10 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
         inputs->paths[n] = path;
         inputs->articles[n] =
             (struct article_options){.siteinfo = siteinfo,
-                                     .language = language_find(language),
+                                     .language = language_find(language.size > 0 ? language : STR("en")),
                                      .keep = settings->keep,
                                      .templates = inputs->templates,
-                                     .drop_disambiguation = (settings->drop & DROP_DISAMBIGUATION) != 0};
+                                     .drop = settings->drop};
     }
     return 0;
 }

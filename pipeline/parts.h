@@ -38,6 +38,9 @@ struct group {
     struct record *records;
     size_t record_count, record_capacity;
     uint64_t oversize; /* records skipped because they passed PAGE_BYTES_MAX */
+    /* With --salvage: */
+    uint64_t gaps, gap_bytes; /* places where the file is damaged, and bytes of it that were passed over */
+    uint64_t cut;             /* records that such a place broke off, left out */
 };
 
 /* A namespace of a wiki's siteinfo. */
@@ -58,11 +61,12 @@ struct siteinfo {
 struct page {
     uint64_t id, revision_id;
     int32_t ns;
-    bool has_ns;      /* dumps before schema 0.6 have no <ns> */
-    bool is_redirect; /* a <redirect> element */
-    struct str title; /* entities decoded */
-    struct str model; /* "wikitext" or "" for old dumps */
-    struct str text;  /* wikitext (entities of the XML decoded), of the last revision */
+    bool has_ns;          /* dumps before schema 0.6 have no <ns> */
+    bool is_redirect;     /* a <redirect> element */
+    struct str title;     /* entities decoded */
+    struct str model;     /* "wikitext" or "" for old dumps */
+    struct str timestamp; /* of the revision: "2026-11-01T12:34:56Z", or "" */
+    struct str text;      /* wikitext (entities of the XML decoded), of the last revision */
 };
 
 /* Why a page is not in the dataset; the order is that of the summary, the names those of the manifest. */
@@ -72,9 +76,12 @@ enum page_fate {
     PAGE_NAMESPACE,      /* not an article */
     PAGE_MODEL,          /* not wikitext */
     PAGE_DISAMBIGUATION, /* by template name or magic word */
+    PAGE_LIST,           /* by title, category or template name */
+    PAGE_STUB,           /* by template name */
     PAGE_EMPTY,          /* no text was left */
     PAGE_MALFORMED,      /* its XML or JSON cannot be read */
     PAGE_OVERSIZE,       /* longer than PAGE_BYTES_MAX */
+    PAGE_DAMAGED,        /* broken off by damage of the file (--salvage) */
     PAGE_FATES
 };
 

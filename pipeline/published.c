@@ -12,7 +12,7 @@
 /* What the files say. */
 struct speech {
     bool speaks;
-    bool lower, strip;
+    bool lower, strip, joined;
 };
 
 static int read_json(const char *path, json_t **root, struct error *err)
@@ -68,8 +68,8 @@ static int check_rules(const char *path, const json_t *root, enum profile profil
         return refuse(path, "a pre_tokenizer other than BertPreTokenizer", err);
     if (!choice_of(normalizer, "clean_text", true))
         return refuse(path, "clean_text false", err);
-    if (!choice_of(normalizer, "handle_chinese_chars", true))
-        return refuse(path, "handle_chinese_chars false", err);
+    if (profile == PROFILE_GOOGLE && !choice_of(normalizer, "handle_chinese_chars", true))
+        return refuse(path, "handle_chinese_chars false with --profile google", err);
     const json_t *prefix = json_object_get(model, "continuing_subword_prefix");
     if (prefix && strcmp(text_of(model, "continuing_subword_prefix"), "##") != 0)
         return refuse(path, "a continuing_subword_prefix other than ##", err);
@@ -144,22 +144,26 @@ static int read_tokenizer(const char *path, enum profile profile, struct vocab *
         speech->speaks = true;
         speech->lower = choice_of(normalizer, "lowercase", true);
         speech->strip = choice_of(normalizer, "strip_accents", speech->lower);
+        speech->joined = !choice_of(normalizer, "handle_chinese_chars", true);
     }
     json_decref(root);
     return result;
 }
 
 /* The settings beside a vocab.txt. Names and defaults are those of BertTokenizer. */
-static int read_config(const char *path, struct speech *speech, struct error *err)
+static int read_config(const char *path, enum profile profile, struct speech *speech, struct error *err)
 {
     json_t *root;
     TRY(read_json(path, &root, err));
     speech->speaks = true;
     speech->lower = choice_of(root, "do_lower_case", true);
     speech->strip = choice_of(root, "strip_accents", speech->lower);
-    const bool basic = choice_of(root, "do_basic_tokenize", true) && choice_of(root, "tokenize_chinese_chars", true);
+    speech->joined = !choice_of(root, "tokenize_chinese_chars", true);
+    const bool basic = choice_of(root, "do_basic_tokenize", true);
     json_decref(root);
-    return basic ? 0 : refuse(path, "do_basic_tokenize or tokenize_chinese_chars false", err);
+    if (profile == PROFILE_GOOGLE && speech->joined)
+        return refuse(path, "tokenize_chinese_chars false with --profile google", err);
+    return basic ? 0 : refuse(path, "do_basic_tokenize false", err);
 }
 
 static int read_directory(const char *directory, enum profile profile, struct vocab **vocab, struct speech *speech,
@@ -171,7 +175,7 @@ static int read_directory(const char *directory, enum profile profile, struct vo
     if (path_exists(json)) {
         result = read_tokenizer(json, profile, vocab, speech, err);
     } else if (path_exists(text)) {
-        result = path_exists(config) ? read_config(config, speech, err) : 0;
+        result = path_exists(config) ? read_config(config, profile, speech, err) : 0;
         if (result == 0)
             result = vocab_read(vocab, text, (enum vocab_rules)profile, err);
     } else {
@@ -200,6 +204,7 @@ static int settle(struct settings *settings, const struct speech *speech, struct
     }
     settings->cased = !speech->lower;
     settings->accents = (int)accents;
+    settings->joined = speech->joined;
     return 0;
 }
 
@@ -223,6 +228,15 @@ int published_vocab(struct settings *settings, struct vocab **vocab, struct erro
     return result;
 }
 
+struct tokenizer_options published_words(const struct settings *settings)
+{
+    const bool strip = settings->accents == ACCENTS_AUTO ? !settings->cased : settings->accents == ACCENTS_STRIP;
+    return (struct tokenizer_options){.cased = settings->cased,
+                                      .strip_accents = strip,
+                                      .profile = (enum profile)settings->profile,
+                                      .joined = settings->joined};
+}
+
 static bool fits(const struct vocab *vocab, const struct tokenizer_options *options, struct vocab_unreachable *found)
 {
     vocab_unreachable(vocab, options, found);
@@ -232,17 +246,22 @@ static bool fits(const struct vocab *vocab, const struct tokenizer_options *opti
 int published_fits(const char *path, const struct vocab *vocab, const struct tokenizer_options *options,
                    struct error *err)
 {
-    static const struct {
-        bool cased, strip;
+    static const char whole_words[] = "give its tokenizer.json, with handle_chinese_chars false, to --vocab";
+    const struct {
+        bool cased, strip, joined;
         const char *change;
-    } choices[] = {
-        {false, true, "leave --cased and --accents out"}, {false, false, "--accents keep"}, {true, false, "--cased"}};
+    } choices[] = {{false, true, options->joined, "leave --cased and --accents out"},
+                   {false, false, options->joined, "--accents keep"},
+                   {true, false, options->joined, "--cased"},
+                   {options->cased, options->strip_accents, options->profile == PROFILE_HF, whole_words}};
     struct vocab_unreachable found, other;
     if (fits(vocab, options, &found))
         return 0;
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
-        const struct tokenizer_options choice = {
-            .cased = choices[i].cased, .strip_accents = choices[i].strip, .profile = options->profile};
+        const struct tokenizer_options choice = {.cased = choices[i].cased,
+                                                 .strip_accents = choices[i].strip,
+                                                 .profile = options->profile,
+                                                 .joined = choices[i].joined};
         if (!fits(vocab, &choice, &other))
             continue;
         fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,

@@ -1,5 +1,5 @@
 /* The vocabulary that --vocab names: a vocab.txt, the tokenizer.json of a WordPiece model, or a Hugging Face directory
- * with either. What such files say about case and accents then holds as if it had been typed. */
+ * with either. What such files say about case, accents and ideographs then holds as if it had been typed. */
 #ifndef PIPELINE_PUBLISHED_H
 #define PIPELINE_PUBLISHED_H
 
@@ -7,10 +7,13 @@
 #include "pipeline/settings.h"
 #include "tokenizer/tokenizer.h"
 
-/* Opens settings->vocab by the rules of settings->profile and sets settings->cased and ->accents where its files speak
- * of them. ERR_MISMATCH: a typed option says otherwise. ERR_UNSAFE: not WordPiece behind a BertNormalizer, or with
- * rules that neither profile has. ERR_INPUT: damaged, or without its specials. Close with vocab_close. */
+/* Opens settings->vocab by the rules of settings->profile and sets settings->cased, ->accents and ->joined where its
+ * files speak of them. ERR_MISMATCH: a typed option says otherwise. ERR_UNSAFE: not WordPiece behind a BertNormalizer,
+ * or with rules that the profile has not. ERR_INPUT: damaged, or without its specials. Close with vocab_close. */
 int published_vocab(struct settings *settings, struct vocab **vocab, struct error *err);
+
+/* How the settings cut text into words, once published_vocab has set them. */
+struct tokenizer_options published_words(const struct settings *settings);
 
 /* ERR_MISMATCH where more than one piece in a hundred can never come out with these options, and other options would
  * do: they are named. `path` is for the message. */

@@ -1,7 +1,5 @@
 #include "pipeline/recipe.h"
 
-#include "tokenizer/learn.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -19,13 +17,16 @@ void recipe_make_words(const struct settings *settings, bool english, struct rec
                               .drop = settings->drop,
                               .lang = settings->lang,
                               .limit = settings->limit,
+                              .salvage = settings->salvage,
                               .cased = settings->cased,
                               .profile = (enum profile)settings->profile,
+                              .joined = settings->joined,
                               .learned = settings->vocab == NULL,
                               .vocab_size = (uint32_t)settings->vocab_size,
                               .unused = (uint32_t)settings->unused,
                               .min_frequency = settings->min_frequency,
-                              .limit_alphabet = (uint32_t)settings->limit_alphabet};
+                              .limit_alphabet = (uint32_t)settings->limit_alphabet,
+                              .algo = (enum learn_algorithm)settings->algo};
     if (settings->accents == ACCENTS_AUTO)
         recipe->strip_accents = !recipe->cased && (!recipe->learned || english || settings->compat == COMPAT_GOOGLE);
     else
@@ -65,6 +66,14 @@ int recipe_make(const struct settings *settings, bool english, struct recipe *re
                         recipe->predictions[i], recipe->seq[i]);
     }
     return 0;
+}
+
+struct tokenizer_options recipe_words(const struct recipe *recipe)
+{
+    return (struct tokenizer_options){.cased = recipe->cased,
+                                      .strip_accents = recipe->strip_accents,
+                                      .profile = recipe->profile,
+                                      .joined = recipe->joined};
 }
 
 static void put_list(json_t *object, const char *name, const uint32_t *values, size_t count)
@@ -114,6 +123,10 @@ json_t *recipe_json(const struct recipe *recipe)
         json_object_set_new(object, "compat", json_string("google"));
     if (recipe->profile == PROFILE_GOOGLE)
         json_object_set_new(object, "profile", json_string("google"));
+    if (recipe->salvage)
+        json_object_set_new(object, "salvage", json_true());
+    if (recipe->joined)
+        json_object_set_new(object, "handle-chinese-chars", json_false());
     if (recipe->learned) {
         put_number(object, "vocab-size", recipe->vocab_size);
         put_number(object, "unused", recipe->unused);
@@ -121,6 +134,8 @@ json_t *recipe_json(const struct recipe *recipe)
             put_number(object, "min-frequency", recipe->min_frequency);
         if (recipe->limit_alphabet && recipe->limit_alphabet < LEARN_LETTERS_MAX)
             put_number(object, "limit-alphabet", recipe->limit_alphabet);
+        if (recipe->algo != LEARN_GREEDY)
+            json_object_set_new(object, "algo", json_string(learn_names[recipe->algo]));
     }
     return object;
 }

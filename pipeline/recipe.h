@@ -9,7 +9,8 @@
 #include "pipeline/settings.h"
 #include "shards/masking.h"
 #include "shards/sample.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/learn.h"
+#include "tokenizer/tokenizer.h"
 
 #include <jansson.h>
 
@@ -32,10 +33,13 @@ struct recipe {
     char templates[17]; /* hash of the file of --templates, or "" */
     bool cased, strip_accents;
     enum profile profile;
+    bool joined;  /* ideographs are letters of words */
+    bool salvage; /* damage of the inputs is passed over */
     bool learned; /* the vocabulary comes from the inputs: */
     uint32_t vocab_size, unused;
     uint64_t min_frequency;
     uint32_t limit_alphabet;
+    enum learn_algorithm algo;
 };
 
 /* Checks what the option table cannot: lengths, predictions, packing. `english`: the language of the inputs, for the
@@ -44,6 +48,9 @@ int recipe_make(const struct settings *settings, bool english, struct recipe *re
 
 /* For `dsdata vocab`: only what words and vocabulary depend on. */
 void recipe_make_words(const struct settings *settings, bool english, struct recipe *recipe);
+
+/* How the recipe cuts text into words. */
+struct tokenizer_options recipe_words(const struct recipe *recipe);
 
 /* The recipe as an object of names and values, in the spelling of the options; the caller owns the reference. */
 json_t *recipe_json(const struct recipe *recipe);

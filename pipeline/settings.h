@@ -9,26 +9,28 @@ enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
 enum compat { COMPAT_OFF, COMPAT_GOOGLE };
 enum export_format_name { EXPORT_JSONL, EXPORT_TFRECORD };
 enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
-enum { DROP_DISAMBIGUATION = 1 }; /* bits of --drop */
 
 struct settings {
     /* inputs */
     struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
     const char *lang;                   /* NULL: what the dump says */
     uint64_t limit;                     /* 0: no limit */
+    bool salvage;                       /* skip damage, and count it */
 
     /* text and pieces */
-    uint32_t keep; /* enum keep of text/wikitext.h */
-    uint32_t drop;
+    uint32_t keep;                          /* enum keep of text/wikitext.h */
+    uint32_t drop;                          /* enum kind of text/kinds.h */
     const char *templates;                  /* a file of renderings, or NULL */
     const char *vocab;                      /* NULL: learn one */
     const char *check;                      /* vocab: look at this one instead */
     uint64_t vocab_size;                    /* when learned */
     uint64_t unused;                        /* further [unusedN] when learned */
     uint64_t min_frequency, limit_alphabet; /* when learned */
+    int algo;                               /* when learned: enum learn_algorithm of tokenizer/learn.h */
     bool cased;
     int accents; /* enum accents */
     int profile; /* enum profile of tokenizer/unicode.h */
+    bool joined; /* ideographs, as the tokenizer file of --vocab says */
 
     /* samples */
     struct opt_numbers seq, max_predictions;
@@ -44,11 +46,12 @@ struct settings {
     bool fresh, dry_run, force;
 
     /* what to show */
-    int format;       /* the verb's format */
-    bool special;     /* tokenize: [CLS] … [SEP] */
-    uint64_t sample;  /* show: which sample */
-    uint64_t seq_one; /* show, export: which length; 0: the shortest */
-    int split;        /* 0: train, 1: valid */
+    int format;          /* the verb's format */
+    const char *explain; /* extract: the title of the page to explain, or NULL */
+    bool special;        /* tokenize: [CLS] … [SEP] */
+    uint64_t sample;     /* show: which sample */
+    uint64_t seq_one;    /* show, export: which length; 0: the shortest */
+    int split;           /* 0: train, 1: valid */
     bool json, quiet, verbose;
 
     const struct opt_program *program; /* for opts_given */
@@ -70,5 +73,6 @@ int verb_tokenize(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
 int verb_verify(void *settings, struct opt_paths bare, struct error *err);
+int verb_report(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

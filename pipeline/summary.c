@@ -130,8 +130,18 @@ static void say_pages(const struct manifest *manifest, const struct counts *coun
     log_say("pages      %s of %s kept%s", format_count(manifest->pages_kept, kept),
             format_count(counts_pages(counts), count), dropped.size ? buf_text(&dropped) : "");
     buf_release(&dropped);
-    if (counts->ill_formed > 0)
-        log_say("damage     %s bytes that are not UTF-8 were dropped", format_count(counts->ill_formed, count));
+}
+
+static void say_damage(const struct counts *counts)
+{
+    struct buf damage = {0};
+    char characters[32], templates[128] = "none";
+    counts_damage(counts, &damage);
+    if (counts->templates > 0)
+        snprintf(templates, sizeof templates, "%s characters (dsdata report lists them)",
+                 format_short(counts->template_characters, characters));
+    log_say("damage     %s · templates unknown: %s", damage.size ? buf_text(&damage) : "none", templates);
+    buf_release(&damage);
 }
 
 static void say_lengths(const struct manifest *manifest)
@@ -199,6 +209,7 @@ int summary_print(const char *directory, const struct settings *settings, const 
         log_say("vocabulary %u pieces learned from %s words", facts->vocabulary.learned.pieces,
                 format_short(facts->vocabulary.words, time));
     say_pages(manifest, counts);
+    say_damage(counts);
     say_lengths(manifest);
     log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
             format_short(counts->sentences, xml), percent(counts->unknown, counts->pieces));
@@ -253,12 +264,12 @@ int summary_build_json(const char *directory, const struct settings *settings, c
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object =
-        json_pack("{so so sO ss ss ss sI sI sf sI sI so}", "sources", sources, "command", command, "identity", identity,
-                  "date", date, "host", host.nodename, "versions", settings->program->version, "threads",
-                  (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds", facts->seconds,
-                  "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes", (json_int_t)counts->input_bytes,
-                  "thread_seconds", loads_json(facts));
+    json_t *object = json_pack(
+        "{so so sO ss ss ss sI sI sf sI sI s{sIsI} so}", "sources", sources, "command", command, "identity", identity,
+        "date", date, "host", host.nodename, "versions", settings->program->version, "threads",
+        (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds", facts->seconds, "peak_memory_bytes",
+        (json_int_t)mem_peak_bytes(), "xml_bytes", (json_int_t)counts->input_bytes, "damage", "places",
+        (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "thread_seconds", loads_json(facts));
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     json_decref(object);
     if (!text)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/permute.h"
 #include "base/progress.h"
+#include "pipeline/pairs/documents.h"
 #include "pipeline/workers.h"
 
 #include <stdlib.h>
@@ -16,7 +17,10 @@
  * because they change bytes. 256 windows of English hold about 2 million distinct words, 80 MB. */
 #define WINDOW_WORDS_BYTES (24u << 20)
 #define WORDS_BYTES        (96u << 20)
+#define HELD_OUT_BYTES     (8u << 20) /* of held-out pages, of a window or of all */
 #define LEARN_BYTES        (96u << 20)
+
+#define HELD_OUT 20000u /* millionths of the pages */
 
 /* A window to count. */
 struct choice {
@@ -38,7 +42,7 @@ struct learning {
     struct tokenizer *tokenizer;
     uint64_t limit, records; /* records to count in all (0: no limit), and counted so far */
     struct workers counters;
-    struct word_counts *words; /* of all jobs so far, added in job order */
+    struct word_counts *words, *held_out; /* of all jobs so far, added in job order */
     struct vocabulary_facts *facts;
     struct progress progress;
 };
@@ -47,8 +51,14 @@ struct job {
     struct choice choice;
     struct piece piece;
     struct group group;
-    struct word_counts *words;
-    uint64_t pages, running_words;
+    struct word_counts *words, *held_out;
+    uint64_t pages, pages_held_out, running_words;
+};
+
+/* Words of one page on their way. */
+struct counting {
+    struct word_counts *into;
+    uint64_t words;
 };
 
 static int pick(void *context, void *slot, uint64_t number, struct error *err)
@@ -65,18 +75,22 @@ static int pick(void *context, void *slot, uint64_t number, struct error *err)
 
 static void count_word(void *context, struct str word)
 {
-    struct job *job = context;
-    word_counts_add(job->words, word, 1);
-    job->running_words++;
+    struct counting *counting = context;
+    word_counts_add(counting->into, word, 1);
+    counting->words++;
 }
 
 static void count_article(struct counter *counter, const struct article_options *options, const struct group *group,
                           const struct article *article, struct job *job)
 {
+    const bool held_out = document_is_held_out(article->id, HELD_OUT);
+    struct counting counting = {.into = held_out ? job->held_out : job->words};
     article_sentences(options, group, article, &counter->sentences);
     for (size_t i = 0; i < counter->sentences.count; i++)
-        tokenizer_words(counter->tokenizer, counter->sentences.items[i], count_word, job);
+        tokenizer_words(counter->tokenizer, counter->sentences.items[i], count_word, &counting);
+    job->running_words += counting.words;
     job->pages++;
+    job->pages_held_out += held_out;
 }
 
 /* The records that lie whole in the window. */
@@ -111,10 +125,13 @@ static int count_window(void *context, void *slot, uint64_t number, struct error
     struct job *job = slot;
     (void)number;
     (void)err;
-    if (!job->words)
+    if (!job->words) {
         job->words = word_counts_open(WINDOW_WORDS_BYTES);
+        job->held_out = word_counts_open(HELD_OUT_BYTES);
+    }
     word_counts_reset(job->words);
-    job->pages = job->running_words = 0;
+    word_counts_reset(job->held_out);
+    job->pages = job->pages_held_out = job->running_words = 0;
 
     struct counter *counter = workers_take(&learning->counters);
     const struct article_options *options = &learning->inputs->articles[job->choice.file];
@@ -135,8 +152,10 @@ static int gather(void *context, void *slot, uint64_t number, struct error *err)
     (void)number;
     (void)err;
     word_counts_merge(learning->words, job->words);
+    word_counts_merge(learning->held_out, job->held_out);
     learning->facts->windows++;
     learning->facts->pages += job->pages;
+    learning->facts->pages_held_out += job->pages_held_out;
     learning->facts->words += job->running_words;
     if (progress_due(&learning->progress))
         progress_show(&learning->progress, (double)learning->facts->windows / (double)learning->choice_count,
@@ -150,6 +169,7 @@ static void release_job(void *slot)
     piece_release(&job->piece);
     group_release(&job->group);
     word_counts_close(job->words);
+    word_counts_close(job->held_out);
 }
 
 static void *open_counter(const void *options)
@@ -218,28 +238,69 @@ static int count_words(struct learning *learning, const struct plan *plan, struc
     return result;
 }
 
-int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, const struct plan *plan,
+/* Is there so little text that all its words fit into the vocabulary (or so few pages that those held out are a large
+ * part)? Then nothing can be spared. */
+static bool is_scarce(const struct learning *learning, const struct recipe *recipe)
+{
+    const size_t held_out = word_counts_size(learning->held_out), all = word_counts_size(learning->words);
+    size_t words = 0;
+    for (size_t i = 0; i < all && words < recipe->vocab_size; i++) {
+        uint64_t n;
+        word_counts_word(learning->words, i, &n);
+        words += n >= LEARN_COUNT_MIN;
+    }
+    return words < recipe->vocab_size || held_out > all / 2;
+}
+
+/* Learns from the words counted, judges on those held out, and where text is scarce learns again from all. */
+static int learn(struct learning *learning, const struct recipe *recipe, bool judge, struct vocab **vocab,
+                 struct error *err)
+{
+    struct vocabulary_facts *facts = learning->facts;
+    const struct tokenizer_options words = recipe_words(recipe);
+    const struct learn_options options = {.algorithm = recipe->algo,
+                                          .vocab_size = recipe->vocab_size,
+                                          .unused = recipe->unused,
+                                          .min_frequency = recipe->min_frequency,
+                                          .limit_alphabet = recipe->limit_alphabet,
+                                          .profile = recipe->profile,
+                                          .bytes_max = LEARN_BYTES};
+    facts->scarce = is_scarce(learning, recipe);
+    facts->forgotten = word_counts_forgotten(learning->words) + word_counts_forgotten(learning->held_out);
+    if (!facts->scarce || (judge && word_counts_size(learning->held_out) && word_counts_size(learning->words))) {
+        TRY(vocab_learn(learning->words, &options, vocab, &facts->learned, err));
+        if (judge)
+            coverage_measure(*vocab, &words, learning->held_out, &facts->held_out);
+    }
+    if (facts->scarce) {
+        vocab_close(*vocab);
+        *vocab = NULL;
+        word_counts_merge(learning->words, learning->held_out);
+        TRY(vocab_learn(learning->words, &options, vocab, &facts->learned, err));
+    }
+    if (judge)
+        coverage_measure(*vocab, &words, learning->words, &facts->text);
+    return 0;
+}
+
+int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, const struct plan *plan, bool judge,
                      struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
 {
     *facts = (struct vocabulary_facts){0};
-    struct learning learning = {.inputs = inputs, .facts = facts, .limit = recipe->limit};
-    learning.tokenizer = tokenizer_open(NULL, &(struct tokenizer_options){.cased = recipe->cased,
-                                                                          .strip_accents = recipe->strip_accents,
-                                                                          .profile = recipe->profile});
-    learning.words = word_counts_open(WORDS_BYTES);
+    const struct tokenizer_options words = recipe_words(recipe);
+    struct learning learning = {.inputs = inputs,
+                                .facts = facts,
+                                .limit = recipe->limit,
+                                .tokenizer = tokenizer_open(NULL, &words),
+                                .words = word_counts_open(WORDS_BYTES),
+                                .held_out = word_counts_open(HELD_OUT_BYTES)};
     choose_windows(&learning);
+    *vocab = NULL;
     int result = count_words(&learning, plan, err);
-    facts->forgotten = word_counts_forgotten(learning.words);
     if (result == 0)
-        result = vocab_learn(learning.words,
-                             &(struct learn_options){.vocab_size = recipe->vocab_size,
-                                                     .unused = recipe->unused,
-                                                     .min_frequency = recipe->min_frequency,
-                                                     .limit_alphabet = recipe->limit_alphabet,
-                                                     .profile = recipe->profile,
-                                                     .bytes_max = LEARN_BYTES},
-                             vocab, &facts->learned, err);
+        result = learn(&learning, recipe, judge, vocab, err);
     word_counts_close(learning.words);
+    word_counts_close(learning.held_out);
     mem_free(learning.choices);
     tokenizer_close(learning.tokenizer);
     return result;

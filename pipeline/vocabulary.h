@@ -1,10 +1,13 @@
-/* The vocabulary of a build: read from a file, or learned from the inputs. Learning counts the words of up to 256 windows,
- * chosen over all inputs by a fixed key, so what is learned depends on the inputs' bytes and the options alone. */
+/* The vocabulary of a build, learned from the inputs. Learning counts the words of up to 256 windows, chosen over all
+ * inputs by a fixed key, so what is learned depends on the inputs' bytes and the options alone. One page in fifty (the
+ * first ones that --valid takes are among them) is not learned from: there the vocabulary is judged. Where text is scarce
+ * (all its words would fit into the vocabulary) these pages are learned from too, after judging without them. */
 #ifndef PIPELINE_VOCABULARY_H
 #define PIPELINE_VOCABULARY_H
 
 #include "pipeline/inputs.h"
 #include "pipeline/plan.h"
+#include "tokenizer/coverage.h"
 #include "tokenizer/learn.h"
 #include "tokenizer/tokenizer.h"
 
@@ -12,11 +15,14 @@
 
 struct vocabulary_facts {
     uint64_t windows, pages, words; /* counted: windows, kept pages, running words */
-    uint64_t forgotten;             /* running words that found no room in the table: the rarest */
+    uint64_t pages_held_out;        /* of these pages */
+    bool scarce;                    /* held-out pages were learned from in the end */
+    uint64_t forgotten;             /* running words that found no room in the tables: the rarest */
     struct learn_report learned;
+    struct coverage text, held_out; /* where `judge`: of the text learned from; of pages that were not yet */
 };
 
-int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, const struct plan *plan,
+int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, const struct plan *plan, bool judge,
                      struct vocab **vocab, struct vocabulary_facts *facts, struct error *err);
 
 #endif

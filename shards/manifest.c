@@ -27,16 +27,29 @@ void manifest_add_option(struct manifest *manifest, const char *name, const char
     manifest->options = options;
 }
 
-void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages)
+void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages, uint64_t bytes)
 {
-    struct manifest_count *dropped =
+    struct manifest_dropped *dropped =
         mem_grow(manifest->dropped, manifest->dropped_count + 1, sizeof(*manifest->dropped));
     size_t at = manifest->dropped_count++;
     for (; at > 0 && strcmp(dropped[at - 1].name, reason) > 0; at--)
         dropped[at] = dropped[at - 1];
     assert(at == 0 || strcmp(dropped[at - 1].name, reason) != 0);
-    dropped[at] = (struct manifest_count){mem_copy_text(reason), pages};
+    dropped[at] = (struct manifest_dropped){mem_copy_text(reason), pages, bytes};
     manifest->dropped = dropped;
+}
+
+void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t bytes)
+{
+    manifest->fates = mem_grow(manifest->fates, manifest->fate_count + 1, sizeof(*manifest->fates));
+    manifest->fates[manifest->fate_count++] = (struct manifest_fate){mem_copy_text(name), bytes};
+}
+
+void manifest_add_template(struct manifest *manifest, const char *name, uint64_t count, uint64_t bytes)
+{
+    assert(manifest->template_count < MANIFEST_TEMPLATES_MAX && strlen(name) <= MANIFEST_NAME_BYTES);
+    manifest->templates = mem_grow(manifest->templates, manifest->template_count + 1, sizeof(*manifest->templates));
+    manifest->templates[manifest->template_count++] = (struct manifest_template){mem_copy_text(name), count, bytes};
 }
 
 struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
@@ -68,13 +81,37 @@ void manifest_release(struct manifest *manifest)
     }
     for (size_t i = 0; i < manifest->dropped_count; i++)
         mem_free(manifest->dropped[i].name);
+    for (size_t i = 0; i < manifest->fate_count; i++)
+        mem_free(manifest->fates[i].name);
+    for (size_t i = 0; i < manifest->template_count; i++)
+        mem_free(manifest->templates[i].name);
     for (size_t i = 0; i < manifest->length_count; i++)
         mem_free(manifest->lengths[i].hashes);
     mem_free(manifest->sources);
     mem_free(manifest->options);
     mem_free(manifest->dropped);
+    mem_free(manifest->fates);
+    mem_free(manifest->templates);
     mem_free(manifest->lengths);
     *manifest = (struct manifest){0};
+}
+
+const char *manifest_option(const struct manifest *manifest, const char *name)
+{
+    for (size_t i = 0; i < manifest->option_count; i++)
+        if (strcmp(manifest->options[i].name, name) == 0)
+            return manifest->options[i].value;
+    return NULL;
+}
+
+uint64_t manifest_text_bytes(const struct manifest *manifest)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < manifest->fate_count; i++)
+        bytes += manifest->fates[i].bytes;
+    for (size_t i = 0; i < manifest->dropped_count; i++)
+        bytes += manifest->dropped[i].bytes;
+    return bytes;
 }
 
 const struct manifest_length *manifest_find(const struct manifest *manifest, uint32_t seq, enum split split)

@@ -4,7 +4,14 @@
  * The text is deterministic: fixed order of keys, integers only, no names of files, hosts or times. Its first key is
  * root_hash: XXH3-64 of the text with those 16 digits left out. Hashes of shards and vocabulary are in the text, so the
  * root hash covers every byte of the dataset. root_hash and format_version keep their place and meaning in all
- * versions. */
+ * versions.
+ *
+ * What became of the text, in bytes of wikitext (or of other text); every byte of every page read has one place:
+ *
+ *     "pages": {"kept": 35, "dropped": {"redirect": 5, …}},
+ *     "text": {"bytes": 81234, "kept": 61002, "markup": 9105, … every fate …, "dropped": {"redirect": 210, …}},
+ *     "templates": [{"name": "infobox planet", "count": 1, "bytes": 1890}, … at most 50, most bytes first …],
+ *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080, "missed": 0} */
 #ifndef SHARDS_MANIFEST_H
 #define SHARDS_MANIFEST_H
 
@@ -27,13 +34,34 @@ struct manifest_source {
     uint64_t hash; /* XXH3-64 of its windows' hashes */
 };
 
-/* An option that changes bytes and is not among the fields below; or, with a count, a reason why pages were dropped. */
+/* An option that changes bytes and is not among the fields below. */
 struct manifest_option {
     char *name, *value;
 };
-struct manifest_count {
+
+/* What became of the bytes of page text: "kept", "markup", "template", "table" … */
+struct manifest_fate {
     char *name;
-    uint64_t count;
+    uint64_t bytes;
+};
+
+/* A reason why whole pages were dropped, how many, and the bytes of their text. */
+struct manifest_dropped {
+    char *name;
+    uint64_t pages, bytes;
+};
+
+/* A template that has no rendering: its name (folded; anybody may have written it, so escape it wherever it is shown),
+ * how often it stood in kept pages, and the bytes of wikitext left out for it. */
+#define MANIFEST_TEMPLATES_MAX 50u
+#define MANIFEST_NAME_BYTES    96u
+struct manifest_template {
+    char *name;
+    uint64_t count, bytes;
+};
+struct manifest_unknown {
+    uint64_t count, bytes, characters; /* of all of them, exactly */
+    uint64_t missed;                   /* the bytes of a template in the list are at most so many too small */
 };
 
 /* The samples of one sequence length and split. */
@@ -63,8 +91,13 @@ struct manifest {
     uint64_t seed;
     uint64_t documents;
     uint64_t pages_kept;
-    struct manifest_count *dropped; /* sorted by name */
+    struct manifest_dropped *dropped; /* sorted by name */
     size_t dropped_count;
+    struct manifest_fate *fates; /* of the text of kept pages, in the order of the build; each byte has one */
+    size_t fate_count;
+    struct manifest_unknown unknown;     /* templates without a rendering, in kept pages */
+    struct manifest_template *templates; /* the costliest of them: most bytes first, then by name */
+    size_t template_count;
     struct manifest_option *options; /* sorted by name */
     size_t option_count;
     struct manifest_source *sources; /* in the order of the inputs */
@@ -76,12 +109,18 @@ struct manifest {
 /* Filling. A zeroed struct manifest is ready; manifest_release frees what these made. Names come once each. */
 void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash);
 void manifest_add_option(struct manifest *manifest, const char *name, const char *value);
-void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages);
+void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages, uint64_t bytes);
+void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t bytes);
+void manifest_add_template(struct manifest *manifest, const char *name, uint64_t count, uint64_t bytes); /* in order */
 /* Shards get the hash 0; the caller fills hashes[]. The entry is valid until the next call. */
 struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
                                             enum split split, uint64_t samples, uint64_t tokens, uint32_t shards);
 void manifest_release(struct manifest *manifest);
 
+/* The value of an option that changes bytes, or NULL. */
+const char *manifest_option(const struct manifest *manifest, const char *name);
+/* Bytes of page text read: those of all fates and of all dropped pages. */
+uint64_t manifest_text_bytes(const struct manifest *manifest);
 /* The entry of (seq, split), or NULL. */
 const struct manifest_length *manifest_find(const struct manifest *manifest, uint32_t seq, enum split split);
 uint32_t manifest_shortest(const struct manifest *manifest); /* sequence length; 0 where there is none */

@@ -121,7 +121,7 @@ static int read_facts(struct reading *r, const json_t *root, struct manifest *m)
 static int read_lists(struct reading *r, json_t *root, struct manifest *m)
 {
     json_t *options = json_object_get(root, "options"), *pages = json_object_get(root, "pages");
-    json_t *dropped = json_object_get(pages, "dropped"), *sources = json_object_get(root, "sources"), *value;
+    json_t *sources = json_object_get(root, "sources"), *value;
     const char *key;
     size_t i;
     if (!json_is_object(options) || json_object_size(options) > NAMES_MAX)
@@ -133,14 +133,6 @@ static int read_lists(struct reading *r, json_t *root, struct manifest *m)
         manifest_add_option(m, key, json_string_value(value));
     }
     TRY(read_count(r, pages, "kept", COUNT_MAX, &m->pages_kept));
-    if (!json_is_object(dropped) || json_object_size(dropped) > NAMES_MAX)
-        return refuse(r, "dropped");
-    json_object_foreach(dropped, key, value)
-    {
-        uint64_t count;
-        TRY(read_count(r, dropped, key, COUNT_MAX, &count));
-        manifest_add_dropped(m, key, count);
-    }
     if (!json_is_array(sources) || json_array_size(sources) > SOURCES_MAX)
         return refuse(r, "sources");
     json_array_foreach(sources, i, value)
@@ -149,6 +141,70 @@ static int read_lists(struct reading *r, json_t *root, struct manifest *m)
         TRY(read_count(r, value, "bytes", COUNT_MAX, &source.bytes));
         TRY(read_hash(r, value, "hash", &source.hash));
         manifest_add_source(m, source.bytes, source.hash);
+    }
+    return 0;
+}
+
+/* Takes an addend off what is left of a sum; a sum that does not add up is refused. */
+static int read_addend(struct reading *r, const json_t *object, const char *key, uint64_t *left, uint64_t *out)
+{
+    TRY(read_count(r, object, key, *left, out));
+    *left -= *out;
+    return 0;
+}
+
+/* "text" has the reasons of "pages" once more, with bytes. */
+static int read_text(struct reading *r, json_t *root, struct manifest *m)
+{
+    json_t *text = json_object_get(root, "text"), *text_dropped = json_object_get(text, "dropped"), *value;
+    json_t *dropped = json_object_get(json_object_get(root, "pages"), "dropped");
+    const char *key;
+    uint64_t left, bytes, pages;
+    TRY(read_count(r, text, "bytes", COUNT_MAX, &left));
+    if (json_object_size(text) > NAMES_MAX)
+        return refuse(r, "text");
+    json_object_foreach(text, key, value)
+    {
+        if (value == text_dropped || strcmp(key, "bytes") == 0)
+            continue;
+        TRY(read_addend(r, text, key, &left, &bytes));
+        manifest_add_fate(m, key, bytes);
+    }
+    if (!json_is_object(dropped) || json_object_size(dropped) > NAMES_MAX ||
+        json_object_size(dropped) != json_object_size(text_dropped))
+        return refuse(r, "dropped");
+    json_object_foreach(dropped, key, value)
+    {
+        TRY(read_count(r, dropped, key, COUNT_MAX, &pages));
+        TRY(read_addend(r, text_dropped, key, &left, &bytes));
+        manifest_add_dropped(m, key, pages, bytes);
+    }
+    return left == 0 ? 0 : refuse(r, "text");
+}
+
+static int read_templates(struct reading *r, json_t *root, struct manifest *m)
+{
+    json_t *templates = json_object_get(root, "templates"), *value;
+    const json_t *unknown = json_object_get(root, "templates_unknown");
+    size_t i;
+    TRY(read_count(r, unknown, "count", COUNT_MAX, &m->unknown.count));
+    TRY(read_count(r, unknown, "bytes", COUNT_MAX, &m->unknown.bytes));
+    TRY(read_count(r, unknown, "characters", m->unknown.bytes, &m->unknown.characters));
+    TRY(read_count(r, unknown, "missed", COUNT_MAX, &m->unknown.missed));
+    if (!json_is_array(templates) || json_array_size(templates) > MANIFEST_TEMPLATES_MAX)
+        return refuse(r, "templates");
+    uint64_t count_left = m->unknown.count, bytes_left = m->unknown.bytes;
+    json_array_foreach(templates, i, value)
+    {
+        const char *name = json_string_value(json_object_get(value, "name"));
+        uint64_t count, bytes;
+        TRY(read_addend(r, value, "count", &count_left, &count));
+        TRY(read_addend(r, value, "bytes", &bytes_left, &bytes));
+        const struct manifest_template *last = i ? &m->templates[i - 1] : NULL;
+        if (!name || strlen(name) > MANIFEST_NAME_BYTES ||
+            (last && (bytes > last->bytes || (bytes == last->bytes && strcmp(name, last->name) <= 0))))
+            return refuse(r, "templates");
+        manifest_add_template(m, name, count, bytes);
     }
     return 0;
 }
@@ -231,6 +287,8 @@ static int read_all(struct reading *r, struct str text, json_t *root, struct man
         return refuse(r, "format_version");
     TRY(read_facts(r, root, m));
     TRY(read_lists(r, root, m));
+    TRY(read_text(r, root, m));
+    TRY(read_templates(r, root, m));
     TRY(read_lengths(r, root, m));
     return read_shards(r, root, m);
 }

@@ -80,10 +80,41 @@ static int add_pages(const struct manifest *m, struct buf *out, struct error *er
         buf_add_text(out, i ? ", " : "");
         if (!add_string(out, m->dropped[i].name))
             return fail(err, ERR_USAGE, "the reason %s is not UTF-8", m->dropped[i].name);
-        buf_addf(out, ": %" PRIu64, m->dropped[i].count);
+        buf_addf(out, ": %" PRIu64, m->dropped[i].pages);
     }
     buf_add_text(out, "}},\n");
     return 0;
+}
+
+static int add_text(const struct manifest *m, struct buf *out, struct error *err)
+{
+    bool good = true;
+    buf_addf(out, "\"text\": {\"bytes\": %" PRIu64, manifest_text_bytes(m));
+    for (size_t i = 0; i < m->fate_count; i++) {
+        buf_add_text(out, ", ");
+        good = add_string(out, m->fates[i].name) && good;
+        buf_addf(out, ": %" PRIu64, m->fates[i].bytes);
+    }
+    buf_add_text(out, ", \"dropped\": {");
+    for (size_t i = 0; i < m->dropped_count; i++) {
+        buf_add_text(out, i ? ", " : "");
+        add_string(out, m->dropped[i].name); /* add_pages has seen that it is good */
+        buf_addf(out, ": %" PRIu64, m->dropped[i].bytes);
+    }
+    buf_add_text(out, "}},\n\"templates\": [");
+    for (size_t i = 0; i < m->template_count; i++) {
+        const struct manifest_template *t = &m->templates[i];
+        separate(out, i);
+        buf_add_text(out, "{\"name\": ");
+        good = add_string(out, t->name) && good;
+        buf_addf(out, ", \"count\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", t->count, t->bytes);
+    }
+    const struct manifest_unknown *u = &m->unknown;
+    buf_addf(out,
+             "\n],\n\"templates_unknown\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"characters\": %" PRIu64
+             ", \"missed\": %" PRIu64 "},\n",
+             u->count, u->bytes, u->characters, u->missed);
+    return good ? 0 : fail(err, ERR_BUG, "a name in the table of the text is not UTF-8");
 }
 
 static void add_lengths(const struct manifest *m, struct buf *out)
@@ -144,6 +175,7 @@ int manifest_print(struct manifest *m, struct buf *out, struct error *err)
     TRY(add_options(m, out, err));
     buf_addf(out, "\"documents\": %" PRIu64 ",\n", m->documents);
     TRY(add_pages(m, out, err));
+    TRY(add_text(m, out, err));
     buf_add_text(out, "\"sources\": [");
     for (size_t i = 0; i < m->source_count; i++) {
         separate(out, i);

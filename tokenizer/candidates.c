@@ -7,43 +7,78 @@
 #include "base/mem.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #define KEY_LETTERS 6u /* of 10 bits each: what is compared first */
-_Static_assert(ALPHABET_MAX < 1024, "a letter has 10 bits in a key");
+#define KEY_BITS    10u
+#define BLOCK       8u /* so few are sorted by inserting */
+_Static_assert(ALPHABET_MAX < 1u << KEY_BITS, "a letter has 10 bits in a key");
 
 /* A suffix while it is sorted. */
 struct suffix {
-    uint64_t key; /* its first letters */
-    const uint16_t *letters;
-    uint64_t count;
+    uint64_t key; /* its first letters; zeros behind its end */
+    uint32_t at, word;
 };
 
-static uint64_t key_of(const uint16_t *letters)
+/* One more letter before a suffix. */
+static uint64_t key_with(uint16_t letter, uint64_t key)
 {
-    uint64_t key = 0;
-    bool ended = false;
-    for (unsigned i = 0; i < KEY_LETTERS; i++) {
-        ended = ended || letters[i] == 0;
-        key = key << 10 | (ended ? 0 : letters[i]);
-    }
-    return key;
+    return key >> KEY_BITS | (uint64_t)letter << (KEY_BITS * (KEY_LETTERS - 1));
 }
 
-static int by_letters(const void *a, const void *b)
+static bool before(const struct suffix *a, const struct suffix *b, const uint16_t *letters)
 {
-    const struct suffix *x = a, *y = b;
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    if ((x->key & 1023) == 0)
-        return 0; /* both have ended */
+    if (a->key != b->key)
+        return a->key < b->key;
+    if ((a->key & ((1u << KEY_BITS) - 1)) == 0)
+        return false; /* both have ended */
     for (unsigned i = KEY_LETTERS; i < PIECE_LETTERS_MAX; i++) {
-        if (x->letters[i] != y->letters[i])
-            return x->letters[i] < y->letters[i] ? -1 : 1;
-        if (x->letters[i] == 0)
-            return 0;
+        const uint16_t x = letters[a->at + i], y = letters[b->at + i];
+        if (x != y || x == 0)
+            return x < y;
     }
-    return 0;
+    return false;
+}
+
+static void sort_block(struct suffix *suffixes, size_t count, const uint16_t *letters)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct suffix suffix = suffixes[i];
+        size_t to = i;
+        for (; to && before(&suffix, &suffixes[to - 1], letters); to--)
+            suffixes[to] = suffixes[to - 1];
+        suffixes[to] = suffix;
+    }
+}
+
+/* Merges two sorted rows that stand behind each other. */
+static void merge_rows(const struct suffix *left, const struct suffix *right, const struct suffix *end,
+                       struct suffix *to, const uint16_t *letters)
+{
+    const struct suffix *const middle = right;
+    while (left < middle && right < end)
+        *to++ = before(right, left, letters) ? *right++ : *left++;
+    while (left < middle)
+        *to++ = *left++;
+    while (right < end)
+        *to++ = *right++;
+}
+
+/* Sorts by letters, from blocks to ever longer rows; `scratch` has the same room. Returns where the sorted ones are. */
+static struct suffix *sort_suffixes(struct suffix *suffixes, struct suffix *scratch, size_t count,
+                                    const uint16_t *letters)
+{
+    for (size_t i = 0; i < count; i += BLOCK)
+        sort_block(suffixes + i, count - i < BLOCK ? count - i : BLOCK, letters);
+    for (size_t row = BLOCK; row < count; row *= 2) {
+        for (size_t i = 0; i < count; i += 2 * row) {
+            const size_t middle = count - i < row ? count : i + row, end = count - i < 2 * row ? count : i + 2 * row;
+            merge_rows(suffixes + i, suffixes + middle, suffixes + end, scratch + i, letters);
+        }
+        struct suffix *const sorted = scratch;
+        scratch = suffixes;
+        suffixes = sorted;
+    }
+    return suffixes;
 }
 
 static unsigned common_letters(const uint16_t *a, const uint16_t *b)
@@ -125,57 +160,53 @@ static void close_down_to(struct builder *builder, unsigned letters, uint32_t ex
 /* Adds sorted suffixes that begin with the same letter. */
 static void add_suffixes(struct builder *builder, const struct suffix *suffixes, size_t count, bool inside)
 {
-    const uint16_t *const base = builder->lexicon->letters;
+    const struct lexicon *lexicon = builder->lexicon;
     for (size_t i = 0; i < count; i++) {
-        const uint16_t *letters = suffixes[i].letters;
+        const uint32_t at = suffixes[i].at;
         if (i)
-            close_down_to(builder, common_letters(suffixes[i - 1].letters, letters),
-                          (uint32_t)(suffixes[i - 1].letters - base), inside);
-        const unsigned all = suffix_letters(letters);
+            close_down_to(builder, common_letters(lexicon->letters + suffixes[i - 1].at, lexicon->letters + at),
+                          suffixes[i - 1].at, inside);
+        const unsigned all = suffix_letters(lexicon->letters + at);
         if (builder->open[builder->open_count - 1].letters < all)
             builder->open[builder->open_count++] =
                 (struct open_node){all, 0, builder->suffix_count, builder->child_count};
-        builder->open[builder->open_count - 1].count += suffixes[i].count;
-        builder->suffixes[builder->suffix_count++] = (uint32_t)(letters - base);
+        builder->open[builder->open_count - 1].count += lexicon->count[suffixes[i].word];
+        builder->suffixes[builder->suffix_count++] = at;
     }
     if (count)
-        close_down_to(builder, 0, (uint32_t)(suffixes[count - 1].letters - base), inside);
+        close_down_to(builder, 0, suffixes[count - 1].at, inside);
 }
 
-/* Where a suffix begins, and in which word. */
-struct place {
-    uint32_t at, word;
-};
-
-/* From which place to before which one suffixes of a word begin: its start alone, or all places inside. */
-static uint32_t first_place(const struct lexicon *lexicon, uint32_t word, bool inside)
-{
-    return lexicon->start[word] + inside;
-}
-
-static uint32_t end_place(const struct lexicon *lexicon, uint32_t word, bool inside)
-{
-    if (!inside)
-        return lexicon->start[word] + 1;
-    return (word + 1 < lexicon->word_count ? lexicon->start[word + 1] : (uint32_t)lexicon->letter_count) - 1;
-}
-
-/* All places in the order of their letters: those of letter r stand from start[r] to before start[r + 1]. */
-static struct place *places_by_letter(const struct lexicon *lexicon, bool inside, size_t start[ALPHABET_MAX + 2])
+/* All suffixes at word starts, or all inside words, in the order of their first letter: those of letter r stand from
+ * start[r] to before start[r + 1]. */
+static struct suffix *suffixes_by_letter(const struct lexicon *lexicon, bool inside, size_t start[ALPHABET_MAX + 2])
 {
     memset(start, 0, (ALPHABET_MAX + 2) * sizeof *start);
     for (uint32_t word = 0; word < lexicon->word_count; word++)
-        for (uint32_t at = first_place(lexicon, word, inside); at < end_place(lexicon, word, inside); at++)
+        for (uint32_t at = lexicon->start[word] + inside; lexicon->letters[at]; at++) {
             start[lexicon->letters[at] + 1]++;
+            if (!inside)
+                break;
+        }
     for (size_t letter = 0; letter <= ALPHABET_MAX; letter++)
         start[letter + 1] += start[letter];
     size_t fill[ALPHABET_MAX + 1];
     memcpy(fill, start, sizeof fill);
-    struct place *const places = mem_array(start[ALPHABET_MAX + 1], sizeof *places);
-    for (uint32_t word = 0; word < lexicon->word_count; word++)
-        for (uint32_t at = first_place(lexicon, word, inside); at < end_place(lexicon, word, inside); at++)
-            places[fill[lexicon->letters[at]]++] = (struct place){at, word};
-    return places;
+    struct suffix *const suffixes = mem_array(start[ALPHABET_MAX + 1], sizeof *suffixes);
+    for (uint32_t word = 0; word < lexicon->word_count; word++) {
+        const uint32_t first = lexicon->start[word];
+        uint32_t end = first;
+        while (lexicon->letters[end])
+            end++;
+        uint64_t key = 0;
+        for (uint32_t at = end; at-- > first;) {
+            const uint16_t letter = lexicon->letters[at];
+            key = key_with(letter, key);
+            if (inside == (at > first))
+                suffixes[fill[letter]++] = (struct suffix){key, at, word};
+        }
+    }
+    return suffixes;
 }
 
 /* Sorts and adds the suffixes at word starts, or those inside words. They are taken letter by letter, because the few
@@ -183,26 +214,17 @@ static struct place *places_by_letter(const struct lexicon *lexicon, bool inside
 static void add_all(struct builder *builder, bool inside)
 {
     const struct lexicon *lexicon = builder->lexicon;
-    size_t start[ALPHABET_MAX + 2], capacity = 0;
-    struct place *places = places_by_letter(lexicon, inside, start);
-    struct suffix *suffixes = NULL;
+    size_t start[ALPHABET_MAX + 2], most = 0;
+    struct suffix *const suffixes = suffixes_by_letter(lexicon, inside, start);
+    for (size_t letter = 1; letter <= ALPHABET_MAX; letter++)
+        most = start[letter + 1] - start[letter] > most ? start[letter + 1] - start[letter] : most;
+    struct suffix *const scratch = mem_array(most, sizeof *scratch);
     for (size_t letter = 1; letter <= ALPHABET_MAX; letter++) {
         const size_t count = start[letter + 1] - start[letter];
-        if (count > capacity) {
-            capacity = count;
-            suffixes = mem_grow(suffixes, capacity, sizeof *suffixes);
-        }
-        for (size_t i = 0; i < count; i++) {
-            const struct place *place = &places[start[letter] + i];
-            const uint16_t *letters = lexicon->letters + place->at;
-            suffixes[i] = (struct suffix){key_of(letters), letters, lexicon->count[place->word]};
-        }
-        if (count > 1)
-            qsort(suffixes, count, sizeof *suffixes, by_letters);
-        add_suffixes(builder, suffixes, count, inside);
+        add_suffixes(builder, sort_suffixes(suffixes + start[letter], scratch, count, lexicon->letters), count, inside);
     }
+    mem_free(scratch);
     mem_free(suffixes);
-    mem_free(places);
 }
 
 void candidates_init(struct candidates *candidates, const struct lexicon *lexicon, uint64_t count_min)

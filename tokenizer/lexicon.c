@@ -1,6 +1,7 @@
 /* Comes in: counted words. Goes out: the alphabet, and the words spelt in it. */
 #include "tokenizer/lexicon.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 #include <assert.h>
@@ -9,14 +10,9 @@
 #define CODE_POINTS 0x110000u
 #define RARE        4096u /* counts below are told apart when words must be left out */
 
-struct frequency {
-    uint64_t count;
-    uint32_t code_point;
-};
-
 static int by_frequency(const void *a, const void *b)
 {
-    const struct frequency *x = a, *y = b;
+    const struct letter_count *x = a, *y = b;
     if (x->count != y->count)
         return x->count < y->count ? 1 : -1;
     return (x->code_point > y->code_point) - (x->code_point < y->code_point);
@@ -46,26 +42,29 @@ static bool stands_inside(const struct unicode *unicode, uint32_t code_point)
 }
 
 /* All letters, the most frequent first. *total is the sum of their counts. */
-static struct frequency *letter_frequencies(const struct word_counts *counts, size_t *found, uint64_t *total)
+static struct letter_count *letter_frequencies(const struct word_counts *counts, size_t *found, uint64_t *total)
 {
     uint64_t *const of = mem_clear(CODE_POINTS, sizeof *of);
+    uint32_t highest = 0;
     *total = 0;
     *found = 0;
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
         struct str word = word_counts_word(counts, i, &n);
         while (word.size) {
-            uint64_t *const count = &of[take_letter(&word)];
+            const uint32_t letter = take_letter(&word);
+            uint64_t *const count = &of[letter];
+            highest = letter > highest ? letter : highest;
             *found += *count == 0;
             *count += n;
             *total += n;
         }
     }
-    struct frequency *frequencies = mem_array(*found, sizeof *frequencies);
+    struct letter_count *frequencies = mem_array(*found, sizeof *frequencies);
     size_t filled = 0;
-    for (uint32_t code_point = 0; code_point < CODE_POINTS; code_point++)
+    for (uint32_t code_point = 0; code_point <= highest; code_point++)
         if (of[code_point])
-            frequencies[filled++] = (struct frequency){of[code_point], code_point};
+            frequencies[filled++] = (struct letter_count){of[code_point], code_point};
     qsort(frequencies, *found, sizeof *frequencies, by_frequency);
     mem_free(of);
     return frequencies;
@@ -76,9 +75,9 @@ static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *c
 {
     size_t found;
     uint64_t total, covered = 0;
-    struct frequency *frequencies = letter_frequencies(counts, &found, &total);
+    struct letter_count *frequencies = letter_frequencies(counts, &found, &total);
     while (lexicon->alphabet_count < found && lexicon->alphabet_count < alphabet_max) {
-        const struct frequency *next = &frequencies[lexicon->alphabet_count];
+        const struct letter_count *next = &frequencies[lexicon->alphabet_count];
         const size_t pieces = lexicon->alphabet_pieces + 1 + stands_inside(unicode, next->code_point);
         if (pieces > pieces_max || (pieces > pieces_max / 2 && covered >= total - total / 1000))
             break;
@@ -87,6 +86,8 @@ static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *c
         covered += next->count;
     }
     lexicon->letters_left_out = found - lexicon->alphabet_count;
+    for (size_t i = 0; i < LETTERS_NAMED && i < lexicon->letters_left_out; i++)
+        lexicon->left_out[i] = frequencies[lexicon->alphabet_count + i];
     qsort(lexicon->alphabet + 1, lexicon->alphabet_count, sizeof *lexicon->alphabet, by_code_point);
     for (size_t i = 1; i <= lexicon->alphabet_count; i++)
         lexicon->inside[i] = stands_inside(unicode, lexicon->alphabet[i]);
@@ -103,34 +104,45 @@ static size_t usable_letters(struct str word, const uint16_t *rank_of)
     return letters > 1 ? letters : 0;
 }
 
-/* The least count a word must have so that the words of that count and more fit into letters_max. */
-static uint64_t least_count(const struct word_counts *counts, const uint16_t *rank_of, size_t letters_max)
+/* Which words there is room for: those that occur more than `count` times; of those that occur so often the ones whose
+ * hash is below `share`, for a hash does not depend on the order of the words. */
+struct room {
+    uint64_t count;
+    uint64_t share; /* of 2^32 */
+};
+
+static bool has_room(const struct room *room, struct str word, uint64_t n)
 {
-    size_t *const letters = mem_clear(RARE, sizeof *letters);
-    size_t total = 0;
+    return n > room->count || (n == room->count && hash64(word.data, word.size) >> 32 < room->share);
+}
+
+static struct room find_room(const struct word_counts *counts, const uint16_t *rank_of, size_t letters_max)
+{
+    size_t *const letters = mem_clear(RARE, sizeof *letters); /* of the words of each count; 0 of the frequent ones */
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
         const size_t used = usable_letters(word_counts_word(counts, i, &n), rank_of);
-        total += used + (used > 0);
-        if (used && n < RARE)
-            letters[n] += used + 1;
+        letters[n < RARE ? n : 0] += used + (used > 0);
     }
-    uint64_t least = 1;
-    for (; least < RARE && total > letters_max; least++)
-        total -= letters[least];
+    size_t total = letters[0];
+    struct room room = {RARE - 1, 0};
+    for (; room.count > 0 && total + letters[room.count] <= letters_max; room.count--)
+        total += letters[room.count];
+    if (room.count > 0 && total < letters_max)
+        room.share = ((uint64_t)(letters_max - total) << 32) / letters[room.count];
     mem_free(letters);
-    return total > letters_max ? UINT64_MAX : least;
+    return room;
 }
 
 static void spell_words(struct lexicon *lexicon, const struct word_counts *counts, const uint16_t *rank_of,
-                        uint64_t least)
+                        const struct room *room)
 {
     size_t letters_capacity = 0, words_capacity = 0;
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
         struct str word = word_counts_word(counts, i, &n);
         const size_t used = usable_letters(word, rank_of);
-        if (!used || n < least) {
+        if (!used || !has_room(room, word, n)) {
             take_letter(&word);
             lexicon->words_left_out += word.size > 0;
             continue;
@@ -161,7 +173,8 @@ void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, con
     uint16_t *const rank_of = mem_clear(CODE_POINTS, sizeof *rank_of);
     for (size_t i = 1; i <= lexicon->alphabet_count; i++)
         rank_of[lexicon->alphabet[i]] = (uint16_t)i;
-    spell_words(lexicon, counts, rank_of, least_count(counts, rank_of, letters_max));
+    const struct room room = find_room(counts, rank_of, letters_max);
+    spell_words(lexicon, counts, rank_of, &room);
     mem_free(rank_of);
 }
 

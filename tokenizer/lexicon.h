@@ -12,7 +12,14 @@
 
 #define ALPHABET_MAX 1000u /* what --limit-alphabet may ask for */
 
+#define LETTERS_NAMED 8u /* of those left out, the most frequent */
+
 #define LEARNED_LETTERS_MAX 100u /* longer words teach nothing worth having */
+
+struct letter_count {
+    uint64_t count;
+    uint32_t code_point;
+};
 
 struct lexicon {
     uint32_t alphabet[ALPHABET_MAX + 1]; /* code points by rank; ranks 1 to alphabet_count, in their order */
@@ -24,14 +31,15 @@ struct lexicon {
     uint32_t *start; /* [word_count] where in letters a word begins */
     uint64_t *count; /* [word_count] how often it occurs */
     size_t word_count;
-    uint64_t letters_left_out; /* distinct letters that the alphabet has no room for */
-    uint64_t words_left_out;   /* distinct words with such a letter, too long, or too rare for letters_max */
+    uint64_t letters_left_out; /* distinct letters that the alphabet has no room for; the most frequent of them: */
+    struct letter_count left_out[LETTERS_NAMED];
+    uint64_t words_left_out; /* distinct words with such a letter, too long, or too rare for letters_max */
 };
 
 /* The alphabet is the most frequent letters, at most `alphabet_max` (itself at most ALPHABET_MAX). Its pieces take at
  * most half of `pieces_max`, or more (up to all of it) while the alphabet covers less than 99.9 % of the letters of
- * the words. Of more than `letters_max` letters the rarest words are left out. The result does not depend on the
- * order of the counts. */
+ * the words. Of more than `letters_max` letters (about) the rarest words are left out. The result does not
+ * depend on the order of the counts. */
 void lexicon_init(struct lexicon *lexicon, const struct word_counts *counts, const struct unicode *unicode,
                   size_t alphabet_max, size_t pieces_max, size_t letters_max);
 void lexicon_release(struct lexicon *lexicon);

@@ -1,32 +1,66 @@
 /* Comes in: lines. Goes out: their ids as text. */
 #include "tokenizer/lines.h"
 
-static void add_number(struct buf *out, uint32_t number)
-{
-    char digits[10];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    buf_add(out, digits + at, sizeof digits - at);
-}
+#include "base/mem.h"
 
-static void add_ids(struct buf *out, const struct ids *ids, char between)
+#include <inttypes.h>
+#include <stdio.h>
+
+struct lines {
+    const struct vocab *vocab;
+    struct lines_options options;
+    struct decimal *decimals; /* [vocab->count] */
+};
+
+/* An id's digits. */
+struct decimal {
+    char digits[7];
+    uint8_t count;
+};
+_Static_assert(VOCAB_PIECES_MAX < 10000000, "an id has at most seven digits");
+
+struct lines *lines_open(const struct vocab *vocab, const struct lines_options *options)
 {
-    for (size_t i = 0; i < ids->count; i++) {
-        if (i)
-            buf_add_byte(out, between);
-        add_number(out, ids->data[i]);
+    struct lines *lines = mem_clear(1, sizeof *lines);
+    lines->vocab = vocab;
+    lines->options = *options;
+    lines->decimals = mem_array(vocab->count, sizeof *lines->decimals);
+    for (uint32_t id = 0; id < vocab->count; id++) {
+        char text[16];
+        lines->decimals[id].count = (uint8_t)snprintf(text, sizeof text, "%" PRIu32, id);
+        memcpy(lines->decimals[id].digits, text, sizeof lines->decimals[id].digits);
     }
+    return lines;
 }
 
-static void add_pieces(struct buf *out, const struct ids *ids, const struct vocab *vocab)
+void lines_close(struct lines *lines)
+{
+    if (!lines)
+        return;
+    mem_free(lines->decimals);
+    mem_free(lines);
+}
+
+static void add_ids(const struct lines *lines, const struct ids *ids, char between, struct buf *out)
+{
+    buf_reserve(out, (1 + sizeof(struct decimal)) * ids->count);
+    char *to = out->data + out->size;
+    for (size_t i = 0; i < ids->count; i++) {
+        const struct decimal *decimal = &lines->decimals[ids->data[i]];
+        *to = between;
+        to += i > 0;
+        memcpy(to, decimal, sizeof *decimal);
+        to += decimal->count;
+    }
+    out->size = (size_t)(to - out->data);
+}
+
+static void add_pieces(const struct lines *lines, const struct ids *ids, struct buf *out)
 {
     for (size_t i = 0; i < ids->count; i++) {
         if (i)
             buf_add_byte(out, ' ');
-        buf_add_str(out, vocab->pieces[ids->data[i]]);
+        buf_add_str(out, lines->vocab->pieces[ids->data[i]]);
     }
 }
 
@@ -47,41 +81,42 @@ static void add_string(struct buf *out, struct str text)
     buf_add_byte(out, '"');
 }
 
-static void add_json(struct buf *out, const struct ids *ids, const struct vocab *vocab)
+static void add_json(const struct lines *lines, const struct ids *ids, struct buf *out)
 {
     buf_add_text(out, "{\"ids\":[");
-    add_ids(out, ids, ',');
+    add_ids(lines, ids, ',', out);
     buf_add_text(out, "],\"pieces\":[");
     for (size_t i = 0; i < ids->count; i++) {
         if (i)
             buf_add_byte(out, ',');
-        add_string(out, vocab->pieces[ids->data[i]]);
+        add_string(out, lines->vocab->pieces[ids->data[i]]);
     }
     buf_add_text(out, "]}");
 }
 
-void lines_tokenize(struct tokenizer_state *state, const struct vocab *vocab, const struct lines_options *options,
-                    struct str text, struct ids *ids, struct buf *out)
+void lines_tokenize(const struct lines *lines, struct tokenizer_state *state, struct str text, struct ids *ids,
+                    struct buf *out)
 {
+    const struct vocab *vocab = lines->vocab;
     const char *const end = text.data + text.size;
     for (const char *at = text.data; at < end;) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *const line_end = newline ? newline : end;
         ids->count = 0;
-        if (options->special)
+        if (lines->options.special)
             ids_add(ids, vocab->cls);
         tokenizer_ids(state, str_range(at, line_end), ids);
-        if (options->special)
+        if (lines->options.special)
             ids_add(ids, vocab->sep);
-        switch (options->format) {
+        switch (lines->options.format) {
         case LINES_IDS:
-            add_ids(out, ids, ' ');
+            add_ids(lines, ids, ' ', out);
             break;
         case LINES_PIECES:
-            add_pieces(out, ids, vocab);
+            add_pieces(lines, ids, out);
             break;
         case LINES_JSON:
-            add_json(out, ids, vocab);
+            add_json(lines, ids, out);
             break;
         }
         buf_add_byte(out, '\n');

@@ -15,9 +15,13 @@ struct lines_options {
     bool special; /* [CLS] before, [SEP] behind each line */
 };
 
+/* A format for a vocabulary, which it needs until it is closed; immutable, shared by threads. */
+struct lines *lines_open(const struct vocab *vocab, const struct lines_options *options);
+void lines_close(struct lines *lines);
+
 /* Appends one line to `out` for each line of `text`. Lines end at LF only; a last one without LF counts too, so the
- * empty text has no line. `vocab` is the tokenizer's, `ids` is scratch. */
-void lines_tokenize(struct tokenizer_state *state, const struct vocab *vocab, const struct lines_options *options,
-                    struct str text, struct ids *ids, struct buf *out);
+ * empty text has no line. The state's tokenizer is of the same vocabulary; `ids` is scratch. */
+void lines_tokenize(const struct lines *lines, struct tokenizer_state *state, struct str text, struct ids *ids,
+                    struct buf *out);
 
 #endif

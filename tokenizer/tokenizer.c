@@ -1,9 +1,16 @@
-/* Comes in: text. Goes out: ids. Most of a text is runs that were seen before, so each thread remembers what runs gave:
- * a run of up to 32 bytes and its ids are one cache line, found by hashing the raw bytes (ASCII lowered on the way
- * where case does not matter), before any normalising. What is not remembered is normalised and cut by WordPiece. */
+/* Comes in: text. Goes out: ids. Most of a text is runs that were seen before, so each thread remembers what runs gave
+ * (memory.h), by their raw bytes, before any normalising. It goes in two steps, so that the entries of many runs are on
+ * their way from memory at once:
+ *
+ *     text ─► find: runs, keys, prefetch ─► up to FOUND_MAX runs ─► recall: their entries' ids
+ *                                                                     │ not remembered: normalise, WordPiece
+ *
+ * ASCII is cut into words and punctuation 64 bytes at a time (ascii.h); all else run by run (words.h). */
 #include "tokenizer/tokenizer.h"
 
 #include "base/mem.h"
+#include "tokenizer/ascii.h"
+#include "tokenizer/memory.h"
 #include "tokenizer/normalize.h"
 #include "tokenizer/sigma.h"
 #include "tokenizer/wordpiece.h"
@@ -11,31 +18,29 @@
 
 #include <assert.h>
 
-#define KEY_BYTES   32u
-#define MEMORY_IDS  7u
-#define MEMORY_BITS 15u
-
 /* A longer word, in code points, is [UNK]. */
 static const size_t word_letters_max[] = {[PROFILE_HF] = 100, [PROFILE_GOOGLE] = 200};
-
-/* One remembered run. */
-struct memory {
-    uint64_t key[KEY_BYTES / 8]; /* its bytes, zeros behind */
-    uint32_t ids[MEMORY_IDS];
-    uint8_t key_bytes; /* 0: empty */
-    uint8_t count;     /* ids */
-};
-_Static_assert(sizeof(struct memory) == 64, "a remembered run is one cache line");
 
 struct tokenizer {
     struct tokenizer_options options;
     struct wordpiece *wordpiece; /* NULL without a vocabulary */
-    uint32_t punctuation[128];   /* id of a punctuation character of ASCII */
+};
+
+#define FOUND_MAX (2 * ASCII_BLOCK)
+
+/* A run on its way to its ids. */
+struct found {
+    struct memory_key key; /* of its first bytes, where it is longer than MEMORY_BYTES */
+    struct str run;
+    uint32_t hash;
+    enum run_kind kind;
 };
 
 struct tokenizer_state {
     const struct tokenizer *tokenizer;
-    struct memory *memory; /* [1 << MEMORY_BITS] */
+    struct memory_pair *memory; /* [1 << MEMORY_BITS] */
+    char fold;                  /* of keys: 0x20 where case does not matter, else 0 */
+    struct found found[FOUND_MAX];
     struct normalizer normalizer;
     struct buf word;       /* scratch */
     struct buf small_text; /* the text without capital sigmas */
@@ -48,13 +53,6 @@ struct tokenizer *tokenizer_open(const struct vocab *vocab, const struct tokeniz
     if (!vocab)
         return tokenizer;
     tokenizer->wordpiece = wordpiece_open(vocab, word_letters_max[options->profile]);
-    struct ids ids = {0};
-    for (int i = '!'; i <= '~'; i++) {
-        const char byte = (char)i;
-        wordpiece_word(tokenizer->wordpiece, (struct str){&byte, 1}, &ids);
-    }
-    memcpy(tokenizer->punctuation + '!', ids.data, ids.count * sizeof *ids.data);
-    ids_release(&ids);
     return tokenizer;
 }
 
@@ -73,8 +71,10 @@ struct tokenizer_state *tokenizer_state_open(const struct tokenizer *tokenizer)
     state->normalizer.unicode = unicode_of(tokenizer->options.profile);
     state->normalizer.lower = !tokenizer->options.cased;
     state->normalizer.strip = tokenizer->options.strip_accents;
-    if (tokenizer->wordpiece)
-        state->memory = mem_aligned(sizeof(struct memory) << MEMORY_BITS);
+    if (tokenizer->wordpiece) {
+        state->memory = mem_aligned(sizeof(struct memory_pair) << MEMORY_BITS);
+        state->fold = tokenizer->options.cased ? 0 : 0x20;
+    }
     return state;
 }
 
@@ -87,14 +87,6 @@ void tokenizer_state_close(struct tokenizer_state *state)
     buf_release(&state->small_text);
     mem_free(state->memory);
     mem_free(state);
-}
-
-/* Lowers the ASCII capitals among eight bytes. */
-static inline uint64_t lower_eight(uint64_t bytes)
-{
-    const uint64_t ones = 0x0101010101010101u, low = bytes & 0x7F * ones;
-    const uint64_t from_a = low + (0x80 - 'A') * ones, after_z = low + (0x80 - 'Z' - 1) * ones;
-    return bytes | ((from_a & ~after_z & ~bytes & 0x80 * ones) >> 2);
 }
 
 static void lower_ascii(struct str run, struct buf *out)
@@ -121,44 +113,12 @@ static void add_pieces(void *context, struct str word)
 static void cut_run(struct tokenizer_state *state, enum run_kind kind, struct str run, struct ids *out)
 {
     const struct wordpiece *wordpiece = state->tokenizer->wordpiece;
-    if (kind == RUN_ASCII) {
+    if (kind != RUN_OTHER) {
         lower_ascii(run, &state->word);
         wordpiece_word(wordpiece, state->tokenizer->options.cased ? run : buf_str(&state->word), out);
         return;
     }
     run_words(&state->normalizer, &state->word, run, add_pieces, &(struct pieces){wordpiece, out});
-}
-
-/* The run's bytes as numbers, zeros behind; `end` is how far memory may be read. */
-static inline void key_of(struct str run, const char *end, bool lower, uint64_t key[KEY_BYTES / 8])
-{
-    if ((size_t)(end - run.data) >= KEY_BYTES) {
-        memcpy(key, run.data, KEY_BYTES);
-        for (size_t i = 0; i < KEY_BYTES / 8; i++) {
-            const size_t used = run.size > 8 * i ? run.size - 8 * i : 0;
-            key[i] = used >= 8 ? key[i] : key[i] & (((uint64_t)1 << (8 * used)) - 1);
-        }
-    } else {
-        memset(key, 0, KEY_BYTES);
-        memcpy(key, run.data, run.size);
-    }
-    if (lower)
-        for (size_t i = 0; i < KEY_BYTES / 8; i++)
-            key[i] = lower_eight(key[i]);
-}
-
-static inline size_t slot_of(const uint64_t key[KEY_BYTES / 8], size_t bytes)
-{
-    uint64_t hash = (key[0] ^ bytes) * 0x9E3779B97F4A7C15u;
-    hash = (hash ^ hash >> 32 ^ key[1]) * 0xD6E8FEB86659FD93u;
-    if (bytes > 16)
-        hash = ((hash ^ hash >> 32) + key[2] + (key[3] << 29 | key[3] >> 35)) * 0x9E3779B97F4A7C15u;
-    return (size_t)(hash >> (64 - MEMORY_BITS));
-}
-
-static inline bool same_key(const uint64_t a[KEY_BYTES / 8], const uint64_t b[KEY_BYTES / 8])
-{
-    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
 /* The text to cut into runs. What becomes of a sigma depends on more than its run, and runs are remembered. */
@@ -170,54 +130,131 @@ static struct str prepare(struct tokenizer_state *state, struct str text)
     return sigma_lower(state->normalizer.unicode, text, &state->small_text);
 }
 
+/* The ids of a run that is not remembered yet. */
+static __attribute__((noinline)) void forgotten_ids(struct tokenizer_state *state, const struct found *found,
+                                                    struct ids *out)
+{
+    const size_t before = out->count;
+    cut_run(state, found->kind, found->run, out);
+    const size_t count = out->count - before;
+    if (count > MEMORY_IDS || found->run.size > MEMORY_BYTES)
+        return;
+    struct memory *either = state->memory[found->hash].either;
+    either[1] = either[0];
+    either[0].key = found->key;
+    memcpy(either[0].ids, out->data + before, count * sizeof *either[0].ids);
+    either[0].count = (uint32_t)count;
+}
+
+/* Appends the ids of the runs found. */
+static void recall(struct tokenizer_state *state, const struct found *end, struct ids *out)
+{
+    const size_t room = FOUND_MAX * MEMORY_IDS;
+    ids_reserve(out, room);
+    uint32_t *to = out->data + out->count;
+    for (const struct found *found = state->found; found < end; found++) {
+        const struct memory *known = state->memory[found->hash].either;
+        known += !memory_same(&known->key, &found->key);
+        if (memory_same(&known->key, &found->key) & (found->run.size <= MEMORY_BYTES)) {
+            memcpy(to, known->ids, sizeof known->ids);
+            to += known->count;
+            continue;
+        }
+        out->count = (size_t)(to - out->data);
+        forgotten_ids(state, found, out);
+        ids_reserve(out, room);
+        to = out->data + out->count;
+    }
+    out->count = (size_t)(to - out->data);
+}
+
+/* Notes a run; MEMORY_BYTES can be read at `bytes`, which are the run's. */
+static inline void find(struct memory_pair *memory, char fold, struct found *found, enum run_kind kind, struct str run,
+                        const char *bytes)
+{
+    found->run = run;
+    found->kind = kind;
+    found->hash = memory_key(bytes, run.size < MEMORY_BYTES ? run.size : MEMORY_BYTES, fold, &found->key);
+    __builtin_prefetch(&memory[found->hash]);
+}
+
+/* Notes the next run of any kind. */
+static struct found *find_next(const struct tokenizer_state *state, struct str *text, struct found *found)
+{
+    struct str run;
+    const enum run_kind kind = run_next(state->normalizer.unicode, state->tokenizer->options.joined, text, &run);
+    if (kind == RUN_END)
+        return found;
+    char padded[MEMORY_BYTES] = {0};
+    const char *bytes = run.data;
+    if (text->data + text->size - run.data < (ptrdiff_t)MEMORY_BYTES)
+        bytes = memcpy(padded, run.data, run.size);
+    find(state->memory, state->fold, found, kind, run, bytes);
+    return found + 1;
+}
+
+/* Notes the words of ASCII in the first block of a text, up to one that goes on behind it; or up to and with the first
+ * run of another kind. Up to ASCII_BLOCK runs, at least one where there is one. */
+static struct found *find_ascii(const struct tokenizer_state *state, struct str *text, struct found *found)
+{
+    char padded[ASCII_BLOCK + MEMORY_BYTES];
+    const char *block = text->data;
+    if (text->size < sizeof padded) {
+        memset(padded, ' ', sizeof padded);
+        memcpy(padded, text->data, text->size);
+        block = padded;
+    }
+    const struct ascii ascii = ascii_look(block);
+    const uint64_t firsts = ascii.letters & ~(ascii.letters << 1), lasts = ascii.letters & ~(ascii.letters >> 1);
+    unsigned used = ascii.others ? (unsigned)__builtin_ctzll(ascii.others) : ASCII_BLOCK;
+    if (used && ascii.letters >> (used - 1) & 1)
+        used = 63 - (unsigned)__builtin_clzll(firsts & ~(uint64_t)0 >> (64 - used));
+    if (used) {
+        struct memory_pair *const memory = state->memory;
+        const char fold = state->fold;
+        uint64_t starts = (firsts | ascii.marks) & ~(uint64_t)0 >> (64 - used);
+        uint64_t ends = (lasts | ascii.marks) & ~(uint64_t)0 >> (64 - used);
+        for (; starts; starts &= starts - 1, ends &= ends - 1) {
+            const unsigned start = (unsigned)__builtin_ctzll(starts), end = (unsigned)__builtin_ctzll(ends) + 1;
+            find(memory, fold, found++, RUN_ASCII, (struct str){text->data + start, end - start}, block + start);
+        }
+    }
+    const bool stopped = ascii.others || !used;
+    used = used < text->size ? used : (unsigned)text->size;
+    *text = (struct str){text->data + used, text->size - used};
+    return stopped ? find_next(state, text, found) : found;
+}
+
+/* Not ASCII, perhaps behind a blank. */
+static bool is_foreign(struct str text)
+{
+    return text.size > 1 && (*text.data & 0x80 || (*text.data == ' ' && text.data[1] & 0x80));
+}
+
 void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *out)
 {
-    const struct tokenizer *tokenizer = state->tokenizer;
-    const struct unicode *unicode = state->normalizer.unicode;
-    assert(tokenizer->wordpiece);
-    const bool lower = !tokenizer->options.cased;
+    assert(state->tokenizer->wordpiece);
     text = prepare(state, text);
-    const char *const end = text.data + text.size;
-    struct str run;
-    enum run_kind kind;
-    while ((kind = run_next(unicode, &text, &run)) != RUN_END) {
-        ids_reserve(out, MEMORY_IDS);
-        if (kind == RUN_PUNCTUATION) {
-            out->data[out->count++] = tokenizer->punctuation[(unsigned char)run.data[0]];
-            continue;
+    struct found *found = state->found;
+    while (text.size) {
+        found = is_foreign(text) ? find_next(state, &text, found) : find_ascii(state, &text, found);
+        if (found > state->found + FOUND_MAX - ASCII_BLOCK) {
+            recall(state, found, out);
+            found = state->found;
         }
-        if (run.size > KEY_BYTES) {
-            cut_run(state, kind, run, out);
-            continue;
-        }
-        uint64_t key[KEY_BYTES / 8];
-        key_of(run, end, lower, key);
-        struct memory *memory = &state->memory[slot_of(key, run.size)];
-        if (memory->key_bytes == run.size && same_key(memory->key, key)) {
-            memcpy(out->data + out->count, memory->ids, sizeof memory->ids);
-            out->count += memory->count;
-            continue;
-        }
-        const size_t before = out->count;
-        cut_run(state, kind, run, out);
-        const size_t count = out->count - before;
-        if (count > MEMORY_IDS)
-            continue;
-        memcpy(memory->key, key, KEY_BYTES);
-        memcpy(memory->ids, out->data + before, count * sizeof *memory->ids);
-        memory->key_bytes = (uint8_t)run.size;
-        memory->count = (uint8_t)count;
     }
+    recall(state, found, out);
 }
 
 void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word)(void *context, struct str word),
                      void *context)
 {
     const struct unicode *unicode = state->normalizer.unicode;
+    const bool joined = state->tokenizer->options.joined;
     text = prepare(state, text);
     struct str run;
     enum run_kind kind;
-    while ((kind = run_next(unicode, &text, &run)) != RUN_END) {
+    while ((kind = run_next(unicode, joined, &text, &run)) != RUN_END) {
         if (kind == RUN_OTHER) {
             run_words(&state->normalizer, &state->word, run, word, context);
         } else if (kind == RUN_PUNCTUATION || state->tokenizer->options.cased) {

@@ -19,13 +19,14 @@ struct tokenizer_options {
     bool cased;         /* keep case */
     bool strip_accents; /* canonical decomposition without nonspacing marks */
     enum profile profile;
+    bool joined; /* ideographs are letters of words, not words (handle_chinese_chars false); profile hf alone */
 };
 
 /* Immutable. `vocab` may be NULL: then tokenizer_words alone may be used. It is not needed after the call. */
 struct tokenizer *tokenizer_open(const struct vocab *vocab, const struct tokenizer_options *options);
 void tokenizer_close(struct tokenizer *tokenizer);
 
-/* Scratch of one thread, and its memory of runs seen (about 2 MB, which never changes a result). */
+/* Scratch of one thread, and its memory of runs seen (4 MB, which never changes a result). */
 struct tokenizer_state *tokenizer_state_open(const struct tokenizer *tokenizer);
 void tokenizer_state_close(struct tokenizer_state *state);
 

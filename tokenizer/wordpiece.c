@@ -1,12 +1,11 @@
-/* Comes in: a word. Goes out: ids. The vocabulary is held as a trie whose nodes stand in breadth-first order, so that
- * the children of node n are the nodes first[n] … first[n + 1] - 1 and their labels lie side by side:
+/* Comes in: a word. Goes out: ids. The vocabulary is held as a trie in one array (a double array): the child of a node by
+ * a byte, if there is one, is at its base XOR that byte, and says so by its label. No two nodes have the same base, so
+ * the label is proof enough, and a step costs one look-up whatever the byte:
  *
- *     node       0     1 2 3     4 5 6 …            pieces that go on inside a word ("##ing") are in the same trie:
- *     label      -     # a b     # n t …            the node behind "##" is where their search starts
- *     first      1     4 5 …
+ *     nodes[nodes[n].base ^ byte].label == byte
  *
- * Nine bytes per node, built from the sorted pieces in one pass. The longest match needs no hashing and no copies;
- * words are at most 200 characters, so the restart at each piece costs nothing that matters. */
+ * Pieces that go on inside a word ("##ing") are in the same trie: the node behind "##" is where their search starts.
+ * Words are at most 200 characters, so the restart at each piece costs nothing that matters. */
 #include "tokenizer/wordpiece.h"
 
 #include "base/mem.h"
@@ -14,17 +13,25 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define NO_PIECE UINT32_MAX
-#define NO_NODE  UINT32_MAX
+#define NO_PIECE    0x7FFFFFu
+#define NO_LABEL    0x100u
+#define ROOT        0u
+#define BLOCK       256u /* a node's children are all in one block of so many places */
+#define OPEN_BLOCKS 2u   /* only the last ones are tried for more nodes, so that building takes linear time */
+
+/* One without children has base 0: it leads into the first block, where only the root stands, which has no label. */
+struct node {
+    uint32_t base;
+    uint32_t piece : 23; /* the id of the piece that ends here, or NO_PIECE */
+    uint32_t label : 9;  /* the byte that leads here from the parent, or NO_LABEL */
+};
+_Static_assert(sizeof(struct node) == 8 && VOCAB_PIECES_MAX < NO_PIECE, "a piece's id has a place in a node");
 
 struct wordpiece {
-    uint32_t *first; /* [nodes + 1] first child */
-    uint32_t *piece; /* [nodes] the id of the piece that ends here, or NO_PIECE */
-    uint8_t *label;  /* [nodes] the byte that leads here from the parent */
+    struct node *nodes;
+    uint32_t starts[2]; /* where the search starts: of a word, and inside a word */
     uint32_t unk;
     size_t letters_max;
-    uint32_t inside;        /* the node behind "##", or NO_NODE */
-    uint32_t start[2][256]; /* children of the root and of `inside` by byte, or NO_NODE */
 };
 
 struct entry {
@@ -66,74 +73,141 @@ static size_t count_nodes(const struct entry *entries, size_t count)
                 common++;
         nodes += entries[i].piece.size - common;
     }
-    assert(nodes < NO_NODE);
+    assert(nodes < UINT32_MAX);
     return nodes;
 }
 
+/* Which places of a block are taken, and which are some node's base. */
+struct places {
+    uint64_t taken[BLOCK / 64], based[BLOCK / 64];
+};
+
+struct building {
+    struct node *nodes;
+    struct places *blocks;
+    uint32_t count, capacity; /* of blocks */
+};
+
+static void add_block(struct building *building)
+{
+    if (building->count == building->capacity) {
+        building->capacity = 2 * building->capacity + 16;
+        assert(building->capacity <= UINT32_MAX / BLOCK);
+        building->blocks = mem_grow(building->blocks, building->capacity, sizeof *building->blocks);
+        building->nodes = mem_grow(building->nodes, (size_t)building->capacity * BLOCK, sizeof *building->nodes);
+    }
+    struct node *const nodes = building->nodes + (size_t)building->count * BLOCK;
+    for (unsigned i = 0; i < BLOCK; i++)
+        nodes[i] = (struct node){.piece = NO_PIECE, .label = NO_LABEL};
+    building->blocks[building->count++] = (struct places){0};
+}
+
+static bool has(const uint64_t bits[BLOCK / 64], unsigned i)
+{
+    return bits[i / 64] >> i % 64 & 1;
+}
+
+static bool fits(const struct places *block, const uint8_t *labels, unsigned count, unsigned base)
+{
+    bool free = !has(block->based, base);
+    for (unsigned i = 0; free && i < count; i++)
+        free = !has(block->taken, base ^ labels[i]);
+    return free;
+}
+
+/* A base for a node with these labels below it; BLOCK where the block has none. */
+static unsigned base_in_block(const struct places *block, const uint8_t *labels, unsigned count)
+{
+    for (unsigned i = 0; i < BLOCK / 64; i++)
+        for (uint64_t free = ~block->taken[i]; free; free &= free - 1) {
+            const unsigned base = (64 * i + (unsigned)__builtin_ctzll(free)) ^ labels[0];
+            if (fits(block, labels, count, base))
+                return base;
+        }
+    return BLOCK;
+}
+
+/* Takes places for children with these labels; returns their base. */
+static uint32_t place(struct building *building, const uint8_t *labels, unsigned count)
+{
+    uint32_t number = building->count > OPEN_BLOCKS ? building->count - OPEN_BLOCKS : 1;
+    unsigned base = BLOCK;
+    for (; base == BLOCK && number < building->count; number++)
+        base = base_in_block(&building->blocks[number], labels, count);
+    if (base == BLOCK) {
+        add_block(building);
+        number = building->count;
+        base = 0;
+    }
+    struct places *const block = &building->blocks[--number];
+    block->based[base / 64] |= (uint64_t)1 << base % 64;
+    for (unsigned i = 0; i < count; i++)
+        block->taken[(base ^ labels[i]) / 64] |= (uint64_t)1 << (base ^ labels[i]) % 64;
+    return number * BLOCK + base;
+}
+
 /* Nodes wait in a queue as ranges of sorted entries that share their first `depth` bytes. */
-static void build_trie(struct wordpiece *wordpiece, const struct entry *entries, size_t count, size_t nodes)
+static struct node *build_trie(const struct entry *entries, size_t count, size_t nodes)
 {
     struct range {
-        uint32_t from, to, depth;
+        uint32_t from, to, depth, node;
     } *const queue = mem_array(nodes, sizeof *queue);
-    queue[0] = (struct range){0, (uint32_t)count, 0};
-    uint32_t known = 1;
-    for (uint32_t node = 0; node < nodes; node++) {
-        assert(node < known);
-        struct range range = queue[node];
+    struct building building = {0};
+    add_block(&building);
+    queue[0] = (struct range){0, (uint32_t)count, 0, ROOT};
+    size_t known = 1;
+    for (size_t next = 0; next < known; next++) {
+        struct range range = queue[next];
         const uint32_t depth = range.depth;
-        wordpiece->first[node] = known;
-        wordpiece->piece[node] = NO_PIECE;
         if (range.from < range.to && entries[range.from].piece.size == depth)
-            wordpiece->piece[node] = entries[range.from++].id;
-        while (range.from < range.to) {
-            const char byte = entries[range.from].piece.data[depth];
-            uint32_t to = range.from + 1;
-            while (to < range.to && entries[to].piece.data[depth] == byte)
-                to++;
-            wordpiece->label[known] = (uint8_t)byte;
-            queue[known++] = (struct range){range.from, to, depth + 1};
-            range.from = to;
+            building.nodes[range.node].piece = entries[range.from++].id & NO_PIECE;
+        uint8_t labels[BLOCK];
+        uint32_t ends[BLOCK];
+        unsigned children = 0;
+        for (uint32_t at = range.from; at < range.to; children++) {
+            labels[children] = (uint8_t)entries[at].piece.data[depth];
+            while (at < range.to && (uint8_t)entries[at].piece.data[depth] == labels[children])
+                at++;
+            ends[children] = at;
+        }
+        if (!children)
+            continue;
+        const uint32_t base = place(&building, labels, children);
+        building.nodes[range.node].base = base;
+        for (unsigned i = 0; i < children; i++) {
+            building.nodes[base ^ labels[i]].label = labels[i];
+            queue[known++] = (struct range){i ? ends[i - 1] : range.from, ends[i], depth + 1, base ^ labels[i]};
         }
     }
     assert(known == nodes);
-    wordpiece->first[nodes] = known;
     mem_free(queue);
+    mem_free(building.blocks);
+    return building.nodes;
 }
 
-static uint32_t child(const struct wordpiece *wordpiece, uint32_t node, uint8_t byte)
+/* The node where a path from the root ends, or one without children. */
+static uint32_t node_of(const struct node *nodes, struct str path)
 {
-    const uint32_t first = wordpiece->first[node], end = wordpiece->first[node + 1];
-    if (end - first <= 8) { /* most nodes have one or two */
-        for (uint32_t i = first; i < end; i++)
-            if (wordpiece->label[i] == byte)
-                return i;
-        return NO_NODE;
+    uint32_t node = ROOT;
+    for (size_t i = 0; i < path.size; i++) {
+        node = nodes[node].base ^ (uint8_t)path.data[i];
+        if (nodes[node].label != (uint8_t)path.data[i])
+            return ROOT + 1;
     }
-    const uint8_t *found = memchr(wordpiece->label + first, byte, end - first);
-    return found ? (uint32_t)(found - wordpiece->label) : NO_NODE;
+    return node;
 }
 
 struct wordpiece *wordpiece_open(const struct vocab *vocab, size_t letters_max)
 {
     size_t count;
     struct entry *entries = sorted_entries(vocab, &count);
-    const size_t nodes = count_nodes(entries, count);
     struct wordpiece *wordpiece = mem_clear(1, sizeof *wordpiece);
-    wordpiece->first = mem_array(nodes + 1, sizeof *wordpiece->first);
-    wordpiece->piece = mem_array(nodes, sizeof *wordpiece->piece);
-    wordpiece->label = mem_clear(nodes, sizeof *wordpiece->label);
+    wordpiece->nodes = build_trie(entries, count, count_nodes(entries, count));
+    wordpiece->starts[0] = ROOT;
+    wordpiece->starts[1] = node_of(wordpiece->nodes, STR("##"));
     wordpiece->unk = vocab->unk;
     wordpiece->letters_max = letters_max;
-    build_trie(wordpiece, entries, count, nodes);
     mem_free(entries);
-    const uint32_t hash = child(wordpiece, 0, '#');
-    wordpiece->inside = hash == NO_NODE ? NO_NODE : child(wordpiece, hash, '#');
-    for (unsigned byte = 0; byte < 256; byte++) {
-        wordpiece->start[0][byte] = child(wordpiece, 0, (uint8_t)byte);
-        wordpiece->start[1][byte] =
-            wordpiece->inside == NO_NODE ? NO_NODE : child(wordpiece, wordpiece->inside, (uint8_t)byte);
-    }
     return wordpiece;
 }
 
@@ -141,9 +215,7 @@ void wordpiece_close(struct wordpiece *wordpiece)
 {
     if (!wordpiece)
         return;
-    mem_free(wordpiece->first);
-    mem_free(wordpiece->piece);
-    mem_free(wordpiece->label);
+    mem_free(wordpiece->nodes);
     mem_free(wordpiece);
 }
 
@@ -165,19 +237,19 @@ void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct i
         ids_add(out, wordpiece->unk);
         return;
     }
+    const struct node *const nodes = wordpiece->nodes;
     /* Pieces are whole characters, so a match in bytes ends where a character ends. */
     for (size_t at = 0; at < word.size;) {
-        uint32_t node = wordpiece->start[at > 0][(uint8_t)word.data[at]];
+        const struct node *node = &nodes[wordpiece->starts[at > 0]];
         uint32_t best = NO_PIECE;
         size_t best_end = at;
-        for (size_t end = at + 1; node != NO_NODE; end++) {
-            if (wordpiece->piece[node] != NO_PIECE) {
-                best = wordpiece->piece[node];
-                best_end = end;
-            }
-            if (end == word.size)
+        for (size_t end = at; end < word.size;) {
+            const uint8_t byte = (uint8_t)word.data[end++];
+            node = &nodes[node->base ^ byte];
+            if (node->label != byte)
                 break;
-            node = child(wordpiece, node, (uint8_t)word.data[end]);
+            best_end = node->piece != NO_PIECE ? end : best_end;
+            best = node->piece != NO_PIECE ? node->piece : best;
         }
         if (best == NO_PIECE) {
             out->count = before;

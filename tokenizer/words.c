@@ -30,20 +30,39 @@ static inline enum byte_kind kind_at(const char *at)
     return (enum byte_kind)kind_of_byte[(unsigned char)*at];
 }
 
+/* utf8_decode with a short way for well-formed letters of two or three bytes, which are most. */
+static inline unsigned decode(const char *at, const char *end, uint32_t *code_point, unsigned *skip)
+{
+    const unsigned char *const byte = (const unsigned char *)at;
+    if (end - at >= 3 && (byte[1] & 0xC0) == 0x80) {
+        if (byte[0] >= 0xC2 && byte[0] < 0xE0) {
+            *code_point = (byte[0] & 0x1Fu) << 6 | (byte[1] & 0x3Fu);
+            return 2;
+        }
+        *code_point = (byte[0] & 0x0Fu) << 12 | (byte[1] & 0x3Fu) << 6 | (byte[2] & 0x3Fu);
+        if (byte[0] >> 4 == 0xE && (byte[2] & 0xC0) == 0x80 && *code_point >= 0x800 && *code_point >> 11 != 0x1B)
+            return 3;
+    }
+    return utf8_decode(at, (size_t)(end - at), code_point, skip);
+}
+
 /* What stands at `at`, a HIGH byte: its bytes in *size, ill-formed ones as something to delete. */
-static enum letter_kind high_kind(const struct unicode *unicode, const char *at, const char *end, unsigned *size)
+static enum letter_kind high_kind(const struct unicode *unicode, bool joined, const char *at, const char *end,
+                                  unsigned *size)
 {
     uint32_t code_point;
     unsigned skip;
-    *size = utf8_decode(at, (size_t)(end - at), &code_point, &skip);
-    if (*size)
-        return (enum letter_kind)unicode_letter(unicode, code_point)->kind;
+    *size = decode(at, end, &code_point, &skip);
+    if (*size) {
+        const enum letter_kind kind = (enum letter_kind)unicode_letter(unicode, code_point)->kind;
+        return joined && kind == LETTER_IDEOGRAPH ? LETTER_WORD : kind;
+    }
     *size = skip;
     return LETTER_DROP;
 }
 
 /* The end of a run that goes on at `at` with something that is not an ASCII letter. */
-static const char *other_end(const struct unicode *unicode, const char *at, const char *end)
+static const char *other_end(const struct unicode *unicode, bool joined, const char *at, const char *end)
 {
     while (at < end) {
         unsigned size = 1;
@@ -55,7 +74,7 @@ static const char *other_end(const struct unicode *unicode, const char *at, cons
         case CONTROL:
             break;
         case HIGH: {
-            const enum letter_kind kind = high_kind(unicode, at, end, &size);
+            const enum letter_kind kind = high_kind(unicode, joined, at, end, &size);
             if (kind != LETTER_WORD && kind != LETTER_DROP)
                 return at;
             break;
@@ -66,7 +85,7 @@ static const char *other_end(const struct unicode *unicode, const char *at, cons
     return at;
 }
 
-enum run_kind run_next(const struct unicode *unicode, struct str *rest, struct str *run)
+enum run_kind run_next(const struct unicode *unicode, bool joined, struct str *rest, struct str *run)
 {
     const char *at = rest->data, *const end = at + rest->size;
     enum run_kind kind = RUN_END;
@@ -88,16 +107,16 @@ enum run_kind run_next(const struct unicode *unicode, struct str *rest, struct s
             kind = RUN_ASCII;
             if (at < end && kind_at(at) >= CONTROL) {
                 const char *const ascii_end = at;
-                at = other_end(unicode, at, end);
+                at = other_end(unicode, joined, at, end);
                 kind = at > ascii_end ? RUN_OTHER : RUN_ASCII;
             }
             break;
         case CONTROL:
-            at = other_end(unicode, at, end);
+            at = other_end(unicode, joined, at, end);
             kind = RUN_OTHER;
             break;
         case HIGH:
-            switch (high_kind(unicode, at, end, &size)) {
+            switch (high_kind(unicode, joined, at, end, &size)) {
             case LETTER_SPACE:
                 at += size;
                 break;
@@ -108,7 +127,7 @@ enum run_kind run_next(const struct unicode *unicode, struct str *rest, struct s
                 break;
             case LETTER_WORD:
             case LETTER_DROP:
-                at = other_end(unicode, at, end);
+                at = other_end(unicode, joined, at, end);
                 kind = RUN_OTHER;
                 break;
             }

@@ -18,8 +18,8 @@ enum run_kind {
     RUN_OTHER,       /* anything else, ill-formed UTF-8 included; not empty */
 };
 
-/* Takes the next run from the front of *rest. */
-enum run_kind run_next(const struct unicode *unicode, struct str *rest, struct str *run);
+/* Takes the next run from the front of *rest. `joined`: ideographs are letters like others. */
+enum run_kind run_next(const struct unicode *unicode, bool joined, struct str *rest, struct str *run);
 
 /* Calls word(context, …) with each normalised word of a run of kind RUN_OTHER, in order: well-formed UTF-8, not empty,
  * valid during the call. */

@@ -24,9 +24,12 @@ static int tokenizer_open(struct training *t, const struct origin *origin, int32
     int result = file_read_all(path, 256u << 20, &vocab, err);
     if (result == 0 && origin->files)
         result = origin_check_vocabulary(origin, buf_str(&vocab), err);
+    const struct manifest *manifest = &t->data.manifest;
+    const struct tokenizer_words words = {.cased = manifest->cased,
+                                          .strip_accents = !manifest->accents_kept,
+                                          .joined = manifest_option(manifest, "handle-chinese-chars")};
     if (result == 0)
-        result = tokenizer_make(&t->tokenizer, path, buf_str(&vocab), t->data.manifest.cased,
-                                !t->data.manifest.accents_kept, (uint32_t)positions, err);
+        result = tokenizer_make(&t->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
     buf_release(&vocab);
     mem_free(path);
     return result;

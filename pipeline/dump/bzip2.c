@@ -1,4 +1,4 @@
-/* Blocks are decoded by libbz2, one at a time. It is given a stream of its own: "BZh", the level, and the bits from
+/* Blocks are decoded by bz/; those that it finds odd or wrong are given to libbz2, one at a time, which decides. It gets a stream of its own: "BZh", the level, and the bits from
  * the block's start on, shifted to a byte border. No end of that stream is made up: libbz2 takes its input byte by
  * byte as it needs bits, so with no room for output it stops right behind the block's last bit, and the block's end
  * is one of the eight bits before the next byte, namely the one where a magic follows. (No two of these can have one:
@@ -7,13 +7,15 @@
 #include "pipeline/dump/bzip2.h"
 
 #include "base/mem.h"
+#include "pipeline/dump/bz/block.h"
 
 #include <assert.h>
 #include <bzlib.h>
+#include <stdlib.h>
 
-#define MAGIC_BITS  48
-#define CHUNK_BYTES 4096u        /* shifted at a time */
-#define TEXT_STEP   (256u << 10) /* room asked for at a time */
+#define MAGIC_BITS    48
+#define SHIFTED_BYTES 4096u        /* shifted at a time */
+#define TEXT_STEP     (256u << 10) /* room asked for at a time */
 
 uint64_t bzip2_bits(const uint8_t *bytes, size_t size, uint64_t bit, unsigned count)
 {
@@ -54,32 +56,33 @@ uint64_t bzip2_find(const uint8_t *bytes, size_t size, uint64_t from, uint64_t t
     return UINT64_MAX;
 }
 
-/* libbz2 asks for two parts of memory per stream, always the same sizes for a level. */
+static void open_memory(struct bzip2_memory *memory)
+{
+    const char *asked = getenv("DSDATA_BZIP2");
+    memory->space = block_space_new();
+    memory->stages = asked && strcmp(asked, "libbz2") == 0 ? NULL : block_stages(vector_level());
+}
+
+void bzip2_release(struct bzip2_memory *memory)
+{
+    mem_free(memory->space);
+    *memory = (struct bzip2_memory){0};
+}
+
+/* libbz2 asks for two parts of memory per stream: its state, and four bytes for each of the block. */
 static void *memory_take(void *opaque, int count, int bytes)
 {
     struct bzip2_memory *memory = opaque;
-    assert(memory->used < 2);
-    unsigned i = memory->used++;
-    size_t want = (size_t)count * (size_t)bytes;
-    if (memory->bytes[i] < want) {
-        mem_free(memory->part[i]);
-        memory->part[i] = mem_alloc(want);
-        memory->bytes[i] = want;
-    }
-    return memory->part[i];
+    struct block_space *space = memory->space;
+    const size_t size = (size_t)count * (size_t)bytes;
+    assert(memory->parts < 2 && size <= (memory->parts ? sizeof(space->rows) : sizeof(space->runs)));
+    return memory->parts++ ? space->rows : space->runs;
 }
 
 static void memory_give(void *opaque, void *part)
 {
     (void)opaque;
     (void)part;
-}
-
-void bzip2_release(struct bzip2_memory *memory)
-{
-    for (unsigned i = 0; i < 2; i++)
-        mem_free(memory->part[i]);
-    *memory = (struct bzip2_memory){0};
 }
 
 /* Gives libbz2 the bits from `bit` on until it has read a whole block. 1: it has, the bit behind its last byte in
@@ -90,8 +93,8 @@ static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint
     size_t at = (size_t)(bit / 8);
     while (at + 1 <
            size) { /* the last byte may lack the bits that a shift takes from its successor; a magic is there anyway */
-        size_t count = size - at - 1 < CHUNK_BYTES ? size - at - 1 : CHUNK_BYTES;
-        char shifted[CHUNK_BYTES];
+        size_t count = size - at - 1 < SHIFTED_BYTES ? size - at - 1 : SHIFTED_BYTES;
+        char shifted[SHIFTED_BYTES];
         for (size_t i = 0; i < count; i++)
             shifted[i] = (char)(uint8_t)((unsigned)(bytes[at + i] << 8 | bytes[at + i + 1]) << shift >> 8);
         stream->next_in = shifted;
@@ -143,35 +146,31 @@ static enum bzip2_result find_end(const uint8_t *bytes, size_t size, uint64_t be
     return BZIP2_DAMAGED;
 }
 
-static enum bzip2_result decode(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint32_t level,
-                                size_t text_max, struct buf *text, struct bzip2_block *block)
+static enum bzip2_result decode_by_libbz2(struct bzip2_memory *memory, const uint8_t *bytes, size_t size, uint64_t bit,
+                                          uint32_t level, size_t text_max, struct buf *text, uint64_t *end)
 {
+    memory->parts = 0;
+    bz_stream stream = {.bzalloc = memory_take, .bzfree = memory_give, .opaque = memory};
+    int begun = BZ2_bzDecompressInit(&stream, 0, 0);
+    assert(begun == BZ_OK);
     char header[4] = {'B', 'Z', 'h', (char)('0' + level)};
-    stream->next_in = header;
-    stream->avail_in = sizeof(header);
-    int header_read = BZ2_bzDecompress(stream);
+    stream.next_in = header;
+    stream.avail_in = sizeof(header);
+    int header_read = BZ2_bzDecompress(&stream);
     assert(header_read == BZ_OK);
 
-    uint64_t behind = 0, end = 0;
-    int whole = read_block(stream, bytes, size, bit, &behind);
-    if (whole <= 0)
-        return whole < 0 ? BZIP2_DAMAGED : BZIP2_SHORT;
-    enum bzip2_result result = find_end(bytes, size, behind, &end);
+    uint64_t behind = 0;
+    const size_t before = text->size;
+    const int whole = read_block(&stream, bytes, size, bit, &behind);
+    enum bzip2_result result = whole < 0    ? BZIP2_DAMAGED
+                               : whole == 0 ? BZIP2_SHORT
+                                            : find_end(bytes, size, behind, end);
+    if (result == BZIP2_DONE)
+        result = write_text(&stream, text_max, text);
     if (result != BZIP2_DONE)
-        return result;
-    size_t text_from = text->size;
-    result = write_text(stream, text_max, text);
-    if (result != BZIP2_DONE) {
-        text->size = text_from;
-        return result;
-    }
-    *block = (struct bzip2_block){.start = bit,
-                                  .end = end,
-                                  .crc = (uint32_t)bzip2_bits(bytes, size, bit + MAGIC_BITS, 32),
-                                  .level = level,
-                                  .text_from = text_from,
-                                  .text_size = text->size - text_from};
-    return BZIP2_DONE;
+        text->size = before;
+    BZ2_bzDecompressEnd(&stream);
+    return result;
 }
 
 enum bzip2_result bzip2_decode(struct bzip2_memory *memory, const uint8_t *bytes, size_t size, uint64_t bit,
@@ -182,11 +181,21 @@ enum bzip2_result bzip2_decode(struct bzip2_memory *memory, const uint8_t *bytes
         return BZIP2_SHORT;
     if (bzip2_bits(bytes, size, bit, MAGIC_BITS) != BZIP2_MAGIC_BLOCK)
         return BZIP2_DAMAGED;
-    memory->used = 0;
-    bz_stream stream = {.bzalloc = memory_take, .bzfree = memory_give, .opaque = memory};
-    int begun = BZ2_bzDecompressInit(&stream, 0, 0);
-    assert(begun == BZ_OK);
-    enum bzip2_result result = decode(&stream, bytes, size, bit, level, text_max, text, block);
-    BZ2_bzDecompressEnd(&stream);
+    if (!memory->space)
+        open_memory(memory);
+    uint64_t end = 0;
+    const size_t before = text->size;
+    enum bzip2_result result = BZIP2_DAMAGED;
+    if (memory->stages)
+        result = block_decode(memory->space, memory->stages, bytes, size, bit, level, text_max, text, &end);
+    if (result == BZIP2_DAMAGED)
+        result = decode_by_libbz2(memory, bytes, size, bit, level, text_max, text, &end);
+    if (result == BZIP2_DONE)
+        *block = (struct bzip2_block){.start = bit,
+                                      .end = end,
+                                      .crc = (uint32_t)bzip2_bits(bytes, size, bit + MAGIC_BITS, 32),
+                                      .level = level,
+                                      .text_from = before,
+                                      .text_size = text->size - before};
     return result;
 }

@@ -9,7 +9,9 @@
 #include <inttypes.h>
 
 #define DAMAGE_HINT                                                                                                    \
-    "compare the file with the checksum published beside it; if they differ, download it again ('bzip2 -t' tests it)"
+    "compare the file with the checksum published beside it; if they differ, download it again ('bzip2 -t' tests "     \
+    "it), or "                                                                                                         \
+    "leave out what is damaged with --salvage"
 
 static const uint8_t *piece_at(const struct piece *piece, uint64_t offset, size_t *left)
 {
@@ -72,7 +74,7 @@ static int take_trailer(struct chain *chain, const struct source *source, const 
     uint64_t bit = chain->bit - piece->from * 8;
     if (bit + 80 > (uint64_t)piece->bytes.size * 8)
         return truncated(source, file_end(piece), chain->bit / 8, "end of a bzip2 stream", err);
-    if (bzip2_bits(bytes, piece->bytes.size, bit + 48, 32) != chain->crc) {
+    if (!chain->unsure && bzip2_bits(bytes, piece->bytes.size, bit + 48, 32) != chain->crc) {
         fail_at(err, ERR_INPUT, source->name, (chain->bit + 48) / 8,
                 "damaged: the CRC of the bzip2 stream that ends here does not match its blocks");
         return hint(err, DAMAGE_HINT);
@@ -80,6 +82,7 @@ static int take_trailer(struct chain *chain, const struct source *source, const 
     chain->bit = (chain->bit + 80 + 7) / 8 * 8;
     chain->level = 0;
     chain->crc = 0;
+    chain->unsure = false;
     return 0;
 }
 
@@ -126,11 +129,39 @@ static int take_block(struct chain *chain, const struct source *source, struct p
     chain->crc = (chain->crc << 1 | chain->crc >> 31) ^ block.crc;
     chain->bit = block.end;
     *text = (struct str){from->data + block.text_from, block.text_size};
-    return 1;
+    return CHAIN_TEXT;
 }
 
-int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
-               struct error *err)
+/* Behind damage: the next block in the window whose CRC holds. Nothing is known of its stream. */
+static int look_for_block(struct chain *chain, const struct source *source, struct piece *piece, struct error *err)
+{
+    uint64_t bit = chain->bit - piece->from * 8;
+    const uint64_t end = (uint64_t)piece->window_size * 8;
+    for (;; bit++) {
+        struct bzip2_block block;
+        enum bzip2_result result;
+        bit = bzip2_find((const uint8_t *)piece->bytes.data, piece->bytes.size, bit, end);
+        if (bit == UINT64_MAX)
+            break;
+        const uint64_t at = piece->from * 8 + bit;
+        buf_reset(&chain->text);
+        TRY(piece_block(source, piece, at, BZIP2_LEVEL_MAX, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result, err));
+        if (result == BZIP2_DONE) {
+            chain->gap_bytes = (at - chain->lost) / 8;
+            chain->bit = at;
+            chain->level = BZIP2_LEVEL_MAX;
+            chain->unsure = true;
+            chain->padding = false;
+            chain->lost = 0;
+            return CHAIN_GAP;
+        }
+    }
+    chain->bit = piece->from * 8 + end;
+    return CHAIN_END;
+}
+
+static int next_text(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+                     struct error *err)
 {
     uint64_t window_end = (piece->from + piece->window_size) * 8;
     while (chain->bit < window_end) {
@@ -156,13 +187,29 @@ int chain_next(struct chain *chain, const struct source *source, struct piece *p
         }
         TRY(take_trailer(chain, source, piece, err));
     }
-    return 0;
+    return CHAIN_END;
 }
 
-int chain_end(const struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+               struct error *err)
+{
+    if (!chain->lost) {
+        const int more = next_text(chain, source, piece, text, err);
+        if (more >= 0 || !chain->salvage || err->kind != ERR_INPUT)
+            return more;
+        chain->lost = chain->bit;
+    }
+    return look_for_block(chain, source, piece, err);
+}
+
+int chain_end(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
 {
     assert(piece->end);
-    if (chain->level != 0)
+    if (!chain->lost && chain->level == 0)
+        return 0;
+    if (!chain->salvage)
         return truncated(source, piece->from, chain->bit / 8, "bzip2 stream", err);
-    return 0;
+    chain->gap_bytes = piece->from - (chain->lost ? chain->lost : chain->bit) / 8;
+    chain->lost = chain->level = 0;
+    return CHAIN_GAP;
 }

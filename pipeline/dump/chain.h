@@ -12,15 +12,21 @@
 struct chain {
     uint64_t bit; /* all before it has been verified */
     uint32_t level, crc;
-    bool padding;    /* these four as in struct dump_state */
-    struct buf text; /* of a block that the piece did not have */
+    bool padding;
+    bool unsure;
+    uint64_t lost;      /* these six as in struct dump_state */
+    bool salvage;       /* damage is passed over */
+    uint64_t gap_bytes; /* of the file, where the last call returned CHAIN_GAP */
+    struct buf text;    /* of a block that the piece did not have */
 };
 
-/* The text of the next block that starts in the piece's window; its CRC holds. 1: *text is valid until the next call;
- * 0: no more starts there; < 0: damage. */
+/* The text of the next block that starts in the piece's window; its CRC holds. CHAIN_TEXT: *text is valid until the next
+ * call; CHAIN_END: no more starts there; < 0: damage. With salvage, damage is CHAIN_GAP as soon as a block is found behind
+ * it whose CRC holds: text was lost, the next call goes on with that block. */
+enum { CHAIN_END = 0, CHAIN_TEXT = 1, CHAIN_GAP = 2 };
 int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
                struct error *err);
-/* At the END piece: may the file end here? */
-int chain_end(const struct chain *chain, const struct source *source, const struct piece *piece, struct error *err);
+/* At the END piece: may the file end here? 0, CHAIN_GAP, < 0. */
+int chain_end(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err);
 
 #endif

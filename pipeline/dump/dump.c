@@ -110,16 +110,16 @@ int dump_decode(const struct dump *dump, struct piece *piece, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------------- cut */
 
-/* The next text of the window, from whatever the file is. 1, 0 at the window's end, < 0. */
+/* The next text of the window, from whatever the file is: as chain_next. */
 static int text_next(struct dump *dump, struct piece *piece, struct str *text, struct error *err)
 {
     if (dump->compressed)
         return chain_next(&dump->chain, &dump->source, piece, text, err);
     if (piece->taken)
-        return 0;
+        return CHAIN_END;
     piece->taken = true;
     *text = (struct str){piece->bytes.data, piece->window_size};
-    return 1;
+    return CHAIN_TEXT;
 }
 
 static void state_now(const struct dump *dump, struct dump_state *state)
@@ -129,6 +129,8 @@ static void state_now(const struct dump *dump, struct dump_state *state)
                                  .level = dump->chain.level,
                                  .crc = dump->chain.crc,
                                  .padding = dump->chain.padding,
+                                 .unsure = dump->chain.unsure,
+                                 .lost = dump->chain.lost,
                                  .hash = dump->hash};
     pages_state(&dump->pages, state);
 }
@@ -143,14 +145,26 @@ static void window_enter(struct dump *dump, const struct piece *piece)
     dump->inside = true;
 }
 
+/* The END piece. With salvage a dump may end anywhere, but where it does so too early that is damage too. */
+static int cut_end(struct dump *dump, const struct piece *piece, struct group *out, struct error *err)
+{
+    int gap = dump->compressed ? chain_end(&dump->chain, &dump->source, piece, err) : 0;
+    TRY(gap);
+    struct dump_state entry;
+    state_now(dump, &entry);
+    pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
+    if (gap)
+        pages_gap(&dump->pages, dump->chain.gap_bytes, true);
+    else if (dump->options.salvage && !pages_complete(&dump->pages))
+        pages_gap(&dump->pages, 0, true);
+    return pages_end(&dump->pages, dump->options.salvage ? NULL : dump->source.name, piece->from, out, err);
+}
+
 int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err)
 {
     group_reset(out);
-    if (piece->end) {
-        if (dump->compressed)
-            TRY(chain_end(&dump->chain, &dump->source, piece, err));
-        return pages_end(&dump->pages, dump->source.name, piece->from, out, err);
-    }
+    if (piece->end)
+        return cut_end(dump, piece, out, err);
     assert(piece->window == dump->next_window);
     if (!dump->inside)
         window_enter(dump, piece);
@@ -159,15 +173,20 @@ int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct e
         if (dump->rest.size == 0) {
             int more = text_next(dump, piece, &dump->rest, err);
             TRY(more);
-            if (!more)
+            if (more == CHAIN_END)
                 break;
+            if (more == CHAIN_GAP) {
+                pages_gap(&dump->pages, dump->chain.gap_bytes, false);
+                continue;
+            }
         }
         size_t taken = pages_feed(&dump->pages, dump->rest, out, &full);
         dump->rest = (struct str){dump->rest.data + taken, dump->rest.size - taken};
         if (full)
             return 1;
     }
-    pages_leave(&dump->pages, out);
+    if (pages_leave(&dump->pages, out) && dump->pages.gaps)
+        return 1;
     dump->inside = false;
     dump->next_window++;
     return 0;
@@ -221,6 +240,8 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
     dump->chain.level = state->level;
     dump->chain.crc = state->crc;
     dump->chain.padding = state->padding;
+    dump->chain.unsure = state->unsure;
+    dump->chain.lost = state->lost;
     dump->next_window = state->next_window;
     dump->hash = state->hash;
     return 0;
@@ -253,7 +274,7 @@ static int read_head(struct dump *dump, struct buf *head, struct error *err)
             more = chain_end(&dump->chain, &dump->source, &piece, err);
         if (more <= 0)
             break;
-        while (!complete && (more = text_next(dump, &piece, &text, err)) > 0)
+        while (!complete && (more = text_next(dump, &piece, &text, err)) == CHAIN_TEXT)
             complete = head_add(head, text);
         more = more < 0 ? -1 : 1;
     }
@@ -306,6 +327,7 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
         dump_close(opened);
         return -1;
     }
+    opened->chain.salvage = options->salvage;
     *dump = opened;
     return 0;
 }

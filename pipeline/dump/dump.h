@@ -35,6 +35,7 @@ struct dump_options {
     size_t group_bytes_max;    /* a group that is longer is closed at the next record and goes on as its next part */
     size_t page_bytes_max;     /* a longer record is skipped and counted */
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes what is beyond */
+    bool salvage;              /* damage behind the head is passed over and counted in the groups, not an error */
 };
 struct dump_options dump_defaults(void); /* the constants of parts.h, INPUT_SNIFF, file 0 */
 
@@ -95,6 +96,8 @@ struct dump_state {
     uint32_t level;     /* of the stream we are in, 1 to 9; 0: between streams */
     uint32_t crc;       /* combined CRC of its blocks so far */
     bool padding;       /* behind the last stream: only zero bytes may follow */
+    bool unsure;        /* salvage: blocks of this stream were lost, its combined CRC says nothing */
+    uint64_t lost;      /* salvage: the bit from which on the file is damaged up to here; 0: it is not */
     bool open;          /* a record of an earlier group is open here: its end is passed over */
     uint32_t match;     /* the cutter's place inside a tag or line; see pages.h */
     bool closed;        /* </mediawiki> was the last of its kind */

@@ -16,7 +16,7 @@ void group_reset(struct group *group)
 {
     buf_reset(&group->text);
     group->record_count = 0;
-    group->oversize = 0;
+    group->oversize = group->gaps = group->gap_bytes = group->cut = 0;
 }
 
 void group_release(struct group *group)
@@ -54,13 +54,18 @@ static void group_begin(struct pages *pages, uint32_t window)
     pages->group.window = window;
     pages->group.part = pages->next_part;
     pages->begun = true;
+    if (window == pages->window) {
+        pages->group.gaps = pages->gaps;
+        pages->group.gap_bytes = pages->gap_bytes;
+        pages->gaps = pages->gap_bytes = 0;
+    }
 }
 
 /* The group is complete: gives it out by swapping memory. False where there is nothing in it, or it is out already. */
 static bool group_hand_out(struct pages *pages, struct group *out)
 {
     struct group *group = &pages->group;
-    bool empty = group->record_count == 0 && group->oversize == 0;
+    bool empty = group->record_count == 0 && group->oversize == 0 && group->gaps == 0 && group->cut == 0;
     bool again = group->window == pages->resume_window && group->part < pages->resume_part;
     assert(pages->begun);
     pages->begun = false;
@@ -271,14 +276,45 @@ bool pages_leave(struct pages *pages, struct group *out)
         return false;
     if (pages->begun && !(half && pages->group.window == pages->tag_window))
         full = group_hand_out(pages, out);
-    if (half && !pages->begun && pages->tag_window == pages->window)
+    if (!pages->begun && half && pages->tag_window == pages->window) {
         group_begin(pages, pages->window);
+    } else if (!full && pages->gaps) { /* this window held nothing but a gap's end */
+        group_begin(pages, pages->window);
+        full = group_hand_out(pages, out);
+    }
     return full;
+}
+
+void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end)
+{
+    struct group *group = &pages->group;
+    if (pages->open && !pages->skip) {
+        group->text.size = pages->record_from;
+        group->cut++;
+    }
+    /* Of lines, what comes first is the end of one that began in the gap. */
+    pages->open = pages->skip = pages->kind != INPUT_WIKI;
+    pages->match = 0;
+    pages->closed = end;
+    pages->gaps++;
+    pages->gap_bytes += gap_bytes;
+    if (!pages->begun) {
+        group_begin(pages, pages->window);
+    } else if (group->window == pages->window || end) {
+        group->gaps += pages->gaps;
+        group->gap_bytes += pages->gap_bytes;
+        pages->gaps = pages->gap_bytes = 0;
+    }
+}
+
+bool pages_complete(const struct pages *pages)
+{
+    return pages->kind != INPUT_WIKI || (!pages->open && pages->closed);
 }
 
 int pages_end(struct pages *pages, const char *name, uint64_t end, struct group *out, struct error *err)
 {
-    if (pages->kind == INPUT_WIKI && (pages->open || !pages->closed)) {
+    if (name && !pages_complete(pages)) {
         fail_at(err, ERR_INPUT, name, end, "the dump is truncated: it ends %s",
                 pages->open ? "inside a <page>" : "without </mediawiki>");
         return hint(err, "compare its size and checksum with those published beside it, and download it again");

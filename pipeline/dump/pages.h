@@ -36,6 +36,7 @@ struct pages {
     struct group group;
     bool begun;
     size_t record_from;
+    uint64_t gaps, gap_bytes;             /* of this window, while the group is one of a window before */
     struct dump_state entry, group_entry; /* the state when this window, and the group's window, was entered */
     uint32_t part_window, next_part;      /* the part that a further group of this window would be */
     uint64_t resume_window;
@@ -49,9 +50,15 @@ void pages_release(struct pages *pages);
 void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *entry);
 /* Takes text up to where a group is full, which is then in *out; returns the bytes taken. */
 size_t pages_feed(struct pages *pages, struct str text, struct group *out, bool *full);
-/* At a window's end: true if the group is complete, and in *out. */
+/* At a window's end: true if a group is complete, and in *out; then, if pages->gaps is not 0, another one is. */
 bool pages_leave(struct pages *pages, struct group *out);
-/* At the end of the input: as pages_leave; a wiki that is not closed is ERR_INPUT at byte `end`. 0, or < 0. */
+/* Text is missing here, `gap_bytes` of the file: the open record is given up and counted in its group, the gap in the group
+ * of this window. `end`: no text follows. */
+void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end);
+/* May the text end here? */
+bool pages_complete(const struct pages *pages);
+/* At the end of the input: as pages_leave; a wiki that is not complete is ERR_INPUT at byte `end` of `name`, unless that
+ * is NULL. 0, or < 0. */
 int pages_end(struct pages *pages, const char *name, uint64_t end, struct group *out, struct error *err);
 
 /* What a window's text holds in whole records, without its neighbours: for a look at a window out of turn. `last`: the

@@ -17,8 +17,9 @@ struct corpus {
     struct progress *progress;
     struct tokenizer_state *tokenizer;
     struct documents documents;
-    struct hash *text; /* of the document's lines, for its id; NULL: none came yet */
-    struct buf line;   /* the line that goes on in the next window */
+    struct hash *text;       /* of the document's lines, for its id; NULL: none came yet */
+    uint64_t document_bytes; /* of the same */
+    struct buf line;         /* the line that goes on in the next window */
     struct ids ids;
     uint64_t bytes_read;
 };
@@ -58,18 +59,24 @@ static void end_document(struct corpus *corpus)
     documents->items[documents->count].id = hash_value(corpus->text) >> (64 - ID_BITS);
     hash_close(corpus->text);
     corpus->text = NULL;
+    const uint64_t bytes = corpus->document_bytes;
+    corpus->document_bytes = 0;
     if (documents_end(documents)) {
         corpus->counts->documents++;
         corpus->counts->pages[PAGE_KEPT]++;
+        corpus->counts->fates[FATE_KEPT] += bytes;
     } else {
         corpus->counts->pages[PAGE_EMPTY]++;
+        corpus->counts->dropped[PAGE_EMPTY] += bytes;
     }
 }
 
 static void take_line(struct corpus *corpus, char *data, size_t size)
 {
     struct counts *counts = corpus->counts;
-    const struct str line = python_strip((struct str){data, utf8_repair(data, size, &counts->ill_formed)});
+    const size_t well_formed = utf8_repair(data, size, &counts->ill_formed);
+    const struct str line = python_strip((struct str){data, well_formed});
+    counts->fates[FATE_MARKUP] += well_formed - line.size;
     if (line.size == 0) {
         end_document(corpus);
         return;
@@ -80,6 +87,7 @@ static void take_line(struct corpus *corpus, char *data, size_t size)
     }
     hash_add(corpus->text, line.data, line.size);
     hash_add(corpus->text, "\n", 1);
+    corpus->document_bytes += line.size;
     corpus->ids.count = 0;
     tokenizer_ids(corpus->tokenizer, line, &corpus->ids);
     documents_sentence(&corpus->documents, corpus->ids.data, corpus->ids.count);
@@ -102,6 +110,7 @@ static int take_bytes(struct corpus *corpus, const char *path, const char *data,
         if (!stop)
             break;
         take_line(corpus, corpus->line.data, corpus->line.size);
+        corpus->counts->fates[FATE_MARKUP]++;
         buf_reset(&corpus->line);
         at = stop + 1;
     }
@@ -136,7 +145,8 @@ static int check_memory(const struct corpus *corpus, struct error *err)
 
 static int stopped(struct error *err)
 {
-    return fail(err, ERR_STOPPED, "stopped on request; the same command starts anew");
+    fail(err, ERR_STOPPED, "stopped on request");
+    return hint(err, "the same command starts anew");
 }
 
 static int read_window(struct corpus *corpus, uint32_t file, uint64_t window, struct piece *piece, struct group *group,

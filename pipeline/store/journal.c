@@ -32,6 +32,7 @@ int journal_write(const struct journal *journal, const char *directory, struct e
         json_object_set(object, "reading", journal->reading);
     json_object_set_new(object, "seconds", json_real(journal->seconds));
     json_object_set_new(object, "counts", numbers((const uint64_t *)&journal->counts, COUNTS_FIELDS));
+    json_object_set_new(object, "templates", tally_json(&journal->templates));
     json_object_set_new(object, "bucket_bits", numbers(bits, journal->set_count));
     json_object_set_new(object, "spill_bytes", numbers(journal->spill_bytes, journal->spill_count));
     char *text = json_dumps(object, JSON_INDENT(1));
@@ -75,7 +76,8 @@ static bool read_object(struct journal *journal, const json_t *object)
     int64_t spills =
         read_numbers(json_object_get(object, "spill_bytes"), journal->spill_bytes, JOURNAL_SPILLS_MAX, false);
     if (!json_is_object(journal->identity) || sets < 0 || spills < 0 ||
-        read_numbers(json_object_get(object, "counts"), (uint64_t *)&journal->counts, COUNTS_FIELDS, true) < 0)
+        read_numbers(json_object_get(object, "counts"), (uint64_t *)&journal->counts, COUNTS_FIELDS, true) < 0 ||
+        !tally_read(&journal->templates, json_object_get(object, "templates")))
         return false;
     journal->set_count = (size_t)sets;
     journal->spill_count = (size_t)spills;
@@ -125,5 +127,6 @@ void journal_release(struct journal *journal)
     json_decref(journal->identity);
     json_decref(journal->reading);
     mem_free(journal->spill_bytes);
+    tally_release(&journal->templates);
     *journal = (struct journal){0};
 }

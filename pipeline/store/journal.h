@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "pipeline/counts.h"
+#include "pipeline/tally.h"
 
 #include <jansson.h>
 
@@ -21,7 +22,8 @@ struct journal {
     json_t *reading; /* where the reading is: the business of build.c. Owned; NULL before it begins. */
     double seconds;  /* of the starts so far */
     struct counts counts;
-    size_t set_count; /* of the spill */
+    struct tally templates; /* without a rendering */
+    size_t set_count;       /* of the spill */
     uint32_t bucket_bits[SETS_MAX];
     uint64_t *spill_bytes; /* as spill_sync gives them. Owned. */
     size_t spill_count;

@@ -59,7 +59,7 @@ static int next_load(void *context, void *job, uint64_t number, struct error *er
     struct load *load = job;
     (void)number;
     if (stop_requested())
-        return fail(err, ERR_STOPPED, "stopped on request while sealing; the same command goes on");
+        return fail(err, ERR_STOPPED, "stopped on request while sealing");
     if (sealer->set == spill->set_count)
         return BELT_END;
 

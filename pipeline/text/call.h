@@ -21,12 +21,14 @@ struct argument {
 
 struct call {
     const struct template_page *page;
+    const struct span *span;
     struct renders *out;
     struct str name;      /* folded */
     struct str parameter; /* of the row that was found: its pattern, or what its renderer takes */
     size_t first_part;
     uint32_t shown;           /* the page up to here has been shown */
     bool is_block, is_opaque; /* opaque: a value that was asked for holds a template, or is too long */
+    bool has_pattern;         /* a pattern, not a renderer, says what it shows */
     size_t count;
     struct argument arguments[ARGUMENTS_MAX];
     uint64_t steps;
@@ -71,10 +73,12 @@ render render_nothing, render_title, render_join;                               
 render render_if, render_ifeq, render_switch, render_case, render_pad;                             /* functions.c */
 render render_plural, render_ordinal;                                                              /* functions.c */
 render render_coord, render_music;                                                                 /* numbers.c */
-render render_convert, render_gauge;                                                               /* convert.c */
-render render_date, render_death, render_year, render_as_of, render_age;                           /* dates.c */
+render render_convert;                                                                             /* convert.c */
+render render_gauge, render_height, render_density;                                                /* measures.c */
+render render_date, render_death, render_year, render_as_of, render_age, render_now;               /* dates.c */
 render render_format_number, render_fraction, render_val, render_power, render_money, render_chem; /* numbers.c */
 render render_quoted, render_langx, render_ship, render_flag, render_chinese;                      /* names.c */
+render render_interlanguage, render_ipa, render_pronunciation, render_junction;                    /* names.c */
 /* {{lang-fr|mot}} and its 600 sisters; {{USA}}: for names that have no row. */
 bool render_lang_of(struct call *call, struct str code);
 const char *country_of(struct str code);

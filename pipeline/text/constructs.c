@@ -1,5 +1,8 @@
-/* The second pass, part two: templates, links, tags with their content, tables. The first pass knows where they end. */
+/* The second pass, part two: templates, tags with their content, tables; links and choices of spellings have files of
+ * their own. The first pass knows where they end. */
+#include "base/mem.h"
 #include "pipeline/text/entities.h"
+#include "pipeline/text/formula.h"
 #include "pipeline/text/tags.h"
 #include "pipeline/text/templates.h"
 #include "pipeline/text/walk.h"
@@ -46,8 +49,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
         if (next->kind == PART_GAP) {
             walk_gap(w);
         } else if (next->kind == PART_TEXT) {
-            walk_open_paragraph(w);
-            buf_add(w->paragraphs.out, renders->text.data + next->from, next->to - next->from);
+            walk_add(w, (struct str){renders->text.data + next->from, next->to - next->from});
             at_start = false;
         } else {
             walk_skip(w, next->from, FATE_TEMPLATE);
@@ -75,10 +77,20 @@ static bool is_text_alone(const struct renders *renders, const struct rendering 
     return renders->count == rendering->part + 1 && renders->parts[rendering->part].kind == PART_TEXT;
 }
 
+static void note_unknown(struct wikitext *w)
+{
+    if (w->facts->unknown == w->unknown_capacity) {
+        w->unknown_capacity = w->unknown_capacity ? w->unknown_capacity * 2 : 64;
+        w->unknown = mem_grow(w->unknown, w->unknown_capacity, sizeof w->unknown[0]);
+    }
+    w->unknown[w->facts->unknown++] = w->span;
+}
+
 static void read_template(struct wikitext *w, const struct span *span)
 {
     const struct template_page page = {.text = w->text,
                                        .title = w->title,
+                                       .timestamp = w->timestamp,
                                        .spans = &w->spans,
                                        .language = w->options.language,
                                        .templates = w->options.templates};
@@ -87,6 +99,8 @@ static void read_template(struct wikitext *w, const struct span *span)
                                                    : template_render(&page, w->span, &w->renders, &w->facts->steps);
     w->line_hides_block |= rendering.dropped && !is_argument;
     if (rendering.dropped) {
+        if (rendering.is_unknown)
+            note_unknown(w);
         walk_skip(w, span->end, FATE_TEMPLATE);
         walk_gap(w);
         return;
@@ -102,91 +116,16 @@ static void read_template(struct wikitext *w, const struct span *span)
             shown = (struct str){shown.data + 1, shown.size - 1}; /* as a browser shows blanks: once */
         if (str_ends(shown, STR(" ")) && span->end < w->size && w->text.data[span->end] == ' ')
             shown.size--;
-        walk_show(w, span->end, shown);
+        if (shown.size > 0) {
+            walk_show(w, span->end, shown);
+        } else {
+            walk_open_paragraph(w);
+            walk_skip(w, span->end, FATE_TEMPLATE);
+        }
         renders_pop(&w->renders, &rendering);
         return;
     }
     construct_show_parts(w, &rendering, rendering.part, span->end);
-}
-
-/* An option of a picture: thumb, left, 220px, upright=1.2, link=… A caption has a blank or is a link. */
-static bool is_file_option(struct str argument)
-{
-    argument = str_trim(argument);
-    size_t at = 0;
-    while (at < argument.size && argument.data[at] != '=' && argument.data[at] != ' ' && argument.data[at] != '[')
-        at++;
-    return at == argument.size || argument.data[at] == '=';
-}
-
-static void read_file(struct wikitext *w, const struct span *span)
-{
-    w->line_hides_block = true;
-    if (w->options.keep & KEEP_CAPTIONS) {
-        struct span_walk walk = span_walk(w->text, &w->spans, w->span);
-        uint32_t equals, from = 0;
-        while (span_walk_to_bar(&walk, &equals))
-            from = ++walk.at;
-        w->facts->steps += walk.steps;
-        if (from > 0 && !is_file_option(str_range(w->text.data + from, w->text.data + span->inner_end))) {
-            walk_skip(w, from, FATE_FILE);
-            walk_open_paragraph(w);
-            walk_push(w, FRAME_CAPTION, span->inner_end, span->end, FATE_FILE);
-            return;
-        }
-    }
-    walk_skip(w, span->end, FATE_FILE);
-    walk_gap(w);
-}
-
-/* The label of [[target|label]], or the target itself. */
-static void read_label(struct wikitext *w, const struct span *span, struct str target, bool has_label)
-{
-    const uint32_t bar = (uint32_t)(target.data - w->text.data + (ptrdiff_t)target.size);
-    if (has_label && bar + 1 == span->inner_end) {
-        walk_show(w, span->end, link_pipe_trick(&w->namespaces, target));
-        return;
-    }
-    uint32_t from = span->inner_start;
-    if (has_label)
-        from = bar + 1;
-    else if (from < span->inner_end && w->text.data[from] == ':')
-        from++;
-    walk_open_paragraph(w);
-    walk_skip(w, from, FATE_MARKUP);
-    walk_push(w, FRAME_INLINE, span->inner_end, span->end, FATE_MARKUP);
-}
-
-static void read_link(struct wikitext *w, const struct span *span)
-{
-    struct span_walk walk = span_walk(w->text, &w->spans, w->span);
-    uint32_t equals;
-    const bool has_label = span_walk_to_bar(&walk, &equals);
-    w->facts->steps += walk.steps;
-    const struct str target = str_range(w->text.data + span->inner_start, w->text.data + walk.at);
-    if (walk.has_line_end) {
-        walk_keep(w, w->at + 2); /* no title goes over a line's end: the brackets are text */
-        return;
-    }
-    switch (link_kind_of(&w->namespaces, target)) {
-    case LINK_FILE:
-        read_file(w, span);
-        break;
-    case LINK_CATEGORY:
-        walk_skip(w, span->end, FATE_CATEGORY);
-        walk_gap(w);
-        break;
-    case LINK_INTERLANGUAGE:
-        walk_skip(w, span->end, FATE_INTERWIKI);
-        walk_gap(w);
-        break;
-    case LINK_URL:
-        walk_keep(w, w->at + 1); /* then the walk finds an external link in brackets */
-        break;
-    case LINK_TEXT:
-        read_label(w, span, target, has_label);
-        break;
-    }
 }
 
 static void read_pre(struct wikitext *w, const struct span *span)
@@ -203,6 +142,31 @@ static void read_pre(struct wikitext *w, const struct span *span)
     walk_skip(w, span->end, FATE_MARKUP);
 }
 
+/* Does a formula have its line for itself, but for a full stop or comma? Then it belongs to no sentence. */
+static bool is_displayed(const struct wikitext *w, const struct span *span)
+{
+    uint32_t at = span->end;
+    while (at < w->size && strchr(" .,;", w->text.data[at]))
+        at++;
+    return (at == w->size || w->text.data[at] == '\n') && paragraph_is_empty(&w->paragraphs, w->line_out);
+}
+
+static bool read_formula(struct wikitext *w, const struct span *span)
+{
+    struct buf *shown = &w->renders.scratch;
+    const struct str tex = str_range(w->text.data + span->inner_start, w->text.data + span->inner_end);
+    buf_reset(shown);
+    w->facts->steps += tex.size < FORMULA_BYTES_MAX ? tex.size : FORMULA_BYTES_MAX;
+    if (is_displayed(w, span)) {
+        w->line_hides_block = true;
+        return false;
+    }
+    if (!formula_add(tex, shown))
+        return false;
+    walk_show(w, span->end, buf_str(shown));
+    return true;
+}
+
 static void read_opaque(struct wikitext *w, const struct span *span)
 {
     const struct tag *tag = &tags[span->tag];
@@ -214,6 +178,8 @@ static void read_opaque(struct wikitext *w, const struct span *span)
         walk_skip(w, span->end, FATE_MARKUP);
         return;
     }
+    if (tag->fate == FATE_MATH && read_formula(w, span))
+        return;
     if (tag->ends_paragraph)
         walk_break_paragraph(w);
     if (tag->kind == TAG_PRE) {
@@ -255,11 +221,14 @@ void construct_read(struct wikitext *w)
         read_template(w, span);
         break;
     case SPAN_LINK:
-        read_link(w, span);
+        construct_read_link(w, span);
         break;
     case SPAN_TABLE:
         walk_break_paragraph(w);
         walk_skip(w, span->end, FATE_TABLE);
+        break;
+    case SPAN_VARIANT:
+        construct_read_variant(w, span);
         break;
     case SPAN_MAGIC:
         w->line_hides_block = true;

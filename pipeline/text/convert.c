@@ -230,36 +230,3 @@ bool render_convert(struct call *call)
     show_text(call, after);
     return true;
 }
-
-/* {{RailGauge|1435mm}} → 1,435 mm (4 ft 8 1⁄2 in) */
-bool render_gauge(struct call *call)
-{
-    static const struct {
-        const char *typed, *shown;
-    } gauges[] = {
-        {"1435mm", "1,435 mm (4 ft 8 1⁄2 in)"},
-        {"1000mm", "1,000 mm (3 ft 3 3⁄8 in)"},
-        {"1067mm", "1,067 mm (3 ft 6 in)"},
-        {"1520mm", "1,520 mm (4 ft 11 27⁄32 in)"},
-        {"1524mm", "1,524 mm (5 ft)"},
-        {"1600mm", "1,600 mm (5 ft 3 in)"},
-        {"1668mm", "1,668 mm (5 ft 5 21⁄32 in)"},
-        {"1676mm", "1,676 mm (5 ft 6 in)"},
-        {"600mm", "600 mm (1 ft 11 5⁄8 in)"},
-        {"750mm", "750 mm (2 ft 5 1⁄2 in)"},
-        {"760mm", "760 mm (2 ft 5 15⁄16 in)"},
-        {"762mm", "762 mm (2 ft 6 in)"},
-        {"950mm", "950 mm (3 ft 1 3⁄8 in)"},
-        {"usgauge", "4 ft 8 1⁄2 in (1,435 mm)"},
-        {"standard", "1,435 mm (4 ft 8 1⁄2 in)"},
-        {"sg", "1,435 mm (4 ft 8 1⁄2 in)"},
-    };
-    const struct str typed = call_value(call, "1");
-    for (size_t i = 0; call_english(call) && i < sizeof gauges / sizeof *gauges; i++) {
-        if (!str_equal_ascii_nocase(typed, str_of(gauges[i].typed)))
-            continue;
-        show_text(call, gauges[i].shown);
-        return true;
-    }
-    return false;
-}

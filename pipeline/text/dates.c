@@ -1,4 +1,5 @@
-/* Dates and ages as English pages show them. Nothing here knows the day of today: an age that grows is left out. */
+/* Dates and ages as English pages show them. Nothing here knows the day of today: an age that grows is left out, and
+ * "now" is when the page was saved. */
 #include "pipeline/text/call.h"
 
 #include <stdio.h>
@@ -70,8 +71,15 @@ static long years_between(const struct date *from, const struct date *to)
     return to->year - from->year - before;
 }
 
+/* Is the second argument a word? */
+static bool has_month_name(struct call *call)
+{
+    const struct str month = call_value(call, "2");
+    return !call_english(call) && month.size > 2 && (month.data[0] < '0' || month.data[0] > '9');
+}
+
 /* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: the date alone. One that is typed out
- * ({{start date|20 July 1969}}) is shown as it is. */
+ * ({{start date|20 July 1969}}, {{date|20|juillet|1969}}) is shown as it is. */
 bool render_date(struct call *call)
 {
     struct date date;
@@ -79,11 +87,15 @@ bool render_date(struct call *call)
         show_date(call, &date, wants_day_first(call));
         return true;
     }
-    const struct argument *first = call_argument(call, "1");
+    const struct argument *first = call_argument(call, "1"), *second = call_argument(call, "2");
     const struct str text = call_value(call, "1");
-    if (!first || call->is_opaque || call_argument(call, "2") || text.size < 6)
+    if (!first || call->is_opaque || (second ? !has_month_name(call) : text.size < 6))
         return false;
     show_argument(call, first);
+    for (unsigned i = 2; second && i <= 3 && call_numbered(call, i); i++) {
+        show_text(call, " ");
+        show_argument(call, call_numbered(call, i));
+    }
     return true;
 }
 
@@ -135,14 +147,45 @@ bool render_as_of(struct call *call)
     return true;
 }
 
-/* {{age|1907|9|29|1998|10|2}} → 91: between two days. */
+/* The day of the revision, from its time; false where the dump does not say it. */
+static bool read_revision_day(const struct call *call, struct date *day)
+{
+    const struct str time = call->page->timestamp;
+    char text[11] = {0};
+    *day = (struct date){0};
+    if (time.size < strlen("2026-11-01"))
+        return false;
+    memcpy(text, time.data, sizeof text - 1);
+    return sscanf(text, "%ld-%ld-%ld", &day->year, &day->month, &day->day) == 3;
+}
+
+/* {{age|1907|9|29|1998|10|2}} → 91: between two days; without the second, on the day of the revision. */
 bool render_age(struct call *call)
 {
     struct date from, to;
     char text[32];
-    if (!read_date(call, 1, &from) || !read_date(call, 4, &to) || !from.day || !to.day || to.year < from.year)
+    const bool has_end = call_argument(call, "4") ? read_date(call, 4, &to) : read_revision_day(call, &to);
+    if (!has_end || !read_date(call, 1, &from) || !from.day || !to.day || to.year < from.year)
         return false;
     snprintf(text, sizeof text, "%ld", years_between(&from, &to));
     show_text(call, text);
     return true;
+}
+
+/* {{CURRENTYEAR}}: a part of the revision's time. The parameter says which: Y, m, n (month), d, j (day), H, F (name). */
+bool render_now(struct call *call)
+{
+    const struct str time = call->page->timestamp;
+    const char part = call->parameter.data[0];
+    if (time.size < strlen("2026-11-01T12:34:56Z") || (part == 'F' && !call_english(call)))
+        return false;
+    const size_t at = part == 'Y' ? 0 : part == 'H' ? 11 : part == 'd' || part == 'j' ? 8 : 5;
+    const struct str digits = {time.data + at, part == 'Y' ? 4 : 2};
+    const bool leads = digits.data[0] == '0' && (part == 'n' || part == 'j');
+    const int month = (digits.data[0] - '0') * 10 + digits.data[1] - '0';
+    if (part != 'F')
+        show(call, (struct str){digits.data + leads, digits.size - leads});
+    else if (month >= 1 && month <= 12)
+        show_text(call, months[month - 1]);
+    return part != 'F' || (month >= 1 && month <= 12);
 }

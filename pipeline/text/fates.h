@@ -27,7 +27,12 @@ enum fate {
     FATE_PRE,       /* preformatted text that is not kept */
     FATE_VARIANT,   /* -{…}-: the spellings that are not shown */
     FATE_CONTROL,   /* control characters */
+    FATE_MENDED,    /* kept, and then removed beside a gap: blanks, commas, empty brackets (as bytes of the text) */
     FATES
 };
+
+/* "kept", "markup", … as the manifest names them; for screens a few words more. */
+const char *fate_name(enum fate fate);
+const char *fate_words(enum fate fate);
 
 #endif

@@ -1,5 +1,5 @@
 /* The second pass, part three: what a single byte in running text may begin: apostrophes, entities, tags whose content
- * shows, external links, signatures, variants. */
+ * shows, external links, signatures. */
 #include "pipeline/text/entities.h"
 #include "pipeline/text/quotes.h"
 #include "pipeline/text/tags.h"
@@ -12,9 +12,14 @@ static void read_apostrophes(struct wikitext *w)
     while (end < limit && w->text.data[end] == '\'')
         end++;
     const uint32_t count = end - w->at;
+    const enum frame_kind frame = w->depth > 0 ? w->frames[w->depth - 1].kind : FRAME_LINES;
     uint32_t literal = quotes_literal(count);
-    if (count > 1 && w->at >= w->quotes_line_end) {
-        const char *line_end = memchr(w->text.data + w->at, '\n', w->size - w->at);
+    if (frame == FRAME_TITLE) {
+        literal = count;
+    } else if (count > 1 && w->at >= w->quotes_line_end) {
+        const char *line_end = frame == FRAME_LABEL || frame == FRAME_CAPTION
+                                   ? w->text.data + limit
+                                   : memchr(w->text.data + w->at, '\n', w->size - w->at);
         w->quotes_line_end = line_end ? (uint32_t)(line_end - w->text.data) : w->size;
         w->quotes_apostrophe = quotes_apostrophe(w->text, &w->spans, w->span, w->at, w->quotes_line_end);
         w->facts->steps += 2 * (uint64_t)(w->quotes_line_end - w->at);
@@ -43,6 +48,8 @@ static void read_entity(struct wikitext *w)
 static void read_break(struct wikitext *w, uint32_t end)
 {
     struct buf *out = w->paragraphs.out;
+    while (end < walk_inner_end(w) && w->text.data[end] == ' ')
+        end++;
     walk_skip(w, end, FATE_MARKUP);
     const bool again = out->size == w->break_out; /* two of them make a paragraph */
     if (w->is_poem || again)
@@ -52,6 +59,41 @@ static void read_break(struct wikitext *w, uint32_t end)
     w->break_out = out->size;
 }
 
+/* A tag of an extension without its other half is text. */
+static bool is_text(struct wikitext *w, const struct tag *tag, bool closing, uint32_t end)
+{
+    if (tag->kind == TAG_POEM && closing)
+        return !w->is_poem;
+    if (tag->kind == TAG_POEM && end > w->poem_end) {
+        const char *close = memmem(w->text.data + end, w->size - end, "</poem", 6);
+        w->poem_end = close ? (uint32_t)(close - w->text.data) : UINT32_MAX;
+        w->facts->steps += (close ? w->poem_end : w->size) - end;
+    }
+    if (tag->kind == TAG_POEM)
+        return w->poem_end == UINT32_MAX;
+    return tag->kind >= TAG_DROP && tag->kind != TAG_PRE && tag->fate != FATE_DELETED;
+}
+
+/* A template may stand in a tag, and a '>' in the template: the end of the tag behind it; 0 where there is none. */
+static uint32_t find_tag_end(struct wikitext *w, uint32_t end, uint32_t limit)
+{
+    const struct spans *spans = &w->spans;
+    for (uint32_t i = w->span; i < spans->count && spans->items[i].start < end;) {
+        const struct span *span = &spans->items[i];
+        const bool is_link = span->kind == SPAN_LINK; /* one inside of a tag is none */
+        i = is_link ? i + 1 : span->next;
+        if (is_link || span->end <= end)
+            continue;
+        for (end = span->end; end < limit && w->text.data[end] != '>' && w->text.data[end] != '<';)
+            end++;
+        w->facts->steps += end - span->end;
+        if (end >= limit || w->text.data[end] != '>')
+            return 0;
+        end++;
+    }
+    return end;
+}
+
 static void read_tag(struct wikitext *w)
 {
     struct tag_found found;
@@ -59,12 +101,12 @@ static void read_tag(struct wikitext *w)
     const struct str rest = str_range(w->text.data + w->at, w->text.data + walk_inner_end(w));
     const bool is_tag = tag_read(rest, &found, &looked);
     w->facts->steps += looked;
-    if (!is_tag) {
+    const struct tag *tag = is_tag ? &tags[found.index] : NULL;
+    const uint32_t end = is_tag ? find_tag_end(w, w->at + (uint32_t)found.size, walk_inner_end(w)) : 0;
+    if (end == 0 || is_text(w, tag, found.closing, end)) {
         walk_keep(w, w->at + 1);
         return;
     }
-    const struct tag *tag = &tags[found.index];
-    const uint32_t end = w->at + (uint32_t)found.size;
     if (tag->kind == TAG_BREAK) {
         read_break(w, end);
     } else if (tag->kind == TAG_QUOTE) {
@@ -99,13 +141,37 @@ static uint32_t find_on_line(struct wikitext *w, uint32_t from, uint32_t limit, 
     return at;
 }
 
+/* Behind the address that begins at `from`: MediaWiki takes any byte but these, templates and comments are gone and
+ * quotes have become tags by then. */
+static uint32_t find_address_end(const struct wikitext *w, uint32_t from, uint32_t limit)
+{
+    const struct spans *spans = &w->spans;
+    const char *text = w->text.data;
+    uint32_t at = from, i = w->span;
+    while (at < limit && (unsigned char)text[at] > ' ') {
+        while (i < spans->count && spans->items[i].start < at)
+            i++;
+        const struct span *span = i < spans->count && spans->items[i].start == at ? &spans->items[i] : NULL;
+        if (span && (span->kind == SPAN_TEMPLATE || span->kind == SPAN_ARGUMENT || span->kind == SPAN_COMMENT)) {
+            at = span->end;
+            i = span->next;
+        } else if (strchr("[]<>\"", text[at]) || str_starts(str_range(text + at, text + limit), STR("''"))) {
+            break;
+        } else {
+            at++;
+        }
+    }
+    return at < limit ? at : limit;
+}
+
 /* [https://example.org label] */
 static void read_bracket(struct wikitext *w)
 {
     const uint32_t limit = walk_inner_end(w);
     const uint32_t address = w->at + 1;
     const bool nested = w->depth > 0 && w->frames[w->depth - 1].kind == FRAME_EXTERNAL;
-    if (nested || link_scheme(str_range(w->text.data + address, w->text.data + limit)) == 0) {
+    const size_t scheme = link_scheme(str_range(w->text.data + address, w->text.data + limit));
+    if (nested || scheme == 0) {
         walk_keep(w, address);
         return;
     }
@@ -113,12 +179,13 @@ static void read_bracket(struct wikitext *w)
         w->bracket_from = w->at;
         w->bracket = find_on_line(w, w->at, limit, ']');
     }
-    if (w->bracket >= limit || w->text.data[w->bracket] != ']') {
+    uint32_t label = find_address_end(w, address + (uint32_t)scheme, w->bracket);
+    w->facts->steps += label - address;
+    if (w->bracket >= limit || w->text.data[w->bracket] != ']' || label == address + scheme) {
         walk_keep(w, address);
         return;
     }
-    uint32_t label = address;
-    while (label < w->bracket && w->text.data[label] != ' ' && w->text.data[label] != '\t')
+    while (label < w->bracket && w->text.data[label] == ' ')
         label++;
     const uint32_t end = w->bracket + 1;
     if (label == w->bracket) {
@@ -127,57 +194,8 @@ static void read_bracket(struct wikitext *w)
         return;
     }
     walk_open_paragraph(w);
-    walk_skip(w, label + 1, FATE_URL);
+    walk_skip(w, label, FATE_URL);
     walk_push(w, FRAME_EXTERNAL, end - 1, end, FATE_MARKUP);
-}
-
-/* -{…}-: the words of the first of these that it names, else all of it. */
-static void read_variant(struct wikitext *w)
-{
-    static const char *const wanted[] = {"zh-hans:", "zh-cn:", "zh-hant:", "zh-tw:", "zh:"};
-    const uint32_t limit = walk_inner_end(w);
-    const char *text = w->text.data;
-    if (w->at + 1 >= limit || text[w->at + 1] != '{') {
-        walk_keep(w, w->at + 1);
-        return;
-    }
-    if (w->at < w->variant_from || w->at >= w->variant) {
-        const char *close = memmem(text + w->at, limit - w->at, "}-", 2);
-        w->variant_from = w->at;
-        w->variant = close ? (uint32_t)(close - text) : limit;
-        w->facts->steps += w->variant - w->at;
-    }
-    if (w->variant >= limit) {
-        walk_keep(w, w->at + 2);
-        return;
-    }
-    const char *inner = text + w->at + 2, *inner_stop = text + w->variant;
-    const uint32_t end = w->variant + 2;
-    const char *bar = memchr(inner, '|', (size_t)(inner_stop - inner));
-    w->facts->steps += 6 * (uint64_t)(end - w->at);
-    if (bar) {
-        bool hidden = false;
-        for (const char *flag = inner; flag < bar; flag++)
-            hidden |= *flag == 'H' || *flag == 'T' || *flag == '-';
-        if (hidden) {
-            walk_skip(w, end, FATE_VARIANT);
-            walk_gap(w);
-            return;
-        }
-        inner = bar + 1;
-    }
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        const size_t at = str_find(str_range(inner, inner_stop), str_of(wanted[i]));
-        if (at == SIZE_MAX)
-            continue;
-        inner += at + strlen(wanted[i]);
-        const char *stop = memchr(inner, ';', (size_t)(inner_stop - inner));
-        inner_stop = stop ? stop : inner_stop;
-        break;
-    }
-    walk_open_paragraph(w);
-    walk_skip(w, (uint32_t)(inner - text), FATE_VARIANT);
-    walk_push(w, FRAME_INLINE, (uint32_t)(inner_stop - text), end, FATE_VARIANT);
 }
 
 static void read_tildes(struct wikitext *w)
@@ -212,11 +230,9 @@ void inline_read(struct wikitext *w)
     case '~':
         read_tildes(w);
         break;
-    case '-':
-        read_variant(w);
-        break;
     case '{':
     case '_':
+    case '-':
         walk_keep(w, w->at + 1);
         break;
     default:

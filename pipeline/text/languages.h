@@ -17,12 +17,16 @@ struct language {
     struct words disambiguations;      /* templates that mark a page as one */
     struct words magic;                /* __NOTOC__ and the like, without the underscores */
     struct words disambiguation_magic; /* those of them that mark a disambiguation page */
-    struct words abbreviations;        /* without their full stop; a sentence does not end behind them */
-    struct words numbered;             /* nor behind these, before a number: "No. 5" */
-    struct words endings;              /* abbreviations behind which one may end */
-    struct words starters;             /* words that, capitalised, tell that a sentence begins with them */
-    bool ordinal_dot;                  /* "3. Oktober": a full stop behind a short number ends no sentence */
-    bool has_variants;                 /* -{zh-hans:…; zh-hant:…}- is markup */
+    /* Kinds of pages, as patterns: a '*' at one end stands for anything, what stands behind a '!' is none. */
+    struct words list_titles, list_categories;
+    struct words list_templates; /* names, no patterns */
+    struct words stub_templates;
+    struct words abbreviations; /* without their full stop; a sentence does not end behind them */
+    struct words numbered;      /* nor behind these, before a number: "No. 5" */
+    struct words endings;       /* abbreviations behind which one may end, and names with a mark: yahoo! */
+    struct words starters;      /* words that, capitalised, tell that a sentence begins with them */
+    bool ordinal_dot;           /* "3. Oktober": a full stop behind a short number ends no sentence */
+    bool has_variants;          /* -{zh-hans:…; zh-hant:…}- is markup */
 };
 
 /* "de", "de-AT", "dewiki"; never NULL: an unknown code is read as a language without tables of its own. */

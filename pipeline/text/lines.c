@@ -107,14 +107,45 @@ static bool is_list_mark(char byte)
     return byte == '*' || byte == '#' || byte == ':' || byte == ';';
 }
 
+/* The colon of "; term : meaning", in no span, tag or external link; `limit` where there is none. */
+static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
+{
+    const struct spans *spans = &w->spans;
+    const char *text = w->text.data;
+    uint32_t at = w->at, span = w->span;
+    char closing = 0; /* of the tag or bracket that we are in */
+    while (at < limit && text[at] != '\n' &&
+           (closing || text[at] != ':' || str_starts(str_range(text + at, text + limit), STR("://")))) {
+        while (span < spans->count && spans->items[span].start < at)
+            span++;
+        if (span < spans->count && spans->items[span].start == at && spans->items[span].kind != SPAN_LINK) {
+            at = spans->items[span].end;
+            span = spans->items[span].next;
+            continue;
+        }
+        if (text[at] == closing)
+            closing = 0;
+        else if (!closing && (text[at] == '[' || text[at] == '<'))
+            closing = text[at] == '[' ? ']' : '>';
+        at++;
+    }
+    w->facts->steps += at - w->at;
+    return at < limit && text[at] == ':' ? at : limit;
+}
+
 static void read_item(struct wikitext *w)
 {
     walk_begin_paragraph(w, PARAGRAPH_ITEM);
+    const uint32_t limit = walk_inner_end(w);
     uint32_t at = w->at;
-    while (at < walk_inner_end(w) && is_list_mark(w->text.data[at]))
+    while (at < limit && is_list_mark(w->text.data[at]))
         at++;
+    const bool is_term = w->text.data[at - 1] == ';';
     walk_skip(w, at, FATE_MARKUP);
     skip_blanks(w);
+    const uint32_t colon = is_term ? find_term_end(w, limit) : limit;
+    if (colon < limit)
+        walk_push(w, FRAME_TERM, colon, colon + 1, FATE_MARKUP);
 }
 
 /* A line that begins with a blank: preformatted, unless nothing is on it, or a table or a block. */

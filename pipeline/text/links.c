@@ -37,19 +37,27 @@ static void add_words(struct namespaces *namespaces, int32_t key, struct words w
         add(namespaces, key, str_of(words.items[i]));
 }
 
-void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo, const struct language *language)
+/* Names for files and categories are known whatever the wiki: no article is called "Datei:…", and a dump may say less
+ * about itself than its pages use. */
+void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo)
 {
+    size_t language_count;
+    const struct language *languages = language_tables(&language_count);
     const size_t english_count = sizeof english / sizeof english[0];
     const size_t given = siteinfo ? siteinfo->namespace_count : 0;
-    namespaces->items = mem_array(given + language->files.count + language->categories.count + english_count,
-                                  sizeof namespaces->items[0]);
+    size_t count = given + english_count;
+    for (size_t i = 0; i < language_count; i++)
+        count += languages[i].files.count + languages[i].categories.count;
+    namespaces->items = mem_array(count, sizeof namespaces->items[0]);
     namespaces->count = 0;
     for (size_t i = 0; i < given; i++)
         add(namespaces, siteinfo->namespaces[i].key, siteinfo->namespaces[i].name);
-    add_words(namespaces, NAMESPACE_FILE, language->files);
-    add_words(namespaces, NAMESPACE_CATEGORY, language->categories);
     for (size_t i = 0; i < english_count; i++)
         add(namespaces, english[i].key, str_of(english[i].name));
+    for (size_t i = 0; i < language_count; i++) {
+        add_words(namespaces, NAMESPACE_FILE, languages[i].files);
+        add_words(namespaces, NAMESPACE_CATEGORY, languages[i].categories);
+    }
 }
 
 void namespaces_release(struct namespaces *namespaces)
@@ -99,6 +107,25 @@ enum link_kind link_kind_of(const struct namespaces *namespaces, struct str targ
     if (language_is_code(prefix))
         return LINK_INTERLANGUAGE;
     return link_scheme(target) > 0 ? LINK_URL : LINK_TEXT;
+}
+
+bool link_is_title(const struct namespaces *namespaces, struct str target)
+{
+    target = str_trim(target);
+    if (str_starts(target, STR(":")))
+        target = str_trim((struct str){target.data + 1, target.size - 1});
+    const char *colon = memchr(target.data, ':', target.size);
+    if (target.size == 0 || (colon == target.data + target.size - 1 && namespaces_of_title(namespaces, target) != 0))
+        return false;
+    for (size_t at = 0; at <= target.size;) {
+        const char *slash = memchr(target.data + at, '/', target.size - at);
+        const size_t end = slash ? (size_t)(slash - target.data) : target.size;
+        const struct str part = {target.data + at, end - at};
+        if (str_equal(part, STR(".")) || str_equal(part, STR("..")))
+            return false;
+        at = end + 1;
+    }
+    return true;
 }
 
 struct str link_pipe_trick(const struct namespaces *namespaces, struct str target)

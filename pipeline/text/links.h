@@ -7,13 +7,14 @@
 #include "pipeline/parts.h"
 #include "pipeline/text/languages.h"
 
-/* The names of a wiki's namespaces: those of its siteinfo, of its language and the English ones. */
+/* The names of a wiki's namespaces: those of its siteinfo, the English ones, and every language's for files and
+ * categories. */
 struct namespaces {
     struct namespace_name *items;
     size_t count;
 };
 
-void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo, const struct language *language);
+void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo);
 void namespaces_release(struct namespaces *namespaces);
 /* The number of the namespace whose name stands before the title's first colon; 0 where none does. */
 int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title);
@@ -23,9 +24,12 @@ enum link_kind {
     LINK_FILE,          /* shows a picture */
     LINK_CATEGORY,      /* shows nothing */
     LINK_INTERLANGUAGE, /* shows nothing: the same article in another Wikipedia */
-    LINK_URL,           /* [[http://…]]: an external link in brackets */
+    LINK_URL,           /* no link: [[http://…]] is an external one in brackets */
 };
 enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target);
+
+/* False for titles that no page can have: empty ones, "..", "a/./b". */
+bool link_is_title(const struct namespaces *namespaces, struct str target);
 
 /* What [[Help:Boston (city)|]] shows: "Boston". */
 struct str link_pipe_trick(const struct namespaces *namespaces, struct str target);

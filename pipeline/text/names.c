@@ -1,4 +1,4 @@
-/* Words of other languages, ships and countries, as English pages show them. */
+/* Words of other languages, ships, countries and roads, as English pages show them. */
 #include "pipeline/text/call.h"
 
 struct code_name {
@@ -521,4 +521,101 @@ bool render_chinese(struct call *call)
     if (!any && only)
         show_argument(call, only);
     return any || only;
+}
+
+/* {{ill|Lemma|de}} → Lemma. Older pages have {{ill|de|Lemma|Their title}}. */
+bool render_interlanguage(struct call *call)
+{
+    char folded[NAME_BYTES_MAX];
+    const struct argument *label = first_of(call, "lt", call_argument(call, "1"));
+    const struct str first = call_value(call, "1");
+    if (!call_argument(call, "lt") && first.size < 4 && language_is_code(name_fold(first, folded)))
+        label = first_of(call, "3", call_argument(call, "2"));
+    show_argument(call, label);
+    return label;
+}
+
+static bool ends_with_one(struct str text, const char *const signs[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_ends(text, str_of(signs[i])))
+            return true;
+    return false;
+}
+
+static bool starts_with_one(struct str text, const char *const signs[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_starts(text, str_of(signs[i])))
+            return true;
+    return false;
+}
+
+/* {{IPA|/eɪ/}}: shown where the sentence speaks of the sound; alone between brackets and semicolons it tells how to say
+ * a word, and goes with them. The parameter is the sign to put around it. */
+bool render_ipa(struct call *call)
+{
+    static const char *const opens[] = {"(", ";", "（", "；"}, *const closes[] = {")", ";", "）", "；"};
+    static const char *const commas[] = {",", "、"};
+    const char *page = call->page->text.data;
+    struct str before = str_range(page, page + call->span->start);
+    struct str behind = str_range(page + call->span->end, page + call->page->text.size);
+    before.size -= str_ends(before, STR(" "));
+    if (str_starts(behind, STR(" ")))
+        behind = (struct str){behind.data + 1, behind.size - 1};
+    const struct argument *sound = call_argument(call, "1");
+    if (!sound || ends_with_one(before, opens, 4) ||
+        (ends_with_one(before, commas, 2) && starts_with_one(behind, closes, 4)))
+        return false;
+    const bool has_sign = call->parameter.size > 0;
+    show(call, call->parameter);
+    show_argument(call, sound);
+    show_text(call, !has_sign ? "" : call->parameter.data[0] == '[' ? "]" : "/");
+    return true;
+}
+
+/* {{IPAc-en|ˈ|eɪ|b}} → /ˈeɪb/, {{IPA-de|tʃ}} → [tʃ]: mostly beside the word that they tell how to say, and then dropped;
+ * shown where a word asks for them: "occasionally /ˈæʃfɔːlt/". */
+bool render_pronunciation(struct call *call)
+{
+    static const char *const kinds[] = {"UK", "US", "icon", "lang", "local", "pron", "uk", "us"};
+    const char *page = call->page->text.data;
+    const char *end = page + call->span->start;
+    const bool in_english = !str_starts(call->name, STR("ipa-"));
+    if (end - page < 2 || end[-1] != ' ' || ((end[-2] | 0x20) < 'a' || (end[-2] | 0x20) > 'z'))
+        return false;
+    bool any = false;
+    for (size_t i = 0; i < call->count && (in_english || !any); i++) {
+        const struct argument *argument = &call->arguments[i];
+        const struct str sound = call_value_of(call, argument);
+        bool is_kind = argument->number == 0 || sound.size == 0;
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            is_kind |= str_equal(sound, str_of(kinds[k]));
+        if (is_kind)
+            continue;
+        show_text(call, any ? "" : in_english ? "/" : "[");
+        show(call, sound);
+        any = true;
+    }
+    show_text(call, in_english ? "/" : "]");
+    return any && !call->is_opaque;
+}
+
+/* {{jct|state=CA|I|5|US|101|city1=Fresno}} → I-5 / US 101 in Fresno */
+bool render_junction(struct call *call)
+{
+    for (unsigned at = 1; at <= 8 && call_numbered(call, at) && call_numbered(call, at + 1); at += 2) {
+        const struct str type = call_value_of(call, call_numbered(call, at));
+        show_text(call, at > 1 ? " / " : "");
+        show(call, type);
+        show_text(call, str_equal(type, STR("I")) ? "-" : " ");
+        show(call, call_value_of(call, call_numbered(call, at + 1)));
+    }
+    if (!call_numbered(call, 2) || call->is_opaque)
+        return false;
+    if (call_argument(call, "city1")) {
+        show_text(call, " in ");
+        show(call, call_value(call, "city1"));
+    }
+    return true;
 }

@@ -115,6 +115,16 @@ bool render_format_number(struct call *call)
     return true;
 }
 
+/* Above the line of a fraction: a sum in brackets. */
+static void show_numerator(struct call *call, const struct argument *argument)
+{
+    const struct str value = call_value_of(call, argument);
+    const bool is_sum = memchr(value.data, ' ', value.size) || memchr(value.data, '+', value.size);
+    show_text(call, is_sum ? "(" : "");
+    show_argument(call, argument);
+    show_text(call, is_sum ? ")" : "");
+}
+
 /* {{frac|1|2}} → 1⁄2, {{frac|3|1|2}} → 3 1⁄2, {{frac|4}} → 1⁄4 */
 bool render_fraction(struct call *call)
 {
@@ -129,7 +139,7 @@ bool render_fraction(struct call *call)
         second = third;
     }
     if (second)
-        show_argument(call, first);
+        show_numerator(call, first);
     else
         show_text(call, "1");
     show_text(call, "⁄");
@@ -178,11 +188,13 @@ bool render_val(struct call *call)
     return number || power;
 }
 
-/* {{e|-20}} → ×10−20 */
+/* {{e|-20}} → ×10−20; XIX{{e}} → XIXe */
 bool render_power(struct call *call)
 {
-    if (!call_argument(call, "1"))
-        return false;
+    if (!call_argument(call, "1")) {
+        show_text(call, "e");
+        return !call_english(call);
+    }
     show_text(call, "×10");
     show_number(call, call_argument(call, "1"));
     return true;

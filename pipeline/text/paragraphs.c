@@ -41,14 +41,28 @@ bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from)
     return true;
 }
 
-/* First rule: it ends as a sentence does, and has the words of one. Where a script has no blanks, letters count. */
+static bool takes_end(struct str *text, const char *const signs[], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!str_ends(*text, str_of(signs[i])))
+            continue;
+        text->size -= strlen(signs[i]);
+        return true;
+    }
+    return false;
+}
+
+/* It ends as a sentence does (a bracket or quotation mark may close behind it), and has the words of one. Where a
+ * script has no blanks, letters count. How much of it is links tells nothing more: of items that end so, those full of
+ * links are sentences too. */
 static bool reads_as_sentence(struct str text)
 {
-    static const char *const stops[] = {".", "!", "?", "。", "।"};
-    bool stopped = false;
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++)
-        stopped |= str_ends(text, str_of(stops[i]));
-    if (!stopped)
+    static const char *const stops[] = {".", "!", "?", "。", "।", "！", "？", "؟", "۔"};
+    static const char *const closings[] = {"\"", "'", ")", "]", "”", "’", "“", "»", "」", "』", "）"};
+    struct str end = text;
+    while (takes_end(&end, closings, sizeof closings / sizeof closings[0]))
+        continue;
+    if (!takes_end(&end, stops, sizeof stops / sizeof stops[0]))
         return false;
     size_t words = 0;
     for (size_t at = 0; at < text.size && words < PROSE_WORDS_MIN; at++) {
@@ -85,18 +99,33 @@ static bool wants(const struct paragraphs *paragraphs, struct str text)
     }
 }
 
-/* Tidies and trims what stands in out behind `from`; the view is empty where nothing is left of it. */
-static struct str finish(struct buf *out, size_t from, bool has_gap)
+static size_t count_gaps(struct str text)
 {
-    if (out->size == from)
+    size_t gaps = 0;
+    for (size_t at = 0; at < text.size; at++)
+        gaps += text.data[at] == GAP;
+    return gaps;
+}
+
+/* Tidies and trims what stands in out behind `from`; the view is empty where nothing is left of it. */
+static struct str finish(struct paragraphs *paragraphs, size_t from, bool has_gap)
+{
+    struct buf *out = paragraphs->out;
+    size_t size = out->size - from;
+    paragraphs->mended = SIZE_MAX;
+    paragraphs->steps += 3 * size;
+    if (size == 0)
         return STR("");
-    if (has_gap)
-        out->size = from + tidy(out->data + from, out->size - from);
+    if (has_gap) {
+        size -= count_gaps((struct str){out->data + from, size});
+        out->size = from + tidy(out->data + from, out->size - from, &paragraphs->steps);
+    }
     const struct str text = str_trim((struct str){out->data + from, out->size - from});
     if (text.size == 0 || (has_gap && !has_letters(text)))
         return STR("");
     memmove(out->data + from, text.data, text.size);
     out->size = from + text.size;
+    paragraphs->mended = size > text.size ? size - text.size : 0;
     return (struct str){out->data + from, text.size};
 }
 
@@ -105,7 +134,7 @@ bool paragraph_end(struct paragraphs *paragraphs)
     if (!paragraphs->is_open)
         return true;
     struct buf *out = paragraphs->out;
-    const struct str text = finish(out, paragraphs->start, paragraphs->has_gap);
+    const struct str text = finish(paragraphs, paragraphs->start, paragraphs->has_gap);
     const bool wanted = text.size == 0 || wants(paragraphs, text);
     if (text.size > 0 && wanted)
         buf_add_byte(out, '\n');
@@ -121,7 +150,7 @@ bool paragraph_end(struct paragraphs *paragraphs)
 void paragraph_cut_caption(struct paragraphs *paragraphs, size_t from)
 {
     struct buf *out = paragraphs->out;
-    const struct str caption = finish(out, from, true);
+    const struct str caption = finish(paragraphs, from, true);
     if (caption.size > 0) {
         buf_add_str(&paragraphs->captions, caption);
         buf_add_byte(&paragraphs->captions, '\n');

@@ -20,7 +20,9 @@ struct paragraphs {
     bool is_open, has_gap;
     enum paragraph_kind kind;
     size_t start;        /* of the open paragraph, in out */
+    uint64_t steps;      /* bytes looked at */
     struct buf captions; /* of files in it: finished paragraphs that follow it */
+    size_t mended;       /* bytes that the last paragraph or caption lost when it was tidied; SIZE_MAX: all of them */
 };
 
 void paragraph_begin(struct paragraphs *paragraphs, enum paragraph_kind kind);

@@ -12,12 +12,13 @@ static char byte_before(struct str page, uint32_t at, uint32_t distance)
     return at >= distance ? page.data[at - distance] : 'x';
 }
 
-/* What does not show does not count: moves *at behind the span that covers it, if it is no link. */
+/* What does not show does not count, nor does a link, whose label has apostrophes of its own: moves *at behind the span
+ * that covers it. */
 static bool skip_hidden(const struct spans *spans, uint32_t *span, uint32_t *at)
 {
     for (; *span < spans->count && spans->items[*span].start <= *at; ++*span) {
         const struct span *inner = &spans->items[*span];
-        if (inner->kind == SPAN_LINK || inner->end <= *at)
+        if (inner->end <= *at)
             continue;
         *at = inner->end;
         *span = inner->next;

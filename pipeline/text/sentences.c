@@ -1,258 +1,46 @@
 #include "pipeline/text/sentences.h"
 
 #include "base/mem.h"
+#include "pipeline/text/sentences_dots.h"
+#include "pipeline/text/sentences_marks.h"
 
-#include <utf8proc.h>
-
-#define WORD_BYTES_MAX     40u  /* of an abbreviation, or of a word that begins a sentence */
-#define QUOTE_BYTES_MAX    600u /* a bracket or quotation that is longer does not keep sentences together */
-#define ORDINAL_DIGITS_MAX 2u
-
-/* What ends a sentence. */
-enum stop {
-    STOP_NONE,
-    STOP_DOT,    /* .  which ends other things too */
-    STOP_STRONG, /* ! ? … and several dots: ends one if a blank and no lower case follows */
-    STOP_WIDE,   /* 。 ؟ । ends one, blank or not */
-};
-
-/* The bytes that may begin a stop or a wide bracket; all else is passed over. */
-static const bool stops[256] = {
-    ['.'] = true,  ['!'] = true,  ['?'] = true,  [0xD6] = true, [0xD8] = true, [0xDB] = true,
-    [0xE0] = true, [0xE1] = true, [0xE2] = true, [0xE3] = true, [0xEF] = true,
-};
+#define QUOTE_BYTES_MAX   600u /* a bracket or quotation that is longer does not keep sentences together */
+#define OPENING_BYTES_MAX 40u  /* more in front of a word are not looked through */
 
 struct splitter {
     const struct language *language;
-    const char *text; /* of the line */
-    size_t size;
+    struct str line;
     struct sentences *out;
     size_t start;     /* of the sentence that is open */
     size_t wide_open; /* where the outermost open 「 or （ is */
     unsigned wide_depth;
 };
 
-/* The code point at `at`, 0 at the end of the line. */
-static uint32_t code_point_at(const struct splitter *splitter, size_t at, size_t *size)
-{
-    *size = 0;
-    if (at >= splitter->size)
-        return 0;
-    uint32_t code_point = 0;
-    unsigned skip;
-    *size = utf8_decode(splitter->text + at, splitter->size - at, &code_point, &skip);
-    if (*size == 0) {
-        *size = skip;
-        code_point = 0xFFFD;
-    }
-    return code_point;
-}
+/* Marks in a row, what closes behind them, and what comes next. */
+struct stop {
+    unsigned marks; /* of all of them */
+    size_t at, end; /* the marks */
+    size_t behind;  /* the quotes and brackets that close */
+    size_t next;    /* the blanks */
+    size_t word;    /* the quotes, brackets and dashes that open: where the next word is */
+    bool quoted;    /* there are some */
+};
 
-static enum stop stop_of(uint32_t code_point)
+static struct str rest_of(const struct splitter *splitter, size_t at)
 {
-    switch (code_point) {
-    case '.':
-        return STOP_DOT;
-    case '!':
-    case '?':
-    case 0x2026: /* … */
-    case 0x203C: /* ‼ */
-    case 0x2047: /* ⁇ */
-    case 0x2048: /* ⁈ */
-    case 0x2049: /* ⁉ */
-        return STOP_STRONG;
-    case 0x3002: /* 。 */
-    case 0xFF61: /* ｡ */
-    case 0xFF0E: /* ． */
-    case 0xFF01: /* ！ */
-    case 0xFF1F: /* ？ */
-    case 0x061F: /* ؟ */
-    case 0x06D4: /* ۔ Urdu */
-    case 0x0964: /* । */
-    case 0x0965: /* ॥ */
-    case 0x0589: /* ։ Armenian */
-    case 0x1362: /* ። Ethiopic */
-    case 0x17D4: /* ។ Khmer */
-    case 0x104B: /* ။ Burmese */
-        return STOP_WIDE;
-    default:
-        return STOP_NONE;
-    }
-}
-
-static bool is_closing(uint32_t code_point)
-{
-    switch (code_point) {
-    case '"':
-    case '\'':
-    case ')':
-    case ']':
-    case 0x00BB: /* » */
-    case 0x2019: /* ’ */
-    case 0x201D: /* ” */
-    case 0x203A: /* › */
-    case 0x3009: /* 〉 */
-    case 0x300B: /* 》 */
-    case 0x300D: /* 」 */
-    case 0x300F: /* 』 */
-    case 0x3011: /* 】 */
-    case 0xFF09: /* ） */
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_opening(uint32_t code_point)
-{
-    switch (code_point) {
-    case '"':
-    case '\'':
-    case '(':
-    case '[':
-    case 0x00A1: /* ¡ */
-    case 0x00AB: /* « */
-    case 0x00BF: /* ¿ */
-    case 0x2018: /* ‘ */
-    case 0x201C: /* “ */
-    case 0x201E: /* „ */
-    case 0x2039: /* ‹ */
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool is_lower(uint32_t code_point)
-{
-    if (code_point < 0x80)
-        return code_point >= 'a' && code_point <= 'z';
-    return utf8proc_category((utf8proc_int32_t)code_point) == UTF8PROC_CATEGORY_LL;
-}
-
-static bool is_upper(uint32_t code_point)
-{
-    if (code_point < 0x80)
-        return code_point >= 'A' && code_point <= 'Z';
-    return utf8proc_category((utf8proc_int32_t)code_point) == UTF8PROC_CATEGORY_LU;
-}
-
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-/* What stands in front of the dot at `dot`: back to a blank, a bracket, a quote or a dash. */
-static struct str word_before(const struct splitter *splitter, size_t dot)
-{
-    size_t at = dot;
-    while (at > splitter->start && dot - at <= WORD_BYTES_MAX) {
-        const char byte = splitter->text[at - 1];
-        if (is_blank(byte) || byte == '(' || byte == '[' || byte == '"' || byte == '/')
-            break;
-        /* No-break space C2 A0; quotes and dashes are E2 80 xx. */
-        if (at >= 2 && (unsigned char)splitter->text[at - 2] == 0xC2 && (unsigned char)byte == 0xA0)
-            break;
-        if (at >= 3 && memcmp(splitter->text + at - 3, "\xE2\x80", 2) == 0)
-            break;
-        at--;
-    }
-    return str_range(splitter->text + at, splitter->text + dot);
-}
-
-/* Does the word at `at` begin sentences? Initials do not: "J. A. Smith". */
-static bool is_starter(const struct splitter *splitter, size_t at)
-{
-    size_t end = at;
-    while (end < splitter->size && end - at < WORD_BYTES_MAX) {
-        const unsigned char byte = (unsigned char)splitter->text[end];
-        const bool is_letter = byte >= 0x80 || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') || byte == '\'';
-        if (!is_letter)
-            break;
-        end++;
-    }
-    size_t first;
-    code_point_at(splitter, at, &first);
-    if (end - at <= first && (end == splitter->size || splitter->text[end] == '.'))
-        return false;
-    char folded[NAME_BYTES_MAX];
-    const struct str word = name_fold(str_range(splitter->text + at, splitter->text + end), folded);
-    return words_have(splitter->language->starters, word);
-}
-
-/* Letters with dots between, none longer than two: U.S, e.g, Ph.D. */
-static bool is_acronym(struct str word)
-{
-    size_t letters = 0;
-    bool dots = false;
-    for (size_t i = 0; i < word.size; i++) {
-        if (word.data[i] == '.') {
-            if (letters == 0)
-                return false;
-            dots = true;
-            letters = 0;
-        } else if (((unsigned char)word.data[i] & 0xC0) != 0x80 && (is_digit(word.data[i]) || ++letters > 2)) {
-            return false;
-        }
-    }
-    return dots && letters > 0;
-}
-
-static bool is_number(struct str word)
-{
-    for (size_t i = 0; i < word.size; i++)
-        if (!is_digit(word.data[i]))
-            return false;
-    return word.size > 0;
-}
-
-/* Does a single letter with its dot stand before the word: "z. B.", "A. A. Milne"? */
-static bool is_chained(const struct splitter *splitter, struct str word)
-{
-    const char *start = splitter->text + splitter->start;
-    if (word.data - start < 3 || !is_blank(word.data[-1]) || word.data[-2] != '.')
-        return false;
-    return str_equal(word_before(splitter, (size_t)(word.data - 2 - splitter->text)), (struct str){word.data - 3, 1});
-}
-
-/* Does a single full stop at `dot` end a sentence, if a blank and something not in lower case follows, at `next`? */
-static bool dot_ends(const struct splitter *splitter, size_t dot, size_t next)
-{
-    const struct language *language = splitter->language;
-    const struct str word = word_before(splitter, dot);
-    if (word.size == 0 || word.size > WORD_BYTES_MAX)
-        return true;
-    if (is_number(word)) {
-        if (word.data == splitter->text + splitter->start)
-            return false; /* "1. Item" */
-        return !language->ordinal_dot || word.size > ORDINAL_DIGITS_MAX || is_starter(splitter, next);
-    }
-    uint32_t letter = 0;
-    unsigned skip;
-    if (utf8_decode(word.data, word.size, &letter, &skip) == word.size && is_upper(letter))
-        return !is_chained(splitter, word) && is_starter(splitter, next); /* an initial, or "vitamin C. The" */
-    char folded[NAME_BYTES_MAX];
-    const struct str name = name_fold(word, folded);
-    if (words_have(language->endings, name) || is_acronym(word))
-        return is_starter(splitter, next);
-    if (words_have(language->abbreviations, name))
-        return false;
-    return !(words_have(language->numbered, name) && is_digit(splitter->text[next]));
+    return str_range(splitter->line.data + at, splitter->line.data + splitter->line.size);
 }
 
 /* Cuts what is too long; each cut leaves at least half of the bound, so the work stays linear. */
 static void add_sentence(struct splitter *splitter, size_t end)
 {
-    struct str rest = str_trim(str_range(splitter->text + splitter->start, splitter->text + end));
+    struct str rest = str_trim(str_range(splitter->line.data + splitter->start, splitter->line.data + end));
     while (rest.size > SENTENCE_BYTES_MAX) {
         size_t cut = 0, blank = 0;
         for (size_t at = SENTENCE_BYTES_MAX; at > SENTENCE_BYTES_MAX / 2 && cut == 0; at--) {
             if (rest.data[at] == ' ' && rest.data[at - 1] == ';')
+                cut = at;
+            else if (memcmp(rest.data + at - 3, "\xEF\xBC\x9B", 3) == 0) /* ； */
                 cut = at;
             else if (rest.data[at] == ' ' && blank == 0)
                 blank = at;
@@ -269,32 +57,79 @@ static void add_sentence(struct splitter *splitter, size_t end)
         sentences_add(splitter->out, rest);
 }
 
-/* Behind the closing quotes and brackets at `at`. In French a blank stands before », in German “ closes, in Chinese it
- * opens. */
-static size_t skip_closings(const struct splitter *splitter, size_t at, enum stop stop)
+static size_t skip_blanks(const struct splitter *splitter, size_t at)
 {
-    for (;;) {
-        size_t size, behind;
-        const uint32_t code_point = code_point_at(splitter, at, &size);
-        if (is_closing(code_point) || (code_point == 0x201C && stop != STOP_WIDE))
-            at += size;
-        else if ((code_point == ' ' || code_point == 0xA0 || code_point == 0x202F) &&
-                 code_point_at(splitter, at + size, &behind) == 0xBB)
-            at += size + behind;
-        else
+    for (size_t size; (size = blank_at(splitter->line, at)) > 0;)
+        at += size;
+    return at;
+}
+
+/* The size of "[12]" at `at`, the number of a note, or of "[...]" and "[…]"; else 0. */
+static size_t bracketed(const struct splitter *splitter, size_t at, bool number)
+{
+    const struct str rest = rest_of(splitter, at);
+    if (rest.size == 0 || (rest.data[0] != '[' && (number || rest.data[0] != '(')))
+        return 0;
+    size_t i = 1;
+    while (i < rest.size && i < 7 &&
+           (number ? is_digit(rest.data[i]) : memchr(" .\xE2\x80\xA6", rest.data[i], 5) != NULL))
+        i++;
+    return i > 1 && i < rest.size && (rest.data[i] == ']' || rest.data[i] == ')') ? i + 1 : 0;
+}
+
+/* Behind the closing quotes, brackets and notes at `at`. In French a blank stands before »; in Chinese “ opens. */
+static size_t skip_closings(const struct splitter *splitter, size_t at, unsigned stop)
+{
+    for (size_t size, blank;; at += size) {
+        const uint32_t code_point = code_point_at(splitter->line, at, &size);
+        if (marks_of(code_point) & MARK_CLOSES && !((code_point == 0x201C || code_point == 0x2018) && stop & MARK_WIDE))
+            continue;
+        if ((blank = blank_at(splitter->line, at)) > 0 && code_point_at(splitter->line, at + blank, &size) == 0xBB) {
+            size += blank;
+            if (at + size == splitter->line.size || blank_at(splitter->line, at + size))
+                continue;
+        }
+        if ((size = bracketed(splitter, at, true)) == 0)
             return at;
     }
 }
 
-/* Keeps what 「…。…」 and （…。…） hold in one sentence. */
-static void note_bracket(struct splitter *splitter, uint32_t code_point, size_t at)
+/* Behind the quotes, brackets, dashes and "[…]" at `at` that stand in front of a word. */
+static size_t skip_openings(const struct splitter *splitter, size_t at)
 {
-    const bool opens = code_point == 0x300C || code_point == 0x300E || code_point == 0xFF08;
-    const bool closes = code_point == 0x300D || code_point == 0x300F || code_point == 0xFF09;
-    if (opens && splitter->wide_depth++ == 0)
-        splitter->wide_open = at;
-    if (closes && splitter->wide_depth > 0)
-        splitter->wide_depth--;
+    for (size_t end = at + OPENING_BYTES_MAX, size; at < end; at += size) {
+        const unsigned marks = marks_of(code_point_at(splitter->line, at, &size));
+        const size_t gap = bracketed(splitter, at, false);
+        if (gap > 0)
+            size = gap + blank_at(splitter->line, at + gap);
+        else if (marks & MARK_DASH)
+            size += blank_at(splitter->line, at + size);
+        else if (!(marks & MARK_OPENS))
+            break;
+    }
+    return at;
+}
+
+/* Does a bracket or quote that opens stand in front of `at`? */
+static bool opens_before(const struct splitter *splitter, size_t at)
+{
+    size_t start = at, size;
+    while (start > splitter->start && ((unsigned char)splitter->line.data[--start] & 0xC0) == 0x80)
+        continue;
+    const unsigned marks = marks_of(code_point_at(splitter->line, start, &size));
+    return marks & MARK_OPENS && (!(marks & MARK_CLOSES) || blank_before(splitter->line, start));
+}
+
+/* Keeps what 「…。…」 and （…。…） hold in one sentence. */
+static void note_brackets(struct splitter *splitter, size_t from, size_t to)
+{
+    for (size_t at = from, size; at < to; at += size) {
+        const unsigned marks = marks_of(code_point_at(splitter->line, at, &size));
+        if (marks & MARK_HOLDS && splitter->wide_depth++ == 0)
+            splitter->wide_open = at;
+        if (marks & MARK_RELEASES && splitter->wide_depth > 0)
+            splitter->wide_depth--;
+    }
 }
 
 static bool is_hiragana(uint32_t code_point)
@@ -302,73 +137,148 @@ static bool is_hiragana(uint32_t code_point)
     return code_point >= 0x3041 && code_point <= 0x309F;
 }
 
-/* A wide stop ends a sentence unless a quotation goes on around it, or the sentence behind it: 「はい。」と言った。 */
-static bool wide_ends(const struct splitter *splitter, size_t behind_stop, size_t behind)
+static bool is_any_digit(uint32_t code_point)
+{
+    return (code_point >= '0' && code_point <= '9') || (code_point >= 0xFF10 && code_point <= 0xFF19);
+}
+
+/* A wide stop ends a sentence unless a quotation goes on around it, or the sentence behind it: 「はい。」と言った, え？と.
+ * ． stands in numbers too. */
+static bool wide_ends(const struct splitter *splitter, const struct stop *stop)
 {
     size_t size;
-    if (splitter->wide_depth > 0 && behind_stop - splitter->wide_open < QUOTE_BYTES_MAX && behind == behind_stop)
+    if (splitter->wide_depth > 0 && stop->end - splitter->wide_open < QUOTE_BYTES_MAX && stop->behind == stop->end)
         return false;
-    return behind == behind_stop || !is_hiragana(code_point_at(splitter, behind, &size));
+    const uint32_t next = code_point_at(splitter->line, stop->behind, &size);
+    if (stop->behind > stop->end)
+        return !is_hiragana(next);
+    if (next == 0x3068) /* と */
+        return code_point_at(splitter->line, stop->at, &size) == 0x3002;
+    return !(is_any_digit(next) && code_point_at(splitter->line, stop->at, &size) == 0xFF0E);
+}
+
+/* Does a sentence begin with the word at `at`? Not in lower case, unless it is an iPhone. */
+static bool may_begin(const struct splitter *splitter, size_t at)
+{
+    size_t size, second;
+    const uint32_t code_point = code_point_at(splitter->line, at, &size);
+    if (code_point == 0 || marks_of(code_point) & MARK_GOES_ON)
+        return false;
+    return !is_lower(code_point) || is_upper(code_point_at(splitter->line, at + size, &second));
+}
+
+/* Does a bracket that was opened within the sentence, in front of `at`, hold it together? One that the sentence begins
+ * with does not. */
+static bool in_brackets(const struct splitter *splitter, size_t at)
+{
+    const char *text = splitter->line.data;
+    const size_t from = at - splitter->start > QUOTE_BYTES_MAX ? at - QUOTE_BYTES_MAX : splitter->start;
+    if (!memrchr(text + from, '(', at - from) && !memrchr(text + from, '[', at - from))
+        return false;
+    unsigned closed = 0;
+    size_t open = at;
+    while (open > from) {
+        const char byte = text[--open];
+        if (byte == ')' || byte == ']')
+            closed++;
+        else if ((byte == '(' || byte == '[') && closed-- == 0)
+            return open >= skip_openings(splitter, splitter->start);
+    }
+    return false;
+}
+
+/* Does a stop with a blank behind it end the sentence? */
+static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
+{
+    const struct language *language = splitter->language;
+    const char *text = splitter->line.data;
+    const struct str after = rest_of(splitter, stop->word);
+    if (!may_begin(splitter, stop->word))
+        return false;
+    const char closing = stop->behind > stop->end ? text[stop->end] : 0;
+    const bool bracket_closes = closing == ')' || closing == ']', bracket_opens = text[stop->next] == '(';
+    if (closing != 0 && !bracket_closes && bracket_opens)
+        return false; /* "Who are you?" (WRU) */
+    if (in_brackets(splitter, stop->at)) {
+        const size_t ahead = after.size < QUOTE_BYTES_MAX ? after.size : QUOTE_BYTES_MAX;
+        if (!bracket_closes && memchr(after.data, ')', ahead))
+            return false; /* (one. Two.) */
+        if (bracket_closes && stop->marks & MARK_STRONG && !word_starts(language, after))
+            return false; /* (why?) */
+    }
+    if (stop->marks & MARK_STRONG) {
+        if (stop->at == skip_openings(splitter, splitter->start) || opens_before(splitter, stop->at))
+            return false; /* "... and", "(!)", "[...]" */
+        if (bracket_opens && after.size > 0 && is_digit(after.data[0]))
+            return false; /* "Help! (1965)" */
+        return !mark_is_name(language, str_range(text + splitter->start, text + stop->end)) ||
+               word_starts(language, after);
+    }
+    const struct dot dot = {str_range(text + splitter->start, text + stop->at), after, stop->quoted};
+    return (closing != 0 && !bracket_closes) || dot_ends(language, &dot);
+}
+
+/* Does a sentence begin behind the stop, though no blank stands there? */
+static bool is_glued(const struct splitter *splitter, const struct stop *stop)
+{
+    const char *text = splitter->line.data;
+    const struct dot dot = {str_range(text + splitter->start, text + stop->at), rest_of(splitter, stop->next), false};
+    return glued_ends(splitter->language, &dot) && !in_brackets(splitter, stop->at);
+}
+
+/* Does " ." stand at `at`, as in ". . ."? */
+static bool is_spaced_dot(const struct splitter *splitter, size_t at)
+{
+    const struct str rest = rest_of(splitter, at);
+    if (rest.size < 2 || rest.data[0] != ' ' || rest.data[1] != '.')
+        return false;
+    return rest.size == 2 || rest.data[2] == ' ' || rest.data[2] == ']' || rest.data[2] == ')';
 }
 
 /* Looks at the stop or bracket at `at` and returns where to go on. */
 static size_t read_stop(struct splitter *splitter, size_t at)
 {
-    size_t size, end = at, count = 0;
-    uint32_t code_point = code_point_at(splitter, at, &size);
-    enum stop stop = STOP_NONE;
-    for (enum stop each = stop_of(code_point); each != STOP_NONE; each = stop_of(code_point)) {
-        stop = each > stop ? each : stop;
-        end += size;
-        count++;
-        code_point = code_point_at(splitter, end, &size);
+    struct stop stop = {.at = at, .end = at};
+    size_t size, count = 0;
+    for (unsigned marks; (marks = marks_of(code_point_at(splitter->line, stop.end, &size))) & MARKS_STOP; count++) {
+        stop.marks |= marks & MARKS_STOP;
+        stop.end += size;
+        if (is_spaced_dot(splitter, stop.end))
+            stop.end++;
     }
-    if (stop == STOP_NONE) {
-        note_bracket(splitter, code_point, at);
+    if (count == 0) {
+        note_brackets(splitter, at, at + size);
         return at + size;
     }
-    if (stop == STOP_DOT && count > 1)
-        stop = STOP_STRONG;
-    const size_t behind = skip_closings(splitter, end, stop);
-    if (stop == STOP_WIDE) {
-        const bool ends = wide_ends(splitter, end, behind);
-        for (size_t closing = end; closing < behind; closing += size)
-            note_bracket(splitter, code_point_at(splitter, closing, &size), closing);
-        if (ends) {
-            add_sentence(splitter, behind);
-            splitter->start = behind;
-            splitter->wide_depth = 0;
-        }
-        return behind;
+    if (stop.marks == MARK_DOT && count > 1)
+        stop.marks = MARK_STRONG;
+    stop.behind = skip_closings(splitter, stop.end, stop.marks);
+    stop.next = skip_blanks(splitter, stop.behind);
+    if (stop.marks & MARK_WIDE) {
+        const bool ends = wide_ends(splitter, &stop);
+        note_brackets(splitter, stop.end, stop.behind);
+        if (!ends)
+            return stop.behind;
+        splitter->wide_depth = 0;
+    } else {
+        if (stop.next == stop.behind && !is_glued(splitter, &stop))
+            return stop.behind;
+        stop.word = skip_openings(splitter, stop.next);
+        stop.quoted = stop.word > stop.next;
+        if (stop.next > stop.behind && !stop_ends(splitter, &stop))
+            return stop.next;
     }
-    if (behind == splitter->size || !is_blank(splitter->text[behind]))
-        return behind;
-    size_t next = behind;
-    while (next < splitter->size && is_blank(splitter->text[next]))
-        next++;
-    size_t letter = next;
-    while (is_opening(code_point = code_point_at(splitter, letter, &size)))
-        letter += size;
-    const bool goes_on = code_point == ',' || code_point == ';' || code_point == ':' || stop_of(code_point);
-    if (code_point == 0 || goes_on || is_lower(code_point))
-        return next;
-    if (stop == STOP_DOT && behind == end && !dot_ends(splitter, at, letter))
-        return next;
-    add_sentence(splitter, behind);
-    splitter->start = next;
-    return next;
+    add_sentence(splitter, stop.behind);
+    splitter->start = stop.next;
+    return stop.next;
 }
 
 static void split_line(const struct language *language, struct str line, struct sentences *out)
 {
-    struct splitter splitter = {.language = language, .text = line.data, .size = line.size, .out = out};
-    for (size_t at = 0; at < line.size;) {
-        if (stops[(unsigned char)line.data[at]])
-            at = read_stop(&splitter, at);
-        else
-            at++;
-    }
-    add_sentence(&splitter, line.size);
+    struct splitter splitter = {.language = language, .line = str_trim(line), .out = out};
+    for (size_t at = marks_next(splitter.line, 0); at < splitter.line.size; at = marks_next(splitter.line, at))
+        at = read_stop(&splitter, at);
+    add_sentence(&splitter, splitter.line.size);
 }
 
 void sentences_split(const struct language *language, struct str paragraphs, struct sentences *out)

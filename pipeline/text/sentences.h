@@ -1,6 +1,8 @@
 /* Paragraphs → sentences, by rules and tables (languages.h): a full stop ends a sentence unless it belongs to an
- * abbreviation, an initial, a number, or the text goes on in lower case. First versions of the rules; where they doubt
- * they do not cut, for a pair of sentences in one costs less than half a sentence. */
+ * abbreviation, an initial or a number, or the text goes on in lower case or within brackets. Where the rules doubt they
+ * do not cut, for two sentences in one cost less than half a sentence. The flow is here, what characters mean is in
+ * sentences_marks.h, what a full stop belongs to in sentences_dots.h; tests/pipeline/sentences.cases shows what comes
+ * out. */
 #ifndef PIPELINE_TEXT_SENTENCES_H
 #define PIPELINE_TEXT_SENTENCES_H
 
@@ -9,7 +11,7 @@
 
 #include <stddef.h>
 
-#define SENTENCE_BYTES_MAX 2000u /* a longer one is cut at a semicolon, else at a blank, else between characters */
+#define SENTENCE_BYTES_MAX 2000u /* a longer one is cut at a semicolon, else a blank, else anywhere */
 
 /* Views into the text that was split. A zeroed one is ready to use. */
 struct sentences {

@@ -8,14 +8,16 @@
 #define NONE UINT32_MAX
 
 /* What waits for its end. A run of n brackets is one opening that may become n/2 spans, the innermost first. */
-enum opening_kind { OPEN_BRACE, OPEN_LINK, OPEN_TABLE, OPEN_HTML_TABLE, OPEN_KINDS };
+enum opening_kind { OPEN_BRACE, OPEN_LINK, OPEN_TABLE, OPEN_HTML_TABLE, OPEN_VARIANT, OPEN_KINDS };
 
 struct opening {
     uint32_t start; /* of the run */
     uint32_t count; /* brackets of it that are still open */
     uint32_t slot;  /* its spans are items[slot .. slot_end), taken from the end, so that they stay sorted */
     uint32_t slot_end;
-    uint32_t below; /* the next lower opening of this kind, or NONE */
+    uint32_t below;   /* the next lower opening of this kind, or NONE */
+    bool has_bracket; /* a single '[' stands in it */
+    bool is_odd;      /* the run has an odd number of brackets */
     enum opening_kind kind;
 };
 
@@ -29,6 +31,7 @@ struct finder {
     bool has_headings;                   /* spans->headings are found */
     bool comments_close;                 /* a --> is still to come, as far as we know */
     bool closes[TAG_COUNT];              /* the same of a closing tag */
+    bool ref_was_cut;                    /* the last <ref> ended at a heading: its </ref> may follow */
 };
 
 static uint32_t add_span(struct finder *finder, struct span span)
@@ -131,6 +134,7 @@ static void push(struct finder *finder, enum opening_kind kind, uint32_t start, 
                                                   .slot = slot,
                                                   .slot_end = slot + slots,
                                                   .below = finder->nearest[kind],
+                                                  .is_odd = count % 2 == 1,
                                                   .kind = kind};
     finder->nearest[kind] = (uint32_t)spans->depth++;
 }
@@ -165,8 +169,12 @@ static void close(struct finder *finder, uint32_t index, enum span_kind kind, ui
     opening->count -= width;
     const uint32_t start = opening->start + opening->count;
     assert(opening->slot < opening->slot_end);
-    finder->spans->items[--opening->slot_end] = (struct span){
-        .kind = (uint16_t)kind, .start = start, .end = end, .inner_start = start + width, .inner_end = end - width};
+    finder->spans->items[--opening->slot_end] = (struct span){.kind = (uint16_t)kind,
+                                                              .start = start,
+                                                              .end = end,
+                                                              .inner_start = start + width,
+                                                              .inner_end = end - width,
+                                                              .tag = opening->is_odd};
     if (opening->count < 2)
         pop(finder);
 }
@@ -183,6 +191,9 @@ static void open_brackets(struct finder *finder, enum opening_kind kind, char by
 {
     const uint32_t run = run_at(finder, byte);
     const uint32_t end = finder->at + run;
+    struct spans *spans = finder->spans;
+    if (byte == '[' && run == 1 && spans->depth > 0)
+        spans->stack[spans->depth - 1].has_bracket = true;
     if (run > 1) {
         const uint32_t count = run < SPAN_DEPTH_MAX ? run : SPAN_DEPTH_MAX;
         push(finder, kind, end - count, count, count / 2);
@@ -221,16 +232,33 @@ static void close_braces(struct finder *finder)
         run -= width;
         close(finder, index, width == 3 ? SPAN_ARGUMENT : SPAN_TEMPLATE, width, finder->at);
     }
+    const uint32_t variant = finder->nearest[OPEN_VARIANT];
+    if (run == 1 && finder->at + 1 < finder->size && finder->text[finder->at + 1] == '-' && variant != NONE &&
+        !above(finder->nearest[OPEN_BRACE], variant))
+        close(finder, variant, SPAN_VARIANT, 2, finder->at + 2);
     finder->at += run;
 }
 
-/* A link ends only where it is the innermost opening: what [[ holds back of a {{ is the template's. */
+/* -{ opens a choice of spellings; in -{{ the dash is a dash. */
+static void open_variant(struct finder *finder)
+{
+    const struct str rest = {finder->text + finder->at, finder->size - finder->at};
+    if (str_starts(rest, STR("-{{{")) || (str_starts(rest, STR("-{")) && !str_starts(rest, STR("-{{")))) {
+        push(finder, OPEN_VARIANT, finder->at, 2, 1);
+        finder->at++;
+    }
+    finder->at++;
+}
+
+/* A link ends only where it is the innermost opening: what [[ holds back of a {{ is the template's. Of "]]]" the first
+ * belongs to a '[' in the label, as in [[File:x.jpg|[http://example.org it]]]. */
 static void close_links(struct finder *finder)
 {
     uint32_t run = run_at(finder, ']');
     while (run >= 2 && finder->nearest[OPEN_LINK] != NONE && finder->nearest[OPEN_LINK] + 1 == finder->spans->depth) {
-        finder->at += 2;
-        run -= 2;
+        const uint32_t width = run == 3 && finder->spans->stack[finder->nearest[OPEN_LINK]].has_bracket ? 3 : 2;
+        finder->at += width;
+        run -= width;
         close(finder, finder->nearest[OPEN_LINK], SPAN_LINK, 2, finder->at);
     }
     finder->at += run;
@@ -294,8 +322,8 @@ static bool find_closing(struct finder *finder, unsigned tag, uint32_t from, uin
     return false;
 }
 
-/* An opening tag whose content we do not read. An unclosed <ref> goes up to the next heading, <includeonly> up to the
- * end; any other unclosed tag is no span. */
+/* An opening tag whose content we do not read. An unclosed <ref> goes up to the next heading, and its </ref> behind
+ * that is read here too; <includeonly> goes up to the end; any other unclosed tag is no span. */
 static void read_opaque(struct finder *finder, const struct tag_found *found)
 {
     const uint32_t inner = finder->at + (uint32_t)found->size;
@@ -306,13 +334,16 @@ static void read_opaque(struct finder *finder, const struct tag_found *found)
                         .inner_end = inner,
                         .end = inner};
     const enum fate fate = tags[found->index].fate;
-    if (!found->self_closing) {
+    if (found->closing) {
+        finder->ref_was_cut = false;
+    } else if (!found->self_closing) {
         const uint32_t limit = fate == FATE_REFERENCE ? next_heading(finder, inner) : finder->size;
         if (finder->closes[found->index] &&
             find_closing(finder, found->index, inner, limit, &span.inner_end, &span.end)) {
             /* as it should be */
         } else if (fate == FATE_REFERENCE || fate == FATE_INCLUDE) {
             span.inner_end = span.end = limit;
+            finder->ref_was_cut = true;
         } else {
             finder->closes[found->index] = false;
             finder->at++;
@@ -358,7 +389,8 @@ static void read_tag(struct finder *finder)
             close_html_table(finder, end);
         else
             push(finder, OPEN_HTML_TABLE, finder->at, 1, 1);
-    } else if (kind >= TAG_DROP && !found.closing) {
+    } else if (kind >= TAG_DROP &&
+               (!found.closing || (finder->ref_was_cut && tags[found.index].fate == FATE_REFERENCE))) {
         read_opaque(finder, &found);
         return;
     }
@@ -421,7 +453,7 @@ void spans_find(struct spans *spans, const struct language *language, struct str
                             .language = language,
                             .text = text.data,
                             .size = (uint32_t)text.size,
-                            .nearest = {NONE, NONE, NONE, NONE},
+                            .nearest = {NONE, NONE, NONE, NONE, NONE},
                             .comment_start = NONE,
                             .comment_end = NONE,
                             .comments_close = true};
@@ -429,7 +461,9 @@ void spans_find(struct spans *spans, const struct language *language, struct str
         finder.closes[i] = true;
     while (finder.at < finder.size) {
         const unsigned char byte = (unsigned char)finder.text[finder.at];
-        if (!stops[byte])
+        if (byte == '-' && language->has_variants)
+            open_variant(&finder);
+        else if (!stops[byte])
             finder.at++;
         else if (byte == '{')
             open_brackets(&finder, OPEN_BRACE, '{');

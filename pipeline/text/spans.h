@@ -29,6 +29,7 @@ enum span_kind {
     SPAN_LINK,     /* [[…]] */
     SPAN_TABLE,    /* {|…|} and <table>…</table> */
     SPAN_MAGIC,    /* __WORD__ */
+    SPAN_VARIANT,  /* -{…}- */
 };
 
 /* Positions in the page's text. */
@@ -36,7 +37,7 @@ struct span {
     uint32_t start, end;
     uint32_t inner_start, inner_end; /* between the brackets or tags */
     uint32_t next;                   /* index of the first span that starts at or behind `end` */
-    uint16_t kind, tag;
+    uint16_t kind, tag; /* tag: of SPAN_TAG; of SPAN_LINK, 1 where a bracket too many opens it: "[[[a]]]" is text */
 };
 
 struct opening;

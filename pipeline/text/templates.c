@@ -46,7 +46,9 @@ struct str template_name(struct str page, const struct spans *spans, uint32_t in
         at++;
     if (at == limit && limit < end)
         return STR("");
-    return name_fold(str_range(page.data + span->inner_start, page.data + at), out);
+    const struct str name = name_fold(str_range(page.data + span->inner_start, page.data + at), out);
+    const bool has_namespace = str_starts(name, STR("template:"));
+    return has_namespace ? str_trim(str_range(name.data + strlen("template:"), name.data + name.size)) : name;
 }
 
 /* Finding the rendering of a name. */
@@ -103,12 +105,15 @@ static bool render_call(struct call *call, uint32_t index)
         show_text(call, country_of(call->name));
         return true;
     }
-    const bool is_language = str_starts(call->name, STR("lang-"));
-    if (!row && !added && !is_language)
+    const bool is_language = str_starts(call->name, STR("lang-")), is_sound = str_starts(call->name, STR("ipa-"));
+    if (!row && !added && !is_language && !is_sound)
         return false;
     call_read(call, index, row && str_ends(str_of(row->name), STR(":")) ? colon : 0);
+    call->has_pattern = added || (row && !row->render);
     if (added)
         return show_pattern(call, *added);
+    if (!row && is_sound)
+        return render_pronunciation(call);
     if (!row)
         return render_lang_of(call, (struct str){call->name.data + 5, call->name.size - 5});
     call->parameter = str_of(row->pattern);
@@ -121,6 +126,7 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     char folded[NAME_BYTES_MAX];
     struct call call;
     call.page = page;
+    call.span = &page->spans->items[index];
     call.out = renders;
     call.name = template_name(page->text, page->spans, index, folded);
     call.parameter = STR("");
@@ -128,12 +134,14 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     call.shown = 0;
     call.is_block = call.is_opaque = false;
     call.count = 0;
+    call.has_pattern = false;
     call.steps = NAME_BYTES_MAX;
     buf_reserve(&renders->text, 1); /* so that an empty text has a place */
     buf_reset(&renders->scratch);
     buf_reserve(&renders->scratch, 16 * VALUE_BYTES_MAX);
     struct rendering rendering = {.part = renders->count, .text = renders->text.size};
     rendering.dropped = call.name.size == 0 || !render_call(&call, index);
+    rendering.is_unknown = rendering.dropped && !call.has_pattern;
     rendering.is_block = call.is_block;
     if (rendering.dropped)
         renders_pop(renders, &rendering);

@@ -45,7 +45,7 @@ struct renders {
 
 /* What a rendering depends on beside the template. */
 struct template_page {
-    struct str text, title;
+    struct str text, title, timestamp;
     const struct spans *spans;
     const struct language *language;
     const struct templates *templates; /* or NULL */
@@ -53,9 +53,10 @@ struct template_page {
 
 struct rendering {
     bool dropped;
-    bool is_block; /* it is a paragraph, or several */
-    size_t part;   /* the first of its parts in renders; the last is the topmost */
-    size_t text;   /* size of renders->text before it */
+    bool is_unknown; /* dropped, and not because a pattern says so */
+    bool is_block;   /* it is a paragraph, or several */
+    size_t part;     /* the first of its parts in renders; the last is the topmost */
+    size_t text;     /* size of renders->text before it */
 };
 
 /* How spans->items[index], a SPAN_TEMPLATE of the page, shows: pushes its parts. Adds to *steps the bytes looked at:

@@ -185,9 +185,12 @@ static bool seam_vanishes(struct piece left, struct piece right, const char *tex
 }
 
 /* Behind the full stop or colon that ended what was removed: at the start of a paragraph ("GAP. First of"), or behind
- * another sentence ("was. GAP."). */
+ * another sentence ("was. GAP."); behind a dash only at the start ("GAP – a film"). */
 static size_t skip_orphan(struct piece left, const char *text, size_t at, size_t size)
 {
+    const struct piece first = piece_at(text, at, size);
+    if (left.size == 0 && first.mark == MARK_LINKING && piece_at(text, at + first.size, size).mark == MARK_BLANK)
+        return at + first.size;
     const bool alone = left.size == 0 || left.mark == MARK_STOP;
     if (!alone || at == size || text[at - 1] != GAP || (text[at] != '.' && text[at] != ':'))
         return at;
@@ -195,9 +198,10 @@ static size_t skip_orphan(struct piece left, const char *text, size_t at, size_t
     return behind.size == 0 || behind.mark == MARK_BLANK || behind.mark == MARK_GAP ? at + 1 : at;
 }
 
-size_t tidy(char *text, size_t size)
+size_t tidy(char *text, size_t size, uint64_t *steps)
 {
     size_t in = 0, out = 0;
+    *steps += size;
     for (;;) {
         const char *found = memchr(text + in, GAP, size - in);
         const size_t gap = found ? (size_t)(found - text) : size;
@@ -208,6 +212,7 @@ size_t tidy(char *text, size_t size)
 
         size_t right = run_right(text, gap, size, MARK_LINKING, LOOSE_BYTES_MAX);
         size_t left = run_left(text, out, MARK_LINKING, LOOSE_BYTES_MAX);
+        *steps += (right - gap) + (out - left);
         const struct piece open = piece_before(text, left);
         const struct piece close = closing(piece_at(text, right, size));
         const bool only_gaps = left == out && run_right(text, gap, right, MARK_GAP, right) == right;
@@ -218,8 +223,10 @@ size_t tidy(char *text, size_t size)
             continue;
         }
 
-        right = run_right(text, gap, size, MARK_SEPARATOR, size);
+        const bool is_last = right == size && text[size - 1] == GAP; /* nothing but signs between gaps is to come */
+        right = is_last ? size : run_right(text, gap, size, MARK_SEPARATOR, size);
         left = run_left(text, out, MARK_SEPARATOR, size);
+        *steps += 2 * ((right - gap) + (out - left));
         struct seam seam = {0};
         read_seam(&seam, text, left, out);
         read_seam(&seam, text, gap, right);

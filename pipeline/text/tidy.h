@@ -4,11 +4,13 @@
 #define PIPELINE_TEXT_TIDY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Stands in a paragraph where something was removed. No XML text can hold this byte. */
 #define GAP '\x01'
 
-/* Removes the gaps of text[0..size) in place and returns the new size. Reads every byte a bounded number of times. */
-size_t tidy(char *text, size_t size);
+/* Removes the gaps of text[0..size) in place and returns the new size. Reads every byte a bounded number of times; adds
+ * the bytes read to *steps. */
+size_t tidy(char *text, size_t size, uint64_t *steps);
 
 #endif

@@ -4,11 +4,18 @@
 
 #include <assert.h>
 
-void walk_skip(struct wikitext *w, uint32_t end, enum fate fate)
+static void go_to(struct wikitext *w, uint32_t end, enum fate fate)
 {
     assert(end >= w->at && end <= w->size);
     w->facts->bytes[fate] += end - w->at;
     w->at = end;
+}
+
+void walk_skip(struct wikitext *w, uint32_t end, enum fate fate)
+{
+    if (w->options.trace)
+        trace_bytes(w->options.trace, w->at, end, fate);
+    go_to(w, end, fate);
 }
 
 void walk_open_paragraph(struct wikitext *w)
@@ -24,25 +31,56 @@ void walk_show(struct wikitext *w, uint32_t end, struct str shown)
     walk_open_paragraph(w);
     buf_add_str(w->paragraphs.out, shown);
     w->paragraph_bytes += end - w->at;
-    walk_skip(w, end, FATE_KEPT);
+    if (w->options.trace)
+        trace_shown(w->options.trace, w->at, end, shown);
+    go_to(w, end, FATE_KEPT);
+}
+
+void walk_add(struct wikitext *w, struct str shown)
+{
+    walk_show(w, w->at, shown);
 }
 
 void walk_keep(struct wikitext *w, uint32_t end)
 {
-    walk_show(w, end, str_range(w->text.data + w->at, w->text.data + end));
+    walk_open_paragraph(w);
+    buf_add(w->paragraphs.out, w->text.data + w->at, end - w->at);
+    w->paragraph_bytes += end - w->at;
+    walk_skip(w, end, FATE_KEPT);
 }
 
 /* Paragraphs and frames. */
+
+static void move_bytes(struct wikitext *w, uint64_t bytes, enum fate fate)
+{
+    w->facts->bytes[FATE_KEPT] -= bytes;
+    w->facts->bytes[fate] += bytes;
+}
+
+/* Of `kept` bytes of the page some were lost again; what a rendering added may be among them. */
+static void count_mended(struct wikitext *w, uint64_t kept)
+{
+    move_bytes(w, w->paragraphs.mended < kept ? w->paragraphs.mended : kept, FATE_MENDED);
+}
+
+/* Of what was kept of the paragraph or caption that has ended, as far as a trace can tell. */
+static enum fate fate_when_tidied(const struct wikitext *w)
+{
+    return w->paragraphs.mended == SIZE_MAX ? FATE_MENDED : FATE_KEPT;
+}
 
 void walk_end_paragraph(struct wikitext *w)
 {
     static const enum fate fate_of[] = {
         [PARAGRAPH_HEADING] = FATE_HEADING, [PARAGRAPH_ITEM] = FATE_LIST, [PARAGRAPH_PRE] = FATE_PRE};
     const enum paragraph_kind kind = w->paragraphs.kind;
-    if (!paragraph_end(&w->paragraphs)) {
-        w->facts->bytes[FATE_KEPT] -= w->paragraph_bytes;
-        w->facts->bytes[fate_of[kind]] += w->paragraph_bytes;
-    }
+    const bool is_wanted = paragraph_end(&w->paragraphs);
+    if (is_wanted)
+        count_mended(w, w->paragraph_bytes);
+    else
+        move_bytes(w, w->paragraph_bytes, fate_of[kind]);
+    if (w->options.trace)
+        trace_paragraph_end(w->options.trace, is_wanted ? fate_when_tidied(w) : fate_of[kind]);
     w->paragraph_bytes = 0;
     w->line_out = w->paragraphs.out->size;
 }
@@ -72,6 +110,11 @@ static bool is_inline(enum frame_kind kind)
     return kind >= FRAME_INLINE;
 }
 
+static bool has_own_quotes(enum frame_kind kind)
+{
+    return kind == FRAME_LABEL || kind == FRAME_CAPTION;
+}
+
 void walk_push(struct wikitext *w, enum frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate)
 {
     if (w->depth == w->depth_capacity) {
@@ -81,10 +124,15 @@ void walk_push(struct wikitext *w, enum frame_kind kind, uint32_t inner_end, uin
     w->frames[w->depth++] = (struct frame){.kind = kind,
                                            .inner_end = inner_end,
                                            .end = end,
+                                           .start = w->at,
                                            .fate = fate,
                                            .out_start = w->paragraphs.out->size,
-                                           .kept_start = w->paragraph_bytes};
+                                           .kept_start = w->paragraph_bytes,
+                                           .quotes_line_end = w->quotes_line_end,
+                                           .quotes_apostrophe = w->quotes_apostrophe};
     w->inline_depth += is_inline(kind);
+    if (has_own_quotes(kind))
+        w->quotes_line_end = 0;
 }
 
 void walk_pop(struct wikitext *w)
@@ -93,12 +141,21 @@ void walk_pop(struct wikitext *w)
     const struct rendering rendering = frame->rendering;
     w->inline_depth -= is_inline(frame->kind);
     walk_skip(w, frame->end, frame->fate);
+    if (has_own_quotes(frame->kind)) {
+        w->quotes_line_end = frame->quotes_line_end;
+        w->quotes_apostrophe = frame->quotes_apostrophe;
+    }
     if (frame->kind == FRAME_CAPTION) {
         paragraph_cut_caption(&w->paragraphs, frame->out_start);
+        count_mended(w, w->paragraph_bytes - frame->kept_start);
+        if (w->options.trace)
+            trace_caption_end(w->options.trace, frame->start, fate_when_tidied(w));
         w->paragraph_bytes = frame->kept_start;
         walk_gap(w);
     } else if (frame->kind == FRAME_HEADING) {
         walk_break_paragraph(w);
+    } else if (frame->kind == FRAME_TERM) {
+        walk_begin_paragraph(w, PARAGRAPH_ITEM);
     } else if (frame->kind == FRAME_LINES || frame->kind == FRAME_BLOCK) {
         construct_show_parts(w, &rendering, frame->next_part, frame->template_end);
     }

@@ -5,8 +5,9 @@
  *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
  *     paragraphs   what has been written
  *
- * The parts: lines.c what a line begins with, constructs.c what the first pass found, inlines.c what a single byte in
- * running text begins. Each goes on from `at`; none goes back or looks behind the frame's inner end. */
+ * The parts: lines.c what a line begins with, constructs.c (with walk_links.c, variants.c) what the first pass found,
+ * inlines.c what a single byte in running text begins. Each goes on from `at`; none goes back or looks behind the
+ * frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
 
@@ -14,23 +15,29 @@
 #include "pipeline/text/paragraphs.h"
 #include "pipeline/text/spans.h"
 #include "pipeline/text/templates.h"
+#include "pipeline/text/trace.h"
 #include "pipeline/text/wikitext.h"
 
 enum frame_kind {
     FRAME_LINES,    /* a template's argument: lines in it are lines */
     FRAME_BLOCK,    /* the same, as paragraphs of its own */
-    FRAME_INLINE,   /* a label: a line end in it is a blank */
+    FRAME_INLINE,   /* from here on a line end is a blank */
+    FRAME_TITLE,    /* of a link that has no label: apostrophes in it are apostrophes */
+    FRAME_LABEL,    /* of a link: its apostrophes are its own, not its line's; so are a caption's */
     FRAME_EXTERNAL, /* the label of an external link: holds no other one */
     FRAME_HEADING,
+    FRAME_TERM, /* what "; term : meaning" explains */
     FRAME_CAPTION,
 };
 
 struct frame {
     enum frame_kind kind;
-    uint32_t inner_end, end; /* what shows ends at inner_end, the construct at end */
-    enum fate fate;          /* of the bytes between them */
-    size_t out_start;        /* FRAME_CAPTION: size of the text when it began */
-    uint64_t kept_start;     /* FRAME_CAPTION: kept bytes of the paragraph then */
+    uint32_t inner_end, end;                     /* what shows ends at inner_end, the construct at end */
+    enum fate fate;                              /* of the bytes between them */
+    uint32_t start;                              /* where it was pushed */
+    size_t out_start;                            /* FRAME_CAPTION: size of the text when it began */
+    uint64_t kept_start;                         /* FRAME_CAPTION: kept bytes of the paragraph then */
+    uint32_t quotes_line_end, quotes_apostrophe; /* FRAME_LABEL, FRAME_CAPTION: of the line that goes on behind it */
     /* FRAME_LINES, FRAME_BLOCK: what the template shows behind this argument. */
     struct rendering rendering;
     size_t next_part;
@@ -46,16 +53,18 @@ struct wikitext {
     struct frame *frames;
     size_t depth, depth_capacity;
     struct renders renders; /* of the templates among the frames */
+    uint32_t *unknown;      /* [facts->unknown] spans of templates without a rendering */
+    size_t unknown_capacity;
 
     /* Of the page that is read. */
     struct wikitext_facts *facts;
-    struct str title, text;
+    struct str title, timestamp, text;
     uint32_t at, size, span;
     uint32_t inline_depth;    /* frames in which a line end is a blank */
     uint32_t quotes_line_end; /* up to here quotes_apostrophe holds */
     uint32_t quotes_apostrophe;
     uint32_t bracket_from, bracket; /* from the one on, the first ']' of the line is the other (its end: none) */
-    uint32_t variant_from, variant; /* the same of "}-" */
+    uint32_t poem_end;              /* up to here no <poem> is closed */
     unsigned dropped_section;       /* level of the heading whose section is left out, or 0 */
     size_t line_out;                /* size of the text where the line began */
     size_t break_out;               /* and behind the last <br> */
@@ -69,6 +78,7 @@ struct wikitext {
 void walk_skip(struct wikitext *w, uint32_t end, enum fate fate);   /* up to `end`; shows nothing */
 void walk_show(struct wikitext *w, uint32_t end, struct str shown); /* shows `shown` instead */
 void walk_keep(struct wikitext *w, uint32_t end);                   /* shows them as they are */
+void walk_add(struct wikitext *w, struct str shown);                /* shows what is not in the page */
 
 void walk_open_paragraph(struct wikitext *w); /* of prose, if none is open */
 void walk_begin_paragraph(struct wikitext *w, enum paragraph_kind kind);
@@ -84,7 +94,9 @@ static inline uint32_t walk_inner_end(const struct wikitext *w)
 }
 
 void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end);
-void construct_read(struct wikitext *w);         /* spans.items[span], which begins at `at` */
+void construct_read(struct wikitext *w); /* spans.items[span], which begins at `at` */
+void construct_read_link(struct wikitext *w, const struct span *span);
+void construct_read_variant(struct wikitext *w, const struct span *span);
 bool construct_skip_comment(struct wikitext *w); /* goes behind the comment that begins at `at`, if one does */
 void inline_read(struct wikitext *w);            /* a byte of `stops` that begins no span and ends no line */
 void line_begin(struct wikitext *w);             /* the first bytes of a line */

@@ -8,8 +8,7 @@
 
 #include <assert.h>
 
-#define REDIRECT_BYTES_MAX 256u  /* from the # to the brackets */
-#define STEPS_PER_PAGE     4096u /* allowance of a page too short for the bound per byte */
+#define STEPS_PER_PAGE 4096u /* allowance of a page too short for the bound per byte */
 
 static void read_stop(struct wikitext *w)
 {
@@ -49,65 +48,38 @@ static void walk(struct wikitext *w)
     walk_end_paragraph(w);
 }
 
-/* What the page as a whole is. */
-
-/* #REDIRECT [[…]], in the language's words. */
-static bool is_redirect(const struct wikitext *w)
-{
-    const struct str text = str_trim(w->text);
-    if (text.size == 0 || text.data[0] != '#')
-        return false;
-    const char *bracket = memmem(text.data, text.size < REDIRECT_BYTES_MAX ? text.size : REDIRECT_BYTES_MAX, "[[", 2);
-    if (!bracket)
-        return false;
-    char folded[NAME_BYTES_MAX];
-    struct str word = name_fold(str_range(text.data + 1, bracket), folded);
-    if (str_ends(word, STR(":")))
-        word = str_trim((struct str){word.data, word.size - 1});
-    return words_have(w->options.language->redirects, word) || words_have(language_english()->redirects, word);
-}
-
-static bool is_disambiguation(const struct wikitext *w)
-{
-    const struct language *languages[] = {w->options.language, language_english()};
-    for (uint32_t i = 0; i < w->spans.count; i = w->spans.items[i].next) {
-        const struct span *span = &w->spans.items[i];
-        const bool is_template = span->kind == SPAN_TEMPLATE;
-        if (!is_template && span->kind != SPAN_MAGIC)
-            continue;
-        char folded[NAME_BYTES_MAX];
-        const struct str inner = str_range(w->text.data + span->inner_start, w->text.data + span->inner_end);
-        const struct str name = is_template ? template_name(w->text, &w->spans, i, folded) : name_fold(inner, folded);
-        for (unsigned k = 0; k < 2; k++)
-            if (words_have(is_template ? languages[k]->disambiguations : languages[k]->disambiguation_magic, name))
-                return true;
-    }
-    return false;
-}
-
 void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out, struct wikitext_facts *facts)
 {
     *facts = (struct wikitext_facts){0};
+    if (w->options.trace)
+        trace_reset(w->options.trace);
     if (page->text.size == 0)
         return;
     w->facts = facts;
     w->title = page->title;
+    w->timestamp = page->timestamp;
     w->text = page->text;
     w->size = (uint32_t)page->text.size;
-    if (is_redirect(w)) {
+    if (kind_is_redirect(page->text, w->options.language)) {
         facts->is_redirect = true;
         facts->bytes[FATE_MARKUP] = page->text.size;
         return;
     }
     spans_find(&w->spans, w->options.language, page->text);
-    facts->is_disambiguation = is_disambiguation(w);
+    facts->kinds = kinds_of(&(struct kind_page){.title = page->title,
+                                                .text = page->text,
+                                                .spans = &w->spans,
+                                                .language = w->options.language,
+                                                .namespaces = &w->namespaces},
+                            w->options.kinds);
 
     w->paragraphs.out = out;
     w->paragraphs.start = out->size;
+    w->paragraphs.steps = 0;
     w->at = w->span = 0;
     w->quotes_line_end = 0;
     w->quotes_apostrophe = QUOTES_NONE;
-    w->bracket_from = w->bracket = w->variant_from = w->variant = 0;
+    w->bracket_from = w->bracket = w->poem_end = 0;
     w->dropped_section = 0;
     w->line_out = out->size;
     w->break_out = SIZE_MAX;
@@ -116,11 +88,18 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     walk(w);
 
     assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open && w->renders.count == 0);
-    facts->steps += w->spans.steps + w->size;
+    facts->steps += w->spans.steps + w->paragraphs.steps + w->size;
     uint64_t bytes = 0;
     for (unsigned i = 0; i < FATES; i++)
         bytes += facts->bytes[i];
     assert(bytes == page->text.size);
+}
+
+struct str wikitext_unknown(const struct wikitext *w, size_t i, char name[NAME_BYTES_MAX], struct str *text)
+{
+    const struct span *span = &w->spans.items[w->unknown[i]];
+    *text = str_range(w->text.data + span->start, w->text.data + span->end);
+    return template_name(w->text, &w->spans, w->unknown[i], name);
 }
 
 int32_t wikitext_namespace(const struct wikitext *w, struct str title)
@@ -133,7 +112,7 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
     struct wikitext *w = mem_clear(1, sizeof *w);
     w->options = *options;
     w->paragraphs.keep = options->keep;
-    namespaces_init(&w->namespaces, options->siteinfo, options->language);
+    namespaces_init(&w->namespaces, options->siteinfo);
     for (unsigned byte = 0; byte < ' '; byte++)
         w->stops[byte] = byte != '\t';
     for (const char *stop = "'&<[{~_"; *stop; stop++)
@@ -151,5 +130,6 @@ void wikitext_close(struct wikitext *w)
     renders_release(&w->renders);
     buf_release(&w->paragraphs.captions);
     mem_free(w->frames);
+    mem_free(w->unknown);
     mem_free(w);
 }

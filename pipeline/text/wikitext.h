@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "pipeline/parts.h"
 #include "pipeline/text/fates.h"
+#include "pipeline/text/kinds.h"
 #include "pipeline/text/languages.h"
 #include "pipeline/text/paragraphs.h" /* enum keep */
 
@@ -20,19 +21,23 @@
 #include <stdint.h>
 
 struct templates;
+struct trace;
 
 struct wikitext_options {
     const struct siteinfo *siteinfo; /* NULL: only the names of the language and the English ones are known */
     const struct language *language;
     uint32_t keep;                     /* enum keep */
+    uint32_t kinds;                    /* enum kind: which to look for */
     const struct templates *templates; /* renderings of the user's, or NULL */
+    struct trace *trace;               /* to be told what becomes of every byte of the page read last, or NULL */
 };
 
 struct wikitext_facts {
-    bool is_redirect;       /* by its text: #REDIRECT [[…]]; then no text goes out */
-    bool is_disambiguation; /* by template or magic word */
-    uint64_t bytes[FATES];  /* of the page's text by their fate; they add up to its size */
-    uint64_t steps;         /* bytes looked at, some of them more than once */
+    bool is_redirect;      /* by its text: #REDIRECT [[…]]; then no text goes out */
+    uint32_t kinds;        /* enum kind: which of options.kinds the page is */
+    uint64_t bytes[FATES]; /* of the page's text by their fate; they add up to its size */
+    size_t unknown;        /* templates left out because no row renders them: see wikitext_unknown */
+    uint64_t steps;        /* bytes looked at, some of them more than once */
 };
 
 /* No page costs more than this, on average over its bytes: the test of hostile pages holds us to it. */
@@ -42,6 +47,9 @@ struct wikitext;
 struct wikitext *wikitext_open(const struct wikitext_options *options); /* keeps the pointers, copies the names */
 /* Appends the text of the page: paragraphs, each ended by '\n'. *facts is overwritten. */
 void wikitext_read(struct wikitext *wikitext, const struct page *page, struct buf *out, struct wikitext_facts *facts);
+/* Template number i of those that the page read last left out: its folded name (empty where it has none that we could
+ * know), and all of it as it stands in the page. */
+struct str wikitext_unknown(const struct wikitext *wikitext, size_t i, char name[NAME_BYTES_MAX], struct str *text);
 /* The namespace a title names, for dumps whose pages have no <ns>. */
 int32_t wikitext_namespace(const struct wikitext *wikitext, struct str title);
 void wikitext_close(struct wikitext *wikitext);

@@ -13,9 +13,10 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
             at++;
             continue;
         }
-        uint32_t code_point;
-        unsigned skip;
-        const unsigned length = utf8_decode(name.data + at, name.size - at, &code_point, &skip);
+        uint32_t code_point = byte;
+        unsigned length = 1, skip = 1;
+        if (byte >= 0x80)
+            length = utf8_decode(name.data + at, name.size - at, &code_point, &skip);
         at += length ? length : skip;
         if (!length || code_point < ' ' || code_point == 0x200E || code_point == 0x200F)
             continue; /* direction marks around names are invisible */
@@ -32,14 +33,22 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
     return (struct str){out, size};
 }
 
+/* Below 0, 0 or above 0 as the item stands before the word, equals it, or stands behind it. */
+static int compare(const char *item, struct str word)
+{
+    for (size_t i = 0; i < word.size; i++)
+        if (item[i] != word.data[i])
+            return (unsigned char)item[i] - (unsigned char)word.data[i];
+    return (unsigned char)item[word.size];
+}
+
 bool words_have(struct words words, struct str word)
 {
     size_t low = 0, high = words.count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        const char *item = words.items[middle];
-        const int order = strncmp(item, word.data, word.size);
-        if (order == 0 && item[word.size] == 0)
+        const int order = compare(words.items[middle], word);
+        if (order == 0)
             return true;
         if (order < 0)
             low = middle + 1;

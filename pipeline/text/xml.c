@@ -8,7 +8,7 @@
 
 #define ELEMENT_DEPTH_MAX 16u /* dumps have 5; a page that is deeper is malformed */
 
-enum field { FIELD_NONE, FIELD_TITLE, FIELD_NS, FIELD_ID, FIELD_REVISION_ID, FIELD_MODEL, FIELD_TEXT };
+enum field { FIELD_NONE, FIELD_TITLE, FIELD_NS, FIELD_ID, FIELD_REVISION_ID, FIELD_TIMESTAMP, FIELD_MODEL, FIELD_TEXT };
 
 struct page_parser {
     XML_Parser expat;
@@ -31,8 +31,13 @@ static enum field field_of(const struct page_parser *parser, const char *name)
         const char *name;
         bool in_revision;
         enum field field;
-    } fields[] = {{"title", false, FIELD_TITLE},   {"ns", false, FIELD_NS},      {"id", false, FIELD_ID},
-                  {"id", true, FIELD_REVISION_ID}, {"model", true, FIELD_MODEL}, {"text", true, FIELD_TEXT}};
+    } fields[] = {{"title", false, FIELD_TITLE},
+                  {"ns", false, FIELD_NS},
+                  {"id", false, FIELD_ID},
+                  {"id", true, FIELD_REVISION_ID},
+                  {"timestamp", true, FIELD_TIMESTAMP},
+                  {"model", true, FIELD_MODEL},
+                  {"text", true, FIELD_TEXT}};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].in_revision == parser->in_revision && strcmp(fields[i].name, name) == 0)
             return fields[i].field;
@@ -49,7 +54,7 @@ static void XMLCALL on_start(void *data, const char *name, const char **attribut
     if (depth == 1 && strcmp(name, "revision") == 0) {
         parser->in_revision = true;
         parser->has_text = false;
-        parser->page->model = parser->page->text = STR("");
+        parser->page->timestamp = parser->page->model = parser->page->text = STR("");
         parser->page->revision_id = 0;
     } else if (depth == 1 && strcmp(name, "redirect") == 0) {
         parser->page->is_redirect = true;
@@ -109,6 +114,9 @@ static void XMLCALL on_end(void *data, const char *name)
     case FIELD_TITLE:
         page->title = content;
         break;
+    case FIELD_TIMESTAMP:
+        page->timestamp = content;
+        break;
     case FIELD_MODEL:
         page->model = content;
         break;
@@ -149,7 +157,7 @@ struct page_parser *page_parser_open(void)
 
 int page_parse(struct page_parser *parser, struct str fragment, struct arena *arena, struct page *page)
 {
-    *page = (struct page){.title = STR(""), .model = STR(""), .text = STR("")};
+    *page = (struct page){.title = STR(""), .timestamp = STR(""), .model = STR(""), .text = STR("")};
     const struct str trimmed = str_trim(fragment);
     if (!str_starts(trimmed, STR("<page")) || trimmed.size > INT_MAX)
         return -1;

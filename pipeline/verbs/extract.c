@@ -8,6 +8,7 @@
 #include "pipeline/feed.h"
 #include "pipeline/plan.h"
 #include "pipeline/settings.h"
+#include "pipeline/verbs/explain.h"
 #include "pipeline/workers.h"
 
 #include <jansson.h>
@@ -69,13 +70,14 @@ static int extract_group(void *context, void *slot, uint64_t number, struct erro
     buf_reset(&job->out);
     job->counts = (struct counts){0};
     struct group *group = &job->feed.group;
-    job->counts.pages[PAGE_OVERSIZE] = group->oversize;
+    counts_group(&job->counts, group);
     struct extractor *extractor = workers_take(&extraction->extractors);
     const struct article_options *options = &extraction->inputs.articles[job->feed.file];
     for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
         article_read(extractor->reader, options, group, i, &article);
         job->counts.pages[article.fate]++;
+        job->counts.ill_formed += article.ill_formed;
         job->counts.text_bytes += article.text.size;
         if (article.fate != PAGE_KEPT)
             continue;
@@ -155,10 +157,16 @@ int verb_extract(void *settings, struct opt_paths bare, struct error *err)
     int result = inputs_open(&extraction.inputs, settings, bare, err);
     if (result == 0)
         result = plan_threads(settings, &plan, err);
+    const bool explains = extraction.settings->explain != NULL;
     if (result == 0)
-        result = run(&extraction, &plan, err);
-    if (result == 0) {
+        result = explains ? explain(extraction.settings, &extraction.inputs, &plan, err) : run(&extraction, &plan, err);
+    if (result == 0 && !explains) {
         char kept[32], all[32], bytes[32];
+        struct buf damage = {0};
+        counts_damage(&extraction.counts, &damage);
+        if (damage.size)
+            log_warn("damage: %s", buf_text(&damage));
+        buf_release(&damage);
         log_say("%s of %s pages, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
                 format_count(counts_pages(&extraction.counts), all), format_bytes(extraction.counts.text_bytes, bytes));
     }

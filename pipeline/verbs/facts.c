@@ -7,6 +7,8 @@
 #include "base/random.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #define BUILD_BYTES_MAX (64u << 20)
 
@@ -100,8 +102,37 @@ static json_t *pages_json(const struct manifest *manifest)
     json_object_set_new(pages, "kept", count_json(manifest->pages_kept));
     json_object_set_new(pages, "dropped", dropped);
     for (size_t i = 0; i < manifest->dropped_count; i++)
-        json_object_set_new(dropped, manifest->dropped[i].name, count_json(manifest->dropped[i].count));
+        json_object_set_new(dropped, manifest->dropped[i].name, count_json(manifest->dropped[i].pages));
     return pages;
+}
+
+static json_t *text_json(const struct manifest *manifest)
+{
+    json_t *text = json_object(), *dropped = json_object();
+    json_object_set_new(text, "bytes", count_json(manifest_text_bytes(manifest)));
+    for (size_t i = 0; i < manifest->fate_count; i++)
+        json_object_set_new(text, manifest->fates[i].name, count_json(manifest->fates[i].bytes));
+    json_object_set_new(text, "dropped", dropped);
+    for (size_t i = 0; i < manifest->dropped_count; i++)
+        json_object_set_new(dropped, manifest->dropped[i].name, count_json(manifest->dropped[i].bytes));
+    return text;
+}
+
+static json_t *templates_json(const struct manifest *manifest)
+{
+    json_t *templates = json_array();
+    for (size_t i = 0; i < manifest->template_count; i++) {
+        const struct manifest_template *t = &manifest->templates[i];
+        json_array_append_new(templates, json_pack("{ss sI sI}", "name", t->name, "count", (json_int_t)t->count,
+                                                   "bytes", (json_int_t)t->bytes));
+    }
+    return templates;
+}
+
+static json_t *unknown_json(const struct manifest_unknown *unknown)
+{
+    return json_pack("{sI sI sI sI}", "count", (json_int_t)unknown->count, "bytes", (json_int_t)unknown->bytes,
+                     "characters", (json_int_t)unknown->characters, "missed", (json_int_t)unknown->missed);
 }
 
 static json_t *lengths_json(const struct manifest *manifest)
@@ -145,8 +176,17 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "documents", count_json(manifest->documents));
     json_object_set_new(facts, "sources", sources_json(manifest, build));
     json_object_set_new(facts, "pages", pages_json(manifest));
+    json_object_set_new(facts, "text", text_json(manifest));
+    json_object_set_new(facts, "templates", templates_json(manifest));
+    json_object_set_new(facts, "templates_unknown", unknown_json(&manifest->unknown));
     json_object_set_new(facts, "lengths", lengths_json(manifest));
     return facts;
+}
+
+bool facts_colours(void)
+{
+    const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(refused && refused[0]) && !(term && strcmp(term, "dumb") == 0);
 }
 
 int facts_print(json_t *object, struct error *err)

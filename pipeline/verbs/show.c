@@ -20,8 +20,8 @@ static void print_pages(const struct manifest *m)
     size_t listed = 0;
     printf("pages      %s kept", format_count(m->pages_kept, count));
     for (size_t i = 0; i < m->dropped_count; i++)
-        if (m->dropped[i].count)
-            printf("%s%s %s", listed++ ? ", " : "; dropped ", format_count(m->dropped[i].count, count),
+        if (m->dropped[i].pages)
+            printf("%s%s %s", listed++ ? ", " : "; dropped ", format_count(m->dropped[i].pages, count),
                    log_safe(m->dropped[i].name, name, sizeof(name)));
     printf("\n");
 }

@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Where the sample stands and what is needed to print it. */
 struct view {
@@ -31,12 +30,6 @@ static struct colours colours_of(const struct view *view)
 {
     return view->colours ? (struct colours){"\033[2m", "\033[1;33m", "\033[32m", "\033[0m"}
                          : (struct colours){"", "", "", ""};
-}
-
-static bool stdout_takes_colours(void)
-{
-    const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(refused && refused[0]) && !(term && strcmp(term, "dumb") == 0);
 }
 
 /* The text of a piece, safe for a terminal; "#17" where it is not known. */
@@ -164,7 +157,7 @@ static int out_of_range(const char *path, uint64_t number, uint64_t samples, str
 
 static int print_view(const struct settings *settings, struct view *view, struct error *err)
 {
-    view->colours = stdout_takes_colours();
+    view->colours = facts_colours();
     if (settings->json)
         return facts_print(sample_json(view), err);
     print_sample(view);

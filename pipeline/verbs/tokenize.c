@@ -17,8 +17,8 @@ _Static_assert((int)TOKENIZE_IDS == (int)LINES_IDS && (int)TOKENIZE_PIECES == (i
                "the option's choices are the formats");
 
 struct tokenization {
-    struct lines_options options;
     struct vocab *vocab;
+    struct lines *lines;
     struct tokenizer *tokenizer;
     struct workers states;
     const char *const *paths; /* [path_count] */
@@ -102,7 +102,7 @@ static int tokenize(void *context, void *slot, uint64_t number, struct error *er
     (void)err;
     buf_reset(&job->out);
     struct tokenizer_state *state = workers_take(&work->states);
-    lines_tokenize(state, work->vocab, &work->options, buf_str(&job->text), &job->ids, &job->out);
+    lines_tokenize(work->lines, state, buf_str(&job->text), &job->ids, &job->out);
     workers_give(&work->states, state);
     return BELT_NEXT;
 }
@@ -159,8 +159,7 @@ int verb_tokenize(void *settings, struct opt_paths bare, struct error *err)
 {
     struct settings *given = settings;
     static const char *const standard_input[] = {"-"};
-    struct tokenization work = {.options = {.format = (enum lines_format)given->format, .special = given->special},
-                                .paths = bare.count ? bare.items : standard_input,
+    struct tokenization work = {.paths = bare.count ? bare.items : standard_input,
                                 .path_count = bare.count ? bare.count : 1,
                                 .file = FILE_CLOSED};
     if (!given->vocab) {
@@ -169,13 +168,13 @@ int verb_tokenize(void *settings, struct opt_paths bare, struct error *err)
     }
     stop_on_signals();
     TRY(published_vocab(given, &work.vocab, err));
-    const bool strip = given->accents == ACCENTS_AUTO ? !given->cased : given->accents == ACCENTS_STRIP;
-    work.tokenizer = tokenizer_open(work.vocab, &(struct tokenizer_options){.cased = given->cased,
-                                                                            .strip_accents = strip,
-                                                                            .profile = (enum profile)given->profile});
+    const struct tokenizer_options words = published_words(given);
+    work.tokenizer = tokenizer_open(work.vocab, &words);
+    work.lines = lines_open(work.vocab, &(struct lines_options){(enum lines_format)given->format, given->special});
     const int result = run(&work, given->threads ? (size_t)given->threads : cores_allowed(), err);
     file_close(&work.file);
     buf_release(&work.rest);
+    lines_close(work.lines);
     tokenizer_close(work.tokenizer);
     vocab_close(work.vocab);
     return result;

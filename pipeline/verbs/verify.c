@@ -90,7 +90,7 @@ int verb_verify(void *data, struct opt_paths bare, struct error *err)
     } else if (result == 0) {
         printf("%s: %" PRIu64 " files, %s: every byte is as it was written\n", directory, report.files,
                format_bytes(report.bytes, bytes));
-        log_say("next       dsdata show %s", directory);
+        log_say("next       dsdata report %s", directory);
     }
     buf_release(&command);
     verify_release(&report);

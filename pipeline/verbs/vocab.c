@@ -7,6 +7,7 @@
 #include "pipeline/verbs/vocab_check.h"
 #include "pipeline/vocabulary.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,17 +20,94 @@ static int write_vocab(const struct settings *settings, const struct vocab *voca
     return 0;
 }
 
-static void tell(const struct settings *settings, const struct vocab *vocab, const struct vocabulary_facts *facts)
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* The letters that the alphabet has no room for, the most frequent by name. */
+static void tell_alphabet(const struct vocabulary_facts *facts)
+{
+    const struct learn_report *learned = &facts->learned;
+    if (learned->letters_left_out == 0) {
+        log_say("alphabet   %u letters, none left out", learned->letters);
+        return;
+    }
+    struct buf names = {0};
+    for (size_t i = 0; i < LETTERS_NAMED && i < learned->letters_left_out; i++)
+        buf_addf(&names, "%sU+%04X %llu times", i ? ", " : "", learned->left_out[i].code_point,
+                 (unsigned long long)learned->left_out[i].count);
+    log_say("alphabet   %u letters; left out %llu rarer ones, %.4f %% of the text: %s%s", learned->letters,
+            (unsigned long long)learned->letters_left_out, 100 * share(facts->text.foreign, facts->text.letters),
+            buf_text(&names), learned->letters_left_out > LETTERS_NAMED ? " …" : "");
+    buf_release(&names);
+}
+
+static void tell_coverage(const char *name, const struct coverage *coverage)
+{
+    log_say("%s %.4f pieces per word, %.4f %% [UNK], %.2f %% of the words are one piece, %.4f %% of the letters known",
+            name, share(coverage->pieces, coverage->words), 100 * share(coverage->unknown, coverage->words),
+            100 * share(coverage->whole, coverage->words),
+            100 * share(coverage->letters - coverage->foreign, coverage->letters));
+}
+
+static void tell(const struct settings *settings, const struct recipe *recipe, const struct vocab *vocab,
+                 const struct vocabulary_facts *facts)
 {
     char pages[32], words[32];
-    log_say("learned %u pieces from %s words of %s pages in %llu windows", vocab->count,
+    log_say("learned    %u pieces (%s, threshold %llu) from %s words of %s pages in %llu windows", vocab->count,
+            learn_names[settings->algo], (unsigned long long)facts->learned.threshold,
             format_count(facts->words, words), format_count(facts->pages, pages), (unsigned long long)facts->windows);
     if (facts->forgotten > 0)
         log_say("%s of these words, the rarest, found no room and were left out",
                 format_count(facts->forgotten, words));
+    if (facts->learned.words_left_out > 0)
+        log_say("%s distinct words were left out: rarer letters, over 100 letters, or no room",
+                format_count(facts->learned.words_left_out, words));
+    tell_alphabet(facts);
+    tell_coverage("text      ", &facts->text);
+    if (facts->held_out.words > 0) {
+        tell_coverage("held out  ", &facts->held_out);
+        log_say("           (%s words of %s pages that were not learned from%s)",
+                format_count(facts->held_out.words, words), format_count(facts->pages_held_out, pages),
+                facts->scarce ? "; text is scarce, so they were afterwards" : "");
+    } else {
+        log_say("held out   nothing: so little text is all learned from");
+    }
+    if (settings->out && strcmp(settings->out, "-") != 0)
+        log_say("next       dsdata build INPUT --vocab %s%s%s", settings->out, recipe->cased ? " --cased" : "",
+                recipe->cased == recipe->strip_accents ? recipe->cased ? " --accents strip" : " --accents keep" : "");
     if (vocab->count < settings->vocab_size)
         log_warn("the text gives %u pieces only, %llu were asked for", vocab->count,
                  (unsigned long long)settings->vocab_size);
+}
+
+static json_t *coverage_json(const struct coverage *c)
+{
+    return json_pack("{sI sI sI sf sf sf sf}", "words", (json_int_t)c->words, "pieces", (json_int_t)c->pieces,
+                     "unknown", (json_int_t)c->unknown, "pieces_per_word", share(c->pieces, c->words), "unk_rate",
+                     share(c->unknown, c->words), "whole_words", share(c->whole, c->words), "letters_covered",
+                     share(c->letters - c->foreign, c->letters));
+}
+
+static void print_json(const struct settings *settings, const struct vocab *vocab, const struct vocabulary_facts *facts)
+{
+    const struct learn_report *learned = &facts->learned;
+    json_t *left_out = json_array();
+    for (size_t i = 0; i < LETTERS_NAMED && i < learned->letters_left_out; i++)
+        json_array_append_new(left_out, json_pack("{si sI}", "code_point", (int)learned->left_out[i].code_point,
+                                                  "count", (json_int_t)learned->left_out[i].count));
+    json_t *object = json_pack(
+        "{si ss sI sI sI sI sb sI sI sI s{si sI so} so so}", "pieces", (int)vocab->count, "algo",
+        learn_names[settings->algo], "threshold", (json_int_t)learned->threshold, "windows", (json_int_t)facts->windows,
+        "pages", (json_int_t)facts->pages, "pages_held_out", (json_int_t)facts->pages_held_out, "learned_from_held_out",
+        facts->scarce, "words", (json_int_t)facts->words, "words_forgotten", (json_int_t)facts->forgotten,
+        "distinct_words_left_out", (json_int_t)learned->words_left_out, "alphabet", "letters", (int)learned->letters,
+        "left_out", (json_int_t)learned->letters_left_out, "most_frequent_left_out", left_out, "text",
+        coverage_json(&facts->text), "held_out", facts->held_out.words ? coverage_json(&facts->held_out) : json_null());
+    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(object);
 }
 
 int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
@@ -65,14 +143,13 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
         result = plan_threads(settings, &plan, err);
     }
     if (result == 0)
-        result = vocabulary_learn(&inputs, &recipe, &plan, &vocab, &facts, err);
+        result = vocabulary_learn(&inputs, &recipe, &plan, settings->json || !settings->quiet, &vocab, &facts, err);
     if (result == 0)
         result = write_vocab(settings, vocab, err);
     if (result == 0)
-        tell(settings, vocab, &facts);
+        tell(settings, &recipe, vocab, &facts);
     if (result == 0 && settings->json)
-        printf("{\"pieces\": %u, \"windows\": %llu, \"pages\": %llu, \"words\": %llu}\n", vocab->count,
-               (unsigned long long)facts.windows, (unsigned long long)facts.pages, (unsigned long long)facts.words);
+        print_json(settings, vocab, &facts);
     vocab_close(vocab);
     inputs_close(&inputs);
     return result;

@@ -59,10 +59,7 @@ int vocab_check(struct settings *settings, struct error *err)
     struct vocab *vocab = NULL;
     int result = published_vocab(settings, &vocab, err);
     if (result == 0) {
-        const struct tokenizer_options options = {
-            .cased = settings->cased,
-            .strip_accents = settings->accents == ACCENTS_AUTO ? !settings->cased : settings->accents == ACCENTS_STRIP,
-            .profile = (enum profile)settings->profile};
+        const struct tokenizer_options options = published_words(settings);
         vocab_unreachable(vocab, &options, &found);
         if (!settings->json) {
             if (vocab->count > ID_16_PIECES_MAX)

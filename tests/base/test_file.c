@@ -226,7 +226,7 @@ static void whichever_call_fails_a_file_is_whole(void **state)
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (int old = 0; old < 2; old++)
             for (uint64_t at = 1;; at++) {
-                struct attempt attempt = {{at, kinds[kind], EIO}, path_of("whole")};
+                struct attempt attempt = {{.at = at, .kind = kinds[kind], .number = EIO}, path_of("whole")};
                 struct outcome seen;
                 assert_int_equal(path_remove(attempt.path, &err), 0);
                 assert_int_equal(path_remove(path_of("whole.tmp"), &err), 0);
@@ -260,17 +260,82 @@ static void a_short_write_leaves_half_then_no_space(void **state)
     struct error err;
     struct file file;
     assert_int_equal(file_append_open(&file, path_of("half"), &err), 0);
-    const uint64_t before = file_calls();
-    file_fault_set((struct file_fault){2, FILE_FAULT_SHORT, 0});
+    const uint64_t before = file_calls(FILE_CHANGES);
+    file_fault_set((struct file_fault){.at = 2, .kind = FILE_FAULT_SHORT});
     assert_int_equal(file_write(&file, "0123456789", 10, &err), 0);
     assert_int_equal(file_write(&file, "0123456789", 10, &err), -1);
     assert_int_equal(err.kind, ERR_RESOURCE);
     assert_non_null(strstr(err.text, strerror(ENOSPC)));
     assert_int_equal(file_write(&file, "!", 1, &err), 0); /* one call only */
-    assert_int_equal(file_calls(), before + 3);
+    assert_int_equal(file_calls(FILE_CHANGES), before + 3);
     file_close(&file);
     expect_content(path_of("half"), "012345678901234!");
     file_fault_set((struct file_fault){0});
+}
+
+static void an_interrupted_call_is_made_again(void **state)
+{
+    (void)state;
+    for (uint64_t at = 1; at <= 5; at++) {
+        struct error err;
+        file_fault_set((struct file_fault){.at = at, .kind = FILE_FAULT_ERRNO, .number = EINTR});
+        assert_int_equal(file_write_all(path_of("interrupted"), "whole", 5, &err), 0);
+        expect_content(path_of("interrupted"), "whole");
+        file_fault_set((struct file_fault){.call = FILE_READS, .at = at, .kind = FILE_FAULT_ERRNO, .number = EINTR});
+        expect_content(path_of("interrupted"), "whole");
+        file_fault_set((struct file_fault){.call = FILE_READS});
+    }
+}
+
+static void a_failing_read_is_an_error_and_a_short_one_is_none(void **state)
+{
+    (void)state;
+    struct error err;
+    struct buf text = {0};
+    assert_int_equal(file_write_all(path_of("read"), "0123456789", 10, &err), 0);
+    for (uint64_t at = 1; at <= 2; at++) { /* open, read */
+        file_fault_set((struct file_fault){.call = FILE_READS, .at = at, .kind = FILE_FAULT_ERRNO, .number = EIO});
+        assert_int_equal(file_read_all(path_of("read"), 100, &text, &err), -1);
+        assert_int_equal(err.kind, ERR_RESOURCE);
+        assert_string_equal(err.file, path_of("read"));
+    }
+    buf_release(&text);
+    file_fault_set((struct file_fault){.call = FILE_READS, .at = 2, .kind = FILE_FAULT_SHORT});
+    expect_content(path_of("read"), "0123456789");
+    file_fault_set((struct file_fault){.call = FILE_READS});
+}
+
+static void traced(void *argument)
+{
+    struct error err;
+    struct file file;
+    setenv("DS_TRACE_FILE", argument, 1);
+    faults_from_environment();
+    if (file_write_all(path_of("t"), "xy", 2, &err) < 0 || file_append_open(&file, path_of("t"), &err) < 0 ||
+        file_truncate(&file, 1, &err) < 0 || path_remove(path_of("t"), &err) < 0)
+        _exit((int)err.kind);
+    file_close(&file);
+}
+
+static void a_trace_tells_every_change_in_its_order(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    struct error err;
+    struct buf text = {0};
+    char expected[500], where[200];
+    in_child(traced, path_of("trace"), &seen);
+    assert_int_equal(seen.code, 0);
+    assert_int_equal(file_read_all(path_of("trace"), 10000, &text, &err), 0);
+    assert_non_null(realpath(directory, where));
+    unsigned long long number = 0;
+    assert_int_equal(sscanf(buf_text(&text), "create %llu", &number), 1);
+    snprintf(expected, sizeof expected,
+             "create %llu %s/t.tmp\nwrite %llu 0 2\nxysync %llu\nrename %s/t.tmp %s/t\nsyncdir %s\n"
+             "create %llu %s/t\ntruncate %llu 1\nremove %s/t\n",
+             number, directory, number, number, directory, directory, where, number, directory, number, directory);
+    assert_string_equal(buf_text(&text), expected);
+    buf_release(&text);
 }
 
 static void set_from_environment(void *argument)
@@ -327,6 +392,9 @@ int main(void)
         cmocka_unit_test(descriptors_do_not_reach_other_programs),
         cmocka_unit_test(whichever_call_fails_a_file_is_whole),
         cmocka_unit_test(a_short_write_leaves_half_then_no_space),
+        cmocka_unit_test(an_interrupted_call_is_made_again),
+        cmocka_unit_test(a_failing_read_is_an_error_and_a_short_one_is_none),
+        cmocka_unit_test(a_trace_tells_every_change_in_its_order),
         cmocka_unit_test(the_environment_sets_faults),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -99,6 +99,39 @@ static void draws_are_uniform(void **state)
         assert_true(fabs(bits[bit] - DRAWS * 0.5) < 5 * sqrt(DRAWS * 0.25));
 }
 
+/* In a child of its own, because the level is chosen once. */
+static void compare_row(void *level)
+{
+    enum { MOST = 45 };
+    const struct random_stream stream = random_stream(77, RANDOM_MASK, 1, 2, 3, 4, 5);
+    uint32_t rows[4][MOST + 1], one[4];
+    uint32_t *const out[4] = {rows[0], rows[1], rows[2], rows[3]};
+    setenv("DSDATA_CPU", level, 1);
+    for (uint32_t count = 0; count <= MOST; count++) {
+        const uint32_t first = count % 3 ? UINT32_MAX - 5 : 7; /* draws wrap around */
+        for (int word = 0; word < 4; word++)
+            rows[word][count] = 12345;
+        random_row(&stream, count, first, count, out);
+        for (uint32_t i = 0; i < count; i++) {
+            random_at4(&stream, count, first + i, one);
+            for (int word = 0; word < 4; word++)
+                if (rows[word][i] != one[word] || rows[word][count] != 12345)
+                    _exit(1);
+        }
+    }
+}
+
+static void a_row_is_its_draws_at_every_level(void **state)
+{
+    (void)state;
+    static const char *const levels[] = {"base", "avx2", "avx512"};
+    for (size_t i = 0; i < COUNT(levels); i++) {
+        struct outcome seen;
+        in_child(compare_row, (void *)(uintptr_t)levels[i], &seen);
+        assert_int_equal(seen.code, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +140,7 @@ int main(void)
         cmocka_unit_test(every_part_of_the_name_counts),
         cmocka_unit_test(chance_is_exact_at_its_borders),
         cmocka_unit_test(draws_are_uniform),
+        cmocka_unit_test(a_row_is_its_draws_at_every_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

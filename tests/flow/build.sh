@@ -151,6 +151,24 @@ PYTHON
     case_begin "extract sentences"
     awk 'NF { lines++ } END { exit !(lines > 800) }' "$scratch/sentences.txt" || complain "too few sentences"
 
+    case_begin "extract sentences of every kind of input"
+    # The text of a page as a line of JSON gives the sentences of the page; sentences, one a line, stay as they are.
+    expect_exit 0 "$dsdata" extract --wiki "$samples"
+    mv "$scratch/stdout" "$scratch/pages.jsonl"
+    expect_exit 0 "$dsdata" extract --jsonl "$scratch/pages.jsonl" --format sentences
+    cmp -s "$scratch/stdout" "$scratch/sentences.txt" || complain "other sentences from lines of JSON"
+    expect_exit 0 "$dsdata" extract --text "$scratch/sentences.txt" --format sentences
+    cmp -s "$scratch/stdout" "$scratch/sentences.txt" || complain "other sentences from sentences"
+    printf 'Am 3. Mai kam er. Dr. No ging.\n\n\n zwei \nAus. Ende.\n' >"$scratch/lines.txt"
+    expect_exit 0 "$dsdata" extract --text "$scratch/lines.txt" --format sentences --lang de
+    expect_equal "lines of text" "$(cat "$scratch/stdout")" $'Am 3. Mai kam er. Dr. No ging.\n\nzwei\nAus. Ende.'
+    printf '%s\n' '{"text":"Am 3. Mai kam er. Dr. No ging.\nzwei"}' '{"text":" "}' '{"text":"Ende."}' \
+        >"$scratch/lines.jsonl"
+    expect_exit 0 "$dsdata" extract "$scratch/lines.jsonl" --format sentences --lang de
+    expect_equal "German" "$(cat "$scratch/stdout")" $'Am 3. Mai kam er.\nDr. No ging.\nzwei\n\nEnde.'
+    expect_exit 0 "$dsdata" extract "$scratch/lines.jsonl" --format sentences
+    expect_equal "English, where nothing is said" "$(head -1 "$scratch/stdout")" "Am 3."
+
     case_begin "tokenize"
     printf 'The rings\n\n  a\tb \nunbelievable' >"$scratch/lines"
     expect_exit 0 "$dsdata" tokenize --vocab "$vocab" "$scratch/lines"

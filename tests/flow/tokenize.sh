@@ -106,7 +106,7 @@ published() {
     for change in 't["model"] = {"type": "BPE", "vocab": {}, "merges": []}' \
         't["model"] = {"type": "Unigram", "vocab": []}' 't["pre_tokenizer"] = {"type": "Whitespace"}' \
         'del t["model"]["type"]; t["model"]["merges"] = []' 't["normalizer"] = None' \
-        't["normalizer"]["handle_chinese_chars"] = False' 't["normalizer"]["clean_text"] = False' \
+        't["normalizer"]["clean_text"] = False' \
         't["model"]["continuing_subword_prefix"] = "@@"' 't["model"]["unk_token"] = "<unk>"' \
         't["model"]["max_input_chars_per_word"] = 50'; do
         publish "$change" >"$scratch/other.json"

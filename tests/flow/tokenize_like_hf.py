@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # labels: long
 """dsdata tokenize against the Python package `tokenizers` itself, where it is installed: the golden cases, random
-mixtures of code points, and the sample dumps and published vocabularies of ../shared/data where they are there. Zero
-lines may differ."""
+mixtures of code points, and the sample dumps and published vocabularies of ../shared/data where they are there;
+ideographs as words of their own, and as letters (handle_chinese_chars false). Zero lines may differ."""
 import pathlib
 import subprocess
 import sys
@@ -19,12 +19,30 @@ except ImportError:
     sys.exit(77)
 
 
-def reference(vocab, cased, strip):
-    tokenizer = Tokenizer(models.WordPiece.from_file(str(vocab), unk_token="[UNK]", max_input_chars_per_word=100))
-    tokenizer.normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=True, strip_accents=strip,
-                                                      lowercase=not cased)
+def reference(model, cased, strip, joined):
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=not joined,
+                                                      strip_accents=strip, lowercase=not cased)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return tokenizer
+
+
+def alone(vocab, cased, strip):
+    """A vocab.txt, and the options that say the rest."""
+    model = models.WordPiece.from_file(str(vocab), unk_token="[UNK]", max_input_chars_per_word=100)
+    return reference(model, cased, strip, False), ["--vocab", vocab, "--accents", "strip" if strip else "keep"] + \
+        ["--cased"] * cased
+
+
+def joined(vocab, cased, strip, path):
+    """A tokenizer.json that says all: ideographs are letters of words, so pieces go on with them."""
+    pieces = vocab.read_text(encoding="utf-8").split("\n")[:-1]
+    pieces += ["##" + piece for piece in pieces if len(piece) == 1 and "\u3400" <= piece and "##" + piece not in pieces]
+    model = models.WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]",
+                             max_input_chars_per_word=100)
+    tokenizer = reference(model, cased, strip, True)
+    tokenizer.save(path)
+    return tokenizer, ["--vocab", path]
 
 
 def texts():
@@ -33,30 +51,36 @@ def texts():
     yield from tokenizer_texts.raw_texts(DATA)
 
 
+def count_wrong(dsdata, text, tokenizer, arguments):
+    lines = text.split(b"\n")[:-1]
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(text)
+        file.flush()
+        out = subprocess.run([dsdata, "tokenize", file.name] + arguments, stdout=subprocess.PIPE, check=True).stdout
+    got = out.decode().split("\n")[:-1]
+    wrong = abs(len(got) - len(lines))
+    for line, ids in zip(lines, got):
+        encoding = tokenizer.encode(line.decode("utf-8", "ignore"), add_special_tokens=False)
+        if " ".join(map(str, encoding.ids)) != ids:
+            wrong += 1
+            if wrong <= 3:
+                print("differs:", line[:200], encoding.ids[:50], ids[:200])
+    return wrong, len(lines)
+
+
 def main():
     dsdata = pathlib.Path(sys.argv[1]) / "dsdata"
     different = 0
-    vocabs = tokenizer_texts.vocabularies(ROOT)
-    for name, text in texts():
-        lines = text.split(b"\n")[:-1]
-        for vocab, cased, strip in vocabs:
-            with tempfile.NamedTemporaryFile() as file:
-                file.write(text)
-                file.flush()
-                command = [dsdata, "tokenize", file.name, "--vocab", vocab]
-                command += ["--accents", "strip" if strip else "keep"]
-                out = subprocess.run(command + ["--cased"] * cased, stdout=subprocess.PIPE, check=True).stdout
-            got = out.decode().split("\n")[:-1]
-            tokenizer = reference(vocab, cased, strip)
-            wrong = abs(len(got) - len(lines))
-            for line, ids in zip(lines, got):
-                encoding = tokenizer.encode(line.decode("utf-8", "ignore"), add_special_tokens=False)
-                if " ".join(map(str, encoding.ids)) != ids:
-                    wrong += 1
-                    if wrong <= 3:
-                        print("differs:", line[:200], encoding.ids[:50], ids[:200])
-            print(f"{name}, {vocab.name}, cased {cased}, strip {strip}: {wrong} of {len(lines)} lines differ")
-            different += wrong
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in texts():
+            for vocab, cased, strip in tokenizer_texts.vocabularies(ROOT):
+                for kind, (tokenizer, arguments) in (
+                        ("alone", alone(vocab, cased, strip)),
+                        ("joined", joined(vocab, cased, strip, directory + "/tokenizer.json"))):
+                    wrong, lines = count_wrong(dsdata, text, tokenizer, arguments)
+                    print(f"{name}, {vocab.name}, cased {cased}, strip {strip}, ideographs {kind}: "
+                          f"{wrong} of {lines} lines differ")
+                    different += wrong
     return 1 if different else 0
 
 

@@ -143,10 +143,6 @@ bad_options() {
     expect_exit 2 "$dsdata" build --out "$out"
     expect_words input
 
-    case_begin "an option that is not built yet"
-    expect_exit 2 "$dsdata" build --wiki "$samples" --salvage --out "$out"
-    expect_words "not built yet"
-
     case_begin "tokenize without a vocabulary"
     expect_exit 2 "$dsdata" tokenize
     expect_words --vocab

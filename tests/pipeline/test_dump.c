@@ -338,6 +338,8 @@ static void assert_same_state(const struct dump_state *a, const struct dump_stat
     assert_int_equal(a->level, b->level);
     assert_int_equal(a->crc, b->crc);
     assert_int_equal(a->padding, b->padding);
+    assert_int_equal(a->unsure, b->unsure);
+    assert_int_equal(a->lost, b->lost);
     assert_int_equal(a->open, b->open);
     assert_int_equal(a->match, b->match);
     assert_int_equal(a->closed, b->closed);
@@ -434,6 +436,30 @@ static void text_and_jsonl_restart_too(void **state)
             options.group_bytes_max = 150;
             assert_restarts(path, &options);
         }
+    }
+    buf_release(&text);
+    buf_release(&file);
+}
+
+/* Salvage too goes on from any state with what was missing: gaps that begin, last or end at a window's border. */
+static void salvage_restarts(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0};
+    add_dump(&text, 12, 90, 5);
+    for (size_t at = 0; at < text.size; at += 300)
+        add_stream(&file, (struct str){text.data + at, text.size - at < 300 ? text.size - at : 300}, 1, 60);
+    for (size_t at = file.size / 2; at < file.size; at += file.size / 11) {
+        for (size_t i = at; i < at + 150 && i < file.size; i += 20)
+            file.data[i] ^= 1;
+        const char *path = test_file(buf_str(&file));
+        for (size_t window = file.size / 60; window < 2 * file.size; window = window * 3 + 1) {
+            struct dump_options options = small_options(window);
+            options.salvage = true;
+            assert_restarts(path, &options);
+        }
+        for (size_t i = at; i < at + 150 && i < file.size; i += 20)
+            file.data[i] ^= 1;
     }
     buf_release(&text);
     buf_release(&file);
@@ -663,6 +689,7 @@ int main(void)
         cmocka_unit_test(the_hash_is_of_every_byte),
         cmocka_unit_test(a_restart_gives_the_groups_that_were_missing),
         cmocka_unit_test(text_and_jsonl_restart_too),
+        cmocka_unit_test(salvage_restarts),
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
         cmocka_unit_test(a_pipe_is_as_a_file),
         cmocka_unit_test(threads_change_nothing),

@@ -39,6 +39,10 @@ static void all_lists_are_folded_and_sorted(void **state)
                      {"disambiguations", each->disambiguations},
                      {"magic", each->magic},
                      {"disambiguation_magic", each->disambiguation_magic},
+                     {"list_titles", each->list_titles},
+                     {"list_categories", each->list_categories},
+                     {"list_templates", each->list_templates},
+                     {"stub_templates", each->stub_templates},
                      {"abbreviations", each->abbreviations},
                      {"numbered", each->numbered},
                      {"endings", each->endings},
@@ -61,7 +65,113 @@ static void languages_are_found_by_any_of_their_names(void **state)
     assert_string_equal(language_find(STR("simple"))->code, "en");
     assert_string_equal(language_find(STR("xx"))->code, "");
     assert_string_equal(language_find(STR(""))->code, "");
-    assert_int_equal(language_find(STR("fi"))->abbreviations.count, 0);
+    assert_int_equal(language_find(STR("fi"))->starters.count, 0);
+}
+
+/* What stands in each Wikipedia for References, External links, See also, Further reading, Notes, Sources. */
+static void every_language_knows_its_sections_and_disambiguations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *code, *sections[8], *text, *disambiguation, *file, *category;
+    } rows[] = {
+        {"en",
+         {"References", "External links", "See also", "Further reading", "Notes", "Bibliography", "Sources",
+          "Notes and references"},
+         "History",
+         "Disambiguation",
+         "Image",
+         "Category"},
+        {"de",
+         {"Einzelnachweise", "Weblinks", "Siehe auch", "Literatur", "Anmerkungen", "Quellen", "Fußnoten", "Nachweise"},
+         "Geschichte",
+         "Begriffsklärung",
+         "Datei",
+         "Kategorie"},
+        {"fr",
+         {"Références", "Liens externes", "Voir aussi", "Bibliographie", "Notes et références", "Sources", "Annexes",
+          "Articles connexes"},
+         "Histoire",
+         "Homonymie",
+         "Fichier",
+         "Catégorie"},
+        {"es",
+         {"Referencias", "Enlaces externos", "Véase también", "Bibliografía", "Notas", "Fuentes", "Notas y referencias",
+          "Lectura adicional"},
+         "Historia",
+         "Desambiguación",
+         "Archivo",
+         "Categoría"},
+        {"it",
+         {"Note", "Collegamenti esterni", "Voci correlate", "Bibliografia", "Altri progetti", "Fonti", "Riferimenti",
+          "Note esplicative"},
+         "Storia",
+         "Disambigua",
+         "Immagine",
+         "Categoria"},
+        {"pt",
+         {"Referências", "Ligações externas", "Ver também", "Bibliografia", "Notas", "Fontes", "Notas e referências",
+          "Leitura adicional"},
+         "História",
+         "Desambiguação",
+         "Ficheiro",
+         "Categoria"},
+        {"nl",
+         {"Referenties", "Externe links", "Zie ook", "Literatuur", "Noten", "Bronnen", "Voetnoten", "Externe link"},
+         "Geschiedenis",
+         "Dp",
+         "Bestand",
+         "Categorie"},
+        {"ru",
+         {"Примечания", "Ссылки", "См. также", "Литература", "Комментарии", "Источники", "Библиография", "Сноски"},
+         "История",
+         "Неоднозначность",
+         "Файл",
+         "Категория"},
+        {"pl",
+         {"Przypisy", "Linki zewnętrzne", "Zobacz też", "Bibliografia", "Uwagi", "Źródła", "Literatura", "Odnośniki"},
+         "Historia",
+         "Ujednoznacznienie",
+         "Plik",
+         "Kategoria"},
+        {"sv",
+         {"Referenser", "Externa länkar", "Se även", "Vidare läsning", "Noter", "Källor", "Litteratur", "Fotnoter"},
+         "Historia",
+         "Förgrening",
+         "Fil",
+         "Kategori"},
+        {"ja",
+         {"脚注", "外部リンク", "関連項目", "参考文献", "注釈", "出典", "注釈・出典", "関連書籍"},
+         "歴史",
+         "曖昧さ回避",
+         "ファイル",
+         "カテゴリ"},
+        {"zh",
+         {"参考文献", "外部链接", "參見", "延伸閱讀", "注释", "參考資料", "来源", "外部連結"},
+         "历史",
+         "消歧义",
+         "文件",
+         "分类"},
+        {"ar",
+         {"مراجع", "وصلات خارجية", "انظر أيضًا", "قراءة إضافية", "ملاحظات", "مصادر", "هوامش", "روابط خارجية"},
+         "تاريخ",
+         "توضيح",
+         "ملف",
+         "تصنيف"},
+    };
+    char folded[NAME_BYTES_MAX];
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct language *language = language_find(str_of(rows[i].code));
+        assert_string_equal(language->code, rows[i].code);
+        for (size_t k = 0; k < 8; k++)
+            if (!words_have(language->sections, name_fold(str_of(rows[i].sections[k]), folded)))
+                fail_msg("%s: '%s' is no section without text", rows[i].code, rows[i].sections[k]);
+        assert_false(words_have(language->sections, name_fold(str_of(rows[i].text), folded)));
+        assert_true(words_have(language->disambiguations, name_fold(str_of(rows[i].disambiguation), folded)));
+        assert_true(words_have(language->files, name_fold(str_of(rows[i].file), folded)));
+        assert_true(words_have(language->categories, name_fold(str_of(rows[i].category), folded)));
+        assert_true(words_have(language->redirects, STR("redirect")));
+    }
 }
 
 static void codes_of_wikipedias_are_known(void **state)
@@ -191,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_lists_are_folded_and_sorted),
         cmocka_unit_test(languages_are_found_by_any_of_their_names),
+        cmocka_unit_test(every_language_knows_its_sections_and_disambiguations),
         cmocka_unit_test(codes_of_wikipedias_are_known),
         cmocka_unit_test(names_fold_as_titles_do),
         cmocka_unit_test(words_are_found_whole),

@@ -244,6 +244,7 @@ static void a_journal_comes_back_as_it_went(void **state)
         journal.spill_bytes[i] = i << 40;
     journal.counts.pages[PAGE_REDIRECT] = 12;
     journal.counts.tokens[SETS_MAX - 1] = 99;
+    tally_add(&journal.templates, STR("infobox \"\\ \xC3\xA9"), 3, 1234);
     struct journal back;
     assert_int_equal(journal_read(&back, directory, &err), 0);
     assert_int_equal(journal_write(&journal, directory, &err), 0);
@@ -253,6 +254,9 @@ static void a_journal_comes_back_as_it_went(void **state)
     assert_int_equal(back.stage, JOURNAL_READING);
     assert_int_equal(back.spill_count, 3);
     assert_memory_equal(back.spill_bytes, journal.spill_bytes, 24);
+    assert_int_equal(back.templates.count, 1);
+    assert_int_equal(back.templates.rows[0].bytes, 1234);
+    assert_string_equal(tally_name(&back.templates, &back.templates.rows[0]), "infobox \"\\ \xC3\xA9");
     journal_release(&back);
     journal_release(&journal);
 

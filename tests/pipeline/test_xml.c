@@ -52,6 +52,7 @@ static void a_page_of_schema_0_11(void **state)
     assert_true(page.has_ns && page.ns == 0 && !page.is_redirect);
     assert_str(page.title, "A & B <c> \"d\"");
     assert_str(page.model, "wikitext");
+    assert_str(page.timestamp, "2020-01-01T00:00:00Z");
     assert_str(page.text, "line &amp; 1\n  <ref>\xC3\xA9\xE4\xB8\xAD");
 }
 

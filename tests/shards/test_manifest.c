@@ -53,7 +53,16 @@ static void what_goes_in_comes_out(void **state)
     assert_int_equal(manifest.pages_kept, 17);
     assert_int_equal(manifest.dropped_count, 2);
     assert_string_equal(manifest.dropped[0].name, "empty");
-    assert_int_equal(manifest.dropped[1].count, 5);
+    assert_int_equal(manifest.dropped[1].pages, 5);
+    assert_int_equal(manifest.dropped[1].bytes, 120);
+    assert_int_equal(manifest.fate_count, 2);
+    assert_string_equal(manifest.fates[1].name, "markup");
+    assert_int_equal(manifest.fates[1].bytes, 381);
+    assert_int_equal(manifest_text_bytes(&manifest), 6000 + 381 + 120);
+    assert_int_equal(manifest.template_count, 3);
+    assert_string_equal(manifest.templates[0].name, "infobox \"\\ <b>");
+    assert_int_equal(manifest.templates[2].count, 2);
+    assert_int_equal(manifest.unknown.characters, 100);
     assert_string_equal(manifest.options[0].name, "copies");
     assert_string_equal(manifest.options[1].value, "en \"\\ \xc3\xa9");
     assert_int_equal(manifest.sources[0].hash, 0xfedcba9876543210);
@@ -117,6 +126,21 @@ static void values_out_of_range_are_refused(void **state)
         {"\"options\": {", "\"options\": [], \"else\": {"},
         {"\"kept\": 17", "\"kept\": true"},
         {"\"redirect\": 5", "\"redirect\": -5"},
+        {"\"redirect\": 5", "\"redirected\": 5"}, /* then the bytes are another reason's */
+        {"\"text\": {", "\"text\": [], \"else\": {"},
+        {"\"bytes\": 6501", "\"bytes\": 6500"}, /* it must add up */
+        {"\"bytes\": 6501", "\"bytes\": 6502"},
+        {"\"markup\": 381", "\"markup\": -381"},
+        {"\"markup\": 381", "\"markup\": 9223372036854775807"},
+        {"\"redirect\": 120", "\"redirect\": 121"},
+        {"\"templates\": [", "\"templates\": [7,"},
+        {"\"name\": \"\"", "\"name\": null"},
+        {"\"name\": \"\"", "\"name\": \"b\""}, /* out of order */
+        {"\"name\": \"\"", "\"name\": \"a\""}, /* twice */
+        {"\"count\": 3, \"bytes\": 9", "\"count\": 3, \"bytes\": 91"},
+        {"\"count\": 3, \"bytes\": 9", "\"count\": 5, \"bytes\": 9"}, /* more than all */
+        {"\"characters\": 100", "\"characters\": 110"},
+        {"\"missed\": 3", "\"missed\": -1"},
         {"\"fedcba9876543210\"", "\"fedcba987654321\""},
         {"\"fedcba9876543210\"", "\"fedcba987654321g\""},
         {"\"seq\": 16", "\"seq\": 15"},

@@ -1,14 +1,32 @@
-/* Learning a vocabulary: against the algorithm written down naively, and what the result must not depend on. */
+/* Learning a vocabulary, in both ways: what they promise, and what the result must not depend on; greedy also against the
+ * algorithm written down naively (tests/flow/vocab_bpe.py does it for bpe). */
 #include "tests/tokenizer/help.h"
 
+#include "tokenizer/coverage.h"
 #include "tokenizer/learn.h"
+
+static enum learn_algorithm algorithm; /* of the running group */
+
+static int greedy(void **state)
+{
+    (void)state;
+    algorithm = LEARN_GREEDY;
+    return 0;
+}
+
+static int bpe(void **state)
+{
+    (void)state;
+    algorithm = LEARN_BPE;
+    return 0;
+}
 
 static struct vocab *learn(const struct word_counts *counts, uint32_t size, uint32_t unused,
                            struct learn_report *report)
 {
     struct vocab *vocab = NULL;
     struct error err;
-    const struct learn_options options = {.vocab_size = size, .unused = unused};
+    const struct learn_options options = {.algorithm = algorithm, .vocab_size = size, .unused = unused};
     assert_int_equal(vocab_learn(counts, &options, &vocab, report, &err), 0);
     return vocab;
 }
@@ -223,14 +241,21 @@ static void little_text_gives_fewer_pieces(void **state)
     assert_int_equal(report.words, 0);
     vocab_close(vocab);
     word_counts_add(counts, STR("a"), 1);
-    word_counts_add(counts, STR("banana"), 1);
+    word_counts_add(counts, STR("bond"), 1);
     vocab = learn(counts, 30522, 0, &report);
-    assert_int_equal(vocab->count, LEARN_SPECIALS + 6); /* the letters: what occurs once is no piece */
+    assert_int_equal(vocab->count, LEARN_SPECIALS + 10); /* the letters: what occurs once is no piece */
     vocab_close(vocab);
-    word_counts_add(counts, STR("banana"), 1);
+    word_counts_add(counts, STR("bond"), 1);
+    word_counts_add(counts, STR("bondo"), 1);
     vocab = learn(counts, 30522, 0, &report);
-    assert_piece(vocab, LEARN_SPECIALS + 6, "banana");
+    assert_true(has(vocab, "bond") && !has(vocab, "bondo"));
     assert_int_equal(report.pieces, vocab->count);
+    if (algorithm == LEARN_GREEDY) { /* then, to fill up, what longer pieces took all counts from */
+        assert_piece(vocab, LEARN_SPECIALS + 10, "bond");
+        assert_piece(vocab, LEARN_SPECIALS + 11, "##nd");
+        assert_piece(vocab, LEARN_SPECIALS + 12, "##ond");
+        assert_int_equal(vocab->count, LEARN_SPECIALS + 13);
+    }
     vocab_close(vocab);
     word_counts_close(counts);
 }
@@ -264,7 +289,7 @@ static void no_room_is_an_error(void **state)
     struct word_counts *counts = word_counts_open(0);
     struct vocab *vocab;
     struct error err;
-    const struct learn_options options = {.vocab_size = 200, .unused = 96};
+    const struct learn_options options = {.algorithm = algorithm, .vocab_size = 200, .unused = 96};
     assert_int_equal(vocab_learn(counts, &options, &vocab, NULL, &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     word_counts_close(counts);
@@ -281,7 +306,7 @@ static void frequency_and_alphabet_are_bounded(void **state)
     struct learn_report report;
     struct vocab *vocab;
     struct error err;
-    struct learn_options options = {.vocab_size = 300};
+    struct learn_options options = {.algorithm = algorithm, .vocab_size = 300};
     assert_int_equal(vocab_learn(counts, &options, &vocab, &report, &err), 0);
     assert_true(has(vocab, "moon") && has(vocab, "river") && has(vocab, "quiz") && report.letters == 10);
     vocab_close(vocab);
@@ -314,13 +339,13 @@ static void hostile_words_do_no_harm(void **state)
     assert_int_equal(report.words, 99);
     assert_int_equal(report.words_left_out, 10); /* longer than 100 letters */
     for (uint32_t id = 0; id < vocab->count; id++)
-        assert_true(vocab->pieces[id].size <= 2 + 50);
+        assert_true(vocab->pieces[id].size <= 2 + (algorithm == LEARN_GREEDY ? 50 : 100));
     vocab_close(vocab);
     word_counts_close(counts);
 
     counts = random_words(5000, 0);
     struct error err;
-    const struct learn_options options = {.vocab_size = 1000, .bytes_max = 100000};
+    const struct learn_options options = {.algorithm = algorithm, .vocab_size = 1000, .bytes_max = 100000};
     assert_int_equal(vocab_learn(counts, &options, &vocab, &report, &err), 0);
     assert_true(report.words_left_out > report.words && report.words > 10);
     vocab_close(vocab);
@@ -349,18 +374,90 @@ static void learned_words_are_known(void **state)
     word_counts_close(counts);
 }
 
+/* Where all words are equally rare, as many as there is room for are learned from, whatever their order. */
+static void of_equally_rare_words_some_are_learned(void **state)
+{
+    (void)state;
+    uint64_t hashes[2];
+    for (uint32_t order = 0; order < 2; order++) {
+        struct word_counts *counts = word_counts_open(16 << 20);
+        for (uint32_t i = 0; i < 5000; i++) {
+            char word[16];
+            snprintf(word, sizeof word, "word%u", 10000 + (order ? 4999 - i : i));
+            word_counts_add(counts, str_of(word), 3);
+        }
+        struct learn_report report;
+        struct vocab *vocab;
+        struct error err;
+        const struct learn_options options = {.algorithm = algorithm, .vocab_size = 300, .bytes_max = 480000};
+        assert_int_equal(vocab_learn(counts, &options, &vocab, &report, &err), 0);
+        assert_true(report.words > 800 && report.words < 1200 && report.words + report.words_left_out == 5000);
+        assert_int_equal(vocab->count, 300);
+        hashes[order] = vocab->hash;
+        vocab_close(vocab);
+        word_counts_close(counts);
+    }
+    assert_true(hashes[0] == hashes[1]);
+}
+
+/* The sums of a coverage. */
+static void coverage_adds_up(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(0);
+    word_counts_add(counts, STR("moon"), 90);
+    word_counts_add(counts, STR("moons"), 9);
+    struct vocab *vocab = learn(counts, 200, 0, NULL);
+    word_counts_add(counts, STR("s"), 3);
+    word_counts_add(counts, STR("moonq"), 7); /* no such letter */
+    struct coverage coverage;
+    coverage_measure(vocab, &(struct tokenizer_options){0}, counts, &coverage);
+    assert_true(coverage.words == 109 && coverage.whole == 102 && coverage.unknown == 7 && coverage.pieces == 109);
+    assert_true(coverage.letters == 4 * 90 + 5 * 9 + 3 + 5 * 7 && coverage.foreign == 7);
+    word_counts_reset(counts);
+    coverage_measure(vocab, &(struct tokenizer_options){0}, counts, &coverage);
+    assert_true(coverage.words == 0 && coverage.pieces == 0);
+    vocab_close(vocab);
+    word_counts_close(counts);
+}
+
+/* The most frequent of the letters left out are named. */
+static void letters_left_out_are_named(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(0);
+    word_counts_add(counts, STR("ab"), 50);
+    word_counts_add(counts, STR("cd"), 7);
+    word_counts_add(counts, STR("e"), 9);
+    struct learn_report report;
+    struct vocab *vocab;
+    struct error err;
+    const struct learn_options options = {.algorithm = algorithm, .vocab_size = 200, .limit_alphabet = 2};
+    assert_int_equal(vocab_learn(counts, &options, &vocab, &report, &err), 0);
+    assert_true(report.letters == 2 && report.letters_left_out == 3);
+    assert_true(report.left_out[0].code_point == 'e' && report.left_out[0].count == 9);
+    assert_true(report.left_out[1].code_point == 'c' && report.left_out[2].code_point == 'd');
+    vocab_close(vocab);
+    word_counts_close(counts);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest both[] = {
         cmocka_unit_test(the_layout_is_that_of_published_models),
         cmocka_unit_test(the_result_depends_on_the_counts_alone),
-        cmocka_unit_test(pieces_are_those_of_the_definition),
         cmocka_unit_test(little_text_gives_fewer_pieces),
         cmocka_unit_test(rare_letters_are_left_out),
         cmocka_unit_test(no_room_is_an_error),
         cmocka_unit_test(frequency_and_alphabet_are_bounded),
         cmocka_unit_test(hostile_words_do_no_harm),
         cmocka_unit_test(learned_words_are_known),
+        cmocka_unit_test(of_equally_rare_words_some_are_learned),
+        cmocka_unit_test(coverage_adds_up),
+        cmocka_unit_test(letters_left_out_are_named),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest one[] = {cmocka_unit_test(pieces_are_those_of_the_definition)};
+    const int failed =
+        cmocka_run_group_tests_name("greedy", both, greedy, NULL) + cmocka_run_group_tests_name("bpe", both, bpe, NULL);
+    return failed + cmocka_run_group_tests_name("greedy, defined", one, greedy, NULL);
 }

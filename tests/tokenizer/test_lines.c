@@ -8,13 +8,15 @@ static void check(const char *pieces, enum lines_format format, bool special, st
     struct vocab *vocab = vocab_of(pieces);
     struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){.strip_accents = true});
     struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+    struct lines *lines = lines_open(vocab, &(struct lines_options){format, special});
     struct ids ids = {0};
     struct buf out = {0};
-    lines_tokenize(words, vocab, &(struct lines_options){format, special}, text, &ids, &out);
+    lines_tokenize(lines, words, text, &ids, &out);
     assert_string_equal(buf_text(&out), expected);
     assert_int_equal(out.size, strlen(expected));
     buf_release(&out);
     ids_release(&ids);
+    lines_close(lines);
     tokenizer_state_close(words);
     tokenizer_close(tokenizer);
     vocab_close(vocab);

@@ -139,7 +139,7 @@ static void ill_formed_bytes_are_dropped(void **state)
     (void)state;
     assert_string_equal(words_of(STR("a\xFF"
                                      "b\xC0\xAF"
-                                     "c\xE2\x82"
+                                     "c\xE0\x80\xAF\xE2\x82"
                                      "d\xED\xA0\x80"
                                      "e\xF0\x9F\x98"),
                                  false, true),

@@ -34,7 +34,8 @@ static int set_up(void **state)
     params_draw_all(&f->params, 1, f->weights);
     params_draw_all(&f->params, 2, f->first);
     params_draw_all(&f->params, 3, f->second);
-    assert_ok(tokenizer_make(&f->tokenizer, "vocab.txt", STR(TINY_VOCAB), false, true, 16, err));
+    assert_ok(tokenizer_make(&f->tokenizer, "vocab.txt", STR(TINY_VOCAB),
+                             &(struct tokenizer_words){.strip_accents = true}, 16, err));
     f->identity = json_pack("{s:s, s:f}", "dataset", "abc", "lr", 0.1);
     f->parts = (struct checkpoint_parts){&f->config, 0,         &f->params,    f->weights,
                                          f->first,   f->second, &f->tokenizer, f->identity};
@@ -247,15 +248,22 @@ static void the_tokenizer_needs_its_specials(void **state)
     struct tokenizer_files files;
     assert_non_null(strstr(buf_text(&f->tokenizer.tokenizer), "\"river\": 9"));
     assert_non_null(strstr(buf_text(&f->tokenizer.config), "\"do_lower_case\": true"));
-    assert_fails(tokenizer_make(&files, "v", STR("[PAD]\n[UNK]\n[CLS]\n[SEP]\nx\n"), true, false, 16, err), ERR_INPUT);
+    assert_non_null(strstr(buf_text(&f->tokenizer.config), "\"tokenize_chinese_chars\": true"));
+    assert_fails(tokenizer_make(&files, "v", STR("[PAD]\n[UNK]\n[CLS]\n[SEP]\nx\n"),
+                                &(struct tokenizer_words){.cased = true}, 16, err),
+                 ERR_INPUT);
     assert_non_null(strstr(tiny_err.text, "[MASK]"));
     tokenizer_release(&files);
-    assert_fails(tokenizer_make(&files, "v", STR("[PAD]\n\xff\n[CLS]\n"), true, false, 16, err), ERR_INPUT);
+    assert_fails(
+        tokenizer_make(&files, "v", STR("[PAD]\n\xff\n[CLS]\n"), &(struct tokenizer_words){.cased = true}, 16, err),
+        ERR_INPUT);
     tokenizer_release(&files);
-    assert_fails(tokenizer_make(&files, "v", STR(""), true, false, 16, err), ERR_INPUT);
+    assert_fails(tokenizer_make(&files, "v", STR(""), &(struct tokenizer_words){.cased = true}, 16, err), ERR_INPUT);
     tokenizer_release(&files);
-    assert_ok(tokenizer_make(&files, "v", STR("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\n\"\\\r\n"), true, false,
-                             16, err));
+    assert_ok(tokenizer_make(&files, "v", STR("[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\n\"\\\r\n"),
+                             &(struct tokenizer_words){.cased = true, .joined = true}, 16, err));
+    assert_non_null(strstr(buf_text(&files.tokenizer), "\"handle_chinese_chars\": false"));
+    assert_non_null(strstr(buf_text(&files.config), "\"tokenize_chinese_chars\": false"));
     assert_non_null(strstr(buf_text(&files.tokenizer), "\"\\\"\\\\\": 5"));
     tokenizer_release(&files);
 }

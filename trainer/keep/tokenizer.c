@@ -44,7 +44,7 @@ static json_t *template_of(json_int_t cls, json_int_t sep)
 }
 
 /* Takes over `pieces`. */
-static json_t *tokenizer_of(json_t *pieces, const json_int_t ids[SPECIALS], bool cased, bool strip_accents)
+static json_t *tokenizer_of(json_t *pieces, const json_int_t ids[SPECIALS], const struct tokenizer_words *words)
 {
     json_t *added = json_array();
     for (int i = 0; i < SPECIALS; i++)
@@ -53,8 +53,9 @@ static json_t *tokenizer_of(json_t *pieces, const json_int_t ids[SPECIALS], bool
                                         "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
     json_t *model = json_pack("{s:s, s:s, s:s, s:i, s:o}", "type", "WordPiece", "unk_token", "[UNK]",
                               "continuing_subword_prefix", "##", "max_input_chars_per_word", 100, "vocab", pieces);
-    json_t *normalizer = json_pack("{s:s, s:b, s:b, s:b, s:b}", "type", "BertNormalizer", "clean_text", 1,
-                                   "handle_chinese_chars", 1, "strip_accents", strip_accents, "lowercase", !cased);
+    json_t *normalizer =
+        json_pack("{s:s, s:b, s:b, s:b, s:b}", "type", "BertNormalizer", "clean_text", 1, "handle_chinese_chars",
+                  !words->joined, "strip_accents", words->strip_accents, "lowercase", !words->cased);
     return json_pack("{s:s, s:n, s:n, s:o, s:o, s:{s:s}, s:o, s:{s:s, s:s, s:b}, s:o}", "version", "1.0", "truncation",
                      "padding", "added_tokens", added, "normalizer", normalizer, "pre_tokenizer", "type",
                      "BertPreTokenizer", "post_processor", template_of(ids[CLS], ids[SEP]), "decoder", "type",
@@ -68,8 +69,8 @@ static void take_text(json_t *value, struct buf *out)
     json_decref(value);
 }
 
-int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab, bool cased, bool strip_accents,
-                   uint32_t length_max, struct error *err)
+int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab,
+                   const struct tokenizer_words *words, uint32_t length_max, struct error *err)
 {
     *files = (struct tokenizer_files){0};
     json_t *pieces = json_object();
@@ -86,11 +87,11 @@ int tokenizer_make(struct tokenizer_files *files, const char *path, struct str v
         return result;
     }
     buf_add_str(&files->vocab, vocab);
-    take_text(tokenizer_of(pieces, ids, cased, strip_accents), &files->tokenizer);
+    take_text(tokenizer_of(pieces, ids, words), &files->tokenizer);
     take_text(json_pack("{s:s, s:b, s:b, s:b, s:i, s:s, s:s, s:s, s:s, s:s}", "tokenizer_class", "BertTokenizer",
-                        "do_lower_case", !cased, "strip_accents", strip_accents, "tokenize_chinese_chars", 1,
-                        "model_max_length", (int)length_max, "pad_token", "[PAD]", "unk_token", "[UNK]", "cls_token",
-                        "[CLS]", "sep_token", "[SEP]", "mask_token", "[MASK]"),
+                        "do_lower_case", !words->cased, "strip_accents", words->strip_accents, "tokenize_chinese_chars",
+                        !words->joined, "model_max_length", (int)length_max, "pad_token", "[PAD]", "unk_token", "[UNK]",
+                        "cls_token", "[CLS]", "sep_token", "[SEP]", "mask_token", "[MASK]"),
               &files->config);
     return 0;
 }

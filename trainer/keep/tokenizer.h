@@ -13,10 +13,16 @@ struct tokenizer_files {
     struct buf vocab, tokenizer, config; /* the bytes of the three files */
 };
 
+/* How text is cut into words. */
+struct tokenizer_words {
+    bool cased, strip_accents;
+    bool joined; /* ideographs are letters of words: no handle_chinese_chars */
+};
+
 /* `vocab` holds one piece a line; `length_max` is the model's positions. ERR_INPUT where the vocabulary (read from
  * `path`, named in errors) is not UTF-8 or lacks a special piece. The caller releases *files, on errors too. */
-int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab, bool cased, bool strip_accents,
-                   uint32_t length_max, struct error *err);
+int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab,
+                   const struct tokenizer_words *words, uint32_t length_max, struct error *err);
 void tokenizer_release(struct tokenizer_files *files); /* safe on zeroed ones */
 
 #endif

@@ -1,0 +1,17 @@
+/* Which vector instructions our own loops may use. A level never changes a byte of a result, only its time.
+ * A source file whose name ends in avx2.c or avx512.c is compiled with the instructions of that level (cmake/rooms.cmake):
+ * nothing of it may run unless vector_level() says so. Any thread. */
+#ifndef BASE_CPU_H
+#define BASE_CPU_H
+
+enum vector_level {
+    VECTOR_BASE,   /* what every machine of this architecture has */
+    VECTOR_AVX2,   /* and BMI2, PCLMULQDQ: Intel since 2013, AMD since 2017 */
+    VECTOR_AVX512, /* F, BW, VL, VBMI: Intel since 2019, AMD since 2022 */
+};
+
+/* The best level of this machine, or the lower one that the environment variable DSDATA_CPU=base|avx2|avx512 named when
+ * this was first asked for. */
+enum vector_level vector_level(void);
+
+#endif

@@ -1,0 +1,69 @@
+/* Reading bits, the highest of a byte first. Behind the end there are zero bits without end: who reads asks in time
+ * whether bits_place has passed it. */
+#ifndef PIPELINE_DUMP_BZ_BITS_H
+#define PIPELINE_DUMP_BZ_BITS_H
+
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define BITS_FILLED 56 /* bits that bits_fill makes sure of */
+
+#define RARE(condition) __builtin_expect((condition), 0)
+
+struct bits {
+    const uint8_t *bytes;
+    size_t size;
+    size_t next;   /* first byte of which no bit counts in `have` */
+    uint64_t word; /* the next bits, from the highest on; what stands behind the `have` first is of bytes[next..) */
+    unsigned have;
+};
+
+/* bytes[next..next + 8) where they do not all exist. */
+__attribute__((noinline, cold)) static uint64_t bits_tail(const uint8_t *bytes, size_t size, size_t next)
+{
+    uint64_t word = 0;
+    for (size_t i = next; i < next + 8; i++)
+        word = word << 8 | (i < size ? bytes[i] : 0u);
+    return word;
+}
+
+static inline __attribute__((always_inline)) void bits_fill(struct bits *bits)
+{
+    uint64_t word;
+    if (!RARE(bits->next + 8 > bits->size)) {
+        memcpy(&word, bits->bytes + bits->next, 8);
+        word = be64toh(word);
+    } else {
+        word = bits_tail(bits->bytes, bits->size, bits->next);
+    }
+    bits->word |= word >> bits->have;
+    bits->next += (63 - bits->have) / 8;
+    bits->have |= BITS_FILLED;
+}
+
+static inline struct bits bits_from(const uint8_t *bytes, size_t size, uint64_t bit)
+{
+    struct bits bits = {.bytes = bytes, .size = size, .next = (size_t)(bit / 8)};
+    bits_fill(&bits);
+    bits.word <<= bit % 8;
+    bits.have -= (unsigned)(bit % 8);
+    return bits;
+}
+
+/* The next bit's place, from bytes[0] on. */
+static inline uint64_t bits_place(const struct bits *bits)
+{
+    return (uint64_t)bits->next * 8 - bits->have;
+}
+
+static inline uint32_t bits_take(struct bits *bits, unsigned count) /* 1 to 32, of those that are filled in */
+{
+    uint32_t value = (uint32_t)(bits->word >> (64 - count));
+    bits->word <<= count;
+    bits->have -= count;
+    return value;
+}
+
+#endif

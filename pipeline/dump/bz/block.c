@@ -1,0 +1,71 @@
+/* The flow of one block. Start reading here, then symbols.h, rows.h, unroll.h. */
+#include "pipeline/dump/bz/block.h"
+
+#include "base/mem.h"
+
+#define MAGIC_BITS  48
+#define LEVEL_BYTES 100000u /* of text for each level of a stream */
+
+struct block_space *block_space_new(void)
+{
+    struct block_space *space = mem_alloc(sizeof(*space));
+    crc_fill(&space->crcs);
+    return space;
+}
+
+const struct block_stages *block_stages(enum vector_level level)
+{
+#if defined(__x86_64__)
+    static const struct block_stages *const stages[] = {&block_stages_base, &block_stages_avx2, &block_stages_avx512};
+    return stages[level];
+#else
+    (void)level;
+    return &block_stages_base;
+#endif
+}
+
+/* The bytes have ended in the block or right behind it; is what there is damaged anyway? */
+static bool is_damaged(const struct block_space *space, size_t size_max, bool whole)
+{
+    uint64_t size = 0;
+    for (size_t i = 0; i < space->run_count; i++)
+        size += space->runs[i] >> 8;
+    return size > size_max || space->origin >= (whole ? size : size_max);
+}
+
+/* A magic stands behind the block. */
+static enum bzip2_result check_end(const uint8_t *bytes, size_t size, uint64_t end)
+{
+    if (end + MAGIC_BITS > (uint64_t)size * 8)
+        return BZIP2_SHORT;
+    const uint64_t magic = bzip2_bits(bytes, size, end, MAGIC_BITS);
+    return magic == BZIP2_MAGIC_BLOCK || magic == BZIP2_MAGIC_END ? BZIP2_DONE : BZIP2_DAMAGED;
+}
+
+enum bzip2_result block_decode(struct block_space *space, const struct block_stages *stages, const uint8_t *bytes,
+                               size_t size, uint64_t bit, uint32_t level, size_t text_max, struct buf *text,
+                               uint64_t *end)
+{
+    const size_t size_max = (size_t)level * LEVEL_BYTES, before = text->size;
+    struct bits in = bits_from(bytes, size, bit + MAGIC_BITS);
+    enum bzip2_result result = block_head(space, &in);
+    if (result != BZIP2_DONE)
+        return result;
+    result = stages->symbols(space, &in);
+    const bool whole = result == BZIP2_DONE;
+    *end = bits_place(&in);
+    if (whole)
+        result = check_end(bytes, size, *end);
+    if (result == BZIP2_SHORT && is_damaged(space, size_max, whole))
+        result = BZIP2_DAMAGED;
+    if (result == BZIP2_DONE)
+        result = stages->rows(space, size_max);
+    if (result == BZIP2_DONE)
+        result = stages->unroll(space, text_max, text);
+    if (result == BZIP2_DONE &&
+        stages->crc(&space->crcs, (const uint8_t *)text->data + before, text->size - before) != space->crc)
+        result = BZIP2_DAMAGED;
+    if (result != BZIP2_DONE)
+        text->size = before;
+    return result;
+}

@@ -1,0 +1,111 @@
+/* Our own decoder of a bzip2 block. It takes what encoders write; of a block that is odd or wrong it says BZIP2_DAMAGED,
+ * and libbz2 decides (bzip2.c). What it takes, libbz2 takes with the same text.
+ *
+ *     bits ── head.c ──► tables, selectors
+ *          ── symbols.h ─► runs    length and byte of every run of the last column      Huffman, move to front
+ *             rows.h ────► text    the column's permutation, followed from many places  Burrows-Wheeler
+ *             unroll.h ──► output  runs of 4 to 259 equal bytes written out, CRC        run lengths
+ *
+ * Alphabets of up to 254 bytes are taken, so a symbol fits into a byte. */
+#ifndef PIPELINE_DUMP_BZ_BLOCK_H
+#define PIPELINE_DUMP_BZ_BLOCK_H
+
+#include "base/cpu.h"
+#include "base/str.h"
+#include "pipeline/dump/bz/bits.h"
+#include "pipeline/dump/bzip2.h"
+
+#include <stdint.h>
+
+#define BLOCK_BYTES_MAX 900000u /* of text, before its runs are written out */
+#define CODE_BITS_MAX   20
+#define TABLES_MAX      6
+#define GROUP_SYMBOLS   50
+#define SELECTORS_MAX   18002u /* more can be announced, none of them can be reached */
+#define SYMBOLS_MAX     256u
+#ifndef PAIR_BITS
+#define PAIR_BITS 11
+#endif
+#define X          11 /* of a look-up; 10 costs as much, 9 and 12 more */
+#define RUNS_MAX   (SELECTORS_MAX * GROUP_SYMBOLS + 1)
+#define STARTS_MAX 1024u /* places from which rows.h follows the text at once */
+#define LANES      24
+#define LANE_BYTES (1173u * 64) /* odd, so that lanes lie in different sets of the cache; twice what text needs */
+
+/* One Huffman code. pairs[next bits]: the one or two symbols that begin them, as
+ *
+ *     bits of all 0…5 │ bits of the first 6…11 │ symbols, the first one lowest 14…29 │ how many symbols 30…31
+ *
+ * or 0 where the first code is longer than PAIR_BITS, is that of the block's end, or is none. Then, for codes of n
+ * bits: those below limit[n] (as the highest of CODE_BITS_MAX) that are not shorter ones are by_code[code - offset[n]]. */
+#define PAIR_FIRST   6
+#define PAIR_SYMBOLS 14
+#define PAIR_COUNT   30
+struct code {
+    uint32_t pairs[1u << PAIR_BITS];
+    uint32_t limit[CODE_BITS_MAX + 1];
+    uint32_t offset[CODE_BITS_MAX + 1];
+    uint8_t by_code[SYMBOLS_MAX];
+};
+
+/* Part of the text, written backwards from one start to the next. */
+struct stretch {
+    uint32_t entry; /* of its first row, which is marked in the table itself */
+    uint32_t next;  /* the stretch before it in the text */
+    const uint8_t *bytes;
+    size_t size;
+};
+
+/* For CRCs of bzip2: remainders by the polynomial 0x104c11db7, the highest bit first. */
+struct crc_tables {
+    uint32_t of_byte[8][256];      /* of a byte with n zero bytes behind it (and four more) */
+    uint64_t fold_1[2], fold_4[2]; /* of x^128 and x^192, of x^512 and x^576: for folding 16 and 64 bytes */
+};
+
+/* What one block needs; 7.4 MB, of which text touches about 5. */
+struct block_space {
+    struct crc_tables crcs;
+    struct code codes[TABLES_MAX];
+    uint8_t selectors[SELECTORS_MAX];
+    uint8_t bytes[256]; /* those in use, ascending */
+    unsigned symbols;   /* two digits of runs, the bytes in use but one, the end */
+    uint32_t selector_count, origin, crc;
+
+    struct stretch stretches[STARTS_MAX + 1];
+    union { /* the runs are dead when the text begins */
+        uint32_t runs[RUNS_MAX + 64];
+        struct {
+            uint8_t lanes[LANES][LANE_BYTES];
+            uint8_t text[BLOCK_BYTES_MAX + 256];
+        };
+    };
+    size_t run_count;
+    uint32_t rows[BLOCK_BYTES_MAX + 64];
+    size_t size; /* of the text */
+};
+
+/* The stages that are compiled for every level. */
+struct block_stages {
+    enum bzip2_result (*symbols)(struct block_space *space, struct bits *in);
+    enum bzip2_result (*rows)(struct block_space *space, size_t size_max);
+    enum bzip2_result (*unroll)(const struct block_space *space, size_t text_max, struct buf *out);
+    uint32_t (*crc)(const struct crc_tables *tables, const uint8_t *bytes, size_t size);
+};
+extern const struct block_stages block_stages_base, block_stages_avx2, block_stages_avx512;
+const struct block_stages *block_stages(enum vector_level level);
+
+void crc_fill(struct crc_tables *tables);
+uint32_t crc_by_tables(const struct crc_tables *tables, const uint8_t *bytes, size_t size);
+/* Without the inversions at both ends. */
+uint32_t crc_more(const struct crc_tables *tables, uint32_t crc, const uint8_t *bytes, size_t size);
+
+/* From behind the block's magic to the last table. */
+enum bzip2_result block_head(struct block_space *space, struct bits *in);
+struct block_space *block_space_new(void); /* mem_free it */
+
+/* All of it, as bzip2_decode; *end is the bit behind the block. */
+enum bzip2_result block_decode(struct block_space *space, const struct block_stages *stages, const uint8_t *bytes,
+                               size_t size, uint64_t bit, uint32_t level, size_t text_max, struct buf *text,
+                               uint64_t *end);
+
+#endif

@@ -1,0 +1,166 @@
+/* In: the bits of a block's symbols, its codes. Out: the runs of the last column. A template: a level's file (base.c,
+ * avx2.c, avx512.c) brings struct list, the list of bytes by how recently they stood in the column:
+ *
+ *     list = list_open(memory, bytes)  the bytes in use, ascending
+ *     list_step(list, symbol)          moves the byte at place symbol - 1 to the front (0 and 1 change nothing) and
+ *                                      returns the first byte
+ *
+ * Symbols 0 and 1 are digits: n of them in a row, s0 s1 …, make the run of the first byte longer by the sum of
+ * (s + 1)·2^i. Any other symbol begins a run of length 1.
+ *
+ * The two chains of dependences, bits → look-up → bits and list → list, take turns: while a group of 50 symbols is
+ * looked up, those of the group before move their bytes. 24 look-ups of at most two symbols never pass the group's
+ * end, so only the few behind them ask for it. */
+#ifndef PIPELINE_DUMP_BZ_SYMBOLS_H
+#define PIPELINE_DUMP_BZ_SYMBOLS_H
+
+#include "pipeline/dump/bz/block.h"
+
+#define INLINE         static inline __attribute__((always_inline))
+#define SURE_LOOKUPS   24
+#define LOOKUPS_A_FILL 4 /* of at most PAIR_BITS each: fewer than BITS_FILLED */
+
+/* The run that is being read. Lengths and weights are in units of 1 << 8, so that the byte fits below, and one less,
+ * so that those of a new run are 0. */
+struct running {
+    uint32_t *run;
+    uint64_t length, weight;
+    uint64_t over; /* weights that were reached, for the check at the end */
+};
+
+#define RUN_UNIT ((uint64_t)1 << 8)
+#define WEIGHT_MAX                                                                                                     \
+    ((RUN_UNIT << 19) - RUN_UNIT) /* 20 digits: a run longer than any block, and 2 more fit into 32 bits */
+
+/* Without a branch: whether a symbol is a digit is as good as random. gcc would make one if it saw the mask. */
+INLINE void run_step(struct running *running, unsigned symbol, uint32_t front)
+{
+    uint64_t digit = 0 - (uint64_t)(symbol < 2);
+    __asm__("" : "+r"(digit));
+    running->run += 1 + (int64_t)digit;
+    running->length = (running->length + ((running->weight + RUN_UNIT) << (symbol & 63))) & digit;
+    running->weight = (2 * running->weight + RUN_UNIT) & digit;
+    *running->run = (uint32_t)(running->length + RUN_UNIT + front);
+}
+
+INLINE void take_pair(struct list *list, struct running *running, const uint8_t *symbols)
+{
+    run_step(running, symbols[0], list_step(list, symbols[0]));
+    run_step(running, symbols[1], list_step(list, symbols[1]));
+    running->over |= running->weight;
+}
+
+/* A code that the pairs do not have: its symbol and, from bit 8 on, its length; or 0 where it is none. */
+__attribute__((noinline)) static uint32_t long_code(const struct code *code, uint32_t next)
+{
+    for (unsigned n = 1; n <= CODE_BITS_MAX; n++)
+        if (next < code->limit[n])
+            return code->by_code[(next >> (CODE_BITS_MAX - n)) - code->offset[n]] | n << 8;
+    return 0;
+}
+
+/* One or two symbols, or none: then long_code knows. The bits they took are added to the lowest 6 of *took. */
+INLINE bool look_up(const uint32_t *pairs, struct bits *in, uint8_t **to, uint32_t *took)
+{
+    const uint32_t entry = pairs[in->word >> (64 - PAIR_BITS)];
+    const uint16_t symbols = htole16((uint16_t)(entry >> PAIR_SYMBOLS));
+    memcpy(*to, &symbols, 2);
+    in->word <<= entry & 63;
+    *took += entry;
+    *to += entry >> PAIR_COUNT;
+    return entry != 0;
+}
+
+/* The same one by one, where there may be room for one symbol only. */
+INLINE bool look_up_last(const uint32_t *pairs, struct bits *in, uint8_t **to, unsigned single)
+{
+    const uint32_t entry = pairs[in->word >> (64 - PAIR_BITS)];
+    const uint16_t symbols = htole16((uint16_t)(entry >> PAIR_SYMBOLS));
+    const unsigned bits = entry >> PAIR_FIRST * single & 63;
+    memcpy(*to, &symbols, 2);
+    in->word <<= bits;
+    in->have -= bits;
+    *to += ((entry >> PAIR_COUNT) + single) >> single;
+    return entry != 0;
+}
+
+/* False at the block's end, and where the bits are no code. */
+INLINE bool look_up_long(const struct code *code, struct bits *in, uint8_t **to, unsigned end,
+                         enum bzip2_result *result)
+{
+    bits_fill(in);
+    const uint32_t found = long_code(code, (uint32_t)(in->word >> (64 - CODE_BITS_MAX)));
+    if (found == 0)
+        *result = BZIP2_DAMAGED;
+    if (found == 0 || (found & 255) == end) {
+        in->have -= found >> 8;
+        return false;
+    }
+    *(*to)++ = (uint8_t)found;
+    in->word <<= found >> 8;
+    in->have -= found >> 8;
+    bits_fill(in);
+    return true;
+}
+
+static enum bzip2_result decode_symbols(struct block_space *space, struct bits *from)
+{
+    uint8_t groups[2][GROUP_SYMBOLS + 2] = {0}; /* the first "group before" is of digits that are forgotten */
+    struct list_memory memory;
+    struct list list = list_open(&memory, space->bytes);
+    struct running running = {.run = space->runs};
+    struct bits in = *from;
+    enum bzip2_result result = BZIP2_DONE;
+    const unsigned end = space->symbols - 1;
+    bool more = true;
+    for (uint32_t group = 0; more; group++) {
+        if (group == space->selector_count || in.next > in.size + 8) {
+            result = group == space->selector_count ? BZIP2_DAMAGED : BZIP2_SHORT;
+            break;
+        }
+        const struct code *code = &space->codes[space->selectors[group]];
+        const uint32_t *pairs = code->pairs;
+        __asm__("" : "+r"(pairs)); /* one register; gcc would add three numbers for each look-up */
+        const uint8_t *before = groups[~group & 1], *const before_end = before + GROUP_SYMBOLS;
+        uint8_t *to = groups[group & 1], *const last = to + GROUP_SYMBOLS - 1;
+#define LOOK_UP_AND_TAKE                                                                                               \
+    if (RARE(!look_up(pairs, &in, &to, &took))) {                                                                      \
+        in.have -= took & 63;                                                                                          \
+        took = 0;                                                                                                      \
+        if (!(more = look_up_long(code, &in, &to, end, &result)))                                                      \
+            break;                                                                                                     \
+    }                                                                                                                  \
+    take_pair(&list, &running, before);                                                                                \
+    before += 2
+        for (unsigned looked_up = 0; looked_up < SURE_LOOKUPS; looked_up += LOOKUPS_A_FILL) {
+            uint32_t took = 0;
+            bits_fill(&in);
+            LOOK_UP_AND_TAKE;
+            LOOK_UP_AND_TAKE;
+            LOOK_UP_AND_TAKE;
+            LOOK_UP_AND_TAKE;
+            in.have -= took & 63;
+        }
+#undef LOOK_UP_AND_TAKE
+        while (more && to <= last) {
+            bits_fill(&in);
+            if (RARE(!look_up_last(pairs, &in, &to, to == last)))
+                more = look_up_long(code, &in, &to, end, &result);
+        }
+        for (; before < before_end; before += 2)
+            take_pair(&list, &running, before);
+        if (group == 0) { /* the first run is of the first byte in use, and mostly empty */
+            running = (struct running){.run = space->runs, .length = 0 - RUN_UNIT};
+            *running.run = 0;
+        }
+        for (const uint8_t *rest = groups[group & 1]; !more && rest < to; rest++) {
+            run_step(&running, *rest, list_step(&list, *rest));
+            running.over |= running.weight;
+        }
+    }
+    *from = in;
+    space->run_count = (size_t)(running.run - space->runs) + 1;
+    return running.over > WEIGHT_MAX ? BZIP2_DAMAGED : result;
+}
+
+#endif

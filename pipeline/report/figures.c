@@ -1,0 +1,120 @@
+#include "pipeline/report/figures.h"
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "shards/dataset.h"
+#include "shards/masking.h"
+
+/* One set bit for each piece: goes on inside a word; was seen. */
+struct pieces {
+    uint64_t *continues, *seen;
+    const struct special_ids *special;
+};
+
+static bool bit_of(const uint64_t *bits, uint32_t id)
+{
+    return bits[id / 64] >> (id % 64) & 1;
+}
+
+static void count_masks(struct length_figures *figures, const struct special_ids *special, const struct sample *sample)
+{
+    for (uint32_t i = 0; i < sample->masked; i++) {
+        const uint32_t id = sample->ids[sample->positions[i]];
+        figures->hidden += id == special->mask;
+        figures->kept += id != special->mask && id == sample->labels[i];
+        figures->random += id != special->mask && id != sample->labels[i];
+    }
+    figures->masked += sample->masked;
+}
+
+/* Of a sample whose masks are off. */
+static void count_pieces(struct length_figures *figures, const struct pieces *pieces, const struct sample *sample)
+{
+    for (uint32_t i = 0; i < sample->length; i++) {
+        const uint32_t id = sample->ids[i];
+        if (id == pieces->special->cls || id == pieces->special->sep)
+            continue;
+        figures->pieces++;
+        figures->words += !bit_of(pieces->continues, id);
+        figures->unknown += id == pieces->special->unk;
+        pieces->seen[id / 64] |= (uint64_t)1 << (id % 64);
+    }
+}
+
+static void count_sample(struct length_figures *figures, const struct pieces *pieces, struct sample *sample)
+{
+    figures->samples++;
+    figures->tokens += sample->length;
+    figures->histogram[(sample->length - 1) * figures->bins / figures->length->seq]++;
+    if (sample->a_length < sample->length) {
+        figures->second++;
+        figures->elsewhere += sample->is_random_next;
+    }
+    count_masks(figures, pieces->special, sample);
+    mask_restore(sample);
+    count_pieces(figures, pieces, sample);
+}
+
+static int read_run(const struct dataset *dataset, uint64_t from, uint64_t count, struct length_figures *figures,
+                    const struct pieces *pieces, struct error *err)
+{
+    struct sample sample = sample_make(&dataset->layout);
+    int result = stop_requested() ? fail(err, ERR_STOPPED, "stopped on request; nothing was left behind") : 0;
+    for (uint64_t i = from; i < from + count && result == 0; i++) {
+        result = dataset_sample(dataset, i, &sample, err);
+        if (result == 0)
+            count_sample(figures, pieces, &sample);
+    }
+    sample_release(&sample);
+    return result;
+}
+
+static int read_length(const char *directory, struct length_figures *figures, const struct pieces *pieces,
+                       struct error *err)
+{
+    struct dataset dataset;
+    const uint64_t samples = figures->length->samples;
+    const uint64_t runs = samples > FIGURES_SAMPLES ? FIGURES_RUNS : (samples + FIGURES_RUN - 1) / FIGURES_RUN;
+    int result = dataset_open(&dataset, directory, figures->length->seq, figures->length->split, err);
+    if (result < 0)
+        return -1;
+    for (uint64_t run = 0; run < runs && result == 0; run++) {
+        const uint64_t from =
+            samples > FIGURES_SAMPLES ? run * ((samples - FIGURES_RUN) / (FIGURES_RUNS - 1)) : run * FIGURES_RUN;
+        const uint64_t left = samples - from;
+        result = read_run(&dataset, from, left < FIGURES_RUN ? left : FIGURES_RUN, figures, pieces, err);
+    }
+    dataset_close(&dataset);
+    return result;
+}
+
+int figures_read(struct figures *figures, const char *directory, const struct manifest *manifest,
+                 const struct vocab *vocab, struct error *err)
+{
+    const size_t words = vocab->count / 64 + 1;
+    struct pieces pieces = {mask_continues(vocab->pieces, vocab->count), mem_clear(words, sizeof(uint64_t)),
+                            &manifest->special};
+    int result = 0;
+    figures->count = manifest->length_count < FIGURES_LENGTHS ? manifest->length_count : FIGURES_LENGTHS;
+    figures->lengths = mem_clear(figures->count, sizeof *figures->lengths);
+    figures->pieces_seen = 0;
+    for (size_t i = 0; i < figures->count && result == 0; i++) {
+        struct length_figures *of = &figures->lengths[i];
+        of->length = &manifest->lengths[i];
+        of->bins = of->length->seq < FIGURES_BINS_MAX ? of->length->seq : FIGURES_BINS_MAX;
+        result = read_length(directory, of, &pieces, err);
+    }
+    for (size_t i = 0; i < words; i++)
+        figures->pieces_seen += (uint64_t)__builtin_popcountll(pieces.seen[i]);
+    mem_free(pieces.continues);
+    mem_free(pieces.seen);
+    if (result < 0)
+        figures_release(figures);
+    return result;
+}
+
+void figures_release(struct figures *figures)
+{
+    mem_free(figures->lengths);
+    *figures = (struct figures){0};
+}

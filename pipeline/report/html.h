@@ -1,0 +1,38 @@
+/* What the sections of the page have in common. The page is XHTML that any XML parser reads, written into one buffer:
+ * tags, numbers and words of our own with buf_addf; all text that comes from a file through html_text, never else. */
+#ifndef PIPELINE_REPORT_HTML_H
+#define PIPELINE_REPORT_HTML_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+/* Text for an element or for an attribute in double quotes. Markup is escaped; what is not seen or turns the direction
+ * of the line around is written out (⟨U+202E⟩), ill-formed bytes are U+FFFD; longer text than `letters` code points
+ * ends in an ellipsis. A code point takes at most 14 bytes. */
+void html_text(struct buf *page, struct str text, size_t letters);
+
+/* A name from a file: html_text, isolated from the direction of what stands around it. */
+#define HTML_NAME_LETTERS 120
+void html_name(struct buf *page, const char *name);
+
+/* <section> with a heading and an address inside the page (an id of our own). */
+void html_section(struct buf *page, const char *id, const char *title);
+void html_section_end(struct buf *page);
+
+/* <table> with its caption and columns (ends with NULL). A column whose title begins with '#' holds figures. */
+void html_table(struct buf *page, const char *caption, const char *const *columns);
+void html_table_end(struct buf *page);
+
+/* Cells. */
+void html_cell_count(struct buf *page, uint64_t count);             /* 1,412,870 */
+void html_cell_bytes(struct buf *page, uint64_t bytes);             /* 1.02 GB, the exact number as its title */
+void html_cell_share(struct buf *page, uint64_t part, uint64_t of); /* 12.3 % */
+void html_cell_bar(struct buf *page, uint64_t part, uint64_t of);   /* the same as a length, for the eye only */
+
+/* "12.34 %" of a whole, with a blank that does not break; "–" of nothing. Returns out. */
+char *html_share(uint64_t part, uint64_t of, char out[32]);
+/* part / of, as a number from 0 to 100 for CSS. */
+double html_percent(uint64_t part, uint64_t of);
+
+#endif

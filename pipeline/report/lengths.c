@@ -1,0 +1,96 @@
+/* How many samples there are, how full, and how long. */
+#include "pipeline/report/sections.h"
+
+#include <math.h>
+
+static void put_table(struct buf *page, const struct report *report)
+{
+    static const char *const columns[] = {"Length", "#Samples", "#Tokens", "#Filled", "", "#Shards", "#Bytes", NULL};
+    const struct manifest *m = &report->manifest;
+    html_table(page, "Samples by length and split", columns);
+    for (size_t i = 0; i < report->figures.count; i++) {
+        const struct manifest_length *length = &m->lengths[i];
+        const uint64_t places = length->samples * length->seq;
+        section_row_length(page, length);
+        html_cell_count(page, length->samples);
+        html_cell_count(page, length->tokens);
+        html_cell_share(page, length->tokens, places);
+        html_cell_bar(page, length->tokens, places);
+        html_cell_count(page, length->shards);
+        html_cell_bytes(page, manifest_length_bytes(m, length));
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+}
+
+/* Heights by the square root: full samples are by far the most, and the few short ones are to be seen beside them. */
+static void put_bars(struct buf *page, const struct length_figures *figures)
+{
+    const double width = 100.0 / figures->bins;
+    uint64_t most = 1;
+    char share[32];
+    for (uint32_t bin = 0; bin < figures->bins; bin++)
+        most = figures->histogram[bin] > most ? figures->histogram[bin] : most;
+    buf_addf(page,
+             "<svg viewBox=\"0 0 100 100\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Histogram of the "
+             "samples of length %u, split %s, by tokens; the table below has its figures\">\n",
+             figures->length->seq, split_names[figures->length->split]);
+    for (uint32_t bin = 0; bin < figures->bins; bin++) {
+        const double height = 100.0 * sqrt((double)figures->histogram[bin] / (double)most);
+        if (figures->histogram[bin])
+            buf_addf(page,
+                     "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"><title>%u to %u tokens: %s"
+                     "</title></rect>\n",
+                     bin * width, 100.0 - height, width * 0.86, height, figures_bin_first(figures, bin),
+                     figures_bin_first(figures, bin + 1) - 1,
+                     html_share(figures->histogram[bin], figures->samples, share));
+    }
+    buf_add_text(page, "</svg>\n");
+}
+
+static void put_bins(struct buf *page, const struct length_figures *figures)
+{
+    static const char *const columns[] = {"Tokens", "#Samples", "#Share", NULL};
+    buf_add_text(page, "<details><summary>The figures as a table</summary>\n");
+    html_table(page, "Samples by their number of tokens", columns);
+    for (uint32_t bin = 0; bin < figures->bins; bin++) {
+        buf_addf(page, "<tr><th scope=\"row\">%u–%u</th>", figures_bin_first(figures, bin),
+                 figures_bin_first(figures, bin + 1) - 1);
+        html_cell_count(page, figures->histogram[bin]);
+        html_cell_share(page, figures->histogram[bin], figures->samples);
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+    buf_add_text(page, "</details>\n");
+}
+
+static void put_histogram(struct buf *page, const struct length_figures *figures)
+{
+    const struct manifest_length *length = figures->length;
+    char count[32];
+    buf_addf(page, "<figure>\n<figcaption><b>%u %s</b> · %.1f tokens on average", length->seq,
+             split_names[length->split], (double)figures->tokens / (double)figures->samples);
+    if (figures->samples < length->samples)
+        buf_addf(page, ", in %s samples read", format_count(figures->samples, count));
+    buf_add_text(page, "</figcaption>\n");
+    put_bars(page, figures);
+    buf_addf(page,
+             "<div class=\"axis\" aria-hidden=\"true\"><span>1</span><span>%u tokens</span><span>%u</span></div>\n",
+             length->seq / 2, length->seq);
+    put_bins(page, figures);
+    buf_add_text(page, "</figure>\n");
+}
+
+void section_lengths(struct buf *page, const struct report *report)
+{
+    html_section(page, "lengths", "Lengths");
+    put_table(page, report);
+    buf_add_text(page, "<h3>How long the samples are</h3>\n<p class=\"soft\">Heights grow with the square root of the "
+                       "number of samples, so that rare lengths can be seen beside the full ones.</p>\n"
+                       "<div class=\"figures\">\n");
+    for (size_t i = 0; i < report->figures.count; i++)
+        if (report->figures.lengths[i].samples)
+            put_histogram(page, &report->figures.lengths[i]);
+    buf_add_text(page, "</div>\n");
+    html_section_end(page);
+}

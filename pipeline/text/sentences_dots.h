@@ -1,0 +1,27 @@
+/* Does a full stop end its sentence, or does it belong to the word in front of it? */
+#ifndef PIPELINE_TEXT_SENTENCES_DOTS_H
+#define PIPELINE_TEXT_SENTENCES_DOTS_H
+
+#include "pipeline/text/languages.h"
+
+#include <stdbool.h>
+
+/* A full stop, a blank behind it, then a word that is not in lower case. */
+struct dot {
+    struct str before; /* the sentence, up to the full stop */
+    struct str after;  /* from the word on, to the end of the line */
+    bool quoted;       /* an opening quote or bracket stands in front of the word */
+};
+
+bool dot_ends(const struct language *language, const struct dot *dot);
+
+/* The same where no blank stands behind it: "the end.The next". Addresses and names of files go on. */
+bool glued_ends(const struct language *language, const struct dot *dot);
+
+/* Does the text end in a name that has a mark of its own: "Yahoo!" */
+bool mark_is_name(const struct language *language, struct str text);
+
+/* Does a word begin at text.data that begins sentences? Initials do not: "A. Smith". */
+bool word_starts(const struct language *language, struct str text);
+
+#endif

@@ -1,0 +1,115 @@
+/* The second pass: [[…]]. What is no title, or holds another link, is text with its brackets, as MediaWiki shows it. */
+#include "pipeline/text/tags.h"
+#include "pipeline/text/walk.h"
+
+#define TITLE_BYTES_MAX 255u /* MediaWiki's */
+
+/* An option of a picture: thumb, left, 220px, upright=1.2, link=… A caption has a blank or is a link. */
+static bool is_file_option(struct str argument)
+{
+    argument = str_trim(argument);
+    size_t at = 0;
+    while (at < argument.size && argument.data[at] != '=' && argument.data[at] != ' ' && argument.data[at] != '[')
+        at++;
+    return at == argument.size || argument.data[at] == '=';
+}
+
+static void read_file(struct wikitext *w, const struct span *span)
+{
+    w->line_hides_block = true;
+    if (w->options.keep & KEEP_CAPTIONS) {
+        struct span_walk walk = span_walk(w->text, &w->spans, w->span);
+        uint32_t equals, from = 0;
+        while (span_walk_to_bar(&walk, &equals))
+            from = ++walk.at;
+        w->facts->steps += walk.steps;
+        if (from > 0 && !is_file_option(str_range(w->text.data + from, w->text.data + span->inner_end))) {
+            walk_skip(w, from, FATE_FILE);
+            walk_open_paragraph(w);
+            walk_push(w, FRAME_CAPTION, span->inner_end, span->end, FATE_FILE);
+            return;
+        }
+    }
+    walk_skip(w, span->end, FATE_FILE);
+    walk_gap(w);
+}
+
+/* The label of [[target|label]], or the target itself. */
+static void read_label(struct wikitext *w, const struct span *span, struct str target, bool has_label)
+{
+    const uint32_t bar = (uint32_t)(target.data - w->text.data + (ptrdiff_t)target.size);
+    if (has_label && bar + 1 == span->inner_end) {
+        walk_show(w, span->end, link_pipe_trick(&w->namespaces, target));
+        return;
+    }
+    uint32_t from = has_label ? bar + 1 : span->inner_start;
+    while (!has_label && from < span->inner_end && w->text.data[from] == ' ')
+        from++;
+    from += !has_label && from < span->inner_end && w->text.data[from] == ':';
+    walk_open_paragraph(w);
+    walk_skip(w, from, FATE_MARKUP);
+    walk_push(w, has_label ? FRAME_LABEL : FRAME_TITLE, span->inner_end, span->end, FATE_MARKUP);
+}
+
+/* Could a page have this title, the text of inner spans apart? */
+static bool is_title(const struct wikitext *w, struct str target)
+{
+    const struct spans *spans = &w->spans;
+    const uint32_t from = (uint32_t)(target.data - w->text.data), end = from + (uint32_t)target.size;
+    uint32_t child = w->span + 1, size = 0;
+    for (uint32_t at = from; at < end && size <= TITLE_BYTES_MAX;) {
+        if (child < spans->count && spans->items[child].start == at) {
+            const struct span *inner = &spans->items[child];
+            if (inner->kind == SPAN_LINK || (inner->kind == SPAN_TAG && tags[inner->tag].fate != FATE_INCLUDE))
+                return false;
+            at = inner->end;
+            child = inner->next;
+            continue;
+        }
+        if ((unsigned char)w->text.data[at] < ' ' || strchr("<>[]{}", w->text.data[at]))
+            return false;
+        at++;
+        size++;
+    }
+    return size <= TITLE_BYTES_MAX && (child > w->span + 1 || link_is_title(&w->namespaces, target));
+}
+
+/* A link in the text of another makes the outer one text; only pictures may hold links. */
+static bool holds_link(struct wikitext *w, const struct span *span)
+{
+    for (uint32_t i = w->span + 1; i < span->next; i = w->spans.items[i].next, w->facts->steps++)
+        if (w->spans.items[i].kind == SPAN_LINK)
+            return true;
+    return false;
+}
+
+void construct_read_link(struct wikitext *w, const struct span *span)
+{
+    struct span_walk walk = span_walk(w->text, &w->spans, w->span);
+    uint32_t equals;
+    const bool has_label = span_walk_to_bar(&walk, &equals);
+    w->facts->steps += walk.steps;
+    const struct str target = str_range(w->text.data + span->inner_start, w->text.data + walk.at);
+    w->facts->steps += target.size < TITLE_BYTES_MAX ? target.size : TITLE_BYTES_MAX;
+    w->facts->steps += w->namespaces.count;
+    const enum link_kind kind = span->tag == 0 && is_title(w, target) ? link_kind_of(&w->namespaces, target) : LINK_URL;
+    switch (kind != LINK_FILE && holds_link(w, span) ? LINK_URL : kind) {
+    case LINK_FILE:
+        read_file(w, span);
+        break;
+    case LINK_CATEGORY:
+        walk_skip(w, span->end, FATE_CATEGORY);
+        walk_gap(w);
+        break;
+    case LINK_INTERLANGUAGE:
+        walk_skip(w, span->end, FATE_INTERWIKI);
+        walk_gap(w);
+        break;
+    case LINK_URL:
+        walk_keep(w, w->at + 1); /* the brackets are text; in them may be an external link */
+        break;
+    case LINK_TEXT:
+        read_label(w, span, target, has_label);
+        break;
+    }
+}

@@ -1,0 +1,166 @@
+/* In: dumps and a title. Out: the explanation of the first page of that title. The belt of extract up to that page, and
+ * then no further. */
+#include "pipeline/verbs/explain.h"
+
+#include "base/belt.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "pipeline/feed.h"
+#include "pipeline/text/xml.h"
+#include "pipeline/workers.h"
+
+#include <stdio.h>
+#include <utf8proc.h>
+
+/* Scratch of one thread. */
+struct finder {
+    struct page_parser *parser;
+    struct arena arena;
+};
+
+struct explanation {
+    struct feed feed; /* first: see feed.h */
+    const struct inputs *inputs;
+    struct str title; /* as the dump would write it, but for its first letter */
+    struct workers finders;
+    bool found;
+};
+
+#define NOT_HERE SIZE_MAX
+
+struct job {
+    struct feed_job feed; /* first */
+    size_t index;         /* of the record, or NOT_HERE */
+};
+
+/* The wiki's own rule: titles are compared exactly, but for the case of their first letter where it has none. */
+static bool is_title(const struct siteinfo *siteinfo, struct str wanted, struct str title)
+{
+    uint32_t a, b;
+    unsigned skip;
+    if (str_equal(wanted, title))
+        return true;
+    if (siteinfo->case_sensitive || title.size == 0)
+        return false;
+    const unsigned a_size = utf8_decode(wanted.data, wanted.size, &a, &skip);
+    const unsigned b_size = utf8_decode(title.data, title.size, &b, &skip);
+    return a_size > 0 && b_size > 0 && utf8proc_toupper((utf8proc_int32_t)a) == utf8proc_toupper((utf8proc_int32_t)b) &&
+           str_equal(str_range(wanted.data + a_size, wanted.data + wanted.size),
+                     str_range(title.data + b_size, title.data + title.size));
+}
+
+static int find(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct explanation *explanation = context;
+    struct job *job = slot;
+    struct group *group = &job->feed.group;
+    (void)number;
+    (void)err;
+    job->index = NOT_HERE;
+    if (group->kind != INPUT_WIKI)
+        return BELT_NEXT;
+    struct finder *finder = workers_take(&explanation->finders);
+    const struct siteinfo *siteinfo = explanation->inputs->articles[job->feed.file].siteinfo;
+    for (size_t i = 0; i < group->record_count && job->index == NOT_HERE; i++) {
+        struct record *record = &group->records[i];
+        struct page page;
+        arena_reset(&finder->arena);
+        record->size = utf8_repair(group->text.data + record->offset, record->size, NULL);
+        const struct str bytes = {group->text.data + record->offset, record->size};
+        if (page_parse(finder->parser, bytes, &finder->arena, &page) == 0 &&
+            is_title(siteinfo, explanation->title, page.title))
+            job->index = i;
+    }
+    workers_give(&explanation->finders, finder);
+    return BELT_NEXT;
+}
+
+static int print(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct explanation *explanation = context;
+    struct job *job = slot;
+    (void)number;
+    if (job->index == NOT_HERE)
+        return BELT_NEXT;
+    struct buf out = {0};
+    explain_page(&explanation->inputs->articles[job->feed.file], &job->feed.group, job->index, &out);
+    const bool failed = fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout) != 0;
+    buf_release(&out);
+    explanation->found = true;
+    return failed ? fail_errno(err, "standard output", "cannot write") : BELT_END;
+}
+
+static void release_job(void *slot)
+{
+    struct job *job = slot;
+    feed_job_release(&job->feed);
+}
+
+static void *open_finder(const void *options)
+{
+    (void)options;
+    struct finder *finder = mem_clear(1, sizeof *finder);
+    finder->parser = page_parser_open();
+    return finder;
+}
+
+static void close_finder(void *worker)
+{
+    struct finder *finder = worker;
+    page_parser_close(finder->parser);
+    arena_release(&finder->arena);
+    mem_free(finder);
+}
+
+static int search(struct explanation *explanation, const struct plan *plan, struct error *err)
+{
+    static const struct belt_step steps[] = {{"read", 1, feed_read},
+                                             {"decode", 0, feed_decode},
+                                             {"cut", 1, feed_cut},
+                                             {"find", 0, find},
+                                             {"print", 1, print}};
+    const struct belt_options belt = {.steps = steps,
+                                      .step_count = sizeof steps / sizeof *steps,
+                                      .depth = plan->depth,
+                                      .threads = plan->threads,
+                                      .job_size = sizeof(struct job),
+                                      .job_release = release_job,
+                                      .context = explanation};
+    workers_open(&explanation->finders, open_finder, close_finder, NULL);
+    const int result = belt_run(&belt, NULL, err);
+    workers_close(&explanation->finders);
+    return result;
+}
+
+static bool any_dump(const struct inputs *inputs)
+{
+    bool any = false;
+    for (size_t i = 0; i < inputs->count; i++)
+        any |= dump_kind(inputs->dumps[i]) == INPUT_WIKI;
+    return any;
+}
+
+int explain(const struct settings *settings, const struct inputs *inputs, const struct plan *plan, struct error *err)
+{
+    char *typed = mem_copy_text(settings->explain);
+    for (char *at = typed; *at; at++)
+        if (*at == '_')
+            *at = ' ';
+    struct explanation explanation = {
+        .feed = {.inputs = inputs, .limit = settings->limit}, .inputs = inputs, .title = str_trim(str_of(typed))};
+    int result = 0;
+    if (settings_given(settings, "format"))
+        result = fail(err, ERR_USAGE, "--explain and --format exclude each other: an explanation has its own format");
+    else if (!any_dump(inputs))
+        result = fail(err, ERR_USAGE, "--explain is for dumps: other inputs have no markup to explain");
+    else
+        result = search(&explanation, plan, err);
+    if (result == 0 && !explanation.found && stop_requested()) {
+        result = fail(err, ERR_STOPPED, "stopped on request; extract starts anew when repeated");
+    } else if (result == 0 && !explanation.found) {
+        fail(err, ERR_USAGE, "no page has the title \"%s\"", settings->explain);
+        result = hint(err, "a title is written as the page's heading is: capitals count, but for the first letter");
+    }
+    mem_free(typed);
+    return result;
+}

@@ -1,0 +1,40 @@
+/* dsdata report DIR: a dataset as one page of HTML (report/report.h), in its directory or where --out says. */
+#include "pipeline/report/report.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "pipeline/settings.h"
+
+#include <stdio.h>
+
+static int write_page(const struct buf *page, const char *path, struct error *err)
+{
+    if (strcmp(path, "-") != 0)
+        return file_write_all(path, page->data, page->size, err);
+    if (fwrite(page->data, 1, page->size, stdout) != page->size || fflush(stdout) != 0)
+        return fail_errno(err, "standard output", "cannot be written");
+    return 0;
+}
+
+int verb_report(void *data, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = data;
+    const char *directory = bare.items[0];
+    char *path = settings->out ? mem_copy_text(settings->out) : path_join(directory, REPORT_NAME);
+    struct buf page = {0};
+    char bytes[32];
+    stop_on_signals();
+    int result = report_make(&page, directory, err);
+    if (result == 0)
+        result = write_page(&page, path, err);
+    if (result == 0 && strcmp(path, "-") != 0) {
+        log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
+                format_bytes(page.size, bytes));
+        log_say("next       dstrain --shards %s", directory);
+    }
+    buf_release(&page);
+    mem_free(path);
+    return result;
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Breaks dsdata on purpose, in every way we know, and prints how much of it was lost: nothing should be. The test suite does
+# a small share of this every time; the whole takes about an hour on two cores.
+#
+#     scripts/campaign.sh              all of it
+#     scripts/campaign.sh 0.1          a tenth
+#     scripts/campaign.sh 1 kills      one campaign: tests/campaign/kills.py
+#
+# The table it prints stands in tests/README.md. Exit 1 if anything was lost.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+share=${1:-1}
+[ $# -gt 0 ] && shift
+names=("$@")
+if [ ${#names[@]} = 0 ]; then
+    for file in tests/campaign/*.py; do
+        name=$(basename "$file" .py)
+        [ "$name" = common ] || names+=("$name")
+    done
+fi
+
+scripts/setup.sh
+cmake --preset release >/dev/null
+cmake --build --preset release --target dsdata >/dev/null
+
+table=("| campaign | what | figures | lost | time |" "|---|---|---|---|---|")
+lost=0
+for name in "${names[@]}"; do
+    echo "== $name" >&2
+    output=$(python3 "tests/campaign/$name.py" build/release --share "$share") || lost=1
+    sed '$d' <<<"$output" >&2
+    table+=("$(tail -1 <<<"$output")")
+done
+printf '%s\n' "${table[@]}"
+exit $lost

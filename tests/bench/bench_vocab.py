@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""dsdata vocab against BertWordPieceTokenizer.train of the Python package `tokenizers`: the same text, the same size of
+vocabulary, two threads each, taking turns.
+
+    bench_vocab.py BUILD [--data DIR] [--sizes N,N] [--rounds N] [--keep DIR]
+
+BUILD is a folder with dsdata in it; DIR has the sample dumps (../shared/data). Sentences come from `dsdata extract`; a
+tenth of the documents (of a text of few documents: of its blocks of 20 sentences) is held out, and cut there by
+`tokenizers` with each vocabulary. Times are the best of the rounds: of dsdata the whole process, of `tokenizers` train()
+alone, without the start of Python. Without the package, or the dumps, it says so and exits with 77."""
+import argparse
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+THREADS = 2
+TEXTS = [("en", "enwiki-2016-sample.xml.bz2", "strip"), ("de", "dewiki-mini.xml.bz2", "keep")]  # language, accents
+
+try:
+    from tokenizers import BertWordPieceTokenizer
+except ImportError:
+    print("the Python package tokenizers is not installed: skipped")
+    sys.exit(77)
+
+
+def train(text, size, accents, out):
+    """In a process of its own, so that RAYON_NUM_THREADS holds: trains, and prints what it took."""
+    tokenizer = BertWordPieceTokenizer(lowercase=True, strip_accents=accents == "strip")
+    before, wall = resource.getrusage(resource.RUSAGE_SELF), time.monotonic()
+    tokenizer.train([text], vocab_size=int(size), min_frequency=2, show_progress=False)
+    wall, after = time.monotonic() - wall, resource.getrusage(resource.RUSAGE_SELF)
+    pieces = tokenizer.get_vocab()
+    pathlib.Path(out).write_text("".join(p + "\n" for p in sorted(pieces, key=pieces.get)), encoding="utf-8")
+    print(json.dumps([after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, wall]))
+
+
+def run_theirs(text, size, accents, out):
+    environment = dict(os.environ, RAYON_NUM_THREADS=str(THREADS), TOKENIZERS_PARALLELISM="true")
+    command = [sys.executable, __file__, "--train", text, str(size), accents, out]
+    return json.loads(subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def run_ours(dsdata, text, size, accents, out, algo, threads=THREADS):
+    command = [dsdata, "vocab", "--text", text, "--vocab-size", str(size), "--accents", accents, "--algo", algo,
+               "--threads", str(threads), "--out", out, "--force", "--quiet"]
+    before, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    wall, after = time.monotonic() - wall, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return [after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, wall]
+
+
+def split(dsdata, dump, folder, name):
+    """Writes NAME.train and returns its path and the held-out text."""
+    out = subprocess.run([dsdata, "extract", dump, "--format", "sentences"], stdout=subprocess.PIPE, check=True,
+                         stderr=subprocess.DEVNULL).stdout.decode()
+    units = [document.strip("\n") for document in out.split("\n\n")]
+    if len(units) < 20:
+        lines = out.split("\n")
+        units = ["\n".join(lines[i:i + 20]) for i in range(0, len(lines), 20)]
+    path = folder / f"{name}.train"
+    path.write_text("\n\n".join(u for i, u in enumerate(units) if i % 10 != 9) + "\n", encoding="utf-8")
+    return str(path), "\n".join(u for i, u in enumerate(units) if i % 10 == 9)
+
+
+def judge(vocab, accents, text):
+    """Pieces and size of a vocabulary, words and [UNK]s of the text."""
+    tokenizer = BertWordPieceTokenizer(vocab, lowercase=True, strip_accents=accents == "strip")
+    tokens = tokenizer.encode(text, add_special_tokens=False).tokens
+    words = sum(not token.startswith("##") for token in tokens)
+    return len(tokens) / words, tokens.count("[UNK]") / words, words, sum(1 for _ in open(vocab, encoding="utf-8"))
+
+
+def equal_bytes(dsdata, text, size, accents, folder, algo):
+    """Two runs, two counts of threads."""
+    files = set()
+    for threads in (1, THREADS, THREADS):
+        out = str(folder / "again")
+        run_ours(dsdata, text, size, accents, out, algo, threads)
+        files.add(pathlib.Path(out).read_bytes())
+    return len(files) == 1
+
+
+def compare(dsdata, folder, text, held_out, accents, size, rounds):
+    kinds = {"tokenizers": lambda out: run_theirs(text, size, accents, out),
+             "greedy": lambda out: run_ours(dsdata, text, size, accents, out, "greedy"),
+             "bpe": lambda out: run_ours(dsdata, text, size, accents, out, "bpe")}
+    best = {kind: [1e9, 1e9] for kind in kinds}
+    for _ in range(rounds):
+        for kind, run in kinds.items():
+            best[kind] = [min(old, new) for old, new in zip(best[kind], run(str(folder / kind)))]
+    for kind in kinds:
+        rate, unknown, words, pieces = judge(str(folder / kind), accents, held_out)
+        cpu, wall = best[kind]
+        same = "" if kind == "tokenizers" else \
+            "equal bytes" if equal_bytes(dsdata, text, size, accents, folder, kind) else "BYTES DIFFER"
+        print(f"  {size:6} {kind:10} {pieces:6} pieces  {rate:.4f} pieces per word of {words}  {100 * unknown:.3f} % [UNK]  "
+              f"{cpu:.3f} s CPU ({best['tokenizers'][0] / cpu:4.1f} x)  {wall:.3f} s ({best['tokenizers'][1] / wall:4.1f} x)  "
+              f"{same}", flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ["--train"]:
+        train(*sys.argv[2:])
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
+    parser.add_argument("--sizes", default="8000,16000,30522")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the texts and vocabularies")
+    options = parser.parse_args()
+    dsdata = str(options.build.resolve() / "dsdata")
+    texts = [(name, options.data / file, accents) for name, file, accents in TEXTS if (options.data / file).exists()]
+    if not texts:
+        print(f"{options.data} has no sample dumps: skipped")
+        return 77
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.keep or pathlib.Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, dump, accents in texts:
+            text, held_out = split(dsdata, dump, folder, name)
+            print(f"{name}: {os.path.getsize(text) / 1e6:.2f} MB of text to learn from, "
+                  f"{len(held_out.encode()) / 1e6:.2f} MB held out, {THREADS} threads, best of {options.rounds}")
+            for size in map(int, options.sizes.split(",")):
+                compare(dsdata, folder, text, held_out, accents, size, options.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""What the campaigns share. A campaign breaks the programs in every way of one kind and counts how often something was lost:
+
+    import common
+    campaign = common.Campaign("kills", "kill -9 at every change of a file")
+    ...
+    campaign.check(ok, "what was done", "what was wrong")
+    campaign.end("285 kill points")
+
+Each takes the build folder, and the share of its work to do: 1 (all of it) by scripts/campaign.sh, less in the test suite.
+The last line it prints is its row of the table in tests/README.md."""
+
+import argparse
+import filecmp
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = PROJECT / "samples" / "samplewiki.xml.bz2"
+MULTISTREAM = PROJECT / "samples" / "samplewiki-multistream.xml.bz2"
+ENGLISH = PROJECT.parent / "shared" / "data" / "enwiki-2016-sample.xml.bz2"
+NOT_COMPARED = {"build.json"}  # names, times, hosts: no part of a dataset's identity
+COMPLAINTS_MAX = 20
+
+
+class Campaign:
+    def __init__(self, name, what):
+        parser = argparse.ArgumentParser(description=what)
+        parser.add_argument("build", type=pathlib.Path, help="the build folder")
+        parser.add_argument("--share", type=float, default=1.0, help="of the work to do (default 1: all)")
+        parser.add_argument("--seed", type=int, default=1, help="of what is drawn")
+        arguments = parser.parse_args()
+        self.name, self.what = name, what
+        self.share, self.seed = arguments.share, arguments.seed
+        self.random = random.Random(arguments.seed)
+        self.dsdata = arguments.build.resolve() / "dsdata"
+        if not self.dsdata.exists():
+            print(f"{self.dsdata} is not built: skipped")
+            sys.exit(77)
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="campaign."))
+        self.checks = self.lost = 0
+        self.output = b""
+        self.begun = time.monotonic()
+
+    def run(self, *arguments, **variables):
+        """Runs dsdata; its exit code (128 + signal where one ended it) and what it said on stderr. Its stdout is in .output."""
+        done = subprocess.run([self.dsdata, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL,
+                              env={**os.environ, **{key: str(value) for key, value in variables.items()}}, check=False)
+        self.output = done.stdout
+        said = done.stderr.decode("utf-8", "replace")
+        code = done.returncode if done.returncode >= 0 else 128 - done.returncode
+        for word in ("Assertion", "Sanitizer", "runtime error:"):
+            self.check(word not in said, " ".join(map(str, arguments)), said, count=False)
+        return code, said
+
+    def vocabulary(self, size=1500):
+        path = self.scratch / "vocab.txt"
+        code, said = self.run("vocab", SAMPLES, "--vocab-size", size, "--out", path)
+        self.must(code == 0, said)
+        return path
+
+    def tiny(self, vocab):
+        """The arguments of a build of a few dozen milliseconds, but for --out."""
+        return ["build", SAMPLES, "--vocab", vocab, "--seq", "32,64", "--valid", "0.1"]
+
+    def some(self, items):
+        """The share of a list that is to be done, spread over all of it."""
+        items = list(items)
+        wanted = max(1, round(len(items) * min(1.0, self.share)))
+        return [items[(2 * i + 1) * len(items) // (2 * wanted)] for i in range(wanted)] if items else []
+
+    def count(self, whole):
+        """How many of `whole` random attempts to make."""
+        return max(1, round(whole * self.share))
+
+    def clear(self, directory):
+        shutil.rmtree(directory, ignore_errors=True)
+        return directory
+
+    def check(self, good, done, wrong, count=True):
+        self.checks += count
+        if not good:
+            self.lost += 1
+            if self.lost <= COMPLAINTS_MAX:
+                print(f"FAILED: {done}\n    " + str(wrong).strip().replace("\n", "\n    "), flush=True)
+        return good
+
+    def must(self, good, wrong):
+        if not good:
+            print(f"the campaign cannot begin: {wrong}")
+            sys.exit(1)
+
+    def same(self, directory, good, done):
+        """Checks that two datasets are equal to the byte and that nothing else was left behind."""
+        return self.check(*self.difference(directory, good, done))
+
+    def difference(self, directory, good, done):
+        names = [sorted(str(path.relative_to(top)) for path in top.rglob("*") if path.name not in NOT_COMPARED)
+                 for top in (directory, good)]
+        if names[0] != names[1]:
+            return False, done, f"other files: {sorted(set(names[0]) ^ set(names[1]))}"
+        for name in names[0]:
+            if (directory / name).is_file() and not filecmp.cmp(directory / name, good / name, shallow=False):
+                return False, done, f"other bytes: {name}"
+        return True, done, ""
+
+    def end(self, figures):
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        seconds = time.monotonic() - self.begun
+        print(f"| {self.name} | {self.what} | {figures} | {self.lost} of {self.checks} checks failed | {seconds:.0f} s |")
+        sys.exit(1 if self.lost else 0)

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# A damaged dump: an error that names the byte and the way on; with --salvage the pages around the damage, the same ones
+# for any number of threads and after any interruption, and what was lost is said.
+# shellcheck source-path=SCRIPTDIR source=flow.bash
+source "$(dirname "$0")/flow.bash" "$1"
+
+multistream=$project/samples/samplewiki-multistream.xml.bz2
+bad=$scratch/bad.xml.bz2
+good=$scratch/one
+
+# damage FILE AT: a copy of the sample in $bad with 40 bytes overwritten, or cut off there.
+damage() {
+    python3 - "$multistream" "$bad" "$1" "$2" <<'PYTHON'
+import sys
+
+source, target, how, share = sys.argv[1:]
+data = bytearray(open(source, "rb").read())
+at = int(len(data) * float(share))
+if how == "cut":
+    del data[at:]
+else:
+    data[at:at + 40] = b"x" * 40
+open(target, "wb").write(data)
+PYTHON
+}
+
+case_begin "without --salvage"
+damage overwrite 0.5
+expect_exit 3 "$dsdata" extract --wiki "$bad"
+expect_words "damaged" "byte" "--salvage"
+expect_exit 3 "$dsdata" build --wiki "$bad" --vocab-size 500 --out "$scratch/none"
+
+case_begin "extract --salvage"
+expect_exit 0 "$dsdata" extract --wiki "$multistream"
+mv "$scratch/stdout" "$scratch/whole"
+expect_exit 0 "$dsdata" extract --wiki "$bad" --salvage
+expect_words "damage" "1 place,"
+grep -vxFf "$scratch/whole" "$scratch/stdout" >"$scratch/others" && complain "pages that are not in the whole dump"
+lines=$(wc -l <"$scratch/stdout")
+[ "$lines" -gt 5 ] && [ "$lines" -lt "$(wc -l <"$scratch/whole")" ] || complain "$lines pages are left"
+
+case_begin "build --salvage"
+command_line=(build --wiki "$bad" --vocab-size 500 --seq 64 --valid 0.1 --salvage)
+expect_exit 0 "$dsdata" "${command_line[@]}" --threads 1 --out "$good"
+expect_words "passed over"
+expect_exit 0 "$dsdata" "${command_line[@]}" --threads 3 --out "$scratch/three"
+expect_equal root_hash "$(root_hash "$scratch/three")" "$(root_hash "$good")"
+expect_equal places "$(json "$good/build.json" 'o["damage"]["places"]')" 1
+expect_exit 0 "$dsdata" verify "$good"
+killed_at_growing_places "$good"
+
+case_begin "cut off"
+damage cut 0.7
+expect_exit 3 "$dsdata" extract --wiki "$bad"
+expect_words truncated
+expect_exit 0 "$dsdata" extract --wiki "$bad" --salvage
+grep -vxFf "$scratch/whole" "$scratch/stdout" >"$scratch/others" && complain "pages that are not in the whole dump"
+[ "$(wc -l <"$scratch/stdout")" -gt 10 ] || complain "too few pages are left"
+
+flow_end

@@ -1,0 +1,278 @@
+/* Our decoder of blocks against libbz2, at every level of this machine: the same text and end from every block that
+ * ours takes, whole, damaged or forged; encoders' blocks are taken. */
+#include "tests/pipeline/dump_files.h"
+
+#include "base/mem.h"
+#include "pipeline/dump/bz/block.h"
+
+static struct block_space *space;
+static struct bzip2_memory libbz2;
+
+static int open_decoders(void **state)
+{
+    (void)state;
+    space = block_space_new();
+    libbz2.space = block_space_new(); /* no stages: libbz2 alone */
+    return 0;
+}
+
+static int close_decoders(void **state)
+{
+    (void)state;
+    mem_free(space);
+    bzip2_release(&libbz2);
+    return 0;
+}
+
+static const uint8_t *data(const struct buf *buf)
+{
+    return (const uint8_t *)buf->data;
+}
+
+/* Decodes the block at bit 32 at all levels. Where ours has a verdict it is that of libbz2. Returns ours. */
+static enum bzip2_result compare(const struct buf *file, uint32_t level, size_t text_max)
+{
+    struct buf ours = {0}, theirs = {0};
+    struct bzip2_block block = {0};
+    const enum bzip2_result verdict =
+        bzip2_decode(&libbz2, data(file), file->size, 32, level, text_max, &theirs, &block);
+    enum bzip2_result first = BZIP2_DONE;
+    for (unsigned cpu = VECTOR_BASE; cpu <= vector_level(); cpu++) {
+        uint64_t end = 0;
+        buf_reset(&ours);
+        buf_add_text(&ours, "kept");
+        const enum bzip2_result result =
+            block_decode(space, block_stages(cpu), data(file), file->size, 32, level, text_max, &ours, &end);
+        if (cpu == VECTOR_BASE)
+            first = result;
+        assert_int_equal(result, first);
+        assert_memory_equal(ours.data, "kept", 4);
+        if (result != BZIP2_DONE)
+            assert_int_equal(ours.size, 4);
+        if (result != BZIP2_DAMAGED)
+            assert_int_equal(result, verdict);
+        if (result == BZIP2_DONE) {
+            assert_int_equal(end, block.end);
+            assert_same((struct str){ours.data + 4, ours.size - 4}, buf_str(&theirs));
+        }
+    }
+    buf_release(&ours);
+    buf_release(&theirs);
+    return first;
+}
+
+/* Texts of every kind, by number: letters, few runs, many runs, a period, one byte, many values. */
+#define KINDS 9
+static void make_text(struct buf *text, unsigned kind, size_t size)
+{
+    static const unsigned values[KINDS] = {26, 5, 2, 26, 1, 254, 250, 200, 70};
+    uint64_t random = kind * 77 + size;
+    const size_t period = kind == 3 ? 7 + size % 90 : SIZE_MAX;
+    buf_reset(text);
+    while (text->size < size) {
+        const uint32_t draw = test_random(&random), value = draw % values[kind], skewed = draw / 256 % (value + 1);
+        const size_t run = draw / 4096 % 30 == 0 ? draw / 131072 % (kind == 1 ? 300 : 9) : 1;
+        for (size_t i = 0; i < run; i++)
+            buf_add_byte(text, text->size >= period ? text->data[text->size - period]
+                                                    : (char)(kind < 5 ? 'a' + skewed : kind == 8 ? skewed : value));
+    }
+    text->size = size;
+}
+
+static void what_encoders_write_is_taken(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 2, 3, 4, 5, 8, 50, 51, 99, 255, 1000, 4159, 4161, 30000, 99000};
+    struct buf text = {0}, file = {0};
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+            make_text(&text, kind, sizes[i]);
+            buf_reset(&file);
+            add_stream(&file, buf_str(&text), 1, 0);
+            if (compare(&file, 1, SIZE_MAX / 2) != BZIP2_DONE)
+                fail_msg("kind %u, %zu bytes: not taken", kind, sizes[i]);
+            assert_int_equal(compare(&file, 1, text.size), BZIP2_DONE);
+            assert_int_equal(compare(&file, 1, text.size - 1), BZIP2_LONG);
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+}
+
+/* Runs of every length at the end and elsewhere; with 255 and 256 values libbz2 must do it. */
+static void odd_blocks_are_left_to_libbz2(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0};
+    for (unsigned values = 253; values <= 256; values++) {
+        buf_reset(&text);
+        buf_reset(&file);
+        for (unsigned i = 0; i < 3000; i++)
+            buf_add_byte(&text, (char)(i % 7 * i % values == 0 ? i % values : i * 7 % values));
+        for (unsigned i = 0; i < values; i++)
+            buf_add_byte(&text, (char)i);
+        add_stream(&file, buf_str(&text), 1, 0);
+        assert_int_equal(compare(&file, 1, SIZE_MAX / 2), values <= 254 ? BZIP2_DONE : BZIP2_DAMAGED);
+    }
+    for (size_t run = 1; run < 600; run += run < 10 || (run > 250 && run < 265) ? 1 : 37) {
+        buf_reset(&text);
+        buf_reset(&file);
+        for (size_t i = 0; i < 2 * run; i++)
+            buf_add_byte(&text, i < run ? 'x' : 'y');
+        add_stream(&file, buf_str(&text), 1, 0);
+        assert_int_equal(compare(&file, 1, SIZE_MAX / 2), BZIP2_DONE);
+    }
+    file.data[32 / 8 + 10] ^= (char)0x80; /* randomised: the bit behind magic and CRC */
+    assert_int_equal(compare(&file, 1, SIZE_MAX / 2), BZIP2_DAMAGED);
+    buf_release(&text);
+    buf_release(&file);
+}
+
+static void put_bits(struct buf *file, uint64_t bit, uint64_t value, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++, bit++) {
+        const char mask = (char)(0x80 >> bit % 8);
+        file->data[bit / 8] = (char)((file->data[bit / 8] & ~mask) | (value >> (count - 1 - i) & 1 ? mask : 0));
+    }
+}
+
+/* Decodes without asking for CRC and end; where that gives a text, both are written into the block. */
+static bool forge(struct buf *file)
+{
+    const struct block_stages *stages = block_stages(VECTOR_BASE);
+    struct bits in = bits_from(data(file), file->size, 32 + 48);
+    struct buf text = {0};
+    if (block_head(space, &in) != BZIP2_DONE || stages->symbols(space, &in) != BZIP2_DONE)
+        return false;
+    const uint64_t end = bits_place(&in);
+    if (end + 48 > (uint64_t)file->size * 8 || stages->rows(space, 100000) != BZIP2_DONE ||
+        stages->unroll(space, 1 << 24, &text) != BZIP2_DONE) {
+        buf_release(&text);
+        return false;
+    }
+    put_bits(file, end, BZIP2_MAGIC_END, 48);
+    put_bits(file, 32 + 48, stages->crc(&space->crcs, (const uint8_t *)text.data, text.size), 32);
+    buf_release(&text);
+    return true;
+}
+
+/* Flipped bits behind the CRC, and then the CRC and the end that fit what comes out: libbz2 reads the same. */
+static void forged_blocks_give_the_text_of_libbz2(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, forged = {0};
+    uint64_t random = 1;
+    unsigned taken = 0, tried = 0;
+    for (unsigned round = 0; round < 60; round++) {
+        make_text(&text, round % KINDS, 20 + test_random(&random) % (round % 10 ? 400 : 9000));
+        buf_reset(&file);
+        add_stream(&file, buf_str(&text), 1, 0);
+        for (unsigned i = 0; i < 40; i++, tried++) {
+            buf_reset(&forged);
+            buf_add_str(&forged, buf_str(&file));
+            for (unsigned flips = 1 + i % 3; flips > 0; flips--) {
+                /* half of them in the head, where the tables are */
+                const uint64_t bits = (file.size - 14 - 10) * 8, some = i % 2 && bits > 700 ? 700 : bits;
+                const uint64_t bit = 14 * 8 + test_random(&random) % some;
+                forged.data[bit / 8] ^= (char)(0x80 >> bit % 8);
+            }
+            compare(&forged, 1, SIZE_MAX / 2);
+            for (unsigned zeros = 0; zeros < 64; zeros++)
+                buf_add_byte(&forged, (char)test_random(&random)); /* room for another end */
+            if (forge(&forged)) {
+                assert_int_equal(compare(&forged, 1, SIZE_MAX / 2), BZIP2_DONE);
+                taken++;
+            }
+        }
+    }
+    assert_true(taken > tried / 20);
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&forged);
+}
+
+/* Cut off at every byte; random bytes behind a magic. */
+static void ends_and_noise_are_refused(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0};
+    uint64_t random = 5;
+    make_text(&text, 0, 700);
+    add_stream(&file, buf_str(&text), 1, 0);
+    const size_t size = file.size;
+    for (file.size = 12; file.size < size; file.size++) {
+        struct buf cut = {0}; /* its own memory, so that a sanitizer sees its end */
+        buf_add_str(&cut, buf_str(&file));
+        const enum bzip2_result result = compare(&cut, 1, SIZE_MAX / 2);
+        assert_true(result != BZIP2_DONE || file.size > size - 6);
+        buf_release(&cut);
+    }
+    for (unsigned i = 0; i < 300; i++) {
+        for (size_t at = 10; at < size; at++)
+            file.data[at] = (char)test_random(&random);
+        if (i % 2)
+            memcpy(file.data + 14, "\0\0\0\0\x80\0\0\xff\xff\x50\x01\xff", 12); /* a head that promises */
+        compare(&file, 1 + i % 9, SIZE_MAX / 2);
+    }
+    buf_release(&text);
+    buf_release(&file);
+}
+
+static void the_samples_blocks_are_taken(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"enwiki-2016-sample", "dewiki-mini", "arwiki-mini", "jawiki-mini"};
+    struct buf text = {0}, peer = {0}, file = {0};
+    unsigned blocks = 0;
+    for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        char path[4096];
+        snprintf(path, sizeof(path), "%s/../shared/data/%s.xml.bz2", SOURCE_DIR, names[i]);
+        FILE *in = fopen(path, "rb");
+        if (!in)
+            continue;
+        buf_reset(&file);
+        for (size_t got = 1; got > 0; file.size += got) {
+            buf_reserve(&file, 1 << 20);
+            got = fread(file.data + file.size, 1, 1 << 20, in);
+        }
+        fclose(in);
+        for (uint64_t bit = 0;; blocks++) {
+            struct bzip2_block block;
+            uint64_t end = 0;
+            bit = bzip2_find(data(&file), file.size, bit, UINT64_MAX);
+            if (bit == UINT64_MAX)
+                break;
+            buf_reset(&peer);
+            assert_int_equal(bzip2_decode(&libbz2, data(&file), file.size, bit, 9, SIZE_MAX / 2, &peer, &block),
+                             BZIP2_DONE);
+            for (unsigned cpu = VECTOR_BASE; cpu <= vector_level(); cpu++) {
+                buf_reset(&text);
+                assert_int_equal(block_decode(space, block_stages(cpu), data(&file), file.size, bit, 9, SIZE_MAX / 2,
+                                              &text, &end),
+                                 BZIP2_DONE);
+                assert_int_equal(end, block.end);
+                assert_same(buf_str(&text), buf_str(&peer));
+            }
+            bit = block.end;
+        }
+    }
+    buf_release(&file);
+    buf_release(&text);
+    buf_release(&peer);
+    if (blocks == 0) {
+        print_message("no sample beside the project: skipped\n");
+        skip();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_encoders_write_is_taken),
+        cmocka_unit_test(odd_blocks_are_left_to_libbz2),
+        cmocka_unit_test(forged_blocks_give_the_text_of_libbz2),
+        cmocka_unit_test(ends_and_noise_are_refused),
+        cmocka_unit_test(the_samples_blocks_are_taken),
+    };
+    return cmocka_run_group_tests(tests, open_decoders, close_decoders);
+}

@@ -1,0 +1,77 @@
+/* What a thread remembers of runs: their bytes and the ids they gave, one cache line each. A run's hash names two
+ * neighbours that it may stand in; the later comer takes the first, and the earlier one moves to the second.
+ *
+ * A key is the run's bytes with zeros behind, ASCII capitals lowered where case does not matter. Its length is not in
+ * it: NUL is deleted from text, so runs that differ in the zeros behind give the same ids. For the same reason an empty
+ * entry, all zeros, is right as it is: runs of NUL give no id. */
+#ifndef TOKENIZER_MEMORY_H
+#define TOKENIZER_MEMORY_H
+
+#include "tokenizer/ascii.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define MEMORY_BYTES 32u
+#define MEMORY_IDS   7u
+#define MEMORY_BITS  15u /* of a hash */
+
+struct memory_key {
+    uint64_t words[MEMORY_BYTES / 8];
+};
+
+struct memory {
+    struct memory_key key;
+    uint32_t ids[MEMORY_IDS];
+    uint32_t count; /* of ids */
+};
+_Static_assert(sizeof(struct memory) == 64, "a remembered run is one cache line");
+
+struct memory_pair {
+    struct memory either[2];
+};
+
+/* Makes the key of a run of `size` bytes, at most MEMORY_BYTES, where MEMORY_BYTES can be read; `fold` (0x20, or 0) is
+ * put into capitals. Returns its hash. */
+static inline uint32_t memory_key(const char *run, size_t size, char fold, struct memory_key *key)
+{
+    static const unsigned char masks[2 * MEMORY_BYTES] = {[0 ... MEMORY_BYTES - 1] = 0xFF};
+    const unsigned char *const mask = masks + MEMORY_BYTES - size;
+    uint64_t even, odd; /* words 0 and 1, each with one of the other two */
+#ifdef __SSE2__
+    __m128i half[2];
+    for (unsigned i = 0; i < 2; i++) {
+        const __m128i bytes = _mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)(run + 16 * i)),
+                                            _mm_loadu_si128((const __m128i *)(const void *)(mask + 16 * i)));
+        half[i] = _mm_or_si128(bytes, _mm_and_si128(ascii_between(bytes, 26, 'Z'), _mm_set1_epi8(fold)));
+        _mm_storeu_si128((__m128i *)(void *)(key->words + 2 * i), half[i]);
+    }
+    const __m128i sum = _mm_xor_si128(half[0], _mm_shuffle_epi32(half[1], 0x4E));
+    even = (uint64_t)_mm_cvtsi128_si64(sum);
+    odd = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(sum, sum));
+#else
+    char bytes[MEMORY_BYTES];
+    for (unsigned i = 0; i < MEMORY_BYTES; i++) {
+        const char byte = (char)(run[i] & mask[i]);
+        bytes[i] = byte >= 'A' && byte <= 'Z' ? (char)(byte | fold) : byte;
+    }
+    memcpy(key, bytes, sizeof bytes);
+    even = key->words[0] ^ key->words[3];
+    odd = key->words[1] ^ key->words[2];
+#endif
+    return (uint32_t)((even * 0x9E3779B97F4A7C15u + odd * 0xD6E8FEB86659FD93u) >> (64 - MEMORY_BITS));
+}
+
+static inline bool memory_same(const struct memory_key *a, const struct memory_key *b)
+{
+#ifdef __SSE2__
+    const __m128i *x = (const __m128i *)(const void *)a, *y = (const __m128i *)(const void *)b;
+    const __m128i same = _mm_and_si128(_mm_cmpeq_epi8(_mm_loadu_si128(x), _mm_loadu_si128(y)),
+                                       _mm_cmpeq_epi8(_mm_loadu_si128(x + 1), _mm_loadu_si128(y + 1)));
+    return ascii_bits(same) == 0xFFFF;
+#else
+    return memcmp(a, b, sizeof *a) == 0;
+#endif
+}
+
+#endif

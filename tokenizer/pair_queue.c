@@ -1,0 +1,197 @@
+/* Comes in: counts that rise and fall. Goes out: the most frequent pair. In a binary heap of numbers, a count that rises
+ * moves its pair at once; one that falls waits until its pair comes to the top, for most never do. A table of open
+ * addressing finds pairs by their pieces, and closes its gaps when one is gone. Memory follows the pairs there are. */
+#include "tokenizer/pair_queue.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdbool.h>
+
+#define SLOT_BITS 12 /* at first */
+
+void pair_queue_init(struct pair_queue *queue)
+{
+    *queue = (struct pair_queue){.free = PAIR_NONE, .slot_bits = SLOT_BITS};
+    queue->slots = mem_clear((size_t)1 << SLOT_BITS, sizeof *queue->slots);
+}
+
+void pair_queue_release(struct pair_queue *queue)
+{
+    mem_free(queue->pairs);
+    mem_free(queue->heap);
+    mem_free(queue->slots);
+    *queue = (struct pair_queue){0};
+}
+
+static bool before(const struct pair *a, const struct pair *b)
+{
+    if (a->key != b->key)
+        return a->key > b->key;
+    return a->left != b->left ? a->left < b->left : a->right < b->right;
+}
+
+static void put(struct pair_queue *queue, uint32_t rank, uint32_t number)
+{
+    queue->heap[rank] = number;
+    queue->pairs[number].rank = rank;
+}
+
+static void rise(struct pair_queue *queue, uint32_t number)
+{
+    uint32_t rank = queue->pairs[number].rank;
+    while (rank > 0 && before(&queue->pairs[number], &queue->pairs[queue->heap[(rank - 1) / 2]])) {
+        put(queue, rank, queue->heap[(rank - 1) / 2]);
+        rank = (rank - 1) / 2;
+    }
+    put(queue, rank, number);
+}
+
+static void fall(struct pair_queue *queue, uint32_t number)
+{
+    uint32_t rank = queue->pairs[number].rank;
+    for (uint32_t child; (child = 2 * rank + 1) < queue->count; rank = child) {
+        if (child + 1 < queue->count &&
+            before(&queue->pairs[queue->heap[child + 1]], &queue->pairs[queue->heap[child]]))
+            child++;
+        if (!before(&queue->pairs[queue->heap[child]], &queue->pairs[number]))
+            break;
+        put(queue, rank, queue->heap[child]);
+    }
+    put(queue, rank, number);
+}
+
+static void leave_heap(struct pair_queue *queue, uint32_t number)
+{
+    const uint32_t rank = queue->pairs[number].rank, last = queue->heap[--queue->count];
+    queue->pairs[number].rank = PAIR_NONE;
+    if (last == number)
+        return;
+    put(queue, rank, last);
+    rise(queue, last);
+    fall(queue, last);
+}
+
+static size_t home(const struct pair_queue *queue, uint32_t left, uint32_t right)
+{
+    const uint64_t key = (uint64_t)left << 32 | right;
+    return (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15u >> (64 - queue->slot_bits));
+}
+
+/* Where a pair is, or would be. */
+static size_t slot_of(const struct pair_queue *queue, uint32_t left, uint32_t right)
+{
+    const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
+    size_t at = home(queue, left, right);
+    for (; queue->slots[at]; at = (at + 1) & mask) {
+        const struct pair *pair = &queue->pairs[queue->slots[at] - 1];
+        if (pair->left == left && pair->right == right)
+            break;
+    }
+    return at;
+}
+
+/* Empties a slot and moves those behind it that would no longer be found. */
+static void leave_slots(struct pair_queue *queue, uint32_t number)
+{
+    const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
+    size_t gap = slot_of(queue, queue->pairs[number].left, queue->pairs[number].right);
+    for (size_t at = (gap + 1) & mask; queue->slots[at]; at = (at + 1) & mask) {
+        const struct pair *pair = &queue->pairs[queue->slots[at] - 1];
+        if (((at - home(queue, pair->left, pair->right)) & mask) < ((at - gap) & mask))
+            continue; /* its home is behind the gap */
+        queue->slots[gap] = queue->slots[at];
+        gap = at;
+    }
+    queue->slots[gap] = 0;
+}
+
+static void grow_slots(struct pair_queue *queue)
+{
+    mem_free(queue->slots);
+    queue->slot_bits++;
+    queue->slots = mem_clear((size_t)1 << queue->slot_bits, sizeof *queue->slots);
+    for (uint32_t i = 0; i < queue->count; i++) {
+        const struct pair *pair = &queue->pairs[queue->heap[i]];
+        queue->slots[slot_of(queue, pair->left, pair->right)] = queue->heap[i] + 1;
+    }
+}
+
+static uint32_t free_number(struct pair_queue *queue)
+{
+    const uint32_t number = queue->free;
+    if (number != PAIR_NONE) {
+        queue->free = queue->pairs[number].first;
+        return number;
+    }
+    if (queue->used == queue->capacity) {
+        assert(queue->capacity < PAIR_NONE / 2);
+        queue->capacity = queue->capacity ? 2 * queue->capacity : 1024;
+        queue->pairs = mem_grow(queue->pairs, queue->capacity, sizeof *queue->pairs);
+        queue->heap = mem_grow(queue->heap, queue->capacity, sizeof *queue->heap);
+    }
+    return queue->used++;
+}
+
+uint32_t pair_queue_add(struct pair_queue *queue, uint32_t left, uint32_t right, uint64_t n)
+{
+    if (2 * ((size_t)queue->count + 1) > (size_t)1 << queue->slot_bits)
+        grow_slots(queue);
+    const size_t slot = slot_of(queue, left, right);
+    uint32_t number;
+    if (queue->slots[slot]) {
+        number = queue->slots[slot] - 1;
+        queue->pairs[number].count += n;
+    } else {
+        number = free_number(queue);
+        queue->pairs[number] = (struct pair){n, n, left, right, PAIR_NONE, queue->count};
+        queue->heap[queue->count++] = number;
+        queue->slots[slot] = number + 1;
+    }
+    struct pair *pair = &queue->pairs[number];
+    if (pair->count >= pair->key) {
+        pair->key = pair->count;
+        rise(queue, number);
+    }
+    return number;
+}
+
+void pair_queue_subtract(struct pair_queue *queue, uint32_t number, uint64_t n)
+{
+    struct pair *pair = &queue->pairs[number];
+    assert(pair->count >= n);
+    pair->count -= n;
+    if (pair->count > 0 || pair->rank == PAIR_NONE)
+        return;
+    leave_heap(queue, number);
+    leave_slots(queue, number);
+    pair_queue_drop(queue, number);
+}
+
+const struct pair *pair_queue_first(struct pair_queue *queue)
+{
+    while (queue->count) {
+        struct pair *first = &queue->pairs[queue->heap[0]];
+        if (first->key == first->count)
+            return first;
+        first->key = first->count;
+        fall(queue, queue->heap[0]);
+    }
+    return NULL;
+}
+
+uint32_t pair_queue_take(struct pair_queue *queue)
+{
+    const struct pair *first = pair_queue_first(queue);
+    assert(first);
+    const uint32_t number = queue->heap[0];
+    leave_heap(queue, number);
+    leave_slots(queue, number);
+    return number;
+}
+
+void pair_queue_drop(struct pair_queue *queue, uint32_t number)
+{
+    queue->pairs[number].first = queue->free;
+    queue->free = number;
+}
