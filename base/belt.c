@@ -46,7 +46,7 @@ struct belt {
     bool stop;                    /* belt_close: end at once */
     bool held;                    /* the consumer has a job */
     struct error error;           /* of job `end`; kind ERR_NONE: none */
-    struct belt_load loads[STEPS_MAX];
+    struct belt_load *loads;      /* the caller's, or NULL */
 };
 
 struct task {
@@ -215,8 +215,10 @@ static void *serve(void *argument)
             belt->options.steps[task.step].run(belt->options.context, job_of(belt, task.number), task.number, &err);
         const double seconds = clock_now() - from;
         pthread_mutex_lock(&belt->lock);
-        belt->loads[task.step].runs++;
-        belt->loads[task.step].seconds += seconds;
+        if (belt->loads) {
+            belt->loads[task.step].runs++;
+            belt->loads[task.step].nanoseconds += (uint64_t)(seconds * 1e9);
+        }
         finish(belt, task, result, &err);
         if (belt->has_consumer && consumer_ready(belt))
             pthread_cond_signal(&belt->consumer);
@@ -226,7 +228,8 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static struct belt *open_with(const struct belt_options *options, bool has_consumer, size_t thread_count)
+static struct belt *open_with(const struct belt_options *options, struct belt_load *loads, bool has_consumer,
+                              size_t thread_count)
 {
     assert(options->step_count >= 1 && options->step_count <= STEPS_MAX);
     assert(options->steps[0].ordered && options->depth >= 1 && options->threads >= 1);
@@ -237,8 +240,9 @@ static struct belt *open_with(const struct belt_options *options, bool has_consu
     belt->jobs = mem_aligned(belt->job_stride * options->depth);
     belt->slots = mem_clear(options->depth, sizeof(*belt->slots));
     belt->end = UINT64_MAX;
-    for (size_t i = 0; i < options->step_count; i++)
-        belt->loads[i].name = options->steps[i].name;
+    belt->loads = loads;
+    for (size_t i = 0; loads && i < options->step_count; i++)
+        loads[i] = (struct belt_load){.name = options->steps[i].name};
     pthread_mutex_init(&belt->lock, NULL);
     pthread_cond_init(&belt->crew, NULL);
     pthread_cond_init(&belt->consumer, NULL);
@@ -251,7 +255,7 @@ static struct belt *open_with(const struct belt_options *options, bool has_consu
 
 struct belt *belt_open(const struct belt_options *options)
 {
-    return open_with(options, true, options->threads);
+    return open_with(options, NULL, true, options->threads);
 }
 
 int belt_next(struct belt *belt, void **job, struct error *err)
@@ -309,9 +313,14 @@ void belt_close(struct belt *belt)
     mem_free(belt);
 }
 
+double belt_seconds(const struct belt_load *load)
+{
+    return (double)load->nanoseconds * 1e-9;
+}
+
 int belt_run(const struct belt_options *options, struct belt_load *loads, struct error *err)
 {
-    struct belt *belt = open_with(options, false, options->threads - 1);
+    struct belt *belt = open_with(options, loads, false, options->threads - 1);
     serve(belt);
     /* The others may still be in a job that no longer counts; the error and the counts stand when they are home. */
     for (size_t i = 0; i < belt->thread_count; i++)
@@ -320,8 +329,6 @@ int belt_run(const struct belt_options *options, struct belt_load *loads, struct
     const int result = belt->error.kind == ERR_NONE ? 0 : -1;
     if (result < 0)
         *err = belt->error;
-    for (size_t i = 0; loads && i < options->step_count; i++)
-        loads[i] = belt->loads[i];
     belt_close(belt);
     return result;
 }

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,12 +46,12 @@ struct belt_options {
     void *context;
 };
 
-/* Per step, for progress and summaries. */
+/* Per step, for progress and summaries. It grows while the belt runs and may be looked at by any thread. */
 struct belt_load {
     const char *name;
-    uint64_t runs;
-    double seconds; /* summed over threads, monotonic clock */
+    atomic_uint_fast64_t runs, nanoseconds; /* summed over threads, monotonic clock */
 };
+double belt_seconds(const struct belt_load *load);
 
 /* Runs the whole belt with the calling thread as one of the crew (threads = 1: everything in this thread).
  * Returns 0 when the last job has finished all steps, < 0 with the first error in job order. */

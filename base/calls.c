@@ -56,7 +56,7 @@ int call_open(const char *path)
 {
     int fd;
     do
-        fd = is_hit(FILE_READS) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+        fd = is_hit(FILE_READS) && !is_short(FILE_READS) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
     while (fd < 0 && errno == EINTR);
     return fd;
 }

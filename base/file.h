@@ -74,14 +74,23 @@ struct path_list {
 int path_list(struct path_list *list, const char *directory, struct error *err);
 void path_list_release(struct path_list *list);
 
-/* One process at a time in a directory: flock on DIR/.lock, ERR_LOCKED with the holder's pid and host otherwise.
- * The lock ends with the process; the file stays until lock_release. */
+/* One process at a time in a directory: a lock on all of DIR/.lock (fcntl's, of the open file), ERR_LOCKED with the holder's
+ * pid and host otherwise. The lock ends with the process; the file stays until lock_release. */
 struct lock {
     int fd;
-    char *path;
+    char *path; /* NULL: the file is another's to remove */
 };
 int lock_take(struct lock *lock, const char *directory, struct error *err);
 void lock_release(struct lock *lock);
+
+/* Several processes of one job: who has the lock keeps byte 0 of it and lets others in, each of which holds bytes of its
+ * own. Whoever takes the lock meanwhile is refused, also when only some are left. Such a byte says that its holder lives,
+ * or whatever it stands for; the system lets it go when the holder dies, on other machines too. */
+int lock_admit(struct lock *lock, struct error *err);
+int lock_enter(struct lock *lock, const char *directory, struct error *err); /* without any byte yet */
+int lock_hold(struct lock *lock, uint32_t byte, struct error *err);          /* ERR_LOCKED: it is held */
+void lock_let_go(struct lock *lock, uint32_t byte);
+bool lock_is_held(const struct lock *lock, uint32_t byte); /* by another process */
 
 /* Test seam. The n-th call of a kind from now (1 = the next) does `what`; 0 switches it off. */
 enum file_call_kind {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int launcher_refuse(const char *program, struct error *err)
+unsigned long launcher_processes(const char **variable)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "WORLD_SIZE",
                                         "SLURM_NTASKS"};
@@ -15,9 +15,19 @@ int launcher_refuse(const char *program, struct error *err)
         const char *value = getenv(names[i]);
         if (!value || strtol(value, NULL, 10) <= 1 || (strcmp(names[i], "SLURM_NTASKS") == 0 && !in_step))
             continue;
-        fail(err, ERR_USAGE, "a launcher started %.20s processes (%s): work with several processes is not built yet",
-             value, names[i]);
-        return hint(err, "start %s once; --threads uses all cores of this machine", program);
+        *variable = names[i];
+        return strtoul(value, NULL, 10);
     }
-    return 0;
+    *variable = NULL;
+    return 1;
+}
+
+int launcher_refuse(const char *program, struct error *err)
+{
+    const char *variable;
+    const unsigned long processes = launcher_processes(&variable);
+    if (processes == 1)
+        return 0;
+    fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but this is done by one", processes, variable);
+    return hint(err, "start %s once; --threads uses all cores of this machine", program);
 }

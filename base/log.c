@@ -67,7 +67,15 @@ static size_t fitting_bytes(const char *text, size_t columns)
     return at;
 }
 
-void log_status(const char *text)
+static size_t characters(const char *text)
+{
+    size_t count = 0;
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xC0) != 0x80;
+    return count;
+}
+
+void log_status(const char *text, const char *end)
 {
     struct winsize window = {0};
     size_t columns = 79;
@@ -76,20 +84,27 @@ void log_status(const char *text)
     pthread_mutex_lock(&lock);
     clear_status();
     if (text) {
-        fprintf(stderr, "%.*s", (int)fitting_bytes(text, columns), text);
+        const size_t end_columns = characters(end);
+        const size_t cut = fitting_bytes(text, columns > end_columns ? columns - end_columns : 0);
+        fprintf(stderr, "%.*s%.*s", (int)cut, text, (int)fitting_bytes(end, columns), end);
         status_stands = true;
     }
     fflush(stderr);
     pthread_mutex_unlock(&lock);
 }
 
-static void print_json(const char *level, struct buf *text)
+static json_t *json_line(const char *level, struct buf *text)
 {
     text->size = utf8_repair(text->data, text->size, NULL); /* jansson refuses other text */
     json_t *object = json_object();
     json_object_set_new(object, "level", json_string(level));
     json_object_set_new(object, "text", json_stringn(text->data, text->size));
-    json_dumpf(object, stderr, JSON_COMPACT);
+    return object;
+}
+
+static void print_json(json_t *object)
+{
+    json_dumpf(object, stderr, JSON_COMPACT | JSON_REAL_PRECISION(6));
     putc('\n', stderr);
     json_decref(object);
 }
@@ -104,11 +119,26 @@ static void print(const char *level, const char *prefix, const char *format, va_
     pthread_mutex_lock(&lock);
     clear_status();
     if (json_lines)
-        print_json(level, &text);
+        print_json(json_line(level, &text));
     else
         fprintf(stderr, "%s%s\n", prefix, line);
     pthread_mutex_unlock(&lock);
     free(line);
+}
+
+void log_progress_json(const char *text, double share, double left)
+{
+    struct buf copy = {0};
+    buf_add_text(&copy, text);
+    pthread_mutex_lock(&lock);
+    json_t *object = json_line("progress", &copy);
+    if (share >= 0)
+        json_object_set_new(object, "share", json_real(share));
+    if (left >= 0)
+        json_object_set_new(object, "seconds_left", json_real(left));
+    print_json(object);
+    pthread_mutex_unlock(&lock);
+    buf_release(&copy);
 }
 
 void log_say(const char *format, ...)

@@ -216,19 +216,32 @@ static int sign(int fd, const char *path, struct error *err)
     return 0;
 }
 
+/* A lock of the open file, not of the process, on `bytes` bytes (0: all there may ever be); as fcntl says. */
+static int set_lock(int fd, short type, uint32_t from, uint32_t bytes)
+{
+    struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = from, .l_len = bytes};
+    int result;
+    do
+        result = fcntl(fd, F_OFD_SETLK, &range);
+    while (result < 0 && errno == EINTR);
+    return result;
+}
+
+static bool is_refused(void)
+{
+    return errno == EAGAIN || errno == EACCES;
+}
+
 /* 1: locked; 0: the name went away under us, try again; < 0: error. */
 static int try_lock(int fd, const char *path, const char *directory, struct error *err)
 {
     struct stat ours, there;
-    int result;
-    do
-        result = flock(fd, LOCK_EX | LOCK_NB);
-    while (result < 0 && errno == EINTR);
-    if (result < 0 && errno == EWOULDBLOCK)
+    const int result = set_lock(fd, F_WRLCK, 0, 0);
+    if (result < 0 && is_refused())
         return say_who_holds(fd, directory, err);
     if (result < 0 || fstat(fd, &ours) < 0)
         return fail_errno(err, path, "cannot be locked");
-    /* Between our open and flock the former holder may have removed the file; a lock on that inode keeps nobody out. */
+    /* Between our open and our lock the former holder may have removed the file; a lock on that inode keeps nobody out. */
     if (stat(path, &there) < 0 || there.st_ino != ours.st_ino || there.st_dev != ours.st_dev)
         return 0;
     TRY(sign(fd, path, err));
@@ -257,12 +270,45 @@ int lock_take(struct lock *lock, const char *directory, struct error *err)
     return result < 0 ? -1 : 0;
 }
 
+int lock_admit(struct lock *lock, struct error *err)
+{
+    return set_lock(lock->fd, F_UNLCK, 1, 0) < 0 ? fail_errno(err, lock->path, "cannot be unlocked") : 0;
+}
+
+int lock_enter(struct lock *lock, const char *directory, struct error *err)
+{
+    char *path = path_join(directory, ".lock");
+    *lock = (struct lock){.fd = open(path, O_RDWR | O_CLOEXEC)};
+    int result = lock->fd < 0 ? fail_errno(err, path, "cannot be opened") : 0;
+    mem_free(path);
+    return result;
+}
+
+int lock_hold(struct lock *lock, uint32_t byte, struct error *err)
+{
+    if (set_lock(lock->fd, F_WRLCK, byte, 1) == 0)
+        return 0;
+    return fail(err, is_refused() ? ERR_LOCKED : ERR_RESOURCE, "byte %u of the lock cannot be held: %s", byte,
+                strerror(errno));
+}
+
+void lock_let_go(struct lock *lock, uint32_t byte)
+{
+    set_lock(lock->fd, F_UNLCK, byte, 1);
+}
+
+bool lock_is_held(const struct lock *lock, uint32_t byte)
+{
+    struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    return fcntl(lock->fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
+}
+
 void lock_release(struct lock *lock)
 {
-    if (!lock->path)
-        return;
-    call_remove(lock->path); /* while we hold it: whoever waits for the name finds it gone and makes a new one */
-    close(lock->fd);
+    if (lock->path)
+        call_remove(lock->path); /* while we hold it: whoever waits for the name finds it gone and makes a new one */
+    if (lock->fd >= 0)
+        close(lock->fd);
     mem_free(lock->path);
     *lock = (struct lock){.fd = -1};
 }

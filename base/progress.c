@@ -43,21 +43,19 @@ bool progress_due(struct progress *progress)
     return clock_now() - progress->shown >= (rewrites() ? TERMINAL_SECONDS : LINE_SECONDS);
 }
 
-/* ", 0:18 left", from the speed since the first share was told; "" while nobody can know. */
-static void add_time_left(struct progress *progress, double share, struct buf *line)
+/* Seconds, from the speed since the first share was told; -1 while nobody can know. */
+static double time_left(struct progress *progress, double share)
 {
     if (share < 0)
-        return;
+        return -1;
     if (progress->first_share < 0) {
         progress->first_share = share;
         progress->first_time = progress->shown;
     }
     const double spent = progress->shown - progress->first_time, gained = share - progress->first_share;
     if (spent < GUESS_SECONDS || gained <= 0)
-        return;
-    char left[32];
-    const double rest = share < 1 ? 1 - share : 0;
-    buf_addf(line, ", %s left", format_seconds(spent * rest / gained, left));
+        return -1;
+    return spent * (share < 1 ? 1 - share : 0) / gained;
 }
 
 void progress_show(struct progress *progress, double share, const char *format, ...)
@@ -69,21 +67,25 @@ void progress_show(struct progress *progress, double share, const char *format, 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    struct buf line = {0};
     progress->shown = clock_now();
-    buf_add_text(&line, text);
-    add_time_left(progress, share, &line);
+    const double left = time_left(progress, share);
+    if (log_is_json()) {
+        log_progress_json(text, share, left);
+        return;
+    }
+    char clock[32], end[64] = "";
+    if (left >= 0)
+        snprintf(end, sizeof end, " │ %s left", format_seconds(left, clock));
     if (rewrites())
-        log_status(buf_text(&line));
+        log_status(text, end);
     else
-        log_say("%s", buf_text(&line));
-    buf_release(&line);
+        log_say("%s%s", text, end);
 }
 
 void progress_close(struct progress *progress)
 {
     (void)progress;
-    log_status(NULL);
+    log_status(NULL, "");
 }
 
 static atomic_bool asked;  /* by stop_request */

@@ -8,17 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-bool str_starts(struct str text, struct str prefix)
-{
-    return text.size >= prefix.size && str_equal((struct str){text.data, prefix.size}, prefix);
-}
-
-bool str_ends(struct str text, struct str suffix)
-{
-    return text.size >= suffix.size &&
-           str_equal((struct str){text.data + (text.size - suffix.size), suffix.size}, suffix);
-}
-
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;

@@ -30,8 +30,17 @@ static inline bool str_equal(struct str a, struct str b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-bool str_starts(struct str text, struct str prefix);
-bool str_ends(struct str text, struct str suffix);
+static inline bool str_starts(struct str text, struct str prefix)
+{
+    return text.size >= prefix.size && str_equal((struct str){text.data, prefix.size}, prefix);
+}
+
+static inline bool str_ends(struct str text, struct str suffix)
+{
+    return text.size >= suffix.size &&
+           str_equal((struct str){text.data + (text.size - suffix.size), suffix.size}, suffix);
+}
+
 bool str_equal_ascii_nocase(struct str a, struct str b);
 struct str str_trim(struct str text);              /* without ASCII blanks, tabs, CR, LF at both ends */
 int str_compare(struct str a, struct str b);       /* bytewise order, shorter first: <0, 0, >0 */

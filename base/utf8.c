@@ -70,20 +70,50 @@ unsigned utf8_encode(uint32_t code_point, char out[4])
     return length;
 }
 
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+/* The first byte at or behind `at` that is none of ASCII, or `size`. */
+static size_t skip_ascii(const char *text, size_t at, size_t size)
+{
+    uint64_t bytes[4];
+    for (; size - at >= sizeof bytes; at += sizeof bytes) {
+        memcpy(bytes, text + at, sizeof bytes);
+        if ((bytes[0] | bytes[1] | bytes[2] | bytes[3]) & HIGH_BITS)
+            break;
+    }
+    while (at < size && (unsigned char)text[at] < 0x80)
+        at++;
+    return at;
+}
+
+static bool goes_on(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* The bytes of the character at text[0..size), where its lead byte leaves no doubt about the next one; else 0. */
+static unsigned plain_bytes(const char *text, size_t size)
+{
+    const unsigned char lead = (unsigned char)text[0];
+    if (lead >= 0xE1 && lead <= 0xEF && lead != 0xED && size > 2 && goes_on(text[1]) && goes_on(text[2]))
+        return 3;
+    return lead >= 0xC2 && lead <= 0xDF && size > 1 && goes_on(text[1]) ? 2 : 0;
+}
+
 /* How many bytes at the start of text are well-formed. */
 static size_t valid_bytes(const char *text, size_t size, unsigned *skip)
 {
     uint32_t code_point;
     size_t at = 0;
-    while (at < size) {
-        if ((unsigned char)text[at] < 0x80) {
-            at++;
-            continue;
-        }
-        const unsigned length = utf8_decode(text + at, size - at, &code_point, skip);
-        if (!length)
-            break;
-        at += length;
+    while ((at = skip_ascii(text, at, size)) < size) {
+        do {
+            unsigned length = plain_bytes(text + at, size - at);
+            if (!length)
+                length = utf8_decode(text + at, size - at, &code_point, skip);
+            if (!length)
+                return at;
+            at += length;
+        } while (at < size && (unsigned char)text[at] >= 0x80);
     }
     return at;
 }

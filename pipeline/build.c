@@ -1,37 +1,30 @@
-/* dsdata build, in the order of the flow: inputs → vocabulary → one belt over all windows → spills → shards → manifest.
- *
- *              ordered        parallel         ordered          parallel          ordered
- *   dumps ─►  │  read  │ ─►  │  decode  │ ─►  │    cut    │ ─►  │  digest  │ ─►  │ collect │ ─► spills, journal
- *                                                                                     then: seal ─► shards, manifest
- *
- * Killed anywhere, the same command goes on from the journal and ends with the same bytes. */
-#include "base/belt.h"
+/* dsdata build, in the order of the flow: inputs → vocabulary → spills → shards → manifest. Killed anywhere, the same
+ * command goes on from its journals and ends with the same bytes. Several processes (ranks.h) go through all of this side
+ * by side: what one alone may do the first does, and the others learn how it ended. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "pipeline/collector.h"
-#include "pipeline/digest.h"
 #include "pipeline/directory.h"
-#include "pipeline/feed.h"
 #include "pipeline/google/google.h"
 #include "pipeline/inputs.h"
 #include "pipeline/plan.h"
 #include "pipeline/published.h"
+#include "pipeline/reading.h"
 #include "pipeline/settings.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/summary.h"
 #include "pipeline/vocabulary.h"
-#include "pipeline/workers.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct build {
-    struct feed feed; /* first: see feed.h */
-    const struct settings *settings;
+    struct settings *settings;
+    struct ranks *ranks; /* NULL: one process alone */
     struct inputs inputs;
     struct recipe recipe;
     json_t *identity; /* see directory.h */
@@ -40,58 +33,18 @@ struct build {
     struct plan plan;
     struct vocab *vocab;
     struct tokenizer *tokenizer;
-    struct workers digests;
-    struct collector collector; /* with the journal and the spills */
-    struct build_facts facts;   /* for the summary */
+    struct journal journal;
+    struct spill_set sets[SETS_MAX];
+    struct extents extents;
+    struct extent whole;      /* their sum */
+    struct build_facts facts; /* for the summary */
     struct progress progress;
     double started; /* clock */
 };
 
-/* What travels on the belt: a window, the group that it completed, what became of it. */
-struct job {
-    struct feed_job feed; /* first: see feed.h */
-    struct harvest harvest;
-};
-
-static int digest_job(void *context, void *slot, uint64_t number, struct error *err)
+static bool is_first(const struct build *build)
 {
-    struct build *build = context;
-    struct job *job = slot;
-    (void)number;
-    (void)err;
-    struct digest *digest = workers_take(&build->digests);
-    digest_group(digest, &build->inputs.articles[job->feed.file], &job->feed.group, &job->harvest);
-    workers_give(&build->digests, digest);
-    return BELT_NEXT;
-}
-
-static int collect(void *context, void *slot, uint64_t number, struct error *err)
-{
-    struct build *build = context;
-    struct job *job = slot;
-    (void)number;
-    TRY(collector_add(&build->collector, &job->feed, &job->harvest, err));
-    if (progress_due(&build->progress))
-        summary_progress(&build->progress, &build->inputs, job->feed.file, job->feed.window,
-                         &build->collector.journal.counts, clock_now() - build->started);
-    return BELT_NEXT;
-}
-
-static void release_job(void *slot)
-{
-    struct job *job = slot;
-    feed_job_release(&job->feed);
-    harvest_release(&job->harvest);
-}
-
-static void *open_digest(const void *options)
-{
-    return digest_open(options);
-}
-
-static void close_digest(void *digest)
-{
-    digest_close(digest);
+    return ranks_rank(build->ranks) == 0;
 }
 
 static int hint_safe(const struct build *build, struct error *err)
@@ -101,52 +54,12 @@ static int hint_safe(const struct build *build, struct error *err)
     return hint(err, "what was done is safe in %s; the same command goes on from there", build->directory);
 }
 
-/* Reads all inputs into the spills. */
-static int read_inputs(struct build *build, struct error *err)
-{
-    static const struct belt_step steps[] = {{"read", 1, feed_read},
-                                             {"decode", 0, feed_decode},
-                                             {"cut", 1, feed_cut},
-                                             {"digest", 0, digest_job},
-                                             {"collect", 1, collect}};
-    const struct digest_options digest = {
-        .recipe = &build->recipe, .tokenizer = build->tokenizer, .vocab = build->vocab};
-    const struct belt_options belt = {.steps = steps,
-                                      .step_count = sizeof steps / sizeof *steps,
-                                      .depth = build->plan.depth,
-                                      .threads = build->plan.threads,
-                                      .job_size = sizeof(struct job),
-                                      .job_release = release_job,
-                                      .context = build};
-    _Static_assert(sizeof steps / sizeof *steps == BUILD_STEPS, "the summary has a row for each");
-    build->feed.inputs = &build->inputs;
-    build->feed.limit = build->recipe.limit;
-    workers_open(&build->digests, open_digest, close_digest, &digest);
-    progress_open(&build->progress);
-    int result = belt_run(&belt, build->facts.loads, err);
-    progress_close(&build->progress);
-    workers_close(&build->digests);
-
-    struct collector *collector = &build->collector;
-    if (result < 0) { /* keep what was collected before the failure; the first error is the one to tell */
-        struct error ignored;
-        if (collector->settled)
-            collector_save(collector, JOURNAL_READING, &ignored);
-        return -1;
-    }
-    const bool whole = collector_whole(collector);
-    TRY(collector_save(collector, whole ? JOURNAL_SEALING : JOURNAL_READING, err));
-    if (whole)
-        return 0;
-    return fail(err, ERR_STOPPED, "stopped on request");
-}
-
 /* The vocabulary, and its copy in the dataset. */
 static int settle_vocabulary(struct build *build, struct error *err)
 {
     char *path = path_join(build->directory, VOCAB_NAME);
     int result = 0;
-    if (build->recipe.learned && build->collector.journal.stage > JOURNAL_VOCABULARY) {
+    if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
         result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
     } else {
         if (build->recipe.learned)
@@ -169,35 +82,16 @@ static void seal_progress(void *context, uint64_t records)
     if (progress_due(&build->progress)) {
         uint64_t samples = 0;
         for (size_t set = 0; set < SETS_MAX; set++)
-            samples += build->collector.journal.counts.samples[set];
-        progress_show(&build->progress, (double)build->facts.sealed / (double)samples, "sealing  %llu of %llu samples",
-                      (unsigned long long)build->facts.sealed, (unsigned long long)samples);
+            samples += build->whole.counts.samples[set];
+        summary_sealing(&build->progress, build->facts.sealed, samples / ranks_count(build->ranks) + 1);
     }
-}
-
-/* The templates that a table of renderings would gain most from. */
-static void add_templates(const struct build *build, struct manifest *manifest)
-{
-    const struct counts *counts = &build->collector.journal.counts;
-    const struct tally *templates = &build->collector.journal.templates;
-    uint32_t top[MANIFEST_TEMPLATES_MAX];
-    const size_t count = tally_top(templates, top, MANIFEST_TEMPLATES_MAX);
-    _Static_assert(TALLY_NAME_BYTES_MAX <= MANIFEST_NAME_BYTES, "any name may come into the list");
-    for (size_t i = 0; i < count; i++) {
-        const struct tally_row *row = &templates->rows[top[i]];
-        manifest_add_template(manifest, tally_name(templates, row), row->count, row->bytes);
-    }
-    manifest->unknown = (struct manifest_unknown){.count = counts->templates,
-                                                  .bytes = counts->template_bytes,
-                                                  .characters = counts->template_characters,
-                                                  .missed = templates->missed};
 }
 
 /* What the dataset is, but for the hashes of its shards. */
 static void fill_manifest(const struct build *build, struct manifest *manifest)
 {
     const struct recipe *recipe = &build->recipe;
-    const struct counts *counts = &build->collector.journal.counts;
+    const struct counts *counts = &build->whole.counts;
     const struct vocab *vocab = build->vocab;
     *manifest = (struct manifest){
         .text_version = TEXT_VERSION,
@@ -218,7 +112,8 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
                              counts->dropped[fate]);
     for (int fate = 0; fate < FATES; fate++)
         manifest_add_fate(manifest, fate_name((enum fate)fate), counts->fates[fate]);
-    add_templates(build, manifest);
+    manifest->unknown = (struct manifest_unknown){
+        .count = counts->templates, .bytes = counts->template_bytes, .characters = counts->template_characters};
 
     json_t *options = recipe_json(recipe);
     const char *name;
@@ -231,7 +126,7 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     }
     json_decref(options);
     for (size_t i = 0; i < build->inputs.count; i++)
-        manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->collector.hashes[i]);
+        manifest_add_source(manifest, dump_bytes(build->inputs.dumps[i]), build->whole.hashes[i]);
 
     for (size_t set = 0; set < 2 * recipe->length_count; set++) {
         const uint64_t samples = counts->samples[set];
@@ -244,36 +139,57 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     }
 }
 
-/* Spills → shards and manifest; then what only the build needed is removed. */
-static int finish(struct build *build, struct error *err)
+/* The shards of this process; the manifest has the hashes of all. */
+static int seal_share(struct build *build, struct manifest *manifest, struct error *err)
 {
-    const double begun = clock_now();
-    struct manifest manifest;
-    fill_manifest(build, &manifest);
+    struct seal_extent *extents = mem_array(build->extents.count, sizeof *extents);
+    for (size_t i = 0; i < build->extents.count; i++)
+        extents[i] = (struct seal_extent){build->extents.items[i].first, build->extents.items[i].spill_bytes};
     const struct seal_options options = {.directory = build->directory,
-                                         .spill = &build->collector.spill,
+                                         .sets = build->sets,
+                                         .extents = extents,
+                                         .extent_count = build->extents.count,
+                                         .share = ranks_rank(build->ranks),
+                                         .shares = ranks_count(build->ranks),
                                          .key_bytes = sizeof(struct sample_key),
-                                         .manifest = &manifest,
+                                         .manifest = manifest,
                                          .load_bytes_max = build->plan.load_bytes_max,
                                          .threads = build->plan.threads,
                                          .progress = seal_progress,
                                          .context = build};
     progress_open(&build->progress);
-    int result = seal(&options, err);
+    int result = ranks_agree(build->ranks, seal(&options, err), err);
     progress_close(&build->progress);
+    for (size_t i = 0; result == 0 && i < manifest->length_count; i++)
+        result = ranks_sum(build->ranks, manifest->lengths[i].hashes, manifest->lengths[i].shards, err);
+    mem_free(extents);
+    return result;
+}
+
+/* What makes the directory a dataset; then what only the build needed is removed. */
+static int complete(struct build *build, struct manifest *manifest, struct error *err)
+{
+    TRY(summary_build_json(build->directory, build->settings, &build->inputs, &build->plan, build->journal.identity,
+                           &build->whole.counts, &build->whole.templates, &build->facts, err));
+    TRY(manifest_write(manifest, build->directory, err));
+    TRY(directory_tidy(build->directory, err));
+    return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts, &build->facts,
+                         err);
+}
+
+/* Spills → shards and manifest. */
+static int finish(struct build *build, struct error *err)
+{
+    const double begun = clock_now();
+    TRY(ranks_agree(build->ranks, extents_read(&build->extents, err), err));
+    extents_sum(&build->extents, &build->whole);
+    struct manifest manifest;
+    fill_manifest(build, &manifest);
+    int result = seal_share(build, &manifest, err);
     build->facts.seal_seconds = clock_now() - begun;
-    build->facts.seconds = build->collector.earlier_seconds + clock_now() - build->started;
+    build->facts.seconds = build->facts.earlier_seconds + clock_now() - build->started;
     if (result == 0)
-        result =
-            summary_build_json(build->directory, build->settings, &build->inputs, &build->plan,
-                               build->collector.journal.identity, &build->collector.journal.counts, &build->facts, err);
-    if (result == 0)
-        result = manifest_write(&manifest, build->directory, err);
-    if (result == 0)
-        result = directory_tidy(build->directory, err);
-    if (result == 0)
-        result = summary_print(build->directory, build->settings, &build->plan, &manifest,
-                               &build->collector.journal.counts, &build->facts, err);
+        result = ranks_agree(build->ranks, is_first(build) ? complete(build, &manifest, err) : 0, err);
     manifest_release(&manifest);
     return result;
 }
@@ -281,41 +197,106 @@ static int finish(struct build *build, struct error *err)
 /* --compat google: the same, as Google's program reads and draws. */
 static int read_like_google(struct build *build, struct error *err)
 {
+    struct collector collector = {.directory = build->directory,
+                                  .inputs = &build->inputs,
+                                  .sets = build->sets,
+                                  .set_count = build->journal.set_count,
+                                  .started = clock_now()};
     const struct google_options options = {.inputs = &build->inputs,
                                            .recipe = &build->recipe,
                                            .tokenizer = build->tokenizer,
                                            .vocab = build->vocab,
                                            .memory_bytes = build->plan.room_bytes};
+    TRY(extents_read(&build->extents, err));
+    extents_release(&build->extents);
+    int result = collector_open(&collector, 0, err);
     progress_open(&build->progress);
-    int result = google_read(&options, &build->collector, &build->progress, err);
+    if (result == 0)
+        result = google_read(&options, &collector, &build->progress, err);
     progress_close(&build->progress);
+    collector_close(&collector);
     return result;
 }
 
-/* Everything behind the plan: the directory is ours and locked. */
-static int run(struct build *build, bool resume, struct error *err)
+static int read_inputs(struct build *build, struct error *err)
 {
-    if (!resume) {
-        build->collector.journal.stage = JOURNAL_VOCABULARY;
-        TRY(journal_write(&build->collector.journal, build->directory, err));
+    const struct reading_options options = {.directory = build->directory,
+                                            .inputs = &build->inputs,
+                                            .recipe = &build->recipe,
+                                            .plan = &build->plan,
+                                            .vocab = build->vocab,
+                                            .tokenizer = build->tokenizer,
+                                            .sets = build->sets,
+                                            .set_count = build->journal.set_count,
+                                            .ranks = build->ranks};
+    return build->recipe.compat == COMPAT_GOOGLE ? read_like_google(build, err)
+                                                 : reading_run(&options, &build->facts, err);
+}
+
+static int enter_stage(struct build *build, enum journal_stage stage, struct error *err)
+{
+    build->journal.stage = stage;
+    return journal_write(&build->journal, build->directory, err);
+}
+
+/* The vocabulary and the buckets of the spills are settled, by the first process. */
+static int prepare(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    if (!journal->identity) {
+        journal->identity = json_incref(build->identity);
+        TRY(enter_stage(build, JOURNAL_VOCABULARY, err));
     }
     TRY(settle_vocabulary(build, err));
     if (stop_requested())
         return fail(err, ERR_STOPPED, "stopped on request");
+    if (journal->stage == JOURNAL_VOCABULARY) {
+        journal->set_count = 2 * build->recipe.length_count;
+        memcpy(journal->bucket_bits, build->plan.bucket_bits, sizeof journal->bucket_bits);
+        return enter_stage(build, JOURNAL_READING, err);
+    }
+    /* A pipe cannot be read from its middle, nor can Google's draws begin there: such a build starts anew. */
+    if (journal->stage == JOURNAL_READING && (inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE))
+        return spill_remove_all(build->directory, err);
+    return 0;
+}
+
+/* The others take over what the first has prepared. */
+static int take_over(struct build *build, struct error *err)
+{
+    const int found = journal_read(&build->journal, build->directory, err);
+    if (found == 0)
+        return fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET,
+                       "is not the directory that the first process sees");
+    TRY(found);
+    return build->recipe.learned ? settle_vocabulary(build, err) : 0;
+}
+
+/* Everything behind the plan: the directory is ours and locked. */
+static int run(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    TRY(ranks_agree(build->ranks, is_first(build) ? prepare(build, err) : 0, err));
+    TRY(ranks_agree(build->ranks, is_first(build) ? 0 : take_over(build, err), err));
+    if (journal->set_count != 2 * build->recipe.length_count) {
+        fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "the journal of this build cannot be read");
+        return hint(err, "start anew with --fresh");
+    }
+    for (size_t set = 0; set < journal->set_count; set++)
+        build->sets[set] = (struct spill_set){
+            .entry_bytes = (uint32_t)digest_entry_bytes(&build->recipe, set / 2, build->vocab->count),
+            .bucket_bits = journal->bucket_bits[set]};
+    build->extents.spill_count = spill_bucket_count(build->sets, journal->set_count);
+
     const struct tokenizer_options words = recipe_words(&build->recipe);
     build->tokenizer = tokenizer_open(build->vocab, &words);
-    struct collector *collector = &build->collector;
-    const enum journal_stage stage = collector->journal.stage;
-    /* A pipe cannot be read from its middle, nor can Google's draws begin there: such a build starts anew. */
-    const bool anew = inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE;
-    if (stage == JOURNAL_SEALING || (stage == JOURNAL_READING && !anew)) {
-        TRY(collector_resume(collector, build->vocab->count, &build->feed, err));
-        log_say("going on with %s: %s", build->directory, stage == JOURNAL_SEALING ? "sealing" : "reading");
+    if (journal->stage == JOURNAL_SEALING) {
+        if (is_first(build))
+            log_say("going on with %s: sealing", build->directory);
     } else {
-        TRY(collector_start(collector, &build->plan, build->vocab->count, err));
+        TRY(read_inputs(build, err));
+        TRY(ranks_agree(build->ranks, is_first(build) ? enter_stage(build, JOURNAL_SEALING, err) : 0, err));
     }
-    if (stage != JOURNAL_SEALING)
-        TRY(build->recipe.compat == COMPAT_GOOGLE ? read_like_google(build, err) : read_inputs(build, err));
     return finish(build, err);
 }
 
@@ -375,11 +356,55 @@ static int check_disk(const struct build *build, struct error *err)
     return 0;
 }
 
-static int start(struct build *build, struct opt_paths bare, struct error *err)
+/* The directory is made, locked and looked at; by the first process. An enum directory_state, or < 0. */
+static int claim(struct build *build, struct error *err)
 {
-    const struct settings *settings = build->settings;
+    if (!path_exists(build->directory)) {
+        TRY(check_disk(build, err));
+        TRY(path_make_directory(build->directory, err));
+    }
+    TRY(lock_take(&build->lock, build->directory, err));
+    if (build->settings->fresh)
+        TRY(directory_clear(build->directory, err));
+    return directory_look(build->directory, build->identity, &build->journal, err);
+}
+
+/* Several processes must see the same inputs and options. */
+static int compare_identities(struct build *build, struct error *err)
+{
+    struct buf first = {0};
+    char *own = json_dumps(build->identity, JSON_COMPACT | JSON_SORT_KEYS);
+    if (is_first(build))
+        buf_add_text(&first, own);
+    int result = ranks_give(build->ranks, &first, err);
+    if (result == 0 && !str_equal(buf_str(&first), str_of(own)))
+        result = fail(err, ERR_MISMATCH, "process %u has other inputs, vocabulary or options than the first one",
+                      ranks_rank(build->ranks));
+    free(own);
+    buf_release(&first);
+    return ranks_agree(build->ranks, result, err);
+}
+
+/* What several processes cannot do. */
+static int refuse_several(const struct build *build, struct opt_paths bare, struct error *err)
+{
+    if (ranks_count(build->ranks) == 1)
+        return 0;
+    if (inputs_ask_for_pipe(build->settings, bare))
+        return fail(err, ERR_USAGE, "standard input can be read by one process only");
+    if (build->settings->compat == COMPAT_GOOGLE)
+        return fail(err, ERR_USAGE, "--compat google draws in turn: start dsdata once");
+    return 0;
+}
+
+static int make_plan(struct build *build, struct opt_paths bare, struct error *err)
+{
+    struct settings *settings = build->settings;
+    TRY(refuse_several(build, bare, err));
     if (inputs_ask_for_pipe(settings, bare) && (!settings->vocab || !settings->out))
         return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
+    if (settings->vocab)
+        TRY(published_vocab(settings, &build->vocab, err));
     TRY(inputs_open(&build->inputs, settings, bare, err));
     TRY(recipe_make(settings, inputs_english(&build->inputs, settings), &build->recipe, err));
     memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
@@ -389,29 +414,37 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(&build->inputs);
     const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
     TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
-    TRY(make_identity(build, &build->identity, err));
-    summary_plan(build->directory, settings, &build->inputs, &build->recipe, &build->plan);
-    if (settings->dry_run)
-        return summary_dry_run(settings, &build->plan, &build->recipe);
+    return make_identity(build, &build->identity, err);
+}
 
-    if (!path_exists(build->directory)) {
-        TRY(check_disk(build, err));
-        TRY(path_make_directory(build->directory, err));
-    }
-    TRY(lock_take(&build->lock, build->directory, err));
-    if (settings->fresh)
-        TRY(directory_clear(build->directory, err));
-    int state = directory_look(build->directory, build->identity, &build->collector.journal, err);
-    if (state < 0)
-        return -1;
+static int start(struct build *build, struct opt_paths bare, struct error *err)
+{
+    TRY(ranks_agree(build->ranks, make_plan(build, bare, err), err));
+    TRY(compare_identities(build, err));
+    if (is_first(build))
+        summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
+    if (build->settings->dry_run)
+        return is_first(build) ? summary_dry_run(build->settings, &build->plan, &build->recipe) : 0;
+
+    uint64_t state = 0;
+    const int claimed = is_first(build) ? claim(build, err) : 0;
+    TRY(ranks_agree(build->ranks, claimed < 0 ? -1 : 0, err));
+    state = (uint64_t)claimed;
+    TRY(ranks_sum(build->ranks, &state, 1, err));
+    TRY(ranks_watch(build->ranks, build->directory, &build->lock, err));
     if (state == DIRECTORY_FINISHED)
-        return already_finished(build, err);
-    build->collector.directory = build->directory;
-    build->collector.inputs = &build->inputs;
-    build->collector.recipe = &build->recipe;
-    if (state == DIRECTORY_NEW)
-        build->collector.journal.identity = json_incref(build->identity);
-    return run(build, state == DIRECTORY_BUILDING, err);
+        return ranks_agree(build->ranks, is_first(build) ? already_finished(build, err) : 0, err);
+    build->extents =
+        (struct extents){.directory = build->directory, .inputs = &build->inputs, .limit = build->recipe.limit};
+    return run(build, err);
+}
+
+/* The cores of a machine that several processes share; what a launcher bound us to may be fewer. */
+static uint64_t share_cores(const struct ranks *ranks)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t share = cores > 0 ? (uint64_t)cores / ranks_here(ranks) : 1, bound = cores_allowed();
+    return share < 1 ? 1 : share < bound ? share : bound;
 }
 
 int verb_build(void *data, struct opt_paths bare, struct error *err)
@@ -420,18 +453,25 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     if (settings->compat == COMPAT_GOOGLE)
         TRY(google_settle(settings, bare, err));
     struct build build = {.settings = settings, .lock = {.fd = -1}, .started = clock_now()};
+    TRY(ranks_open(&build.ranks, err));
+    build.facts.processes = ranks_count(build.ranks);
+    if (!is_first(&build))
+        log_open("dsdata", LOG_QUIET, settings->json);
+    if (build.ranks && settings->threads == 0)
+        settings->threads = share_cores(build.ranks);
     stop_on_signals();
-    int result = settings->vocab ? published_vocab(settings, &build.vocab, err) : 0;
-    if (result == 0)
-        result = start(&build, bare, err);
+    int result = start(&build, bare, err);
     if (result < 0 && (err->kind == ERR_RESOURCE || err->kind == ERR_STOPPED) && !err->hint[0])
         hint_safe(&build, err);
-    collector_close(&build.collector);
+    extents_release(&build.extents);
+    extent_release(&build.whole);
+    journal_release(&build.journal);
     tokenizer_close(build.tokenizer);
     vocab_close(build.vocab);
     json_decref(build.identity);
     inputs_close(&build.inputs);
-    lock_release(&build.lock);
+    const bool speaks = ranks_speaks(build.ranks);
+    ranks_close(build.ranks, &build.lock);
     mem_free(build.directory);
-    return result;
+    return result < 0 && !speaks ? (int)err->kind : result;
 }

@@ -198,6 +198,6 @@ int directory_clear(const char *directory, struct error *err)
 
 int directory_tidy(const char *directory, struct error *err)
 {
-    TRY(spill_remove(directory, err));
+    TRY(spill_remove_all(directory, err));
     return journal_remove(directory, err); /* last: until then the directory says that it is ours */
 }

@@ -3,23 +3,40 @@
 #include "base/belt.h"
 #include "base/progress.h"
 
+struct feed feed_whole(const struct inputs *inputs, uint64_t limit)
+{
+    return (struct feed){.inputs = inputs, .limit = limit, .end = inputs_place(inputs, UINT64_MAX)};
+}
+
+int feed_begin(struct feed *feed, struct place next, const struct dump_state *state, struct error *err)
+{
+    const struct inputs *inputs = feed->inputs;
+    feed->next = next;
+    feed->reads_on = feed->done = false;
+    for (size_t i = 0; i < inputs->count; i++)
+        dump_rewind(inputs->dumps[i]);
+    if (next.file == inputs->count || (next.window == 0 && state->next_part == 0))
+        return 0;
+    return dump_restore(inputs->dumps[next.file], state, err);
+}
+
 int feed_read(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct feed *feed = context;
     struct feed_job *job = slot;
     (void)number;
-    if (stop_requested() || feed->file == feed->inputs->count)
+    const bool reads_on = feed->reads_on && feed->end.window > 0 && feed->next.file == feed->end.file;
+    if (stop_requested() || feed->done || feed->next.file == feed->inputs->count ||
+        (place_compare(feed->next, feed->end) >= 0 && !reads_on))
         return BELT_END;
-    job->file = feed->file;
-    job->window = feed->window;
+    job->file = feed->next.file;
+    job->window = feed->next.window;
     int filled = dump_read(feed->inputs->dumps[job->file], job->window, &job->piece, err);
     if (filled < 0)
         return -1;
-    feed->window++;
-    if (filled == 0) { /* the END piece */
-        feed->file++;
-        feed->window = 0;
-    }
+    feed->next.window++;
+    if (filled == 0) /* the END piece */
+        feed->next = (struct place){.file = feed->next.file + 1};
     return BELT_NEXT;
 }
 
@@ -31,6 +48,24 @@ int feed_decode(void *context, void *slot, uint64_t number, struct error *err)
     return dump_decode(feed->inputs->dumps[job->file], &job->piece, err);
 }
 
+/* Near the end that lies in the middle of this input. True where the extent is complete with this job. */
+static bool reaches_end(struct feed *feed, struct feed_job *job, const struct dump *dump, bool used_up)
+{
+    if (job->file != feed->end.file || job->piece.end)
+        return false;
+    if (job->group.window >= feed->end.window)
+        group_reset(&job->group);
+    if (used_up && job->window + 1 == feed->end.window)
+        dump_entry(dump, &feed->at_end);
+    feed->done = dump_settled(dump, feed->end.window);
+    if (!feed->done)
+        return false;
+    feed->at_end.closed |= dump_closed(dump); /* by a tag that began before the end */
+    job->state = feed->at_end;
+    job->hash = feed->at_end.hash;
+    return true;
+}
+
 int feed_cut(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct feed *feed = context;
@@ -40,15 +75,19 @@ int feed_cut(void *context, void *slot, uint64_t number, struct error *err)
     int more = dump_cut(dump, &job->piece, &job->group, err);
     if (more < 0)
         return -1;
-    const bool last = feed->limit > 0 && feed->pages + job->group.record_count >= feed->limit;
-    if (last)
-        job->group.record_count = (size_t)(feed->limit - feed->pages);
-    feed->pages += job->group.record_count;
-    job->pages = feed->pages;
-    job->used_up = more == 0 || last;
     job->hash = dump_hash(dump);
     if (more == 0)
         dump_state(dump, &job->state);
+    const bool limited = feed->limit > 0 && feed->pages + job->group.record_count >= feed->limit;
+    const bool last = reaches_end(feed, job, dump, more == 0) || limited;
+    if (limited)
+        job->group.record_count = (size_t)(feed->limit - feed->pages);
+    feed->pages += job->group.record_count;
+    job->pages = feed->pages;
+    /* Only the verdict on a half-read tag is missing: until it comes, this place must not look like the end. */
+    const bool nearly =
+        more == 0 && job->file == feed->end.file && !job->piece.end && job->state.next_window >= feed->end.window;
+    job->used_up = last || (more == 0 && !nearly);
     return last ? BELT_END : more ? BELT_MORE : BELT_NEXT;
 }
 

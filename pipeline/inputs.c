@@ -91,6 +91,31 @@ uint64_t inputs_windows(const struct inputs *inputs)
     return inputs_pipe(inputs) ? 0 : sum;
 }
 
+int place_compare(struct place a, struct place b)
+{
+    if (a.file != b.file)
+        return a.file < b.file ? -1 : 1;
+    return a.window < b.window ? -1 : a.window > b.window;
+}
+
+struct place inputs_place(const struct inputs *inputs, uint64_t row)
+{
+    if (row == UINT64_MAX)
+        return (struct place){.file = (uint32_t)inputs->count};
+    struct place place = {.window = row};
+    while (place.file < inputs->count && place.window > 0 && place.window >= dump_windows(inputs->dumps[place.file]))
+        place.window -= dump_windows(inputs->dumps[place.file++]);
+    return place;
+}
+
+uint64_t inputs_row(const struct inputs *inputs, struct place place)
+{
+    uint64_t row = place.window;
+    for (uint32_t i = 0; i < place.file; i++)
+        row += dump_windows(inputs->dumps[i]);
+    return row;
+}
+
 uint64_t inputs_bytes(const struct inputs *inputs)
 {
     uint64_t sum = 0;

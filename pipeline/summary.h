@@ -20,23 +20,29 @@ struct build_facts {
     double seal_seconds;
     double seconds; /* of all starts */
     uint64_t sealed;
+    uint64_t bytes_before, pages_before; /* read by earlier starts */
+    double earlier_seconds;              /* of them */
+    uint32_t processes;                  /* of this start */
 };
 
 void summary_plan(const char *directory, const struct settings *settings, const struct inputs *inputs,
                   const struct recipe *recipe, const struct plan *plan);
 /* Prints the rest of the plan; with --json the object. Returns 0. */
 int summary_dry_run(const struct settings *settings, const struct plan *plan, const struct recipe *recipe);
-void summary_progress(struct progress *progress, const struct inputs *inputs, uint32_t file, uint64_t window,
-                      const struct counts *counts, double seconds);
+/* The line while inputs are read (`done` bytes of `total`, 0: of a pipe), `seconds` since the start, and while shards are
+ * sealed. */
+void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
+                      const struct build_facts *facts, const struct plan *plan, double seconds);
+void summary_sealing(struct progress *progress, uint64_t sealed, uint64_t samples);
 int summary_print(const char *directory, const struct settings *settings, const struct plan *plan,
                   const struct manifest *manifest, const struct counts *counts, const struct build_facts *facts,
                   struct error *err);
 /* The same command on a finished dataset. */
 int summary_finished(const char *directory, const struct settings *settings, const struct manifest *manifest,
                      struct error *err);
-/* Writes DIR/build.json. */
+/* Writes DIR/build.json. `templates`: those without a rendering. */
 int summary_build_json(const char *directory, const struct settings *settings, const struct inputs *inputs,
                        const struct plan *plan, json_t *identity, const struct counts *counts,
-                       const struct build_facts *facts, struct error *err);
+                       const struct tally *templates, const struct build_facts *facts, struct error *err);
 
 #endif

@@ -22,12 +22,6 @@
 
 #define HELD_OUT 20000u /* millionths of the pages */
 
-/* A window to count. */
-struct choice {
-    uint32_t file;
-    uint64_t window;
-};
-
 /* Scratch of one thread. */
 struct counter {
     struct article_reader *reader;
@@ -37,7 +31,7 @@ struct counter {
 
 struct learning {
     const struct inputs *inputs;
-    struct choice *choices;
+    struct place *choices; /* windows to count */
     size_t choice_count, next;
     struct tokenizer *tokenizer;
     uint64_t limit, records; /* records to count in all (0: no limit), and counted so far */
@@ -48,7 +42,7 @@ struct learning {
 };
 
 struct job {
-    struct choice choice;
+    struct place choice;
     struct piece piece;
     struct group group;
     struct word_counts *words, *held_out;
@@ -191,10 +185,7 @@ static void close_counter(void *worker)
 
 static int by_place(const void *left, const void *right)
 {
-    const struct choice *a = left, *b = right;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->window < b->window ? -1 : a->window > b->window;
+    return place_compare(*(const struct place *)left, *(const struct place *)right);
 }
 
 /* Up to VOCABULARY_WINDOWS_MAX of all windows, in their order. */
@@ -204,13 +195,8 @@ static void choose_windows(struct learning *learning)
     const uint64_t windows = inputs_windows(inputs);
     learning->choice_count = windows < VOCABULARY_WINDOWS_MAX ? (size_t)windows : VOCABULARY_WINDOWS_MAX;
     learning->choices = mem_array(learning->choice_count, sizeof *learning->choices);
-    for (size_t i = 0; i < learning->choice_count; i++) {
-        uint64_t window = permute(i, windows, CHOICE_KEY);
-        uint32_t file = 0;
-        while (window >= dump_windows(inputs->dumps[file]))
-            window -= dump_windows(inputs->dumps[file++]);
-        learning->choices[i] = (struct choice){.file = file, .window = window};
-    }
+    for (size_t i = 0; i < learning->choice_count; i++)
+        learning->choices[i] = inputs_place(inputs, permute(i, windows, CHOICE_KEY));
     qsort(learning->choices, learning->choice_count, sizeof *learning->choices, by_place);
 }
 

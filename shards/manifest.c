@@ -45,13 +45,6 @@ void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t byt
     manifest->fates[manifest->fate_count++] = (struct manifest_fate){mem_copy_text(name), bytes};
 }
 
-void manifest_add_template(struct manifest *manifest, const char *name, uint64_t count, uint64_t bytes)
-{
-    assert(manifest->template_count < MANIFEST_TEMPLATES_MAX && strlen(name) <= MANIFEST_NAME_BYTES);
-    manifest->templates = mem_grow(manifest->templates, manifest->template_count + 1, sizeof(*manifest->templates));
-    manifest->templates[manifest->template_count++] = (struct manifest_template){mem_copy_text(name), count, bytes};
-}
-
 struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
                                             enum split split, uint64_t samples, uint64_t tokens, uint32_t shards)
 {
@@ -83,15 +76,12 @@ void manifest_release(struct manifest *manifest)
         mem_free(manifest->dropped[i].name);
     for (size_t i = 0; i < manifest->fate_count; i++)
         mem_free(manifest->fates[i].name);
-    for (size_t i = 0; i < manifest->template_count; i++)
-        mem_free(manifest->templates[i].name);
     for (size_t i = 0; i < manifest->length_count; i++)
         mem_free(manifest->lengths[i].hashes);
     mem_free(manifest->sources);
     mem_free(manifest->options);
     mem_free(manifest->dropped);
     mem_free(manifest->fates);
-    mem_free(manifest->templates);
     mem_free(manifest->lengths);
     *manifest = (struct manifest){0};
 }

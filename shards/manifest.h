@@ -10,8 +10,7 @@
  *
  *     "pages": {"kept": 35, "dropped": {"redirect": 5, …}},
  *     "text": {"bytes": 81234, "kept": 61002, "markup": 9105, … every fate …, "dropped": {"redirect": 210, …}},
- *     "templates": [{"name": "infobox planet", "count": 1, "bytes": 1890}, … at most 50, most bytes first …],
- *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080, "missed": 0} */
+ *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080} */
 #ifndef SHARDS_MANIFEST_H
 #define SHARDS_MANIFEST_H
 
@@ -51,17 +50,10 @@ struct manifest_dropped {
     uint64_t pages, bytes;
 };
 
-/* A template that has no rendering: its name (folded; anybody may have written it, so escape it wherever it is shown),
- * how often it stood in kept pages, and the bytes of wikitext left out for it. */
-#define MANIFEST_TEMPLATES_MAX 50u
-#define MANIFEST_NAME_BYTES    96u
-struct manifest_template {
-    char *name;
-    uint64_t count, bytes;
-};
+/* Templates that have no rendering: how often they stood in kept pages, and what of the wikitext was left out for them.
+ * Which they are says build.json. */
 struct manifest_unknown {
-    uint64_t count, bytes, characters; /* of all of them, exactly */
-    uint64_t missed;                   /* the bytes of a template in the list are at most so many too small */
+    uint64_t count, bytes, characters;
 };
 
 /* The samples of one sequence length and split. */
@@ -95,9 +87,7 @@ struct manifest {
     size_t dropped_count;
     struct manifest_fate *fates; /* of the text of kept pages, in the order of the build; each byte has one */
     size_t fate_count;
-    struct manifest_unknown unknown;     /* templates without a rendering, in kept pages */
-    struct manifest_template *templates; /* the costliest of them: most bytes first, then by name */
-    size_t template_count;
+    struct manifest_unknown unknown; /* templates without a rendering, in kept pages */
     struct manifest_option *options; /* sorted by name */
     size_t option_count;
     struct manifest_source *sources; /* in the order of the inputs */
@@ -111,7 +101,6 @@ void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t has
 void manifest_add_option(struct manifest *manifest, const char *name, const char *value);
 void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages, uint64_t bytes);
 void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t bytes);
-void manifest_add_template(struct manifest *manifest, const char *name, uint64_t count, uint64_t bytes); /* in order */
 /* Shards get the hash 0; the caller fills hashes[]. The entry is valid until the next call. */
 struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
                                             enum split split, uint64_t samples, uint64_t tokens, uint32_t shards);

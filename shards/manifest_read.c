@@ -184,29 +184,10 @@ static int read_text(struct reading *r, json_t *root, struct manifest *m)
 
 static int read_templates(struct reading *r, json_t *root, struct manifest *m)
 {
-    json_t *templates = json_object_get(root, "templates"), *value;
     const json_t *unknown = json_object_get(root, "templates_unknown");
-    size_t i;
     TRY(read_count(r, unknown, "count", COUNT_MAX, &m->unknown.count));
     TRY(read_count(r, unknown, "bytes", COUNT_MAX, &m->unknown.bytes));
-    TRY(read_count(r, unknown, "characters", m->unknown.bytes, &m->unknown.characters));
-    TRY(read_count(r, unknown, "missed", COUNT_MAX, &m->unknown.missed));
-    if (!json_is_array(templates) || json_array_size(templates) > MANIFEST_TEMPLATES_MAX)
-        return refuse(r, "templates");
-    uint64_t count_left = m->unknown.count, bytes_left = m->unknown.bytes;
-    json_array_foreach(templates, i, value)
-    {
-        const char *name = json_string_value(json_object_get(value, "name"));
-        uint64_t count, bytes;
-        TRY(read_addend(r, value, "count", &count_left, &count));
-        TRY(read_addend(r, value, "bytes", &bytes_left, &bytes));
-        const struct manifest_template *last = i ? &m->templates[i - 1] : NULL;
-        if (!name || strlen(name) > MANIFEST_NAME_BYTES ||
-            (last && (bytes > last->bytes || (bytes == last->bytes && strcmp(name, last->name) <= 0))))
-            return refuse(r, "templates");
-        manifest_add_template(m, name, count, bytes);
-    }
-    return 0;
+    return read_count(r, unknown, "characters", m->unknown.bytes, &m->unknown.characters);
 }
 
 /* Both splits of each length, by rising length. */

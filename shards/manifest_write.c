@@ -101,19 +101,11 @@ static int add_text(const struct manifest *m, struct buf *out, struct error *err
         add_string(out, m->dropped[i].name); /* add_pages has seen that it is good */
         buf_addf(out, ": %" PRIu64, m->dropped[i].bytes);
     }
-    buf_add_text(out, "}},\n\"templates\": [");
-    for (size_t i = 0; i < m->template_count; i++) {
-        const struct manifest_template *t = &m->templates[i];
-        separate(out, i);
-        buf_add_text(out, "{\"name\": ");
-        good = add_string(out, t->name) && good;
-        buf_addf(out, ", \"count\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", t->count, t->bytes);
-    }
     const struct manifest_unknown *u = &m->unknown;
     buf_addf(out,
-             "\n],\n\"templates_unknown\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"characters\": %" PRIu64
-             ", \"missed\": %" PRIu64 "},\n",
-             u->count, u->bytes, u->characters, u->missed);
+             "}},\n\"templates_unknown\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"characters\": %" PRIu64
+             "},\n",
+             u->count, u->bytes, u->characters);
     return good ? 0 : fail(err, ERR_BUG, "a name in the table of the text is not UTF-8");
 }
 

@@ -6,18 +6,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-struct lines {
-    const struct vocab *vocab;
-    struct lines_options options;
-    struct decimal *decimals; /* [vocab->count] */
-};
-
 /* An id's digits. */
 struct decimal {
     char digits[7];
     uint8_t count;
 };
 _Static_assert(VOCAB_PIECES_MAX < 10000000, "an id has at most seven digits");
+
+struct lines {
+    const struct vocab *vocab;
+    struct lines_options options;
+    struct decimal *decimals; /* [vocab->count] */
+};
 
 struct lines *lines_open(const struct vocab *vocab, const struct lines_options *options)
 {
@@ -26,7 +26,7 @@ struct lines *lines_open(const struct vocab *vocab, const struct lines_options *
     lines->options = *options;
     lines->decimals = mem_array(vocab->count, sizeof *lines->decimals);
     for (uint32_t id = 0; id < vocab->count; id++) {
-        char text[16];
+        char text[16] = {0};
         lines->decimals[id].count = (uint8_t)snprintf(text, sizeof text, "%" PRIu32, id);
         memcpy(lines->decimals[id].digits, text, sizeof lines->decimals[id].digits);
     }
@@ -43,7 +43,7 @@ void lines_close(struct lines *lines)
 
 static void add_ids(const struct lines *lines, const struct ids *ids, char between, struct buf *out)
 {
-    buf_reserve(out, (1 + sizeof(struct decimal)) * ids->count);
+    buf_reserve(out, 1 + (1 + sizeof(struct decimal)) * ids->count);
     char *to = out->data + out->size;
     for (size_t i = 0; i < ids->count; i++) {
         const struct decimal *decimal = &lines->decimals[ids->data[i]];

@@ -1,5 +1,6 @@
-/* What a thread remembers of runs: their bytes and the ids they gave, one cache line each. A run's hash names two
- * neighbours that it may stand in; the later comer takes the first, and the earlier one moves to the second.
+/* What a thread remembers of runs: their bytes and the ids they gave. A run's hash names one cache line, which holds
+ * two runs of up to 16 bytes and three ids, as most are, or one of up to 32 bytes and seven ids; a new one takes the
+ * place of the older.
  *
  * A key is the run's bytes with zeros behind, ASCII capitals lowered where case does not matter. Its length is not in
  * it: NUL is deleted from text, so runs that differ in the zeros behind give the same ids. For the same reason an empty
@@ -14,22 +15,32 @@
 
 #define MEMORY_BYTES 32u
 #define MEMORY_IDS   7u
-#define MEMORY_BITS  15u /* of a hash */
+#define SHORT_BYTES  16u
+#define SHORT_IDS    3u
+#define MEMORY_BITS  16u /* of a hash */
+#define MEMORY_LONG  0x80000000u
 
 struct memory_key {
     uint64_t words[MEMORY_BYTES / 8];
 };
 
-struct memory {
-    struct memory_key key;
-    uint32_t ids[MEMORY_IDS];
+struct short_memory {
+    uint64_t key[SHORT_BYTES / 8];
+    uint32_t ids[SHORT_IDS];
     uint32_t count; /* of ids */
 };
-_Static_assert(sizeof(struct memory) == 64, "a remembered run is one cache line");
 
-struct memory_pair {
-    struct memory either[2];
+struct long_memory {
+    struct memory_key key;
+    uint32_t ids[MEMORY_IDS];
+    uint32_t count; /* of ids, with MEMORY_LONG, which the second count of a pair has not */
 };
+
+union memory {
+    struct short_memory pair[2]; /* the later comer first */
+    struct long_memory one;
+};
+_Static_assert(sizeof(union memory) == 64, "what is remembered at a hash is one cache line");
 
 /* Makes the key of a run of `size` bytes, at most MEMORY_BYTES, where MEMORY_BYTES can be read; `fold` (0x20, or 0) is
  * put into capitals. Returns its hash. */
@@ -62,16 +73,43 @@ static inline uint32_t memory_key(const char *run, size_t size, char fold, struc
     return (uint32_t)((even * 0x9E3779B97F4A7C15u + odd * 0xD6E8FEB86659FD93u) >> (64 - MEMORY_BITS));
 }
 
-static inline bool memory_same(const struct memory_key *a, const struct memory_key *b)
+static inline bool memory_same_half(const uint64_t *a, const uint64_t *b)
 {
 #ifdef __SSE2__
-    const __m128i *x = (const __m128i *)(const void *)a, *y = (const __m128i *)(const void *)b;
-    const __m128i same = _mm_and_si128(_mm_cmpeq_epi8(_mm_loadu_si128(x), _mm_loadu_si128(y)),
-                                       _mm_cmpeq_epi8(_mm_loadu_si128(x + 1), _mm_loadu_si128(y + 1)));
+    const __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)a),
+                                        _mm_loadu_si128((const __m128i *)(const void *)b));
     return ascii_bits(same) == 0xFFFF;
 #else
-    return memcmp(a, b, sizeof *a) == 0;
+    return memcmp(a, b, SHORT_BYTES) == 0;
 #endif
+}
+
+static inline bool memory_is_long(const union memory *memory)
+{
+    return memory->one.count & MEMORY_LONG;
+}
+
+static inline bool memory_same(const struct long_memory *memory, const struct memory_key *key)
+{
+    return memory_same_half(memory->key.words, key->words) && memory_same_half(memory->key.words + 2, key->words + 2);
+}
+
+/* Remembers a run of `size` bytes, if it is not too long and gave not too many ids. */
+static inline void memory_keep(union memory *memory, const struct memory_key *key, size_t size, const uint32_t *ids,
+                               size_t count)
+{
+    if (size > MEMORY_BYTES || count > MEMORY_IDS)
+        return;
+    if (size <= SHORT_BYTES && count <= SHORT_IDS) {
+        memory->pair[1] = memory_is_long(memory) ? (struct short_memory){0} : memory->pair[0];
+        memcpy(memory->pair[0].key, key->words, SHORT_BYTES);
+        memcpy(memory->pair[0].ids, ids, count * sizeof *ids);
+        memory->pair[0].count = (uint32_t)count;
+    } else {
+        memory->one.key = *key;
+        memcpy(memory->one.ids, ids, count * sizeof *ids);
+        memory->one.count = (uint32_t)count | MEMORY_LONG;
+    }
 }
 
 #endif

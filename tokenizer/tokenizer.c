@@ -38,8 +38,8 @@ struct found {
 
 struct tokenizer_state {
     const struct tokenizer *tokenizer;
-    struct memory_pair *memory; /* [1 << MEMORY_BITS] */
-    char fold;                  /* of keys: 0x20 where case does not matter, else 0 */
+    union memory *memory; /* [1 << MEMORY_BITS] */
+    char fold;            /* of keys: 0x20 where case does not matter, else 0 */
     struct found found[FOUND_MAX];
     struct normalizer normalizer;
     struct buf word;       /* scratch */
@@ -72,7 +72,7 @@ struct tokenizer_state *tokenizer_state_open(const struct tokenizer *tokenizer)
     state->normalizer.lower = !tokenizer->options.cased;
     state->normalizer.strip = tokenizer->options.strip_accents;
     if (tokenizer->wordpiece) {
-        state->memory = mem_aligned(sizeof(struct memory_pair) << MEMORY_BITS);
+        state->memory = mem_aligned(sizeof(union memory) << MEMORY_BITS);
         state->fold = tokenizer->options.cased ? 0 : 0x20;
     }
     return state;
@@ -136,14 +136,7 @@ static __attribute__((noinline)) void forgotten_ids(struct tokenizer_state *stat
 {
     const size_t before = out->count;
     cut_run(state, found->kind, found->run, out);
-    const size_t count = out->count - before;
-    if (count > MEMORY_IDS || found->run.size > MEMORY_BYTES)
-        return;
-    struct memory *either = state->memory[found->hash].either;
-    either[1] = either[0];
-    either[0].key = found->key;
-    memcpy(either[0].ids, out->data + before, count * sizeof *either[0].ids);
-    either[0].count = (uint32_t)count;
+    memory_keep(&state->memory[found->hash], &found->key, found->run.size, out->data + before, out->count - before);
 }
 
 /* Appends the ids of the runs found. */
@@ -153,11 +146,16 @@ static void recall(struct tokenizer_state *state, const struct found *end, struc
     ids_reserve(out, room);
     uint32_t *to = out->data + out->count;
     for (const struct found *found = state->found; found < end; found++) {
-        const struct memory *known = state->memory[found->hash].either;
-        known += !memory_same(&known->key, &found->key);
-        if (memory_same(&known->key, &found->key) & (found->run.size <= MEMORY_BYTES)) {
-            memcpy(to, known->ids, sizeof known->ids);
-            to += known->count;
+        const union memory *known = &state->memory[found->hash];
+        const struct short_memory *one = &known->pair[!memory_same_half(known->pair[0].key, found->key.words)];
+        if (found->run.size <= SHORT_BYTES && !memory_is_long(known) && memory_same_half(one->key, found->key.words)) {
+            memcpy(to, one->ids, sizeof one->ids);
+            to += one->count;
+            continue;
+        }
+        if (memory_is_long(known) && memory_same(&known->one, &found->key) && found->run.size <= MEMORY_BYTES) {
+            memcpy(to, known->one.ids, sizeof known->one.ids);
+            to += known->one.count & ~MEMORY_LONG;
             continue;
         }
         out->count = (size_t)(to - out->data);
@@ -169,7 +167,7 @@ static void recall(struct tokenizer_state *state, const struct found *end, struc
 }
 
 /* Notes a run; MEMORY_BYTES can be read at `bytes`, which are the run's. */
-static inline void find(struct memory_pair *memory, char fold, struct found *found, enum run_kind kind, struct str run,
+static inline void find(union memory *memory, char fold, struct found *found, enum run_kind kind, struct str run,
                         const char *bytes)
 {
     found->run = run;
@@ -210,7 +208,7 @@ static struct found *find_ascii(const struct tokenizer_state *state, struct str 
     if (used && ascii.letters >> (used - 1) & 1)
         used = 63 - (unsigned)__builtin_clzll(firsts & ~(uint64_t)0 >> (64 - used));
     if (used) {
-        struct memory_pair *const memory = state->memory;
+        union memory *const memory = state->memory;
         const char fold = state->fold;
         uint64_t starts = (firsts | ascii.marks) & ~(uint64_t)0 >> (64 - used);
         uint64_t ends = (lasts | ascii.marks) & ~(uint64_t)0 >> (64 - used);

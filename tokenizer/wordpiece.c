@@ -1,6 +1,6 @@
-/* Comes in: a word. Goes out: ids. The vocabulary is held as a trie in one array (a double array): the child of a node by
- * a byte, if there is one, is at its base XOR that byte, and says so by its label. No two nodes have the same base, so
- * the label is proof enough, and a step costs one look-up whatever the byte:
+/* Comes in: a word. Goes out: ids. The vocabulary is held as a trie in one array (a double array): the child of a node
+ * by a byte, if there is one, is at its base XOR that byte, and says so by its label. No two nodes have the same base,
+ * so the label is proof enough, and a step costs one look-up whatever the byte:
  *
  *     nodes[nodes[n].base ^ byte].label == byte
  *

@@ -43,26 +43,78 @@ static int take_real(const char *path, const json_t *json, const char *key, doub
     return 0;
 }
 
-/* A key that must be absent, null, or this text. */
-static int only(const char *path, const json_t *json, const char *key, const char *text, struct error *err)
+/* true, false, null or absent. */
+static int take_flag(const char *path, const json_t *json, const char *key, bool *out, struct error *err)
 {
     const json_t *value = json_object_get(json, key);
-    if (!value || json_is_null(value) || (json_is_string(value) && strcmp(json_string_value(value), text) == 0))
-        return 0;
-    return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s is not \"%s\": this model is not built here", key, text);
+    *out = json_is_true(value);
+    if (value && !json_is_boolean(value) && !json_is_null(value))
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s is neither true nor false", key);
+    return 0;
 }
 
-static int take_activation(const char *path, const json_t *json, struct model_config *config, struct error *err)
+/* A text among `names` (ends with a NULL name), or null or absent: the first. */
+struct choice {
+    const char *name;
+    int value;
+};
+
+static int take_choice(const char *path, const json_t *json, const char *key, const struct choice *choices, int *out,
+                       struct error *err)
 {
-    const json_t *value = json_object_get(json, "hidden_act");
-    const char *name = value ? json_string_value(value) : "gelu";
-    if (name && strcmp(name, "gelu") == 0)
-        config->gelu = GELU_ERF;
-    else if (name && (strcmp(name, "gelu_new") == 0 || strcmp(name, "gelu_pytorch_tanh") == 0))
-        config->gelu = GELU_TANH;
-    else
-        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "hidden_act %.40s is not built: gelu and gelu_new are",
-                       name ? name : "(not a name)");
+    const json_t *value = json_object_get(json, key);
+    const char *name = value && !json_is_null(value) ? json_string_value(value) : choices[0].name;
+    for (; choices->name; choices++)
+        if (name && strcmp(name, choices->name) == 0) {
+            *out = choices->value;
+            return 0;
+        }
+    return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s %.40s: this model is not built here", key,
+                   name ? name : "is not a name");
+}
+
+/* transformers' names of the two formulas. */
+static const struct choice activations[] = {
+    {"gelu", GELU_ERF},
+    {"gelu_python", GELU_ERF},
+    {"gelu_new", GELU_TANH},
+    {"gelu_pytorch_tanh", GELU_TANH},
+    {"gelu_fast", GELU_TANH},
+    {"gelu_accurate", GELU_TANH},
+    {NULL, 0},
+};
+static const struct choice initializers[] = {
+    {"normal", INITIALIZER_NORMAL}, {"truncated_normal", INITIALIZER_TRUNCATED}, {NULL, 0}};
+static const struct choice model_types[] = {{MODEL_TYPE, 0}, {MODEL_TYPE_OURS, 0}, {NULL, 0}};
+static const struct choice position_types[] = {{"absolute", 0}, {NULL, 0}};
+
+/* Keys that change the mathematics in ways that are not built: they must be absent, null, false or empty. */
+static int refuse_others(const char *path, const json_t *json, struct error *err)
+{
+    static const char *const others[] = {"is_decoder", "add_cross_attention", "is_encoder_decoder", "pruned_heads",
+                                         "quantization_config"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const json_t *value = json_object_get(json, others[i]);
+        if (value && !json_is_false(value) && !json_is_null(value) &&
+            !((json_is_object(value) || json_is_array(value)) && json_object_size(value) + json_array_size(value) == 0))
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has %s: this model is not built here", others[i]);
+    }
+    if (json_is_false(json_object_get(json, "tie_word_embeddings")))
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET,
+                       "tie_word_embeddings is false: this model is not built here");
+    return 0;
+}
+
+/* DeepSpeed's and Habana's keys say where the norms stand. */
+static int take_order(const char *path, const json_t *json, struct model_config *config, struct error *err)
+{
+    bool pre, large;
+    TRY(take_flag(path, json, "pre_layer_norm", &pre, err));
+    TRY(take_flag(path, json, "layer_norm_large_model", &large, err));
+    if (pre && large)
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET,
+                       "has both pre_layer_norm and layer_norm_large_model: one of them");
+    config->order = pre ? ORDER_PRE : large ? ORDER_LARGE : ORDER_POST;
     return 0;
 }
 
@@ -73,11 +125,12 @@ static int config_take(const char *path, const json_t *json, struct model_config
         if (!json_object_get(json, wanted[i]))
             return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has no %s: not the config.json of a BERT",
                            wanted[i]);
-    TRY(only(path, json, "model_type", "bert", err));
-    TRY(only(path, json, "position_embedding_type", "absolute", err));
-    if (json_is_true(json_object_get(json, "is_decoder")) ||
-        json_is_false(json_object_get(json, "tie_word_embeddings")))
-        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "a decoder, or untied embeddings: not built here");
+    int gelu = 0, initializer = 0, ignored;
+    TRY(take_choice(path, json, "model_type", model_types, &ignored, err));
+    TRY(take_choice(path, json, "position_embedding_type", position_types, &ignored, err));
+    TRY(take_choice(path, json, "hidden_act", activations, &gelu, err));
+    TRY(take_choice(path, json, "initializer", initializers, &initializer, err));
+    TRY(refuse_others(path, json, err));
 
     model_config_named("base", config); /* transformers' defaults are base's */
     TRY(take_count(path, json, "hidden_size", &config->hidden, err));
@@ -91,7 +144,9 @@ static int config_take(const char *path, const json_t *json, struct model_config
     TRY(take_real(path, json, "initializer_range", &config->initializer_range, err));
     TRY(take_real(path, json, "hidden_dropout_prob", &config->hidden_dropout, err));
     TRY(take_real(path, json, "attention_probs_dropout_prob", &config->attention_dropout, err));
-    TRY(take_activation(path, json, config, err));
+    config->gelu = (enum gelu)gelu;
+    config->initializer = (enum initializer)initializer;
+    TRY(take_order(path, json, config, err));
     return model_config_check(config, err);
 }
 
@@ -109,19 +164,31 @@ const char *config_activation(const struct model_config *config)
     return config->gelu == GELU_TANH ? "gelu_new" : "gelu";
 }
 
-json_t *config_json(const struct model_config *config, uint32_t pad_id)
+void config_add_variant(const struct model_config *config, json_t *json)
 {
-    return json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
-                     config->next_sentence ? "BertForPreTraining" : "BertForMaskedLM", "model_type", "bert",
-                     "vocab_size", config->vocabulary, "hidden_size", config->hidden, "num_hidden_layers",
-                     config->layers, "num_attention_heads", config->heads, "intermediate_size", config->intermediate,
-                     "max_position_embeddings", config->positions, "type_vocab_size", config->types, "hidden_act",
-                     config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
-                     "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
-                     "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
+    if (config->order != ORDER_POST)
+        json_object_set_new(json, config->order == ORDER_PRE ? "pre_layer_norm" : "layer_norm_large_model",
+                            json_true());
+    if (config->initializer != INITIALIZER_NORMAL)
+        json_object_set_new(json, "initializer", json_string(initializers[config->initializer].name));
 }
 
-char *config_name(const struct model_config *config, char out[32])
+json_t *config_json(const struct model_config *config, uint32_t pad_id)
+{
+    json_t *json = json_pack(
+        "{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
+        config->next_sentence ? "BertForPreTraining" : "BertForMaskedLM", "model_type",
+        config->order == ORDER_POST ? MODEL_TYPE : MODEL_TYPE_OURS, "vocab_size", config->vocabulary, "hidden_size",
+        config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
+        config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
+        "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
+        "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
+        "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
+    config_add_variant(config, json);
+    return json;
+}
+
+static void shape_name(const struct model_config *config, char out[32])
 {
     const char *names = MODEL_NAMES;
     for (size_t size = strcspn(names, "|"); size > 0;
@@ -130,8 +197,15 @@ char *config_name(const struct model_config *config, char out[32])
         snprintf(out, 32, "%.*s", (int)size, names);
         if (model_config_named(out, &named) == 0 && named.layers == config->layers && named.hidden == config->hidden &&
             named.heads == config->heads && named.intermediate == config->intermediate)
-            return out;
+            return;
     }
     snprintf(out, 32, "%" PRId32 "x%" PRId32, config->layers, config->hidden);
+}
+
+char *config_name(const struct model_config *config, char out[32])
+{
+    static const char *const suffixes[] = {[ORDER_POST] = "", [ORDER_PRE] = "-preln", [ORDER_LARGE] = "-lnlarge"};
+    shape_name(config, out);
+    strncat(out, suffixes[config->order], 31 - strlen(out));
     return out;
 }

@@ -3,7 +3,7 @@
  * operands is `scratch`, lent by the model and sized once by scratch_bytes.
  *
  * Two number types. STORAGE is what travels: activations, their gradients, tables and matrices of weights (float, bf16,
- * double). REAL is what sums: master parameters, gradients of parameters, bias and LayerNorm vectors, statistics
+ * fp16, double). REAL is what sums: master parameters, gradients of parameters, bias and LayerNorm vectors, statistics
  * (float; double where storage is double). Pointers are void: their type is said beside each. All matrices are
  * row-major and dense; weights are [out, in] as in PyTorch.
  *
@@ -22,7 +22,7 @@
 enum precision {
     PRECISION_FP32 = 0,
     PRECISION_BF16 = 1,
-    PRECISION_FP16 = 2, /* not built yet */
+    PRECISION_FP16 = 2,
     PRECISION_FP64 = 3, /* tests: finite differences */
 };
 
@@ -37,12 +37,18 @@ struct rows {
 
 /* Keyed dropout (Law 4): word w of Philox(key, counter) with counter = (column / 8, position in its sequence, number of
  * the sequence in the step, name) gives the 16-bit lanes of columns 2w (low half) and 2w + 1 of each eight. Kept where
- * lane >= threshold, and then scaled by 65536 / (65536 - threshold). */
+ * lane >= threshold, and then scaled by 65536 / (65536 - threshold), and by 1 / share where that is not 0. */
 struct dropout {
     uint32_t key[2];    /* seed, step */
     uint32_t threshold; /* round(65536 p), below 65536; 0: no dropout */
     uint32_t name;      /* site * heads (+ head, added by attention) */
+    float share;        /* of all steps in which a branch exists at all (layer drop), for norm alone; 0: always */
 };
+
+static inline bool dropout_acts(const struct dropout *dropout)
+{
+    return dropout && (dropout->threshold > 0 || dropout->share > 0);
+}
 
 struct attention_shape {
     int32_t heads;
@@ -70,15 +76,30 @@ struct param_chunk {
 };
 #define PARAM_CHUNK 16384
 
-struct adam_step {
-    double rate;         /* learning rate of this update */
-    double beta1, beta2; /* of the moments */
+/* What an update is made of; a step of Adam, LAMB or LANS sets the numbers (optim/optimizer.c). With g the gradient
+ * times its tensor's factor (plus decay * p where decay is not decoupled):
+ *     m = beta1 m + share g;  v = beta2 v + (1 - beta2) g^2;  d = root sqrt(v) + epsilon
+ *     u = lead m / d + decay p;  c = g / d + decay p */
+struct update_step {
+    double rate; /* learning rate of this update */
+    double beta1, beta2;
+    double share; /* 1 - beta1, or 1 */
+    double lead;  /* 1 / (1 - beta1^t) with bias correction */
+    double root;  /* 1 / sqrt(1 - beta2^t) with bias correction */
     double epsilon;
-    double weight_decay; /* for chunks with decay */
-    double correction1;  /* 1 - beta1^t, or 1 */
-    double correction2;  /* 1 - beta2^t, or 1 */
-    double factor;       /* multiplies every gradient first: unscaling and clipping */
-    bool decoupled;      /* decay the parameter beside the step (AdamW); else add it to the gradient (L2) */
+    double weight_decay;   /* for chunks with decay */
+    double vector_decay;   /* for the others */
+    bool decoupled;        /* decay the parameter beside the step (AdamW); else add it to the gradient (L2) */
+    bool slopes;           /* c is wanted (LANS) */
+    const double *factors; /* [tensors] multiply gradients first: unscaling and clipping */
+};
+
+/* Flat memory of an update, real; factors and sums are the host's. */
+struct update_memory {
+    void *params;
+    void *first;  /* m, zero at the start */
+    void *second; /* v, zero at the start */
+    const void *gradients;
 };
 
 struct ops {
@@ -130,9 +151,10 @@ struct ops {
     void (*norm)(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
                  const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
                  const struct batch *batch, const struct dropout *dropout);
-    /* dz [rows, hidden] = gradient of z (so also of residual); dx = gradient of x, or NULL where there was no dropout
-     * (then dz serves). dgain, dbias += (real). dz may be dy. */
-    void (*norm_backward)(struct device *device, void *dx, void *dz, void *dgain, void *dbias, const void *dy,
+    /* dz [rows, hidden] = beta * dz + gradient of z (so also of residual), beta 0 or 1; dx = the same as gradient of x,
+     * or NULL where there was no dropout (then dz serves). dgain, dbias += (real). dx may be dy; so may dz where beta
+     * is 0. */
+    void (*norm_backward)(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
                           const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
                           const struct batch *batch, const struct dropout *dropout, void *scratch);
 
@@ -168,9 +190,17 @@ struct ops {
     /* squares[i] = sum of squares of chunk i of `values` (flat, real), summed in a fixed order. */
     void (*squares)(struct device *device, double *squares, const void *values, const struct param_chunk *chunks,
                     size_t chunk_count);
-    /* One Adam update of all chunks (seed-semantics 2.1); all flat memory, real. */
-    void (*adam)(struct device *device, void *params, void *first, void *second, const void *gradients,
-                 const struct param_chunk *chunks, size_t chunk_count, const struct adam_step *step);
+    /* One pass of Adam: m, v, and p -= rate * u. */
+    void (*adam)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+                 size_t chunk_count, const struct update_step *step);
+    /* The same in two, for optimizers that look at whole tensors in between: first m and v, with sums[3i] = |p|^2,
+     * sums[3i + 1] = |u|^2, sums[3i + 2] = |c|^2 (0 without slopes) of chunk i, in a fixed order; */
+    void (*moments)(struct device *device, double *sums, const struct update_memory *memory,
+                    const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step);
+    /* then p -= shares[2 t] * u + shares[2 t + 1] * c, where t is the chunk's tensor; step as before, rate is not
+     * looked at. */
+    void (*apply)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+                  size_t chunk_count, const struct update_step *step, const double *shares);
 };
 
 #endif

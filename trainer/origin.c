@@ -14,6 +14,8 @@ void origin_release(struct origin *origin)
 {
     mem_free(origin->files);
     mem_free(origin->weights);
+    json_decref(origin->identity);
+    *origin = (struct origin){0};
 }
 
 /* Says which of the formats that people publish is there instead. */
@@ -55,33 +57,52 @@ static int add_file_hash(const char *path, char *text, size_t text_size, struct 
     return 0;
 }
 
-int origin_find(struct origin *origin, const struct settings *settings, char *name, size_t name_size, struct error *err)
+static int check_options(const struct settings *settings, struct error *err)
 {
-    struct checkpoint_state ignored;
-    if (!settings->init)
-        return settings->init_moments
-                   ? fail(err, ERR_USAGE, "--init-moments takes a run's moments: name the run with --init")
-                   : 0;
-    if (settings_given(settings, "model"))
-        return fail(err, ERR_USAGE, "--init brings the model's shape: leave --model out");
-    TRY(checkpoint_locate(settings->init, &origin->source, &origin->files, err));
+    const char *name = settings->resume ? "resume" : "init";
+    if (settings->resume && settings->init)
+        return fail(err, ERR_USAGE, "--resume and --init both say where the weights come from: give one of them");
+    if (settings->init_moments && !settings->init)
+        return fail(err, ERR_USAGE, "--init-moments takes a run's moments: name the run with --init");
+    if ((settings->resume || settings->init) && settings_given(settings, "model"))
+        return fail(err, ERR_USAGE, "--%s brings the model's shape: leave --model out", name);
+    return 0;
+}
+
+static int hash_files(struct origin *origin, struct error *err)
+{
+    origin->hash[0] = '\0';
+    TRY(add_file_hash(origin->weights, origin->hash, sizeof origin->hash, err));
+    if (!origin->moments)
+        return 0;
+    char *moments = path_join(origin->files, MOMENTS_NAME);
+    const int result = add_file_hash(moments, origin->hash, sizeof origin->hash, err);
+    mem_free(moments);
+    return result;
+}
+
+int origin_find(struct origin *origin, const struct settings *settings, struct error *err)
+{
+    *origin = (struct origin){
+        .name = settings->resume ? settings->resume : settings->init,
+        .moments = settings->init_moments || settings->resume,
+        .goes_on = settings->resume != NULL,
+        .hash = "random",
+    };
+    TRY(check_options(settings, err));
+    if (!origin->name)
+        return 0;
+    TRY(checkpoint_locate(origin->name, &origin->source, &origin->files, err));
     origin->weights = path_join(origin->files, WEIGHTS_NAME);
     if (!path_exists(origin->weights))
         return no_weights(origin, err);
-    if (settings->init_moments && origin->source == SOURCE_HUGGING_FACE)
-        return fail_at(err, ERR_USAGE, settings->init, ERROR_NO_OFFSET,
-                       "is no run or checkpoint of dstrain: --init-moments finds no moments");
+    if (origin->moments && origin->source == SOURCE_HUGGING_FACE)
+        return fail_at(err, ERR_USAGE, origin->name, ERROR_NO_OFFSET,
+                       "is no run or checkpoint of dstrain: %s finds no moments",
+                       origin->goes_on ? "--resume" : "--init-moments");
     if (origin->source != SOURCE_HUGGING_FACE)
-        TRY(checkpoint_verify(origin->files, &ignored, NULL, err));
-    name[0] = '\0';
-    TRY(add_file_hash(origin->weights, name, name_size, err));
-    if (settings->init_moments) {
-        char *moments = path_join(origin->files, MOMENTS_NAME);
-        const int result = add_file_hash(moments, name, name_size, err);
-        mem_free(moments);
-        return result;
-    }
-    return 0;
+        TRY(checkpoint_verify(origin->files, &origin->state, &origin->identity, err));
+    return hash_files(origin, err);
 }
 
 /* ---- vocabulary ---- */

@@ -1,4 +1,5 @@
-/* What a model begins with where --init names it: the files of a Hugging Face directory, a run or a checkpoint. */
+/* What a model begins with where --init or --resume names it: the files of a Hugging Face directory, a run or a
+ * checkpoint. */
 #ifndef TRAINER_ORIGIN_H
 #define TRAINER_ORIGIN_H
 
@@ -8,17 +9,20 @@
 #include "trainer/settings.h"
 
 struct origin {
-    char *files;   /* their directory; NULL: no --init, weights are drawn by seed */
-    char *weights; /* path of model.safetensors */
+    const char *name; /* as the user said it; NULL: none, weights are drawn by seed */
+    char *files;      /* their directory; NULL: none */
+    char *weights;    /* path of model.safetensors */
     enum model_source source;
+    bool moments;  /* are taken too */
+    bool goes_on;  /* --resume: step, schedule and data position too */
+    char hash[64]; /* of the weights (and moments): they stand for them in the run's identity; "random" without */
+    struct checkpoint_state state; /* of a run or checkpoint */
+    json_t *identity;              /* of the run that they are of, or NULL */
 };
 
-/* Finds the files and checks those of our own against their hashes. `name` becomes the hashes of the weights (and
- * moments, with --init-moments), which stand for them in the run's identity; it is left alone without --init.
- * ERR_USAGE: missing, or options that contradict; ERR_UNSAFE: another format, with the line that converts it;
- * ERR_VERIFY: damaged. */
-int origin_find(struct origin *origin, const struct settings *settings, char *name, size_t name_size,
-                struct error *err);
+/* Finds the files of --init or --resume and checks those of our own against their hashes. ERR_USAGE: missing, or
+ * options that contradict; ERR_UNSAFE: another format, with the line that converts it; ERR_VERIFY: damaged. */
+int origin_find(struct origin *origin, const struct settings *settings, struct error *err);
 void origin_release(struct origin *origin);
 
 /* Where a vocab.txt lies beside the weights it must be `ours` piece by piece, else ERR_MISMATCH: the same number means

@@ -8,7 +8,9 @@
 #include "shards/dataset.h"
 #include "trainer/data/loader.h"
 #include "trainer/model/params.h"
-#include "trainer/optim/adam.h"
+#include "trainer/origin.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/settings.h"
 
@@ -19,25 +21,36 @@ struct recipe {
     uint64_t dataset; /* root hash */
     uint32_t seq;
     struct model_config config;
-    char initial[64]; /* "random", or hashes of the files that --init gave */
-    struct adam adam;
+    char initial[64];                      /* "random", or hashes of the files that --init or --resume gave */
+    uint64_t steps_before, samples_before; /* of the run that --resume goes on from, else 0 */
+    struct optimizer optimizer;
     double clipping;          /* gradient_clipping; 0: none */
+    bool rewarmup;            /* with --resume: the schedule counts from there */
     struct schedule schedule; /* its `steps` are the run's */
     uint32_t batch;
+    uint64_t micro_batch; /* asked for, in sequences; 0: by arithmetic. Not part of what a run is */
+    uint64_t checkpoints; /* groups of layers that keep one activation each; 0: all are kept. Neither is this */
     uint32_t seed;
     bool shuffled;
     enum mask_policy masks;
     bool precision_given; /* else "default": whatever the machine of the first start has */
     enum precision precision;
+    struct scaler_settings scaling; /* of fp16 */
 };
 
-/* Fills everything but `initial`, from settings and a config whose vocabulary is the dataset's already. ERR_USAGE:
- * options that do not go together; ERR_MISMATCH: the dataset's length is above the model's positions. */
+/* From settings, what the run begins with, and a config whose vocabulary is the dataset's already. ERR_USAGE:
+ * options or keys that do not go together; ERR_MISMATCH: the dataset's length is above the model's positions. */
 int recipe_make(const struct settings *settings, const struct dataset *dataset, const struct model_config *config,
-                struct recipe *recipe, struct error *err);
+                const struct origin *origin, struct recipe *recipe, struct error *err);
 
 /* The caller json_decref's it. Values are text, numbers, booleans: no nesting. */
 json_t *recipe_identity(const struct recipe *recipe);
+
+/* "adam lr 0.0001, warmup 1 %, linear" */
+char *recipe_text(const struct recipe *recipe, char out[160]);
+const char *precision_name(enum precision precision); /* "fp32" */
+/* The name's; fp32 where there is no such. */
+enum precision precision_named(const char *name);
 
 /* The budget of a micro-batch, in full sequences (design 4): the largest N <= batch with N·S <= 4096, at least 1. */
 uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq);

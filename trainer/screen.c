@@ -49,12 +49,8 @@ static void say_run(const struct training *t)
 static uint64_t memory_bytes(const struct training *t)
 {
     struct model_plan *plan = mem_clear(1, sizeof *plan);
-    model_plan(&t->recipe.config, t->ops,
-               &(struct model_budget){.token_rows_max = t->limits.tokens,
-                                      .masked_rows_max = t->limits.masked,
-                                      .sequences_max = t->limits.sequences,
-                                      .length_max = (int32_t)t->recipe.seq},
-               plan);
+    const struct model_budget budget = training_budget(t);
+    model_plan(&t->recipe.config, t->ops, &budget, plan);
     const uint64_t bytes = plan->bytes + 2 * model_table(t->model)->size * sizeof(float);
     mem_free(plan);
     return bytes;
@@ -81,15 +77,13 @@ static void say_disk(const struct training *t)
 
 void screen_opening(struct training *t)
 {
-    char name[32], size[32], memory[32], steps[32], share[32], count[32];
+    char name[32], size[32], memory[32], steps[32], count[32], text[160];
     const struct recipe *recipe = &t->recipe;
     const double samples = (double)recipe->schedule.steps * recipe->batch;
     say_run(t);
-    snprintf(share, sizeof share, recipe->schedule.warmup < 1 ? "%g %%" : "%g steps",
-             recipe->schedule.warmup < 1 ? recipe->schedule.warmup * 100 : recipe->schedule.warmup);
-    log_say("model      %s %s, %s · adam lr %g, warmup %s, linear", config_name(&recipe->config, name),
-            millions_text((double)model_table(t->model)->total, size),
-            recipe->precision == PRECISION_BF16 ? "bf16" : "fp32", recipe->schedule.rate, share);
+    log_say("model      %s %s, %s · %s", config_name(&recipe->config, name),
+            millions_text((double)model_table(t->model)->total, size), precision_name(recipe->precision),
+            recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", t->ops->name, recipe->batch,
             t->micro_batch, (recipe->batch + t->micro_batch - 1) / t->micro_batch,
             format_bytes(memory_bytes(t), memory));
@@ -135,12 +129,12 @@ void screen_step(struct training *t, const struct step_facts *facts)
                   format_count((uint64_t)llround(screen->rate), speed), 100 * screen->waited / screen->busy);
 }
 
-static void say_evaluation(const struct evaluation *valid, const char *where)
+static void say_evaluation(const char *split, const struct evaluation *valid, const char *where)
 {
     char loss[80], samples[32], nsp[32] = "";
     if (!isnan(valid->nsp_accuracy))
         snprintf(nsp, sizeof nsp, ", nsp %.1f %%", 100 * valid->nsp_accuracy);
-    log_say("valid      %s   accuracy mlm %.1f %%%s   %s samples%s",
+    log_say("%-10s %s   accuracy mlm %.1f %%%s   %s samples%s", split,
             loss_text(valid->loss, valid->mlm_loss, valid->nsp_loss, loss), 100 * valid->mlm_accuracy, nsp,
             format_count(valid->samples, samples), where);
 }
@@ -151,7 +145,12 @@ void screen_evaluation(struct training *t)
     if (t->state.step == t->recipe.schedule.steps)
         return; /* the closing screen tells it */
     snprintf(where, sizeof where, ", step %s", format_count(t->state.step, step));
-    say_evaluation(&t->valid_now, where);
+    say_evaluation("valid", &t->valid_now, where);
+}
+
+void screen_means(const struct evaluation *means, const char *split)
+{
+    say_evaluation(split, means, "");
 }
 
 void screen_end_steps(struct training *t)
@@ -188,7 +187,7 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *means_json(double loss, double mlm, double nsp, double mlm_accuracy, double nsp_accuracy)
+json_t *screen_means_json(double loss, double mlm, double nsp, double mlm_accuracy, double nsp_accuracy)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "loss", real_or_null(loss), "mlm_loss", real_or_null(mlm), "nsp_loss",
                      real_or_null(nsp), "mlm_accuracy", real_or_null(mlm_accuracy), "nsp_accuracy",
@@ -218,11 +217,11 @@ static void print_json(const struct training *t, json_t *next)
     if (t->screen.steps > 0)
         json_object_set_new(
             facts, "train",
-            means_json(last->loss, last->mlm_loss, last->nsp_loss, last->mlm_accuracy, last->nsp_accuracy));
+            screen_means_json(last->loss, last->mlm_loss, last->nsp_loss, last->mlm_accuracy, last->nsp_accuracy));
     if (t->evaluated && t->valid_now.samples > 0) {
         const struct evaluation *valid = &t->valid_now;
         json_t *means =
-            means_json(valid->loss, valid->mlm_loss, valid->nsp_loss, valid->mlm_accuracy, valid->nsp_accuracy);
+            screen_means_json(valid->loss, valid->mlm_loss, valid->nsp_loss, valid->mlm_accuracy, valid->nsp_accuracy);
         json_object_set_new(means, "samples", json_integer((json_int_t)valid->samples));
         json_object_set_new(facts, "valid", means);
     }
@@ -246,7 +245,7 @@ static void say_closing(const struct training *t)
                 format_count(t->begun_at + 1, step),
                 loss_text(screen->first.loss, screen->first.mlm_loss, screen->first.nsp_loss, first));
     if (t->evaluated && t->valid_now.samples > 0)
-        say_evaluation(&t->valid_now, "");
+        say_evaluation("valid", &t->valid_now, "");
     log_say("health     %" PRIu64 " steps skipped; largest |g| %.3g at step %s", t->state.step - t->state.updates,
             t->state.norm_max, format_count(t->state.norm_max_step, step));
 }

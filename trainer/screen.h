@@ -3,6 +3,9 @@
 #define TRAINER_SCREEN_H
 
 #include "base/progress.h"
+#include "trainer/evaluate.h"
+
+#include <jansson.h>
 
 #include <stdint.h>
 
@@ -12,8 +15,9 @@ struct training;
 struct step_facts {
     double loss, mlm_loss, nsp_loss; /* nats, means over the step; nsp NAN without that head */
     double mlm_accuracy, nsp_accuracy;
-    double rate;    /* learning rate used */
-    double norm;    /* of the gradients, before clipping */
+    double rate; /* learning rate used */
+    double norm; /* of the gradients, before clipping */
+    double loss_scale;
     double seconds; /* of the step, waiting included */
     double waited;  /* of that, for data */
 };
@@ -26,6 +30,10 @@ struct screen {
     double rate;         /* sequences per second, a moving mean over about 20 steps */
     double waited, busy; /* seconds: for data, in all */
 };
+
+/* One line of loss and accuracy; and the same as an object, which the caller json_decref's. */
+void screen_means(const struct evaluation *means, const char *split);
+json_t *screen_means_json(double loss, double mlm, double nsp, double mlm_accuracy, double nsp_accuracy);
 
 void screen_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
 void screen_opening(struct training *training);

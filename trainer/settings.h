@@ -15,7 +15,10 @@ struct settings {
     const char *model; /* NULL: base, or what --init holds */
     const char *init;  /* NULL: drawn by seed */
     bool init_moments;
+    const char *resume;   /* NULL: a run begins at step 0 */
+    const char *config;   /* DeepSpeed's JSON; NULL: our defaults */
     struct opt_paths set; /* key.path=value */
+    bool pld_compat;
     uint64_t batch;
     uint64_t micro_batch; /* 0: by arithmetic */
     uint64_t steps;
@@ -30,12 +33,18 @@ struct settings {
     bool fresh;
     struct opt_count_or_time save_every;
     uint64_t keep_last;
+    uint64_t keep_every; /* 0: none for ever */
+    bool skip_damaged;
     uint64_t eval_every, eval_samples; /* eval_every 0: at the end only */
     uint64_t log_every;
     uint64_t stop_after; /* 0: never */
+    uint64_t time_limit; /* seconds; 0: none */
+    bool dry_run;
 
     /* this machine, this time */
     int device;       /* 0: cpu */
+    int cpu;          /* enum cpu_level; where not given, what the machine has */
+    int split;        /* of eval: enum split */
     uint64_t threads; /* 0: all cores */
     const char *dump_gradients;
     bool json, quiet, verbose;
@@ -53,6 +62,10 @@ static inline bool settings_given(const struct settings *settings, const char *n
 }
 
 int verb_train(void *settings, struct opt_paths bare, struct error *err);
+int verb_plan(void *settings, struct opt_paths bare, struct error *err);
+int verb_eval(void *settings, struct opt_paths bare, struct error *err);
+int verb_show(void *settings, struct opt_paths bare, struct error *err);
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
+int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

@@ -3,10 +3,12 @@
 #include "trainer/train.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -14,6 +16,7 @@
 #include "trainer/cpu/cpu.h"
 #include "trainer/keep/json.h"
 #include "trainer/origin.h"
+#include "trainer/record.h"
 
 /* ---- vocabulary and model ---- */
 
@@ -58,33 +61,51 @@ static int config_of(const struct training *t, const struct origin *origin, stru
     return 0;
 }
 
-static int model_begin(struct training *t, struct error *err)
+struct model_budget training_budget(const struct training *t)
 {
-    const enum precision recorded =
-        run_precision(&t->run) && strcmp(run_precision(&t->run), "bf16") == 0 ? PRECISION_BF16 : PRECISION_FP32;
+    const int64_t layers = t->recipe.config.layers, groups = (int64_t)t->recipe.checkpoints;
+    return (struct model_budget){
+        .token_rows_max = t->limits.tokens,
+        .masked_rows_max = t->limits.masked,
+        .sequences_max = t->limits.sequences,
+        .length_max = (int32_t)t->recipe.seq,
+        .recompute_every = groups == 0       ? 0
+                           : groups < layers ? (int32_t)((layers + groups - 1) / groups)
+                                             : 1,
+    };
+}
+
+int training_backend(struct training *t, const char *recorded, struct error *err)
+{
+    const struct settings *settings = t->settings;
     struct cpu_options options = {
         .precision = t->recipe.precision,
-        .level = cpu_level(),
-        .threads = t->settings->threads > 0 ? (unsigned)t->settings->threads : cores_allowed(),
+        .level = settings_given(settings, "cpu") ? (enum cpu_level)settings->cpu : cpu_level(),
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : cores_allowed(),
     };
     t->threads = options.threads;
     if (!t->recipe.precision_given)
-        options.precision = run_precision(&t->run) ? recorded : cpu_default_precision(options.level);
+        options.precision = recorded ? precision_named(recorded) : cpu_default_precision(options.level);
     t->ops = cpu_open(&options, err);
     if (!t->ops)
         return -1;
     t->recipe.precision = options.precision;
-    t->micro_batch = recipe_micro_batch(t->settings->micro_batch, t->recipe.batch, t->recipe.seq);
+    t->micro_batch = recipe_micro_batch(t->recipe.micro_batch, t->recipe.batch, t->recipe.seq);
     t->limits = recipe_limits(t->micro_batch, t->recipe.batch, &t->data.layout);
-    t->model = model_open(&t->recipe.config, t->ops,
-                          &(struct model_budget){.token_rows_max = t->limits.tokens,
-                                                 .masked_rows_max = t->limits.masked,
-                                                 .sequences_max = t->limits.sequences,
-                                                 .length_max = (int32_t)t->recipe.seq});
+    return 0;
+}
+
+static int model_begin(struct training *t, struct error *err)
+{
+    TRY(training_backend(t, run_precision(&t->run), err));
+    const struct model_budget budget = training_budget(t);
+    t->model = model_open(&t->recipe.config, t->ops, &budget);
     const struct params *params = model_table(t->model);
     t->first = t->ops->allocate(t->ops->device, params->size * sizeof(float));
     t->second = t->ops->allocate(t->ops->device, params->size * sizeof(float));
-    t->squares = mem_array(params->chunk_count, sizeof *t->squares);
+    optimizer_work_init(&t->work, params);
+    if (t->recipe.precision == PRECISION_FP16)
+        t->state.scaler = scaler_begin(&t->recipe.scaling);
     return 0;
 }
 
@@ -98,41 +119,68 @@ static int weights_begin(struct training *t, const struct origin *origin, struct
     struct names_report report;
     int result = names_read(origin->weights, params, t->recipe.seed, model_params(t->model), &report, err);
     if (result == 0)
-        screen_init(t->settings->init, buf_text(&report.drawn), buf_text(&report.unused));
+        screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
-    if (result == 0 && t->settings->init_moments)
+    if (result == 0 && origin->moments)
         result = checkpoint_read(origin->files, params, NULL, t->first, t->second, err);
+    if (result == 0 && origin->goes_on) {
+        const struct scaler_state fresh = t->state.scaler;
+        t->state = origin->state;
+        if (fresh.scale == 0 || t->state.scaler.scale == 0) /* one of the two runs is not of fp16 */
+            t->state.scaler = fresh;
+    }
     return result;
 }
 
 /* ---- the run ---- */
 
-/* Names the checkpoint before the damaged one: to go on from there is the user's decision. */
-static int say_what_is_left(const char *run, const char *damaged, struct error *err)
+/* The newest checkpoint before `name` in a run, or NULL; the caller mem_free's it. */
+static char *checkpoint_before(const char *run, const char *name)
 {
     struct error ignored = {0};
     struct path_list list = {0};
     char *directory = path_join(run, CHECKPOINTS_NAME), *before = NULL;
-    const char *name = strrchr(damaged, '/');
     if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
-        for (size_t i = 0; i < list.count; i++)
-            if (name && strcmp(list.names[i], name + 1) < 0)
-                before = list.names[i];
-    if (before)
-        hint(err, "the checkpoint before it is %.200s; to go on from there: echo %.60s > %.200s/" LATEST_NAME, before,
-             before, run);
+        for (size_t i = list.count; i-- > 0 && !before;)
+            if (state_is_step_name(list.names[i]) && strcmp(list.names[i], name) < 0)
+                before = mem_copy_text(list.names[i]);
     path_list_release(&list);
     mem_free(directory);
-    return -1;
+    return before;
+}
+
+/* Verifies the run's newest checkpoint, or with --skip-damaged the newest that verifies; *files is then its directory,
+ * which the caller mem_free's. */
+static int find_checkpoint(struct training *t, char **files, json_t **identity, struct error *err)
+{
+    enum model_source source;
+    TRY(checkpoint_locate(t->run.directory, &source, files, err));
+    while (checkpoint_verify(*files, &t->state, identity, err) < 0) {
+        const char *slash = strrchr(*files, '/');
+        char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->run.directory, slash + 1) : NULL;
+        if (!before)
+            return -1;
+        if (!t->settings->skip_damaged) {
+            hint(err, "the checkpoint before it is %.200s; --skip-damaged goes on from there", before);
+            mem_free(before);
+            return -1;
+        }
+        log_warn("%s is damaged; going on from %s", slash + 1, before);
+        char *directory = path_join(t->run.directory, CHECKPOINTS_NAME);
+        mem_free(*files);
+        *files = path_join(directory, before);
+        mem_free(directory);
+        mem_free(before);
+        *err = (struct error){0};
+    }
+    return 0;
 }
 
 static int resume(struct training *t, struct error *err)
 {
-    enum model_source source;
     char *files = NULL;
     json_t *identity = NULL;
-    TRY(checkpoint_locate(t->run.directory, &source, &files, err));
-    int result = checkpoint_verify(files, &t->state, &identity, err);
+    int result = find_checkpoint(t, &files, &identity, err);
     if (result == 0) {
         struct buf differences = {0};
         run_differences(identity, t->identity, &differences);
@@ -141,13 +189,12 @@ static int resume(struct training *t, struct error *err)
                              buf_text(&differences));
         buf_release(&differences);
     }
-    if (result == 0 && (t->state.step > t->recipe.schedule.steps || t->state.updates > t->state.step ||
-                        t->state.samples != t->state.step * t->recipe.batch))
+    if (result == 0 &&
+        (t->state.step > t->recipe.schedule.steps || t->state.updates > t->state.step ||
+         t->state.samples != t->recipe.samples_before + (t->state.step - t->recipe.steps_before) * t->recipe.batch))
         result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     if (result == 0)
         result = checkpoint_read(files, model_table(t->model), model_params(t->model), t->first, t->second, err);
-    if (result < 0 && err->kind == ERR_VERIFY)
-        say_what_is_left(t->run.directory, files, err);
     if (result == 0)
         t->seconds = run_seconds(&t->run, t->state.step);
     json_decref(identity);
@@ -163,106 +210,19 @@ static bool has_checkpoint(const struct run *run)
     return there;
 }
 
-static int write_small(const char *directory, const char *name, const struct buf *text, struct error *err)
-{
-    char *path = path_join(directory, name);
-    const int result = file_write_all(path, text->data, text->size, err);
-    mem_free(path);
-    return result;
-}
-
-/* What may change the last bits and yet is the same run. */
-static json_t *facts_of(const struct training *t)
-{
-    const char *comma = strrchr(t->ops->name, ','); /* the threads stand behind it; they change nothing */
-    const size_t size = comma ? (size_t)(comma - t->ops->name) : strlen(t->ops->name);
-    return json_pack("{s:s%, s:i}", "device", t->ops->name, size, "micro_batch", (int)t->micro_batch);
-}
-
-static const char *precision_of(const struct training *t)
-{
-    return t->recipe.precision == PRECISION_BF16 ? "bf16" : "fp32";
-}
-
-/* The options as text, with what was chosen where they were left open. */
-static json_t *settings_in_force(const struct training *t)
-{
-    struct buf echo = {0};
-    char name[32];
-    json_t *json = json_object();
-    opts_echo(t->settings->program, t->settings->result->verb, t->settings, &echo);
-    for (const char *line = buf_text(&echo), *end; (end = strchr(line, '\n')); line = end + 1) {
-        const char *equals = memchr(line, '=', (size_t)(end - line));
-        if (equals)
-            json_object_setn_new(json, line, (size_t)(equals - line),
-                                 json_stringn(equals + 1, (size_t)(end - equals) - 1));
-    }
-    buf_release(&echo);
-    json_object_del(json, "epochs"); /* steps say it */
-    json_object_set_new(json, "model", json_string(config_name(&t->recipe.config, name)));
-    json_object_set_new(json, "seq", json_sprintf("%" PRIu32, t->recipe.seq));
-    json_object_set_new(json, "steps", json_sprintf("%" PRIu64, t->recipe.schedule.steps));
-    json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, t->micro_batch));
-    json_object_set_new(json, "lr", json_sprintf("%g", t->recipe.schedule.rate));
-    json_object_set_new(json, "dropout", json_sprintf("%g", t->recipe.config.hidden_dropout));
-    json_object_set_new(json, "precision", json_string(precision_of(t)));
-    json_object_set_new(json, "out", json_string(t->run.directory));
-    return json;
-}
-
-static int record_start(struct training *t, struct error *err)
+/* How a run that --resume branched off differs from the one it goes on from. */
+static void say_branch(const struct training *t, const struct origin *origin)
 {
     struct buf differences = {0};
-    json_t *facts = facts_of(t), *before = json_object();
-    const json_t *last = run_last_start(&t->run);
-    const char *key;
-    json_t *value;
-    json_object_foreach(facts, key, value) if (last && t->state.step > 0)
-        json_object_set(before, key, json_object_get(last, key));
-    if (json_object_size(before) > 0)
-        run_differences(before, facts, &differences);
-    if (differences.size > 0)
-        log_say("note       %s: the last bits may differ from an uninterrupted run", buf_text(&differences));
-    buf_release(&differences);
+    json_t *before = json_copy(origin->identity);
+    json_object_set(before, "initial_weights", json_object_get(t->identity, "initial_weights"));
+    json_object_set(before, "resumed_step", json_object_get(t->identity, "resumed_step"));
+    json_object_set(before, "resumed_samples", json_object_get(t->identity, "resumed_samples"));
+    run_differences(before, t->identity, &differences);
+    log_say("note       goes on from %s at step %" PRIu64 "; differs: %s", origin->name, origin->state.step,
+            differences.size > 0 ? buf_text(&differences) : "nothing");
     json_decref(before);
-
-    json_t *command = json_array();
-    for (int i = 0; i < t->settings->argc; i++)
-        json_array_append_new(command, json_string(t->settings->argv[i]));
-    json_object_set_new(facts, "command", command);
-    json_object_set_new(facts, "threads", json_integer((json_int_t)t->threads));
-    return run_start(&t->run, t->state.step, precision_of(t), facts, settings_in_force(t), err);
-}
-
-static int directory_begin(struct training *t, struct error *err)
-{
-    const char *directory = t->run.directory;
-    char *metrics = path_join(directory, "metrics.jsonl");
-    int result = record_start(t, err); /* first: what comes behind is then known to be a run's */
-    if (result == 0)
-        result = write_small(directory, "vocab.txt", &t->tokenizer.vocab, err);
-    if (result == 0)
-        result = write_small(directory, "tokenizer.json", &t->tokenizer.tokenizer, err);
-    if (result == 0)
-        result = write_small(directory, "tokenizer_config.json", &t->tokenizer.config, err);
-    if (result == 0)
-        result = metrics_open(&t->metrics, metrics, t->state.step, &t->evaluated, err);
-    mem_free(metrics);
-    return result;
-}
-
-static int run_take(struct training *t, struct error *err)
-{
-    char name[32], *moved = NULL;
-    char *directory = t->settings->out
-                          ? mem_copy_text(t->settings->out)
-                          : run_directory(config_name(&t->recipe.config, name), t->recipe.seq, t->identity);
-    const int result = run_open(&t->run, directory, t->identity, t->settings->fresh, &moved, err);
-    if (moved)
-        log_say("note       the run that was there is now %s", moved);
-    mem_free(moved);
-    mem_free(directory);
-    return result;
+    buf_release(&differences);
 }
 
 /* ---- all together ---- */
@@ -281,30 +241,56 @@ static int data_open(struct training *t, struct error *err)
     return dataset_open(&t->valid, settings->shards, t->data.layout.seq, SPLIT_VALID, err);
 }
 
-static int open_all(struct training *t, struct origin *origin, struct error *err)
+int training_prepare(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
 {
     struct model_config config;
-    char initial[sizeof t->recipe.initial] = "random";
+    *t = (struct training){.settings = settings, .metrics = METRICS_CLOSED};
+    *origin = (struct origin){0};
     TRY(data_open(t, err));
-    TRY(origin_find(origin, t->settings, initial, sizeof initial, err));
+    TRY(origin_find(origin, settings, err));
     TRY(config_of(t, origin, &config, err));
-    TRY(recipe_make(t->settings, &t->data, &config, &t->recipe, err));
+    TRY(recipe_make(settings, &t->data, &config, origin, &t->recipe, err));
     TRY(model_config_check(&t->recipe.config, err));
-    memcpy(t->recipe.initial, initial, sizeof initial);
     TRY(tokenizer_open(t, origin, config.positions, err));
     t->identity = recipe_identity(&t->recipe);
-    TRY(run_take(t, err));
-    if (t->run.kind == RUN_FINISHED)
-        return 0;
+    return 0;
+}
 
-    TRY(model_begin(t, err));
+/* Weights, moments and position in the data, from a checkpoint of this run or from where it begins. */
+static int state_begin(struct training *t, const struct origin *origin, struct error *err)
+{
     TRY(checkpoint_tidy(t->run.directory, err));
     if (has_checkpoint(&t->run))
         TRY(resume(t, err));
     else
         TRY(weights_begin(t, origin, err));
     model_refresh(t->model);
-    TRY(directory_begin(t, err));
+    return 0;
+}
+
+/* --time-limit, or the end of the Slurm job that we are in. */
+static double deadline_of(const struct settings *settings)
+{
+    const char *end = getenv("SLURM_JOB_END_TIME");
+    if (settings->time_limit > 0)
+        return clock_now() + (double)settings->time_limit;
+    if (!end || strtod(end, NULL) <= 0)
+        return HUGE_VAL;
+    return clock_now() + strtod(end, NULL) - (double)time(NULL);
+}
+
+static int open_all(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
+{
+    TRY(training_prepare(t, settings, origin, err));
+    t->deadline = deadline_of(settings);
+    TRY(record_take(t, err));
+    if (t->run.kind == RUN_FINISHED)
+        return 0;
+    TRY(model_begin(t, err));
+    TRY(state_begin(t, origin, err));
+    TRY(record_begin(t, err));
+    if (origin->goes_on && t->state.step == origin->state.step)
+        say_branch(t, origin);
     t->begun_at = t->saved_step = t->state.step;
     t->saved_clock = clock_now();
     if (t->state.step == t->recipe.schedule.steps)
@@ -314,7 +300,7 @@ static int open_all(struct training *t, struct origin *origin, struct error *err
         .shuffled = t->recipe.shuffled,
         .masks = t->recipe.masks,
         .seed = t->recipe.seed,
-        .first = t->state.step * t->recipe.batch,
+        .first = t->state.samples,
         .count = (t->recipe.schedule.steps - t->state.step) * t->recipe.batch,
         .batch = t->recipe.batch,
         .limits = t->limits,
@@ -325,8 +311,7 @@ static int open_all(struct training *t, struct origin *origin, struct error *err
 int training_open(struct training *training, const struct settings *settings, struct error *err)
 {
     struct origin origin = {0};
-    *training = (struct training){.settings = settings, .metrics = METRICS_CLOSED};
-    const int result = open_all(training, &origin, err);
+    const int result = open_all(training, settings, &origin, err);
     origin_release(&origin);
     return result;
 }
@@ -342,7 +327,7 @@ void training_close(struct training *training)
         training->ops->release(training->ops->device, training->second);
         training->ops->close(training->ops);
     }
-    mem_free(training->squares);
+    optimizer_work_release(&training->work);
     run_close(&training->run);
     json_decref(training->identity);
     tokenizer_release(&training->tokenizer);

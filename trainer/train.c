@@ -11,10 +11,16 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/progress.h"
 #include "trainer/optim/clip.h"
 
 /* ---- one step ---- */
+
+static double loss_scale(const struct training *t)
+{
+    return t->recipe.precision == PRECISION_FP16 ? t->state.scaler.scale : 1;
+}
 
 /* Gradients of the next batch. A stop discards them: nothing has been changed. */
 static int forward_backward(struct training *t, struct model_metrics *metrics, struct error *err)
@@ -33,17 +39,20 @@ static int forward_backward(struct training *t, struct model_metrics *metrics, s
                                            .dropout = true,
                                            .masked = micro->masked > 0 ? micro->masked : 1,
                                            .sequences = micro->sequences,
-                                           .loss_scale = 1,
+                                           .loss_scale = loss_scale(t),
                                        });
         model_forward_backward(t->model, &micro->batch, metrics);
     } while (!micro->ends);
     return 0;
 }
 
-static int check_finite(const struct training *t, const struct step_facts *facts, struct error *err)
+static bool is_finite(const struct step_facts *facts)
 {
-    if (isfinite(facts->loss) && isfinite(facts->norm))
-        return 0;
+    return isfinite(facts->loss) && isfinite(facts->norm);
+}
+
+static int not_finite(const struct training *t, const struct step_facts *facts, struct error *err)
+{
     fail(err, ERR_NUMERIC, "step %" PRIu64 ": the %s is %s; nothing was changed by this step", t->state.step + 1,
          isfinite(facts->loss) ? "gradient's norm" : "loss",
          isnan(facts->loss) || isnan(facts->norm) ? "not a number" : "infinite");
@@ -53,17 +62,46 @@ static int check_finite(const struct training *t, const struct step_facts *facts
                 t->saved_step);
 }
 
+/* fp16: moves the scale; a step that overflowed is skipped, any other goes on. */
+static int scale_loss(struct training *t, const struct step_facts *facts, struct error *err)
+{
+    struct scaler_state *scaler = &t->state.scaler;
+    const double before = scaler->scale;
+    if (!is_finite(facts) && scaler_exhausted(&t->recipe.scaling, scaler))
+        return not_finite(t, facts, err);
+    scaler_update(&t->recipe.scaling, scaler, t->state.step, !is_finite(facts));
+    if (!is_finite(facts))
+        log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", t->state.step + 1, scaler->scale,
+                   before);
+    return 0;
+}
+
+static void apply(struct training *t, const struct step_facts *facts, double scale)
+{
+    const struct params *params = model_table(t->model);
+    struct optimizer optimizer = t->recipe.optimizer;
+    const uint64_t update = ++t->state.updates;
+    schedule_momentum(&t->recipe.schedule, update, &optimizer.beta1, &optimizer.beta2);
+    optimizer_update(&optimizer, t->ops, params,
+                     &(struct update_memory){model_params(t->model), t->first, t->second, model_gradients(t->model)},
+                     &t->work, facts->rate, update, clip_factor(facts->norm, t->recipe.clipping, scale));
+    model_refresh(t->model);
+    if ((float)facts->norm > (float)t->state.norm_max) {
+        t->state.norm_max = (double)(float)facts->norm; /* so that it comes back from 15 digits as it was */
+        t->state.norm_max_step = t->state.step + 1;
+    }
+}
+
 static int step_run(struct training *t, struct step_facts *facts, struct error *err)
 {
     const struct params *params = model_table(t->model);
-    const double from = clock_now(), waited = loader_waited(t->loader);
+    const double from = clock_now(), waited = loader_waited(t->loader), scale = loss_scale(t);
     struct model_metrics metrics = {0};
     TRY(forward_backward(t, &metrics, err));
     if (t->settings->dump_gradients && t->state.step == t->begun_at)
         TRY(names_write(t->settings->dump_gradients, params, model_gradients(t->model), NULL, err));
 
     const struct evaluation means = evaluation_of(&metrics, t->recipe.config.next_sentence);
-    const double norm = gradient_norm(t->ops, params, model_gradients(t->model), t->squares);
     *facts = (struct step_facts){
         .loss = means.loss,
         .mlm_loss = means.mlm_loss,
@@ -71,26 +109,24 @@ static int step_run(struct training *t, struct step_facts *facts, struct error *
         .mlm_accuracy = means.mlm_accuracy,
         .nsp_accuracy = means.nsp_accuracy,
         .rate = schedule_rate(&t->recipe.schedule, t->state.updates + 1),
-        .norm = norm,
+        .norm = gradient_norm(t->ops, params, model_gradients(t->model), t->work.squares) / scale,
+        .loss_scale = scale,
     };
-    TRY(check_finite(t, facts, err));
-    adam_update(&t->recipe.adam, t->ops, params,
-                &(struct adam_memory){model_params(t->model), t->first, t->second, model_gradients(t->model)},
-                facts->rate, t->state.updates + 1, clip_factor(norm, t->recipe.clipping, 1));
-    model_refresh(t->model);
+    if (t->recipe.precision == PRECISION_FP16)
+        TRY(scale_loss(t, facts, err));
+    else if (!is_finite(facts))
+        return not_finite(t, facts, err);
+    if (is_finite(facts))
+        apply(t, facts, scale);
 
     t->state.step++;
-    t->state.updates++;
     t->state.samples += means.samples;
     t->state.tokens += means.tokens;
-    if ((float)norm > (float)t->state.norm_max) {
-        t->state.norm_max = (double)(float)norm; /* so that it comes back from 15 digits as it was */
-        t->state.norm_max_step = t->state.step;
-    }
     t->evaluated = false;
     facts->seconds = clock_now() - from;
     facts->waited = loader_waited(t->loader) - waited;
     t->seconds += facts->seconds;
+    t->step_longest = fmax(t->step_longest, facts->seconds);
     return 0;
 }
 
@@ -108,18 +144,29 @@ static int save(struct training *t, struct error *err)
         .tokenizer = &t->tokenizer,
         .identity = t->identity,
     };
+    const double from = clock_now();
     TRY(run_saved(&t->run, t->state.step, t->seconds, err));
-    TRY(checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, err));
+    TRY(checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, t->settings->keep_every, err));
     t->saved_step = t->state.step;
     t->saved_clock = clock_now();
+    t->save_longest = fmax(t->save_longest, t->saved_clock - from);
     return 0;
 }
 
 static bool save_due(const struct training *t)
 {
     const struct opt_count_or_time every = t->settings->save_every;
-    return t->state.step == t->recipe.schedule.steps ||
+    const uint64_t keep = t->settings->keep_every;
+    return t->state.step == t->recipe.schedule.steps || (keep > 0 && t->state.step % keep == 0) ||
            (every.count > 0 ? t->state.step % every.count == 0 : clock_now() - t->saved_clock >= (double)every.seconds);
+}
+
+/* Would another step and a save end behind the time limit? Before the first save, 100 MB/s are taken for its speed. */
+static bool time_is_up(const struct training *t)
+{
+    const double unseen = (double)checkpoint_bytes(model_table(t->model)) / 1e8;
+    const double save = t->save_longest > 0 ? t->save_longest : unseen;
+    return clock_now() + 1.5 * (t->step_longest + save) >= t->deadline;
 }
 
 static bool evaluation_due(const struct training *t)
@@ -153,7 +200,7 @@ static int evaluate_now(struct training *t, struct error *err)
                              .seconds = t->seconds,
                              .sequences_per_second = (double)NAN,
                              .data_wait_seconds = (double)NAN,
-                             .loss_scale = 1,
+                             .loss_scale = loss_scale(t),
                              .skipped = t->state.step - t->state.updates,
                          },
                          err);
@@ -187,7 +234,7 @@ static int tell(struct training *t, const struct step_facts *facts, struct since
         .seconds = t->seconds,
         .sequences_per_second = (double)(t->state.samples - since->samples) / since->seconds,
         .data_wait_seconds = since->waited,
-        .loss_scale = 1,
+        .loss_scale = facts->loss_scale,
         .skipped = t->state.step - t->state.updates,
     };
     *since = (struct since){.samples = t->state.samples};
@@ -208,6 +255,8 @@ static int loop(struct training *t, struct error *err)
             return 0;
         if (stop_after > 0 && t->state.step - t->begun_at == stop_after)
             return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", stop_after);
+        if (time_is_up(t))
+            return fail(err, ERR_STOPPED, "stopped by the time limit");
         TRY(step_run(t, &facts, err));
         TRY(tell(t, &facts, &since, err));
         if (save_due(t))
@@ -239,7 +288,8 @@ static int leave(struct training *t, struct error *err)
 int verb_train(void *settings, struct opt_paths bare, struct error *err)
 {
     struct training training;
-    (void)bare;
+    if (((const struct settings *)settings)->dry_run)
+        return verb_plan(settings, bare, err);
     stop_on_signals();
     int result = training_open(&training, settings, err);
     if (result == 0 && training.run.kind != RUN_FINISHED) {

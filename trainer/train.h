@@ -12,6 +12,7 @@
 #include "trainer/keep/metrics.h"
 #include "trainer/keep/tokenizer.h"
 #include "trainer/model/model.h"
+#include "trainer/origin.h"
 #include "trainer/ops.h"
 #include "trainer/recipe.h"
 #include "trainer/run.h"
@@ -28,8 +29,8 @@ struct training {
 
     struct ops *ops;
     struct model *model;
-    float *first, *second; /* Adam's moments, flat */
-    double *squares;       /* [chunk_count] working memory of the norm */
+    float *first, *second; /* moments, flat */
+    struct optimizer_work work;
     unsigned threads;
     uint32_t micro_batch;
     struct pack_limits limits;
@@ -38,13 +39,25 @@ struct training {
     double seconds;    /* training time of the whole run, without evaluation and saving */
     uint64_t begun_at; /* step at which this invocation began */
     uint64_t saved_step;
-    double saved_clock;          /* clock_now of the last save, or of the start */
-    bool evaluated;              /* after state.step */
-    struct evaluation valid_now; /* the last evaluation */
+    double deadline;                   /* clock_now by which to leave; INFINITY: none */
+    double step_longest, save_longest; /* seconds, of this invocation */
+    double saved_clock;                /* clock_now of the last save, or of the start */
+    bool evaluated;                    /* after state.step */
+    struct evaluation valid_now;       /* the last evaluation */
     struct metrics metrics;
     struct loader *loader;
     struct screen screen;
 };
+
+/* What a micro-batch may bring, and how much of it the model keeps. */
+struct model_budget training_budget(const struct training *training);
+
+/* What can be known before anything is written: dataset, recipe, tokenizer files, identity. On error too the caller
+ * calls training_close and origin_release. */
+int training_prepare(struct training *training, const struct settings *settings, struct origin *origin,
+                     struct error *err);
+/* Opens the backend and sets the micro-batch. `recorded` is the precision of an earlier start, or NULL. */
+int training_backend(struct training *training, const char *recorded, struct error *err);
 
 /* Opens dataset, model, run; draws, reads or resumes the weights. A run that is finished (run.kind) opens no model. On
  * error too the caller calls training_close. */

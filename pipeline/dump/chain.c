@@ -74,10 +74,16 @@ static int take_trailer(struct chain *chain, const struct source *source, const 
     uint64_t bit = chain->bit - piece->from * 8;
     if (bit + 80 > (uint64_t)piece->bytes.size * 8)
         return truncated(source, file_end(piece), chain->bit / 8, "end of a bzip2 stream", err);
-    if (!chain->unsure && bzip2_bits(bytes, piece->bytes.size, bit + 48, 32) != chain->crc) {
+    const uint32_t stored = (uint32_t)bzip2_bits(bytes, piece->bytes.size, bit + 48, 32);
+    if (!chain->unsure && stored != chain->crc) {
         fail_at(err, ERR_INPUT, source->name, (chain->bit + 48) / 8,
                 "damaged: the CRC of the bzip2 stream that ends here does not match its blocks");
         return hint(err, DAMAGE_HINT);
+    }
+    if (chain->head.place == HEAD_INSIDE) {
+        chain->head.place = HEAD_BEHIND;
+        chain->head.crc = chain->crc;
+        chain->head.stored = stored;
     }
     chain->bit = (chain->bit + 80 + 7) / 8 * 8;
     chain->level = 0;
@@ -127,12 +133,18 @@ static int take_block(struct chain *chain, const struct source *source, struct p
     }
     assert(block.start == chain->bit && block.end > block.start && block.level <= chain->level);
     chain->crc = (chain->crc << 1 | chain->crc >> 31) ^ block.crc;
+    if (chain->head.place == HEAD_INSIDE) {
+        chain->head.blocks++;
+        if (chain->head.level < block.level)
+            chain->head.level = block.level;
+    }
     chain->bit = block.end;
     *text = (struct str){from->data + block.text_from, block.text_size};
     return CHAIN_TEXT;
 }
 
-/* Behind damage: the next block in the window whose CRC holds. Nothing is known of its stream. */
+/* Behind damage, or where a part of the file begins: the next block in the window whose CRC holds. Nothing is known of
+ * its stream. */
 static int look_for_block(struct chain *chain, const struct source *source, struct piece *piece, struct error *err)
 {
     uint64_t bit = chain->bit - piece->from * 8;
@@ -147,21 +159,19 @@ static int look_for_block(struct chain *chain, const struct source *source, stru
         buf_reset(&chain->text);
         TRY(piece_block(source, piece, at, BZIP2_LEVEL_MAX, BZIP2_TEXT_BYTES_MAX, &chain->text, &block, &result, err));
         if (result == BZIP2_DONE) {
-            chain->gap_bytes = (at - chain->lost) / 8;
             chain->bit = at;
             chain->level = BZIP2_LEVEL_MAX;
+            chain->crc = 0;
             chain->unsure = true;
             chain->padding = false;
-            chain->lost = 0;
-            return CHAIN_GAP;
+            return CHAIN_TEXT;
         }
     }
     chain->bit = piece->from * 8 + end;
     return CHAIN_END;
 }
 
-static int next_text(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
-                     struct error *err)
+int chain_to_block(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
 {
     uint64_t window_end = (piece->from + piece->window_size) * 8;
     while (chain->bit < window_end) {
@@ -179,7 +189,7 @@ static int next_text(struct chain *chain, const struct source *source, struct pi
             return truncated(source, file_end(piece), chain->bit / 8, "bzip2 stream", err);
         magic = bzip2_bits((const uint8_t *)piece->bytes.data, piece->bytes.size, bit, 48);
         if (magic == BZIP2_MAGIC_BLOCK)
-            return take_block(chain, source, piece, text, err);
+            return CHAIN_TEXT;
         if (magic != BZIP2_MAGIC_END) {
             fail_at(err, ERR_INPUT, source->name, chain->bit / 8,
                     "damaged: neither a bzip2 block nor the end of a stream begins here");
@@ -190,22 +200,42 @@ static int next_text(struct chain *chain, const struct source *source, struct pi
     return CHAIN_END;
 }
 
+static int next_text(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+                     struct error *err)
+{
+    const int more = chain_to_block(chain, source, piece, err);
+    return more == CHAIN_TEXT ? take_block(chain, source, piece, text, err) : more;
+}
+
 int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
                struct error *err)
 {
-    if (!chain->lost) {
+    const bool sought = chain->head.place == HEAD_SOUGHT;
+    if (!chain->lost && !sought) {
         const int more = next_text(chain, source, piece, text, err);
         if (more >= 0 || !chain->salvage || err->kind != ERR_INPUT)
             return more;
         chain->lost = chain->bit;
     }
-    return look_for_block(chain, source, piece, err);
+    const int found = look_for_block(chain, source, piece, err);
+    if (found != CHAIN_TEXT)
+        return found;
+    if (sought) {
+        chain->head.place = HEAD_INSIDE;
+        chain->head.bit = chain->bit;
+        return next_text(chain, source, piece, text, err);
+    }
+    if (chain->head.place == HEAD_INSIDE)
+        chain->head.place = HEAD_UNCHECKED;
+    chain->gap_bytes = (chain->bit - chain->lost) / 8;
+    chain->lost = 0;
+    return CHAIN_GAP;
 }
 
 int chain_end(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
 {
     assert(piece->end);
-    if (!chain->lost && chain->level == 0)
+    if (!chain->lost && (chain->level == 0 || chain->head.place == HEAD_SOUGHT))
         return 0;
     if (!chain->salvage)
         return truncated(source, piece->from, chain->bit / 8, "bzip2 stream", err);

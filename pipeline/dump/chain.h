@@ -14,10 +14,11 @@ struct chain {
     uint32_t level, crc;
     bool padding;
     bool unsure;
-    uint64_t lost;      /* these six as in struct dump_state */
-    bool salvage;       /* damage is passed over */
-    uint64_t gap_bytes; /* of the file, where the last call returned CHAIN_GAP */
-    struct buf text;    /* of a block that the piece did not have */
+    uint64_t lost;
+    struct dump_head head; /* these seven as in struct dump_state */
+    bool salvage;          /* damage is passed over */
+    uint64_t gap_bytes;    /* of the file, where the last call returned CHAIN_GAP */
+    struct buf text;       /* of a block that the piece did not have */
 };
 
 /* The text of the next block that starts in the piece's window; its CRC holds. CHAIN_TEXT: *text is valid until the next
@@ -26,6 +27,8 @@ struct chain {
 enum { CHAIN_END = 0, CHAIN_TEXT = 1, CHAIN_GAP = 2 };
 int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
                struct error *err);
+/* The same as far as the next block, which is left: CHAIN_TEXT, the chain's bit is its first; CHAIN_END; < 0. */
+int chain_to_block(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err);
 /* At the END piece: may the file end here? 0, CHAIN_GAP, < 0. */
 int chain_end(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err);
 

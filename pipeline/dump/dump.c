@@ -23,6 +23,7 @@ struct dump {
     struct siteinfo siteinfo;
     enum input_kind kind;
     bool compressed;
+    bool bom;       /* the text begins with a byte order mark */
     uint32_t level; /* of the first stream: a guess for windows in the middle of one */
 
     struct source source; /* dump_read's; the others use it by source_read_file only */
@@ -131,7 +132,8 @@ static void state_now(const struct dump *dump, struct dump_state *state)
                                  .padding = dump->chain.padding,
                                  .unsure = dump->chain.unsure,
                                  .lost = dump->chain.lost,
-                                 .hash = dump->hash};
+                                 .hash = dump->hash,
+                                 .head = dump->chain.head};
     pages_state(&dump->pages, state);
 }
 
@@ -140,8 +142,8 @@ static void window_enter(struct dump *dump, const struct piece *piece)
     struct dump_state entry;
     state_now(dump, &entry);
     pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
-    const uint64_t words[2] = {htole64(dump->hash), htole64(piece->hash)};
-    dump->hash = hash64(words, sizeof(words));
+    const uint64_t words[2] = {htole64(piece->window), htole64(piece->hash)};
+    dump->hash += hash64(words, sizeof(words));
     dump->inside = true;
 }
 
@@ -226,25 +228,129 @@ static bool state_is_possible(const struct dump *dump, const struct dump_state *
         return false;
     if (!dump->compressed || state->next_window == windows)
         return true;
-    return at >= state->next_window * dump_window_bytes(dump) && (state->level > 0 || state->bit % 8 == 0);
+    return at >= state->next_window * dump_window_bytes(dump) && (state->level > 0 || state->bit % 8 == 0) &&
+           state->head.place <= HEAD_UNCHECKED;
+}
+
+static void chain_restore(struct chain *chain, const struct dump_state *state)
+{
+    *chain = (struct chain){.bit = state->bit,
+                            .level = state->level,
+                            .crc = state->crc,
+                            .padding = state->padding,
+                            .unsure = state->unsure,
+                            .lost = state->lost,
+                            .head = state->head,
+                            .salvage = chain->salvage,
+                            .text = chain->text};
+}
+
+void dump_rewind(struct dump *dump)
+{
+    chain_restore(&dump->chain, &(struct dump_state){0});
+    pages_release(&dump->pages);
+    pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
+    dump->next_window = 0;
+    dump->inside = false;
+    dump->rest = (struct str){0};
+    dump->hash = 0;
 }
 
 int dump_restore(struct dump *dump, const struct dump_state *state, struct error *err)
 {
     if (dump->source.pipe)
         return fail_at(err, ERR_USAGE, dump->source.name, ERROR_NO_OFFSET, "a pipe cannot be read from the middle");
+    dump_rewind(dump);
     if (!state_is_possible(dump, state) || pages_restore(&dump->pages, state) < 0)
         return fail_at(err, ERR_MISMATCH, dump->source.name, ERROR_NO_OFFSET,
                        "is not the file that the journal tells of");
-    dump->chain.bit = state->bit;
-    dump->chain.level = state->level;
-    dump->chain.crc = state->crc;
-    dump->chain.padding = state->padding;
-    dump->chain.unsure = state->unsure;
-    dump->chain.lost = state->lost;
+    chain_restore(&dump->chain, state);
     dump->next_window = state->next_window;
     dump->hash = state->hash;
     return 0;
+}
+
+/* ---------------------------------------------------------------------------------------------------- parts */
+
+bool dump_divides(const struct dump *dump)
+{
+    return dump->kind == INPUT_WIKI && !dump->source.pipe;
+}
+
+void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state)
+{
+    assert(window > 0 && dump_divides(dump));
+    *state = (struct dump_state){.next_window = window,
+                                 .bit = window * dump_window_bytes(dump) * 8,
+                                 .open = true,
+                                 .head.place = dump->compressed ? HEAD_SOUGHT : HEAD_UNCHECKED,
+                                 .head.guessed = true};
+}
+
+bool dump_settled(const struct dump *dump, uint64_t window)
+{
+    return dump->next_window >= window && pages_settled(&dump->pages, window);
+}
+
+bool dump_closed(const struct dump *dump)
+{
+    return dump->pages.closed;
+}
+
+void dump_entry(const struct dump *dump, struct dump_state *state)
+{
+    assert(!dump->inside);
+    state_now(dump, state);
+}
+
+/* Follows the chain from `window` on to the next block, over headers and ends of streams alone; 0 where none comes. */
+static int find_block(struct dump *dump, uint64_t window, struct error *err)
+{
+    struct piece piece = {0};
+    int more, at_block = CHAIN_END;
+    while ((more = read_window(dump, window++, &piece, err)) > 0) {
+        at_block = chain_to_block(&dump->chain, &dump->source, &piece, err);
+        if (at_block != CHAIN_END)
+            break;
+    }
+    piece_release(&piece);
+    return more < 0 ? -1 : at_block;
+}
+
+/* Of a stream: the CRC of its blocks so far, and further blocks with a combined CRC of their own. The combining is
+ * linear: crc = rotl(crc, 1) ^ crc of the block. */
+static uint32_t combine(uint32_t crc, const uint64_t blocks, uint32_t further)
+{
+    const unsigned turn = (unsigned)(blocks % 32);
+    return (turn ? crc << turn | crc >> (32 - turn) : crc) ^ further;
+}
+
+/* Damage is for whoever reads on from `truth` to tell. */
+int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth, const struct dump_head *head,
+              struct dump_state *end, struct error *err)
+{
+    assert(truth->head.place == HEAD_TRUE && truth->next_window == window);
+    if (truth->closed || truth->lost || head->guessed || head->doubt || head->place == HEAD_SOUGHT)
+        return 0;
+    if (dump->compressed) {
+        chain_restore(&dump->chain, truth);
+        const int found = find_block(dump, window, err);
+        const struct chain chain = dump->chain;
+        dump_rewind(dump);
+        if (found < 0 && err->kind != ERR_INPUT)
+            return -1;
+        if (found != CHAIN_TEXT || chain.bit != head->bit || head->level > chain.level)
+            return 0;
+        if (head->place == HEAD_BEHIND && !chain.unsure && combine(chain.crc, head->blocks, head->crc) != head->stored)
+            return 0;
+        if (head->place == HEAD_INSIDE) {
+            end->crc = combine(chain.crc, head->blocks, end->crc);
+            end->level = chain.level;
+            end->unsure = chain.unsure;
+        }
+    }
+    end->head = (struct dump_head){0};
+    return 1;
 }
 
 /* ------------------------------------------------------------------------------------------- open and close */
@@ -311,7 +417,9 @@ static int open_text(struct dump *dump, struct error *err)
     if (result == 0 && dump->kind == INPUT_WIKI)
         result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
     if (result == 0)
-        pages_init(&dump->pages, &dump->options, dump->kind, has_byte_order_mark(buf_str(&head)));
+        dump->bom = has_byte_order_mark(buf_str(&head));
+    if (result == 0)
+        pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
     buf_release(&head);
     return result;
 }

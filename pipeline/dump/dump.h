@@ -79,11 +79,32 @@ int dump_decode(const struct dump *dump, struct piece *piece, struct error *err)
 /* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records
  * and none skipped). < 0: ERR_INPUT with the byte. *out is the caller's: its memory is swapped, not copied. */
 int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err);
+void group_reset(struct group *group);
 void group_release(struct group *group);
 
 /* In place of dump_cut, for any window in any order: the records that lie whole in a decoded piece. Nothing is
  * verified and nothing of the dump changes, so it may run for several pieces at once. */
 void dump_peek(const struct dump *dump, const struct piece *piece, struct group *out);
+
+/* A part of a file may be read by itself, from a window in its middle on. What stands before it is not known then: the
+ * first block in it whose CRC holds is taken for true, and a record is taken to be open. What such a beginning saw, for
+ * the verdict of dump_join. */
+enum head_place {
+    HEAD_TRUE,      /* not so: everything before is known */
+    HEAD_SOUGHT,    /* no block yet */
+    HEAD_INSIDE,    /* in the stream of the first block */
+    HEAD_BEHIND,    /* behind the end of that stream */
+    HEAD_UNCHECKED, /* salvage: blocks of that stream were lost; or no bzip2 file */
+};
+struct dump_head {
+    enum head_place place;
+    uint64_t bit;         /* where the first block begins */
+    uint64_t blocks;      /* of its stream, from there on */
+    uint32_t level;       /* the least that allows them */
+    uint32_t crc, stored; /* HEAD_BEHIND: their combined CRC, and what the stream says of all its blocks */
+    bool guessed;         /* no tag has come yet, so that "open" is still a guess */
+    bool doubt;           /* the first one was a <page> that began in a window before: of which group is not certain */
+};
 
 /* Where to go on when every group that has come out is safe: read next_window again, and exactly the groups that had
  * not come out will come. That is the window of the group that is still being filled, as it was when cut entered it,
@@ -102,13 +123,33 @@ struct dump_state {
     uint32_t match;     /* the cutter's place inside a tag or line; see pages.h */
     bool closed;        /* </mediawiki> was the last of its kind */
     uint64_t hash;      /* dump_hash of the windows before */
+    struct dump_head head;
 };
 void dump_state(const struct dump *dump, struct dump_state *state);
-/* On a dump that was just opened with the same options. ERR_MISMATCH: the state cannot be one of this file. */
+/* A dump opened with the same options. ERR_MISMATCH: the state cannot be one of this file. */
 int dump_restore(struct dump *dump, const struct dump_state *state, struct error *err);
+void dump_rewind(struct dump *dump); /* to the beginning; of a pipe only before it was read */
 
-/* Hash of the file: h = 0, then h = XXH3(h, XXH3(window)) for every window, as little-endian words. Covers what has
- * been cut: the whole file after the END piece. */
+/* Parts. A part [a, b) gives the groups of its windows: cut goes on behind b until they are settled, and what comes of
+ * later windows is left out.
+ *
+ *     dump_guess(a) → dump_restore → … → dump_entry at b ─┐            the part before ended at a with the state `truth`:
+ *                                                         └► dump_join(truth, a, entry at b) */
+bool dump_divides(const struct dump *dump); /* can parts begin in its middle? Dumps of a wiki can, but not pipes */
+void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state); /* window > 0 */
+/* Have the groups of all windows before this one wholly come out, and is no tag left half read there? */
+bool dump_settled(const struct dump *dump, uint64_t window);
+bool dump_closed(const struct dump *dump); /* as in struct dump_state, of what has been cut */
+/* The state in which the next window is entered, whatever group is still being filled. When dump_cut has said 0. */
+void dump_entry(const struct dump *dump, struct dump_state *state);
+/* Does the part that began at `window` with a guess continue what ended there in `truth` (a dump_entry with HEAD_TRUE)?
+ * 1: yes, and *end, its last dump_entry, is made true; `head` is what it saw. 0: no, or not certainly: it must be read
+ * again from `truth`. Leaves the dump rewound. */
+int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth, const struct dump_head *head,
+              struct dump_state *end, struct error *err);
+
+/* Hash of the file: the sum, mod 2^64, of XXH3(number of the window, XXH3(its bytes)) over all windows, as little-endian
+ * words; so parts add up. Covers what has been cut: the whole file after the END piece. */
 uint64_t dump_hash(const struct dump *dump);
 
 #endif

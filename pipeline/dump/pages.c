@@ -42,6 +42,13 @@ void pages_release(struct pages *pages)
 
 /* ---------------------------------------------------------------------------------------------------- groups */
 
+static void group_take_gaps(struct pages *pages)
+{
+    pages->group.gaps += pages->gaps;
+    pages->group.gap_bytes += pages->gap_bytes;
+    pages->gaps = pages->gap_bytes = 0;
+}
+
 /* In this window; or a further part of the window before, where a tag began that ended here. */
 static void group_begin(struct pages *pages, uint32_t window)
 {
@@ -54,11 +61,8 @@ static void group_begin(struct pages *pages, uint32_t window)
     pages->group.window = window;
     pages->group.part = pages->next_part;
     pages->begun = true;
-    if (window == pages->window) {
-        pages->group.gaps = pages->gaps;
-        pages->group.gap_bytes = pages->gap_bytes;
-        pages->gaps = pages->gap_bytes = 0;
-    }
+    if (window == pages->window)
+        group_take_gaps(pages);
 }
 
 /* The group is complete: gives it out by swapping memory. False where there is nothing in it, or it is out already. */
@@ -172,6 +176,10 @@ static size_t feed_wiki(struct pages *pages, struct str text, struct group *out,
         if (tag == TAG_NONE)
             continue;
         uint32_t window = pages->tag_window;
+        if (pages->guessed && tag != TAG_WIKI) {
+            pages->guessed = false;
+            pages->doubt = tag == TAG_PAGE && window != pages->window;
+        }
         if (pages->open && tag != TAG_WIKI) { /* </page>, or what cannot stand in a page */
             record_add(pages, str_range(text.data + from, text.data + at));
             record_end(pages, tag == TAG_PAGE_END ? 0 : strlen(tags[tag]));
@@ -298,13 +306,18 @@ void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end)
     pages->closed = end;
     pages->gaps++;
     pages->gap_bytes += gap_bytes;
-    if (!pages->begun) {
+    if (!pages->begun)
         group_begin(pages, pages->window);
-    } else if (group->window == pages->window || end) {
-        group->gaps += pages->gaps;
-        group->gap_bytes += pages->gap_bytes;
-        pages->gaps = pages->gap_bytes = 0;
-    }
+    else if (group->window == pages->window || end)
+        group_take_gaps(pages);
+}
+
+bool pages_settled(const struct pages *pages, uint64_t window)
+{
+    const bool half = pages->kind == INPUT_WIKI && pages->match;
+    if (pages->begun && pages->group.window < window)
+        return false;
+    return !half || (pages->tag_window != WINDOW_PAST && pages->tag_window >= window);
 }
 
 bool pages_complete(const struct pages *pages)
@@ -321,8 +334,10 @@ int pages_end(struct pages *pages, const char *name, uint64_t end, struct group 
     }
     if (pages->open)
         lines_end(pages);
-    if (pages->begun)
+    if (pages->begun) {
+        group_take_gaps(pages); /* of lines that a gap broke off, and that went on to the end */
         group_hand_out(pages, out);
+    }
     return 0;
 }
 
@@ -348,6 +363,8 @@ void pages_state(const struct pages *pages, struct dump_state *state)
     state->open = pages->open;
     state->match = pages->match;
     state->closed = pages->closed;
+    state->head.guessed = pages->guessed;
+    state->head.doubt = pages->doubt;
 }
 
 static bool match_is_possible(const struct pages *pages, const struct dump_state *state)
@@ -368,6 +385,8 @@ int pages_restore(struct pages *pages, const struct dump_state *state)
     if (state->next_window > 0) /* at the beginning it is a byte order mark's, whatever the state says */
         pages->match = state->match;
     pages->closed = state->closed;
+    pages->guessed = state->head.guessed;
+    pages->doubt = state->head.doubt;
     pages->tag_window = WINDOW_PAST;
     pages->resume_window = state->next_window;
     pages->resume_part = state->next_part;

@@ -25,9 +25,10 @@ struct pages {
     uint32_t window;
 
     /* Where the text stands. */
-    bool open;   /* in a record */
-    bool skip;   /* whose bytes are dropped: it is too long, or its group came out before a restart */
-    bool closed; /* wiki: </mediawiki> was the last of its kind */
+    bool open;           /* in a record */
+    bool skip;           /* whose bytes are dropped: it is too long, or its group came out before a restart */
+    bool closed;         /* wiki: </mediawiki> was the last of its kind */
+    bool guessed, doubt; /* as in struct dump_head */
     unsigned
         match; /* wiki: place in a tag; open document: its line is blank so far; else: bytes of a BOM to pass over */
     uint32_t tag_window; /* where the '<' of that tag was */
@@ -55,6 +56,8 @@ bool pages_leave(struct pages *pages, struct group *out);
 /* Text is missing here, `gap_bytes` of the file: the open record is given up and counted in its group, the gap in the group
  * of this window. `end`: no text follows. */
 void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end);
+/* Are all records that begin in windows before this one in groups that came out? */
+bool pages_settled(const struct pages *pages, uint64_t window);
 /* May the text end here? */
 bool pages_complete(const struct pages *pages);
 /* At the end of the input: as pages_leave; a wiki that is not complete is ERR_INPUT at byte `end` of `name`, unless that
@@ -69,7 +72,5 @@ void pages_peek(struct pages *pages, struct str text, bool first, bool last, str
 void pages_state(const struct pages *pages, struct dump_state *state);
 /* -1: not a state of this kind of input. */
 int pages_restore(struct pages *pages, const struct dump_state *state);
-
-void group_reset(struct group *group);
 
 #endif

@@ -184,7 +184,7 @@ static int read_file(struct corpus *corpus, uint32_t file, struct error *err)
     if (result == 0 && corpus->line.size > 0)
         take_line(corpus, corpus->line.data, corpus->line.size);
     buf_reset(&corpus->line);
-    corpus->collector->hashes[file] = dump_hash(corpus->options->inputs->dumps[file]);
+    corpus->collector->extent.hashes[file] = dump_hash(corpus->options->inputs->dumps[file]);
     piece_release(&piece);
     group_release(&group);
     return result;
@@ -286,7 +286,7 @@ int google_read(const struct google_options *options, struct collector *collecto
 {
     struct corpus corpus = {.options = options,
                             .collector = collector,
-                            .counts = &collector->journal.counts,
+                            .counts = &collector->extent.counts,
                             .progress = progress,
                             .tokenizer = tokenizer_state_open(options->tokenizer)};
     int result = read_corpus(&corpus, err);
@@ -300,6 +300,6 @@ int google_read(const struct google_options *options, struct collector *collecto
     ids_release(&corpus.ids);
     if (result < 0)
         return -1;
-    collector->file = (uint32_t)options->inputs->count;
-    return collector_save(collector, JOURNAL_SEALING, err);
+    collector->extent.file = (uint32_t)options->inputs->count;
+    return collector_save(collector, err);
 }

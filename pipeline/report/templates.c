@@ -1,5 +1,6 @@
 /* The templates that the text did without: the list to work from with --templates. */
 #include "pipeline/report/sections.h"
+#include "pipeline/verbs/facts.h"
 
 void section_templates(struct buf *page, const struct report *report)
 {
@@ -20,20 +21,21 @@ void section_templates(struct buf *page, const struct report *report)
         "line.</p>\n",
         format_count(m->unknown.count, count), format_bytes(m->unknown.bytes, bytes));
     html_table(page, "Templates by the bytes left out for them", columns);
-    for (size_t i = 0; i < m->template_count; i++) {
-        const struct manifest_template *t = &m->templates[i];
+    struct build_template row, first = {0};
+    build_template(report->build, 0, &first);
+    for (size_t i = 0; build_template(report->build, i, &row); i++) {
         buf_add_text(page, "<tr><th scope=\"row\">");
-        html_name(page, t->name);
+        html_name(page, row.name);
         buf_add_text(page, "</th>");
-        html_cell_count(page, t->count);
-        html_cell_bytes(page, t->bytes);
-        html_cell_share(page, t->bytes, m->unknown.bytes);
-        html_cell_bar(page, t->bytes, m->templates[0].bytes);
+        html_cell_count(page, row.count);
+        html_cell_bytes(page, row.bytes);
+        html_cell_share(page, row.bytes, m->unknown.bytes);
+        html_cell_bar(page, row.bytes, first.bytes);
         buf_add_text(page, "</tr>\n");
     }
     html_table_end(page);
-    if (m->unknown.missed)
+    if (build_templates_missed(report->build) > 0)
         buf_addf(page, "<p class=\"soft\">The bytes of a row are at most %s too small.</p>\n",
-                 format_bytes(m->unknown.missed, bytes));
+                 format_bytes(build_templates_missed(report->build), bytes));
     html_section_end(page);
 }

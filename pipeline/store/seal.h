@@ -7,11 +7,20 @@
 #include "pipeline/store/spill.h"
 #include "shards/manifest.h"
 
+/* What spill_sync said of the spills of an extent. */
+struct seal_extent {
+    uint64_t extent;
+    const uint64_t *bytes;
+};
+
 struct seal_options {
-    const char *directory;     /* the dataset's */
-    const struct spill *spill; /* synced; set i is manifest->lengths[i] */
+    const char *directory;        /* the dataset's */
+    const struct spill_set *sets; /* set i is manifest->lengths[i] */
+    const struct seal_extent *extents;
+    size_t extent_count;
+    uint32_t share, shares;    /* which of how many equal shares of the shards of each set to make */
     size_t key_bytes;          /* of an entry before its record */
-    struct manifest *manifest; /* lengths with samples and shards; their hashes are filled here */
+    struct manifest *manifest; /* lengths with samples and shards; the hashes of this share are filled here */
     uint64_t load_bytes_max;   /* what one load may hold; two are in memory at a time */
     size_t threads;
     void (*progress)(void *context, uint64_t records); /* after each load; may be NULL */

@@ -3,35 +3,45 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define BUFFER_BYTES (256u << 10) /* of a bucket, written in one call */
+
+#define JOURNAL_END ".journal"
 
 static uint32_t buckets_of(const struct spill *spill, size_t set)
 {
     return 1u << spill->sets[set].bucket_bits;
 }
 
-size_t spill_bucket_count(const struct spill *spill)
+size_t spill_bucket_count(const struct spill_set *sets, size_t set_count)
 {
     size_t count = 0;
-    for (size_t set = 0; set < spill->set_count; set++)
-        count += buckets_of(spill, set);
+    for (size_t set = 0; set < set_count; set++)
+        count += (size_t)1 << sets[set].bucket_bits;
     return count;
 }
 
-char *spill_path(const struct spill *spill, size_t set, uint32_t bucket)
+char *spill_path(const char *directory, uint64_t extent, size_t set, uint32_t bucket)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%03zu-%05u", set, bucket);
-    return path_join(spill->directory, name);
+    char name[64];
+    snprintf(name, sizeof name, SPILL_NAME "/%0*" PRIu64 "-%03zu-%05u", SPILL_EXTENT_DIGITS, extent, set, bucket);
+    return path_join(directory, name);
+}
+
+char *spill_journal_path(const char *directory, uint64_t extent)
+{
+    char name[64];
+    snprintf(name, sizeof name, SPILL_NAME "/%0*" PRIu64 JOURNAL_END, SPILL_EXTENT_DIGITS, extent);
+    return path_join(directory, name);
 }
 
 static int open_bucket(struct spill *spill, size_t set, uint32_t number, uint64_t bytes, struct error *err)
 {
     struct spill_bucket *bucket = &spill->buckets[set][number];
-    char *path = spill_path(spill, set, number);
+    char *path = spill_path(spill->directory, spill->extent, set, number);
     int64_t size = -1;
     int result = file_append_open(&bucket->file, path, err);
     if (result == 0)
@@ -50,11 +60,11 @@ static int open_bucket(struct spill *spill, size_t set, uint32_t number, uint64_
     return result;
 }
 
-int spill_open(struct spill *spill, const char *directory, const struct spill_set *sets, size_t set_count,
-               const uint64_t *bytes, struct error *err)
+int spill_open(struct spill *spill, const char *directory, uint64_t extent, const struct spill_set *sets,
+               size_t set_count, const uint64_t *bytes, struct error *err)
 {
     assert(set_count <= SPILL_SETS_MAX);
-    *spill = (struct spill){.directory = path_join(directory, SPILL_NAME), .set_count = set_count};
+    *spill = (struct spill){.directory = mem_copy_text(directory), .extent = extent, .set_count = set_count};
     memcpy(spill->sets, sets, set_count * sizeof *sets);
     for (size_t set = 0; set < set_count; set++) {
         assert(buckets_of(spill, set) <= SPILL_BUCKETS_MAX);
@@ -62,12 +72,16 @@ int spill_open(struct spill *spill, const char *directory, const struct spill_se
         for (uint32_t number = 0; number < buckets_of(spill, set); number++)
             spill->buckets[set][number].file = FILE_CLOSED;
     }
-    TRY(path_make_directory(spill->directory, err));
+    char *folder = path_join(directory, SPILL_NAME);
+    int result = path_make_directory(folder, err);
     size_t at = 0;
     for (size_t set = 0; set < set_count; set++)
-        for (uint32_t number = 0; number < buckets_of(spill, set); number++, at++)
-            TRY(open_bucket(spill, set, number, bytes ? bytes[at] : 0, err));
-    return path_sync_directory(spill->directory, err);
+        for (uint32_t number = 0; result == 0 && number < buckets_of(spill, set); number++, at++)
+            result = open_bucket(spill, set, number, bytes ? bytes[at] : 0, err);
+    if (result == 0)
+        result = path_sync_directory(folder, err);
+    mem_free(folder);
+    return result;
 }
 
 static int flush(struct spill_bucket *bucket, struct error *err)
@@ -125,31 +139,57 @@ void spill_close(struct spill *spill)
     *spill = (struct spill){0};
 }
 
-/* "000-00000": the only names that are ours there. */
-static bool is_spill_name(const char *name)
+/* The names that are ours in DIR/spill begin with the digits of an extent; 0 where this is none, else where they end. */
+static size_t extent_of(const char *name, uint64_t *extent)
 {
-    if (strlen(name) != 9 || name[3] != '-')
-        return false;
-    for (size_t i = 0; i < 9; i++)
-        if (i != 3 && (name[i] < '0' || name[i] > '9'))
-            return false;
-    return true;
+    *extent = 0;
+    for (size_t i = 0; i < SPILL_EXTENT_DIGITS; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return 0;
+        *extent = *extent * 10 + (uint64_t)(name[i] - '0');
+    }
+    return name[SPILL_EXTENT_DIGITS] == '-' || name[SPILL_EXTENT_DIGITS] == '.' ? SPILL_EXTENT_DIGITS : 0;
 }
 
-int spill_remove(const char *directory, struct error *err)
+bool spill_journal_name(const char *name, uint64_t *extent)
+{
+    const size_t digits = extent_of(name, extent);
+    return digits > 0 && strcmp(name + digits, JOURNAL_END) == 0;
+}
+
+static int remove_files(const char *folder, const uint64_t *only, struct error *err)
+{
+    struct path_list list = {0};
+    int result = path_exists(folder) ? path_list(&list, folder, err) : 0;
+    for (size_t i = 0; result == 0 && i < list.count; i++) {
+        uint64_t extent;
+        if (extent_of(list.names[i], &extent) == 0 || (only && extent != *only))
+            continue;
+        char *path = path_join(folder, list.names[i]);
+        result = path_remove(path, err);
+        mem_free(path);
+    }
+    path_list_release(&list);
+    return result;
+}
+
+int spill_remove(const char *directory, uint64_t extent, struct error *err)
+{
+    char *folder = path_join(directory, SPILL_NAME), *journal = spill_journal_path(directory, extent);
+    int result = path_remove(journal, err);
+    if (result == 0)
+        result = path_sync_directory(folder, err);
+    if (result == 0)
+        result = remove_files(folder, &extent, err);
+    mem_free(journal);
+    mem_free(folder);
+    return result;
+}
+
+int spill_remove_all(const char *directory, struct error *err)
 {
     char *folder = path_join(directory, SPILL_NAME);
-    struct path_list list = {0};
-    int result = 0;
-    if (path_exists(folder))
-        result = path_list(&list, folder, err);
-    for (size_t i = 0; result == 0 && i < list.count; i++)
-        if (is_spill_name(list.names[i])) {
-            char *path = path_join(folder, list.names[i]);
-            result = path_remove(path, err);
-            mem_free(path);
-        }
-    path_list_release(&list);
+    int result = remove_files(folder, NULL, err);
     if (result == 0)
         result = path_remove(folder, err);
     mem_free(folder);

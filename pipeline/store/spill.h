@@ -1,5 +1,5 @@
 /* Samples on their way to the shards, on disk by key range. Comes in: entries (sort key and record) in any order. Goes
- * out: files DIR/spill/SET-BUCKET whose entries have the top bits of their key in common, so that seal.c can sort one
+ * out: files DIR/spill/EXTENT-SET-BUCKET whose entries have the top bits of their key in common, so that seal.c can sort one
  * after the other in bounded memory.
  *
  *     key  0x0…            0x4…            0x8…            0xC…
@@ -28,25 +28,34 @@ struct spill_bucket {
 };
 
 struct spill {
-    char *directory; /* DIR/spill */
+    char *directory; /* the dataset's */
+    uint64_t extent;
     struct spill_set sets[SPILL_SETS_MAX];
     size_t set_count;
     struct spill_bucket *buckets[SPILL_SETS_MAX]; /* [sets[i]] [2^bucket_bits] */
 };
 
-/* Opens the files of all sets in DIR/spill, made where absent, and cuts them to `bytes` (all buckets of all sets in order;
+/* Opens the files of all sets of an extent (see pipeline/extent.h), made where absent, and cuts them to `bytes` (all buckets of all sets in order;
  * NULL: to nothing). A file shorter than its length is ERR_VERIFY: the journal's promise is broken. */
-int spill_open(struct spill *spill, const char *directory, const struct spill_set *sets, size_t set_count,
-               const uint64_t *bytes, struct error *err);
+int spill_open(struct spill *spill, const char *directory, uint64_t extent, const struct spill_set *sets,
+               size_t set_count, const uint64_t *bytes, struct error *err);
 /* `entries` is a whole number of entries of the set. */
 int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes, struct error *err);
 /* Writes and syncs everything, then fills bytes[] as spill_open takes them (spill_bucket_count of them). */
 int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err);
-size_t spill_bucket_count(const struct spill *spill);
+size_t spill_bucket_count(const struct spill_set *sets, size_t set_count);
 /* The path of a bucket's file; the caller frees it with mem_free. */
-char *spill_path(const struct spill *spill, size_t set, uint32_t bucket);
+char *spill_path(const char *directory, uint64_t extent, size_t set, uint32_t bucket);
 void spill_close(struct spill *spill); /* the files stay */
-/* Removes DIR/spill and the spill files in it. */
-int spill_remove(const char *directory, struct error *err);
+/* Removes the files of one extent, or DIR/spill with those of all. What else begins with an extent's name there is its
+ * journal: that one first, because without it the others say nothing. */
+int spill_remove(const char *directory, uint64_t extent, struct error *err);
+int spill_remove_all(const char *directory, struct error *err);
+
+/* The name of an extent's journal, beside its spills. */
+#define SPILL_EXTENT_DIGITS 10
+char *spill_journal_path(const char *directory, uint64_t extent);
+/* Is this a name in DIR/spill of a journal? Then *extent is which. */
+bool spill_journal_name(const char *name, uint64_t *extent);
 
 #endif

@@ -230,6 +230,7 @@ void inline_read(struct wikitext *w)
     case '~':
         read_tildes(w);
         break;
+    case '>':
     case '{':
     case '_':
     case '-':

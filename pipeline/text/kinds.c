@@ -100,7 +100,7 @@ static uint32_t kinds_of_span(const struct kind_page *page, uint32_t index, cons
         if (wanted & KIND_STUB)
             read_ends(&ends, name);
         return kinds_of_template(language, name, &ends, wanted) |
-               kinds_of_template(language_english(), name, &ends, wanted);
+               (language == language_english() ? 0 : kinds_of_template(language_english(), name, &ends, wanted));
     case SPAN_MAGIC:
         name = name_fold(inner, folded);
         return words_have(language->disambiguation_magic, name) ||

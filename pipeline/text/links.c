@@ -5,6 +5,7 @@
 
 #define NAMESPACE_FILE     6
 #define NAMESPACE_CATEGORY 14
+#define SCHEME_BYTES_MAX   12u /* up to its colon */
 
 struct namespace_name {
     int32_t key;
@@ -28,7 +29,8 @@ static void add(struct namespaces *namespaces, int32_t key, struct str name)
     struct namespace_name *item = &namespaces->items[namespaces->count];
     item->key = key;
     item->name = name_fold(name, item->bytes);
-    namespaces->count += item->name.size > 0;
+    if (item->name.size > 0)
+        name_table_add(&namespaces->names, item->name, (uint32_t)namespaces->count++);
 }
 
 static void add_words(struct namespaces *namespaces, int32_t key, struct words words)
@@ -50,6 +52,7 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
         count += languages[i].files.count + languages[i].categories.count;
     namespaces->items = mem_array(count, sizeof namespaces->items[0]);
     namespaces->count = 0;
+    namespaces->names = (struct name_table){0};
     for (size_t i = 0; i < given; i++)
         add(namespaces, siteinfo->namespaces[i].key, siteinfo->namespaces[i].name);
     for (size_t i = 0; i < english_count; i++)
@@ -62,6 +65,7 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
 
 void namespaces_release(struct namespaces *namespaces)
 {
+    name_table_release(&namespaces->names);
     mem_free(namespaces->items);
     *namespaces = (struct namespaces){0};
 }
@@ -75,10 +79,8 @@ static struct str prefix_of(struct str target, char out[NAME_BYTES_MAX])
 
 static int32_t find_namespace(const struct namespaces *namespaces, struct str folded)
 {
-    for (size_t i = 0; i < namespaces->count; i++)
-        if (str_equal(namespaces->items[i].name, folded))
-            return namespaces->items[i].key;
-    return 0;
+    uint32_t number;
+    return name_table_find(&namespaces->names, folded, &number) ? namespaces->items[number].key : 0;
 }
 
 int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title)
@@ -151,8 +153,11 @@ size_t link_scheme(struct str address)
         "http://", "https://", "//",        "ftp://",    "ftps://",      "mailto:", "news:",    "irc://",
         "ircs://", "nntp://",  "gopher://", "telnet://", "git://",       "svn://",  "magnet:",  "sftp://",
         "ssh://",  "tel:",     "urn:",      "geo:",      "worldwind://", "xmpp:",   "bitcoin:", "mms://"};
+    const size_t longest = address.size < SCHEME_BYTES_MAX ? address.size : SCHEME_BYTES_MAX;
+    if (!memchr(address.data, ':', longest) && !str_starts(address, STR("//")))
+        return 0;
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
-        if (address.size == 0 || (address.data[0] | 0x20) != (schemes[i][0] | 0x20))
+        if ((address.data[0] | 0x20) != (schemes[i][0] | 0x20))
             continue;
         const struct str scheme = str_of(schemes[i]);
         if (address.size > scheme.size && str_equal_ascii_nocase((struct str){address.data, scheme.size}, scheme))

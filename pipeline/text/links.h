@@ -12,6 +12,7 @@
 struct namespaces {
     struct namespace_name *items;
     size_t count;
+    struct name_table names; /* of items */
 };
 
 void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo);

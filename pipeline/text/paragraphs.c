@@ -102,8 +102,9 @@ static bool wants(const struct paragraphs *paragraphs, struct str text)
 static size_t count_gaps(struct str text)
 {
     size_t gaps = 0;
-    for (size_t at = 0; at < text.size; at++)
-        gaps += text.data[at] == GAP;
+    const char *end = text.data + text.size;
+    for (const char *at = text.data; (at = memchr(at, GAP, (size_t)(end - at))); at++)
+        gaps++;
     return gaps;
 }
 

@@ -52,6 +52,8 @@ static bool is_one_letter(struct str word)
 {
     if (word.size == 1)
         return is_ascii_letter(word.data[0]);
+    if (word.size > 1 && (unsigned char)word.data[0] < 0x80 && (unsigned char)word.data[1] < 0x80)
+        return false;
     for (size_t at = 0, size; at < word.size; at += size) {
         const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code_point_at(word, at, &size));
         const bool letter = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;

@@ -29,6 +29,7 @@ struct finder {
     uint32_t nearest[OPEN_KINDS];        /* uppermost opening of the kind on the stack, or NONE */
     uint32_t comment_start, comment_end; /* the last comment */
     bool has_headings;                   /* spans->headings are found */
+    uint32_t heading_from, heading;      /* from the one on, the other is the first of them */
     bool comments_close;                 /* a --> is still to come, as far as we know */
     bool closes[TAG_COUNT];              /* the same of a closing tag */
     bool ref_was_cut;                    /* the last <ref> ended at a heading: its </ref> may follow */
@@ -103,6 +104,8 @@ static uint32_t next_heading(struct finder *finder, uint32_t from)
 {
     if (!finder->has_headings)
         find_headings(finder);
+    if (from >= finder->heading_from && from <= finder->heading)
+        return finder->heading;
     const struct spans *spans = finder->spans;
     size_t low = 0, high = spans->heading_count;
     while (low < high) {
@@ -112,7 +115,9 @@ static uint32_t next_heading(struct finder *finder, uint32_t from)
         else
             low = middle + 1;
     }
-    return low < spans->heading_count ? spans->headings[low] : finder->size;
+    finder->heading_from = from;
+    finder->heading = low < spans->heading_count ? spans->headings[low] : finder->size;
+    return finder->heading;
 }
 
 /* Openings. */
@@ -440,7 +445,15 @@ static void tidy_up(struct spans *spans)
     }
 }
 
-static const bool stops[256] = {['{'] = true, ['}'] = true, ['['] = true, [']'] = true, ['<'] = true, ['_'] = true};
+static void find_signs(struct spans *spans, const struct language *language, struct str text)
+{
+    struct sign_set set = {{0}};
+    for (const char *sign = "{}[]<_"; *sign; sign++)
+        sign_set_add(&set, (unsigned char)*sign);
+    if (language->has_variants)
+        sign_set_add(&set, '-');
+    signs_find(&spans->signs, &set, text);
+}
 
 void spans_find(struct spans *spans, const struct language *language, struct str text)
 {
@@ -456,27 +469,34 @@ void spans_find(struct spans *spans, const struct language *language, struct str
                             .nearest = {NONE, NONE, NONE, NONE, NONE},
                             .comment_start = NONE,
                             .comment_end = NONE,
+                            .heading_from = NONE,
                             .comments_close = true};
     for (unsigned i = 0; i < TAG_COUNT; i++)
         finder.closes[i] = true;
-    while (finder.at < finder.size) {
-        const unsigned char byte = (unsigned char)finder.text[finder.at];
-        if (byte == '-' && language->has_variants)
-            open_variant(&finder);
-        else if (!stops[byte])
-            finder.at++;
-        else if (byte == '{')
+    find_signs(spans, language, text);
+    while ((finder.at = signs_next(&spans->signs, finder.at, finder.size)) < finder.size) {
+        switch (text.data[finder.at]) {
+        case '{':
             open_brackets(&finder, OPEN_BRACE, '{');
-        else if (byte == '}')
+            break;
+        case '}':
             close_braces(&finder);
-        else if (byte == '[')
+            break;
+        case '[':
             open_brackets(&finder, OPEN_LINK, '[');
-        else if (byte == ']')
+            break;
+        case ']':
             close_links(&finder);
-        else if (byte == '<')
+            break;
+        case '<':
             read_tag(&finder);
-        else
+            break;
+        case '_':
             read_magic(&finder);
+            break;
+        default:
+            open_variant(&finder);
+        }
     }
     abandon(&finder, 0, finder.size);
     tidy_up(spans);
@@ -487,6 +507,7 @@ void spans_release(struct spans *spans)
     mem_free(spans->items);
     mem_free(spans->stack);
     mem_free(spans->headings);
+    signs_release(&spans->signs);
     *spans = (struct spans){0};
 }
 
@@ -497,26 +518,37 @@ struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t 
         .spans = spans, .page = page, .at = span->inner_start, .end = span->inner_end, .child = index + 1};
 }
 
+/* Bytes that span_walk_to_bar tells of. */
+static const bool walk_stops[256] = {['|'] = true, ['='] = true, ['\n'] = true};
+
 bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals)
 {
     const struct spans *spans = walk->spans;
+    const unsigned char *text = (const unsigned char *)walk->page.data;
+    uint32_t at = walk->at;
     *equals = UINT32_MAX;
-    for (; walk->at < walk->end; walk->steps++) {
-        if (walk->child < spans->count && spans->items[walk->child].start == walk->at) {
-            walk->at = spans->items[walk->child].end;
+    while (at < walk->end) {
+        const uint32_t child = walk->child < spans->count ? spans->items[walk->child].start : UINT32_MAX;
+        const uint32_t limit = child >= at && child < walk->end ? child : walk->end, from = at;
+        while (at < limit && !walk_stops[text[at]])
+            at++;
+        walk->steps += at - from;
+        if (at == walk->end)
+            break;
+        walk->steps++;
+        if (at == child) {
+            at = spans->items[walk->child].end;
             walk->child = spans->items[walk->child].next;
             continue;
         }
-        const char byte = walk->page.data[walk->at];
-        if (byte == '|')
+        if (text[at] == '|')
             break;
-        if (byte == '=' && *equals == UINT32_MAX)
-            *equals = walk->at;
-        walk->has_line_end |= byte == '\n';
-        walk->at++;
+        if (text[at] == '=' && *equals == UINT32_MAX)
+            *equals = at;
+        walk->has_line_end |= text[at] == '\n';
+        at++;
     }
-    if (walk->at > walk->end) /* an unclosed table reaches out */
-        walk->at = walk->end;
+    walk->at = at < walk->end ? at : walk->end; /* an unclosed table reaches out */
     if (*equals > walk->at)
         *equals = walk->at;
     return walk->at < walk->end;

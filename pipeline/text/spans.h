@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "pipeline/text/languages.h"
+#include "pipeline/text/signs.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,6 +51,7 @@ struct spans {
     size_t depth, depth_capacity;
     uint32_t *headings; /* the line ends before them */
     size_t heading_count, heading_capacity;
+    struct signs signs; /* where a construct may begin or end */
     uint64_t steps; /* bytes looked at, for the proof that the work is linear */
 };
 

@@ -1,5 +1,7 @@
 #include "pipeline/text/tags.h"
 
+#include <endian.h>
+
 /* Extension tags that Wikipedia has, and the HTML that MediaWiki lets through. */
 const struct tag tags[TAG_COUNT] = {{"abbr", TAG_INLINE, FATE_MARKUP, false},
                                     {"b", TAG_INLINE, FATE_MARKUP, false},
@@ -98,27 +100,33 @@ const struct tag tags[TAG_COUNT] = {{"abbr", TAG_INLINE, FATE_MARKUP, false},
                                     {"var", TAG_INLINE, FATE_MARKUP, false},
                                     {"wbr", TAG_INLINE, FATE_MARKUP, false}};
 
-#define TAG_NAME_MAX 16u
-
 static bool is_letter(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
 }
 
+/* Eight bytes of a name as a number in the order of names. */
+static uint64_t number_of(const char *bytes)
+{
+    uint64_t number;
+    memcpy(&number, bytes, sizeof number);
+    return be64toh(number);
+}
+
 /* The index in tags, or TAG_COUNT. */
 static unsigned find_tag(struct str name)
 {
-    char lower[TAG_NAME_MAX];
+    char lower[TAG_NAME_BYTES] = {0};
     for (size_t i = 0; i < name.size; i++)
         lower[i] = (char)(name.data[i] | 0x20); /* digits keep their value */
-    const struct str wanted = {lower, name.size};
+    const uint64_t first = number_of(lower), second = number_of(lower + 8);
     unsigned low = 0, high = TAG_COUNT;
     while (low < high) {
         const unsigned middle = (low + high) / 2;
-        const int order = str_compare(str_of(tags[middle].name), wanted);
-        if (order == 0)
+        const uint64_t middle_first = number_of(tags[middle].name), middle_second = number_of(tags[middle].name + 8);
+        if (middle_first == first && middle_second == second)
             return middle;
-        if (order < 0)
+        if (middle_first < first || (middle_first == first && middle_second < second))
             low = middle + 1;
         else
             high = middle;
@@ -157,7 +165,7 @@ bool tag_read(struct str text, struct tag_found *found, size_t *looked)
     found->closing = text.size > 1 && text.data[1] == '/';
     at += found->closing;
     const size_t name = at;
-    while (at < text.size && at - name < TAG_NAME_MAX && is_letter(text.data[at]))
+    while (at < text.size && at - name < TAG_NAME_BYTES && is_letter(text.data[at]))
         at++;
     if (at == name || at == text.size)
         return false;

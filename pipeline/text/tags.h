@@ -20,8 +20,10 @@ enum tag_kind {
     TAG_PRE,     /* the same, line by line */
 };
 
+#define TAG_NAME_BYTES 16u
+
 struct tag {
-    const char *name;
+    char name[TAG_NAME_BYTES]; /* zeros behind it */
     enum tag_kind kind;
     enum fate fate; /* of what is dropped */
     bool ends_paragraph;

@@ -53,25 +53,20 @@ struct str template_name(struct str page, const struct spans *spans, uint32_t in
 
 /* Finding the rendering of a name. */
 
-static const struct row *find_row(struct str name)
+static const struct row *find_row(struct renders *renders, struct str name)
 {
-    size_t low = 0, high = template_row_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = str_compare(str_of(template_rows[middle].name), name);
-        if (order == 0)
-            return &template_rows[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    uint32_t number;
+    if (renders->rows.count == 0)
+        for (size_t i = 0; i < template_row_count; i++)
+            name_table_add(&renders->rows, str_of(template_rows[i].name), (uint32_t)i);
+    return name_table_find(&renders->rows, name, &number) ? &template_rows[number] : NULL;
 }
 
 /* {{formatnum:1234|R}}: its row, and where its first argument begins. */
-static const struct row *find_function(struct str name, struct str page, const struct span *span, uint32_t *argument)
+static const struct row *find_function(const struct call *call, uint32_t *argument)
 {
+    const struct str page = call->page->text, name = call->name;
+    const struct span *span = call->span;
     const char *colon = memchr(name.data, ':', name.size);
     if (!colon)
         return NULL;
@@ -79,7 +74,7 @@ static const struct row *find_function(struct str name, struct str page, const s
     if (!typed)
         return NULL;
     *argument = (uint32_t)(typed - page.data) + 1;
-    return find_row(str_range(name.data, colon + 1));
+    return find_row(call->out, str_range(name.data, colon + 1));
 }
 
 static bool is_capital_code(struct str page, const struct span *span)
@@ -98,9 +93,9 @@ static bool render_call(struct call *call, uint32_t index)
     const struct span *span = &page->spans->items[index];
     const struct str *added = templates_find(page->templates, call->name);
     uint32_t colon = 0;
-    const struct row *row = added ? NULL : find_function(call->name, page->text, span, &colon);
+    const struct row *row = added ? NULL : find_function(call, &colon);
     if (!row && !added)
-        row = find_row(call->name);
+        row = find_row(call->out, call->name);
     if (!row && !added && is_capital_code(page->text, span) && country_of(call->name)) {
         show_text(call, country_of(call->name));
         return true;
@@ -179,5 +174,6 @@ void renders_release(struct renders *renders)
     mem_free(renders->parts);
     buf_release(&renders->text);
     buf_release(&renders->scratch);
+    name_table_release(&renders->rows);
     *renders = (struct renders){0};
 }

@@ -40,7 +40,8 @@ struct renders {
     struct part *parts;
     size_t count, capacity;
     struct buf text;
-    struct buf scratch; /* values of the call that is rendered */
+    struct buf scratch;     /* values of the call that is rendered */
+    struct name_table rows; /* the rows of rows.c by their names */
 };
 
 /* What a rendering depends on beside the template. */

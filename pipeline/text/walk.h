@@ -47,7 +47,8 @@ struct frame {
 struct wikitext {
     struct wikitext_options options;
     struct namespaces namespaces;
-    bool stops[256]; /* bytes that may be more than themselves */
+    struct sign_set stops; /* bytes that may be more than themselves */
+    struct signs signs;    /* where they stand in the page */
     struct spans spans;
     struct paragraphs paragraphs;
     struct frame *frames;

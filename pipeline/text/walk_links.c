@@ -51,12 +51,19 @@ static void read_label(struct wikitext *w, const struct span *span, struct str t
     walk_push(w, has_label ? FRAME_LABEL : FRAME_TITLE, span->inner_end, span->end, FATE_MARKUP);
 }
 
+static const bool never_in_titles[256] = {
+    ['<'] = true, ['>'] = true, ['['] = true, [']'] = true, ['{'] = true, ['}'] = true};
+
 /* Could a page have this title, the text of inner spans apart? */
 static bool is_title(const struct wikitext *w, struct str target)
 {
     const struct spans *spans = &w->spans;
     const uint32_t from = (uint32_t)(target.data - w->text.data), end = from + (uint32_t)target.size;
     uint32_t child = w->span + 1, size = 0;
+    const bool has_child = child < spans->count && spans->items[child].start < end;
+    if (!has_child && target.size <= TITLE_BYTES_MAX && signs_next(&w->signs, from, end) == end &&
+        signs_next(&spans->signs, from, end) == end)
+        return link_is_title(&w->namespaces, target); /* none of the bytes looked for below is in it */
     for (uint32_t at = from; at < end && size <= TITLE_BYTES_MAX;) {
         if (child < spans->count && spans->items[child].start == at) {
             const struct span *inner = &spans->items[child];
@@ -66,7 +73,8 @@ static bool is_title(const struct wikitext *w, struct str target)
             child = inner->next;
             continue;
         }
-        if ((unsigned char)w->text.data[at] < ' ' || strchr("<>[]{}", w->text.data[at]))
+        const unsigned char byte = (unsigned char)w->text.data[at];
+        if (byte < ' ' || never_in_titles[byte])
             return false;
         at++;
         size++;

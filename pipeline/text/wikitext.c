@@ -27,7 +27,6 @@ static void read_stop(struct wikitext *w)
 
 static void walk(struct wikitext *w)
 {
-    const unsigned char *text = (const unsigned char *)w->text.data;
     for (;;) {
         const uint32_t limit = walk_inner_end(w);
         if (w->at >= limit && w->depth == 0)
@@ -36,13 +35,12 @@ static void walk(struct wikitext *w)
             walk_pop(w);
         } else if (w->line_start) {
             line_begin(w);
-        } else if (w->stops[text[w->at]]) {
-            read_stop(w);
         } else {
-            uint32_t end = w->at + 1;
-            while (end < limit && !w->stops[text[end]])
-                end++;
-            walk_keep(w, end);
+            const uint32_t stop = signs_next(&w->signs, w->at, limit);
+            if (stop > w->at)
+                walk_keep(w, stop);
+            else
+                read_stop(w);
         }
     }
     walk_end_paragraph(w);
@@ -73,6 +71,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
                                                 .namespaces = &w->namespaces},
                             w->options.kinds);
 
+    signs_find(&w->signs, &w->stops, page->text);
     w->paragraphs.out = out;
     w->paragraphs.start = out->size;
     w->paragraphs.steps = 0;
@@ -113,11 +112,13 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
     w->options = *options;
     w->paragraphs.keep = options->keep;
     namespaces_init(&w->namespaces, options->siteinfo);
-    for (unsigned byte = 0; byte < ' '; byte++)
-        w->stops[byte] = byte != '\t';
-    for (const char *stop = "'&<[{~_"; *stop; stop++)
-        w->stops[(unsigned char)*stop] = true;
-    w->stops['-'] = options->language->has_variants;
+    for (unsigned char byte = 0; byte < ' '; byte++)
+        if (byte != '\t')
+            sign_set_add(&w->stops, byte);
+    for (const char *stop = "'&<>[{~_"; *stop; stop++)
+        sign_set_add(&w->stops, (unsigned char)*stop);
+    if (options->language->has_variants)
+        sign_set_add(&w->stops, '-');
     return w;
 }
 
@@ -127,6 +128,7 @@ void wikitext_close(struct wikitext *w)
         return;
     namespaces_release(&w->namespaces);
     spans_release(&w->spans);
+    signs_release(&w->signs);
     renders_release(&w->renders);
     buf_release(&w->paragraphs.captions);
     mem_free(w->frames);

@@ -1,5 +1,8 @@
 #include "pipeline/text/words.h"
 
+#include "base/hash.h"
+#include "base/mem.h"
+
 #include <utf8proc.h>
 
 struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
@@ -8,6 +11,14 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
     bool blank = false; /* one is due before the next letter */
     for (size_t at = 0; at < name.size;) {
         const unsigned char byte = (unsigned char)name.data[at];
+        if (byte > ' ' && byte < 0x80 && byte != '_' && size + 5 <= NAME_BYTES_MAX) { /* most of them */
+            if (blank)
+                out[size++] = ' ';
+            blank = false;
+            out[size++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+            at++;
+            continue;
+        }
         if (byte == ' ' || byte == '_' || byte == '\t' || byte == '\n') {
             blank = size > 0;
             at++;
@@ -25,10 +36,7 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
         if (blank)
             out[size++] = ' ';
         blank = false;
-        if (code_point < 0x80)
-            out[size++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
-        else
-            size += utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), out + size);
+        size += utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), out + size);
     }
     return (struct str){out, size};
 }
@@ -56,4 +64,55 @@ bool words_have(struct words words, struct str word)
             high = middle;
     }
     return false;
+}
+
+struct name_slot {
+    struct str name; /* data NULL: the slot is free */
+    uint32_t number;
+};
+
+/* The slot of the name, or the free one where it belongs. */
+static struct name_slot *find_slot(const struct name_table *table, struct str name)
+{
+    size_t at = hash64(name.data, name.size) & (table->size - 1);
+    while (table->slots[at].name.data && !str_equal(table->slots[at].name, name))
+        at = (at + 1) & (table->size - 1);
+    return &table->slots[at];
+}
+
+static void grow(struct name_table *table)
+{
+    const struct name_table old = *table;
+    table->size = old.size > 0 ? 2 * old.size : 64;
+    table->slots = mem_clear(table->size, sizeof *table->slots);
+    for (size_t i = 0; i < old.size; i++)
+        if (old.slots[i].name.data)
+            *find_slot(table, old.slots[i].name) = old.slots[i];
+    mem_free(old.slots);
+}
+
+void name_table_add(struct name_table *table, struct str name, uint32_t number)
+{
+    if (3 * table->count >= table->size)
+        grow(table);
+    struct name_slot *slot = find_slot(table, name);
+    if (slot->name.data)
+        return;
+    *slot = (struct name_slot){name, number};
+    table->count++;
+}
+
+bool name_table_find(const struct name_table *table, struct str name, uint32_t *number)
+{
+    if (table->count == 0)
+        return false;
+    const struct name_slot *slot = find_slot(table, name);
+    *number = slot->number;
+    return slot->name.data != NULL;
+}
+
+void name_table_release(struct name_table *table)
+{
+    mem_free(table->slots);
+    *table = (struct name_table){0};
 }

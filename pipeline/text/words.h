@@ -27,4 +27,16 @@ struct words {
 
 bool words_have(struct words words, struct str word); /* a folded word: it holds no NUL */
 
+/* Numbers by name, where there are too many names to search. Of equal names the first one counts. The names must outlive
+ * the table; a zeroed one is empty. */
+struct name_table {
+    struct name_slot *slots; /* [size], a power of two; the next free one behind that of its hash */
+    size_t size, count;
+};
+
+void name_table_add(struct name_table *table, struct str name, uint32_t number);
+/* False where it has no such name. */
+bool name_table_find(const struct name_table *table, struct str name, uint32_t *number);
+void name_table_release(struct name_table *table);
+
 #endif

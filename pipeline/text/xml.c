@@ -1,17 +1,19 @@
 #include "pipeline/text/xml.h"
 
 #include "base/mem.h"
+#include "pipeline/text/xml_scan.h"
 
 #include <assert.h>
 #include <expat.h>
 #include <limits.h>
 
 #define ELEMENT_DEPTH_MAX 16u /* dumps have 5; a page that is deeper is malformed */
+#define KNOWN_NAME_BYTES  16u /* of an element's name on the short road, with its NUL */
 
 enum field { FIELD_NONE, FIELD_TITLE, FIELD_NS, FIELD_ID, FIELD_REVISION_ID, FIELD_TIMESTAMP, FIELD_MODEL, FIELD_TEXT };
 
 struct page_parser {
-    XML_Parser expat;
+    bool expat_alone;
     struct page *page;
     unsigned depth;   /* open elements */
     bool in_revision; /* page/revision, or below it */
@@ -19,7 +21,7 @@ struct page_parser {
     bool has_text;        /* the open revision had its <text> */
     enum field field;     /* whose characters come in, or FIELD_NONE */
     unsigned field_depth; /* of its element */
-    char *out;            /* in the arena: fields one behind the other; they cannot be longer than the fragment */
+    char *out; /* in the arena: fields one behind the other; what is no field's is overwritten by the next one */
     size_t size, capacity;
     size_t field_start; /* of the open field, in out */
 };
@@ -70,10 +72,15 @@ static void XMLCALL on_start(void *data, const char *name, const char **attribut
     }
 }
 
+static bool takes_characters(const struct page_parser *parser)
+{
+    return parser->field != FIELD_NONE && parser->depth == parser->field_depth;
+}
+
 static void XMLCALL on_characters(void *data, const char *characters, int count)
 {
     struct page_parser *parser = data;
-    if (parser->field == FIELD_NONE || parser->depth != parser->field_depth)
+    if (!takes_characters(parser))
         return;
     assert(parser->size + (size_t)count <= parser->capacity);
     memcpy(parser->out + parser->size, characters, (size_t)count);
@@ -148,34 +155,83 @@ static void *grow(void *memory, size_t bytes)
 
 struct page_parser *page_parser_open(void)
 {
+    return mem_clear(1, sizeof(struct page_parser));
+}
+
+/* The long road, for all of XML. Each page has a parser of its own: one that was used again would hold the memory that a
+ * hostile page asked for against the pages behind it, and refuse them. */
+static bool parse_any(struct page_parser *parser, struct str fragment)
+{
     static const XML_Memory_Handling_Suite memory = {mem_alloc, grow, mem_free};
-    struct page_parser *parser = mem_clear(1, sizeof *parser);
-    parser->expat = XML_ParserCreate_MM("UTF-8", &memory, NULL);
-    assert(parser->expat);
-    return parser;
+    const XML_Parser expat = XML_ParserCreate_MM("UTF-8", &memory, NULL);
+    assert(expat);
+    XML_SetUserData(expat, parser);
+    XML_SetElementHandler(expat, on_start, on_end);
+    XML_SetCharacterDataHandler(expat, on_characters);
+    const bool good = XML_Parse(expat, fragment.data, (int)fragment.size, 1) == XML_STATUS_OK;
+    XML_ParserFree(expat);
+    return good;
+}
+
+/* The short one, for XML as MediaWiki writes it; false where it is not, or is malformed. */
+static bool parse_known(struct page_parser *parser, struct str fragment)
+{
+    char names[ELEMENT_DEPTH_MAX][KNOWN_NAME_BYTES]; /* of the open elements */
+    for (size_t at = 0; at < fragment.size;) {
+        struct xml_tag tag;
+        if (!xml_scan_tag(fragment, &at, &tag) || tag.name.size >= KNOWN_NAME_BYTES)
+            return false;
+        if (!tag.closing) {
+            if (parser->depth == ELEMENT_DEPTH_MAX)
+                return false;
+            char *name = names[parser->depth];
+            memcpy(name, tag.name.data, tag.name.size);
+            name[tag.name.size] = '\0';
+            on_start(parser, name, NULL);
+        }
+        if (tag.closing || tag.empty) {
+            if (parser->depth == 0 || !str_equal(tag.name, str_of(names[parser->depth - 1])))
+                return false;
+            on_end(parser, names[parser->depth - 1]);
+        }
+        if (parser->depth == 0)
+            return at == fragment.size;
+        const size_t size = xml_scan_characters(fragment, &at, parser->out + parser->size);
+        if (takes_characters(parser))
+            parser->size += size;
+    }
+    return false;
+}
+
+static void begin(struct page_parser *parser, struct page *page, char *out, size_t capacity)
+{
+    *page = (struct page){.title = STR(""), .timestamp = STR(""), .model = STR(""), .text = STR("")};
+    *parser = (struct page_parser){.expat_alone = parser->expat_alone, .page = page, .out = out, .capacity = capacity};
 }
 
 int page_parse(struct page_parser *parser, struct str fragment, struct arena *arena, struct page *page)
 {
-    *page = (struct page){.title = STR(""), .timestamp = STR(""), .model = STR(""), .text = STR("")};
     const struct str trimmed = str_trim(fragment);
-    if (!str_starts(trimmed, STR("<page")) || trimmed.size > INT_MAX)
+    if (!str_starts(trimmed, STR("<page")) || trimmed.size > INT_MAX) {
+        begin(parser, page, NULL, 0);
         return -1;
-    const XML_Parser expat = parser->expat;
-    XML_ParserReset(expat, "UTF-8");
-    XML_SetUserData(expat, parser);
-    XML_SetElementHandler(expat, on_start, on_end);
-    XML_SetCharacterDataHandler(expat, on_characters);
-    *parser = (struct page_parser){
-        .expat = expat, .page = page, .out = arena_alloc(arena, trimmed.size), .capacity = trimmed.size};
-    const enum XML_Status status = XML_Parse(expat, trimmed.data, (int)trimmed.size, 1);
-    return status == XML_STATUS_OK && !parser->malformed ? 0 : -1;
+    }
+    char *out = arena_alloc(arena, trimmed.size + XML_SCAN_ROOM);
+    begin(parser, page, out, trimmed.size);
+    bool good = !parser->expat_alone && parse_known(parser, trimmed);
+    if (!good) {
+        begin(parser, page, out, trimmed.size);
+        good = parse_any(parser, trimmed);
+    }
+    return good && !parser->malformed ? 0 : -1;
+}
+
+void page_parser_use_expat(struct page_parser *parser)
+{
+    parser->expat_alone = true;
 }
 
 void page_parser_close(struct page_parser *parser)
 {
-    if (!parser)
-        return;
-    XML_ParserFree(parser->expat);
     mem_free(parser);
 }

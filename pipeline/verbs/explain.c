@@ -147,7 +147,7 @@ int explain(const struct settings *settings, const struct inputs *inputs, const 
         if (*at == '_')
             *at = ' ';
     struct explanation explanation = {
-        .feed = {.inputs = inputs, .limit = settings->limit}, .inputs = inputs, .title = str_trim(str_of(typed))};
+        .feed = feed_whole(inputs, settings->limit), .inputs = inputs, .title = str_trim(str_of(typed))};
     int result = 0;
     if (settings_given(settings, "format"))
         result = fail(err, ERR_USAGE, "--explain and --format exclude each other: an explanation has its own format");

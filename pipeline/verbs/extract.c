@@ -138,7 +138,7 @@ static int run(struct extraction *extraction, const struct plan *plan, struct er
                                       .job_size = sizeof(struct job),
                                       .job_release = release_job,
                                       .context = extraction};
-    extraction->feed = (struct feed){.inputs = &extraction->inputs, .limit = extraction->settings->limit};
+    extraction->feed = feed_whole(&extraction->inputs, extraction->settings->limit);
     workers_open(&extraction->extractors, open_extractor, close_extractor, NULL);
     int result = belt_run(&belt, NULL, err);
     workers_close(&extraction->extractors);

@@ -34,6 +34,25 @@ const char *build_source_name(const json_t *build, size_t i)
     return json_string_value(json_object_get(json_array_get(json_object_get(build, "sources"), i), "name"));
 }
 
+bool build_template(const json_t *build, size_t i, struct build_template *out)
+{
+    json_t *rows = json_object_get(json_object_get(build, "templates"), "rows");
+    json_int_t count, bytes;
+    if (i >= BUILD_TEMPLATES_MAX ||
+        json_unpack(json_array_get(rows, i), "{ss sI sI}", "name", &out->name, "count", &count, "bytes", &bytes) < 0 ||
+        count < 0 || bytes < 0)
+        return false;
+    out->count = (uint64_t)count;
+    out->bytes = (uint64_t)bytes;
+    return true;
+}
+
+uint64_t build_templates_missed(const json_t *build)
+{
+    const json_int_t missed = json_integer_value(json_object_get(json_object_get(build, "templates"), "missed"));
+    return missed > 0 ? (uint64_t)missed : 0;
+}
+
 /* As a shell reads it back (POSIX 2.2.2): plain words as they are, others in single quotes. */
 static void add_quoted(struct buf *out, const char *word)
 {
@@ -118,21 +137,20 @@ static json_t *text_json(const struct manifest *manifest)
     return text;
 }
 
-static json_t *templates_json(const struct manifest *manifest)
+static json_t *templates_json(const json_t *build)
 {
     json_t *templates = json_array();
-    for (size_t i = 0; i < manifest->template_count; i++) {
-        const struct manifest_template *t = &manifest->templates[i];
-        json_array_append_new(templates, json_pack("{ss sI sI}", "name", t->name, "count", (json_int_t)t->count,
-                                                   "bytes", (json_int_t)t->bytes));
-    }
+    struct build_template row;
+    for (size_t i = 0; build_template(build, i, &row); i++)
+        json_array_append_new(templates, json_pack("{ss sI sI}", "name", row.name, "count", (json_int_t)row.count,
+                                                   "bytes", (json_int_t)row.bytes));
     return templates;
 }
 
 static json_t *unknown_json(const struct manifest_unknown *unknown)
 {
-    return json_pack("{sI sI sI sI}", "count", (json_int_t)unknown->count, "bytes", (json_int_t)unknown->bytes,
-                     "characters", (json_int_t)unknown->characters, "missed", (json_int_t)unknown->missed);
+    return json_pack("{sI sI sI}", "count", (json_int_t)unknown->count, "bytes", (json_int_t)unknown->bytes,
+                     "characters", (json_int_t)unknown->characters);
 }
 
 static json_t *lengths_json(const struct manifest *manifest)
@@ -177,7 +195,7 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "sources", sources_json(manifest, build));
     json_object_set_new(facts, "pages", pages_json(manifest));
     json_object_set_new(facts, "text", text_json(manifest));
-    json_object_set_new(facts, "templates", templates_json(manifest));
+    json_object_set_new(facts, "templates", templates_json(build));
     json_object_set_new(facts, "templates_unknown", unknown_json(&manifest->unknown));
     json_object_set_new(facts, "lengths", lengths_json(manifest));
     return facts;

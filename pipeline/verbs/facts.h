@@ -12,6 +12,16 @@
 json_t *build_memory(const char *directory);
 /* The name of source i in it, or NULL. */
 const char *build_source_name(const json_t *build, size_t i);
+/* Row i of the templates without a rendering that cost most, in falling order: its name (folded; anybody may have written
+ * it, so escape it wherever it is shown) and figures. False where there is none that makes sense. */
+#define BUILD_TEMPLATES_MAX 50u
+struct build_template {
+    const char *name; /* of `build` */
+    uint64_t count, bytes;
+};
+bool build_template(const json_t *build, size_t i, struct build_template *out);
+/* What the bytes of such a row may lack. */
+uint64_t build_templates_missed(const json_t *build);
 /* The command that rebuilds the dataset, for a shell, with --fresh; false where it is not known. */
 bool build_command(const json_t *build, struct buf *out);
 

@@ -35,6 +35,33 @@ static void show_to_a_file(void *argument)
     progress_close(&progress);
 }
 
+static void show_as_json(void *argument)
+{
+    struct progress progress;
+    (void)argument;
+    log_open("prog", LOG_NORMAL, true);
+    progress_open(&progress);
+    progress_show(&progress, 0.25, "7 \"pages\"");
+    progress.first_time -= 20;
+    progress_show(&progress, 0.75, "14 pages");
+    progress_show(&progress, -1, "15 pages");
+    progress_close(&progress);
+}
+
+static void json_lines_hold_share_and_time(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    in_child(show_as_json, NULL, &seen);
+    assert_int_equal(seen.code, 0);
+    const char *second = strchr(seen.err, '\n') + 1;
+    assert_ptr_equal(strstr(seen.err, "{\"level\":\"progress\",\"text\":\"7 \\\"pages\\\"\",\"share\":0.25}\n"),
+                     seen.err);
+    assert_ptr_equal(
+        strstr(second, "{\"level\":\"progress\",\"text\":\"14 pages\",\"share\":0.75,\"seconds_left\":10.0"), second);
+    assert_non_null(strstr(second, "{\"level\":\"progress\",\"text\":\"15 pages\"}\n"));
+}
+
 static void a_file_gets_lines_and_the_time_left(void **state)
 {
     (void)state;
@@ -43,7 +70,7 @@ static void a_file_gets_lines_and_the_time_left(void **state)
     in_child(show_to_a_file, &level, &seen);
     assert_int_equal(seen.code, 0);
     assert_string_equal(seen.out, "");
-    assert_string_equal(seen.err, "7 pages\n14 pages, 0:10 left\n15 pages\n");
+    assert_string_equal(seen.err, "7 pages\n14 pages │ 0:10 left\n15 pages\n");
     level = LOG_QUIET;
     in_child(show_to_a_file, &level, &seen);
     assert_int_equal(seen.code, 0);
@@ -63,6 +90,9 @@ static void show_to_a_terminal(void)
         _exit(2);
     progress_show(&progress, -1, "first");
     progress_show(&progress, -1, "a line that is wider than the terminal");
+    progress_show(&progress, 0.25, "first share");
+    progress.first_time -= 20;
+    progress_show(&progress, 0.75, "cut for the time that is left");
     log_say("said");
     progress_show(&progress, -1, "last");
     progress_close(&progress);
@@ -89,7 +119,7 @@ static void a_terminal_gets_one_line_rewritten(void **state)
     close(terminal);
     waitpid(pid, &status, 0);
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_string_equal(text, "first\r\033[Ka line that is wide\r\033[Ksaid\r\nlast\r\033[K");
+    assert_string_equal(text, "first\r\033[Ka line that is wide\r\033[Kfirst share\r\033[Kcut for │ 0:10 left\r\033[Ksaid\r\nlast\r\033[K");
 }
 
 static void take_signals(void *argument)
@@ -150,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_gets_lines_and_the_time_left),
+        cmocka_unit_test(json_lines_hold_share_and_time),
         cmocka_unit_test(a_terminal_gets_one_line_rewritten),
         cmocka_unit_test(one_signal_asks_and_a_second_one_leaves),
         cmocka_unit_test(asking_is_not_a_signal),

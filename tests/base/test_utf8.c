@@ -120,6 +120,28 @@ static void repair_drops_what_is_ill_formed(void **state)
     }
 }
 
+/* One that is well-formed, and what it is without its last byte, between letters. */
+static void a_character_counts_wherever_it_stands(void **state)
+{
+    (void)state;
+    static const char *const characters[] = {"\xC2\x80",     "\xDF\xBF",     "\xE0\xA0\x80",     "\xE3\x81\x82",
+                                             "\xED\x9F\xBF", "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"};
+    for (size_t i = 0; i < COUNT(characters); i++)
+        for (size_t at = 0; at <= 100; at++) {
+            const size_t size = strlen(characters[i]);
+            char text[112];
+            memset(text, 'a', sizeof text);
+            memcpy(text + at, characters[i], size);
+            assert_int_equal(utf8_repair(text, 100 + size, NULL), 100 + size);
+            assert_true(utf8_valid((struct str){text, 100 + size}));
+            memmove(text + at + size - 1, text + at + size, 100 - at);
+            assert_false(utf8_valid((struct str){text, 99 + size}));
+            assert_int_equal(utf8_repair(text, 99 + size, NULL), 100);
+            for (size_t k = 0; k < 100; k++)
+                assert_int_equal(text[k], 'a');
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +149,7 @@ int main(void)
         cmocka_unit_test(corners_of_four_bytes),
         cmocka_unit_test(every_code_point_comes_back),
         cmocka_unit_test(repair_drops_what_is_ill_formed),
+        cmocka_unit_test(a_character_counts_wherever_it_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

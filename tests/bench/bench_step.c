@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "tests/trainer/made.h"
-#include "trainer/optim/adam.h"
+#include "trainer/optim/optimizer.h"
 #include "trainer/optim/clip.h"
 
 int main(int argc, char **argv)
@@ -29,16 +29,16 @@ int main(int argc, char **argv)
     const struct params *params = model_table(model);
     params_draw_all(params, 42, model_params(model));
     model_refresh(model);
-    struct adam_memory memory = {model_params(model), mem_aligned(params->size * 4), mem_aligned(params->size * 4),
-                                 model_gradients(model)};
-    double *squares = mem_array(params->chunk_count, sizeof *squares);
+    struct update_memory memory = {model_params(model), mem_aligned(params->size * 4), mem_aligned(params->size * 4),
+                                   model_gradients(model)};
+    struct optimizer_work work;
+    optimizer_work_init(&work, params);
     struct model_plan plan;
     model_plan(&config, ops, &budget, &plan);
     const double flops = model_flops(&config, length, (double)batch.masked / sequences) * sequences;
     printf("%s, %s: %d sequences of %d, %d masked, %.0f MB\n", name, ops->name, sequences, length, batch.masked,
            (double)plan.bytes * 1e-6);
 
-    const struct adam adam = adam_defaults();
     double best_pass = 1e9, best_step = 1e9;
     const double started = clock_now();
     for (uint32_t step = 0; step < 3 || (clock_now() - started < 8 && step < 200); step++) {
@@ -48,8 +48,9 @@ int main(int argc, char **argv)
         const double t1 = clock_now();
         model_forward_backward(model, &batch, &metrics);
         const double t2 = clock_now();
-        const double norm = gradient_norm(ops, params, memory.gradients, squares);
-        adam_update(&adam, ops, params, &memory, 1e-4, step + 1, clip_factor(norm, 1, 1));
+        const double norm = gradient_norm(ops, params, memory.gradients, work.squares);
+        optimizer_update(&optimizer_type("Adam")->optimizer, ops, params, &memory, &work, 1e-4, step + 1,
+                         clip_factor(norm, 1, 1));
         model_refresh(model);
         const double t3 = clock_now();
         best_pass = t2 - t1 < best_pass ? t2 - t1 : best_pass;
@@ -62,7 +63,7 @@ int main(int argc, char **argv)
            best_pass * 1e3, sequences / best_pass, flops / best_pass * 1e-9, best_step * 1e3, sequences / best_step);
     mem_free(memory.first);
     mem_free(memory.second);
-    mem_free(squares);
+    optimizer_work_release(&work);
     model_close(model);
     ops->close(ops);
     made_batch_release(&batch);

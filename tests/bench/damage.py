@@ -30,14 +30,16 @@ KINDS = {
     "captions": "the caption of a picture in the middle of a paragraph",
 }
 
-# What the human text has in place of a template or a formula, and of what shows nothing in a sentence (notes, pictures).
+# What the human text has in place of a template or formula, and of what shows nothing in a sentence (notes, pictures).
 TEMPLATE, GONE = "\ue000", "\ue001"
 
 BLANK = r"[ \t\u00a0]"
 PATTERNS = {
     "markup": re.compile(
-        r"^\|.*|\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'{2,}(?:[^'\n]+'{2,})?|</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>\n]*)?/?>|<!--|-->|__[A-Z]{3,}__"
-        r"|(?:\b(?:thumb|thumbnail|mini|miniatur|frame|upright|hochkant|left|right|center|links|rechts|\d+px)\|)+|\b\d+px\b"
+        r"^\|.*|\[\[|\]\]|\{\{|\}\}|\{\||\|\}|'{2,}(?:[^'\n]+'{2,})?"
+        r"|</?[A-Za-z][A-Za-z0-9]*(?:\s[^<>\n]*)?/?>|<!--|-->|__[A-Z]{3,}__"
+        r"|(?:\b(?:thumb|thumbnail|mini|miniatur|frame|upright|hochkant|left|right|center|links|rechts|\d+px)\|)+"
+        r"|\b\d+px\b"
         r"|\[https?://|^={2,}[^=\n]+={2,}|\\(?:frac|sum|left|right|mathbf|mathrm|text|sqrt|begin|in|to|cdot)\b.*"
         r"|\b(?:style|align|valign|width|class|colspan|rowspan|bgcolor|cellpadding|cellspacing|scope)=[\"\d].*",
         re.MULTILINE),
@@ -45,8 +47,8 @@ PATTERNS = {
         rf"[(（\[]{BLANK}*[,;:、，]?{BLANK}*[)）\]]|[(（](?:{BLANK}+|{BLANK}*[,;:、，])|(?:{BLANK}+|[,;:、，]{BLANK}*)[)）]"
         r"|“\s*”|«\s*»|「」|『』|\"\""),
     "punctuation": re.compile(
-        rf"(?<=\S){BLANK}+[,;](?!\S)|(?<=\w){BLANK}+\.(?!\S)|[,;]{BLANK}*[,;]|[,;:]{BLANK}*\.(?![.\w])|[、，]{BLANK}*[、，。]"
-        r"|،\s*،|^[,;:)、，–—/](?!\S)", re.MULTILINE),
+        rf"(?<=\S){BLANK}+[,;](?!\S)|(?<=\w){BLANK}+\.(?!\S)|[,;]{BLANK}*[,;]|[,;:]{BLANK}*\.(?![.\w])"
+        rf"|[、，]{BLANK}*[、，。]|،\s*،|^[,;:)、，–—/](?!\S)", re.MULTILINE),
     "placeholders": re.compile(r"\b(?:formula|codice)_\d+|\bUNIQ-|TABLETOREPLACE|CODE_BLOCK"),
 }
 ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
@@ -66,11 +68,11 @@ FUNCTION_WORDS = {code: frozenset(words.split()) for code, words in FUNCTION_WOR
 
 # Templates that show a note's number, a blank or a sign: no sentence is cut without them.
 SHOW_NOTHING = re.compile(
-    r"\s*(?:#tag:ref|r|rp|ref|refn?|efn|sfn\w*|harv\w*|cit\w*|cn|fact|cref\w*|note\w*|dn|who|when|where|which|clarify.*|dubious"
-    r"|.*needed.*|.*inline|update.*|according to whom|by whom|page needed|verify.*|full|vague|anchor\w*|nbsp|spaces?|'s?|!|=|-"
-    r"|nb\d*|audio|listen|wbr|zwnj|lien|dead link.*|shy|coord|inline.*|efn.*|belege.*|出典.*|要出典.*|usurped|webarchive"
-    r"|failed verification|better source|portal|clear|main|see also|hatnote|(?:sn?|n|m|sp)d(?:ash)?|.*dash)\s*(?:\||\Z)",
-    re.IGNORECASE)
+    r"\s*(?:#tag:ref|r|rp|ref|refn?|efn|sfn\w*|harv\w*|cit\w*|cn|fact|cref\w*|note\w*|dn|who|when|where|which"
+    r"|clarify.*|dubious|.*needed.*|.*inline|update.*|according to whom|by whom|page needed|verify.*|full|vague"
+    r"|anchor\w*|nbsp|spaces?|'s?|!|=|-|nb\d*|audio|listen|wbr|zwnj|dead link.*|shy|coord|inline.*|efn.*|belege.*"
+    r"|出典.*|要出典.*|usurped|webarchive|failed verification|better source|portal|clear|main|see also|hatnote"
+    r"|(?:sn?|n|m|sp)d(?:ash)?|.*dash)\s*(?:\||\Z)", re.IGNORECASE)
 
 FORMULA_TAGS = "math ce chem hiero score".split()
 OPAQUE_TAGS = ("ref gallery timeline syntaxhighlight source imagemap graph mapframe maplink"
@@ -82,19 +84,24 @@ SHOWN_TAG = re.compile(rf"</?(?:{'|'.join(SHOWN_TAGS)})\b[^<>]*>", re.IGNORECASE
 
 
 def tags_with_content(names):
-    return re.compile("|".join(rf"<{name}\b(?:[^<>]*/>|[^<>]*>.*?</{name}\s*>)" for name in names), re.IGNORECASE | re.DOTALL)
+    patterns = (rf"<{name}\b(?:[^<>]*/>|[^<>]*>.*?</{name}\s*>)" for name in names)
+    return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
 
 
 FORMULA, OPAQUE_TAG = tags_with_content(FORMULA_TAGS), tags_with_content(OPAQUE_TAGS)
 NOWIKI = re.compile(r"<(nowiki|pre)\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
-EXTERNAL = re.compile(r"\[(?:(?:https?|ftp|news|irc|gopher):|mailto:|//)[^\s\[\]]*(?:\s+([^\[\]\n]*(?:\[\[[^\]\n]*\]\][^\[\]\n]*)*))?\]")
+EXTERNAL = re.compile(r"\[(?:(?:https?|ftp|news|irc|gopher|mailto):|//)[^\s\[\]]*"
+                      r"(?:\s+([^\[\]\n]*(?:\[\[[^\]\n]*\]\][^\[\]\n]*)*))?\]")
 FILE = re.compile(r"\s*(?:file|image|media|datei|bild|ファイル|画像|ملف|صورة)\s*:", re.IGNORECASE)
 CATEGORY = re.compile(r"\s*(?:category|kategorie|カテゴリ|تصنيف)\s*:", re.IGNORECASE)
-INTERLANGUAGE = re.compile(r"\s*(?:[a-z]{2,3}|simple|zh-[a-z-]+|be-[a-z-]+|roa-[a-z]+|bat-smg|nds-nl|map-bms|fiu-vro|cbk-zam)\s*:\s*\S")
+INTERLANGUAGE = re.compile(r"\s*(?:[a-z]{2,3}|simple|zh-[a-z-]+|be-[a-z-]+|roa-[a-z]+|bat-smg|nds-nl|map-bms|fiu-vro"
+                           r"|cbk-zam)\s*:\s*\S")
 WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff"
                   r"\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
-LITERAL = str.maketrans({mark: chr(0xE010 + i) for i, mark in enumerate("[]{}'<>&|=*#:;_\n")})
-UNLITERAL = str.maketrans({chr(0xE010 + i): mark for i, mark in enumerate("[]{}'<>&|=*#:;_\n")})
+# Bytes of <nowiki> that are no markup, by others that stand for them meanwhile.
+LITERAL = {mark: chr(0xE010 + i) for i, mark in enumerate("[]{}'<>&|=*#:;_\n")}
+UNLITERAL = str.maketrans({hidden: mark for mark, hidden in LITERAL.items()})
+LITERAL = str.maketrans(LITERAL)
 
 
 def read_dump(path):
@@ -154,7 +161,8 @@ def human_text(wikitext):
     text = re.sub(r"<!--.*?(?:-->|\Z)", "", wikitext, flags=re.DOTALL)
     text = NOWIKI.sub(lambda found: found.group(2).translate(LITERAL), text)
     text = OPAQUE_TAG.sub(GONE, FORMULA.sub(TEMPLATE, text))
-    text = replace_balanced(text, r"\{\{", r"\}\}", lambda inside: GONE if SHOW_NOTHING.match(inside[2:-2]) else TEMPLATE)
+    text = replace_balanced(text, r"\{\{", r"\}\}",
+                            lambda inside: GONE if SHOW_NOTHING.match(inside[2:-2]) else TEMPLATE)
     text = replace_balanced(text, r"^[ :\t\ue000\ue001]*\{\|", r"^\s*\|\}", lambda inside: GONE)
     text = EXTERNAL.sub(lambda found: found.group(1) or GONE, text)
     text = links(text)
@@ -191,7 +199,7 @@ class Source:
         self.captions = [tuple(c) for c in beginnings if len(c) == CAPTION_WORDS and source.count(" ".join(c)) == 1]
 
     def find_cuts(self, human):
-        """The words around each template that stands behind a word which cannot be the last: (two before, two after)."""
+        """The words around each template behind a word which cannot be the last: (two before, two after)."""
         for line in human.split("\n"):
             for found in re.finditer(rf"(?<= ){TEMPLATE}(?=[ \w])", line):
                 before, after = words(line[:found.start()][-200:]), words(line[found.end():][:200])
@@ -263,7 +271,8 @@ def measure(pages, texts, listed=None):
         for kind, start, end in damages(source, text):
             counts[kind] += 1
             if kind == listed:
-                print(f"{title}: …{text[max(0, start - 50):start]}▶{text[start:end]}◀{text[end:end + 50]}…".replace("\n", "¶"))
+                around = f"{text[max(0, start - 50):start]}▶{text[start:end]}◀{text[end:end + 50]}"
+                print(f"{title}: …{around}…".replace("\n", "¶"))
     return counts, size, kept, total
 
 

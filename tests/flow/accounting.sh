@@ -16,6 +16,7 @@ import json
 import sys
 
 manifest, shown, wanted = json.load(open(sys.argv[1])), json.load(open(sys.argv[2])), int(sys.argv[3])
+build = json.load(open(sys.argv[1].replace("manifest.json", "build.json")))
 fates = ["kept", "markup", "template", "table", "reference", "comment", "file", "category", "interwiki", "math", "code",
          "gallery", "extension", "deleted", "include", "url", "magic", "heading", "section", "list", "pre", "variant",
          "control", "mended"]
@@ -26,14 +27,15 @@ assert all(isinstance(text[fate], int) for fate in fates)
 assert sum(text[fate] for fate in fates) + sum(text["dropped"].values()) == text["bytes"] == wanted, (text, wanted)
 for reason, pages in manifest["pages"]["dropped"].items():
     assert pages > 0 or text["dropped"][reason] == 0, reason
-templates, unknown = manifest["templates"], manifest["templates_unknown"]
+templates, unknown = build["templates"]["rows"], manifest["templates_unknown"]
 assert len(templates) <= 50
 assert templates == sorted(templates, key=lambda row: (-row["bytes"], row["name"].encode()))
 assert len({row["name"] for row in templates}) == len(templates)
 assert sum(row["bytes"] for row in templates) <= unknown["bytes"] <= text["template"]
 assert sum(row["count"] for row in templates) <= unknown["count"]
-assert unknown["characters"] <= unknown["bytes"] and unknown["missed"] == 0
-for key in ("text", "templates", "templates_unknown"):
+assert unknown["characters"] <= unknown["bytes"] and build["templates"]["missed"] == 0
+assert shown["templates"] == templates
+for key in ("text", "templates_unknown"):
     assert shown[key] == manifest[key], key
 PYTHON
 }
@@ -56,12 +58,12 @@ PYTHON
     cmp -s "$scratch/one/manifest.json" "$scratch/four/manifest.json" || complain "4 threads count otherwise"
 
     case_begin "a template of the user's is not unknown"
-    local count='[row["count"] for row in o["templates"] if row["name"] == "main"]'
-    [ "$(json "$scratch/one/manifest.json" "$count")" != "[]" ] || complain "the samples have no {{main}}"
+    local count='[row["count"] for row in o["templates"]["rows"] if row["name"] == "main"]'
+    [ "$(json "$scratch/one/build.json" "$count")" != "[]" ] || complain "the samples have no {{main}}"
     echo "main =" >"$scratch/templates"
     expect_exit 0 "$dsdata" build --wiki "$samples" --vocab "$vocab" --seq 64 --templates "$scratch/templates" \
         --out "$scratch/added"
-    expect_equal "{{main}} unknown" "$(json "$scratch/added/manifest.json" "$count")" "[]"
+    expect_equal "{{main}} unknown" "$(json "$scratch/added/build.json" "$count")" "[]"
     check_table "$scratch/added" "$bytes"
 
     case_begin "a dump with what is rare"
@@ -89,8 +91,8 @@ PYTHON
     check_table "$scratch/rare" "$(json "$scratch/rare/manifest.json" 'o["text"]["bytes"]')"
     expect_equal "dropped bytes" "$(json "$scratch/rare/manifest.json" \
         '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 19, 0]"
-    expect_equal "a hostile name" "$(json "$scratch/rare/manifest.json" \
-        '[row["name"] for row in o["templates"]]')" "['<script>alert(1)</script> \"\\\\', 'nobody knows']"
+    expect_equal "a hostile name" "$(json "$scratch/rare/build.json" \
+        '[row["name"] for row in o["templates"]["rows"]]')" "['<script>alert(1)</script> \"\\\\', 'nobody knows']"
 
     case_begin "text and JSON lines"
     printf '  A line.  \nAnother.\n\nA document.\n\n\n...\n' >"$scratch/text"

@@ -10,7 +10,7 @@ import tempfile
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import AutoTokenizer, BertForPreTraining
+    from transformers import AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining
 except ImportError:
     print("torch, transformers or safetensors is not installed: skipped")
     sys.exit(77)
@@ -29,7 +29,7 @@ def samples(data, split, count):
     return [json.loads(line) for line in lines[:count]]
 
 
-def loss(model, batch):
+def tensors_of(batch):
     ids, mask, segments = (torch.tensor([sample[name] for sample in batch]) for name in COLUMNS)
     labels = torch.full(ids.shape, -100)
     for row, sample in enumerate(batch):
@@ -37,6 +37,11 @@ def loss(model, batch):
             if weight > 0:
                 labels[row, at] = piece
     random_next = torch.tensor([sample["next_sentence_labels"] for sample in batch]).view(-1)
+    return ids, mask, segments, labels, random_next
+
+
+def loss(model, batch):
+    ids, mask, segments, labels, random_next = tensors_of(batch)
     return model(input_ids=ids, attention_mask=mask, token_type_ids=segments, labels=labels,
                  next_sentence_label=random_next).loss
 
@@ -72,6 +77,23 @@ def check(scratch):
     assert len(tokenizer) == model.config.vocab_size
 
 
+def check_pre_ln(scratch):
+    """A model with its norms before the branches goes out as RobertaPreLayerNorm and gives the same masked-LM loss."""
+    config = {"model_type": "bert", "pre_layer_norm": True, "hidden_size": 128, "num_hidden_layers": 3,
+              "num_attention_heads": 2, "intermediate_size": 512, "hidden_act": "gelu"}
+    (scratch / "pre.json").write_text(json.dumps(config))
+    facts = json.loads(run("dstrain", "--shards", scratch / "data", "--model", scratch / "pre.json", "--batch", 4,
+                           "--precision", "fp32", "--steps", 8, "--lr", 1e-3, "--eval-samples", 8, "--json", "--out",
+                           scratch / "pre"))
+    run("dstrain", "export", scratch / "pre", "--out", scratch / "roberta")
+    model = AutoModelForMaskedLM.from_pretrained(scratch / "roberta").eval()
+    ids, mask, segments, labels, _ = tensors_of(samples(scratch / "data", "valid", 8))
+    with torch.no_grad():
+        held_out = model(input_ids=ids, attention_mask=mask, token_type_ids=segments, labels=labels).loss.item()
+    assert abs(held_out - facts["valid"]["mlm_loss"]) < 1e-5 * held_out, (held_out, facts)
+
+
 with tempfile.TemporaryDirectory() as scratch:
     check(pathlib.Path(scratch))
+    check_pre_ln(pathlib.Path(scratch))
 print("all checks passed")

@@ -30,23 +30,32 @@ usage() {
     expect_exit 2 "${train[@]}" --model nowhere.json
     expect_exit 2 "${train[@]}" --init-moments
     expect_exit 2 "${train[@]}" --init nowhere
+    expect_exit 2 "$dstrain" --shards "$data" --resume nowhere
+    expect_exit 2 "$dstrain" --shards "$data" --resume a --init b
+    expect_words "--resume" "--init"
+    expect_exit 2 "${train[@]}" --cpu avx1024
+    expect_exit 2 "${train[@]}" --time-limit 5
+    expect_exit 2 "$dstrain" show nowhere
+    expect_exit 2 "$dstrain" eval nowhere
+    expect_exit 2 "$dstrain" plan
+    expect_words "--shards"
+    expect_exit 2 "$dstrain" plan --shards "$data" --eval-every 5
     expect_exit 2 "$dstrain" export nowhere --out e
     expect_exit 2 "$dstrain" export
     expect_absent 'runs' "$scratch"
 
     case_begin "not built yet"
-    for option in "--config x.json" "--resume r" "--cpu avx2" "--time-limit 8h" "--keep-every 5" --skip-damaged \
-        --timings "--schedule cosine" "--optimizer lamb" "--precision fp16" "--device cuda"; do
+    for option in --timings "--optimizer onebit_adam" "--device cuda" "--gpus 2"; do
         # shellcheck disable=SC2086  # an option and its value
         expect_exit 2 "${train[@]}" $option
         expect_words "not built yet"
     done
-    for verb in plan show eval doctor bench verify squad glue fill-mask report; do
+    for verb in bench verify squad glue fill-mask report; do
         expect_exit 2 "$dstrain" $verb x
         expect_words "not built yet"
     done
     "$dstrain" train --help >help.txt
-    if grep -qE -e '--(config|resume|cpu|timings)|cosine|lamb|fp16|cuda' help.txt; then complain "--help offers it"; fi
+    if grep -qE -e '--(timings|gpus)|onebit|cuda' help.txt; then complain "--help offers it"; fi
 
     case_begin "--set"
     expect_exit 2 "${train[@]}" --set optimizer.params.beta=1
@@ -142,11 +151,12 @@ damage() {
     expect_equal "latest" "$(cat run/latest)" step-00000004
     flip run/checkpoints/step-00000004/optimizer.safetensors 5000
     expect_exit 4 "${train[@]}" --out run
-    expect_words optimizer.safetensors step-00000002 latest
+    expect_words optimizer.safetensors step-00000002 --skip-damaged
     expect_exit 4 "$dstrain" export run --out never
     expect_exit 4 "$dstrain" --shards "$data" --init run --steps 1
-    echo step-00000002 >run/latest
-    expect_exit 0 "${train[@]}" --out run
+    expect_exit 4 "$dstrain" --shards "$data" --resume run --steps 13
+    expect_exit 0 "${train[@]}" --out run --skip-damaged
+    expect_words "step-00000004 is damaged" step-00000002
     expect_exit 0 "${train[@]}" --out straight
     expect_same_checkpoint "from the checkpoint before" straight run
 
@@ -178,6 +188,10 @@ no_validation() {
     expect_exit 0 "$dstrain" --shards none --model "$model" --steps 2 --batch 8 --threads 1 --json
     expect_words "no evaluation"
     expect_equal "valid" "$(json stdout '"valid" in o')" False
+    expect_exit 0 "$dstrain" --shards none --model "$model" --steps 2 --batch 8 --threads 1 --out none-run
+    expect_exit 5 "$dstrain" eval none-run
+    expect_words "valid samples"
+    expect_exit 0 "$dstrain" eval none-run --split train
 }
 
 usage

@@ -74,7 +74,9 @@ static void make_text(struct buf *text, unsigned kind, size_t size)
         const size_t run = draw / 4096 % 30 == 0 ? draw / 131072 % (kind == 1 ? 300 : 9) : 1;
         for (size_t i = 0; i < run; i++)
             buf_add_byte(text, text->size >= period ? text->data[text->size - period]
-                                                    : (char)(kind < 5 ? 'a' + skewed : kind == 8 ? skewed : value));
+                                                    : (char)(kind < 5    ? 'a' + skewed
+                                                             : kind == 8 ? skewed
+                                                                         : value));
     }
     text->size = size;
 }
@@ -247,9 +249,9 @@ static void the_samples_blocks_are_taken(void **state)
                              BZIP2_DONE);
             for (unsigned cpu = VECTOR_BASE; cpu <= vector_level(); cpu++) {
                 buf_reset(&text);
-                assert_int_equal(block_decode(space, block_stages(cpu), data(&file), file.size, bit, 9, SIZE_MAX / 2,
-                                              &text, &end),
-                                 BZIP2_DONE);
+                assert_int_equal(
+                    block_decode(space, block_stages(cpu), data(&file), file.size, bit, 9, SIZE_MAX / 2, &text, &end),
+                    BZIP2_DONE);
                 assert_int_equal(end, block.end);
                 assert_same(buf_str(&text), buf_str(&peer));
             }
@@ -268,10 +270,8 @@ static void the_samples_blocks_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_encoders_write_is_taken),
-        cmocka_unit_test(odd_blocks_are_left_to_libbz2),
-        cmocka_unit_test(forged_blocks_give_the_text_of_libbz2),
-        cmocka_unit_test(ends_and_noise_are_refused),
+        cmocka_unit_test(what_encoders_write_is_taken),          cmocka_unit_test(odd_blocks_are_left_to_libbz2),
+        cmocka_unit_test(forged_blocks_give_the_text_of_libbz2), cmocka_unit_test(ends_and_noise_are_refused),
         cmocka_unit_test(the_samples_blocks_are_taken),
     };
     return cmocka_run_group_tests(tests, open_decoders, close_decoders);

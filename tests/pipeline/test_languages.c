@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 static void check_words(const char *code, const char *list, struct words list_words)
@@ -221,11 +222,50 @@ static void words_are_found_whole(void **state)
     assert_false(words_have((struct words){0}, STR("a")));
 }
 
+static void numbers_are_found_by_name(void **state)
+{
+    (void)state;
+    static char names[1000][4];
+    struct name_table table = {0};
+    uint32_t number;
+    assert_false(name_table_find(&table, STR("0"), &number));
+    for (uint32_t i = 0; i < 1000; i++) {
+        snprintf(names[i], sizeof names[i], "%u", i);
+        name_table_add(&table, str_of(names[i]), i);
+    }
+    name_table_add(&table, STR("7"), 1234); /* the first one counts */
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_true(name_table_find(&table, str_of(names[i]), &number));
+        assert_int_equal(number, i);
+    }
+    assert_false(name_table_find(&table, STR("1000"), &number));
+    assert_false(name_table_find(&table, STR(""), &number));
+    name_table_add(&table, STR(""), 5);
+    assert_true(name_table_find(&table, STR(""), &number) && number == 5);
+    name_table_release(&table);
+    assert_false(name_table_find(&table, STR("0"), &number));
+}
+
 static void tags_are_sorted(void **state)
 {
     (void)state;
     for (unsigned i = 1; i < TAG_COUNT; i++)
         assert_true(strcmp(tags[i - 1].name, tags[i].name) < 0);
+}
+
+static void every_tag_is_found_by_its_name(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < TAG_COUNT; i++) {
+        char text[TAG_NAME_BYTES + 3];
+        struct tag_found found;
+        size_t looked;
+        assert_int_equal(tags[i].name[TAG_NAME_BYTES - 1], 0);
+        const int size = snprintf(text, sizeof text, "<%s>", tags[i].name);
+        assert_true(tag_read((struct str){text, (size_t)size}, &found, &looked) && found.index == i);
+        text[size - 2] = '9';
+        assert_true(!tag_read((struct str){text, (size_t)size}, &found, &looked) || found.index != i);
+    }
 }
 
 static bool reads_tag(const char *text, const char *name, size_t size, bool closing, bool self_closing)
@@ -305,7 +345,9 @@ int main(void)
         cmocka_unit_test(codes_of_wikipedias_are_known),
         cmocka_unit_test(names_fold_as_titles_do),
         cmocka_unit_test(words_are_found_whole),
+        cmocka_unit_test(numbers_are_found_by_name),
         cmocka_unit_test(tags_are_sorted),
+        cmocka_unit_test(every_tag_is_found_by_its_name),
         cmocka_unit_test(tags_are_read_with_their_attributes),
         cmocka_unit_test(entities_are_decoded),
     };

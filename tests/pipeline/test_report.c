@@ -5,6 +5,7 @@
 #include "pipeline/report/html.h"
 #include "pipeline/report/report.h"
 #include "pipeline/report/sections.h"
+#include "pipeline/verbs/facts.h"
 
 #include <expat.h>
 
@@ -139,12 +140,16 @@ static void fill_hostile(struct manifest *m, struct buf *vocab, struct buf *buil
         buf_addf(build, ",{\"name\": \"%s\"}", value);
         mem_free(value);
     }
-    buf_add_text(build, "]}");
-    for (unsigned i = 0; i < MANIFEST_TEMPLATES_MAX; i++) {
+    json_t *rows = json_array();
+    for (unsigned i = 0; i < 2 * BUILD_TEMPLATES_MAX; i++) {
         snprintf(name, sizeof name, "%s%u", evil[i % EVIL], i);
-        manifest_add_template(m, name, 1, 1000 - i);
+        json_array_append_new(rows, json_pack("{ss si si}", "name", name, "count", 1, "bytes", 1000 - (int)i));
     }
-    m->unknown = (struct manifest_unknown){.count = 50, .bytes = 50000, .characters = 50000, .missed = 7};
+    char *templates = json_dumps(rows, 0);
+    buf_addf(build, "], \"templates\": {\"rows\": %s, \"missed\": 7}}", templates);
+    free(templates);
+    json_decref(rows);
+    m->unknown = (struct manifest_unknown){.count = 50, .bytes = 50000, .characters = 50000};
     for (uint32_t seq = 4096; seq > 4096 - 40; seq--) {
         manifest_add_length(m, seq, seq / 4, SPLIT_TRAIN, 8, seq * 8, 1);
         manifest_add_length(m, seq, seq / 4, SPLIT_VALID, 0, 0, 0);

@@ -26,7 +26,7 @@ static char directory[64];
 static int make_directory(void **state)
 {
     (void)state;
-    strcpy(directory, "/tmp/dsdata-store-XXXXXX");
+    strcpy(directory, path_is_directory("/dev/shm") ? "/dev/shm/dsdata-XXXXXX" : "/tmp/dsdata-XXXXXX"); /* many fsyncs */
     return mkdtemp(directory) ? 0 : -1;
 }
 
@@ -72,32 +72,65 @@ static struct manifest make_manifest(uint64_t samples, uint32_t shards)
     return manifest;
 }
 
-/* Seals `samples` entries with the given buckets and bound, and checks order and completeness. Returns the first hash. */
-static uint64_t round_trip(uint32_t samples, uint32_t shards, uint32_t bucket_bits, uint64_t load_bytes, size_t threads,
-                           bool same_key)
+/* Spills of `extents` extents, the entries dealt out among them; bytes[extents] [buckets]. */
+static void spill_entries(uint32_t samples, const struct spill_set sets[2], uint32_t extents, bool same_key,
+                          uint64_t (*bytes)[SPILL_BUCKETS_MAX + 1])
 {
+    struct error err = {0};
+    char *entry = mem_clear(1, sets[0].entry_bytes);
+    for (uint32_t extent = 0; extent < extents; extent++) {
+        struct spill spill;
+        assert_int_equal(spill_open(&spill, directory, extent * 1000, sets, 2, NULL, &err), 0);
+        for (uint32_t i = extent; i < samples; i += extents) {
+            make_entry(i * 7919 % samples, same_key, entry);
+            assert_int_equal(spill_add(&spill, 0, entry, sets[0].entry_bytes, &err), 0);
+        }
+        assert_int_equal(spill_sync(&spill, bytes[extent], &err), 0);
+        spill_close(&spill);
+    }
+    mem_free(entry);
+}
+
+struct round {
+    uint32_t samples, shards, bucket_bits;
+    uint64_t load_bytes;
+    size_t threads;
+    bool same_key;
+    uint32_t extents, shares; /* 0: one */
+};
+
+/* Seals entries share by share, and checks order and completeness. Returns the first hash. */
+static uint64_t round_trip(struct round round)
+{
+    static uint64_t bytes[8][SPILL_BUCKETS_MAX + 1];
+    const uint32_t samples = round.samples, shards = round.shards, extents = round.extents ? round.extents : 1;
+    const bool same_key = round.same_key;
     const struct shard_layout l = layout();
     const uint32_t entry_bytes = KEY_BYTES + l.record_bytes;
-    const struct spill_set sets[2] = {{entry_bytes, bucket_bits}, {entry_bytes, 0}};
+    const struct spill_set sets[2] = {{entry_bytes, round.bucket_bits}, {entry_bytes, 0}};
     struct error err = {0};
-    struct spill spill;
-    uint64_t bytes[SPILL_BUCKETS_MAX + 1];
     char *entry = mem_clear(1, entry_bytes);
-    assert_int_equal(spill_open(&spill, directory, sets, 2, NULL, &err), 0);
-    for (uint32_t i = 0; i < samples; i++) {
-        make_entry(i * 7919 % samples, same_key, entry);
-        assert_int_equal(spill_add(&spill, 0, entry, entry_bytes, &err), 0);
-    }
-    assert_int_equal(spill_sync(&spill, bytes, &err), 0);
+    spill_entries(samples, sets, extents, same_key, bytes);
+    struct seal_extent parts[8];
+    for (uint32_t i = 0; i < extents; i++)
+        parts[i] = (struct seal_extent){i * 1000, bytes[i]};
     struct manifest manifest = make_manifest(samples, shards);
-    const struct seal_options options = {.directory = directory,
-                                         .spill = &spill,
-                                         .key_bytes = KEY_BYTES,
-                                         .manifest = &manifest,
-                                         .load_bytes_max = load_bytes,
-                                         .threads = threads};
-    assert_int_equal(seal(&options, &err), 0);
-    const uint64_t first = manifest.lengths[0].hashes[0];
+    struct seal_options options = {.directory = directory,
+                                   .sets = sets,
+                                   .extents = parts,
+                                   .extent_count = extents,
+                                   .shares = round.shares ? round.shares : 1,
+                                   .key_bytes = KEY_BYTES,
+                                   .manifest = &manifest,
+                                   .load_bytes_max = round.load_bytes,
+                                   .threads = round.threads};
+    for (; options.share < options.shares; options.share++)
+        assert_int_equal(seal(&options, &err), 0);
+    uint64_t first = 0;
+    for (uint32_t i = 0; i < shards; i++) {
+        assert_true(manifest.lengths[0].hashes[i] != 0);
+        first = first * 31 + manifest.lengths[0].hashes[i];
+    }
 
     char *seen = mem_clear(samples, 1);
     uint64_t last_key = 0, count = 0;
@@ -128,8 +161,7 @@ static uint64_t round_trip(uint32_t samples, uint32_t shards, uint32_t bucket_bi
     sample_release(&sample);
     mem_free(seen);
     manifest_release(&manifest);
-    spill_close(&spill);
-    assert_int_equal(spill_remove(directory, &err), 0);
+    assert_int_equal(spill_remove_all(directory, &err), 0);
     mem_free(entry);
     return first;
 }
@@ -137,23 +169,65 @@ static uint64_t round_trip(uint32_t samples, uint32_t shards, uint32_t bucket_bi
 static void the_order_is_global_whatever_the_buckets(void **state)
 {
     (void)state;
-    const uint64_t hash = round_trip(5000, 3, 0, 1u << 30, 1, false);
-    assert_true(hash == round_trip(5000, 3, 3, 1u << 30, 2, false));
-    assert_true(hash == round_trip(5000, 3, 1, 20000, 2, false)); /* buckets in slices */
-    assert_true(hash == round_trip(5000, 3, 6, 20000, 1, false));
+    const uint64_t hash = round_trip((struct round){5000, 3, 0, 1u << 30, 1, false, 0, 0});
+    assert_true(hash == round_trip((struct round){5000, 3, 3, 1u << 30, 2, false, 0, 0}));
+    assert_true(hash == round_trip((struct round){5000, 3, 1, 20000, 2, false, 0, 0})); /* buckets in slices */
+    assert_true(hash == round_trip((struct round){5000, 3, 6, 20000, 1, false, 0, 0}));
+}
+
+static void the_order_is_the_same_by_shares_and_of_extents(void **state)
+{
+    (void)state;
+    const uint64_t hash = round_trip((struct round){900, 7, 2, 1u << 30, 2, false, 0, 0});
+    for (uint32_t shares = 2; shares <= 8; shares += 3) {
+        assert_true(hash == round_trip((struct round){900, 7, 0, 1u << 30, 2, false, 3, shares}));
+        assert_true(hash == round_trip((struct round){900, 7, 2, 9000, 1, false, 8, shares}));
+    }
 }
 
 static void equal_keys_are_ordered_by_name(void **state)
 {
     (void)state;
-    round_trip(300, 2, 2, 1u << 20, 2, true);
+    round_trip((struct round){300, 2, 2, 1u << 20, 2, true, 3, 2});
 }
 
 static void one_sample_and_one_shard_per_sample(void **state)
 {
     (void)state;
-    round_trip(1, 1, 2, 1u << 20, 1, false);
-    round_trip(7, 7, 0, 1u << 20, 2, false);
+    round_trip((struct round){1, 1, 2, 1u << 20, 1, false, 1, 4});
+    round_trip((struct round){7, 7, 0, 1u << 20, 2, false, 2, 3});
+}
+
+static void the_spills_of_one_extent_are_removed(void **state)
+{
+    (void)state;
+    static uint64_t bytes[3][SPILL_BUCKETS_MAX + 1];
+    const struct spill_set sets[2] = {{KEY_BYTES + layout().record_bytes, 1}, {KEY_BYTES + layout().record_bytes, 0}};
+    struct error err = {0};
+    struct path_list list;
+    char *folder = path_join(directory, SPILL_NAME), *other = path_join(folder, "notes.txt"),
+         *journal = spill_journal_path(directory, 1000);
+    uint64_t extent;
+    spill_entries(20, sets, 3, false, bytes);
+    assert_int_equal(file_write_all(other, "x", 1, &err), 0);
+    assert_int_equal(file_write_all(journal, "{}", 2, &err), 0);
+    assert_true(spill_journal_name(strrchr(journal, '/') + 1, &extent) && extent == 1000);
+    assert_false(spill_journal_name("0000001000.journal.tmp", &extent));
+    assert_false(spill_journal_name("000001000.journal", &extent) || spill_journal_name("", &extent));
+    assert_int_equal(spill_remove(directory, 1000, &err), 0);
+    assert_int_equal(path_list(&list, folder, &err), 0);
+    assert_int_equal(list.count, 2 * 3 + 1);
+    path_list_release(&list);
+    assert_true(spill_remove_all(directory, &err) < 0); /* what is not ours stays */
+    assert_int_equal(path_list(&list, folder, &err), 0);
+    assert_int_equal(list.count, 1);
+    path_list_release(&list);
+    assert_int_equal(path_remove(other, &err), 0);
+    assert_int_equal(spill_remove_all(directory, &err), 0);
+    assert_false(path_exists(folder));
+    mem_free(folder);
+    mem_free(other);
+    mem_free(journal);
 }
 
 static void a_spill_is_cut_back_to_the_journal(void **state)
@@ -166,7 +240,7 @@ static void a_spill_is_cut_back_to_the_journal(void **state)
     struct spill spill;
     uint64_t kept[2], again[2];
     char *entry = mem_clear(1, entry_bytes);
-    assert_int_equal(spill_open(&spill, directory, &set, 1, NULL, &err), 0);
+    assert_int_equal(spill_open(&spill, directory, 7, &set, 1, NULL, &err), 0);
     for (uint32_t i = 0; i < 100; i++) {
         make_entry(i, false, entry);
         spill_add(&spill, 0, entry, entry_bytes, &err);
@@ -177,7 +251,7 @@ static void a_spill_is_cut_back_to_the_journal(void **state)
     spill_sync(&spill, again, &err);
     spill_close(&spill);
 
-    assert_int_equal(spill_open(&spill, directory, &set, 1, kept, &err), 0);
+    assert_int_equal(spill_open(&spill, directory, 7, &set, 1, kept, &err), 0);
     for (uint32_t i = 60; i < 100; i++) {
         make_entry(i, false, entry);
         spill_add(&spill, 0, entry, entry_bytes, &err);
@@ -189,10 +263,10 @@ static void a_spill_is_cut_back_to_the_journal(void **state)
 
     /* a file that is shorter than promised is no basis to go on from */
     end[0] += entry_bytes;
-    assert_true(spill_open(&spill, directory, &set, 1, end, &err) < 0);
+    assert_true(spill_open(&spill, directory, 7, &set, 1, end, &err) < 0);
     assert_int_equal(err.kind, ERR_VERIFY);
     spill_close(&spill);
-    spill_remove(directory, &err);
+    spill_remove(directory, 7, &err);
     mem_free(entry);
 }
 
@@ -205,7 +279,7 @@ static void wrong_counts_are_found(void **state)
     struct spill spill;
     uint64_t bytes[2];
     char *entry = mem_clear(1, sets[0].entry_bytes);
-    spill_open(&spill, directory, sets, 2, NULL, &err);
+    spill_open(&spill, directory, 0, sets, 2, NULL, &err);
     for (uint32_t i = 0; i < 10; i++) {
         make_entry(i, false, entry);
         spill_add(&spill, 0, entry, sets[0].entry_bytes, &err);
@@ -214,7 +288,10 @@ static void wrong_counts_are_found(void **state)
     for (uint64_t counted = 9; counted <= 11; counted += 2) {
         struct manifest manifest = make_manifest(counted, 1);
         const struct seal_options options = {.directory = directory,
-                                             .spill = &spill,
+                                             .sets = sets,
+                                             .extents = &(struct seal_extent){0, bytes},
+                                             .extent_count = 1,
+                                             .shares = 1,
                                              .key_bytes = KEY_BYTES,
                                              .manifest = &manifest,
                                              .load_bytes_max = 1u << 20,
@@ -224,7 +301,7 @@ static void wrong_counts_are_found(void **state)
         manifest_release(&manifest);
     }
     spill_close(&spill);
-    spill_remove(directory, &err);
+    spill_remove_all(directory, &err);
     mem_free(entry);
 }
 
@@ -232,36 +309,21 @@ static void a_journal_comes_back_as_it_went(void **state)
 {
     (void)state;
     struct error err = {0};
-    struct journal journal = {.identity = json_pack("{si}", "seed", 5),
-                              .stage = JOURNAL_READING,
-                              .reading = json_pack("{sI}", "bit", (json_int_t)1 << 60),
-                              .seconds = 2.5,
-                              .set_count = 2,
-                              .bucket_bits = {1, 0},
-                              .spill_count = 3};
-    journal.spill_bytes = mem_array(3, sizeof(uint64_t));
-    for (uint64_t i = 0; i < 3; i++)
-        journal.spill_bytes[i] = i << 40;
-    journal.counts.pages[PAGE_REDIRECT] = 12;
-    journal.counts.tokens[SETS_MAX - 1] = 99;
-    tally_add(&journal.templates, STR("infobox \"\\ \xC3\xA9"), 3, 1234);
+    struct journal journal = {
+        .identity = json_pack("{si}", "seed", 5), .stage = JOURNAL_READING, .set_count = 2, .bucket_bits = {1, 0}};
     struct journal back;
     assert_int_equal(journal_read(&back, directory, &err), 0);
     assert_int_equal(journal_write(&journal, directory, &err), 0);
     assert_int_equal(journal_read(&back, directory, &err), 1);
-    assert_true(json_equal(back.identity, journal.identity) && json_equal(back.reading, journal.reading));
-    assert_memory_equal(&back.counts, &journal.counts, sizeof back.counts);
+    assert_true(json_equal(back.identity, journal.identity));
     assert_int_equal(back.stage, JOURNAL_READING);
-    assert_int_equal(back.spill_count, 3);
-    assert_memory_equal(back.spill_bytes, journal.spill_bytes, 24);
-    assert_int_equal(back.templates.count, 1);
-    assert_int_equal(back.templates.rows[0].bytes, 1234);
-    assert_string_equal(tally_name(&back.templates, &back.templates.rows[0]), "infobox \"\\ \xC3\xA9");
+    assert_int_equal(back.set_count, 2);
+    assert_memory_equal(back.bucket_bits, journal.bucket_bits, sizeof back.bucket_bits);
     journal_release(&back);
     journal_release(&journal);
 
     char *path = path_join(directory, JOURNAL_NAME);
-    static const char *const bad[] = {"", "{", "{}", "[1]", "{\"journal_version\": 1, \"stage\": 1}"};
+    static const char *const bad[] = {"", "{", "{}", "[1]", "{\"journal_version\": 2, \"stage\": 1}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(file_write_all(path, bad[i], strlen(bad[i]), &err), 0);
         assert_true(journal_read(&back, directory, &err) < 0);
@@ -275,6 +337,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_is_global_whatever_the_buckets),
+        cmocka_unit_test(the_order_is_the_same_by_shares_and_of_extents),
+        cmocka_unit_test(the_spills_of_one_extent_are_removed),
         cmocka_unit_test(equal_keys_are_ordered_by_name),
         cmocka_unit_test(one_sample_and_one_shard_per_sample),
         cmocka_unit_test(a_spill_is_cut_back_to_the_journal),

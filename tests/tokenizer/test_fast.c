@@ -1,8 +1,8 @@
-/* The fast ways against slow ones that say what they compute: blocks of ASCII against a look at each byte, ids from memory
- * against words that are normalised and cut one by one, on hostile texts, and the trie against a list. */
+/* The fast ways against slow ones that say what they compute: blocks of ASCII against a look at each byte, ids from
+ * memory against words that are normalised and cut one by one, on hostile texts, and the trie against a list. */
 #include "tests/tokenizer/help.h"
 
-#include "tokenizer/ascii.h"
+#include "tokenizer/memory.h"
 #include "tokenizer/wordpiece.h"
 
 #include <ctype.h>
@@ -137,6 +137,45 @@ static void ids_are_those_of_the_words(void **state)
     vocab_close(vocab);
 }
 
+/* A run of 16 bytes and a longer one that begins with it, with the same place in memory: neither is taken for the
+ * other, whichever was there before. */
+static void runs_that_begin_alike_are_kept_apart(void **state)
+{
+    (void)state;
+    char longer[MEMORY_BYTES + 1] = "abcabcabcabcabca", shorter[MEMORY_BYTES] = "abcabcabcabcabca";
+    struct memory_key key;
+    const uint32_t hash = memory_key(shorter, 16, 0x20, &key);
+    uint32_t number = 0;
+    do {
+        number++;
+        for (unsigned i = 0; i < 12; i++)
+            longer[16 + i] = "abac"[number >> 2 * i & 3];
+    } while (memory_key(longer, 28, 0x20, &key) != hash && number < 1u << 24);
+    assert_true(number < 1u << 24);
+
+    struct vocab *vocab =
+        vocab_of("a abcabcabcabcabca ##a ##b ##c ##aaa ##aaaa ##bb ##cc ##ab ##ac ##ba ##bc ##ca ##cb");
+    struct tokenizer *tokenizer = tokenizer_open(vocab, &(struct tokenizer_options){0});
+    for (int first = 0; first < 2; first++) {
+        struct tokenizer_state *words = tokenizer_state_open(tokenizer);
+        struct ids ids[4] = {0};
+        for (int i = 0; i < 4; i++)
+            tokenizer_ids(words, str_of((i + first) % 2 ? longer : shorter), &ids[i]);
+        const struct ids *const of_shorter = &ids[first], *const of_longer = &ids[1 - first];
+        assert_int_equal(of_shorter->count, 1);
+        assert_true(of_longer->count > 1);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(ids[i].count, ids[i + 2].count);
+            assert_memory_equal(ids[i].data, ids[i + 2].data, ids[i].count * sizeof *ids[i].data);
+        }
+        for (int i = 0; i < 4; i++)
+            ids_release(&ids[i]);
+        tokenizer_state_close(words);
+    }
+    tokenizer_close(tokenizer);
+    vocab_close(vocab);
+}
+
 static bool naive_pieces(const struct vocab *vocab, struct str word, struct ids *ids)
 {
     for (size_t at = 0, size; at < word.size; at += size) {
@@ -204,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_is_what_its_bytes_are),
         cmocka_unit_test(ids_are_those_of_the_words),
+        cmocka_unit_test(runs_that_begin_alike_are_kept_apart),
         cmocka_unit_test(pieces_are_the_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,7 +84,7 @@ static inline struct model_budget made_budget(const struct batch *batch)
     for (int32_t i = 0; i < batch->sequences; i++)
         if (batch->starts[i + 1] - batch->starts[i] > longest)
             longest = batch->starts[i + 1] - batch->starts[i];
-    return (struct model_budget){batch->token_rows, batch->masked_rows, batch->sequences, longest};
+    return (struct model_budget){batch->token_rows, batch->masked_rows, batch->sequences, longest, 0};
 }
 
 static inline struct ops *made_ops(enum precision precision, enum cpu_level level, unsigned threads)

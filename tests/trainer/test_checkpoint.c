@@ -39,7 +39,7 @@ static int set_up(void **state)
     f->identity = json_pack("{s:s, s:f}", "dataset", "abc", "lr", 0.1);
     f->parts = (struct checkpoint_parts){&f->config, 0,         &f->params,    f->weights,
                                          f->first,   f->second, &f->tokenizer, f->identity};
-    f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3};
+    f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3, {2048, 4, 1}};
     *state = f;
     return 0;
 }
@@ -73,6 +73,8 @@ static void expect_whole(const struct fixture *f, uint64_t step)
     assert_int_equal(read.samples, f->state.samples);
     assert_int_equal(read.tokens, f->state.tokens);
     assert_int_equal(read.norm_max_step, 3);
+    assert_true(read.scaler.scale == f->state.scaler.scale && read.scaler.overflow == f->state.scaler.overflow &&
+                read.scaler.patience == f->state.scaler.patience);
     assert_true((float)read.norm_max == (float)f->state.norm_max);
     assert_true(json_equal(identity, f->identity));
     assert_ok(checkpoint_read(files, &f->params, f->read[0], f->read[1], f->read[2], err));
@@ -88,7 +90,7 @@ static void what_is_saved_comes_back(void **state)
     struct fixture *f = *state;
     enum model_source source;
     char *files, *directory = path_join(f->run, "checkpoints/step-00000005");
-    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
     expect_whole(f, 5);
     assert_ok(checkpoint_locate(directory, &source, &files, err));
     assert_int_equal(source, SOURCE_CHECKPOINT);
@@ -96,7 +98,7 @@ static void what_is_saved_comes_back(void **state)
     mem_free(files);
     /* The same step once more (a crash before `latest`): equal bytes in its place. */
     struct buf before = tiny_read(directory, "state.json");
-    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
     struct buf after = tiny_read(directory, "state.json");
     assert_int_equal(before.size, after.size);
     assert_memory_equal(before.data, after.data, before.size);
@@ -120,12 +122,12 @@ static void old_ones_go(void **state)
 {
     struct fixture *f = *state;
     for (f->state.step = 1; f->state.step <= 4; f->state.step++) {
-        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 2, err));
+        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 2, 0, err));
         expect_whole(f, f->state.step);
         assert_int_equal(checkpoints(f), f->state.step < 2 ? 1 : 2);
     }
     for (; f->state.step <= 6; f->state.step++)
-        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 0, err));
+        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 0, 0, err));
     assert_int_equal(checkpoints(f), 4);
 }
 
@@ -136,7 +138,7 @@ static void any_damage_is_found_and_named(void **state)
                                         "state.json"};
     struct fixture *f = *state;
     struct checkpoint_state read;
-    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
     char *directory = path_join(f->run, "checkpoints/step-00000005");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buf bytes = tiny_read(directory, names[i]);
@@ -175,7 +177,7 @@ static void latest_names_a_step_and_nothing_else(void **state)
     struct fixture *f = *state;
     enum model_source source;
     char *files;
-    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         tiny_write(f->run, "latest", texts[i], strlen(texts[i]));
         assert_fails(checkpoint_locate(f->run, &source, &files, err), ERR_VERIFY);
@@ -187,7 +189,7 @@ static void latest_names_a_step_and_nothing_else(void **state)
 static void a_crash_anywhere_leaves_a_whole_one(void **state)
 {
     struct fixture *f = *state;
-    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, err));
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 0, err));
     int died = 1;
     uint64_t n = 0;
     while (died) {
@@ -196,7 +198,7 @@ static void a_crash_anywhere_leaves_a_whole_one(void **state)
         if (child == 0) {
             f->state.step = 9;
             file_fault_set((struct file_fault){.at = ++n, .kind = FILE_FAULT_KILL});
-            _exit(checkpoint_write(f->run, &f->parts, &f->state, 1, err) < 0 ? 1 : 0);
+            _exit(checkpoint_write(f->run, &f->parts, &f->state, 1, 0, err) < 0 ? 1 : 0);
         }
         int status = 0;
         waitpid(child, &status, 0);
@@ -210,12 +212,12 @@ static void a_crash_anywhere_leaves_a_whole_one(void **state)
         expect_whole(f, step);
         if (step == 9) { /* back to the start */
             f->state.step = 5;
-            assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 0, err));
+            assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 0, 0, err));
         }
     }
     assert_true(n > 25);
     f->state.step = 9;
-    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, err));
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 0, err));
     expect_whole(f, 9);
     assert_int_equal(checkpoints(f), 1); /* and nothing else is left */
 }
@@ -224,12 +226,12 @@ static void a_crash_anywhere_leaves_a_whole_one(void **state)
 static void a_full_disk_leaves_a_whole_one(void **state)
 {
     struct fixture *f = *state;
-    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, err));
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
     int result = -1;
     f->state.step = 6;
     for (uint64_t n = 1; result < 0; n++) {
         file_fault_set((struct file_fault){.at = n, .kind = n % 2 ? FILE_FAULT_SHORT : FILE_FAULT_ERRNO, .number = 28});
-        result = checkpoint_write(f->run, &f->parts, &f->state, 3, err);
+        result = checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err);
         file_fault_set((struct file_fault){0});
         if (result == 0)
             break;

@@ -11,6 +11,7 @@
 
 #include "tests/trainer/made.h"
 #include "trainer/cpu/bf16.h"
+#include "trainer/cpu/fp16.h"
 #include "trainer/keep/safetensors.h"
 
 static struct safetensors golden;
@@ -110,7 +111,8 @@ static double bound_of(const char *name, enum precision precision, double median
     float *theirs = floats_of("bf16.", name, 1);
     const double error = (double)*theirs > median ? (double)*theirs : median;
     mem_free(theirs);
-    return 2 * error + 1e-3; /* not 1.5: our residual stream is 16 bits wide, theirs 32 */
+    const double bound = 2 * error + 1e-3; /* not 1.5: our residual stream is 16 bits wide, theirs 32 */
+    return precision == PRECISION_FP16 ? bound / 4 : bound; /* it has three bits more */
 }
 
 static double size_of_gradient(const char *prefix, const char *name, size_t count)
@@ -142,8 +144,25 @@ static void check_tensor(const char *name, const float *ours, const char *prefix
         fail_msg("%s: relative error %g, allowed %g", name, error, bound);
 }
 
+/* One stored number. */
+static float stored(const void *memory, size_t i, enum precision precision)
+{
+    switch (precision) {
+    case PRECISION_BF16:
+        return bf16_to_float(((const uint16_t *)memory)[i]);
+    case PRECISION_FP16:
+        return fp16_to_float(((const uint16_t *)memory)[i]);
+    case PRECISION_FP64:
+        return (float)((const double *)memory)[i];
+    default:
+        return ((const float *)memory)[i];
+    }
+}
+
 static void check_precision(enum precision precision, enum cpu_level level)
 {
+    const float scale = precision == PRECISION_FP16 ? 1024 : 1;
+    const bool half = precision == PRECISION_BF16 || precision == PRECISION_FP16;
     struct ops *ops = made_ops(precision, level, 2);
     struct batch batch = golden_batch();
     const struct model_budget budget = made_budget(&batch);
@@ -162,14 +181,14 @@ static void check_precision(enum precision precision, enum cpu_level level)
     }
     model_refresh(model);
     struct model_metrics metrics = {0};
-    model_begin_step(model, &(struct step_settings){1, 1, true, batch.masked, batch.sequences, 1});
+    model_begin_step(model, &(struct step_settings){1, 1, true, batch.masked, batch.sequences, (double)scale});
     model_forward_backward(model, &batch, &metrics);
 
     float *losses = floats_of("expected.", "losses", 4);
-    const double slack = precision == PRECISION_BF16 ? 2e-2 : 1e-5;
+    const double slack = precision == PRECISION_BF16 ? 2e-2 : half ? 3e-3 : 1e-5;
     assert_true(fabs(metrics.mlm_loss / (double)metrics.masked / (double)losses[0] - 1) < slack);
     assert_true(fabs(metrics.next_loss / (double)metrics.sequences / (double)losses[1] - 1) < slack);
-    if (precision != PRECISION_BF16) {
+    if (!half) {
         assert_int_equal(metrics.mlm_correct, (int64_t)losses[2]);
         assert_int_equal(metrics.next_correct, (int64_t)losses[3]);
     }
@@ -179,13 +198,10 @@ static void check_precision(enum precision precision, enum cpu_level level)
     const size_t numbers = (size_t)(batch.tokens * config.hidden);
     float *ours = mem_array(params->size, sizeof *ours);
     for (size_t i = 0; i < numbers; i++)
-        ours[i] = wide                          ? (float)((const double *)model_hidden(model))[i]
-                  : precision == PRECISION_BF16 ? bf16_to_float(((const uint16_t *)model_hidden(model))[i])
-                                                : ((const float *)model_hidden(model))[i];
+        ours[i] = stored(model_hidden(model), i, precision);
     check_tensor("hidden", ours, "expected.", numbers, precision, median);
     for (size_t i = 0; i < params->size; i++)
-        ours[i] =
-            wide ? (float)((const double *)model_gradients(model))[i] : ((const float *)model_gradients(model))[i];
+        ours[i] = stored(model_gradients(model), i, wide ? PRECISION_FP64 : PRECISION_FP32) / scale;
     for (size_t i = 0; i < params->count; i++)
         check_tensor(params->items[i].name, ours + params->items[i].offset, "gradient.", params->items[i].count,
                      precision, median);
@@ -215,6 +231,13 @@ static void bf16_is_as_close_as_pytorch_at_every_level(void **state)
         check_precision(PRECISION_BF16, (enum cpu_level)level);
 }
 
+static void fp16_is_closer_than_bf16(void **state)
+{
+    (void)state;
+    for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
+        check_precision(PRECISION_FP16, (enum cpu_level)level);
+}
+
 int main(void)
 {
     struct error err;
@@ -224,6 +247,7 @@ int main(void)
         cmocka_unit_test(double_matches_pytorch),
         cmocka_unit_test(fp32_matches_pytorch_at_every_level),
         cmocka_unit_test(bf16_is_as_close_as_pytorch_at_every_level),
+        cmocka_unit_test(fp16_is_closer_than_bf16),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     safetensors_close(&golden);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
-#include "trainer/optim/adam.h"
+#include "trainer/optim/optimizer.h"
 #include "trainer/optim/clip.h"
 
 static const struct model_config small = {
@@ -30,26 +30,32 @@ static const struct model_config small = {
 
 static const int32_t lengths[] = {16, 9, 1, 3, 16, 2, 12, 5, 7, 16, 4, 11, 6, 1, 13, 8};
 
-static struct model *open_model(const struct model_config *config, const struct ops *ops, const struct batch *batch)
+static struct model *open_model_with(const struct model_config *config, const struct ops *ops,
+                                     const struct batch *batch, int32_t recompute_every)
 {
-    const struct model_budget budget = made_budget(batch);
+    struct model_budget budget = made_budget(batch);
+    budget.recompute_every = recompute_every;
     struct model *model = model_open(config, ops, &budget);
     assert_non_null(model);
     return model;
+}
+
+static struct model *open_model(const struct model_config *config, const struct ops *ops, const struct batch *batch)
+{
+    return open_model_with(config, ops, batch, 0);
 }
 
 /* Parameters far from their initial values, where every tensor matters; padding stays zero. */
 static void fill_params(struct model *model, const struct ops *ops, float matrices, float vectors)
 {
     const struct params *params = model_table(model);
-    struct params wide = *params;
-    wide.deviation = 1;
     float *flat = mem_clear(params->size, sizeof *flat);
     for (size_t i = 0; i < params->count; i++) {
         struct param param = params->items[i];
         const float base = param.init == INIT_ONE, scale = param.dimensions == 2 ? matrices : vectors;
         param.init = INIT_NORMAL;
-        params_draw(&wide, &param, 7, flat);
+        param.deviation = 1;
+        params_draw(params, &param, 7, flat);
         for (size_t j = 0; j < param.count; j++)
             flat[param.offset + j] = base + scale * flat[param.offset + j];
     }
@@ -88,7 +94,8 @@ static double slope_of(struct model *model, const struct batch *batch, double *v
     return (up - down) / (2 * step);
 }
 
-static void check_slopes(const struct model_config *config)
+/* The gradients of a dropped layer are zero, and so are its slopes. */
+static void check_slopes(const struct model_config *config, size_t entries_max)
 {
     struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     const struct made_source source = {3, config->vocabulary, 4};
@@ -102,13 +109,15 @@ static void check_slopes(const struct model_config *config)
 
     const struct random_stream stream = random_stream(1, RANDOM_FRESH, 1, 0, 0, 0, 0);
     double key_weight = 0;
+    size_t dropped = 0;
     for (size_t i = 0; i < params->count; i++) {
         const struct param *param = &params->items[i];
-        const size_t entries = param->count < ENTRIES ? param->count : ENTRIES;
+        const size_t entries = param->count < entries_max ? param->count : entries_max;
         double error = 0, size = 0;
         for (size_t j = 0; j < entries; j++) {
             const uint32_t draw = random_at(&stream, (uint32_t)i, (uint32_t)j);
-            const size_t at = param->offset + (param->count < ENTRIES ? j : random_below(draw, (uint32_t)param->count));
+            const size_t at =
+                param->offset + (param->count < entries_max ? j : random_below(draw, (uint32_t)param->count));
             const double slope = slope_of(model, &batch, &values[at]);
             error += (slope - gradients[at]) * (slope - gradients[at]);
             size += gradients[at] * gradients[at];
@@ -118,19 +127,48 @@ static void check_slopes(const struct model_config *config)
             key_weight = size;
         if (strstr(param->name, "key.bias"))
             size = key_weight;
-        if (!(size > 0) || !(sqrt(error / size) < 1e-6))
+        if (size == 0 && error == 0)
+            dropped++;
+        else if (!(size > 0) || !(sqrt(error / size) < 1e-6))
             fail_msg("%s: relative error %g, size %g", param->name, sqrt(error / size), sqrt(size));
     }
+    assert_true(dropped % LAYER_PARAMS == 0 && (dropped > 0) == (config->layer_drop.theta > 0));
     mem_free(gradients);
     model_close(model);
     made_batch_release(&batch);
     ops->close(ops);
 }
 
+/* A model of that order; with ORDER_PRE and layers to spare, steps from 5 on drop some of them. */
+static struct model_config config_of(enum norm_order order, int32_t layers, bool drops)
+{
+    struct model_config config = small;
+    config.order = order;
+    config.layers = layers;
+    if (drops)
+        config.layer_drop = (struct layer_drop){.theta = 0.2, .gamma = 1};
+    return config;
+}
+
 static void gradients_are_slopes(void **state)
 {
     (void)state;
-    check_slopes(&small);
+    check_slopes(&small, ENTRIES);
+}
+
+static void gradients_are_slopes_in_every_order(void **state)
+{
+    (void)state;
+    const struct model_config pre = config_of(ORDER_PRE, 2, false), large = config_of(ORDER_LARGE, 2, false);
+    check_slopes(&pre, ENTRIES / 3);
+    check_slopes(&large, ENTRIES / 3);
+}
+
+static void gradients_are_slopes_with_layers_dropped(void **state)
+{
+    (void)state;
+    const struct model_config config = config_of(ORDER_PRE, 3, true);
+    check_slopes(&config, ENTRIES / 3);
 }
 
 static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **state)
@@ -140,7 +178,7 @@ static void gradients_are_slopes_without_next_head_and_with_erf_gelu(void **stat
     config.next_sentence = false;
     config.gelu = GELU_ERF;
     config.layers = 1;
-    check_slopes(&config);
+    check_slopes(&config, ENTRIES);
 }
 
 /* Gradients of sequences 0 to 15 as one batch, or in micro-batches of `size`. */
@@ -177,28 +215,127 @@ static double difference(const float *a, const float *b, size_t count)
 static void micro_batches_change_only_rounding(void **state)
 {
     (void)state;
-    struct params params;
-    params_init(&params, &small);
-    const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16};
+    const struct model_config configs[] = {small, config_of(ORDER_PRE, 4, true), config_of(ORDER_LARGE, 2, false)};
     const double limits[] = {2e-6, 1e-2};
-    for (int i = 0; i < 2; i++) {
-        struct ops *ops = made_ops(precisions[i], cpu_level(), 2);
-        struct model_metrics one = {0}, parts = {0};
-        float *whole = gradients_in_parts(ops, &small, 16, &one);
+    for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
+        const struct model_config *config = &configs[i / 2];
+        const double limit = limits[i % 2];
+        struct ops *ops = made_ops(i % 2 ? PRECISION_BF16 : PRECISION_FP32, cpu_level(), 2);
+        struct params params;
+        struct model_metrics one = {0};
+        params_init(&params, config);
+        float *whole = gradients_in_parts(ops, config, 16, &one);
         for (int32_t size = 1; size <= 4; size *= 4) {
-            parts = (struct model_metrics){0};
-            float *sum = gradients_in_parts(ops, &small, size, &parts);
-            assert_true(difference(sum, whole, params.size) < limits[i]);
+            struct model_metrics parts = {0};
+            float *sum = gradients_in_parts(ops, config, size, &parts);
+            assert_true(difference(sum, whole, params.size) < limit);
             assert_true(difference(sum, whole, params.size) > 0); /* else it was the same computation */
             assert_int_equal(one.masked, parts.masked);
             assert_int_equal(one.tokens, parts.tokens);
-            assert_true(fabs(one.mlm_loss - parts.mlm_loss) < limits[i] * one.mlm_loss);
+            assert_true(fabs(one.mlm_loss - parts.mlm_loss) < limit * one.mlm_loss);
             mem_free(sum);
         }
         mem_free(whole);
+        params_release(&params);
         ops->close(ops);
     }
-    params_release(&params);
+}
+
+/* Gradients of three micro-batches of a step. */
+static float *gradients_recomputed(enum precision precision, const struct model_config *config, unsigned threads,
+                                   int32_t recompute_every, size_t *size)
+{
+    struct ops *ops = made_ops(precision, cpu_level(), threads);
+    const struct made_source source = {3, config->vocabulary, 4};
+    struct batch whole = made_batch(&source, lengths, 0, 12);
+    struct model *model = open_model_with(config, ops, &whole, recompute_every);
+    struct model_metrics metrics = {0};
+    fill_params(model, ops, 0.1f, 0.05f);
+    model_begin_step(model, &(struct step_settings){11, 5, true, whole.masked, whole.sequences, 1});
+    for (int32_t first = 0; first < 12; first += 4) {
+        struct batch batch = made_batch(&source, lengths + first, first, 4);
+        model_forward_backward(model, &batch, &metrics);
+        made_batch_release(&batch);
+    }
+    *size = model_table(model)->size;
+    float *gradients = mem_array(*size, sizeof *gradients);
+    memcpy(gradients, model_gradients(model), *size * sizeof *gradients);
+    made_batch_release(&whole);
+    model_close(model);
+    ops->close(ops);
+    return gradients;
+}
+
+static void recomputation_and_threads_change_no_bit(void **state)
+{
+    (void)state;
+    const struct model_config configs[] = {config_of(ORDER_POST, 5, false), config_of(ORDER_PRE, 5, false),
+                                           config_of(ORDER_LARGE, 5, false), config_of(ORDER_PRE, 5, true)};
+    for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
+        const enum precision precision = i % 2 ? PRECISION_BF16 : PRECISION_FP32;
+        size_t size, again;
+        float *kept = gradients_recomputed(precision, &configs[i / 2], 1, 0, &size);
+        for (int32_t every = 1; every <= 5; every++) {
+            float *gradients = gradients_recomputed(precision, &configs[i / 2], 1 + (unsigned)every % 3, every, &again);
+            assert_true(size == again);
+            assert_memory_equal(kept, gradients, size * sizeof *kept);
+            mem_free(gradients);
+        }
+        mem_free(kept);
+    }
+}
+
+/* A step whose coins keep all layers is that of a model without layer drop, divided branches apart: with theta 1
+ * nothing is divided either. An evaluation has all layers, whole. */
+static void layers_that_never_drop_change_nothing(void **state)
+{
+    (void)state;
+    struct model_config plain = config_of(ORDER_PRE, 3, false), kept = plain, drops = config_of(ORDER_PRE, 3, true);
+    kept.layer_drop = (struct layer_drop){.theta = 1, .gamma = 1};
+    size_t size;
+    float *a = gradients_recomputed(PRECISION_FP32, &plain, 1, 0, &size);
+    float *b = gradients_recomputed(PRECISION_FP32, &kept, 1, 0, &size);
+    assert_memory_equal(a, b, size * sizeof *a);
+    mem_free(a);
+    mem_free(b);
+
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    const struct made_source source = {3, plain.vocabulary, 4};
+    struct batch batch = made_batch(&source, lengths, 0, 5);
+    double losses[2];
+    for (int i = 0; i < 2; i++) {
+        struct model *model = open_model(i ? &drops : &plain, ops, &batch);
+        struct model_metrics metrics = {0};
+        fill_params(model, ops, 0.1f, 0.1f);
+        loss_of(model, &batch, true);
+        model_evaluate(model, &batch, &metrics);
+        losses[i] = metrics.mlm_loss;
+        model_close(model);
+    }
+    assert_true(losses[0] == losses[1]);
+    made_batch_release(&batch);
+    ops->close(ops);
+}
+
+/* Numbers of DeepSpeed's formula; its code counts from the second step on. */
+static void theta_falls_as_published(void **state)
+{
+    (void)state;
+    const struct layer_drop ours = {0.5, 0.001, false}, theirs = {0.5, 0.001, true};
+    const struct {
+        uint32_t t;
+        double theta;
+    } cases[] = {{0, 1},
+                 {1, 0.9995002499},
+                 {100, 0.9524187090},
+                 {1000, 0.6839397206},
+                 {5000, 0.5033689735},
+                 {10000, 0.5000227000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(fabs(layer_drop_theta(&ours, cases[i].t + 1) - cases[i].theta) < 1e-10);
+        assert_true(fabs(layer_drop_theta(&theirs, cases[i].t + 2) - cases[i].theta) < 1e-10);
+    }
+    assert_true(layer_drop_theta(&theirs, 1) == 1);
 }
 
 /* Three steps with updates; returns the parameters. */
@@ -216,17 +353,18 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     const struct params *params = model_table(model);
     params_draw_all(params, 1, model_params(model));
     model_refresh(model);
-    const struct adam_memory memory = {model_params(model), mem_aligned(params->size * 4),
-                                       mem_aligned(params->size * 4), model_gradients(model)};
-    double *squares = mem_array(params->chunk_count, sizeof *squares);
-    const struct adam adam = adam_defaults();
+    const struct update_memory memory = {model_params(model), mem_aligned(params->size * 4),
+                                         mem_aligned(params->size * 4), model_gradients(model)};
+    struct optimizer_work work;
+    optimizer_work_init(&work, params);
     for (uint32_t step = 0; step < 3; step++) {
         struct model_metrics metrics = {0};
         model_begin_step(model, &(struct step_settings){1, step, true, batch.masked, batch.sequences, 1});
         model_forward_backward(model, &batch, &metrics);
-        const double norm = gradient_norm(ops, params, memory.gradients, squares);
+        const double norm = gradient_norm(ops, params, memory.gradients, work.squares);
         assert_true(norm > 0);
-        adam_update(&adam, ops, params, &memory, 1e-3, step + 1, clip_factor(norm, 1, 1));
+        optimizer_update(&optimizer_type("Adam")->optimizer, ops, params, &memory, &work, 1e-3, step + 1,
+                         clip_factor(norm, 1, 1));
         model_refresh(model);
     }
     *size = params->size;
@@ -238,7 +376,7 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
         assert_true(result[i] == 0 && ((const float *)memory.gradients)[i] == 0);
     mem_free(memory.first);
     mem_free(memory.second);
-    mem_free(squares);
+    optimizer_work_release(&work);
     made_batch_release(&batch);
     model_close(model);
     ops->close(ops);
@@ -386,7 +524,7 @@ static void the_plan_counts_every_byte(void **state)
     assert_int_equal(model_config_named("base", &config), 0);
     struct ops *ops = made_ops(PRECISION_BF16, cpu_level(), 2);
     struct model_plan plan;
-    model_plan(&config, ops, &(struct model_budget){4096, 640, 32, 128}, &plan);
+    model_plan(&config, ops, &(struct model_budget){4096, 640, 32, 128, 0}, &plan);
     uint64_t sum = 0;
     for (size_t i = 0; i < plan.count; i++) {
         assert_true(plan.rows[i].bytes > 0);
@@ -398,6 +536,19 @@ static void the_plan_counts_every_byte(void **state)
     assert_true(plan.bytes > 2000000000 && plan.bytes < 3000000000);
     /* A forward pass of one sequence of 128 tokens of base is 2 * 85 M * 128 and attention. */
     assert_true(fabs(model_flops(&config, 128, 20) / 6.97e10 - 1) < 0.02);
+
+    /* Of twelve layers' activations, those of three are left, and of the others the outputs of every third. */
+    struct model_plan less;
+    model_plan(&config, ops, &(struct model_budget){4096, 640, 32, 128, 3}, &less);
+    uint64_t layers[2] = {0, 0}, output = 0;
+    for (size_t i = 0; i < plan.count; i++)
+        if (strncmp(plan.rows[i].name, "layer.", 6) == 0) {
+            layers[0] += plan.rows[i].bytes;
+            layers[1] += less.rows[i].bytes;
+            if (strcmp(plan.rows[i].name, "layer.out") == 0)
+                output = plan.rows[i].bytes / 12;
+        }
+    assert_true(layers[1] == layers[0] / 4 + 3 * output && plan.bytes - less.bytes == layers[0] - layers[1]);
     ops->close(ops);
 }
 
@@ -406,6 +557,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_slopes),
         cmocka_unit_test(gradients_are_slopes_without_next_head_and_with_erf_gelu),
+        cmocka_unit_test(gradients_are_slopes_in_every_order),
+        cmocka_unit_test(gradients_are_slopes_with_layers_dropped),
+        cmocka_unit_test(recomputation_and_threads_change_no_bit),
+        cmocka_unit_test(layers_that_never_drop_change_nothing),
+        cmocka_unit_test(theta_falls_as_published),
         cmocka_unit_test(micro_batches_change_only_rounding),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(first_loss_is_that_of_guessing),

@@ -219,6 +219,15 @@ static void configs_of_others(void **state)
     expect_config(f, "{" SIZES ",\"hidden_act\":\"relu\"}", ERR_UNSAFE, "relu");
     expect_config(f, "{" SIZES ",\"position_embedding_type\":\"relative_key\"}", ERR_UNSAFE, "position_embedding_type");
     expect_config(f, "{" SIZES ",\"is_decoder\":true}", ERR_UNSAFE, "decoder");
+    expect_config(f, "{" SIZES ",\"add_cross_attention\":true}", ERR_UNSAFE, "add_cross_attention");
+    expect_config(f, "{" SIZES ",\"pruned_heads\":{\"0\":[1]}}", ERR_UNSAFE, "pruned_heads");
+    expect_config(f, "{" SIZES ",\"pruned_heads\":{},\"is_decoder\":false}", ERR_NONE, NULL);
+    expect_config(f, "{" SIZES ",\"quantization_config\":{\"bits\":4}}", ERR_UNSAFE, "quantization_config");
+    expect_config(f, "{" SIZES ",\"tie_word_embeddings\":false}", ERR_UNSAFE, "tie_word_embeddings");
+    expect_config(f, "{" SIZES ",\"initializer\":\"xavier\"}", ERR_UNSAFE, "xavier");
+    expect_config(f, "{" SIZES ",\"pre_layer_norm\":1}", ERR_UNSAFE, "pre_layer_norm");
+    expect_config(f, "{" SIZES ",\"pre_layer_norm\":true,\"layer_norm_large_model\":true}", ERR_UNSAFE, "both");
+    expect_config(f, "{" SIZES ",\"pre_layer_norm\":true,\"layer_norm_large_model\":false}", ERR_NONE, NULL);
     expect_config(f, "{" SIZES ",\"vocab_size\":-1}", ERR_UNSAFE, "vocab_size");
     expect_config(f, "{" SIZES ",\"vocab_size\":\"10\"}", ERR_UNSAFE, "vocab_size");
     expect_config(f, "{" SIZES ",\"layer_norm_eps\":\"small\"}", ERR_UNSAFE, "layer_norm_eps");
@@ -250,6 +259,22 @@ static void a_config_comes_back(void **state)
         assert_true(read.hidden_dropout == 0.25 && read.norm_epsilon == config.norm_epsilon);
     }
     assert_string_equal(config_name(&read, name), "1x8");
+
+    /* What is not plain BERT is read back too, and is nobody else's model_type. */
+    static const char *const names[] = {"1x8", "1x8-preln", "1x8-lnlarge"};
+    for (int order = ORDER_POST; order <= ORDER_LARGE; order++) {
+        config.order = (enum norm_order)order;
+        config.initializer = order == ORDER_LARGE ? INITIALIZER_TRUNCATED : INITIALIZER_NORMAL;
+        json_t *json = config_json(&config, 0);
+        assert_int_equal(strcmp(json_string_value(json_object_get(json, "model_type")), "bert") == 0,
+                         order == ORDER_POST);
+        assert_int_equal(json_object_size(json), order == ORDER_LARGE ? 17 : order == ORDER_PRE ? 16 : 15);
+        assert_ok(json_file_write(path, json, err));
+        json_decref(json);
+        assert_ok(config_read(path, &read, err));
+        assert_true(read.order == config.order && read.initializer == config.initializer);
+        assert_string_equal(config_name(&read, name), names[order]);
+    }
     assert_ok(config_choose("large", &read, err));
     assert_string_equal(config_name(&read, name), "large");
     assert_ok(config_choose(path, &read, err));

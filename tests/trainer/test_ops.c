@@ -11,6 +11,7 @@
 
 #include "tests/trainer/made.h"
 #include "trainer/cpu/bf16.h"
+#include "trainer/cpu/fp16.h"
 
 static const struct ops *ops; /* the backend under test */
 static uint32_t drawn;        /* numbers drawn so far */
@@ -23,11 +24,22 @@ static double uniform(void) /* -1 to 1 */
     return random_at(&stream, drawn++, 0) * 0x1p-31 - 1;
 }
 
+/* The backend's 16-bit type. */
+static float half_to_float(uint16_t stored)
+{
+    return ops->precision == PRECISION_FP16 ? fp16_to_float(stored) : bf16_to_float(stored);
+}
+
+static uint16_t half_from_float(float value)
+{
+    return ops->precision == PRECISION_FP16 ? fp16_from_float(value) : bf16_from_float(value);
+}
+
 static double get(const void *memory, size_t size, size_t i)
 {
     if (size == 8)
         return ((const double *)memory)[i];
-    return size == 4 ? (double)((const float *)memory)[i] : (double)bf16_to_float(((const uint16_t *)memory)[i]);
+    return size == 4 ? (double)((const float *)memory)[i] : (double)half_to_float(((const uint16_t *)memory)[i]);
 }
 
 static void put(void *memory, size_t size, size_t i, double value)
@@ -37,7 +49,7 @@ static void put(void *memory, size_t size, size_t i, double value)
     else if (size == 4)
         ((float *)memory)[i] = (float)value;
     else
-        ((uint16_t *)memory)[i] = bf16_from_float((float)value);
+        ((uint16_t *)memory)[i] = half_from_float((float)value);
 }
 
 /* An array on both sides: as the backend has it, and as doubles. */
@@ -89,7 +101,10 @@ static double error_of(const struct array *array)
 /* Rounding of one stored number, and of some hundred terms of a sum. */
 static double limit(const struct array *array)
 {
-    return array->size == 8 ? 1e-13 : array->size == 2 ? 4e-3 : ops->precision == PRECISION_BF16 ? 2e-5 : 2e-6;
+    return array->size == 8         ? 1e-13
+           : array->size == 2       ? (ops->precision == PRECISION_FP16 ? 1e-3 : 4e-3)
+           : ops->storage_size == 2 ? 2e-5
+                                    : 2e-6;
 }
 
 static void assert_close(const struct array *array, double times, const char *what)
@@ -108,8 +123,8 @@ static void assert_zero_from(const struct array *array, size_t first, const char
 
 static void each_backend(void (*test)(void))
 {
-    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP64};
-    for (int i = 0; i < 3; i++)
+    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16, PRECISION_FP64};
+    for (int i = 0; i < 4; i++)
         for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
             if (precisions[i] == PRECISION_FP64 && level > CPU_BASE)
                 continue;
@@ -145,12 +160,13 @@ static double gelu_slope_plain(double x, enum gelu gelu)
 static double keep_plain(const struct dropout *dropout, uint32_t name, uint32_t number, uint32_t position,
                          uint32_t column)
 {
+    const double whole = dropout->share > 0 ? 1 / (double)dropout->share : 1;
     if (dropout->threshold == 0)
-        return 1;
+        return whole;
     uint32_t words[4];
     philox4x32((const uint32_t[4]){column / 8, position, number, name}, dropout->key, words);
     const uint32_t lane = words[column % 8 / 2] >> (column % 2 ? 16 : 0) & 0xffff;
-    return lane >= dropout->threshold ? 65536.0 / (65536 - dropout->threshold) : 0;
+    return lane >= dropout->threshold ? whole * 65536.0 / (65536 - dropout->threshold) : 0;
 }
 
 static void product_of_size(size_t live, size_t total, size_t out, size_t in)
@@ -268,11 +284,11 @@ static void gelu_keeps_its_tail(void **state)
     opened->close(opened);
 }
 
-static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t threshold)
+static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t threshold, float share)
 {
     const struct rows rows = {batch->tokens, batch->token_rows};
     const size_t small = ops->storage_size, real = ops->real_size, total = (size_t)rows.total, live = (size_t)rows.live;
-    const struct dropout dropout = {{17, 4}, threshold, 6};
+    const struct dropout dropout = {{17, 4}, threshold, 6, share};
     const double epsilon = 1e-5;
     struct array x = random_array(live * hidden, total * hidden, small, 1);
     struct array residual = random_array(live * hidden, total * hidden, small, 1);
@@ -322,7 +338,7 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
     assert_zero_from(&y, live * hidden, "a dead row of norm");
     const struct ops_limits limits = {(int32_t)total, (int32_t)hidden, 64, 64, 1, 1};
     void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
-    ops->norm_backward(DEVICE, dx.memory, dz.memory, dgain.memory, dbias.memory, dy.memory, z.memory, stats.memory,
+    ops->norm_backward(DEVICE, dx.memory, dz.memory, 0, dgain.memory, dbias.memory, dy.memory, z.memory, stats.memory,
                        gain.memory, rows, (int32_t)hidden, batch, &dropout, scratch);
     assert_close(&dz, 3, "norm_backward");
     assert_close(&dx, 3, "norm_backward behind dropout");
@@ -330,6 +346,23 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
     assert_close(&dbias, 4, "bias of norm_backward");
     assert_zero_from(&dx, live * hidden, "a dead row of norm_backward");
     assert_zero_from(&dz, live * hidden, "a dead row of norm_backward");
+
+    /* The same on top of what is there, its dx in place of dy. */
+    struct array sum = random_array(live * hidden, total * hidden, small, 1);
+    memcpy(dx.memory, dy.memory, total * hidden * small);
+    for (size_t r = 0; r < live; r++)
+        for (size_t i = 0; i < hidden; i++) {
+            const size_t at = r * hidden + i;
+            sum.values[at] += dz.values[at];
+            dx.values[at] = sum.values[at] * keep_plain(&dropout, 6, batch->numbers[batch->sequence_of[r]],
+                                                        (uint32_t)batch->positions[r], (uint32_t)i);
+        }
+    ops->norm_backward(DEVICE, dx.memory, sum.memory, 1, dgain.memory, dbias.memory, dx.memory, z.memory, stats.memory,
+                       gain.memory, rows, (int32_t)hidden, batch, &dropout, scratch);
+    assert_close(&sum, 3, "norm_backward on top");
+    assert_close(&dx, 3, "norm_backward on top, behind dropout");
+    assert_zero_from(&dx, live * hidden, "a dead row of norm_backward on top");
+    release(&sum);
     mem_free(scratch);
     struct array *all[] = {&x, &residual, &gain, &bias, &y, &z, &stats, &dy, &dx, &dz, &dgain, &dbias};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -342,9 +375,10 @@ static const struct made_source source = {4, 50, 5};
 static void norms(void)
 {
     struct batch batch = made_batch(&source, lengths, 9, 5);
-    norm_of_size(1, &batch, 0);
-    norm_of_size(40, &batch, 6554);
-    norm_of_size(301, &batch, 32768);
+    norm_of_size(1, &batch, 0, 0);
+    norm_of_size(40, &batch, 6554, 0);
+    norm_of_size(40, &batch, 0, 0.625f);
+    norm_of_size(301, &batch, 32768, 0.875f);
     made_batch_release(&batch);
 }
 
@@ -410,7 +444,7 @@ static void attention_of_size(int32_t heads, int32_t head_size, uint32_t thresho
     struct batch batch = made_batch(&source, lengths, 3, 5);
     const size_t hidden = (size_t)(heads * head_size), total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
     const size_t small = ops->storage_size;
-    const struct attention_shape shape = {heads, head_size, 130, {{3, 99}, threshold, 40}};
+    const struct attention_shape shape = {heads, head_size, 130, {{3, 99}, threshold, 40, 0}};
     struct array qkv = random_array(live * 3 * hidden, total * 3 * hidden, small, scale);
     struct array dcontext = random_array(live * hidden, total * hidden, small, 1);
     struct array context = array_of(total * hidden, small), dqkv = array_of(total * 3 * hidden, small);
@@ -584,7 +618,7 @@ static void drops(void)
 {
     struct batch batch = made_batch(&source, lengths, 1000, 5);
     const size_t hidden = 1029, live = (size_t)batch.tokens;
-    const struct dropout dropout = {{1, 2}, 6554, 12};
+    const struct dropout dropout = {{1, 2}, 6554, 12, 0};
     struct array x = random_array(live * hidden, (size_t)batch.token_rows * hidden, ops->storage_size, 1);
     double kept = 0;
     for (size_t i = 0; i < live * hidden; i++) {
@@ -639,12 +673,32 @@ static void bf16_rounds_to_even_and_keeps_nan(void **state)
     }
 }
 
+/* Every number of fp16 comes back; halfway between two, the even one wins; beyond the last there is infinity. */
+static void fp16_rounds_to_even_and_keeps_nan(void **state)
+{
+    (void)state;
+    for (uint32_t half = 0; half < 0x7c00; half++) {
+        const float value = fp16_to_float((uint16_t)half),
+                    next = half < 0x7bff ? fp16_to_float((uint16_t)(half + 1)) : 65536;
+        const float middle = (value + next) / 2;
+        const uint16_t even = (uint16_t)(half % 2 ? half + 1 : half);
+        if (fp16_from_float(value) != half || fp16_from_float(-value) != (half | 0x8000) ||
+            fp16_from_float(middle) != even || fp16_from_float(nextafterf(middle, 0)) != half ||
+            fp16_from_float(nextafterf(middle, 1e9f)) != half + 1)
+            fail_msg("%04x, %g", half, (double)value);
+    }
+    assert_true(fp16_to_float(0x0001) == 0x1p-24f && fp16_to_float(0x3c00) == 1 && fp16_to_float(0xc000) == -2);
+    assert_true(isinf(fp16_to_float(0x7c00)) && isnan(fp16_to_float(0x7e00)) && fp16_to_float(0xfc00) < 0);
+    assert_int_equal(fp16_from_float(HUGE_VALF), 0x7c00);
+    assert_int_equal(fp16_from_float(-1e30f), 0xfc00);
+    assert_int_equal(fp16_from_float(NAN) & 0x7fff, 0x7e00);
+    assert_int_equal(fp16_from_float(0x1p-26f), 0);
+}
+
 static void a_backend_that_cannot_be_is_refused(void **state)
 {
     (void)state;
     struct error err;
-    assert_null(cpu_open(&(struct cpu_options){PRECISION_FP16, CPU_BASE, 1}, &err));
-    assert_int_equal(err.kind, ERR_UNSAFE);
     if (cpu_level() < CPU_AMX) {
         assert_null(cpu_open(&(struct cpu_options){PRECISION_FP32, CPU_AMX, 1}, &err));
         assert_int_equal(err.kind, ERR_USAGE);
@@ -663,6 +717,7 @@ int main(void)
         cmocka_unit_test(rows_are_moved_right),
         cmocka_unit_test(dropout_is_keyed_and_fair),
         cmocka_unit_test(bf16_rounds_to_even_and_keeps_nan),
+        cmocka_unit_test(fp16_rounds_to_even_and_keeps_nan),
         cmocka_unit_test(a_backend_that_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

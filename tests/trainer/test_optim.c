@@ -1,15 +1,19 @@
-/* Optimizer, clipping and schedule against numbers worked out beforehand in double. */
+/* Optimizers, schedules, clipping and the loss scale against numbers worked out beforehand in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
-#include "trainer/optim/adam.h"
 #include "trainer/optim/clip.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
 
 /* A table of one tensor of three numbers. */
@@ -18,78 +22,265 @@ static struct param item = {.name = "weight", .dimensions = 1, .shape = {3, 1}, 
 static const struct params table = {
     .items = &item, .count = 1, .size = 16, .total = 3, .chunks = &chunk, .chunk_count = 1};
 
-/* One update of p = (1, -2, 3) by g = (.1, -.2, .4), rate 1e-3, decay .01. */
-static void check_update(bool bias_correction, const double expected[3])
+static const struct optimizer *plain(const char *type)
+{
+    return &optimizer_type(type)->optimizer;
+}
+
+/* One update of p = (1, -2, 3) by g = (.1, -.2, .4), rate 1e-3, decay .01: the numbers of appendix A6.1. */
+static void check_update(struct optimizer optimizer, const double expected[3])
 {
     const double start[3] = {1, -2, 3}, slopes[3] = {0.1, -0.2, 0.4};
-    struct adam adam = adam_defaults();
-    adam.bias_correction = bias_correction;
+    struct optimizer_work work;
     struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     double p[16] = {0}, g[16] = {0}, m[16] = {0}, v[16] = {0};
+    optimizer.weight_decay = 0.01;
+    optimizer_work_init(&work, &table);
     for (int i = 0; i < 3; i++) {
         p[i] = start[i];
         g[i] = 8 * slopes[i];
     }
     p[3] = 77;
-    adam_update(&adam, ops, &table, &(struct adam_memory){p, m, v, g}, 1e-3, 1, 0.125);
-    for (int i = 0; i < 3; i++) {
+    gradient_norm(ops, &table, g, work.squares);
+    optimizer_update(&optimizer, ops, &table, &(struct update_memory){p, m, v, g}, &work, 1e-3, 1, 0.125);
+    for (int i = 0; i < 3; i++)
         assert_true(fabs(p[i] - expected[i]) < 1e-13);
-        assert_true(fabs(m[i] - 0.1 * slopes[i]) < 1e-15 && fabs(v[i] - 0.001 * slopes[i] * slopes[i]) < 1e-15);
-    }
     assert_true(p[3] == 77); /* outside of every chunk */
     ops->close(ops);
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
         ops = made_ops(PRECISION_FP32, (enum cpu_level)level, 1);
         float fp[16] = {1, -2, 3}, fg[16] = {0.1f, -0.2f, 0.4f}, fm[16] = {0}, fv[16] = {0};
-        adam_update(&adam, ops, &table, &(struct adam_memory){fp, fm, fv, fg}, 1e-3, 1, 1);
+        gradient_norm(ops, &table, fg, work.squares);
+        optimizer_update(&optimizer, ops, &table, &(struct update_memory){fp, fm, fv, fg}, &work, 1e-3, 1, 1);
         for (int i = 0; i < 3; i++)
             assert_true(fabs((double)fp[i] - expected[i]) < 3e-7);
         ops->close(ops);
     }
+    optimizer_work_release(&work);
 }
 
-static void adam_matches_golden_numbers(void **state)
+static void one_update_gives_the_golden_numbers(void **state)
 {
     (void)state;
-    check_update(false, (const double[]){.9968277323398, -1.9968177273398238, 2.9968077248398295});
-    check_update(true, (const double[]){.9989900000999999, -1.99898000005, 2.998970000025});
+    struct optimizer changed = *plain("Adam");
+    check_update(changed, (const double[]){.9989900000999999, -1.99898000005, 2.998970000025});
+    check_update(*plain("FusedAdam"), (const double[]){.9968277323398, -1.9968177273398238, 2.9968077248398295});
+    changed = *plain("Lamb");
+    changed.bias_correction = false;
+    changed.ratio_min = 0.08;
+    changed.ratio_max = 0.5;
+    check_update(changed, (const double[]){.9984138661699, -1.9984088636699118, 2.9984038624199147});
+    changed = *plain("NVLAMB");
+    changed.norm_max = 0;
+    check_update(changed, (const double[]){.9978610095194139, -1.9978398205971515, 2.9978186369693534});
+    check_update(*plain("LANS"), (const double[]){.9978610046451142, -1.9978398215246658, 2.9978186408304732});
 }
 
-/* L2 mode: the decay enters the moments. */
-static void adam_can_decay_through_the_gradient(void **state)
+/* ---- the golden file (scripts/golden_optim.py) ---- */
+
+enum { TENSORS = 4, LONG = 16390, FLAT = 64 + LONG + 10 };
+static struct param tensors[TENSORS] = {
+    {.name = "matrix", .count = 3, .offset = 0, .decay = true},
+    {.name = "bias", .count = 2, .offset = 16},
+    {.name = "zero", .count = 2, .offset = 32, .decay = true},
+    {.name = "long", .count = LONG, .offset = 64, .decay = true},
+};
+static struct param_chunk chunks[] = {
+    {0, 3, 0, true},
+    {16, 2, 1, false},
+    {32, 2, 2, true},
+    {64, PARAM_CHUNK, 3, true},
+    {64 + PARAM_CHUNK, LONG - PARAM_CHUNK, 3, true},
+};
+static const struct params four = {
+    .items = tensors, .count = TENSORS, .size = FLAT, .chunks = chunks, .chunk_count = 5};
+static const size_t seen[] = {0, 2, 17, 32, 64, 64 + 16383, 64 + 16384, 64 + 16389};
+
+struct golden {
+    struct optimizer optimizer;
+    double clipping;
+    struct schedule schedule;
+};
+
+/* "key=value": what the file says of an optimizer. */
+static void set_optimizer(struct golden *golden, const char *key, const char *text)
 {
-    (void)state;
-    struct adam adam = adam_defaults();
-    adam.decoupled = false;
-    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
-    double p[16] = {1, -2, 3}, g[16] = {0.1, -0.2, 0.4}, m[16] = {0}, v[16] = {0};
-    for (uint64_t update = 1; update <= 2; update++)
-        adam_update(&adam, ops, &table, &(struct adam_memory){p, m, v, g}, 1e-3, update, 1);
-    double q = -2, qm = 0, qv = 0;
-    for (int t = 1; t <= 2; t++) {
-        const double slope = -0.2 + 0.01 * q;
-        qm = 0.9 * qm + 0.1 * slope;
-        qv = 0.999 * qv + 0.001 * slope * slope;
-        q -= 1e-3 * (qm / (1 - pow(0.9, t))) / (sqrt(qv / (1 - pow(0.999, t))) + 1e-8);
+    struct optimizer *o = &golden->optimizer;
+    const struct {
+        const char *key;
+        double *real;
+        bool *flag;
+    } keys[] = {
+        {"beta1", &o->beta1, NULL},
+        {"beta2", &o->beta2, NULL},
+        {"eps", &o->epsilon, NULL},
+        {"weight_decay", &o->weight_decay, NULL},
+        {"bias_correction", NULL, &o->bias_correction},
+        {"adam_w_mode", NULL, &o->decoupled},
+        {"gradient_clipping", &golden->clipping, NULL},
+        {"tensor_norm", &o->tensor_norm, NULL},
+        {"min_coeff", &o->ratio_min, NULL},
+        {"max_coeff", &o->ratio_max, NULL},
+        {"grad_averaging", NULL, &o->gradient_average},
+        {"use_nvlamb", NULL, &o->ratio_always},
+        {"max_grad_norm", &o->norm_max, NULL},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i].key, key) == 0) {
+            if (keys[i].real)
+                *keys[i].real = strtod(text, NULL);
+            else
+                *keys[i].flag = strtod(text, NULL) != 0;
+            return;
+        }
+    fail_msg("unknown key %s", key);
+}
+
+static void set_schedule(struct schedule *schedule, const char *key, const char *text)
+{
+    if (strcmp(key, "rate") == 0)
+        schedule->rate = strtod(text, NULL);
+    else if (strcmp(key, "steps") == 0)
+        schedule->steps = (uint64_t)atoi(text);
+    else if (strcmp(key, "warmup") == 0 && schedule->kind <= SCHEDULE_POLY)
+        schedule->warmup = strtod(text, NULL);
+    else {
+        const struct schedule_param *param = schedule_types[schedule->kind].params;
+        while (param->key && strcmp(param->key, key) != 0)
+            param++;
+        assert_non_null(param->key);
+        void *field = (char *)schedule + param->field;
+        if (param->type == SCHEDULE_REAL)
+            *(double *)field = strtod(text, NULL);
+        else
+            *(bool *)field = strcmp(text, "1") == 0 || strcmp(text, "linear") == 0;
     }
-    assert_true(fabs(p[1] - q) < 1e-14);
-    ops->close(ops);
 }
 
-static void decay_spares_vectors(void **state)
+/* Reads "KIND NAME key=value…". */
+static bool begin_case(char *line, struct golden *golden)
+{
+    char *rest, *kind = strtok_r(line, " \n", &rest), *name = strtok_r(NULL, " \n", &rest);
+    const bool optimizer = strcmp(kind, "optimizer") == 0;
+    *golden = (struct golden){.schedule.steps = 1};
+    if (optimizer)
+        golden->optimizer = *plain(name);
+    else
+        schedule_defaults(&golden->schedule, (enum schedule_kind)(schedule_type(name) - schedule_types));
+    for (char *word; (word = strtok_r(NULL, " \n", &rest));) {
+        char *equals = strchr(word, '=');
+        *equals = '\0';
+        if (optimizer)
+            set_optimizer(golden, word, equals + 1);
+        else
+            set_schedule(&golden->schedule, word, equals + 1);
+    }
+    return optimizer;
+}
+
+/* The made-up weights and gradients of the script, in double and in float. */
+struct trial {
+    struct ops *ops;
+    double *p, *g, *m, *v;
+    struct optimizer_work work;
+};
+
+static void trial_begin(struct trial *trial)
+{
+    for (int t = 0; t < TENSORS; t++)
+        for (int i = 0; i < (int)tensors[t].count; i++) {
+            const size_t at = tensors[t].offset + (size_t)i;
+            trial->p[at] = t == 2 ? 0 : ((5 * i + t) % 11 - 5) / 4.0;
+            trial->m[at] = trial->v[at] = 0;
+        }
+}
+
+static void trial_update(struct trial *trial, const struct golden *golden, int step)
+{
+    for (int t = 0; t < TENSORS; t++)
+        for (int i = 0; i < (int)tensors[t].count; i++)
+            trial->g[tensors[t].offset + (size_t)i] = ((7 * i + 11 * step + 3 * t) % 13 - 6) / 64.0 * (1 + t);
+    const double norm = gradient_norm(trial->ops, &four, trial->g, trial->work.squares);
+    optimizer_update(&golden->optimizer, trial->ops, &four,
+                     &(struct update_memory){trial->p, trial->m, trial->v, trial->g}, &trial->work, 0.02,
+                     (uint64_t)step, clip_factor(norm, golden->clipping, 1));
+}
+
+static void every_formula_gives_the_scripts_numbers(void **state)
 {
     (void)state;
-    const struct adam adam = adam_defaults();
-    struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
-    double p[16] = {1, -2, 3}, g[16] = {0}, m[16] = {0}, v[16] = {0};
-    chunk.decay = false;
-    adam_update(&adam, ops, &table, &(struct adam_memory){p, m, v, g}, 1, 1, 1);
-    assert_true(p[0] == 1 && p[1] == -2 && p[2] == 3);
-    chunk.decay = true;
-    adam_update(&adam, ops, &table, &(struct adam_memory){p, m, v, g}, 1, 1, 1);
-    assert_true(fabs(p[0] - 0.99) < 1e-15 && fabs(p[1] + 1.98) < 1e-15);
-    ops->close(ops);
+    FILE *file = fopen(SOURCE_DIR "/tests/golden/optimizers.txt", "r");
+    assert_non_null(file);
+    struct trial trial = {.ops = made_ops(PRECISION_FP64, CPU_BASE, 1)};
+    double **all[] = {&trial.p, &trial.g, &trial.m, &trial.v};
+    for (int i = 0; i < 4; i++)
+        *all[i] = mem_aligned(FLAT * sizeof(double));
+    optimizer_work_init(&trial.work, &four);
+    struct golden golden = {0};
+    bool optimizer = false;
+    int cases = 0, numbers = 0;
+    for (char line[1000], name[1000]; fgets(line, sizeof line, file);) {
+        if (line[0] > '9') {
+            strcpy(name, line);
+            optimizer = begin_case(line, &golden);
+            trial_begin(&trial);
+            cases++;
+            continue;
+        }
+        char *at;
+        const long update = strtol(line, &at, 10);
+        if (optimizer)
+            trial_update(&trial, &golden, (int)update);
+        for (size_t i = 0; i < (optimizer ? sizeof seen / sizeof *seen : 1); i++, numbers++) {
+            const double expected = strtod(at, &at);
+            const double is = optimizer ? trial.p[seen[i]] : schedule_rate(&golden.schedule, (uint64_t)update);
+            if (!(fabs(is - expected) <= 1e-11 * (optimizer ? 1 : fmax(fabs(expected), 1e-6))))
+                fail_msg("%supdate %ld, number %zu: %.17g is not %.17g", name, update, i, is, expected);
+        }
+    }
+    assert_true(cases == 34 && numbers > 2500);
+    fclose(file);
+    for (int i = 0; i < 4; i++)
+        mem_free(*all[i]);
+    optimizer_work_release(&trial.work);
+    trial.ops->close(trial.ops);
 }
+
+/* Every optimizer in float: the same bits from one thread and from three. */
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    for (const struct optimizer_type *type = optimizer_types; type->name; type++) {
+        float *p[2];
+        for (int turn = 0; turn < 2; turn++) {
+            struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), turn == 0 ? 1 : 3);
+            struct optimizer_work work;
+            float *g = mem_aligned(FLAT * sizeof *g), *m = mem_aligned(FLAT * sizeof *m),
+                  *v = mem_aligned(FLAT * sizeof *v);
+            p[turn] = mem_aligned(FLAT * sizeof(float));
+            optimizer_work_init(&work, &four);
+            for (int i = 0; i < FLAT; i++)
+                p[turn][i] = (float)(i % 23) * 0.1f - 1;
+            for (uint64_t update = 1; update <= 3; update++) {
+                for (int i = 0; i < FLAT; i++)
+                    g[i] = (float)((i * 7 + (int)update) % 31) * 0.01f - 0.15f;
+                const double norm = gradient_norm(ops, &four, g, work.squares);
+                optimizer_update(&type->optimizer, ops, &four, &(struct update_memory){p[turn], m, v, g}, &work, 0.01,
+                                 update, clip_factor(norm, 1, 1));
+            }
+            optimizer_work_release(&work);
+            mem_free(g);
+            mem_free(m);
+            mem_free(v);
+            ops->close(ops);
+        }
+        assert_memory_equal(p[0], p[1], FLAT * sizeof(float));
+        mem_free(p[0]);
+        mem_free(p[1]);
+    }
+}
+
+/* ---- norms and clipping ---- */
 
 static void norm_is_that_of_all_parameters(void **state)
 {
@@ -136,38 +327,205 @@ static void clipping_scales_down_only(void **state)
     assert_true(clip_factor(0, 1, 64) == 1.0 / 64);
 }
 
+/* ---- schedules: what the golden file does not reach ---- */
+
 static double rate_at(enum schedule_kind kind, double warmup, uint64_t steps, uint64_t update)
 {
-    const struct schedule schedule = {kind, 2, warmup, steps};
+    const struct schedule schedule = {.kind = kind, .rate = 2, .warmup = warmup, .steps = steps};
     return schedule_rate(&schedule, update);
 }
 
-static void schedule_follows_its_formula(void **state)
+static void our_schedules_end_well(void **state)
 {
     (void)state;
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1) - 0.02) < 1e-15); /* counted from 1: never 0 at first */
-    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 50) - 1) < 1e-15);
-    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 100) - 2) < 1e-14);
-    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 100, 1000, 50) - 1) < 1e-15); /* the same in steps */
-    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 550) - 1) < 1e-14);
+    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 100, 1000, 50) - 1) < 1e-15);   /* a warm-up in steps */
     assert_true(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1000) == 0);
     assert_true(rate_at(SCHEDULE_LINEAR, 0.1, 1000, 1500) == 0);
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0, 1000, 1) - 2 * 0.999) < 1e-14);
-    assert_true(rate_at(SCHEDULE_CONSTANT, 0.1, 1000, 999) == 2);
-    assert_true(fabs(rate_at(SCHEDULE_COSINE, 0.1, 1000, 550) - 1) < 1e-14);
-    assert_true(fabs(rate_at(SCHEDULE_COSINE, 0.1, 1000, 100) - 2) < 1e-14);
     assert_true(fabs(rate_at(SCHEDULE_COSINE, 0.1, 1000, 1000)) < 1e-14);
-    assert_true(fabs(rate_at(SCHEDULE_POLY, 0.1, 1000, 775) - 1) < 1e-14);
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 1000, 1000, 1000) - 2) < 1e-14); /* warm-up to the last step */
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 4000, 1000, 1000) - 0.5) < 1e-14);
+}
+
+static void check_rate(const struct schedule *schedule, uint64_t update, double expected, double relative)
+{
+    const double is = schedule_rate(schedule, update);
+    if (!(fabs(is - expected) <= relative * expected))
+        fail_msg("%s at %d: %.12g is not %.12g", schedule_types[schedule->kind].name, (int)update, is, expected);
+}
+
+/* The golden numbers of seed-semantics 2.9; bing_bert's step n is update n + 1, DeepSpeed's index i update i + 2. */
+static void schedules_of_others_give_their_numbers(void **state)
+{
+    (void)state;
+    struct schedule s = {.kind = SCHEDULE_BING_LINEAR_EXP,
+                         .rate = 1,
+                         .warmup = 0.06,
+                         .total = 7500,
+                         .decay_rate = 0.9,
+                         .decay_step = 250,
+                         .steps = 7500};
+    check_rate(&s, 1 + 1, .00222222, 1e-5);
+    check_rate(&s, 100 + 1, .22222222, 1e-7);
+    check_rate(&s, 450 + 1, 1, 1e-12);
+    check_rate(&s, 700 + 1, .9, 1e-12);
+    check_rate(&s, 2000 + 1, .5203595848, 1e-9);
+    check_rate(&s, 7499 + 1, .0512650985, 1e-8);
+    assert_true(schedule_rate(&s, 1) == 0);
+    s.kind = SCHEDULE_BING_EXP_EXP;
+    check_rate(&s, 1 + 1, 4.9382716e-6, 1e-7);
+    check_rate(&s, 100 + 1, .0493827, 1e-6);
+    s = (struct schedule){.kind = SCHEDULE_BING_LINEAR_EXP,
+                          .rate = 4e-3,
+                          .warmup = 0.02,
+                          .total = 187000,
+                          .decay_rate = 0.9,
+                          .decay_step = 1000,
+                          .steps = 187000};
+    check_rate(&s, 3739 + 1, .00399893, 1e-6);
+    check_rate(&s, 3740 + 1, .004, 1e-12);
+    check_rate(&s, 4740 + 1, .0036, 1e-12);
+    check_rate(&s, 24430 + 1, .000452207, 1e-6);
+    s.offset = 10e-4;
+    check_rate(&s, 1, 10e-4, 1e-12);
+
+    s = (struct schedule){.kind = SCHEDULE_WARMUP, .rate = 1e-3, .warmup = 1000, .steps = 1};
+    assert_true(schedule_rate(&s, 1) == 0 && schedule_rate(&s, 2) == 0);
+    check_rate(&s, 1 + 2, 1.0034e-4, 1e-4);
+    check_rate(&s, 10 + 2, 3.47131e-4, 1e-5);
+    check_rate(&s, 500 + 2, 8.99946e-4, 1e-5);
+    check_rate(&s, 999 + 2, 1e-3, 1e-9);
+    check_rate(&s, 5000, 1e-3, 0);
+
+    s = (struct schedule){.kind = SCHEDULE_POLY_WARM_UP,
+                          .rate = 6e-3,
+                          .warmup = 0.2843,
+                          .total = 7038,
+                          .power = 0.5,
+                          .constant = -1,
+                          .steps = 7038};
+    check_rate(&s, 2000, .0059973, 1e-5);
+    check_rate(&s, 2001, .0050759, 1e-5);
+    s = (struct schedule){.kind = SCHEDULE_POLY_WARM_UP,
+                          .rate = 1.5e-3,
+                          .warmup = 0.05,
+                          .total = 155000,
+                          .power = 1,
+                          .constant = 0.25,
+                          .steps = 155000};
+    check_rate(&s, 1, 1.93548e-7, 1e-5);
+    check_rate(&s, 7750, .0015, 1e-12);
+    check_rate(&s, 46500, .0015, 1e-12);
+    check_rate(&s, 46501, .00149998618, 1e-8);
+    check_rate(&s, 100000, .00076036866, 1e-8);
+    check_rate(&s, 154999, 1.38249e-8, 1e-5);
+}
+
+static void schedules_bring_their_defaults(void **state)
+{
+    (void)state;
+    struct schedule s = {.rate = 3, .steps = 500};
+    schedule_defaults(&s, SCHEDULE_BING_LINEAR_EXP);
+    assert_true(s.total == 500 && s.warmup == 0.002 && isnan(s.decay_rate) && isnan(s.decay_step) && s.rate == 3);
+    schedule_defaults(&s, SCHEDULE_POLY_WARM_UP);
+    assert_true(s.power == 0.5 && s.constant == -1 && isnan(s.warmup) && s.total == 500);
+    schedule_defaults(&s, SCHEDULE_WARMUP);
+    assert_true(s.rate == 0.001 && s.warmup == 1000 && s.minimum == 0 && !s.linear_warmup);
+    assert_null(schedule_type("warmuplr"));
+}
+
+static void rewarmup_counts_from_where_it_begins(void **state)
+{
+    (void)state;
+    struct schedule s = {.rate = 1, .warmup = 10, .steps = 100}, fresh = s;
+    s.begins = 40;
+    for (uint64_t update = 41; update < 60; update++)
+        assert_true(schedule_rate(&s, update) == schedule_rate(&fresh, update - 40));
+}
+
+static void one_cycle_moves_the_momentum(void **state)
+{
+    (void)state;
+    struct schedule s = {.steps = 100};
+    double beta1 = 0, beta2 = 0;
+    assert_false(schedule_momentum(&s, 1, &beta1, &beta2));
+    schedule_defaults(&s, SCHEDULE_ONE_CYCLE);
+    s.first = 10;
+    s.second = 20;
+    assert_true(schedule_momentum(&s, 1, &beta1, &beta2) && beta1 == 0.8 && beta2 == 0.99);
+    assert_true(schedule_momentum(&s, 6, &beta1, &beta2) && fabs(beta1 - 0.85) < 1e-12);
+    assert_true(schedule_momentum(&s, 11, &beta1, &beta2) && fabs(beta1 - 0.8) < 1e-12);
+    assert_true(schedule_momentum(&s, 21, &beta1, &beta2) && fabs(beta1 - 0.85) < 1e-12);
+    assert_true(schedule_momentum(&s, 99, &beta1, &beta2) && fabs(beta1 - 0.9) < 1e-12);
+}
+
+/* ---- loss scale ---- */
+
+/* Plays "+" (good) and "x" (overflow); returns the scale as a power of two behind every step. */
+static void play(struct scaler_settings settings, const char *steps, const int *powers)
+{
+    struct scaler_state scaler = scaler_begin(&settings);
+    for (uint64_t step = 0; steps[step]; step++) {
+        scaler_update(&settings, &scaler, step, steps[step] == 'x');
+        if (scaler.scale != exp2(powers[step]))
+            fail_msg("%s, step %d: %g is not 2^%d", steps, (int)step, scaler.scale, powers[step]);
+    }
+}
+
+static void scales_halve_and_double(void **state)
+{
+    (void)state;
+    struct scaler_settings plain_rule = scaler_defaults(), patient, still;
+    plain_rule.window = 3;
+    /* Good steps are counted behind the overflow; before any, step 3 doubles. Hysteresis is not looked at. */
+    play(plain_rule, "+++++++", (const int[]){16, 16, 16, 17, 17, 17, 18});
+    play(plain_rule, "x++++x+", (const int[]){15, 15, 15, 15, 16, 15, 15});
+    patient = plain_rule;
+    patient.patient = true;
+    /* The first overflow is forgiven once; doubling forgives again. */
+    play(patient, "+++", (const int[]){16, 16, 17});
+    play(patient, "xx+++xx", (const int[]){16, 15, 15, 15, 16, 16, 15});
+    play(patient, "x+x", (const int[]){16, 16, 15});
+    patient.consecutive = true;
+    play(patient, "x+x", (const int[]){16, 16, 16});
+    patient.hysteresis = 1;
+    play(patient, "x+x", (const int[]){15, 15, 14});
+    still = plain_rule;
+    still.loss_scale = 128;
+    play(still, "x++++x", (const int[]){7, 7, 7, 7, 7, 7});
+    plain_rule.initial_power = 1;
+    play(plain_rule, "xxx", (const int[]){0, 0, 0}); /* never below the minimum */
+}
+
+static void only_the_patient_rule_gives_up(void **state)
+{
+    (void)state;
+    struct scaler_settings settings = scaler_defaults();
+    settings.initial_power = 0;
+    struct scaler_state scaler = scaler_begin(&settings);
+    assert_false(scaler_exhausted(&settings, &scaler));
+    settings.patient = true;
+    assert_false(scaler_exhausted(&settings, &scaler)); /* one overflow may still come */
+    scaler_update(&settings, &scaler, 0, true);
+    assert_true(scaler_exhausted(&settings, &scaler));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(adam_matches_golden_numbers), cmocka_unit_test(adam_can_decay_through_the_gradient),
-        cmocka_unit_test(decay_spares_vectors),        cmocka_unit_test(norm_is_that_of_all_parameters),
-        cmocka_unit_test(clipping_scales_down_only),   cmocka_unit_test(schedule_follows_its_formula),
+        cmocka_unit_test(one_update_gives_the_golden_numbers),
+        cmocka_unit_test(every_formula_gives_the_scripts_numbers),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(norm_is_that_of_all_parameters),
+        cmocka_unit_test(clipping_scales_down_only),
+        cmocka_unit_test(our_schedules_end_well),
+        cmocka_unit_test(schedules_of_others_give_their_numbers),
+        cmocka_unit_test(schedules_bring_their_defaults),
+        cmocka_unit_test(rewarmup_counts_from_where_it_begins),
+        cmocka_unit_test(one_cycle_moves_the_momentum),
+        cmocka_unit_test(scales_halve_and_double),
+        cmocka_unit_test(only_the_patient_rule_gives_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

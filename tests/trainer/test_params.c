@@ -144,6 +144,90 @@ static void first_values_are_named(void **state)
     params_release(&large);
 }
 
+/* Names and first values of DeepSpeed's BERT, and the names of transformers otherwise. */
+static void the_orders_have_their_tensors(void **state)
+{
+    (void)state;
+    struct model_config config;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    struct params post, pre, large;
+    params_init(&post, &config);
+    config.order = ORDER_PRE;
+    params_init(&pre, &config);
+    config.order = ORDER_LARGE;
+    params_init(&large, &config);
+    assert_true(pre.total == post.total + 2 * 128 && large.total == post.total);
+    assert_string_equal(params_final(&pre)->name, "bert.encoder.FinalLayerNorm.weight");
+    assert_string_equal(params_layer(&pre, 1, LAYER_ATTENTION_NORM_WEIGHT)->name,
+                        "bert.encoder.layer.1.PreAttentionLayerNorm.weight");
+    assert_string_equal(params_layer(&pre, 1, LAYER_NORM_BIAS)->name,
+                        "bert.encoder.layer.1.PostAttentionLayerNorm.bias");
+    for (int place = HEAD_TRANSFORM_WEIGHT; place <= HEAD_NEXT_BIAS; place++)
+        assert_string_equal(params_head(&pre, (enum head_place)place)->name,
+                            params_head(&post, (enum head_place)place)->name);
+    for (size_t i = 0; i < post.count; i++) {
+        assert_string_equal(post.items[i].name, large.items[i].name);
+        assert_true(post.items[i].deviation == 0.02 && large.items[i].deviation == 0.02);
+    }
+    for (size_t i = 0; i < pre.count; i++) {
+        const bool output = strstr(pre.items[i].name, "output.dense.weight");
+        assert_true(fabs(pre.items[i].deviation - (output ? 0.01 : 0.02)) < 1e-12); /* 2 layers: 0.02 / sqrt(4) */
+    }
+    params_release(&post);
+    params_release(&pre);
+    params_release(&large);
+}
+
+/* The variance of a normal distribution cut off at two deviations is 0.774 of the whole one's. */
+static void truncated_values_end_at_two_deviations(void **state)
+{
+    (void)state;
+    struct model_config config;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    struct params whole, cut;
+    params_init(&whole, &config);
+    config.initializer = INITIALIZER_TRUNCATED;
+    params_init(&cut, &config);
+    float *a = mem_aligned(whole.size * sizeof *a), *b = mem_aligned(cut.size * sizeof *b);
+    params_draw_all(&whole, 42, a);
+    params_draw_all(&cut, 42, b);
+    const size_t count = whole.items[PARAM_WORD].count;
+    double squares = 0;
+    size_t beyond = 0;
+    for (size_t i = 0; i < count; i++) {
+        const bool inside = fabs((double)a[i]) <= 0.04;
+        assert_true(fabs((double)b[i]) <= 0.0400001 && (!inside || a[i] == b[i]));
+        squares += (double)b[i] * (double)b[i] / 4e-4;
+        beyond += !inside;
+    }
+    assert_true(fabs((double)beyond / (double)count - 0.0455) < 0.001);
+    assert_true(fabs(squares / (double)count - 0.7737) < 0.003);
+    mem_free(a);
+    mem_free(b);
+    params_release(&whole);
+    params_release(&cut);
+}
+
+static void layer_drop_is_checked(void **state)
+{
+    (void)state;
+    struct model_config config;
+    struct error err;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    config.layer_drop = (struct layer_drop){.theta = 0.5, .gamma = 0.001};
+    assert_int_equal(model_config_check(&config, &err), -1);
+    assert_int_equal(err.kind, ERR_USAGE);
+    assert_non_null(strstr(err.hint, "pre_layer_norm"));
+    config.order = ORDER_PRE;
+    assert_int_equal(model_config_check(&config, &err), 0);
+    const struct layer_drop bad[] = {{1.1, 0, false}, {-0.1, 0, false}, {0.5, -1, false}, {(double)NAN, 0, false}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        config.layer_drop = bad[i];
+        assert_int_equal(model_config_check(&config, &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+    }
+}
+
 static void sizes_from_outside_are_checked(void **state)
 {
     (void)state;
@@ -175,6 +259,9 @@ int main(void)
         cmocka_unit_test(without_next_sentence_there_is_no_pooler),
         cmocka_unit_test(chunks_cover_every_tensor_from_its_start),
         cmocka_unit_test(first_values_are_named),
+        cmocka_unit_test(the_orders_have_their_tensors),
+        cmocka_unit_test(truncated_values_end_at_two_deviations),
+        cmocka_unit_test(layer_drop_is_checked),
         cmocka_unit_test(sizes_from_outside_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

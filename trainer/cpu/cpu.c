@@ -73,27 +73,25 @@ static void close_cpu(struct ops *ops)
 
 static void choose(struct cpu *cpu, enum precision precision, enum cpu_level level)
 {
-    void (*const install[3][3])(struct ops *) = {
+    void (*const install[4][3])(struct ops *) = {
 #ifdef __x86_64__
         {install_32_level0, install_32_level1, install_32_level2},
         {install_16_level0, install_16_level1, install_16_level2},
+        {install_17_level0, install_17_level1, install_17_level2},
 #else
         {install_32_level0, install_32_level0, install_32_level0},
         {install_16_level0, install_16_level0, install_16_level0},
+        {install_17_level0, install_17_level0, install_17_level0},
 #endif
         {install_64_level0, install_64_level0, install_64_level0},
     };
     const int own = level > CPU_AVX512 ? CPU_AVX512 : (int)level;
-    install[precision == PRECISION_FP64 ? 2 : (int)precision][own](&cpu->ops);
+    install[precision][own](&cpu->ops);
     cpu->attention_scratch = precision == PRECISION_FP64 ? attention_scratch_64_level0 : attention_scratch_32_level0;
 }
 
 struct ops *cpu_open(const struct cpu_options *options, struct error *err)
 {
-    if (options->precision == PRECISION_FP16) {
-        fail(err, ERR_UNSAFE, "fp16 is not built yet for the processor; use bf16 or fp32");
-        return NULL;
-    }
     if (options->level > cpu_level()) {
         fail(err, ERR_USAGE, "this processor has no %s, only %s", cpu_level_name(options->level),
              cpu_level_name(cpu_level()));

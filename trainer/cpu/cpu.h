@@ -16,14 +16,14 @@ const char *cpu_level_name(enum cpu_level level);
 enum precision cpu_default_precision(enum cpu_level level);
 
 struct cpu_options {
-    enum precision precision; /* fp32, bf16, fp64 */
-    enum cpu_level level;     /* cpu_level(), or a lower one that the user forces */
-    unsigned threads;         /* of the whole process, from here on; 0: leave OpenMP's choice */
+    enum precision precision;
+    enum cpu_level level; /* cpu_level(), or a lower one that the user forces */
+    unsigned threads;     /* of the whole process, from here on; 0: leave OpenMP's choice */
 };
 
-/* Opens the backend; ops->close ends it. bf16 works on every level (stored in 16 bits, multiplied in fp32 where the
- * processor cannot). oneDNN's level is a setting of the whole process: the first open decides it. ERR_USAGE: a level
- * that the machine lacks; ERR_UNSAFE: fp16. */
+/* Opens the backend; ops->close ends it. bf16 and fp16 work on every level (stored in 16 bits, multiplied in fp32 where
+ * the processor or oneDNN cannot; oneDNN 2.6 has no product of fp16). oneDNN's level is a setting of the whole process:
+ * the first open decides it. ERR_USAGE: a level that the machine lacks. */
 struct ops *cpu_open(const struct cpu_options *options, struct error *err);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/cpu.h"
+#include "trainer/cpu/fp16.h"
 #include "trainer/cpu/parallel.h"
 #include "trainer/ops.h"
 

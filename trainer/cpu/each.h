@@ -7,10 +7,10 @@
  *     static void NAME(norm)(…)      uses real, storage, LOAD, STORE (trainer/cpu/real.h)
  *     #endif
  *
- * and is included again from here with LEVEL (0 base, 1 AVX2, 2 AVX-512) and NUMBER (bits of storage: 16 is bf16). The
- * compiler's own vectoriser does the rest. Function multi-versioning (target_clones) would do for one instruction set
- * at a time, but clang 14 lacks it and it leaves no way to force a level (--cpu). Doubles exist for tests, in base.
- * No standard header may be included from inside. */
+ * and is included again from here with LEVEL (0 base, 1 AVX2, 2 AVX-512) and NUMBER (bits of storage: 16 is bf16, 17
+ * stands for fp16). The compiler's own vectoriser does the rest. Function multi-versioning (target_clones) would do for
+ * one instruction set at a time, but clang 14 lacks it and it leaves no way to force a level (--cpu). Doubles exist for
+ * tests, in base. No standard header may be included from inside. */
 
 #define LEVEL  0
 #define NUMBER 32
@@ -18,6 +18,10 @@
 #include EACH
 #include "trainer/cpu/unreal.h"
 #define NUMBER 16
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#define NUMBER 17
 #include "trainer/cpu/real.h"
 #include EACH
 #include "trainer/cpu/unreal.h"
@@ -44,6 +48,10 @@
 #include "trainer/cpu/real.h"
 #include EACH
 #include "trainer/cpu/unreal.h"
+#define NUMBER 17
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #else
@@ -64,6 +72,10 @@
 #include EACH
 #include "trainer/cpu/unreal.h"
 #define NUMBER 16
+#include "trainer/cpu/real.h"
+#include EACH
+#include "trainer/cpu/unreal.h"
+#define NUMBER 17
 #include "trainer/cpu/real.h"
 #include EACH
 #include "trainer/cpu/unreal.h"

@@ -2,7 +2,7 @@
  * Part of an instance (each.h). Philox 4x32-10: Salmon and others, SC 2011; base/random.c is the plain form, and a test
  * compares them. */
 
-/* keep[0 .. columns) = 0 or the scale, for columns first … first + columns - 1 of one row; first is a multiple of 8,
+/* keep[0 .. columns) = 0 or the scale of both drops, for columns first … first + columns - 1 of one row; first is a multiple of 8,
  * columns at most KEEP_PIECE. All of keep may be written. */
 static void NAME(keep_piece)(real keep[KEEP_PIECE], const struct dropout *dropout, uint32_t name, uint32_t number,
                              uint32_t position, int32_t first, int32_t columns)
@@ -28,7 +28,9 @@ static void NAME(keep_piece)(real keep[KEEP_PIECE], const struct dropout *dropou
         words[4 * i + 3] = d;
     }
     const uint32_t threshold = dropout->threshold;
-    const real scale = (real)65536 / (real)(65536 - threshold);
+    real scale = (real)65536 / (real)(65536 - threshold);
+    if (dropout->share > 0)
+        scale /= (real)dropout->share;
 #pragma omp simd
     for (int32_t i = 0; i < calls * 4; i++) {
         keep[2 * i] = (words[i] & 0xffff) >= threshold ? scale : 0;

@@ -18,6 +18,7 @@ struct norm_args {
 struct norm_backward_args {
     void *dx, *dz, *partials; /* partials: [blocks][2][hidden] of dgain, dbias */
     const void *dy, *z, *statistics, *gain;
+    int beta;
     struct rows rows;
     size_t hidden;
     const struct batch *batch;
@@ -113,14 +114,14 @@ static void NAME(norm)(struct device *device, void *y, void *z, void *statistics
         .rows = rows,
         .hidden = (size_t)hidden,
         .batch = batch,
-        .dropout = dropout && dropout->threshold ? dropout : NULL,
+        .dropout = dropout_acts(dropout) ? dropout : NULL,
     };
     parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), NAME(norm_block), &args);
 }
 
-/* With n = (z - mean) * scale and g = dy * gain: dz = scale * (g - mean of g - n * mean of g n), over the row. */
-static void NAME(norm_backward_row)(storage *dz, real *dgain, real *dbias, const storage *dy, const storage *z,
-                                    const real *statistics, const real *gain, size_t hidden)
+/* With n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n), over the row. */
+static void NAME(norm_backward_row)(storage *dz, bool adds, real *dgain, real *dbias, const storage *dy,
+                                    const storage *z, const real *statistics, const real *gain, size_t hidden)
 {
     const real mean = statistics[0], scale = statistics[1];
     real sum = 0, product = 0;
@@ -134,10 +135,18 @@ static void NAME(norm_backward_row)(storage *dz, real *dgain, real *dbias, const
     }
     sum /= (real)hidden;
     product /= (real)hidden;
+    if (adds) {
 #pragma omp simd
-    for (size_t i = 0; i < hidden; i++) {
-        const real normal = (LOAD(z[i]) - mean) * scale;
-        dz[i] = STORE(scale * (LOAD(dy[i]) * gain[i] - sum - normal * product));
+        for (size_t i = 0; i < hidden; i++) {
+            const real normal = (LOAD(z[i]) - mean) * scale;
+            dz[i] = STORE(LOAD(dz[i]) + scale * (LOAD(dy[i]) * gain[i] - sum - normal * product));
+        }
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < hidden; i++) {
+            const real normal = (LOAD(z[i]) - mean) * scale;
+            dz[i] = STORE(scale * (LOAD(dy[i]) * gain[i] - sum - normal * product));
+        }
     }
 }
 
@@ -173,7 +182,7 @@ static void NAME(norm_backward_block)(const void *args, size_t task, int thread)
             continue;
         }
         NAME(norm_backward_row)
-        (dz, dgain, dbias, (const storage *)a->dy + at, (const storage *)a->z + at,
+        (dz, a->beta != 0, dgain, dbias, (const storage *)a->dy + at, (const storage *)a->z + at,
          (const real *)a->statistics + row * 2, a->gain, hidden);
         if (dx && a->dropout)
             NAME(undrop_row)(dx, dz, a, row);
@@ -182,9 +191,10 @@ static void NAME(norm_backward_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(norm_backward)(struct device *device, void *dx, void *dz, void *dgain, void *dbias, const void *dy,
-                                const void *z, const void *statistics, const void *gain, struct rows rows,
-                                int32_t hidden, const struct batch *batch, const struct dropout *dropout, void *scratch)
+static void NAME(norm_backward)(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias,
+                                const void *dy, const void *z, const void *statistics, const void *gain,
+                                struct rows rows, int32_t hidden, const struct batch *batch,
+                                const struct dropout *dropout, void *scratch)
 {
     (void)device;
     const struct norm_backward_args args = {
@@ -195,10 +205,11 @@ static void NAME(norm_backward)(struct device *device, void *dx, void *dz, void 
         .z = z,
         .statistics = statistics,
         .gain = gain,
+        .beta = beta,
         .rows = rows,
         .hidden = (size_t)hidden,
         .batch = batch,
-        .dropout = dropout && dropout->threshold ? dropout : NULL,
+        .dropout = dropout_acts(dropout) ? dropout : NULL,
     };
     const size_t blocks = blocks_of((size_t)rows.total, BLOCK_ROWS), width = (size_t)hidden;
     parallel(blocks, NAME(norm_backward_block), &args);

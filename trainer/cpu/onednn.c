@@ -57,7 +57,8 @@ static void limit_level(enum cpu_level level)
 
 struct onednn *onednn_open(enum precision precision, enum cpu_level level, int threads)
 {
-    if (precision == PRECISION_FP64 || (precision == PRECISION_BF16 && level < CPU_AVX512_BF16))
+    if (precision == PRECISION_FP64 || precision == PRECISION_FP16 ||
+        (precision == PRECISION_BF16 && level < CPU_AVX512_BF16))
         return NULL;
     limit_level(level);
     struct onednn *onednn = mem_clear(1, sizeof *onednn);

@@ -17,6 +17,9 @@
 #if NUMBER == 16
 #define LOAD(stored) bf16_to_float(stored)
 #define STORE(value) bf16_from_float(value)
+#elif NUMBER == 17
+#define LOAD(stored) fp16_to_float(stored)
+#define STORE(value) fp16_from_float(value)
 #else
 #define LOAD(stored) (stored)
 #define STORE(value) (value)

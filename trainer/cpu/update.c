@@ -1,4 +1,5 @@
-/* What an optimizer does to flat memory, chunk by chunk: sums of squares and Adam's update. */
+/* What an optimizer does to flat memory, chunk by chunk: sums of squares, Adam's update in one pass, the others' in
+ * two. Formulas stand at struct update_step (ops.h). */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"
@@ -12,12 +13,13 @@ struct squares_args {
     size_t chunk_count;
 };
 
-struct adam_args {
-    void *params, *first, *second;
-    const void *gradients;
+struct update_args {
+    const struct update_memory *memory;
     const struct param_chunk *chunks;
     size_t chunk_count;
-    const struct adam_step *step;
+    const struct update_step *step;
+    double *sums;         /* of moments */
+    const double *shares; /* of apply */
 };
 
 #define EACH "trainer/cpu/update.c"
@@ -47,45 +49,131 @@ static void NAME(squares)(struct device *device, double *squares, const void *va
     parallel(blocks_of(chunk_count, CHUNKS), NAME(squares_block), &args);
 }
 
+/* One chunk's operands. */
+struct NAME(operands) {
+    real *p, *m, *v;
+    const real *gradients;
+    size_t count;
+    real factor, beta1, beta2, share1, share2, lead, root, epsilon;
+    real decay, added; /* beside the step, or through the gradient: one of them is 0 */
+};
+
+static struct NAME(operands) NAME(operands_of)(const struct update_args *a, const struct param_chunk *chunk)
+{
+    const struct update_step *step = a->step;
+    const double decay = chunk->decay ? step->weight_decay : step->vector_decay;
+    return (struct NAME(operands)){
+        .p = (real *)a->memory->params + chunk->offset,
+        .m = (real *)a->memory->first + chunk->offset,
+        .v = (real *)a->memory->second + chunk->offset,
+        .gradients = (const real *)a->memory->gradients + chunk->offset,
+        .count = (size_t)chunk->count,
+        .factor = (real)step->factors[chunk->tensor],
+        .beta1 = (real)step->beta1,
+        .beta2 = (real)step->beta2,
+        .share1 = (real)step->share,
+        .share2 = (real)(1 - step->beta2),
+        .lead = (real)step->lead,
+        .root = (real)step->root,
+        .epsilon = (real)step->epsilon,
+        .decay = (real)(step->decoupled ? decay : 0),
+        .added = (real)(step->decoupled ? 0 : decay),
+    };
+}
+
 static void NAME(adam_block)(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct adam_args *a = args;
-    const struct adam_step *step = a->step;
-    const real factor = (real)step->factor, beta1 = (real)step->beta1, beta2 = (real)step->beta2;
-    const real rest1 = (real)(1 - step->beta1), rest2 = (real)(1 - step->beta2);
-    const real rate = (real)(step->rate / step->correction1), epsilon = (real)step->epsilon;
-    const real root = (real)(1 / sqrt(step->correction2));
+    const struct update_args *a = args;
     const size_t end = smaller((task + 1) * CHUNKS, a->chunk_count);
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const size_t offset = a->chunks[chunk].offset, count = (size_t)a->chunks[chunk].count;
-        const double decay = a->chunks[chunk].decay ? step->weight_decay : 0;
-        const real added = (real)(step->decoupled ? 0 : decay),
-                   shrink = (real)(step->decoupled ? step->rate * decay : 0);
-        real *p = (real *)a->params + offset, *m = (real *)a->first + offset, *v = (real *)a->second + offset;
-        const real *gradients = (const real *)a->gradients + offset;
+        const struct NAME(operands) o = NAME(operands_of)(a, &a->chunks[chunk]);
+        const real rate = (real)(a->step->rate * a->step->lead), shrink = (real)a->step->rate * o.decay;
 #pragma omp simd
-        for (size_t i = 0; i < count; i++) {
-            const real g = gradients[i] * factor + added * p[i];
-            m[i] = beta1 * m[i] + rest1 * g;
-            v[i] = beta2 * v[i] + rest2 * g * g;
-            p[i] -= rate * m[i] / (SQRT(v[i]) * root + epsilon) + shrink * p[i];
+        for (size_t i = 0; i < o.count; i++) {
+            const real g = o.gradients[i] * o.factor + o.added * o.p[i];
+            o.m[i] = o.beta1 * o.m[i] + o.share1 * g;
+            o.v[i] = o.beta2 * o.v[i] + o.share2 * g * g;
+            o.p[i] -= rate * o.m[i] / (SQRT(o.v[i]) * o.root + o.epsilon) + shrink * o.p[i];
         }
     }
 }
 
-static void NAME(adam)(struct device *device, void *params, void *first, void *second, const void *gradients,
-                       const struct param_chunk *chunks, size_t chunk_count, const struct adam_step *step)
+static void NAME(moments_block)(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct update_args *a = args;
+    const size_t end = smaller((task + 1) * CHUNKS, a->chunk_count);
+    const real slopes = a->step->slopes;
+    for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
+        const struct NAME(operands) o = NAME(operands_of)(a, &a->chunks[chunk]);
+        double pp = 0, uu = 0, cc = 0;
+#pragma omp simd reduction(+ : pp, uu, cc)
+        for (size_t i = 0; i < o.count; i++) {
+            const real p = o.p[i], g = o.gradients[i] * o.factor + o.added * p;
+            o.m[i] = o.beta1 * o.m[i] + o.share1 * g;
+            o.v[i] = o.beta2 * o.v[i] + o.share2 * g * g;
+            const real d = SQRT(o.v[i]) * o.root + o.epsilon;
+            const real u = o.lead * o.m[i] / d + o.decay * p, c = slopes * (g / d + o.decay * p);
+            pp += (double)p * (double)p;
+            uu += (double)u * (double)u;
+            cc += (double)c * (double)c;
+        }
+        a->sums[3 * chunk] = pp;
+        a->sums[3 * chunk + 1] = uu;
+        a->sums[3 * chunk + 2] = cc;
+    }
+}
+
+static void NAME(apply_block)(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct update_args *a = args;
+    const size_t end = smaller((task + 1) * CHUNKS, a->chunk_count);
+    for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
+        const struct NAME(operands) o = NAME(operands_of)(a, &a->chunks[chunk]);
+        const double *shares = a->shares + 2 * (size_t)a->chunks[chunk].tensor;
+        const real share_u = (real)shares[0], share_c = (real)shares[1];
+#pragma omp simd
+        for (size_t i = 0; i < o.count; i++) {
+            const real p = o.p[i], g = o.gradients[i] * o.factor + o.added * p;
+            const real d = SQRT(o.v[i]) * o.root + o.epsilon;
+            const real u = o.lead * o.m[i] / d + o.decay * p, c = g / d + o.decay * p;
+            o.p[i] = p - (share_u * u + share_c * c);
+        }
+    }
+}
+
+static void NAME(adam)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+                       size_t chunk_count, const struct update_step *step)
 {
     (void)device;
-    const struct adam_args args = {params, first, second, gradients, chunks, chunk_count, step};
+    const struct update_args args = {memory, chunks, chunk_count, step, NULL, NULL};
     parallel(blocks_of(chunk_count, CHUNKS), NAME(adam_block), &args);
+}
+
+static void NAME(moments)(struct device *device, double *sums, const struct update_memory *memory,
+                          const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step)
+{
+    (void)device;
+    const struct update_args args = {memory, chunks, chunk_count, step, sums, NULL};
+    parallel(blocks_of(chunk_count, CHUNKS), NAME(moments_block), &args);
+}
+
+static void NAME(apply)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+                        size_t chunk_count, const struct update_step *step, const double *shares)
+{
+    (void)device;
+    const struct update_args args = {memory, chunks, chunk_count, step, NULL, shares};
+    parallel(blocks_of(chunk_count, CHUNKS), NAME(apply_block), &args);
 }
 
 void NAME(install_update)(struct ops *ops)
 {
     ops->squares = NAME(squares);
     ops->adam = NAME(adam);
+    ops->moments = NAME(moments);
+    ops->apply = NAME(apply);
 }
 
 #endif

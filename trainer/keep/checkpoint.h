@@ -32,9 +32,9 @@ struct checkpoint_parts {
 };
 
 /* Writes checkpoints/step-N and `latest` in the run's directory, then removes all but the newest keep_last (0:
- * none). On error the newest checkpoint is as whole as before. */
+ * none) and those of every keep_every-th step (0: none). On error the newest checkpoint is as whole as before. */
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
-                     uint64_t keep_last, struct error *err);
+                     uint64_t keep_last, uint64_t keep_every, struct error *err);
 
 /* What a directory is: one with `latest` is a run, one with state.json a checkpoint, else Hugging Face's. Gives the
  * directory that holds the files (the caller mem_free's it): a run's newest checkpoint. Absent: ERR_USAGE. */

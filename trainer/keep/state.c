@@ -30,6 +30,11 @@ json_t *state_json(const struct checkpoint_state *state, json_t *hashes, const j
                   (json_int_t)state->step, "updates", (json_int_t)state->updates, "samples", (json_int_t)state->samples,
                   "tokens", (json_int_t)state->tokens, "norm_max", state->norm_max, "norm_max_step",
                   (json_int_t)state->norm_max_step, "files", hashes, "run", identity);
+    if (state->scaler.scale > 0)
+        json_object_set_new(json, "scaler",
+                            json_pack("{s:f, s:I, s:I}", "loss_scale", state->scaler.scale, "overflow",
+                                      (json_int_t)state->scaler.overflow, "patience",
+                                      (json_int_t)state->scaler.patience));
     state_hash(json, hash);
     json_object_set_new(json, "hash", json_string(hash));
     return json;
@@ -45,6 +50,19 @@ static int take(const json_t *json, const char *key, uint64_t *out)
     return 0;
 }
 
+/* fp16's scale, where the run has one. */
+static int take_scaler(const json_t *json, struct scaler_state *scaler)
+{
+    const json_t *overflow = json_object_get(json, "overflow");
+    *scaler = (struct scaler_state){.scale = json_number_value(json_object_get(json, "loss_scale"))};
+    if (!json)
+        return 0;
+    if (!(scaler->scale > 0) || !json_is_integer(overflow) || json_integer_value(overflow) < -1)
+        return -1;
+    scaler->overflow = json_integer_value(overflow);
+    return take(json, "patience", &scaler->patience);
+}
+
 int state_take(const char *path, json_t *json, struct checkpoint_state *state, struct error *err)
 {
     uint64_t version = 0;
@@ -55,7 +73,8 @@ int state_take(const char *path, json_t *json, struct checkpoint_state *state, s
         take(json, "updates", &state->updates) < 0 || take(json, "samples", &state->samples) < 0 ||
         take(json, "tokens", &state->tokens) < 0 || take(json, "norm_max_step", &state->norm_max_step) < 0 ||
         !json_is_number(json_object_get(json, "norm_max")) || !json_is_object(json_object_get(json, "files")) ||
-        !json_is_object(json_object_get(json, "run")))
+        !json_is_object(json_object_get(json, "run")) ||
+        take_scaler(json_object_get(json, "scaler"), &state->scaler) < 0)
         return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: a key is missing or of another kind");
     json_t *written = json_incref(json_object_get(json, "hash"));
     json_object_del(json, "hash");

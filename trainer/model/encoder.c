@@ -1,10 +1,15 @@
 /* Embedding and layers, forward and backward. In: a batch; out: the last layer's rows, and from their gradients those
- * of all tensors below. Post-LayerNorm BERT (Devlin et al. 2019):
+ * of all tensors below. A sum r runs through all layers; each layer adds two branches to it, A = dropout(attention(x)
+ * W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
  *
- *     x = dropout(LN(word + position + type))
- *     h = LN(dropout(attention(x) W_o) + x);  x = LN(dropout(gelu(h W_up) W_down) + h)        in each layer
+ *                 begins with                        first norm        second norm
+ *     post        x = r = e                          h = r = LN(r+A)   out = r = LN(r+F)       Devlin et al. 2019
+ *     pre         r = e, x = LN_a(r)                 h = LN_f(r+A)     out = next LN_a(r+F)    DeepSpeed; behind the
+ *                                                                      last layer a norm of its own
+ *     large       r = 0, x = e                       h = LN(r+A)       out = LN(r+F)           Habana
  *
- * A sum before a LayerNorm is made in place of the branch that enters it. */
+ * with e = dropout(LN(word + position + type)). In pre and large r stays the bare sum. So all three are the same ops in
+ * the same order: they differ in what is added to and in whose norm it is. A sum is made in place of its branch. */
 #include "trainer/model/parts.h"
 
 static struct attention_shape attention_shape(const struct model *model, int32_t layer)
@@ -17,9 +22,49 @@ static struct attention_shape attention_shape(const struct model *model, int32_t
     };
 }
 
-static const void *layer_input(const struct model *model, int32_t layer)
+/* Dropout of a branch, divided by the layer's share. */
+static struct dropout branch_dropout(const struct model *model, const struct layer *layer, enum dropout_site site)
 {
-    return layer ? model->layers[layer - 1].out : model->embed_out;
+    struct dropout dropout = dropout_at(model, layer->number, site);
+    dropout.share = layer->share;
+    return dropout;
+}
+
+/* What a turn's products read. */
+static const void *turn_input(const struct model *model, int32_t turn)
+{
+    return turn > 0 ? model->layers[turn - 1].out : model->entry;
+}
+
+/* What its first branch is added to; NULL: nothing yet. */
+static const void *turn_residual(const struct model *model, int32_t turn)
+{
+    switch (model->config.order) {
+    case ORDER_POST:
+        return turn_input(model, turn);
+    case ORDER_PRE:
+        return turn > 0 ? model->layers[turn - 1].down_sum : model->embed_out;
+    case ORDER_LARGE:
+        return turn > 0 ? model->layers[turn - 1].down_sum : NULL;
+    }
+    return NULL;
+}
+
+/* The weights of a turn's two norms; each one's bias follows it in the table. */
+static const struct param *first_norm(const struct model *model, int32_t turn)
+{
+    const bool pre = model->config.order == ORDER_PRE;
+    return params_layer(&model->table, model->layers[turn].number,
+                        pre ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
+}
+
+static const struct param *second_norm(const struct model *model, int32_t turn)
+{
+    if (model->config.order != ORDER_PRE)
+        return params_layer(&model->table, model->layers[turn].number, LAYER_NORM_WEIGHT);
+    if (turn + 1 == model->turns)
+        return params_final(&model->table);
+    return params_layer(&model->table, model->layers[turn + 1].number, LAYER_ATTENTION_NORM_WEIGHT);
 }
 
 static void embed_forward(struct model *model, const struct batch *batch)
@@ -34,86 +79,97 @@ static void embed_forward(struct model *model, const struct batch *batch)
               vector_of(model, &table[PARAM_NORM_WEIGHT]), vector_of(model, &table[PARAM_NORM_BIAS]),
               model->config.norm_epsilon, token_rows(batch), hidden, NULL, NULL);
     ops->dropout(ops->device, model->embed_out, batch, hidden, &dropout);
+    if (model->config.order == ORDER_PRE) {
+        const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
+        ops->norm(ops->device, model->entry, model->embed_out, model->entry_stats, model->embed_out, NULL,
+                  vector_of(model, norm), vector_of(model, norm + 1), model->config.norm_epsilon, token_rows(batch),
+                  hidden, NULL, NULL);
+    }
 }
 
-static void layer_forward(struct model *model, const struct batch *batch, int32_t number)
+#define WEIGHT(place)   weight_of(model, params_layer(&model->table, layer->number, place))
+#define VECTOR(place)   vector_of(model, params_layer(&model->table, layer->number, place))
+#define GRADIENT(place) gradient_of(model, params_layer(&model->table, layer->number, place))
+
+static void layer_forward(struct model *model, const struct batch *batch, int32_t turn)
 {
     const struct ops *ops = model->ops;
-    struct layer *layer = &model->layers[number];
-    const void *x = layer_input(model, number);
+    const struct layer *layer = &model->layers[turn];
+    const struct param *first = first_norm(model, turn), *second = second_norm(model, turn);
+    const void *x = turn_input(model, turn);
     const struct rows rows = token_rows(batch);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
+    const bool post = model->config.order == ORDER_POST;
     const double epsilon = model->config.norm_epsilon;
-    const struct attention_shape shape = attention_shape(model, number);
-    const struct dropout drop_attention = dropout_at(model, number, SITE_ATTENTION);
-    const struct dropout drop_down = dropout_at(model, number, SITE_DOWN);
-#define WEIGHT(place) weight_of(model, params_layer(&model->table, number, place))
-#define VECTOR(place) vector_of(model, params_layer(&model->table, number, place))
+    const struct attention_shape shape = attention_shape(model, layer->number);
+    const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
+    const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
     ops->linear(ops->device, layer->qkv, x, WEIGHT(LAYER_QUERY_WEIGHT), VECTOR(LAYER_QUERY_BIAS), rows, 3 * hidden,
                 hidden);
     ops->attention(ops->device, layer->context, layer->log_sums, layer->qkv, batch, &shape, model->scratch);
     ops->linear(ops->device, layer->attention_sum, layer->context, WEIGHT(LAYER_OUTPUT_WEIGHT),
                 VECTOR(LAYER_OUTPUT_BIAS), rows, hidden, hidden);
-    ops->norm(ops->device, layer->attention_out, layer->attention_sum, layer->attention_stats, layer->attention_sum, x,
-              VECTOR(LAYER_ATTENTION_NORM_WEIGHT), VECTOR(LAYER_ATTENTION_NORM_BIAS), epsilon, rows, hidden, batch,
-              &drop_attention);
+    ops->norm(ops->device, layer->attention_out, layer->attention_sum, layer->attention_stats, layer->attention_sum,
+              turn_residual(model, turn), vector_of(model, first), vector_of(model, first + 1), epsilon, rows, hidden,
+              batch, &drop_attention);
     ops->linear_gelu(ops->device, layer->up, layer->activation, layer->attention_out, WEIGHT(LAYER_UP_WEIGHT),
                      VECTOR(LAYER_UP_BIAS), rows, inner, hidden, model->config.gelu);
     ops->linear(ops->device, layer->down_sum, layer->activation, WEIGHT(LAYER_DOWN_WEIGHT), VECTOR(LAYER_DOWN_BIAS),
                 rows, hidden, inner);
-    ops->norm(ops->device, layer->out, layer->down_sum, layer->down_stats, layer->down_sum, layer->attention_out,
-              VECTOR(LAYER_NORM_WEIGHT), VECTOR(LAYER_NORM_BIAS), epsilon, rows, hidden, batch, &drop_down);
+    ops->norm(ops->device, layer->out, layer->down_sum, layer->down_stats, layer->down_sum,
+              post ? layer->attention_out : layer->attention_sum, vector_of(model, second),
+              vector_of(model, second + 1), epsilon, rows, hidden, batch, &drop_down);
 }
 
 void forward(struct model *model, const struct batch *batch)
 {
     embed_forward(model, batch);
-    for (int32_t layer = 0; layer < model->config.layers; layer++)
-        layer_forward(model, batch, layer);
+    for (int32_t turn = 0; turn < model->turns; turn++)
+        layer_forward(model, batch, turn);
 }
 
-/* dhidden: in, the gradient of the layer's output; out, that of its input. */
-static void layer_backward(struct model *model, const struct batch *batch, int32_t number)
+/* post: dhidden is the gradient of the layer's output, then that of its input. pre and large: dhidden is that of the
+ * sum, dbranch that of the output, then of the input; the last layer finds its output's in dhidden, as the heads left
+ * it. */
+static void layer_backward(struct model *model, const struct batch *batch, int32_t turn)
 {
     const struct ops *ops = model->ops;
-    const struct layer *layer = &model->layers[number];
-    const void *x = layer_input(model, number);
+    const struct layer *layer = &model->layers[turn];
+    const struct param *first = first_norm(model, turn), *second = second_norm(model, turn);
+    const void *x = turn_input(model, turn);
     const struct rows rows = token_rows(batch);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
     const enum gelu gelu = model->config.gelu;
-    const struct attention_shape shape = attention_shape(model, number);
-    const struct dropout drop_attention = dropout_at(model, number, SITE_ATTENTION);
-    const struct dropout drop_down = dropout_at(model, number, SITE_DOWN);
-    void *dhidden = model->dhidden, *dbranch = model->dbranch;
-#define GRADIENT(place) gradient_of(model, params_layer(&model->table, number, place))
-    ops->norm_backward(ops->device, dbranch, dhidden, GRADIENT(LAYER_NORM_WEIGHT), GRADIENT(LAYER_NORM_BIAS), dhidden,
-                       layer->down_sum, layer->down_stats, VECTOR(LAYER_NORM_WEIGHT), rows, hidden, batch, &drop_down,
-                       model->scratch);
+    const struct attention_shape shape = attention_shape(model, layer->number);
+    const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
+    const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
+    const bool post = model->config.order == ORDER_POST, last = turn + 1 == model->turns;
+    void *dhidden = model->dhidden, *dbranch = model->dbranch, *dnorm = post ? dhidden : dbranch;
+    ops->norm_backward(ops->device, dbranch, dhidden, !post && !last, gradient_of(model, second),
+                       gradient_of(model, second + 1), last ? dhidden : dnorm, layer->down_sum, layer->down_stats,
+                       vector_of(model, second), rows, hidden, batch, &drop_down, model->scratch);
     ops->linear_backward_input(ops->device, model->dup, 0, dbranch, WEIGHT(LAYER_DOWN_WEIGHT), layer->up, rows, hidden,
                                inner, gelu);
     ops->linear_backward_weight(ops->device, GRADIENT(LAYER_DOWN_WEIGHT), GRADIENT(LAYER_DOWN_BIAS), dbranch,
                                 layer->activation, rows, hidden, inner, model->scratch);
-    ops->linear_backward_input(ops->device, dhidden, 1, model->dup, WEIGHT(LAYER_UP_WEIGHT), NULL, rows, inner, hidden,
+    ops->linear_backward_input(ops->device, dnorm, post, model->dup, WEIGHT(LAYER_UP_WEIGHT), NULL, rows, inner, hidden,
                                gelu);
     ops->linear_backward_weight(ops->device, GRADIENT(LAYER_UP_WEIGHT), GRADIENT(LAYER_UP_BIAS), model->dup,
                                 layer->attention_out, rows, inner, hidden, model->scratch);
 
-    ops->norm_backward(ops->device, dbranch, dhidden, GRADIENT(LAYER_ATTENTION_NORM_WEIGHT),
-                       GRADIENT(LAYER_ATTENTION_NORM_BIAS), dhidden, layer->attention_sum, layer->attention_stats,
-                       VECTOR(LAYER_ATTENTION_NORM_WEIGHT), rows, hidden, batch, &drop_attention, model->scratch);
+    ops->norm_backward(ops->device, dbranch, dhidden, !post, gradient_of(model, first), gradient_of(model, first + 1),
+                       dnorm, layer->attention_sum, layer->attention_stats, vector_of(model, first), rows, hidden,
+                       batch, &drop_attention, model->scratch);
     ops->linear_backward_input(ops->device, model->dcontext, 0, dbranch, WEIGHT(LAYER_OUTPUT_WEIGHT), NULL, rows,
                                hidden, hidden, gelu);
     ops->linear_backward_weight(ops->device, GRADIENT(LAYER_OUTPUT_WEIGHT), GRADIENT(LAYER_OUTPUT_BIAS), dbranch,
                                 layer->context, rows, hidden, hidden, model->scratch);
     ops->attention_backward(ops->device, model->dqkv, model->dcontext, layer->qkv, layer->context, layer->log_sums,
                             batch, &shape, model->scratch);
-    ops->linear_backward_input(ops->device, dhidden, 1, model->dqkv, WEIGHT(LAYER_QUERY_WEIGHT), NULL, rows, 3 * hidden,
-                               hidden, gelu);
+    ops->linear_backward_input(ops->device, dnorm, post, model->dqkv, WEIGHT(LAYER_QUERY_WEIGHT), NULL, rows,
+                               3 * hidden, hidden, gelu);
     ops->linear_backward_weight(ops->device, GRADIENT(LAYER_QUERY_WEIGHT), GRADIENT(LAYER_QUERY_BIAS), model->dqkv, x,
                                 rows, 3 * hidden, hidden, model->scratch);
-#undef WEIGHT
-#undef VECTOR
-#undef GRADIENT
 }
 
 static void embed_backward(struct model *model, const struct batch *batch)
@@ -122,18 +178,31 @@ static void embed_backward(struct model *model, const struct batch *batch)
     const struct param *table = model->table.items;
     const int32_t hidden = model->config.hidden;
     const struct dropout dropout = dropout_at(model, 0, SITE_EMBEDDING);
-    ops->dropout(ops->device, model->dhidden, batch, hidden, &dropout);
-    ops->norm_backward(ops->device, NULL, model->dhidden, gradient_of(model, &table[PARAM_NORM_WEIGHT]),
-                       gradient_of(model, &table[PARAM_NORM_BIAS]), model->dhidden, model->embed_sum,
-                       model->embed_stats, vector_of(model, &table[PARAM_NORM_WEIGHT]), token_rows(batch), hidden, NULL,
-                       NULL, model->scratch);
+    void *slopes = model->config.order == ORDER_LARGE ? model->dbranch : model->dhidden;
+    if (model->config.order == ORDER_PRE) {
+        const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
+        ops->norm_backward(ops->device, NULL, slopes, 1, gradient_of(model, norm), gradient_of(model, norm + 1),
+                           model->dbranch, model->embed_out, model->entry_stats, vector_of(model, norm),
+                           token_rows(batch), hidden, NULL, NULL, model->scratch);
+    }
+    ops->dropout(ops->device, slopes, batch, hidden, &dropout);
+    ops->norm_backward(ops->device, NULL, slopes, 0, gradient_of(model, &table[PARAM_NORM_WEIGHT]),
+                       gradient_of(model, &table[PARAM_NORM_BIAS]), slopes, model->embed_sum, model->embed_stats,
+                       vector_of(model, &table[PARAM_NORM_WEIGHT]), token_rows(batch), hidden, NULL, NULL,
+                       model->scratch);
     ops->embed_backward(ops->device, gradient_of(model, &table[PARAM_WORD]), gradient_of(model, &table[PARAM_POSITION]),
-                        gradient_of(model, &table[PARAM_TYPE]), model->dhidden, batch, hidden);
+                        gradient_of(model, &table[PARAM_TYPE]), slopes, batch, hidden);
 }
 
+/* A group of turns whose activations were overwritten by the next group's is worked out again before its last one. */
 void backward(struct model *model, const struct batch *batch)
 {
-    for (int32_t layer = model->config.layers - 1; layer >= 0; layer--)
-        layer_backward(model, batch, layer);
+    const int32_t every = model->budget.recompute_every;
+    for (int32_t turn = model->turns - 1; turn >= 0; turn--) {
+        if (turn % every == every - 1 && turn + 1 < model->turns)
+            for (int32_t again = turn - every + 1; again <= turn; again++)
+                layer_forward(model, batch, again);
+        layer_backward(model, batch, turn);
+    }
     embed_backward(model, batch);
 }

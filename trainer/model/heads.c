@@ -23,7 +23,7 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
                                hidden, gelu);
     ops->linear_backward_weight(ops->device, gradient_of(model, word), gradient_of(model, HEAD(HEAD_BIAS)),
                                 model->logits, model->features, rows, vocabulary, hidden, model->scratch);
-    ops->norm_backward(ops->device, NULL, gradient, gradient_of(model, HEAD(HEAD_NORM_WEIGHT)),
+    ops->norm_backward(ops->device, NULL, gradient, 0, gradient_of(model, HEAD(HEAD_NORM_WEIGHT)),
                        gradient_of(model, HEAD(HEAD_NORM_BIAS)), gradient, model->transform_out, model->transform_stats,
                        vector_of(model, HEAD(HEAD_NORM_WEIGHT)), rows, hidden, NULL, NULL, model->scratch);
     ops->gelu_backward(ops->device, gradient, model->transform, rows, hidden, gelu);

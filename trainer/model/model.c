@@ -16,8 +16,10 @@ static void set_sizes(struct model *model, const struct model_config *config, co
     model->budget = *budget;
     model->budget.token_rows_max = rows_rounded(budget->token_rows_max);
     model->budget.masked_rows_max = rows_rounded(budget->masked_rows_max);
+    if (budget->recompute_every == 0 || budget->recompute_every > config->layers)
+        model->budget.recompute_every = config->layers;
     assert(budget->length_max >= 1 && budget->length_max <= config->positions);
-    assert(budget->sequences_max >= 1);
+    assert(budget->sequences_max >= 1 && budget->recompute_every >= 0);
     params_init(&model->table, config);
 }
 
@@ -75,7 +77,7 @@ void *model_gradients(struct model *model)
 
 const void *model_hidden(const struct model *model)
 {
-    return model->layers[model->config.layers - 1].out;
+    return model->layers[model->turns - 1].out;
 }
 
 void model_refresh(struct model *model)
@@ -122,6 +124,7 @@ static void pass(struct model *model, const struct batch *batch, bool training, 
 {
     check_batch(model, batch);
     model->training = training;
+    choose_layers(model);
     forward(model, batch);
     if (training)
         model->ops->clear(model->ops->device, model->dhidden,

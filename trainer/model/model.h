@@ -1,4 +1,4 @@
-/* BERT with its pre-training heads (post-LayerNorm, Devlin et al. 2019), forward and backward by hand over struct ops.
+/* BERT with its pre-training heads (Devlin et al. 2019), forward and backward by hand over struct ops.
  *
  *     model_open → fill model_params → model_refresh
  *       → per step: model_begin_step → model_forward_backward (each micro-batch) → clip, update → model_refresh
@@ -25,6 +25,9 @@ struct model_budget {
     int32_t masked_rows_max; /* the same; may be 0 */
     int32_t sequences_max;
     int32_t length_max; /* tokens of one sequence, at most the config's positions */
+    /* Activations are kept at every so many layers only, and worked out again from there in the backward pass: less
+     * memory, a third more work, the same bits. 0: all are kept. DeepSpeed's JSON: activation_checkpointing. */
+    int32_t recompute_every;
 };
 
 /* What the memory is for, in the order it is taken: known without taking it. */
@@ -57,8 +60,8 @@ void *model_gradients(struct model *model);
 void model_refresh(struct model *model);
 
 struct step_settings {
-    uint32_t seed, step; /* name the dropout */
-    bool dropout;        /* false: as if the config's probabilities were 0 */
+    uint32_t seed, step; /* name what is dropped; steps count from 1 */
+    bool dropout;        /* false: as if the config had no dropout and no layer drop */
     int64_t masked;      /* masked tokens of the whole step, over all micro-batches and processes */
     int64_t sequences;   /* the same */
     double loss_scale;   /* multiplies every gradient; 1 but for fp16 */
@@ -78,7 +81,11 @@ void model_forward_backward(struct model *model, const struct batch *batch, stru
 /* Forward only, without dropout; leaves gradients and the step alone. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);
 
-/* For tests and debugging, after a forward pass: the last layer's output [token_rows, H] in storage. */
+/* theta of a step, counted from 1. */
+double layer_drop_theta(const struct layer_drop *drop, uint32_t step);
+
+/* For tests and debugging, after a forward pass, and after a backward one where nothing is recomputed: the last layer's
+ * output [token_rows, H] in storage. */
 const void *model_hidden(const struct model *model);
 
 /* Floating-point operations of forward and backward for a sequence of `length` tokens with `masked` masked ones:

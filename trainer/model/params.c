@@ -73,6 +73,14 @@ int model_config_check(const struct model_config *config, struct error *err)
         !(config->attention_dropout >= 0 && config->attention_dropout < 1))
         return fail(err, ERR_UNSAFE, "the model's dropout %g or %g is not at least 0 and below 1",
                     config->hidden_dropout, config->attention_dropout);
+    const struct layer_drop *drop = &config->layer_drop;
+    if (!(drop->theta >= 0 && drop->theta <= 1 && drop->gamma >= 0))
+        return fail(err, ERR_USAGE, "layer drop with theta %g and gamma %g: 0 < theta <= 1 and gamma >= 0 are needed",
+                    drop->theta, drop->gamma);
+    if (drop->theta > 0 && config->order != ORDER_PRE) {
+        fail(err, ERR_USAGE, "layer drop needs a model with its norms before the branches");
+        return hint(err, "give --model a config.json with \"pre_layer_norm\": true");
+    }
     return 0;
 }
 
@@ -85,7 +93,8 @@ int32_t vocabulary_padded(const struct model_config *config)
 struct writer {
     struct params *params;
     const char *prefix;
-    bool adjacent; /* the next tensor follows without a gap */
+    double deviation; /* of matrices */
+    bool adjacent;    /* the next tensor follows without a gap */
 };
 
 /* Adds a tensor of rows x columns (columns 0: a vector) that takes room for `room` rows. */
@@ -103,6 +112,7 @@ static void add(struct writer *writer, const char *name, int64_t rows, int64_t c
         .count = (size_t)(rows * width),
         .offset = params->size,
         .init = init,
+        .deviation = writer->deviation,
         .decay = decay,
     };
     const int length = snprintf(param->name, sizeof param->name, "%s%s", writer->prefix, name);
@@ -121,14 +131,29 @@ static void add_bias(struct writer *writer, const char *name, int64_t size)
     add(writer, name, size, 0, size, INIT_ZERO, false);
 }
 
-static void add_norm(struct writer *writer, const char *weight, const char *bias, int64_t size)
+static void add_norm(struct writer *writer, const char *name, int64_t size)
 {
-    add(writer, weight, size, 0, size, INIT_ONE, false);
-    add_bias(writer, bias, size);
+    char full[64];
+    snprintf(full, sizeof full, "%s.weight", name);
+    add(writer, full, size, 0, size, INIT_ONE, false);
+    snprintf(full, sizeof full, "%s.bias", name);
+    add_bias(writer, full, size);
+}
+
+/* A matrix whose product is added to the stream. DeepSpeed begins those of N pre-LN layers smaller by sqrt(2 N), so
+ * that the stream's variance does not grow with N. */
+static void add_output_matrix(struct writer *writer, const char *name, int64_t columns, const struct model_config *c)
+{
+    const double deviation = writer->deviation;
+    if (c->order == ORDER_PRE)
+        writer->deviation /= sqrt(2.0 * c->layers);
+    add_matrix(writer, name, c->hidden, columns);
+    writer->deviation = deviation;
 }
 
 static void add_layer(struct writer *writer, const struct model_config *c)
 {
+    const bool pre = c->order == ORDER_PRE;
     add_matrix(writer, "attention.self.query.weight", c->hidden, c->hidden);
     writer->adjacent = true;
     add_matrix(writer, "attention.self.key.weight", c->hidden, c->hidden);
@@ -139,17 +164,17 @@ static void add_layer(struct writer *writer, const struct model_config *c)
     add_bias(writer, "attention.self.key.bias", c->hidden);
     add_bias(writer, "attention.self.value.bias", c->hidden);
     writer->adjacent = false;
-    add_matrix(writer, "attention.output.dense.weight", c->hidden, c->hidden);
+    add_output_matrix(writer, "attention.output.dense.weight", c->hidden, c);
     add_bias(writer, "attention.output.dense.bias", c->hidden);
-    add_norm(writer, "attention.output.LayerNorm.weight", "attention.output.LayerNorm.bias", c->hidden);
+    add_norm(writer, pre ? "PreAttentionLayerNorm" : "attention.output.LayerNorm", c->hidden);
     add_matrix(writer, "intermediate.dense.weight", c->intermediate, c->hidden);
     add_bias(writer, "intermediate.dense.bias", c->intermediate);
-    add_matrix(writer, "output.dense.weight", c->hidden, c->intermediate);
+    add_output_matrix(writer, "output.dense.weight", c->intermediate, c);
     add_bias(writer, "output.dense.bias", c->hidden);
-    add_norm(writer, "output.LayerNorm.weight", "output.LayerNorm.bias", c->hidden);
+    add_norm(writer, pre ? "PostAttentionLayerNorm" : "output.LayerNorm", c->hidden);
 }
 
-/* The order is that of enum param_place, layer_place and head_place. */
+/* The order is that of enum param_place, layer_place and head_place; names of ORDER_PRE are DeepSpeed's. */
 static void add_all(struct writer *writer, const struct model_config *c)
 {
     const int64_t padded = vocabulary_padded(c);
@@ -157,17 +182,20 @@ static void add_all(struct writer *writer, const struct model_config *c)
     add(writer, "word_embeddings.weight", c->vocabulary, c->hidden, padded, INIT_NORMAL, true);
     add_matrix(writer, "position_embeddings.weight", c->positions, c->hidden);
     add_matrix(writer, "token_type_embeddings.weight", c->types, c->hidden);
-    add_norm(writer, "LayerNorm.weight", "LayerNorm.bias", c->hidden);
+    add_norm(writer, "LayerNorm", c->hidden);
     for (int32_t layer = 0; layer < c->layers; layer++) {
         char prefix[40];
         snprintf(prefix, sizeof prefix, "bert.encoder.layer.%d.", layer);
         writer->prefix = prefix;
         add_layer(writer, c);
     }
+    writer->prefix = "bert.encoder.";
+    if (c->order == ORDER_PRE)
+        add_norm(writer, "FinalLayerNorm", c->hidden);
     writer->prefix = "cls.predictions.";
     add_matrix(writer, "transform.dense.weight", c->hidden, c->hidden);
     add_bias(writer, "transform.dense.bias", c->hidden);
-    add_norm(writer, "transform.LayerNorm.weight", "transform.LayerNorm.bias", c->hidden);
+    add_norm(writer, "transform.LayerNorm", c->hidden);
     add(writer, "bias", c->vocabulary, 0, padded, INIT_ZERO, false);
     if (!c->next_sentence)
         return;
@@ -199,13 +227,15 @@ static void cut_chunks(struct params *params)
 
 void params_init(struct params *params, const struct model_config *config)
 {
-    const size_t count_max = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + HEAD_NEXT_BIAS + 1;
+    const int32_t finals = config->order == ORDER_PRE ? 2 : 0;
+    const size_t count_max = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals + HEAD_NEXT_BIAS + 1;
     *params = (struct params){
         .items = mem_array(count_max, sizeof *params->items),
         .layers = config->layers,
-        .deviation = config->initializer_range,
+        .finals = finals,
+        .initializer = config->initializer,
     };
-    struct writer writer = {.params = params};
+    struct writer writer = {.params = params, .deviation = config->initializer_range};
     add_all(&writer, config);
     assert(params->count == count_max - (config->next_sentence ? 0 : 4));
     params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
@@ -228,15 +258,33 @@ const struct param *params_find(const struct params *params, const char *name)
 }
 
 /* Four normal numbers from one Philox block: Box and Muller (1958), in double. */
-static void draw_block(const struct random_stream *stream, uint32_t block, double deviation, float out[4])
+static void draw_block(const struct random_stream *stream, uint32_t block, uint32_t draw, double deviation,
+                       float out[4])
 {
     uint32_t words[4];
-    random_at4(stream, block, 0, words);
+    random_at4(stream, block, draw, words);
     for (int i = 0; i < 4; i += 2) {
         const double radius = deviation * sqrt(-2 * log((words[i] + 0.5) * 0x1p-32));
         const double angle = 2 * acos(-1) * (words[i + 1] * 0x1p-32);
         out[i] = (float)(radius * cos(angle));
         out[i + 1] = (float)(radius * sin(angle));
+    }
+}
+
+/* Those beyond two deviations come from the block's next draw, and so on. */
+static void truncate_block(const struct random_stream *stream, uint32_t block, double deviation, float values[4])
+{
+    const float most = (float)(2 * deviation);
+    bool beyond = true;
+    for (uint32_t draw = 1; beyond; draw++) {
+        float next[4];
+        draw_block(stream, block, draw, deviation, next);
+        beyond = false;
+        for (int i = 0; i < 4; i++) {
+            if (fabsf(values[i]) > most)
+                values[i] = next[i];
+            beyond |= fabsf(values[i]) > most;
+        }
     }
 }
 
@@ -254,7 +302,9 @@ void params_draw(const struct params *params, const struct param *param, uint64_
 #pragma omp parallel for schedule(static)
     for (size_t block = 0; block < (param->count + 3) / 4; block++) {
         float four[4];
-        draw_block(&stream, (uint32_t)block, params->deviation, four);
+        draw_block(&stream, (uint32_t)block, 0, param->deviation, four);
+        if (params->initializer == INITIALIZER_TRUNCATED)
+            truncate_block(&stream, (uint32_t)block, param->deviation, four);
         const size_t left = param->count - block * 4;
         memcpy(out + block * 4, four, (left < 4 ? left : 4) * sizeof *four);
     }

@@ -16,6 +16,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where the norms stand (formulas: encoder.c). In config.json: pre_layer_norm, layer_norm_large_model (booleans). */
+enum norm_order {
+    ORDER_POST, /* behind each sum: Devlin et al. 2019; transformers' BERT knows no other */
+    ORDER_PRE,  /* before each branch, and one behind the last layer: DeepSpeed's BERT, whose first weights are below */
+    ORDER_LARGE, /* before each branch, on a sum that begins at zero behind the embedding: Habana's large BERT */
+};
+
+/* How matrices begin. In config.json: initializer "normal" or "truncated_normal". */
+enum initializer {
+    INITIALIZER_NORMAL,
+    INITIALIZER_TRUNCATED, /* drawn again while beyond two deviations: Google's BERT */
+};
+
+/* Progressive layer drop (Zhang and He 2020), formulas in layer_drop.c. Part of the recipe, not of config.json. In
+ * DeepSpeed's JSON: progressive_layer_drop {enabled, theta, gamma}, there 0.5 and 0.001. */
+struct layer_drop {
+    double theta; /* what the deepest layer's share falls towards, in (0, 1]; 0: no layer is ever dropped */
+    double gamma; /* per step, at least 0 */
+    bool compat;  /* count steps and scale as DeepSpeed's code does */
+};
+
 struct model_config {
     int32_t layers;
     int32_t hidden; /* H, a multiple of heads */
@@ -30,6 +51,9 @@ struct model_config {
     double initializer_range; /* standard deviation of initial weights */
     double hidden_dropout;    /* probability: embeddings, attention output, feed-forward output */
     double attention_dropout; /* probability: attention weights */
+    enum norm_order order;
+    enum initializer initializer;
+    struct layer_drop layer_drop; /* needs ORDER_PRE */
 };
 
 #define MODEL_NAMES               "tiny|mini|small|medium|base|large|1.5b"
@@ -37,11 +61,13 @@ struct model_config {
 
 /* The named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, NSP, vocabulary 30,522. -1: no such name. */
 int model_config_named(const char *name, struct model_config *config);
-/* Sizes within limits that the arithmetic relies on; ERR_UNSAFE otherwise (a config file from outside). */
+/* Sizes within limits that the arithmetic relies on; ERR_UNSAFE otherwise (a config file from outside). ERR_USAGE: a
+ * layer drop that does not fit. */
 int model_config_check(const struct model_config *config, struct error *err);
 int32_t vocabulary_padded(const struct model_config *config);
 
-/* Places of the table. A layer's tensors follow PARAM_LAYER; params_layer gives their index. */
+/* Places of the table. A layer's tensors follow PARAM_LAYER; params_layer gives them. A norm's bias follows its
+ * weight. */
 enum param_place {
     PARAM_WORD,
     PARAM_POSITION,
@@ -59,17 +85,17 @@ enum layer_place {
     LAYER_VALUE_BIAS,
     LAYER_OUTPUT_WEIGHT, /* attention.output.dense [H, H] */
     LAYER_OUTPUT_BIAS,
-    LAYER_ATTENTION_NORM_WEIGHT,
+    LAYER_ATTENTION_NORM_WEIGHT, /* behind the attention; PreAttentionLayerNorm in ORDER_PRE */
     LAYER_ATTENTION_NORM_BIAS,
     LAYER_UP_WEIGHT, /* intermediate.dense [4H, H] */
     LAYER_UP_BIAS,
     LAYER_DOWN_WEIGHT, /* output.dense [H, 4H] */
     LAYER_DOWN_BIAS,
-    LAYER_NORM_WEIGHT,
+    LAYER_NORM_WEIGHT, /* behind the feed-forward part; PostAttentionLayerNorm, before it, in ORDER_PRE */
     LAYER_NORM_BIAS,
     LAYER_PARAMS, /* how many */
 };
-enum head_place {                        /* after the layers */
+enum head_place {                        /* after the layers and params_final */
                   HEAD_TRANSFORM_WEIGHT, /* [H, H] */
                   HEAD_TRANSFORM_BIAS,
                   HEAD_NORM_WEIGHT,
@@ -90,6 +116,7 @@ struct param {
     size_t count;       /* elements: shape[0] * shape[1]; they lie dense at offset */
     size_t offset;      /* elements from the start of flat memory */
     enum param_init init;
+    double deviation; /* of INIT_NORMAL */
     bool decay;
 };
 
@@ -101,7 +128,8 @@ struct params {
     struct param_chunk *chunks; /* PARAM_CHUNK elements each, from every tensor's start */
     size_t chunk_count;
     int32_t layers;
-    double deviation; /* of INIT_NORMAL */
+    int32_t finals; /* 2 where a norm follows the last layer, else 0 */
+    enum initializer initializer;
 };
 
 void params_init(struct params *params, const struct model_config *config);
@@ -112,9 +140,14 @@ static inline const struct param *params_layer(const struct params *params, int3
 {
     return &params->items[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
 }
+/* The weight of the norm behind the last layer (ORDER_PRE only). */
+static inline const struct param *params_final(const struct params *params)
+{
+    return &params->items[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];
+}
 static inline const struct param *params_head(const struct params *params, enum head_place place)
 {
-    return &params->items[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS + place];
+    return params_final(params) + params->finals + place;
 }
 
 /* Writes the initial values of one tensor to flat memory: normal(0, deviation), 0 or 1. Every value is named by (seed,

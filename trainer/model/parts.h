@@ -6,19 +6,22 @@
 
 #include "trainer/model/model.h"
 
-/* Kept from the forward to the backward pass, one a layer. */
+/* Kept from the forward to the backward pass, one for each turn: the n-th layer that a pass has (layers may be dropped).
+ * Where activations are recomputed, turns share memory, but for what the first turn behind them reads. */
 struct layer {
+    int32_t number;        /* of the layer in the table */
+    float share;           /* what its branches are divided by (layer drop); 0: nothing */
     void *qkv;             /* [T, 3H] */
     void *log_sums;        /* [heads, T] real */
     void *context;         /* [T, H] */
     void *attention_sum;   /* [T, H]: before its LayerNorm */
     void *attention_stats; /* [T, 2] real */
-    void *attention_out;   /* [T, H] */
+    void *attention_out;   /* [T, H]: behind it */
     void *up;              /* [T, I]: before GELU */
     void *activation;      /* [T, I] */
-    void *down_sum;        /* [T, H] */
+    void *down_sum;        /* [T, H]: before the LayerNorm behind it */
     void *down_stats;      /* [T, 2] real */
-    void *out;             /* [T, H] */
+    void *out;             /* [T, H]: behind it */
 };
 
 struct model {
@@ -32,7 +35,9 @@ struct model {
     bool training; /* the pass under way uses dropout and goes backward */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
+    void *entry, *entry_stats; /* ORDER_PRE: the first layer's norm of embed_out; else embed_out, none */
     struct layer *layers;
+    int32_t turns; /* layers of the pass under way */
 
     /* masked-LM head */
     void *picked;          /* [M, H]: rows of masked tokens; later the gradient of them */
@@ -49,8 +54,8 @@ struct model {
     void *dpooled;     /* [B, H] */
 
     /* gradients that travel down */
-    void *dhidden;  /* [T, H] */
-    void *dbranch;  /* [T, H]: behind dropout */
+    void *dhidden;  /* [T, H]: of the sum that runs through all layers */
+    void *dbranch;  /* [T, H]: of what is added to it, or made of it */
     void *dup;      /* [T, I] */
     void *dqkv;     /* [T, 3H] */
     void *dcontext; /* [T, H] */
@@ -79,6 +84,7 @@ static inline void *gradient_of(const struct model *model, const struct param *p
 enum dropout_site { SITE_EMBEDDING, SITE_PROBABILITIES = 1, SITE_ATTENTION, SITE_DOWN, SITES_A_LAYER = 3 };
 struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site);
 
+void choose_layers(struct model *model);                       /* which layers the pass has, and their shares */
 void forward(struct model *model, const struct batch *batch);  /* embedding to the last layer's output */
 void backward(struct model *model, const struct batch *batch); /* from dhidden down to the tables */
 /* A head: losses into metrics; in training also dhidden += and the head's gradients. */

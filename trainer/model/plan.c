@@ -32,11 +32,24 @@ static void take(struct planner *planner, void **buffer, const char *name, size_
     row->bytes = bytes;
 }
 
-static void plan_layer(struct planner *planner, struct layer *layer, const struct model *model)
+/* The buffers of a turn. Turns share memory with those recompute_every before them, but the last of each such group
+ * keeps what the first of the next reads: its output, and the sum that runs on where there is one. */
+static void plan_layer(struct planner *planner, const struct model *model, int32_t turn)
 {
+    const int32_t every = model->budget.recompute_every;
+    const bool shares = turn >= every, ends = turn % every == every - 1;
+    struct layer *layer = &model->layers[turn];
     const size_t rows = (size_t)model->budget.token_rows_max, hidden = (size_t)model->config.hidden;
     const size_t inner = (size_t)model->config.intermediate, heads = (size_t)model->config.heads;
     const size_t storage = model->ops->storage_size, real = model->ops->real_size;
+    if (shares) {
+        *layer = model->layers[turn - every];
+        if (ends)
+            take(planner, &layer->out, "layer.out", rows * hidden, storage);
+        if (ends && model->config.order != ORDER_POST)
+            take(planner, &layer->down_sum, "layer.down_sum", rows * hidden, storage);
+        return;
+    }
     take(planner, &layer->qkv, "layer.qkv", rows * 3 * hidden, storage);
     take(planner, &layer->log_sums, "layer.log_sums", heads * rows, real);
     take(planner, &layer->context, "layer.context", rows * hidden, storage);
@@ -104,8 +117,13 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     take(&planner, &model->embed_sum, "embed.sum", rows * hidden, ops->storage_size);
     take(&planner, &model->embed_stats, "embed.stats", rows * 2, ops->real_size);
     take(&planner, &model->embed_out, "embed.out", rows * hidden, ops->storage_size);
-    for (int32_t layer = 0; layer < model->config.layers; layer++)
-        plan_layer(&planner, &model->layers[layer], model);
+    model->entry = model->embed_out;
+    if (model->config.order == ORDER_PRE) {
+        take(&planner, &model->entry, "entry.out", rows * hidden, ops->storage_size);
+        take(&planner, &model->entry_stats, "entry.stats", rows * 2, ops->real_size);
+    }
+    for (int32_t turn = 0; turn < model->config.layers; turn++)
+        plan_layer(&planner, model, turn);
     plan_heads(&planner, model);
     take(&planner, &model->dhidden, "gradient.hidden", rows * hidden, ops->storage_size);
     take(&planner, &model->dbranch, "gradient.branch", rows * hidden, ops->storage_size);

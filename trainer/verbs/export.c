@@ -1,5 +1,6 @@
 /* dstrain export: a run's newest checkpoint, a checkpoint or a Hugging Face directory in, a Hugging Face directory
- * out. A checkpoint is one already, so its files are verified and copied; what only training needs stays behind. */
+ * out. A checkpoint is one already, so its files are verified and copied; what only training needs stays behind. A
+ * pre-LN model is rewritten into what transformers knows (preln.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +8,11 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
 #include "trainer/settings.h"
+#include "trainer/verbs/preln.h"
 
 static const struct {
     const char *name;
@@ -29,13 +32,15 @@ static int copy(const char *from, const char *to, struct error *err)
     return result;
 }
 
-static int copy_parts(const char *from, const char *to, json_t *copied, struct error *err)
+static int copy_parts(const char *from, const char *to, bool rewrite, json_t *copied, struct error *err)
 {
     int result = path_make_directory(to, err);
+    if (result == 0 && rewrite)
+        result = preln_write(from, to, err);
     for (size_t i = 0; i < PARTS && result == 0; i++) {
         char *source = path_join(from, parts[i].name), *target = path_join(to, parts[i].name);
         if (path_exists(source)) {
-            result = copy(source, target, err);
+            result = rewrite && parts[i].needed ? 0 : copy(source, target, err);
             json_array_append_new(copied, json_string(parts[i].name));
         } else if (parts[i].needed) {
             result = fail_at(err, ERR_USAGE, from, ERROR_NO_OFFSET, "holds no %s", parts[i].name);
@@ -71,7 +76,7 @@ static int check_target(const char *out, struct error *err)
 }
 
 /* Into a directory of another name, so that --out is there whole or not at all. */
-static int copy_whole(const char *from, const char *out, json_t *copied, struct error *err)
+static int copy_whole(const char *from, const char *out, bool rewrite, json_t *copied, struct error *err)
 {
     struct buf unfinished = {0};
     struct error ignored = {0};
@@ -79,7 +84,7 @@ static int copy_whole(const char *from, const char *out, json_t *copied, struct 
     while (size > 1 && out[size - 1] == '/')
         size--;
     buf_addf(&unfinished, "%.*s.tmp", (int)size, out);
-    int result = copy_parts(from, buf_text(&unfinished), copied, err);
+    int result = copy_parts(from, buf_text(&unfinished), rewrite, copied, err);
     if (result == 0)
         result = path_rename(buf_text(&unfinished), out, err);
     for (size_t i = 0; i < PARTS && result < 0; i++) {
@@ -93,13 +98,33 @@ static int copy_whole(const char *from, const char *out, json_t *copied, struct 
     return result;
 }
 
-static void tell(const struct settings *settings, const char *from, uint64_t step, json_t *copied)
+/* A config.json that we cannot read is not ours to judge. */
+static struct model_config config_in(const char *directory)
 {
-    json_t *next = json_sprintf("python3 -c \"from transformers import pipeline; print(pipeline('fill-mask', "
-                                "'%s')('Paris is the [MASK] of France.'))\"",
-                                settings->out);
+    struct model_config config;
+    struct error ignored = {0};
+    char *path = path_join(directory, "config.json");
+    if (config_read(path, &config, &ignored) < 0)
+        config = (struct model_config){.order = ORDER_POST};
+    mem_free(path);
+    return config;
+}
+
+static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
+                 json_t *copied)
+{
+    json_t *next = config->order == ORDER_LARGE
+                       ? json_sprintf("dstrain --shards DATASET --init %s", settings->out)
+                       : json_sprintf("python3 -c \"from transformers import pipeline; print(pipeline('fill-mask', "
+                                      "'%s')('Paris is the [MASK] of France.'))\"",
+                                      settings->out);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
+    if (config->order == ORDER_LARGE)
+        log_say("note       transformers has no model with its norms in these places: dstrain --init reads it");
+    if (config->order == ORDER_PRE)
+        log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",
+                config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");
     log_say("done       %s", settings->out);
     log_say("next       %s", json_string_value(next));
     if (settings->json) {
@@ -132,10 +157,11 @@ int verb_export(void *context, struct opt_paths bare, struct error *err)
         result = check_target(settings->out, err);
     if (result == 0)
         result = check_weights(files, err);
+    const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
     if (result == 0)
-        result = copy_whole(files, settings->out, copied, err);
+        result = copy_whole(files, settings->out, config.order == ORDER_PRE, copied, err);
     if (result == 0)
-        tell(settings, files, state.step, copied);
+        tell(settings, files, state.step, &config, copied);
     json_decref(copied);
     mem_free(files);
     return result;

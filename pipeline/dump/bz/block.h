@@ -23,14 +23,11 @@
 #define GROUP_SYMBOLS   50
 #define SELECTORS_MAX   18002u /* more can be announced, none of them can be reached */
 #define SYMBOLS_MAX     256u
-#ifndef PAIR_BITS
-#define PAIR_BITS 11
-#endif
-#define X          11 /* of a look-up; 10 costs as much, 9 and 12 more */
-#define RUNS_MAX   (SELECTORS_MAX * GROUP_SYMBOLS + 1)
-#define STARTS_MAX 1024u /* places from which rows.h follows the text at once */
-#define LANES      24
-#define LANE_BYTES (1173u * 64) /* odd, so that lanes lie in different sets of the cache; twice what text needs */
+#define PAIR_BITS       11 /* of a look-up in the table of pairs */
+#define RUNS_MAX        (SELECTORS_MAX * GROUP_SYMBOLS + 1)
+#define STARTS_MAX      1024u /* places from which rows.h follows the text at once */
+#define LANES           20
+#define LANE_BYTES      (1375u * 64) /* odd, so that lanes lie in different sets of the cache; twice what text needs */
 
 /* One Huffman code. pairs[next bits]: the one or two symbols that begin them, as
  *

@@ -6,7 +6,7 @@
  * so for a run of equal bytes the rows are consecutive numbers, and the table of all entries (back(i), byte of i) is
  * written from top to bottom in vectors. From row `origin` on, the entries tell the text from its last byte to the
  * first; each step waits for the one before (a read from a far cache). Hence the text is followed from 1,024 rows
- * anywhere, 24 at a time: such a row's entry is marked, a stretch ends where it comes to a marked row, and that says
+ * anywhere, 20 at a time: such a row's entry is marked, a stretch ends where it comes to a marked row, and that says
  * which stretch goes on there. At the end the stretches are put together from `origin` on, until they come back to it;
  * that is early where the text is a period repeated.
  *
@@ -20,7 +20,7 @@
 #define CAME  (MARK >> 8) /* the mark in a lane's row */
 #define WIDTH 16          /* rows written at a time */
 
-typedef uint32_t row_vector __attribute__((vector_size(4 * WIDTH), aligned(4)));
+typedef uint32_t row_vector __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
 
 /* Fills the table; false where the runs are no column of a block. */
 static bool fill_rows(struct block_space *space, size_t size_max)
@@ -114,7 +114,7 @@ static size_t follow_lanes(const uint32_t *rows, uint32_t lanes[LANES], uint8_t 
     memcpy(row, lanes, sizeof(row));
     while (place > 0 && !(any & MARK)) {
         place--;
-        STEPS(0), STEPS(4), STEPS(8), STEPS(12), STEPS(16), STEPS(20);
+        STEPS(0), STEPS(4), STEPS(8), STEPS(12), STEPS(16);
     }
     memcpy(lanes, row, sizeof(row));
     return place;

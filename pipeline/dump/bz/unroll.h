@@ -6,7 +6,13 @@
 #include "pipeline/dump/bz/block.h"
 
 #define EQUALS 4
-#define WIDE   64u
+#if defined(__AVX512BW__) /* bytes of a register */
+#define WIDE 64u
+#elif defined(__AVX2__)
+#define WIDE 32u
+#else
+#define WIDE 16u
+#endif
 
 typedef int8_t byte_vector __attribute__((vector_size(WIDE), aligned(1), may_alias));
 

@@ -1,0 +1,158 @@
+#include "pipeline/extent.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "pipeline/store/journal.h"
+#include "pipeline/store/spill.h"
+
+#define EXTENT_VERSION 1
+
+void extent_begin(struct extent *extent, uint64_t first, const struct inputs *inputs, size_t spill_count)
+{
+    const struct place place = inputs_place(inputs, first);
+    *extent = (struct extent){.first = first,
+                              .file = place.file,
+                              .hashes = mem_clear(inputs->count, sizeof *extent->hashes),
+                              .spill_bytes = mem_clear(spill_count, sizeof *extent->spill_bytes),
+                              .spill_count = spill_count};
+    if (place.window > 0)
+        dump_guess(inputs->dumps[place.file], place.window, &extent->state);
+    extent->head = extent->state.head;
+}
+
+void extent_release(struct extent *extent)
+{
+    mem_free(extent->hashes);
+    mem_free(extent->spill_bytes);
+    tally_release(&extent->templates);
+    *extent = (struct extent){0};
+}
+
+struct place extent_place(const struct extent *extent)
+{
+    return (struct place){extent->file, extent->state.next_window};
+}
+
+bool extent_whole(const struct extent *extent, struct place end, uint64_t limit)
+{
+    return place_compare(extent_place(extent), end) >= 0 || (limit > 0 && extent->pages >= limit);
+}
+
+/* The journal as an object, both ways by the same formats. */
+#define HEAD_FORMAT  "{si sI sI sI sI sI sb sb}"
+#define STATE_FORMAT "{sI sI sI sI sI sb sb sI sb sb sI ss so}"
+
+static json_t *head_json(const struct dump_head *h)
+{
+    return json_pack(HEAD_FORMAT, "place", (int)h->place, "bit", (json_int_t)h->bit, "blocks", (json_int_t)h->blocks,
+                     "level", (json_int_t)h->level, "crc", (json_int_t)h->crc, "stored", (json_int_t)h->stored,
+                     "guessed", h->guessed, "doubt", h->doubt);
+}
+
+static bool head_read(json_t *json, struct dump_head *h)
+{
+    json_int_t bit = 0, blocks = 0, level = 0, crc = 0, stored = 0;
+    int place = 0, guessed = 0, doubt = 0;
+    if (json_unpack(json, HEAD_FORMAT, "place", &place, "bit", &bit, "blocks", &blocks, "level", &level, "crc", &crc,
+                    "stored", &stored, "guessed", &guessed, "doubt", &doubt) < 0 ||
+        place < HEAD_TRUE || place > HEAD_UNCHECKED)
+        return false;
+    *h = (struct dump_head){(enum head_place)place, (uint64_t)bit,    (uint64_t)blocks, (uint32_t)level,
+                            (uint32_t)crc,          (uint32_t)stored, guessed,          doubt};
+    return true;
+}
+
+static json_t *state_json(const struct dump_state *s)
+{
+    char hash[17];
+    return json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part, "bit",
+                     (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc, "padding",
+                     s->padding, "open", s->open, "match", (json_int_t)s->match, "closed", s->closed, "unsure",
+                     s->unsure, "lost", (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head",
+                     head_json(&s->head));
+}
+
+static bool state_read(json_t *json, struct dump_state *s)
+{
+    json_int_t window = 0, part = 0, bit = 0, level = 0, crc = 0, match = 0, lost = 0;
+    int padding = 0, open = 0, closed = 0, unsure = 0;
+    const char *hash = "";
+    json_t *head = NULL;
+    if (json_unpack(json, STATE_FORMAT, "window", &window, "part", &part, "bit", &bit, "level", &level, "crc", &crc,
+                    "padding", &padding, "open", &open, "match", &match, "closed", &closed, "unsure", &unsure, "lost",
+                    &lost, "hash", &hash, "head", &head) < 0)
+        return false;
+    *s = (struct dump_state){.next_window = (uint64_t)window,
+                             .next_part = (uint32_t)part,
+                             .bit = (uint64_t)bit,
+                             .level = (uint32_t)level,
+                             .crc = (uint32_t)crc,
+                             .padding = padding,
+                             .open = open,
+                             .match = (uint32_t)match,
+                             .closed = closed,
+                             .unsure = unsure,
+                             .lost = (uint64_t)lost};
+    return hash_parse(hash, &s->hash) == 0 && head_read(head, &s->head);
+}
+
+int extent_write(const struct extent *extent, const struct inputs *inputs, const char *directory, struct error *err)
+{
+    json_t *hashes = json_array();
+    char hash[17];
+    for (size_t i = 0; i < inputs->count; i++)
+        json_array_append_new(hashes, json_string(hash_text(extent->hashes[i], hash)));
+    json_t *object = json_pack(
+        "{si sI sI so so sI so sf so so so}", "extent_version", EXTENT_VERSION, "first", (json_int_t)extent->first,
+        "file", (json_int_t)extent->file, "state", state_json(&extent->state), "head", head_json(&extent->head),
+        "pages", (json_int_t)extent->pages, "hashes", hashes, "seconds", extent->seconds, "counts",
+        numbers_json((const uint64_t *)&extent->counts, COUNTS_FIELDS), "templates", tally_json(&extent->templates),
+        "spill_bytes", numbers_json(extent->spill_bytes, extent->spill_count));
+    char *path = spill_journal_path(directory, extent->first);
+    int result = journal_put(path, object, err);
+    mem_free(path);
+    json_decref(object);
+    return result;
+}
+
+static bool read_object(struct extent *extent, json_t *object, const struct inputs *inputs)
+{
+    json_int_t version = 0, first = 0, file = 0, pages = 0;
+    json_t *state = NULL, *head = NULL, *hashes = NULL;
+    if (json_unpack(object, "{sI sI sI so so sI so sF}", "extent_version", &version, "first", &first, "file", &file,
+                    "state", &state, "head", &head, "pages", &pages, "hashes", &hashes, "seconds",
+                    &extent->seconds) < 0 ||
+        version != EXTENT_VERSION || (uint64_t)first != extent->first || file < 0 || (size_t)file > inputs->count ||
+        !state_read(state, &extent->state) || !head_read(head, &extent->head) ||
+        json_array_size(hashes) != inputs->count)
+        return false;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const char *text = json_string_value(json_array_get(hashes, i));
+        if (!text || hash_parse(text, &extent->hashes[i]) < 0)
+            return false;
+    }
+    extent->file = (uint32_t)file;
+    extent->pages = (uint64_t)pages;
+    return numbers_read(json_object_get(object, "counts"), (uint64_t *)&extent->counts, COUNTS_FIELDS, true) >= 0 &&
+           tally_read(&extent->templates, json_object_get(object, "templates")) &&
+           numbers_read(json_object_get(object, "spill_bytes"), extent->spill_bytes, extent->spill_count, true) >= 0;
+}
+
+int extent_read(struct extent *extent, uint64_t first, const struct inputs *inputs, size_t spill_count,
+                const char *directory, struct error *err)
+{
+    *extent = (struct extent){.first = first,
+                              .hashes = mem_clear(inputs->count, sizeof *extent->hashes),
+                              .spill_bytes = mem_clear(spill_count, sizeof *extent->spill_bytes),
+                              .spill_count = spill_count};
+    char *path = spill_journal_path(directory, first);
+    json_t *object = journal_get(path, err);
+    int result = object ? 0 : -1;
+    if (object && !read_object(extent, object, inputs))
+        result = journal_damaged(path, err);
+    json_decref(object);
+    mem_free(path);
+    if (result < 0)
+        extent_release(extent);
+    return result;
+}

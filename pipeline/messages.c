@@ -1,0 +1,100 @@
+#include "pipeline/messages.h"
+
+#ifdef DS_MPI
+
+#include <assert.h>
+#include <limits.h>
+#include <mpi.h>
+#include <time.h>
+
+#define ASLEEP_NS 1000000 /* between two looks at a message that has not come */
+
+bool messages_built(void)
+{
+    return true;
+}
+
+int messages_open(uint32_t *rank, uint32_t *count, uint32_t *here)
+{
+    int provided, number, processes, local;
+    MPI_Comm machine;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS || provided < MPI_THREAD_FUNNELED)
+        return -1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (MPI_Comm_rank(MPI_COMM_WORLD, &number) || MPI_Comm_size(MPI_COMM_WORLD, &processes) ||
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) ||
+        MPI_Comm_size(machine, &local) || MPI_Comm_free(&machine))
+        return -1;
+    *rank = (uint32_t)number;
+    *count = (uint32_t)processes;
+    *here = (uint32_t)local;
+    return 0;
+}
+
+void messages_close(void)
+{
+    MPI_Finalize();
+}
+
+static int wait_for(MPI_Request *request, struct patience patience)
+{
+    for (int done = 0;;) {
+        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+            (!done && patience.given_up(patience.context)))
+            return -1;
+        if (done)
+            return 0;
+        nanosleep(&(struct timespec){.tv_nsec = ASLEEP_NS}, NULL);
+    }
+}
+
+int messages_sum(uint64_t *values, size_t count, struct patience patience)
+{
+    MPI_Request request;
+    assert(count <= INT_MAX);
+    if (MPI_Iallreduce(MPI_IN_PLACE, values, (int)count, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD, &request) !=
+        MPI_SUCCESS)
+        return -1;
+    return wait_for(&request, patience);
+}
+
+int messages_give(uint32_t from, void *bytes, size_t size, struct patience patience)
+{
+    MPI_Request request;
+    assert(size <= INT_MAX);
+    if (MPI_Ibcast(bytes, (int)size, MPI_BYTE, (int)from, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+        return -1;
+    return wait_for(&request, patience);
+}
+
+#else
+
+bool messages_built(void)
+{
+    return false;
+}
+
+int messages_open(uint32_t *rank, uint32_t *count, uint32_t *here)
+{
+    *rank = 0;
+    *count = *here = 1;
+    return 0;
+}
+
+void messages_close(void)
+{
+}
+
+int messages_sum(uint64_t *values, size_t count, struct patience patience)
+{
+    (void)values, (void)count, (void)patience;
+    return 0;
+}
+
+int messages_give(uint32_t from, void *bytes, size_t size, struct patience patience)
+{
+    (void)from, (void)bytes, (void)size, (void)patience;
+    return 0;
+}
+
+#endif

@@ -1,0 +1,259 @@
+/* Who is alive: process r holds byte ALIVE + r of the directory's lock as long as it lives, and byte GOES_ON + r until it
+ * stops or fails. The first watches all others, they watch the first; so what happens to one is known to all after two
+ * looks. */
+#include "pipeline/ranks.h"
+
+#include "base/launcher.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "pipeline/messages.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ALIVE         0u
+#define GOES_ON       (1u << 20)
+#define RANKS_MAX     GOES_ON
+#define NOBODY        UINT32_MAX
+#define LOOK_SECONDS  1.0
+#define CLOSE_SECONDS 5.0
+#define TICK_NS       50000000
+
+struct ranks {
+    uint32_t rank, count, here;
+    struct lock *lock;
+    char *directory; /* NULL: nobody is watched yet */
+    pthread_t watcher;
+    atomic_bool ending; /* others may leave now */
+    atomic_bool stops;  /* this one does not go on, and says so */
+    atomic_uint lost;   /* who has died, or NOBODY */
+    double closing;     /* clock */
+};
+
+int ranks_open(struct ranks **ranks, struct error *err)
+{
+    const char *variable;
+    const unsigned long announced = launcher_processes(&variable);
+    *ranks = NULL;
+    if (announced <= 1)
+        return 0;
+    if (!messages_built()) {
+        fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but this dsdata was built without MPI", announced,
+             variable);
+        return hint(err, "start dsdata once, or build it where Open MPI is installed (Debian: libopenmpi-dev)");
+    }
+    struct ranks *opened = mem_clear(1, sizeof *opened);
+    opened->lost = NOBODY;
+    const int result = messages_open(&opened->rank, &opened->count, &opened->here);
+    if (result == 0 && opened->count == announced && announced < RANKS_MAX) {
+        *ranks = opened;
+        return 0;
+    }
+    mem_free(opened);
+    fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but they do not find each other by MPI", announced,
+         variable);
+    return hint(err, "start them by mpirun, or by srun --mpi=pmix");
+}
+
+uint32_t ranks_rank(const struct ranks *ranks)
+{
+    return ranks ? ranks->rank : 0;
+}
+
+uint32_t ranks_count(const struct ranks *ranks)
+{
+    return ranks ? ranks->count : 1;
+}
+
+uint32_t ranks_here(const struct ranks *ranks)
+{
+    return ranks ? ranks->here : 1;
+}
+
+/* ------------------------------------------------------------------------------------------------------ watch */
+
+static int fail_lost(struct ranks *ranks, struct error *err)
+{
+    const unsigned lost = ranks->lost;
+    if (lost == NOBODY)
+        fail(err, ERR_PEER, "the processes of this build have lost each other");
+    else
+        fail(err, ERR_PEER, "process %u of %u has died", lost, ranks->count);
+    if (ranks->directory)
+        return hint(err,
+                    "what was done is safe in %s; the same command goes on from there, with any number of processes",
+                    ranks->directory);
+    return -1;
+}
+
+bool ranks_speaks(const struct ranks *ranks)
+{
+    return !ranks || ranks->rank == (ranks->lost == 0 ? 1 : 0);
+}
+
+/* When work that cannot be interrupted goes on for too long, or the launcher is about to kill us. */
+static void leave(struct ranks *ranks)
+{
+    struct error err = {0};
+    fail_lost(ranks, &err);
+    if (ranks_speaks(ranks))
+        error_print(&err, "dsdata", 0);
+    _exit(ERR_PEER);
+}
+
+static void stop_all(struct ranks *ranks)
+{
+    stop_request();
+    if (!atomic_exchange(&ranks->stops, true))
+        lock_let_go(ranks->lock, GOES_ON + ranks->rank);
+}
+
+/* One look at those that this one watches. */
+static void look(struct ranks *ranks)
+{
+    const uint32_t from = ranks->rank == 0 ? 1 : 0, to = ranks->rank == 0 ? ranks->count : 1;
+    for (uint32_t other = from; other < to && !ranks->ending; other++) {
+        const bool goes_on = lock_is_held(ranks->lock, GOES_ON + other);
+        if (goes_on)
+            continue;
+        if (!lock_is_held(ranks->lock, ALIVE + other) && !ranks->ending)
+            ranks->lost = other;
+        stop_all(ranks);
+    }
+}
+
+/* mpirun kills all when one has died: it asks first, and a second later does no more ask. */
+static void *watch(void *context)
+{
+    struct ranks *ranks = context;
+    double looked = 0, found = 0;
+    bool asked = false;
+    while (!ranks->ending) {
+        nanosleep(&(struct timespec){.tv_nsec = TICK_NS}, NULL);
+        const double now = clock_now();
+        const bool killed = stop_requested() && !asked;
+        if (now - looked >= LOOK_SECONDS || killed) {
+            look(ranks);
+            looked = now;
+            asked = stop_requested();
+        }
+        if (ranks->lost == NOBODY || ranks->ending)
+            continue;
+        if (found == 0)
+            found = now;
+        if (killed || now - found > LOST_SECONDS)
+            leave(ranks);
+    }
+    return NULL;
+}
+
+int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, struct error *err)
+{
+    if (!ranks)
+        return 0;
+    int result = ranks->rank == 0 ? lock_admit(lock, err) : 0;
+    TRY(ranks_agree(ranks, result, err));
+    if (ranks->rank > 0) {
+        result = lock_enter(lock, directory, err);
+        if (result == 0)
+            result = lock_hold(lock, ALIVE + ranks->rank, err);
+    }
+    if (result == 0)
+        result = lock_hold(lock, GOES_ON + ranks->rank, err);
+    TRY(ranks_agree(ranks, result, err));
+    ranks->lock = lock;
+    ranks->directory = mem_copy_text(directory);
+    if (pthread_create(&ranks->watcher, NULL, watch, ranks) != 0)
+        die(ERR_RESOURCE, "no further thread can be made");
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------------------- messages */
+
+static bool is_lost(void *context)
+{
+    const struct ranks *ranks = context;
+    return ranks->lost != NOBODY;
+}
+
+static bool is_late(void *context)
+{
+    const struct ranks *ranks = context;
+    return clock_now() - ranks->closing > CLOSE_SECONDS;
+}
+
+int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error *err)
+{
+    if (ranks && messages_sum(values, count, (struct patience){is_lost, ranks}) < 0)
+        return fail_lost(ranks, err);
+    return 0;
+}
+
+/* Of several errors: one that is more than a stop, of the lowest rank. */
+int ranks_agree(struct ranks *ranks, int result, struct error *err)
+{
+    if (!ranks)
+        return result;
+    enum { WELL, STOPPED, FAILED };
+    if (result < 0 && ranks->directory)
+        stop_all(ranks);
+    uint64_t *ends = mem_clear(ranks->count, sizeof *ends);
+    ends[ranks->rank] = result == 0 ? WELL : err->kind == ERR_STOPPED ? STOPPED : FAILED;
+    int sum = ranks_sum(ranks, ends, ranks->count, err);
+    uint32_t worst = 0;
+    for (uint32_t i = 1; i < ranks->count; i++)
+        if (ends[i] > ends[worst])
+            worst = i;
+    const bool well = ends[worst] == WELL;
+    mem_free(ends);
+    TRY(sum);
+    if (well)
+        return 0;
+    if (messages_give(worst, err, sizeof *err, (struct patience){is_lost, ranks}) < 0)
+        return fail_lost(ranks, err);
+    return -1;
+}
+
+int ranks_give(struct ranks *ranks, struct buf *bytes, struct error *err)
+{
+    if (!ranks)
+        return 0;
+    uint64_t size = ranks->rank == 0 ? bytes->size : 0;
+    TRY(ranks_sum(ranks, &size, 1, err));
+    if (ranks->rank > 0) {
+        buf_reset(bytes);
+        buf_reserve(bytes, size);
+        bytes->size = size;
+    }
+    if (size > 0 && messages_give(0, bytes->data, size, (struct patience){is_lost, ranks}) < 0)
+        return fail_lost(ranks, err);
+    return 0;
+}
+
+void ranks_close(struct ranks *ranks, struct lock *lock)
+{
+    if (!ranks) {
+        lock_release(lock);
+        return;
+    }
+    ranks->ending = true;
+    if (ranks->directory)
+        pthread_join(ranks->watcher, NULL);
+    /* Who holds no lock any more looks dead: nobody may look by then. */
+    uint64_t nothing = 0;
+    ranks->closing = clock_now();
+    const bool all = ranks->lost == NOBODY && messages_sum(&nothing, 1, (struct patience){is_late, ranks}) == 0;
+    if (!all) { /* the file stays: others may still hold it */
+        mem_free(lock->path);
+        lock->path = NULL;
+    }
+    lock_release(lock);
+    if (all)
+        messages_close();
+    mem_free(ranks->directory);
+    mem_free(ranks);
+}

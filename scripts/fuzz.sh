@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Fuzzes what reads foreign bytes: every target of tests/fuzz, or those named, with libFuzzer (needs clang).
+#
+#     scripts/fuzz.sh MINUTES [TARGET ...]    for so long in all, as many targets at a time as there are cores
+#     scripts/fuzz.sh --keep [TARGET ...]     puts the fewest inputs that reach what was reached into tests/fuzz/corpus
+#
+# What was found stays in build/fuzz/found and is where the next run begins. The table says per target how often it ran,
+# how many edges of the program it reached, how many of them are new, and how many inputs do so. Where something broke,
+# the exit status is 1 and the input stands in the last column: run it again with build/fuzz/tests/fuzz/fuzz_TARGET
+# PATH, mend, and put it into the corpus under a name that begins with "fixed-".
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=build/fuzz
+found=$build/found
+seeds=$build/seeds
+broken=$build/broken
+input_bytes_max=4096
+input_seconds_max=10
+memory_mib_max=1024 # a sanitizer keeps 256 of what was freed
+kept_bytes_max=9000 # of a target's corpus
+
+usage() {
+    sed -n '2,11s/^# \?//p' "$0" >&2
+    exit 2
+}
+
+prepare() {
+    command -v clang >/dev/null || { echo "clang is not installed" >&2; exit 2; }
+    cmake --preset fuzz >/dev/null
+    cmake --build --preset fuzz >"$build/build.log" || { tail -40 "$build/build.log" >&2; exit 2; }
+    python3 tests/fuzz/seeds.py "$seeds"
+    mkdir -p "$broken"
+}
+
+all_targets() {
+    local file
+    for file in tests/fuzz/fuzz_*.c; do
+        file=${file##*/fuzz_}
+        echo "${file%.c}"
+    done
+}
+
+# One target for so many seconds; prints its row.
+fuzz_one() {
+    local target=$1 seconds=$2 log=$build/$1.log status=0
+    mkdir -p "$found/$target"
+    nice -n 10 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len="$input_bytes_max" \
+        -timeout="$input_seconds_max" -rss_limit_mb="$memory_mib_max" -print_final_stats=1 \
+        -artifact_prefix="$broken/$target-" \
+        "$found/$target" "tests/fuzz/corpus/$target" "$seeds/$target" >"$log" 2>&1 || status=1
+    awk -v target="$target" '
+        function figure(name,   i) { for (i = 1; i < NF; i++) if ($i == name) return $(i + 1) }
+        /INITED/ { before = figure("cov:") }
+        / corp: / { edges = figure("cov:"); inputs = figure("corp:") }
+        /number_of_executed_units/ { runs = $2 }
+        /Test unit written to/ { broke = $NF }
+        END { sub("/.*", "", inputs)
+              printf "%-12s %12d %8d %6d %8d   %s\n", target, runs, edges, edges - before, inputs, broke }' "$log"
+    return "$status"
+}
+
+# The seeds, where they are few; then the fewest inputs that reach what the seeds do not, short ones first; and every
+# regression (fixed-*).
+keep_one() {
+    local target=$1 corpus=tests/fuzz/corpus/$1 fewest=$build/fewest/$1 bytes=0 size file
+    rm -rf "$fewest"
+    mkdir -p "$fewest" "$found/$target" "$corpus"
+    bytes=$(cat "$seeds/$target"/* | wc -c)
+    if [ "$bytes" -le "$kept_bytes_max" ]; then cp "$seeds/$target"/* "$fewest"; else bytes=0; fi
+    "$build/tests/fuzz/fuzz_$target" -set_cover_merge=1 -use_counters=0 -max_len="$input_bytes_max" \
+        -artifact_prefix="$broken/$target-" "$fewest" "$corpus" "$seeds/$target" "$found/$target" \
+        >"$build/$target.log" 2>&1
+    find "$corpus" -type f ! -name 'fixed-*' -delete
+    find "$fewest" -name 'seed-*' -exec mv {} "$corpus" \;
+    while read -r size file; do
+        bytes=$((bytes + size))
+        if [ "$bytes" -le "$kept_bytes_max" ]; then cp "$fewest/$file" "$corpus"; fi
+    done < <(find "$fewest" -type f -printf '%s %f\n' | sort -n)
+    printf '%-12s %d inputs\n' "$target" "$(find "$corpus" -type f | wc -l)"
+}
+
+main() {
+    [ $# -ge 1 ] || usage
+    local what=$1
+    shift
+    local targets=("$@")
+    [ $# -gt 0 ] || mapfile -t targets < <(all_targets)
+    if [ "$what" != --keep ] && ! [[ $what =~ ^[0-9]+$ ]]; then usage; fi
+    for target in "${targets[@]}"; do
+        [ -f "tests/fuzz/fuzz_$target.c" ] && continue
+        echo "no such target: $target; there are: $(all_targets | xargs)" >&2
+        exit 2
+    done
+    prepare
+    export -f fuzz_one keep_one
+    export build found seeds broken input_bytes_max input_seconds_max memory_mib_max kept_bytes_max
+    if [ "$what" = --keep ]; then
+        for target in "${targets[@]}"; do keep_one "$target"; done
+        exit 0
+    fi
+    local cores seconds status=0
+    cores=$(nproc)
+    seconds=$((what * 60 * cores / ${#targets[@]}))
+    rm -f "$broken"/*
+    printf '%-12s %12s %8s %6s %8s\n' target runs edges new inputs
+    printf '%s\n' "${targets[@]}" |
+        xargs -P "$cores" -I{} bash -c "fuzz_one {} $((seconds > 0 ? seconds : 1))" || status=1
+    [ "$status" = 0 ] || echo "something broke: the input stands beside its target, what was said in $build/TARGET.log"
+    exit "$status"
+}
+
+main "$@"

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Small inputs that ask for much: memory stays under a bound, and the end comes soon, with the right exit code. Prints
+what each took. Under a sanitizer, whose own memory is many times the program's, only exit codes and time are held."""
+
+import bz2
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+MEMORY_MB_MAX = 200
+SECONDS_MAX = 30
+BLOCK_TEXT = 45_000_000  # of one byte: they fit into one block of bzip2 -9
+HEAD = '<mediawiki version="0.11" xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>\n'
+PAGE = "<page><title>{}</title><ns>0</ns><id>{}</id><revision><text>{}</text></revision></page>\n"
+GOOD = PAGE.format("Tea", 1, "Tea is made of leaves. It is drunk hot.")
+
+EXPATS = GOOD.replace("Tea is made", "<![CDATA[Tea is made]]>")  # not in the form that the short road of xml.c takes
+
+
+def equal_blocks(count):
+    """One stream of so many blocks, each of BLOCK_TEXT zeros: the bits of one, written again and again."""
+    bits = "".join(f"{byte:08b}" for byte in bz2.compress(bytes(BLOCK_TEXT)))
+    end = bits.rindex(f"{0x177245385090:048b}")
+    block, block_crc, crc = bits[32:end], int(bits[80:112], 2), 0
+    for _ in range(count):
+        crc = ((crc << 1 | crc >> 31) & 0xFFFFFFFF) ^ block_crc
+    bits = bits[:32] + block * count + f"{0x177245385090:048b}{crc:032b}"
+    return int(bits.ljust(-(-len(bits) // 8) * 8, "0"), 2).to_bytes(-(-len(bits) // 8), "big")
+
+
+def streams(before, byte, count, behind):
+    """A dump with so many times BLOCK_TEXT equal bytes in its middle."""
+    return bz2.compress(before.encode()) + bz2.compress(byte * BLOCK_TEXT) * count + bz2.compress(behind.encode())
+
+
+def page(text, behind=GOOD):
+    return (HEAD + PAGE.format("Bomb", 2, text) + behind + "</mediawiki>\n").encode()
+
+
+def nested(unit, inside, closing, bytes_in_all):
+    count = bytes_in_all // (len(unit) + len(closing))
+    return unit * count + inside + closing * count
+
+
+HALF, LARGE = 500_000, 4_000_000
+NESTED = [
+    ("{{a|", "x", "}}"),
+    ("{{nowrap|", "x", "}}"),
+    ("[[a|", "x", "]]"),
+    ("\n{|\n|", "x", "\n|}"),
+    ("&lt;div>", "x", "&lt;/div>"),
+]
+ENTITIES = (
+    "<!DOCTYPE page [<!ENTITY a0 'x'>"
+    + "".join(f"<!ENTITY a{i} '{f'&a{i - 1};' * 10}'>" for i in range(1, 30))
+    + "]>"
+)
+
+# name, file, exit code, words on stderr or stdout
+INPUTS = [
+    ("1 GB of zeros in one bzip2 stream", "a.bz2", lambda: equal_blocks(23), 3, ""),
+    ("1 GB of zeros in 23 streams", "b.bz2", lambda: bz2.compress(bytes(BLOCK_TEXT)) * 23, 3, ""),
+    (
+        "a page of 1 GB behind a head",
+        "c.xml.bz2",
+        lambda: streams(
+            HEAD + "<page><title>B</title><id>2</id><revision><text>",
+            b"a",
+            23,
+            "</text></revision></page>\n" + GOOD + "</mediawiki>",
+        ),
+        0,
+        "Tea is made of leaves",
+    ),
+    (
+        "1 GB of blanks between pages",
+        "d.xml.bz2",
+        lambda: streams(HEAD + GOOD, b" ", 23, GOOD + "</mediawiki>"),
+        0,
+        "Tea is made of leaves",
+    ),
+    (
+        "a document type with entities of entities",
+        "e.xml",
+        lambda: (ENTITIES + HEAD + GOOD + "</mediawiki>").encode(),
+        6,
+        "DOCTYPE",
+    ),
+    (
+        "entities of entities in a page",
+        "f.xml",
+        lambda: page("x", ENTITIES + "<page>&a29;</page>" + EXPATS),
+        0,
+        "Tea is made of leaves",
+    ),
+    (
+        "4 MB of references to characters",
+        "g.xml",
+        lambda: page("&amp;#x41;" * (LARGE // 10)),
+        0,
+        "Tea is made of leaves",
+    ),
+    ("elements half a million deep", "h.xml", lambda: page("<b>" * HALF, EXPATS), 0, "Tea is made of leaves"),
+    ("templates half a million deep", "i.xml", lambda: page(nested(*NESTED[0], LARGE)), 0, "Tea is made of leaves"),
+    ("rendered templates, nested", "j.xml", lambda: page(nested(*NESTED[1], LARGE)), 0, "Tea is made of leaves"),
+    ("links, nested", "k.xml", lambda: page(nested(*NESTED[2], LARGE)), 0, "Tea is made of leaves"),
+    ("tables, nested", "l.xml", lambda: page(nested(*NESTED[3], LARGE)), 0, "Tea is made of leaves"),
+    ("elements of wikitext, nested", "m.xml", lambda: page(nested(*NESTED[4], LARGE)), 0, "Tea is made of leaves"),
+    ("4 MB of apostrophes", "n.xml", lambda: page("'" * LARGE), 0, "Tea is made of leaves"),
+    (
+        "a million combining marks on a letter",
+        "o.xml",
+        lambda: page("a" + "\u0327\u0301" * 1_000_000),
+        0,
+        "Tea is made of leaves",
+    ),
+    (
+        "JSON nested a million deep",
+        "p.jsonl",
+        lambda: b'{"text": "Tea."}\n{"text": ' + b"[" * 1_000_000 + b"\n{\"text\": \"It is hot.\"}\n",
+        0,
+        "It is hot.",
+    ),
+    ("a line of 40 MB", "q.jsonl", lambda: b'{"text": "Tea."}\n{"text": "' + b"a " * 20_000_000 + b'"}\n', 0, "Tea."),
+]
+
+
+WATCH = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:], stdout=sys.stderr).returncode
+print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
+class Bombs:
+    def __init__(self, build):
+        self.build = build
+        self.sanitized = any(
+            line.startswith("DS_SANITIZE") and line.rstrip().split("=", 1)[1]
+            for line in (build / "CMakeCache.txt").read_text().splitlines()
+        )
+        self.failures = 0
+
+    def run(self, name, expected, words, *command):
+        begun = time.monotonic()
+        with tempfile.TemporaryFile() as out:
+            # In between, for a process is counted the memory of the one that started it.
+            told = subprocess.run(
+                [sys.executable, "-c", WATCH, *map(str, command)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=out,
+                check=True,
+            ).stdout.split()
+            out.seek(0)
+            said = out.read().decode("utf-8", "replace")
+        seconds, code, megabytes = time.monotonic() - begun, int(told[0]), int(told[1]) / 1000
+        good = (
+            code == expected
+            and words in said
+            and seconds < SECONDS_MAX * (5 if self.sanitized else 1)
+            and (self.sanitized or megabytes < MEMORY_MB_MAX)
+            and "Sanitizer" not in said
+            and "Assertion" not in said
+        )
+        print(f"{'' if good else 'FAILED: '}{name}: exit {code}, {seconds:.1f} s, {megabytes:.0f} MB", flush=True)
+        if not good:
+            print("    " + said[:400].replace("\n", "\n    "))
+            self.failures += 1
+
+
+def main():
+    bombs = Bombs(pathlib.Path(sys.argv[1]).resolve())
+    dsdata = bombs.build / "dsdata"
+    if not dsdata.exists():
+        print(f"{dsdata} is not built: skipped")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix="bombs.") as folder:
+        scratch = pathlib.Path(folder)
+        for name, file, make, code, words in INPUTS:
+            path = scratch / file
+            path.write_bytes(make())
+            bombs.run(name, code, words, dsdata, "extract", path, "--threads", "2")
+            path.unlink()
+        path = scratch / "all.xml"
+        path.write_bytes(
+            page(
+                "a" + "\u0327\u0301" * HALF,
+                "".join(
+                    PAGE.format(f"Bomb {i}", i, text)
+                    for i, text in enumerate(
+                        [nested(*brackets, LARGE // 4) for brackets in NESTED]
+                        + ["x" * LARGE, ". A" * HALF, "'" * LARGE]
+                    )
+                ),
+            )
+        )
+        bombs.run(
+            "all of these, built",
+            0,
+            "",
+            dsdata,
+            "build",
+            path,
+            "--vocab-size",
+            "500",
+            "--seq",
+            "128,512",
+            "--threads",
+            "2",
+            "--out",
+            scratch / "set",
+        )
+        deep = scratch / "tokenizer.json"
+        deep.write_bytes(b'{"model": ' + b'{"a": [' * 1_000_000)
+        bombs.run("a tokenizer.json nested a million deep", 3, "JSON", dsdata, "tokenize", "--vocab", deep, deep)
+        deep.rename(scratch / "manifest.json")
+        bombs.run("a manifest nested a million deep", 4, "manifest", dsdata, "show", scratch)
+    print(f"{bombs.failures} failures")
+    sys.exit(1 if bombs.failures else 0)
+
+
+if __name__ == "__main__":
+    main()

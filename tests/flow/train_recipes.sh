@@ -1,0 +1,270 @@
+#!/usr/bin/env bash
+# Recipes: DeepSpeed's JSON and --set, what they come to, what is refused; every optimizer stopped and resumed to the
+# byte; the verbs plan, show, eval, doctor; a run that branches off another; time limits and checkpoints kept.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+samples=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../samples/configs" && pwd)
+cd "$scratch"
+plan=("$dstrain" plan --shards "$data" --model "$model" --steps 200 --threads 1)
+
+# identity KEYS OPTION…: what a plan with these options says a run would be, as "[value, …]".
+identity() {
+    local keys=$1
+    shift
+    expect_exit 0 "${plan[@]}" --json "$@"
+    json stdout "[o['run'].get(k) for k in '$keys'.split()]"
+}
+
+defaults() {
+    case_begin "defaults: ours, and DeepSpeed's with a file"
+    expect_equal "ours" "$(identity 'optimizer lr weight_decay gradient_clipping schedule warmup batch')" \
+        "['adam', 0.0001, 0.01, 1.0, 'linear', 0.01, 256]"
+    echo '{"train_batch_size": 8}' >small.json
+    expect_equal "theirs" \
+        "$(identity 'optimizer lr weight_decay gradient_clipping schedule warmup batch' --config small.json)" \
+        "['adam', 0.001, 0.0, 0.0, 'constant', 0.0, 8]"
+    expect_equal "theirs with our schedule" "$(identity 'schedule warmup' --config small.json --warmup 0.1)" \
+        "['linear', 0.1]"
+    expect_equal "nvlamb" "$(identity 'optimizer eps max_grad_norm use_nvlamb weight_decay' --optimizer nvlamb)" \
+        "['nvlamb', 1e-06, 1.0, False, 0.01]"
+    expect_equal "lamb" "$(identity 'optimizer eps min_coeff max_coeff' --optimizer lamb)" "['lamb', 1e-08, 0.01, 10.0]"
+
+    case_begin "option over --set over file"
+    cat >full.json <<'JSON'
+{"train_batch_size": 16, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 4,
+ "gradient_clipping": 0.5, "steps_per_print": 10, "bf16": {"enabled": true}, "wall_clock_breakdown": false,
+ "optimizer": {"type": "Lamb", "params": {"lr": 0.002, "max_coeff": 0.3, "min_coeff": 0.01, "betas": [0.9, 0.98]}},
+ "scheduler": {"type": "warmup_linear_decay_exp",
+               "params": {"warmup_proportion": 0.1, "decay_rate": 0.9, "decay_step": 5, "lr_offset": 1e-4}}}
+JSON
+    expect_equal "file" "$(identity 'batch lr max_coeff beta2 schedule decay_step total_training_steps lr_offset precision' \
+        --config full.json)" "[16, 0.002, 0.3, 0.98, 'warmup_linear_decay_exp', 5.0, 200.0, 0.0001, 'bf16']"
+    expect_words "without meaning in one process: steps_per_print, wall_clock_breakdown"
+    expect_equal "micro-batch" "$(json stdout 'o["micro_batch"]')" 4
+    expect_equal "set" "$(identity 'batch lr max_coeff' --config full.json --set optimizer.params.lr=0.5 \
+        optimizer.params.max_coeff=1)" "[16, 0.5, 1.0]"
+    expect_equal "option" "$(identity 'batch lr precision' --config full.json --set optimizer.params.lr=0.5 \
+        --lr 0.25 --batch 32 --precision fp32)" "[32, 0.25, 'fp32']"
+    expect_equal "auto" "$(identity 'lr beta2' --config full.json --set 'optimizer.params.lr="auto"' \
+        optimizer.params.betas=auto)" "[0.001, 0.999]"
+    expect_equal "no quotes" "$(identity 'optimizer tensor_norm' --set optimizer.type=BertAdam)" "['adam', 1.0]"
+    expect_equal "accumulation" "$(identity batch --set train_micro_batch_size_per_gpu=4 \
+        gradient_accumulation_steps=3)" "[12]"
+}
+
+# refused WORD… -- OPTION…: exit 2, and the message names the words.
+refused() {
+    local words=()
+    while [ "$1" != -- ]; do words+=("$1"); shift; done
+    shift
+    expect_exit 2 "${plan[@]}" "$@"
+    expect_words "${words[@]}"
+}
+
+wrong() {
+    case_begin "wrong files"
+    refused nowhere.json -- --config nowhere.json
+    echo '{"train_batch_size": 8' >broken.json
+    refused broken.json JSON -- --config broken.json
+    echo '[]' >array.json
+    refused array.json -- --config array.json
+    echo '{"train_batch_size": 8, "train_batch_size": 9}' >twice.json
+    refused twice.json duplicate -- --config twice.json
+    python3 -c 'print("{\"optimizer\":" * 40 + "{}" + "}" * 40)' >deep.json
+    refused deep.json deeper -- --config deep.json
+
+    case_begin "wrong keys"
+    echo '{"train_batch_sise": 8}' >typo.json
+    refused typo.json train_batch_sise "nearest key is train_batch_size" -- --config typo.json
+    echo '{"optimizer.params.lr": 8}' >dotted.json
+    refused dotted.json optimizer.params.lr unknown -- --config dotted.json
+    refused "--set optimizer.params.learning_rate" -- --set optimizer.params.learning_rate=1
+    refused scheduler.params.decay_rate -- --set scheduler.type=warmup_linear_decay_exp scheduler.params.decay_rates=1
+    refused "decay_rate: is missing" -- --set scheduler.type=warmup_linear_decay_exp
+    refused max_coeff unknown -- --set optimizer.params.max_coeff=1
+    refused OneBitAdam Adam, NVLAMB -- --set optimizer.type=OneBitAdam
+    refused Cosine WarmupCosineLR -- --set scheduler.type=Cosine
+    refused sparse_attention "would change" -- --set sparse_attention.mode=fixed
+    refused amp "would change" -- --set amp.enabled=true
+    refused fp16 -- --set fp16=true
+    refused exclude -- --set fp16.enabled=true bf16.enabled=true
+    expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1
+    expect_words "without meaning in one process: zero_optimization"
+
+    case_begin "wrong values"
+    refused "from 0 to" -- --set gradient_clipping=-1
+    refused number -- --set optimizer.params.eps=true
+    refused "neither true nor false" -- --set optimizer.params.bias_correction=0
+    refused count -- --set fp16.loss_scale_window=1.5
+    refused count -- --set train_batch_size=0
+    refused log linear -- --set scheduler.type=WarmupLR scheduler.params.warmup_type=cubic
+    refused max_coeff -- --set optimizer.type=Lamb optimizer.params.min_coeff=2 optimizer.params.max_coeff=1
+    refused stage -- --set zero_optimization.stage=4
+
+    case_begin "a batch that does not come out"
+    refused train_batch_size -- --set train_batch_size=10 train_micro_batch_size_per_gpu=4
+    refused train_batch_size -- --set train_batch_size=8 train_micro_batch_size_per_gpu=4 gradient_accumulation_steps=3
+    refused train_batch_size -- --set train_batch_size=8 gradient_accumulation_steps=3
+    refused gradient_accumulation_steps -- --set gradient_accumulation_steps=3
+
+    case_begin "options that the schedule would not look at"
+    refused "--warmup" LinearWarmUp -- --warmup 0.1 --set scheduler.type=LinearWarmUp scheduler.params.warmup=0.1
+    refused "--schedule" -- --schedule cosine --set scheduler.type=WarmupLR
+    refused "--lr" -- --lr 1 --set scheduler.type=WarmupLR
+    expect_absent runs .
+}
+
+recipes() {
+    case_begin "every sample file loads"
+    local count=0
+    sed 's/"hidden_size"/"pre_layer_norm": true, "hidden_size"/' "$model" >preln.json
+    for file in "$samples"/*.json; do
+        local shape=$model
+        [[ $file == *-pld-* ]] && shape=preln.json
+        expect_exit 0 "$dstrain" plan --shards "$data" --model "$shape" --steps 20000 --config "$file" --json
+        count=$((count + 1))
+    done
+    [ $count -eq 12 ] || complain "$count files in $samples"
+    for file in "$samples"/models/*.json; do # a small machine may refuse the large one, with 7
+        local got=0
+        "$dstrain" plan --shards "$data" --model "$file" --micro-batch 1 --batch 1 >stdout 2>stderr || got=$?
+        [[ $got == [07] ]] || complain "$file: exit $got"
+    done
+}
+
+optimizers() {
+    case_begin "twelve steps of each, stopped in the middle"
+    for name in lamb nvlamb lans BertAdam; do
+        local with=(--optimizer "$name")
+        [ $name = BertAdam ] && with=(--set optimizer.type=BertAdam)
+        expect_exit 0 "${train[@]}" "${with[@]}" --out "$name" --threads 2
+        expect_exit 75 "${train[@]}" "${with[@]}" --out "$name-2" --stop-after 5
+        expect_exit 0 "${train[@]}" "${with[@]}" --out "$name-2"
+        expect_same_checkpoint "$name" "$name" "$name-2"
+        rm -r "$name-2"
+    done
+    cmp -s lamb/$last/model.safetensors lans/$last/model.safetensors && complain "lamb and lans are the same"
+
+    case_begin "schedules in metrics"
+    expect_exit 0 "$dstrain" --shards "$data" --model "$model" --steps 12 --batch 8 --threads 1 --log-every 1 \
+        --out cycle --set scheduler.type=OneCycle scheduler.params.cycle_min_lr=1e-4 \
+        scheduler.params.cycle_max_lr=1e-3 scheduler.params.cycle_first_step_size=4
+    expect_words OneCycle
+    python3 - <<'PYTHON' || complain "the rates are not OneCycle's"
+import json
+
+rates = [json.loads(line)["learning_rate"] for line in open("cycle/metrics.jsonl")][:12]
+up = [1e-4 + 9e-4 * i / 4 for i in range(5)]
+assert all(abs(a - b) < 1e-9 for a, b in zip(rates, up + up[-2::-1] + [1e-4] * 3)), rates
+PYTHON
+}
+
+overflows() {
+    case_begin "fp16 skips what overflows, and goes on to the byte"
+    local half=("${train[@]}" --precision fp16 --set fp16.initial_scale_power=24 fp16.loss_scale_window=3)
+    expect_exit 0 "${half[@]}" --out half
+    expect_words "steps skipped"
+    python3 - <<'PYTHON' || complain "the scale does not move as it should"
+import json
+
+lines = [json.loads(line) for line in open("half/metrics.jsonl") if "split" not in line]
+skipped = lines[-1]["skipped"]
+first = next(i for i, line in enumerate(lines) if line["grad_norm"] is not None)  # the first that was applied
+assert 0 < first <= skipped < 12 and lines[first]["loss_scale"] == 2**(24 - first)
+assert all(line["learning_rate"] == lines[0]["learning_rate"] for line in lines[:first + 1])
+assert lines[first + 1]["learning_rate"] != lines[0]["learning_rate"]
+assert lines[first]["skipped"] == first and lines[-1]["grad_norm"] < 100 and lines[-1]["loss"] < lines[0]["loss"]
+PYTHON
+    expect_equal "updates" "$(json <("$dstrain" show half --json) 'o["updates"] + o["skipped"], o["loss_scale"] > 0')" \
+        "(12, True)"
+    expect_exit 75 "${half[@]}" --out half-2 --stop-after 4
+    expect_exit 75 "${half[@]}" --out half-2 --stop-after 5
+    expect_exit 0 "${half[@]}" --out half-2
+    expect_same_checkpoint "fp16" half half-2
+    expect_exit 8 "${train[@]}" --precision fp16 --out poor --set fp16.initial_scale_power=32 fp16.min_loss_scale=4294967296 \
+        zero_optimization.stage=1 fp16.hysteresis=1
+}
+
+branching() {
+    case_begin "--resume branches off"
+    expect_exit 75 "${train[@]}" --out trunk --stop-after 6
+    local branch=("$dstrain" --shards "$data" --steps 12 --batch 4 --lr 5e-4 --warmup 0.1 --log-every 1 --threads 1
+        --resume trunk)
+    expect_exit 75 "${branch[@]}" --out branch --stop-after 3
+    expect_words "goes on from trunk at step 6" "lr 0.001 (now 0.0005)" "batch 8 (now 4)"
+    expect_equal "position" "$(json <("$dstrain" show branch --json) 'o["step"], o["samples"]')" "(9, 60)"
+    expect_exit 0 "${branch[@]}" --out branch
+    expect_words "goes on at step 9"
+    expect_exit 0 "${branch[@]}" --out branch-2
+    expect_same_checkpoint "stopped branch" branch branch-2
+    expect_exit 2 "$dstrain" --shards "$data" --resume trunk --steps 6
+    expect_words "step 6"
+    expect_exit 75 "${branch[@]}" --out rewarmed --set scheduler.params.rewarmup=true --stop-after 1
+    expect_equal "rewarmed" "$(json rewarmed/run.json 'o["identity"]["schedule_begins"]')" 6
+    expect_equal "its first rate" "$(json <(head -1 rewarmed/metrics.jsonl) 'round(o["learning_rate"] / 5e-4, 6)')" \
+        "$(python3 -c 'print(round(1 / 12 / 0.1, 6))')"
+    if cmp -s <(head -1 rewarmed/metrics.jsonl) <(head -1 branch/metrics.jsonl); then
+        complain "rewarmup changed nothing"
+    fi
+}
+
+verbs() {
+    case_begin "show and eval agree with the run"
+    expect_exit 0 "$dstrain" show lamb --json
+    expect_equal "facts" "$(json stdout 'o["kind"], o["finished"], o["step"], o["identity"]["optimizer"], o["train"]["step"]')" \
+        "('run', True, 12, 'lamb', 12)"
+    local valid
+    valid=$(json stdout 'round(o["valid"]["loss"], 4), round(o["valid"]["nsp_accuracy"], 4)')
+    expect_exit 0 "$dstrain" eval lamb --json
+    expect_equal "eval" "$(json stdout 'round(o["loss"], 4), round(o["nsp_accuracy"], 4)')" "$valid"
+    expect_exit 0 "$dstrain" eval "lamb/$last" --shards "$data" --eval-samples 5 --json
+    expect_equal "samples" "$(json stdout 'o["samples"], o["step"]')" "(5, 12)"
+    expect_exit 0 "$dstrain" show "lamb/$last"
+    expect_words checkpoint "12"
+    expect_exit 0 "$dstrain" export lamb --out exported
+    expect_exit 0 "$dstrain" show exported --json
+    expect_equal "a model" "$(json stdout 'o["kind"], o["layers"]')" "('model', 2)"
+    expect_exit 2 "$dstrain" eval exported
+    expect_words "--shards"
+
+    case_begin "plan refuses what cannot fit"
+    expect_exit 7 "$dstrain" plan --shards "$data" --model "$model" --set activation_checkpointing.profile=false \
+        --batch 60000 --micro-batch 60000 --set bf16.enabled=false --precision fp32 --seq 64 --model giant.json
+    expect_words memory
+    expect_exit 0 "${train[@]}" --out never --dry-run
+    expect_words "at least" "next       dstrain --shards"
+    expect_absent never .
+
+    case_begin "doctor"
+    expect_exit 0 "$dstrain" doctor --json
+    expect_equal "rates" "$(json stdout 'o["gflops_per_second"]["fp32"] > 0 and o["memory_bytes"] > 1e8')" True
+}
+
+leaving() {
+    case_begin "a time limit"
+    expect_exit 75 "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --out limited \
+        --time-limit 2s
+    expect_words "time limit" "same command"
+    expect_exit 75 env SLURM_JOB_END_TIME=$(($(date +%s) + 2)) "$dstrain" --shards "$data" --model "$model" \
+        --steps 1000000 --batch 8 --threads 1 --out limited
+
+    case_begin "checkpoints kept"
+    expect_exit 0 "${train[@]}" --out kept --keep-last 1 --keep-every 5
+    expect_equal "kept" "$(ls kept/checkpoints | tr '\n' ' ')" "step-00000005 step-00000010 step-00000012 "
+
+    case_begin "a forced level"
+    expect_exit 0 "${train[@]}" --out base --cpu base --precision fp32
+    expect_words "(base, "
+}
+
+sed 's/"num_hidden_layers": 2/"num_hidden_layers": 1000/; s/"hidden_size": 32/"hidden_size": 8192/' "$model" >giant.json
+defaults
+wrong
+recipes
+optimizers
+overflows
+branching
+verbs
+leaving
+flow_end

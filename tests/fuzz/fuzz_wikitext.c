@@ -1,0 +1,79 @@
+// room: pipeline
+/* In: a language, what to keep, and a page of wikitext. Held: the text is well-formed UTF-8 without a gap left in it
+ * and no longer than a few times the page; every byte has one fate, in the counts and in the trace; the work is
+ * linear; the page reads the same once more. */
+#include "tests/fuzz/fuzz.h"
+
+#include "base/mem.h"
+#include "pipeline/text/tidy.h"
+#include "pipeline/text/trace.h"
+#include "pipeline/text/wikitext.h"
+
+#define STEPS_FREE 1024u /* of the shortest pages */
+
+static const char *const codes[] = {"en", "de", "zh", "ja", "fr", "ru", "ar", "es", "it", "nl", "pl", "pt", "sv", "xx"};
+#define CODES (sizeof codes / sizeof *codes)
+
+static void check_trace(const struct trace *trace, const struct wikitext_facts *facts, size_t size)
+{
+    uint64_t bytes[FATES] = {0};
+    uint32_t at = 0;
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct trace_step *step = &trace->steps[i];
+        assert(step->from == at && step->to >= step->from);
+        at = step->to;
+        bytes[step->fate] += step->to - step->from;
+    }
+    assert(at == (facts->is_redirect ? 0 : size));
+    bytes[FATE_KEPT] += bytes[FATE_MENDED]; /* tidying is not told place by place */
+    for (int fate = 0; fate < FATES && !facts->is_redirect; fate++)
+        if (fate != FATE_MENDED)
+            assert(bytes[fate] == facts->bytes[fate] + (fate == FATE_KEPT ? facts->bytes[FATE_MENDED] : 0));
+}
+
+static void check_page(struct wikitext *wikitext, const struct trace *trace, struct str text)
+{
+    const struct page page = {
+        .title = STR("Main Page"), .timestamp = STR("2026-02-03T04:05:06Z"), .model = STR("wikitext"), .text = text};
+    struct buf out = {0}, again = {0};
+    struct wikitext_facts facts, facts_again;
+    uint64_t sum = 0;
+    wikitext_read(wikitext, &page, &out, &facts);
+    check_trace(trace, &facts, text.size);
+    assert(utf8_valid(buf_str(&out)));
+    assert(out.size == 0 || (!memchr(out.data, GAP, out.size) && out.data[out.size - 1] == '\n'));
+    assert(out.size <= 4 * text.size + 64);
+    assert(facts.steps <= (uint64_t)WIKITEXT_STEPS_PER_BYTE_MAX * text.size + STEPS_FREE);
+    for (int fate = 0; fate < FATES; fate++)
+        sum += facts.bytes[fate];
+    assert(sum == text.size);
+    for (size_t i = 0; i < facts.unknown; i++) {
+        char folded[NAME_BYTES_MAX];
+        struct str whole;
+        const struct str name = wikitext_unknown(wikitext, i, folded, &whole);
+        assert(utf8_valid(name) && whole.data >= text.data && whole.data + whole.size <= text.data + text.size);
+    }
+    wikitext_read(wikitext, &page, &again, &facts_again);
+    assert(str_equal(buf_str(&out), buf_str(&again)));
+    buf_release(&out);
+    buf_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const unsigned lang = take_byte(&data, &size), keep = take_byte(&data, &size);
+    struct trace trace = {0};
+    struct wikitext *wikitext =
+        wikitext_open(&(struct wikitext_options){.language = language_find(str_of(codes[lang % CODES])),
+                                                 .keep = keep % 32,
+                                                 .kinds = KIND_DISAMBIGUATION | KIND_LIST | KIND_STUB,
+                                                 .trace = &trace});
+    char *text = mem_alloc(size);
+    if (size)
+        memcpy(text, data, size);
+    check_page(wikitext, &trace, (struct str){text, utf8_repair(text, size, NULL)});
+    mem_free(text);
+    wikitext_close(wikitext);
+    trace_release(&trace);
+    return 0;
+}

@@ -1,0 +1,365 @@
+"""Writes the first inputs of every fuzz target into DIR/TARGET/, in our own words or from the project's own samples
+and cases: fuzz.sh starts from them and from corpus/. What the leading bytes of an input choose, its target says."""
+
+import argparse
+import bz2
+import json
+import pathlib
+import struct
+
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+SEED_BYTES_MAX = 3000
+
+PAGE = (
+    '<page><title>Tea &amp; milk</title><ns>0</ns><id>7</id><revision><id>9</id>'
+    '<timestamp>2026-02-03T04:05:06Z</timestamp><model>wikitext</model>'
+    '<text bytes="3">Tea is \'\'hot\'\' &lt;ref&gt;x&lt;/ref&gt;.</text></revision></page>\n'
+)
+HEAD = (
+    '<mediawiki version="0.11" xml:lang="de"><siteinfo><sitename>Probe</sitename><dbname>dewiki</dbname>'
+    '<case>first-letter</case><namespaces><namespace key="0" /><namespace key="6">Datei</namespace></namespaces>'
+    '</siteinfo>\n'
+)
+DUMP = (HEAD + PAGE + "<page><title>B</title><redirect title=\"C\"/></page>" + PAGE * 2 + "</mediawiki>\n").encode()
+TEXT = "A first line.\nA second one, behind it.\n\n\nAnother document\r\n\n  the last\n".encode()
+JSONL = (
+    b'{"id": 1, "title": "A", "text": "One.\\nTwo."}\n\n{"text": "\\u00e9 & \\ud83d\\ude00", "id": "x"}\n{"no": 1}\n'
+)
+
+
+def cases(name):
+    """The inputs of a .cases file."""
+    for case in (PROJECT / "tests" / "pipeline" / name).read_text(encoding="utf-8").split("\n=== ")[1:]:
+        lines = case.split("\n")
+        yield "\n".join(lines[1 : lines.index("---")]) if "---" in lines else "\n".join(lines[1:])
+
+
+def samples():
+    for path in sorted((PROJECT / "samples" / "wiki").glob("*.wiki")):
+        yield path.read_bytes()[:SEED_BYTES_MAX]
+
+
+def block_body(text, level=1):
+    """The bits of a block behind its CRC, moved to a byte's beginning."""
+    bits = "".join(f"{byte:08b}" for byte in bz2.compress(text, level))[32 + 80 :]
+    return bytes(int(bits[at : at + 8].ljust(8, "0"), 2) for at in range(0, len(bits), 8))
+
+
+def bzip2():
+    texts = [
+        b"a",
+        b"tea and milk " * 9,
+        bytes(range(200)) * 2,
+        b"a" * 700 + b"b" * 5,
+        b"abcabcabd" * 200,
+        bytes(range(256)) * 3,
+    ]
+    for text in texts:
+        yield b"\x01" + block_body(text)
+        yield b"\x10" + bz2.compress(text, 9)
+
+
+def chain():
+    text = b"tea and milk, milk and tea, the hot and the cold: a text of seventy bytes."
+    stream = lambda order, part: bytes([order, len(part)]) + part
+    yield b"\x20" + stream(1, text)
+    yield b"\x03" + stream(1, text) + stream(7, b"") + stream(48, text) + b"\x02\x05"
+    yield b"\x08" + stream(0, text) + stream(3, b"BZh") + stream(1, text)
+    yield b"\x08" + stream(1, text) + b"\x04\x20"
+    yield b"\x08" + stream(1, text) + b"\x05\x10\x90" + stream(6, text)
+
+
+def dump():
+    damaged = bytes([0x60, 0x40])  # place, mask
+    for payload in (DUMP, TEXT, JSONL, b"\xef\xbb\xbf" + TEXT):
+        yield bytes([0, 20, 90, 0, 1, 30, 0, 0]) + payload
+        yield bytes([2, 30, 100, 0, 2, 20, 0, 0]) + payload
+        yield bytes([3, 25, 60, 30, 2, 10]) + damaged + payload
+        yield bytes([1, 40, 60, 20, 2, 10]) + damaged + payload
+    yield bytes(8) + b"<html><head><title>404</title>"
+    yield bytes(8) + b"\x1f\x8b\x08"
+
+
+def xml():
+    yield PAGE.encode()
+    yield PAGE.encode() + b"\0" + HEAD.encode()
+    yield b"<page>\0<mediawiki><!DOCTYPE a [<!ENTITY b 'c'>]><siteinfo>"
+    yield b"<page><title>&#x41;&unknown;</title></page>"
+    yield b"<page><id>18446744073709551615</id><ns>-2147483648</ns><revision><text><![CDATA[<b>]]></text></revision>"
+    yield b"<page><ns>-1</ns><revision><text><![CDATA[<b>]]></text></revision></page>"
+    yield b"<page>" + b"<a>" * 20
+
+
+def wikitext():
+    for text in cases("wikitext.cases"):
+        yield b"\0\x04" + text.encode()
+    for text in samples():
+        yield b"\0\x1f" + text
+    for lang, text in enumerate(
+        ("[[Datei:A|mini|b]]", "-{zh-cn:甲;zh-tw:乙}-", "[[ファイル:A]]", "{{date|1|mai|2020}}")
+    ):
+        yield bytes([lang + 1, 4]) + text.encode()
+
+
+def utf8():
+    yield "aé€😀\u0000\uffff".encode() + b"\xc0\x80\xe0\x9f\xbf\xed\xa0\x80\xf4\x90\x80\x80\xf0\x9f\x98 \xff"
+
+
+def entities():
+    yield b"&amp; &ndash;&#8211;&#x2013; &#xD800; &#0; &#145; &#1114112; &notin; &thetasym; &; &# &#x; &amp"
+
+
+def sentences():
+    for i, text in enumerate(cases("sentences.cases")):
+        yield bytes([i % 14]) + text.encode()
+    yield b"\0" + b"word " * 500 + b"\n" + b"x" * 2500
+
+
+def tokenizer():
+    texts = [
+        "The unwanted café, the ÉCOLE.",
+        "東京 ab豈c",
+        "ΑΣ. ΑΣ́Β Σ",
+        "İi̇ 가각 x\u0301\u0327y",
+        "a\u200db \u00a0\u3000 [MASK] \u00ad",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa " * 6,
+        "≠ \u037e \u1fef 𝅗𝅥",
+        "ABC123, 12abc-the" * 5,
+        "a" * 100 + " " + "a" * 101,
+        "a" * 200 + " " + "a" * 201,
+        "\uac00\u302e\U0001d165\u302f\U0001d16d\u0301",
+    ]
+    for i, text in enumerate(texts):
+        for choice in {2, 6, i % 12}:  # accents stripped as by either profile, and any other way
+            yield bytes([choice]) + text.encode() + b" \xe4\xb8 x"[:i]
+
+
+def shard():
+    head, labels, positions = (1, 2, 16, 5, 4, 0), (7, 8, 9, 10), (1, 2, 3, 15)
+    record = struct.pack("<QQ4H16H4H4H", *head, *range(2, 18), *labels, *positions)
+    fields = bytes([0, 3, 95, 0, 0, 0, 150, 1])
+    yield b"\x01" + fields + record * 2
+    yield b"\x01" + bytes([112, 19, 95, 1, 1, 1, 1, 3]) + record * 9
+    yield b"\x02\x89DSS\r\n\x1a\n" + struct.pack("<8I", 1, 1, 4096, 72, 16, 4, 2, 100) + bytes(4096 - 40)
+    yield b"\0\x89DSS\r\n\x1a\n" + struct.pack("<I", 9)
+
+
+def manifest():
+    special = {"pad": 0, "unk": 1, "cls": 2, "sep": 3, "mask": 4}
+    lengths = [
+        {"seq": 16, "predictions": 4, "split": split, "samples": samples, "tokens": samples * 9, "shards": shards}
+        for split, samples, shards in (("train", 17, 2), ("valid", 0, 0))
+    ]
+    shards = [
+        {
+            "file": f"seq16/train-0000{i}-of-00002.dss",
+            "samples": n,
+            "bytes": 4096 + n * 72 + 8 + 48,
+            "hash": "0123456789abcdef",
+        }
+        for i, n in enumerate((9, 8))
+    ]
+    facts = {
+        "root_hash": "0" * 16,
+        "format_version": 1,
+        "text_version": 1,
+        "vocab_size": 10,
+        "vocab_bytes": 50,
+        "vocab_hash": "f" * 16,
+        "special": special,
+        "cased": False,
+        "accents": "strip",
+        "pairs": "nsp",
+        "masking": "token",
+        "mask_millionths": 150000,
+        "seed": "18446744073709551615",
+        "documents": 3,
+        "options": {"lang": "en \"\\ é"},
+        "pages": {"kept": 3, "dropped": {"empty": 1}},
+        "text": {"bytes": 10, "kept": 6, "markup": 3, "dropped": {"empty": 1}},
+        "templates_unknown": {"count": 2, "bytes": 9, "characters": 9},
+        "sources": [{"bytes": 12, "hash": "0" * 16}],
+        "lengths": lengths,
+        "shards": shards,
+    }
+    yield json.dumps(facts, indent=0, ensure_ascii=False).encode()
+    yield json.dumps({**facts, "format_version": 9}, indent=0).encode()
+    yield json.dumps({**facts, "lengths": [], "shards": []}, indent=0).encode()
+
+
+def vocab():
+    pieces = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "the",
+        "##s",
+        "café",
+        "un",
+        "##want",
+        "##ed",
+        "##a",
+        "[unused1]",
+    ]
+    text = "\n".join(pieces).encode()
+    for choice in (0, 1, 3):
+        yield bytes([choice]) + text + b"\n"
+        yield bytes([choice]) + text.replace(b"\n", b"\r\n") + b"\n\nthe\n \xe3\x80\x80\n\n"
+    model = {
+        "type": "WordPiece",
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+        "vocab": {piece: i for i, piece in enumerate(pieces)},
+    }
+    whole = {
+        "added_tokens": [{"id": 0, "content": "[PAD]"}, {"id": len(pieces), "content": "[X]"}],
+        "model": model,
+        "normalizer": {
+            "type": "BertNormalizer",
+            "lowercase": True,
+            "strip_accents": None,
+            "handle_chinese_chars": False,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+    }
+    yield b"\x02" + json.dumps(whole).encode()
+    yield b"\x02" + json.dumps({**whole, "model": {**model, "type": "BPE"}}).encode()
+
+
+def templates():
+    patterns = "# ours\nlake = $1 ({$2, }${depth|d})\nbox = ¶ \\{ $1 \\$\nnothing =\nmany = " + "$1" * 64 + "\n"
+    yield patterns.encode() + b"\0A {{lake|Como|410|depth=3}} {{Box|x}} {{nothing}} {{many|{{lake|a}}}} {{many|}}"
+    for text in list(cases("wikitext.cases"))[::9]:
+        yield b"convert = $1$2\nlang = ${2}\n\0" + text.encode()
+
+
+def report():
+    yield b"lang\0<script>alert(1)</script>\0\" onmouseover=\"a\0]]></style>\0\xe2\x80\xaeevil\0&#x3c;"
+    yield b"##\0##s\0\x01\0-->"
+    yield "Ærøskøbing\0می‌خواهم\0\U000e0001\0'".encode() + b"\0" + b"long " * 30 + b"\xff"
+
+
+def article():
+    yield b"\0" + PAGE.encode()
+    yield b"\0" + PAGE.replace("<ns>0</ns>", "").replace("Tea", "User: x").encode()
+    yield b"\x01" + TEXT
+    for line in JSONL.split(b"\n"):
+        yield b"\x02" + line
+    yield b"\x02" + json.dumps({"text": "a\0b", "title": "\0", "id": 4503599627370495, "revid": -1}).encode()
+
+
+def safetensors():
+    tensor = lambda dtype, shape, at, to: {"dtype": dtype, "shape": shape, "data_offsets": [at, to]}
+    weights = {
+        "bert.embeddings.LayerNorm.gamma": tensor("F32", [2], 0, 8),
+        "__metadata__": {"format": "pt"},
+        "module.bert.pooler.dense_act.bias": tensor("F16", [2], 8, 12),
+        "x": tensor("I64", [], 12, 20),
+        "empty": tensor("BOOL", [0, 3], 20, 20),
+        "cls.predictions.decoder.weight": tensor("BF16", [5, 2], 20, 40),
+    }
+    header = json.dumps(weights).encode()
+    yield b"\x01" + header + b"\0" + bytes(range(40))
+    yield b"\0" + struct.pack("<Q", len(header)) + header + bytes(40)
+    yield b"\0" + struct.pack("<Q", 1 << 62) + b"{}"
+    yield b"\x01" + json.dumps(
+        {"a": tensor("U8", [2, 2], 0, 4), "b": tensor("F64", [1], 2, 10)}
+    ).encode() + b"\0" + bytes(10)
+
+
+def config():
+    base = {
+        "model_type": "bert",
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 128,
+        "vocab_size": 30522,
+        "max_position_embeddings": 128,
+        "type_vocab_size": 2,
+        "hidden_act": "gelu",
+        "layer_norm_eps": 1e-12,
+        "initializer_range": 0.02,
+        "hidden_dropout_prob": 0.1,
+        "attention_probs_dropout_prob": 0.1,
+    }
+    yield json.dumps(base).encode()
+    yield json.dumps(
+        {**base, "hidden_act": "gelu_new", "position_embedding_type": "absolute", "is_decoder": False}
+    ).encode()
+    yield json.dumps({**base, "hidden_size": 2147483648, "layer_norm_eps": 0}).encode()
+    yield b'{"hidden_size": 64, "hidden_size": 64}'
+
+
+def journal():
+    facts = {"journal_version": 2, "identity": {"seed": 1}, "stage": 1, "bucket_bits": [1, 0]}
+    yield json.dumps(facts).encode()
+    yield json.dumps({**facts, "stage": 0, "bucket_bits": []}).encode()
+    head = {"place": 2, "bit": 900, "blocks": 3, "level": 9, "crc": 1, "stored": 0, "guessed": False, "doubt": False}
+    state = {"window": 2, "part": 0, "bit": 1000, "level": 9, "crc": 5, "padding": False, "open": True, "match": 1,
+             "closed": False, "unsure": True, "lost": 0, "hash": "0" * 16, "head": head}
+    extent = {"extent_version": 1, "first": 0, "file": 0, "state": state, "head": head, "pages": 12,
+              "hashes": ["f" * 16], "seconds": 1.5, "counts": [7, 8],
+              "templates": {"missed": 3, "rows": [["infobox", 2, 30, 0], ["", 1, 9, 3]]}, "spill_bytes": [1, 2, 3]}
+    yield json.dumps(extent).encode()
+    yield json.dumps({**extent, "file": 1, "head": {**head, "place": 0}, "spill_bytes": [0, 0, 0]}).encode()
+
+
+def state():
+    facts = {
+        "state_version": 1,
+        "step": 9,
+        "updates": 9,
+        "samples": 90,
+        "tokens": 900,
+        "norm_max": 1.25,
+        "norm_max_step": 3,
+        "files": {"config.json": "0" * 16},
+        "run": {"seed": "1"},
+        "hash": "0" * 16,
+    }
+    yield b"\0" + json.dumps(facts).encode()
+    yield b"\x01" + b'{"step":1,"loss":2.5}\n{"step":5,"split":"valid"}\n{"step":6}\n{"st'
+
+
+TARGETS = {
+    function.__name__: function
+    for function in (
+        utf8,
+        bzip2,
+        chain,
+        dump,
+        xml,
+        wikitext,
+        entities,
+        sentences,
+        tokenizer,
+        shard,
+        manifest,
+        vocab,
+        templates,
+        report,
+        article,
+        safetensors,
+        config,
+        journal,
+        state,
+    )
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=pathlib.Path)
+    directory = parser.parse_args().directory
+    for name, seeds in TARGETS.items():
+        (directory / name).mkdir(parents=True, exist_ok=True)
+        for i, seed in enumerate(seeds()):
+            (directory / name / f"seed-{i:03}").write_bytes(seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+/* Which optimizer, schedule, batch and precision: what other keys depend on, and what options of the command line have
+ * a say in. */
+#include "trainer/keys/keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+static int unknown_type(const struct keys *keys, const char *path, const char *names, struct error *err)
+{
+    char text[120];
+    const char *name = keys_text(keys, path);
+    snprintf(text, sizeof text, "%.60s is no type that is built", name ? name : "not a name, which");
+    keys_complain(keys, path, text, err);
+    return hint(err, "there are %s", names);
+}
+
+static int choose_optimizer(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
+                            struct error *err)
+{
+    static const char *const flags[] = {"Adam", "Lamb", "NVLAMB", "LANS"};
+    const bool flag = settings_given(settings, "optimizer") || !keys_get(keys->values, "optimizer.type");
+    const char *name = flag ? flags[settings->optimizer] : keys_text(keys, "optimizer.type");
+    const struct optimizer_type *type = name ? optimizer_type(name) : NULL;
+    if (!type) {
+        struct buf names = {0};
+        for (const struct optimizer_type *t = optimizer_types; t->name; t++)
+            buf_addf(&names, "%s%s", t == optimizer_types ? "" : ", ", t->name);
+        unknown_type(keys, "optimizer.type", buf_text(&names), err);
+        buf_release(&names);
+        return -1;
+    }
+    recipe->optimizer = type->optimizer;
+    if (!keys->file)
+        recipe->optimizer.weight_decay = 0.01;
+    recipe->schedule.rate = keys->file && !settings_given(settings, "lr") ? type->rate : settings->lr;
+    if (!settings_given(settings, "lr"))
+        TRY(keys_real(keys, "optimizer.params.lr", 0, 1e3, &recipe->schedule.rate, err));
+    /* Adam and Lamb hand it to the wrapper that clips all gradients together; the others clip themselves. */
+    const bool own = recipe->optimizer.kind == OPTIMIZER_NVLAMB || recipe->optimizer.kind == OPTIMIZER_LANS;
+    double *clip = own                                 ? &recipe->optimizer.norm_max
+                   : recipe->optimizer.tensor_norm > 0 ? &recipe->optimizer.tensor_norm
+                                                       : &recipe->clipping;
+    return keys_real(keys, "optimizer.params.max_grad_norm", 0, 1e6, clip, err);
+}
+
+static int ignored_flag(const struct schedule_type *type, const char *flag, struct error *err)
+{
+    fail(err, ERR_USAGE, "--%s: the configuration's scheduler %s does not look at it", flag, type->name);
+    return hint(err, "say it with --set scheduler.params.KEY=VALUE");
+}
+
+static int choose_schedule(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
+                           struct error *err)
+{
+    struct schedule *schedule = &recipe->schedule;
+    const json_t *name = keys_get(keys->values, "scheduler.type");
+    if (!name) {
+        const bool ours = !keys->file || settings_given(settings, "schedule") || settings_given(settings, "warmup");
+        schedule->kind = ours ? (enum schedule_kind)settings->schedule : SCHEDULE_CONSTANT; /* DeepSpeed's: none */
+        schedule->warmup = ours ? settings->warmup : 0;
+        return 0;
+    }
+    const struct schedule_type *type = json_is_string(name) ? schedule_type(json_string_value(name)) : NULL;
+    if (!type || !type->params[0].key) {
+        struct buf names = {0};
+        for (size_t i = SCHEDULE_POLY + 1; i < SCHEDULE_KINDS; i++)
+            buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", schedule_types[i].name);
+        unknown_type(keys, "scheduler.type", buf_text(&names), err);
+        buf_release(&names);
+        return -1;
+    }
+    if (settings_given(settings, "schedule") || settings_given(settings, "warmup"))
+        return ignored_flag(type, settings_given(settings, "schedule") ? "schedule" : "warmup", err);
+    if (type->own_rate && settings_given(settings, "lr"))
+        return ignored_flag(type, "lr", err);
+    schedule_defaults(schedule, (enum schedule_kind)(type - schedule_types));
+    return 0;
+}
+
+/* train_batch = micro · accumulation · processes (one): two of the three give the third; a batch alone leaves the
+ * micro-batch to arithmetic; an option of the command line takes the place of what the file says. */
+int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
+{
+    uint64_t batch, micro, times;
+    TRY(keys_count(keys, "train_batch_size", &batch, err));
+    TRY(keys_count(keys, "train_micro_batch_size_per_gpu", &micro, err));
+    TRY(keys_count(keys, "gradient_accumulation_steps", &times, err));
+    const bool batch_flag = settings_given(settings, "batch"), micro_flag = settings_given(settings, "micro-batch");
+    if (times > 0 && batch == 0 && micro == 0 && !batch_flag && !micro_flag)
+        return keys_complain(keys, "gradient_accumulation_steps", "says nothing without a batch size beside it", err);
+    if (batch > 0 && micro > 0 && (times > 0 ? batch != micro * times : batch % micro != 0))
+        return keys_complain(keys, "train_batch_size",
+                             "is not train_micro_batch_size_per_gpu times gradient_accumulation_steps (one process)",
+                             err);
+    if (batch > 0 && micro == 0 && times > 0 && batch % times != 0)
+        return keys_complain(keys, "train_batch_size", "is not a multiple of gradient_accumulation_steps", err);
+    if (micro == 0 && times > 0)
+        micro = batch / times;
+    if (batch == 0 && micro > 0)
+        batch = micro * (times > 0 ? times : 1);
+    if (batch == 0 || batch_flag)
+        batch = settings->batch;
+    if (micro_flag)
+        micro = settings->micro_batch;
+    if (batch > 1u << 20)
+        return keys_complain(keys, "train_batch_size", "is above 1,048,576", err);
+    recipe->batch = (uint32_t)batch;
+    recipe->micro_batch = micro;
+    return 0;
+}
+
+static int choose_precision(const struct keys *keys, struct recipe *recipe, struct error *err)
+{
+    const bool fp16 = keys_enabled(keys, "fp16"), bf16 = keys_enabled(keys, "bf16") || keys_enabled(keys, "bfloat16");
+    if (fp16 && bf16)
+        return keys_complain(keys, "fp16.enabled", "and bf16.enabled exclude each other", err);
+    recipe->scaling = scaler_defaults();
+    if ((fp16 || bf16) && !recipe->precision_given) {
+        recipe->precision = fp16 ? PRECISION_FP16 : PRECISION_BF16;
+        recipe->precision_given = true;
+    }
+    const json_t *stage = keys_get(keys->values, "zero_optimization.stage");
+    if (stage && (!json_is_integer(stage) || json_integer_value(stage) < 0 || json_integer_value(stage) > 3))
+        return keys_complain(keys, "zero_optimization.stage", "not 0, 1, 2 or 3", err);
+    recipe->scaling.patient = stage && json_integer_value(stage) > 0;
+    return 0;
+}
+
+int keys_choose(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
+{
+    TRY(choose_optimizer(keys, settings, recipe, err));
+    TRY(choose_schedule(keys, settings, recipe, err));
+    return choose_precision(keys, recipe, err);
+}

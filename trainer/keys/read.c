@@ -1,0 +1,138 @@
+/* In: --config and --set. Out: one JSON object, and the little that looks into it. */
+#include "trainer/keys/keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "trainer/keep/json.h"
+
+#define DEPTH_MAX 6 /* objects in objects */
+
+/* ---- reading ---- */
+
+static int too_deep(const char *path, const json_t *value, int depth, struct error *err)
+{
+    const char *key;
+    json_t *below;
+    if (json_is_object(value) && depth == DEPTH_MAX)
+        return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is nested deeper than %d objects", DEPTH_MAX);
+    json_object_foreach((json_t *)value, key, below) TRY(too_deep(path, below, depth + 1, err));
+    return 0;
+}
+
+/* An absent key and "auto" are the same. */
+static void drop_auto(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value)
+    {
+        if (json_is_string(value) && strcmp(json_string_value(value), "auto") == 0)
+            json_object_del(object, key);
+        else if (json_is_object(value))
+            drop_auto(value);
+    }
+}
+
+/* Puts `value` (taken over) at a path into `object`; what is not an object on the way is replaced. */
+static void put(json_t *object, struct str path, json_t *value)
+{
+    for (const char *dot; (dot = memchr(path.data, '.', path.size));) {
+        const struct str part = str_range(path.data, dot);
+        json_t *below = json_object_getn(object, part.data, part.size);
+        if (!json_is_object(below)) {
+            below = json_object();
+            json_object_setn_new(object, part.data, part.size, below);
+        }
+        object = below;
+        path = str_range(dot + 1, path.data + path.size);
+    }
+    json_object_setn_new(object, path.data, path.size, value);
+}
+
+static int set_one(struct keys *keys, const char *text, struct error *err)
+{
+    const char *equals = strchr(text, '=');
+    const size_t size = equals ? (size_t)(equals - text) : 0;
+    size_t dots = 0;
+    for (size_t i = 0; i < size; i++)
+        dots += text[i] == '.';
+    if (size == 0 || size > 200 || dots >= DEPTH_MAX)
+        return fail(err, ERR_USAGE, "--set %.100s: not key.path=value", text);
+    json_t *value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    if (!value && equals[1] != '[' && equals[1] != '{' && equals[1] != '"')
+        value = json_string(equals + 1); /* optimizer.type=Lamb, without quotes for the shell */
+    if (!value)
+        return fail(err, ERR_USAGE, "--set %.*s: %.100s is not a JSON value", (int)size, text, equals + 1);
+    put(keys->set, str_range(text, equals), json_incref(value));
+    put(keys->values, str_range(text, equals), value);
+    return 0;
+}
+
+int keys_read(struct keys *keys, const struct settings *settings, struct error *err)
+{
+    *keys = (struct keys){.file = settings->config, .set = json_object()};
+    if (keys->file) {
+        TRY(json_file_read(keys->file, ERR_USAGE, &keys->values, err));
+        TRY(too_deep(keys->file, keys->values, 1, err));
+    } else {
+        keys->values = json_object();
+    }
+    for (size_t i = 0; i < settings->set.count; i++)
+        TRY(set_one(keys, settings->set.items[i], err));
+    TRY(too_deep("--set", keys->set, 1, err));
+    drop_auto(keys->values);
+    return 0;
+}
+
+void keys_release(struct keys *keys)
+{
+    json_decref(keys->values);
+    json_decref(keys->set);
+    buf_release(&keys->notes);
+    *keys = (struct keys){0};
+}
+
+/* ---- looking up, and complaining ---- */
+
+const json_t *keys_get(const json_t *object, const char *path)
+{
+    for (const char *dot; object && (dot = strchr(path, '.')); path = dot + 1)
+        object = json_object_getn(object, path, (size_t)(dot - path));
+    return object ? json_object_get(object, path) : NULL;
+}
+
+int keys_complain(const struct keys *keys, const char *path, const char *text, struct error *err)
+{
+    if (keys_get(keys->set, path) || !keys->file)
+        return fail(err, ERR_USAGE, "--set %.200s: %s", path, text);
+    return fail_at(err, ERR_USAGE, keys->file, ERROR_NO_OFFSET, "%.200s: %s", path, text);
+}
+
+const char *keys_text(const struct keys *keys, const char *path)
+{
+    return json_string_value(keys_get(keys->values, path));
+}
+
+bool keys_enabled(const struct keys *keys, const char *block)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s.enabled", block);
+    return json_is_true(keys_get(keys->values, path));
+}
+
+int keys_count(const struct keys *keys, const char *path, uint64_t *out, struct error *err)
+{
+    const json_t *value = keys_get(keys->values, path);
+    const double real = json_number_value(value);
+    *out = 0;
+    if (!value)
+        return 0;
+    if (!json_is_number(value) || !(real >= 1 && real <= 1e9) || real != floor(real))
+        return keys_complain(keys, path, "not a count from 1 on", err);
+    *out = (uint64_t)real;
+    return 0;
+}

@@ -1,0 +1,72 @@
+/* One update of all parameters. With g the clipped gradient of a tensor, t the number of the update, and
+ *     m = b1 m + b3 g;  v = b2 v + (1 - b2) g^2;  M = m / (1 - b1^t), V = v / (1 - b2^t), without bias correction m, v
+ * where b3 = 1 - b1, the optimizers are
+ *
+ *     adam     p -= rate (M / (sqrt(V) + eps) + decay p)
+ *              Kingma and Ba 2015; Loshchilov and Hutter 2019. decoupled false adds decay p to g instead.
+ *     lamb     u = m / (sqrt(v) + eps) + decay p;  p -= rate s ratio u
+ *              DeepSpeed's FusedLamb. ratio = |p| / |u| clamped to [ratio_min, ratio_max] (the ratio, not |p|), 1 where
+ *              a norm is 0; s = sqrt(1 - b2^t) / (1 - b1^t) with bias correction, of the decay's part too.
+ *     nvlamb   u = M / (sqrt(V) + eps) + decay p;  p -= rate ratio u
+ *              apex FusedLAMB. ratio = |p| / |u|, not clamped; 1 on tensors without decay, unless ratio_always
+ *              ("use_nvlamb"). So biases and norms take Adam's steps here and ratios in lamb: choose.
+ *     lans     h = g / (|g| + eps), in place of g in m and v
+ *              r = M / (sqrt(V) + eps) + decay p;  c = h / (sqrt(V) + eps) + decay p
+ *              p -= rate (b1 |p|/|r| r + b3 |p|/|c| c), a quotient being 1 where a norm is 0
+ *              Zheng et al. 2020. Clipping changes it through eps only, since h has length 1.
+ *
+ * Norms are those of the original tensors. (DeepSpeed's ZeRO hands LANS and LAMB flat partitions, whose norms depend on
+ * the number of processes: an accident, not repeated.) They are summed over the fixed chunks of the table: no bit
+ * depends on threads. */
+#ifndef TRAINER_OPTIM_OPTIMIZER_H
+#define TRAINER_OPTIM_OPTIMIZER_H
+
+#include "trainer/model/params.h"
+#include "trainer/ops.h"
+
+enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_LAMB, OPTIMIZER_NVLAMB, OPTIMIZER_LANS };
+#define OPTIMIZER_NAMES "adam|lamb|nvlamb|lans"
+
+struct optimizer {
+    enum optimizer_kind kind;
+    double beta1, beta2;
+    double epsilon;
+    double weight_decay;
+    bool bias_correction;
+    bool decoupled;        /* adam: false adds decay to the gradient (L2) */
+    bool scaled_rate;      /* adam: bias correction scales the rate and leaves eps as it is (HetSeq) */
+    bool decay_all;        /* decay also what the table spares: biases and LayerNorm (HetSeq) */
+    double tensor_norm;    /* adam: clips each tensor's gradient to this norm (BertAdam); 0: no */
+    double ratio_min;      /* lamb: min_coeff */
+    double ratio_max;      /* lamb: max_coeff */
+    bool gradient_average; /* nvlamb, lans: b3 = 1 - b1, else 1 */
+    bool ratio_always;     /* nvlamb */
+    double norm_max;       /* nvlamb, lans: a clip of their own behind the run's, g / max(1, |g| / norm_max); 0: no */
+};
+
+/* The names of JSON's optimizer.type with the originals' defaults, and who they are. */
+struct optimizer_type {
+    const char *name;
+    double rate; /* its default */
+    struct optimizer optimizer;
+};
+const struct optimizer_type *optimizer_type(const char *name); /* NULL: unknown */
+extern const struct optimizer_type optimizer_types[];          /* ends with a NULL name */
+const char *optimizer_name(enum optimizer_kind kind);
+
+/* Working memory of updates, on the host. */
+struct optimizer_work {
+    double *squares; /* [chunk_count] of the gradients as they lie: filled by gradient_norm (clip.h) */
+    double *sums;    /* [3 chunk_count] */
+    double *factors; /* [tensors] */
+    double *shares;  /* [2 tensors] */
+};
+void optimizer_work_init(struct optimizer_work *work, const struct params *params);
+void optimizer_work_release(struct optimizer_work *work);
+
+/* Update number `update` (from 1). `factor` multiplies the gradients first (clip.h); work->squares must be theirs. */
+void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct params *params,
+                      const struct update_memory *memory, struct optimizer_work *work, double rate, uint64_t update,
+                      double factor);
+
+#endif

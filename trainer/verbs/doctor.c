@@ -1,0 +1,69 @@
+/* dstrain doctor: this machine in; what training would find here out, products measured for a fifth of a second
+ * each. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/opts.h"
+#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/onednn.h"
+#include "trainer/keep/json.h"
+#include "trainer/machine.h"
+#include "trainer/recipe.h"
+#include "trainer/settings.h"
+
+/* The shape of base's feed-forward part. */
+enum { ROWS = 1024, HIDDEN = 768, INNER = 3072 };
+
+/* GFLOP/s of one precision, or below 0 where it cannot be opened. */
+static double measure(enum precision precision, unsigned threads)
+{
+    struct error ignored;
+    struct ops *ops = cpu_open(&(struct cpu_options){precision, cpu_level(), threads}, &ignored);
+    if (!ops)
+        return -1;
+    const double rate = machine_product_rate(ops, ROWS, INNER, HIDDEN, 0.2);
+    ops->close(ops);
+    return rate * 1e-9;
+}
+
+int verb_doctor(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    struct error ignored = {0};
+    char memory[32], disk[32];
+    const unsigned threads = cores_allowed();
+    const int64_t disk_free = path_free_bytes(".", &ignored);
+    json_t *rates = json_object();
+    (void)bare;
+    (void)err;
+    log_say("processor  %s, %u threads", cpu_level_name(cpu_level()), threads);
+    log_say("library    %s", onednn_version());
+    log_say("memory     %s", format_bytes(machine_memory_bytes(), memory));
+    log_say("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
+    for (enum precision precision = PRECISION_FP32; precision <= PRECISION_FP16; precision++) {
+        const double rate = measure(precision, threads);
+        if (rate < 0)
+            continue;
+        json_object_set_new(rates, precision_name(precision), json_real(rate));
+        log_say("products   %s: %.0f GFLOP/s%s", precision_name(precision), rate,
+                precision == cpu_default_precision(cpu_level()) ? "  (the default)" : "");
+    }
+    log_say("device     cpu only: cuda is not built in");
+    log_say("next       dstrain plan --shards DIR");
+    if (settings->json) {
+        struct buf text = {0};
+        json_t *facts =
+            json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:b}", "level", cpu_level_name(cpu_level()), "threads",
+                      (int)threads, "onednn", onednn_version(), "memory_bytes", (json_int_t)machine_memory_bytes(),
+                      "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second", rates, "default_precision",
+                      precision_name(cpu_default_precision(cpu_level())), "cuda", 0);
+        json_add_text(facts, JSON_INDENT(2), &text);
+        puts(buf_text(&text));
+        buf_release(&text);
+        json_decref(facts);
+    }
+    json_decref(rates);
+    return 0;
+}

@@ -1,0 +1,96 @@
+/* dstrain eval: a run, a checkpoint or a Hugging Face directory and a dataset in; loss and accuracy on a split out, in
+ * the dataset's order with the masks that are stored. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "trainer/keep/json.h"
+#include "trainer/train.h"
+
+/* What run.json says a run was trained on; NULL: no run, or not said. */
+static json_t *recorded_settings(const char *directory)
+{
+    struct error ignored = {0};
+    json_t *record = NULL, *settings = NULL;
+    char *path = path_join(directory, RUN_NAME);
+    if (path_exists(path) && json_file_read(path, ERR_VERIFY, &record, &ignored) == 0)
+        settings = json_incref(json_object_get(record, "settings"));
+    json_decref(record);
+    mem_free(path);
+    return settings;
+}
+
+static int model_load(struct training *t, const struct origin *origin, struct error *err)
+{
+    const struct model_budget budget = training_budget(t);
+    struct names_report report;
+    t->model = model_open(&t->recipe.config, t->ops, &budget);
+    const int result =
+        names_read(origin->weights, model_table(t->model), t->recipe.seed, model_params(t->model), &report, err);
+    if (result == 0)
+        screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+    names_report_release(&report);
+    model_refresh(t->model);
+    return result;
+}
+
+static void tell(const struct training *t, const struct origin *origin, const char *split, double seconds)
+{
+    const struct evaluation *e = &t->valid_now;
+    struct buf text = {0};
+    screen_means(e, split);
+    if (!t->settings->json)
+        return;
+    json_t *facts =
+        json_pack("{s:s, s:s, s:i, s:I, s:I, s:f}", "model", origin->name, "split", split, "seq", (int)t->recipe.seq,
+                  "samples", (json_int_t)e->samples, "tokens", (json_int_t)e->tokens, "seconds", seconds);
+    if (origin->source != SOURCE_HUGGING_FACE)
+        json_object_set_new(facts, "step", json_integer((json_int_t)origin->state.step));
+    json_t *means = screen_means_json(e->loss, e->mlm_loss, e->nsp_loss, e->mlm_accuracy, e->nsp_accuracy);
+    json_object_update(facts, means);
+    json_decref(means);
+    json_add_text(facts, JSON_INDENT(2), &text);
+    puts(buf_text(&text));
+    buf_release(&text);
+    json_decref(facts);
+}
+
+static int eval(const struct settings *settings, struct training *t, struct origin *origin, struct error *err)
+{
+    static const char *const splits[] = {"train", "valid"};
+    TRY(training_prepare(t, settings, origin, err));
+    const struct dataset *data = settings->split == SPLIT_TRAIN ? &t->data : &t->valid;
+    if (data->samples == 0)
+        return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
+                       splits[settings->split], t->recipe.seq);
+    TRY(training_backend(t, NULL, err));
+    TRY(model_load(t, origin, err));
+    const double from = clock_now();
+    TRY(evaluate(t->model, data, settings->eval_samples, &t->limits, &t->valid_now, err));
+    tell(t, origin, splits[settings->split], clock_now() - from);
+    return 0;
+}
+
+int verb_eval(void *context, struct opt_paths bare, struct error *err)
+{
+    struct settings settings = *(const struct settings *)context;
+    struct training t = {.metrics = METRICS_CLOSED};
+    struct origin origin = {0};
+    json_t *recorded = recorded_settings(bare.items[0]);
+    const json_t *shards = json_object_get(recorded, "shards"), *seq = json_object_get(recorded, "seq");
+    stop_on_signals();
+    settings.init = bare.items[0];
+    if (!settings.shards)
+        settings.shards = json_string_value(shards);
+    if (settings.seq == 0 && seq)
+        settings.seq = strtoull(json_string_value(seq), NULL, 10);
+    const int result = eval(&settings, &t, &origin, err);
+    origin_release(&origin);
+    training_close(&t);
+    json_decref(recorded);
+    return result;
+}

@@ -1,0 +1,191 @@
+/* dstrain plan: the options of a training in; what it needs out: memory by kind, operations, disk, time. Nothing is
+ * written and no model is opened. What cannot fit is refused, as training would not get far. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "trainer/config.h"
+#include "trainer/keep/json.h"
+#include "trainer/machine.h"
+#include "trainer/train.h"
+
+struct needs {
+    uint64_t parameters;                                                /* count */
+    uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
+    uint64_t checkpoint, disk;
+    double flops;       /* of a full sequence, forward and backward */
+    double mean_length; /* tokens of a sequence, on average */
+    double seconds;     /* of all steps, products alone */
+    double rate;        /* products, FLOP/s */
+    char directory[256];
+};
+
+/* The nearest directory above `path` that is there. */
+static void existing_directory(const char *path, char *out, size_t out_size)
+{
+    snprintf(out, out_size, "%s", path);
+    while (!path_is_directory(out)) {
+        char *slash = strrchr(out, '/');
+        if (!slash || slash == out) {
+            snprintf(out, out_size, "%s", slash ? "/" : ".");
+            return;
+        }
+        *slash = '\0';
+    }
+}
+
+static void count_memory(const struct training *t, const struct params *params, struct needs *needs)
+{
+    const struct model_budget budget = training_budget(t);
+    struct model_plan *plan = mem_clear(1, sizeof *plan);
+    model_plan(&t->recipe.config, t->ops, &budget, plan);
+    needs->moments = 2 * (uint64_t)params->size * sizeof(float);
+    for (size_t i = 0; i < plan->count; i++) {
+        const char *name = plan->rows[i].name;
+        const bool weights = strcmp(name, "params") == 0 || strcmp(name, "weights") == 0;
+        uint64_t *kind = weights                          ? &needs->weights
+                         : strcmp(name, "gradients") == 0 ? &needs->gradients
+                         : strcmp(name, "scratch") == 0   ? &needs->scratch
+                                                          : &needs->activations;
+        *kind += plan->rows[i].bytes;
+    }
+    needs->memory = plan->bytes + needs->moments;
+    mem_free(plan);
+}
+
+static void count_work(const struct training *t, struct needs *needs)
+{
+    const struct recipe *recipe = &t->recipe;
+    const struct model_config *config = &recipe->config;
+    const struct shard_layout *layout = &t->data.layout;
+    needs->flops = model_flops(config, recipe->seq, layout->predictions);
+    needs->mean_length = (double)t->data.length->tokens / (double)t->data.samples;
+    const double share = needs->mean_length / recipe->seq;
+    needs->rate = machine_product_rate(t->ops, t->limits.tokens < 4096 ? t->limits.tokens : 4096, config->intermediate,
+                                       config->hidden, 1);
+    const double flops = model_flops(config, needs->mean_length, layout->predictions * share);
+    const double recomputed = recipe->checkpoints > 0 ? 4.0 / 3 : 1;
+    needs->seconds = (double)recipe->schedule.steps * recipe->batch * flops * recomputed / needs->rate;
+}
+
+static void count_all(const struct training *t, struct needs *needs)
+{
+    struct params params;
+    const struct settings *settings = t->settings;
+    params_init(&params, &t->recipe.config);
+    needs->parameters = params.total;
+    needs->checkpoint = checkpoint_bytes(&params);
+    needs->disk = (settings->keep_last > 0 ? settings->keep_last + 1 : 2) * needs->checkpoint;
+    existing_directory(settings->out ? settings->out : "runs", needs->directory, sizeof needs->directory);
+    count_memory(t, &params, needs);
+    count_work(t, needs);
+    params_release(&params);
+}
+
+static int check_fit(const struct needs *needs, int64_t disk_free, struct error *err)
+{
+    char need[32], have[32];
+    const uint64_t memory = machine_memory_bytes();
+    if (needs->memory > memory) {
+        fail(err, ERR_RESOURCE, "needs %s of memory, this machine gives at most %s", format_bytes(needs->memory, need),
+             format_bytes(memory, have));
+        return hint(err, "a smaller --micro-batch, activation_checkpointing.number_checkpoints, or a smaller model");
+    }
+    if (disk_free >= 0 && (uint64_t)disk_free < 2 * needs->checkpoint)
+        return fail_at(err, ERR_RESOURCE, needs->directory, ERROR_NO_OFFSET,
+                       "two checkpoints take %s, the disk has %s free", format_bytes(2 * needs->checkpoint, need),
+                       format_bytes((uint64_t)disk_free, have));
+    return 0;
+}
+
+/* The command that trains: this one without the word plan. */
+static void add_command(const struct settings *settings, struct buf *out)
+{
+    buf_add_text(out, "dstrain");
+    for (int i = 1; i < settings->argc; i++) {
+        char word[300];
+        const char *argument = settings->argv[i];
+        if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
+            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0)
+            continue;
+        buf_addf(out, " %s", log_safe(argument, word, sizeof word));
+    }
+}
+
+static void say(const struct training *t, const struct needs *needs, int64_t disk_free)
+{
+    const struct recipe *recipe = &t->recipe;
+    char a[32], b[32], c[32], d[32], e[32], f[32], text[160];
+    log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
+            format_count(needs->parameters, b), precision_name(recipe->precision), recipe_text(recipe, text));
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, t->ops->name, recipe->batch, t->micro_batch,
+            (recipe->batch + t->micro_batch - 1) / t->micro_batch);
+    log_say("memory     %s = weights %s + gradients %s + moments %s + activations %s + scratch %s; this machine: %s",
+            format_bytes(needs->memory, a), format_bytes(needs->weights, b), format_bytes(needs->gradients, c),
+            format_bytes(needs->moments, d), format_bytes(needs->activations, e), format_bytes(needs->scratch, f),
+            format_bytes(machine_memory_bytes(), text));
+    log_say("disk       a checkpoint is %s, at most %s; %s free", format_bytes(needs->checkpoint, a),
+            format_bytes(needs->disk, b), format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, c));
+    log_say("work       %s steps = %s samples = %.3g epochs; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
+            " tokens on average",
+            format_count(recipe->schedule.steps, a), format_count(recipe->schedule.steps * recipe->batch, b),
+            (double)recipe->schedule.steps * recipe->batch / (double)t->data.samples, needs->flops * 1e-9,
+            needs->mean_length, recipe->seq);
+    log_say("time       at least %s: products alone, at the %.3g GFLOP/s measured just now",
+            format_seconds(needs->seconds, a), needs->rate * 1e-9);
+}
+
+static void print_json(const struct training *t, const struct needs *needs, int64_t disk_free, const char *next)
+{
+    struct buf text = {0};
+    char name[32];
+    json_t *memory = json_pack("{s:I, s:I, s:I, s:I, s:I}", "weights", (json_int_t)needs->weights, "gradients",
+                               (json_int_t)needs->gradients, "moments", (json_int_t)needs->moments, "activations",
+                               (json_int_t)needs->activations, "scratch", (json_int_t)needs->scratch);
+    json_t *facts = json_pack(
+        "{s:s, s:I, s:s, s:I, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:O, s:s}", "model",
+        config_name(&t->recipe.config, name), "parameters", (json_int_t)needs->parameters, "precision",
+        precision_name(t->recipe.precision), "batch", (json_int_t)t->recipe.batch, "micro_batch", (int)t->micro_batch,
+        "steps", (json_int_t)t->recipe.schedule.steps, "memory_bytes", (json_int_t)needs->memory, "memory", memory,
+        "machine_memory_bytes", (json_int_t)machine_memory_bytes(), "checkpoint_bytes", (json_int_t)needs->checkpoint,
+        "disk_bytes", (json_int_t)needs->disk, "disk_free_bytes", (json_int_t)disk_free, "flops_per_sequence",
+        needs->flops, "mean_length", needs->mean_length, "products_flops_per_second", needs->rate, "seconds_at_least",
+        needs->seconds, "run", t->identity, "next", next);
+    json_add_text(facts, JSON_INDENT(2), &text);
+    puts(buf_text(&text));
+    buf_release(&text);
+    json_decref(facts);
+}
+
+int verb_plan(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    struct training t;
+    struct origin origin;
+    struct needs needs = {0};
+    struct error ignored = {0};
+    struct buf next = {0};
+    (void)bare;
+    int result = training_prepare(&t, settings, &origin, err);
+    if (result == 0)
+        result = training_backend(&t, NULL, err);
+    if (result == 0) {
+        count_all(&t, &needs);
+        const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
+        say(&t, &needs, disk_free);
+        result = check_fit(&needs, disk_free, err);
+        add_command(settings, &next);
+        if (result == 0)
+            log_say("next       %s", buf_text(&next));
+        if (result == 0 && settings->json)
+            print_json(&t, &needs, disk_free, buf_text(&next));
+    }
+    buf_release(&next);
+    origin_release(&origin);
+    training_close(&t);
+    return result;
+}

@@ -1,0 +1,111 @@
+#include "trainer/verbs/preln.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "trainer/config.h"
+#include "trainer/keep/json.h"
+#include "trainer/keep/safetensors.h"
+
+#define POSITIONS "bert.embeddings.position_embeddings.weight"
+
+static void new_name(const char *name, char *out, size_t size)
+{
+    static const struct {
+        const char *ours, *theirs;
+    } parts[] = {
+        {"bert.encoder.FinalLayerNorm", "bert.LayerNorm"},
+        {"PreAttentionLayerNorm", "attention.LayerNorm"},
+        {"PostAttentionLayerNorm", "intermediate.LayerNorm"},
+        {"cls.predictions.transform.dense", "lm_head.dense"},
+        {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm"},
+        {"cls.predictions.bias", "lm_head.bias"},
+        {"bert.", "roberta_prelayernorm."},
+    };
+    char text[256];
+    snprintf(out, size, "%s", name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *at = strstr(out, parts[i].ours);
+        if (!at)
+            continue;
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - out), out, parts[i].theirs, at + strlen(parts[i].ours));
+        snprintf(out, size, "%s", text);
+    }
+}
+
+/* The table with pad + 1 rows of zeros before it. */
+static struct tensor shifted(const struct tensor *table, uint64_t rows, struct arena *memory)
+{
+    struct tensor result = *table;
+    const uint64_t bytes = table->bytes / table->shape[0] * rows;
+    char *data = arena_alloc(memory, bytes + table->bytes);
+    memset(data, 0, bytes);
+    memcpy(data + bytes, table->data, table->bytes);
+    result.shape[0] += rows;
+    result.data = data;
+    result.bytes += bytes;
+    return result;
+}
+
+static int write_weights(const char *path, const struct safetensors *file, uint64_t rows, struct error *err)
+{
+    struct arena memory = {0};
+    struct tensor *tensors = mem_array(file->count, sizeof *tensors);
+    size_t count = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        const struct tensor *tensor = &file->tensors[i];
+        char name[256];
+        if (strncmp(tensor->name, "cls.seq_relationship.", 21) == 0)
+            continue;
+        new_name(tensor->name, name, sizeof name);
+        tensors[count] = strcmp(tensor->name, POSITIONS) == 0 && tensor->rank == 2 && tensor->shape[0] > 0
+                             ? shifted(tensor, rows, &memory)
+                             : *tensor;
+        tensors[count++].name = arena_copy(&memory, str_of(name)).data;
+    }
+    const int result = safetensors_write(path, tensors, count, NULL, err);
+    mem_free(tensors);
+    arena_release(&memory);
+    return result;
+}
+
+/* Turns the config.json read from a checkpoint into RobertaPreLayerNorm's. */
+static int write_config(const char *path, json_t *json, const struct model_config *config, uint64_t rows,
+                        struct error *err)
+{
+    json_object_set_new(json, "architectures", json_pack("[s]", "RobertaPreLayerNormForMaskedLM"));
+    json_object_set_new(json, "model_type", json_string("roberta-prelayernorm"));
+    json_object_set_new(json, "max_position_embeddings", json_integer(config->positions + (json_int_t)rows));
+    json_object_del(json, "pre_layer_norm");
+    return json_file_write(path, json, err);
+}
+
+int preln_write(const char *from, const char *to, struct error *err)
+{
+    struct model_config config;
+    struct safetensors file = {0};
+    json_t *json = NULL;
+    char *config_from = path_join(from, "config.json"), *config_to = path_join(to, "config.json");
+    char *weights_from = path_join(from, "model.safetensors"), *weights_to = path_join(to, "model.safetensors");
+    int result = config_read(config_from, &config, err);
+    if (result == 0)
+        result = json_file_read(config_from, ERR_UNSAFE, &json, err);
+    const json_int_t pad = json_integer_value(json_object_get(json, "pad_token_id"));
+    if (result == 0 && (pad < 0 || pad >= config.vocabulary))
+        result = fail_at(err, ERR_UNSAFE, config_from, ERROR_NO_OFFSET, "pad_token_id is not a piece");
+    if (result == 0)
+        result = safetensors_open(&file, weights_from, err);
+    if (result == 0)
+        result = write_weights(weights_to, &file, (uint64_t)pad + 1, err);
+    if (result == 0)
+        result = write_config(config_to, json, &config, (uint64_t)pad + 1, err);
+    safetensors_close(&file);
+    json_decref(json);
+    mem_free(config_from);
+    mem_free(config_to);
+    mem_free(weights_from);
+    mem_free(weights_to);
+    return result;
+}

@@ -1,0 +1,175 @@
+/* dstrain show: a run, a checkpoint or a Hugging Face directory in; what it is and how far it came out. Reads the small
+ * files only: whether the large ones are whole, `verify` says. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "trainer/config.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/keep/json.h"
+#include "trainer/run.h"
+#include "trainer/settings.h"
+
+/* An object in a file of a directory, or NULL where there is no such file. */
+static int read_beside(const char *directory, const char *name, json_t **json, struct error *err)
+{
+    char *path = path_join(directory, name);
+    const int result = path_exists(path) ? json_file_read(path, ERR_VERIFY, json, err) : 0;
+    mem_free(path);
+    return result;
+}
+
+/* The last line of metrics with, and the last without, "split". */
+static void add_last_lines(const char *run, json_t *facts)
+{
+    struct error ignored = {0};
+    struct buf text = {0};
+    char *path = path_join(run, "metrics.jsonl");
+    const int result = path_exists(path) ? file_read_all(path, (size_t)1 << 30, &text, &ignored) : -1;
+    mem_free(path);
+    size_t end = text.size;
+    for (int found = 0; result == 0 && end > 0 && found != 3;) {
+        size_t start = end - 1;
+        while (start > 0 && text.data[start - 1] != '\n')
+            start--;
+        json_t *line = json_loadb(text.data + start, end - start, 0, NULL);
+        const bool valid = json_object_get(line, "split") != NULL;
+        if (line && !(found & 1 << valid)) {
+            json_object_set(facts, valid ? "valid" : "train", line);
+            found |= 1 << valid;
+        }
+        json_decref(line);
+        end = start;
+    }
+    buf_release(&text);
+}
+
+static void add_checkpoints(const char *run, json_t *facts)
+{
+    struct error ignored = {0};
+    struct path_list list = {0};
+    char *directory = path_join(run, CHECKPOINTS_NAME);
+    json_t *names = json_array();
+    if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
+        for (size_t i = 0; i < list.count; i++)
+            if (state_is_step_name(list.names[i]))
+                json_array_append_new(names, json_string(list.names[i]));
+    json_object_set_new(facts, "checkpoints", names);
+    path_list_release(&list);
+    mem_free(directory);
+}
+
+static int add_run(const char *directory, json_t *facts, struct error *err)
+{
+    json_t *record = NULL;
+    TRY(read_beside(directory, RUN_NAME, &record, err));
+    if (!record)
+        return 0;
+    json_object_set_new(facts, "kind", json_string("run"));
+    json_object_set(facts, "finished", json_object_get(record, "finished"));
+    json_object_set_new(facts, "starts", json_integer((json_int_t)json_array_size(json_object_get(record, "starts"))));
+    json_object_set(facts, "precision", json_object_get(record, "precision"));
+    json_object_set(facts, "identity", json_object_get(record, "identity"));
+    json_object_set(facts, "settings", json_object_get(record, "settings"));
+    add_checkpoints(directory, facts);
+    add_last_lines(directory, facts);
+    json_decref(record);
+    return 0;
+}
+
+static int add_state(const char *files, json_t *facts, struct error *err)
+{
+    struct checkpoint_state state;
+    json_t *json = NULL;
+    TRY(read_beside(files, STATE_NAME, &json, err));
+    if (!json)
+        return 0;
+    char *path = path_join(files, STATE_NAME);
+    const int result = state_take(path, json, &state, err);
+    if (result == 0) {
+        json_t *far =
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I}", "step", (json_int_t)state.step, "updates",
+                      (json_int_t)state.updates, "skipped", (json_int_t)(state.step - state.updates), "samples",
+                      (json_int_t)state.samples, "tokens", (json_int_t)state.tokens, "largest_grad_norm",
+                      state.norm_max, "largest_grad_norm_step", (json_int_t)state.norm_max_step);
+        if (state.scaler.scale > 0)
+            json_object_set_new(far, "loss_scale", json_real(state.scaler.scale));
+        json_object_update(facts, far);
+        json_decref(far);
+        if (!json_object_get(facts, "identity"))
+            json_object_set(facts, "identity", json_object_get(json, "run"));
+    }
+    json_decref(json);
+    mem_free(path);
+    return result;
+}
+
+static int add_model(const char *files, json_t *facts, struct error *err)
+{
+    struct model_config config;
+    struct params params;
+    char name[32];
+    char *path = path_join(files, "config.json");
+    int result = path_exists(path) ? config_read(path, &config, err)
+                                   : fail_at(err, ERR_USAGE, files, ERROR_NO_OFFSET, "holds no config.json");
+    mem_free(path);
+    if (result < 0)
+        return -1;
+    params_init(&params, &config);
+    json_t *model = json_pack("{s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:s}", "model", config_name(&config, name),
+                              "parameters", (json_int_t)params.total, "layers", config.layers, "hidden", config.hidden,
+                              "heads", config.heads, "vocabulary", config.vocabulary, "positions", config.positions,
+                              "activation", config_activation(&config));
+    params_release(&params);
+    json_object_update(facts, model);
+    json_decref(model);
+    return 0;
+}
+
+/* One line per fact; objects in one line each. */
+static void say(const json_t *facts)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)facts, key, value)
+    {
+        struct buf text = {0};
+        if (json_is_string(value))
+            buf_add_text(&text, json_string_value(value));
+        else
+            json_add_text(value, JSON_ENCODE_ANY, &text);
+        printf("%-22s %s\n", key, buf_text(&text));
+        buf_release(&text);
+    }
+}
+
+int verb_show(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    enum model_source source;
+    char *files = NULL;
+    TRY(checkpoint_locate(bare.items[0], &source, &files, err));
+    json_t *facts =
+        json_pack("{s:s, s:s}", "path", bare.items[0], "kind", source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
+    int result = add_run(bare.items[0], facts, err);
+    const bool begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
+    if (result == 0 && begun) /* a run that was stopped before its first checkpoint has neither */
+        result = add_model(files, facts, err);
+    if (result == 0 && begun)
+        result = add_state(files, facts, err);
+    if (result == 0 && settings->json) {
+        struct buf text = {0};
+        json_add_text(facts, JSON_INDENT(2), &text);
+        puts(buf_text(&text));
+        buf_release(&text);
+    } else if (result == 0) {
+        say(facts);
+        log_say("next       dstrain %s %s", begun ? "eval" : "show", bare.items[0]);
+    }
+    json_decref(facts);
+    mem_free(files);
+    return result;
+}
