@@ -81,7 +81,7 @@ struct lock {
     char *path; /* NULL: the file is another's to remove */
 };
 int lock_take(struct lock *lock, const char *directory, struct error *err);
-void lock_release(struct lock *lock);
+void lock_release(struct lock *lock); /* fine where it was not taken, or is zeroed */
 
 /* Several processes of one job: who has the lock keeps byte 0 of it and lets others in, each of which holds bytes of its
  * own. Whoever takes the lock meanwhile is refused, also when only some are left. Such a byte says that its holder lives,

@@ -306,8 +306,8 @@ bool lock_is_held(const struct lock *lock, uint32_t byte)
 void lock_release(struct lock *lock)
 {
     if (lock->path)
-        call_remove(lock->path); /* while we hold it: whoever waits for the name finds it gone and makes a new one */
-    if (lock->fd >= 0)
+        call_remove(lock->path);    /* while we hold it: whoever waits for the name finds it gone and makes a new one */
+    if (lock->path || lock->fd > 0) /* zeroed, it was never taken */
         close(lock->fd);
     mem_free(lock->path);
     *lock = (struct lock){.fd = -1};

@@ -19,7 +19,7 @@ struct article_options {
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL but for an explanation */
-    uint32_t drop; /* enum kind of text/kinds.h */
+    uint32_t drop;                     /* enum kind of text/kinds.h */
 };
 
 struct article {

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
 
 static struct extent *insert(struct extents *extents, size_t at)
@@ -35,6 +36,8 @@ static int read_all(struct extents *extents, const struct path_list *names, stru
         struct extent extent;
         if (!spill_journal_name(names->names[i], &first))
             continue;
+        if (first > 0 && inputs_place(extents->inputs, first).file == extents->inputs->count)
+            return journal_damaged(names->names[i], err);
         TRY(extent_read(&extent, first, extents->inputs, extents->spill_count, extents->directory, err));
         *insert(extents, extents->count) = extent;
     }

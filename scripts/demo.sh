@@ -42,6 +42,7 @@ build_shards() {
     run "$bin/dsdata" build "$dump" --out "$dataset" --valid 0.1 "${vocabulary[@]}"
     section "What is in them"
     run "$bin/dsdata" show "$dataset"
+    run "$bin/dsdata" report "$dataset"
 }
 
 train() {

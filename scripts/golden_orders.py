@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/order-*.safetensors: small BERTs of every norm order, GELU and head size, with and without layer drop,
-as plain PyTorch makes of them. The models are written out below, straight from their formulas (post: Devlin et al.;
-pre: DeepSpeed's BERT; large: Habana's layer_norm_large_model; layer drop: Zhang and He), and share nothing with ours.
+"""Writes tests/golden/order-*.safetensors: small BERTs of every norm order, GELU and head size, with and without layer
+drop, as plain PyTorch computes them. The models are written out below, straight from their formulas (post: Devlin et
+al.; pre: DeepSpeed's BERT; large: Habana's layer_norm_large_model; layer drop: Zhang and He), and share nothing with
+ours.
 
-In: nothing but seeds. Weights are no part of the files: both sides make them from names (weight()). Out, a file: model and
-batch, losses, and from the last hidden rows and each gradient (worked out in double) its norm, the relative error of
-PyTorch's own bf16 autocast (the yardstick for ours), and a fixed selection of entries. Needs torch and safetensors."""
+In: nothing but seeds. Weights are no part of the files: both sides make them from names (weight()). Out, a file: model
+and batch, losses, and from the last hidden rows and each gradient (worked out in double) its norm, the relative error
+of PyTorch's own bf16 autocast (the yardstick for ours), and a fixed selection of entries. Needs torch, safetensors."""
 import pathlib
 import sys
 
@@ -74,7 +75,8 @@ def names(layers, hidden, order):
         prefix = f"bert.encoder.layer.{layer}."
         for part in ("attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"):
             matrices.append((prefix + part, hidden, hidden))
-        matrices += [(prefix + "intermediate.dense", INTERMEDIATE, hidden), (prefix + "output.dense", hidden, INTERMEDIATE)]
+        matrices.append((prefix + "intermediate.dense", INTERMEDIATE, hidden))
+        matrices.append((prefix + "output.dense", hidden, INTERMEDIATE))
         norms += [prefix + name for name in (("PreAttentionLayerNorm", "PostAttentionLayerNorm") if order == PRE else
                                              ("attention.output.LayerNorm", "output.LayerNorm"))]
     if order == PRE:
@@ -133,7 +135,8 @@ class Model:
 
     def encode(self, batch):
         table, ids = "bert.embeddings.", batch["ids"]
-        x = self.w[table + "word_embeddings.weight"][ids] + self.w[table + "token_type_embeddings.weight"][batch["segments"]]
+        x = self.w[table + "word_embeddings.weight"][ids]
+        x = x + self.w[table + "token_type_embeddings.weight"][batch["segments"]]
         x = self.norm(table + "LayerNorm", x + self.w[table + "position_embeddings.weight"][: ids.shape[1]])
         total = torch.zeros_like(x)  # LARGE
         for i in range(self.layers):
@@ -142,7 +145,8 @@ class Model:
                 continue
             scale = 1 / self.shares[i]
             if self.order == POST:
-                x = self.norm(name + "attention.output.LayerNorm", x + self.attention(name + "attention.", x, batch["mask"]))
+                x = x + self.attention(name + "attention.", x, batch["mask"])
+                x = self.norm(name + "attention.output.LayerNorm", x)
                 x = self.norm(name + "output.LayerNorm", x + self.feed_forward(name, x))
             elif self.order == PRE:
                 normal = self.norm(name + "PreAttentionLayerNorm", x)

@@ -24,9 +24,8 @@ struct verifier {
 
 static const char damaged_records[] = "records are damaged";
 
-static void note(struct verifier *v, const char *name, uint64_t from, uint64_t to, const char *what)
+void verify_note(struct verify_report *report, const char *name, uint64_t from, uint64_t to, const char *what)
 {
-    struct verify_report *report = v->report;
     struct damage *last = report->count ? &report->damaged[report->count - 1] : NULL;
     if (last && last->what == what && strcmp(last->file, name) == 0 && from == last->to) {
         last->to = to;
@@ -81,20 +80,20 @@ static int open_expected(struct verifier *v, const char *name, uint64_t expected
     v->report->files++;
     *file = FILE_CLOSED;
     if (!path_exists(path)) {
-        note(v, name, 0, expected, "the file is missing");
+        verify_note(v->report, name, 0, expected, "the file is missing");
     } else if (path_is_directory(path)) {
-        note(v, name, 0, expected, "a directory stands in the file's place");
+        verify_note(v->report, name, 0, expected, "a directory stands in the file's place");
     } else {
         result = file_open_read(file, path, v->err);
         const int64_t size = result < 0 ? -1 : file_size(file, v->err);
         if (size < 0)
             result = -1;
         else if ((uint64_t)size < expected)
-            note(v, name, (uint64_t)size, expected, "the end of the file is missing");
+            verify_note(v->report, name, (uint64_t)size, expected, "the end of the file is missing");
         else
             result = 1;
         if ((uint64_t)size > expected && size >= 0)
-            note(v, name, expected, (uint64_t)size, "bytes behind the end of the file");
+            verify_note(v->report, name, expected, (uint64_t)size, "bytes behind the end of the file");
     }
     mem_free(path);
     if (result < 1)
@@ -139,8 +138,8 @@ static bool judge_records(struct verifier *v, const struct inspection *in, const
     for (uint64_t i = 0; i < in->blocks; i++)
         if (in->table[i] != truth[i]) {
             const uint64_t from = i * SHARD_BLOCK_BYTES, to = from + SHARD_BLOCK_BYTES;
-            note(v, in->name, SHARD_HEADER_BYTES + from, SHARD_HEADER_BYTES + (to < in->area ? to : in->area),
-                 damaged_records);
+            verify_note(v->report, in->name, SHARD_HEADER_BYTES + from,
+                        SHARD_HEADER_BYTES + (to < in->area ? to : in->area), damaged_records);
             good = false;
         }
     return good;
@@ -157,15 +156,15 @@ static int inspect(struct verifier *v, struct inspection *in, uint64_t hash)
     const bool whole = is_truth(in, in->table, hash), table_whole = is_truth(in, in->stored, hash);
     const uint64_t *truth = whole ? in->table : in->stored;
     if (memcmp(&header, &in->header, sizeof(header)) != 0)
-        note(v, in->name, 0, sizeof(header), "the header is damaged");
+        verify_note(v->report, in->name, 0, sizeof(header), "the header is damaged");
     const bool good = judge_records(v, in, truth);
     if (!whole && !table_whole && good)
-        note(v, in->name, 0, shard_file_bytes(&in->header), "the shard is of another build");
+        verify_note(v->report, in->name, 0, shard_file_bytes(&in->header), "the shard is of another build");
     if (whole && !table_whole)
-        note(v, in->name, table_at, footer_at, "the table of hashes is damaged");
+        verify_note(v->report, in->name, table_at, footer_at, "the table of hashes is damaged");
     shard_footer_make(&in->header, truth, &expected);
     if ((whole || table_whole) && memcmp(&footer, &expected, sizeof(footer)) != 0)
-        note(v, in->name, footer_at, footer_at + sizeof(footer), "the footer is damaged");
+        verify_note(v->report, in->name, footer_at, footer_at + sizeof(footer), "the footer is damaged");
     return 0;
 }
 
@@ -207,7 +206,7 @@ static int verify_vocabulary(struct verifier *v, const struct manifest *manifest
         at += part;
     }
     if (result == 0 && hash_value(hash) != manifest->vocab_hash)
-        note(v, VOCAB_NAME, 0, manifest->vocab_bytes, "the vocabulary is damaged or another one");
+        verify_note(v->report, VOCAB_NAME, 0, manifest->vocab_bytes, "the vocabulary is damaged or another one");
     hash_close(hash);
     file_close(&file);
     return result;
@@ -226,7 +225,7 @@ static int verify_manifest(struct verifier *v, struct manifest *manifest)
         v->report->files++;
         v->report->bytes += all.size;
         if (result == 1 || (result < 0 && v->err->kind == ERR_VERIFY)) {
-            note(v, MANIFEST_NAME, 0, all.size, "the manifest is damaged");
+            verify_note(v->report, MANIFEST_NAME, 0, all.size, "the manifest is damaged");
             result = 0;
         } else if (result == 0) {
             result = 1;

@@ -22,7 +22,7 @@ struct verify_report {
     uint64_t bytes; /* read */
 };
 
-/* Called now and then with bytes done of all; < 0 stops with ERR_STOPPED. */
+/* Called now and then with bytes done of all (0: not known); < 0 stops with ERR_STOPPED. */
 struct verify_progress {
     int (*told)(void *context, uint64_t done, uint64_t total); /* or NULL */
     void *context;
@@ -33,5 +33,8 @@ struct verify_progress {
 int dataset_verify(const char *directory, struct verify_progress progress, struct verify_report *report,
                    struct error *err);
 void verify_release(struct verify_report *report);
+
+/* Adds a range; one that goes on where the last one ends, for the same reason, is joined with it. */
+void verify_note(struct verify_report *report, const char *file, uint64_t from, uint64_t to, const char *what);
 
 #endif

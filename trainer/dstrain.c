@@ -112,7 +112,7 @@ static const struct opt_row rows[] = {
      .default_text = "valid", .verbs = " eval ", .help = "Which samples."},
     {.name = "cpu", .type = OPT_CHOICE, .field = FIELD(cpu), .value = "LEVEL", .choices = CPU_LEVELS,
      .default_help = "what the machine has", .verbs = " train plan eval ",
-     .help = "Instructions to compute with: base, avx2, avx512, avx512_bf16 or amx."},
+     .help = "Instructions to compute with, at most those the machine has."},
     {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = "cpu", .default_text = "cpu",
      .choices = "cpu", .verbs = " train plan ", .help = "Where to compute."},
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
@@ -135,6 +135,8 @@ static const struct opt_verb verbs[] = {
      "dstrain eval runs/base-128-5b81d4", verb_eval, 1, 1},
     {"show", "RUN|CHECKPOINT|DIR", "What a run, a checkpoint or a model is, and how far it came.",
      "dstrain show runs/base-128-5b81d4", verb_show, 1, 1},
+    {"verify", "DIR|RUN|CHECKPOINT", "Compare every byte of a dataset or of checkpoints with its hash.",
+     "dstrain verify runs/base-128-5b81d4", verb_verify, 1, 1},
     {"doctor", "", "What this machine has, and how fast it multiplies.", "dstrain doctor", verb_doctor, 0, 0},
     {"export", "RUN|CHECKPOINT", "Write a model as a Hugging Face directory.",
      "dstrain export runs/base-128-5b81d4 --out bert-base", verb_export, 1, 1},
@@ -166,7 +168,7 @@ static const struct opt_foreign foreign[] = {
 /* Options, values and verbs of the contract that later work brings. */
 static const char not_built_yet[] =
     " --timings --gpus --rank --world-size --rendezvous --optimizer=onebit_adam --device=cuda"
-    " bench verify squad glue fill-mask report ";
+    " bench squad glue fill-mask report ";
 /* clang-format on */
 
 static const char *version_text(void)
@@ -207,7 +209,7 @@ int main(int argc, char **argv)
         if (result == 0)
             result = parsed.verb->run(&settings, parsed.bare, &err);
     }
-    const int code = result < 0 ? error_print(&err, "dstrain", opts_typed(argc, argv, "json")) : 0;
+    const int code = result < 0 ? error_print(&err, "dstrain", opts_typed(argc, argv, "json")) : result;
     opts_release(&program, &settings, &parsed);
     return code;
 }

@@ -83,7 +83,6 @@ static int record_start(struct training *t, struct error *err)
 int record_begin(struct training *t, struct error *err)
 {
     const char *directory = t->run.directory;
-    char *metrics = path_join(directory, "metrics.jsonl");
     int result = record_start(t, err); /* first: what comes behind is then known to be a run's */
     if (result == 0)
         result = write_small(directory, "vocab.txt", &t->tokenizer.vocab, err);
@@ -92,8 +91,7 @@ int record_begin(struct training *t, struct error *err)
     if (result == 0)
         result = write_small(directory, "tokenizer_config.json", &t->tokenizer.config, err);
     if (result == 0)
-        result = metrics_open(&t->metrics, metrics, t->state.step, &t->evaluated, err);
-    mem_free(metrics);
+        result = metrics_open(&t->metrics, directory, t->state.step, &t->evaluated, err);
     return result;
 }
 

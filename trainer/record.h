@@ -6,7 +6,7 @@
 
 /* Takes the directory that --out or the identity names (run_open). */
 int record_take(struct training *training, struct error *err);
-/* Records this start, writes the tokenizer's files, opens metrics.jsonl behind the step in state. */
+/* Records this start, writes the tokenizer's files, opens the metrics behind the step in state. */
 int record_begin(struct training *training, struct error *err);
 
 #endif

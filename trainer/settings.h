@@ -65,6 +65,7 @@ int verb_train(void *settings, struct opt_paths bare, struct error *err);
 int verb_plan(void *settings, struct opt_paths bare, struct error *err);
 int verb_eval(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);
+int verb_verify(void *settings, struct opt_paths bare, struct error *err);
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
 int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
 

@@ -329,8 +329,8 @@ static uint32_t combine(uint32_t crc, const uint64_t blocks, uint32_t further)
 int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth, const struct dump_head *head,
               struct dump_state *end, struct error *err)
 {
-    assert(truth->head.place == HEAD_TRUE && truth->next_window == window);
-    if (truth->closed || truth->lost || head->guessed || head->doubt || head->place == HEAD_SOUGHT)
+    if (truth->head.place != HEAD_TRUE || truth->next_window != window || truth->closed || truth->lost ||
+        head->guessed || head->doubt || head->place == HEAD_SOUGHT)
         return 0;
     if (dump->compressed) {
         chain_restore(&dump->chain, truth);

@@ -84,11 +84,17 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     return result;
 }
 
-static int flush(struct spill_bucket *bucket, struct error *err)
+/* A write that failed may have written a part, which the next one would follow. So it is the last one: what a journal
+ * says of the file stays true, and spill_open cuts the part off. */
+static int flush(struct spill *spill, struct spill_bucket *bucket, struct error *err)
 {
+    if (spill->failed)
+        return fail_at(err, ERR_RESOURCE, bucket->file.path, ERROR_NO_OFFSET, "an earlier write to the spills failed");
     if (bucket->buffer.size == 0)
         return 0;
+    spill->failed = true;
     TRY(file_write(&bucket->file, bucket->buffer.data, bucket->buffer.size, err));
+    spill->failed = false;
     buf_reset(&bucket->buffer);
     return 0;
 }
@@ -105,7 +111,7 @@ int spill_add(struct spill *spill, size_t set, const char *entries, size_t bytes
         buf_add(&bucket->buffer, entries + at, entry_bytes);
         bucket->bytes += entry_bytes;
         if (bucket->buffer.size >= BUFFER_BYTES)
-            TRY(flush(bucket, err));
+            TRY(flush(spill, bucket, err));
     }
     return 0;
 }
@@ -116,9 +122,12 @@ int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err)
     for (size_t set = 0; set < spill->set_count; set++)
         for (uint32_t number = 0; number < buckets_of(spill, set); number++) {
             struct spill_bucket *bucket = &spill->buckets[set][number];
-            TRY(flush(bucket, err));
+            TRY(flush(spill, bucket, err));
             if (bucket->file.written > 0) {
+                spill->failed =
+                    true; /* a sync that failed is not tried again either: the kernel may have dropped pages */
                 TRY(file_sync(&bucket->file, err));
+                spill->failed = false;
                 bucket->file.written = 0;
             }
             bytes[at++] = bucket->bytes;

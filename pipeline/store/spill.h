@@ -33,6 +33,7 @@ struct spill {
     struct spill_set sets[SPILL_SETS_MAX];
     size_t set_count;
     struct spill_bucket *buckets[SPILL_SETS_MAX]; /* [sets[i]] [2^bucket_bits] */
+    bool failed;                                  /* a write did: nothing more is written or synced */
 };
 
 /* Opens the files of all sets of an extent (see pipeline/extent.h), made where absent, and cuts them to `bytes` (all buckets of all sets in order;

@@ -52,7 +52,7 @@ struct spans {
     uint32_t *headings; /* the line ends before them */
     size_t heading_count, heading_capacity;
     struct signs signs; /* where a construct may begin or end */
-    uint64_t steps; /* bytes looked at, for the proof that the work is linear */
+    uint64_t steps;     /* bytes looked at, for the proof that the work is linear */
 };
 
 /* Replaces the spans by those of `text` (at most 2 GiB). */

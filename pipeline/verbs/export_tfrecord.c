@@ -1,20 +1,13 @@
 /* export --format tfrecord: what Google's create_pretraining_data.py writes, a tf.train.Example per sample.
  *
- *     record    │ u64 bytes │ u32 CRC of these 8 │ message │ u32 CRC of the message │      little-endian, CRCs masked
- *
  *     Example   {1: Features {1: entry {1: key, 2: Feature}, 1: entry …}}
  *     Feature   {2: FloatList {1: packed floats}} or {3: Int64List {1: packed varints}}
  *
- * (tensorflow/core/example/{example,feature}.proto, lib/io/record_writer.h.) In a message every part has its length
+ * (tensorflow/core/example/{example,feature}.proto, base/tfrecord.h.) In a message every part has its length
  * before it, so it is written from its end to its front: what stands behind is done and its length known. */
-#include "base/crc32c.h"
 #include "base/str.h"
+#include "base/tfrecord.h"
 #include "pipeline/verbs/export_formats.h"
-
-#include <endian.h>
-
-#define FRAME_BYTES_BEFORE 12
-#define FRAME_BYTES_BEHIND 4
 
 enum { WIRE_BYTES = 2, FLOAT_LIST = 2, INT64_LIST = 3 };
 
@@ -90,16 +83,10 @@ static size_t record_bytes_max(const struct shard_layout *layout)
     return 512 + (size_t)layout->seq * (4 + 1 + 1) + (size_t)layout->predictions * (2 + 4 + 4);
 }
 
-static void put_u32(char *at, uint32_t value)
-{
-    value = htole32(value);
-    memcpy(at, &value, sizeof value);
-}
-
 static size_t put_record(char *record, const struct shard_layout *layout, const struct sample *sample)
 {
     const uint32_t seq = layout->seq, places = layout->predictions;
-    char *end = record + record_bytes_max(layout) - FRAME_BYTES_BEHIND;
+    char *end = record + record_bytes_max(layout) - TFRECORD_BYTES_BEHIND;
     struct message message = {end};
     /* Behind the others first. */
     before_numbers(&message, STR("next_sentence_labels"), &sample->is_random_next, 1, 1);
@@ -112,12 +99,8 @@ static size_t put_record(char *record, const struct shard_layout *layout, const 
     before_part(&message, 1, end); /* the Example's Features */
 
     const size_t bytes = (size_t)(end - message.front);
-    const uint64_t length = htole64(bytes);
-    memmove(record + FRAME_BYTES_BEFORE, message.front, bytes);
-    memcpy(record, &length, sizeof length);
-    put_u32(record + sizeof length, crc32c_masked(record, sizeof length));
-    put_u32(record + FRAME_BYTES_BEFORE + bytes, crc32c_masked(record + FRAME_BYTES_BEFORE, bytes));
-    return FRAME_BYTES_BEFORE + bytes + FRAME_BYTES_BEHIND;
+    memmove(record + TFRECORD_BYTES_BEFORE, message.front, bytes);
+    return tfrecord_frame(record, bytes);
 }
 
 const struct export_format export_tfrecord = {record_bytes_max, put_record};

@@ -34,7 +34,10 @@ static void several_are_refused(void **state)
 {
     for (size_t i = 0; i < 4; i++) {
         struct error err = {0};
+        const char *variable;
         setenv(names[i], "2", 1);
+        assert_int_equal(launcher_processes(&variable), 2);
+        assert_string_equal(variable, names[i]);
         assert_int_equal(launcher_refuse("prog", &err), -1);
         assert_int_equal(err.kind, ERR_USAGE);
         clear(state);

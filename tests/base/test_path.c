@@ -196,6 +196,65 @@ static void a_lock_that_comes_and_goes_keeps_others_out(void **state)
     mem_free(inside);
 }
 
+/* A process that enters a job and holds some bytes, until it is killed. */
+static pid_t member_start(const uint32_t bytes[2])
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct error err;
+        struct lock lock;
+        const bool good = lock_enter(&lock, directory, &err) == 0 && lock_hold(&lock, bytes[0], &err) == 0 &&
+                          lock_hold(&lock, bytes[1], &err) == 0;
+        if (write(ends[1], good ? "y" : "n", 1) == 1)
+            pause();
+        _exit(0);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(byte, 'y');
+    close(ends[0]);
+    close(ends[1]);
+    return pid;
+}
+
+static void a_job_of_several_keeps_others_out_until_the_last_is_gone(void **state)
+{
+    (void)state;
+    static const uint32_t of_one[2] = {1, 1u << 20}, of_two[2] = {2, 3};
+    struct error err;
+    struct lock first, other;
+    assert_true(lock_enter(&other, "not/there", &err) < 0);
+    assert_int_equal(lock_take(&first, directory, &err), 0);
+    assert_int_equal(lock_enter(&other, directory, &err), 0);
+    assert_true(lock_hold(&other, 1, &err) < 0); /* nobody is let in yet */
+    assert_int_equal(err.kind, ERR_LOCKED);
+    lock_release(&other);
+    assert_int_equal(lock_admit(&first, &err), 0);
+    const pid_t one = member_start(of_one), two = member_start(of_two);
+    assert_true(lock_is_held(&first, 1) && lock_is_held(&first, 1u << 20) && lock_is_held(&first, 3));
+    assert_false(lock_is_held(&first, 4) || lock_is_held(&first, 0)); /* our own */
+    assert_true(lock_hold(&first, 2, &err) < 0);
+    assert_int_equal(err.kind, ERR_LOCKED);
+    assert_int_equal(lock_hold(&first, 5, &err), 0);
+    lock_let_go(&first, 5);
+
+    kill(one, SIGKILL);
+    waitpid(one, NULL, 0);
+    assert_false(lock_is_held(&first, 1) || lock_is_held(&first, 1u << 20));
+    assert_true(lock_is_held(&first, 2));
+    mem_free(first.path); /* the first one dies: its file stays */
+    first.path = NULL;
+    lock_release(&first);
+    assert_true(lock_take(&other, directory, &err) < 0); /* one of them still lives */
+    assert_int_equal(err.kind, ERR_LOCKED);
+    kill(two, SIGKILL);
+    waitpid(two, NULL, 0);
+    assert_int_equal(lock_take(&other, directory, &err), 0);
+    lock_release(&other);
+}
+
 static void a_lock_needs_a_directory(void **state)
 {
     (void)state;
@@ -230,6 +289,7 @@ int main(void)
         cmocka_unit_test(free_space_of_a_path_to_come),
         cmocka_unit_test(one_process_holds_a_directory),
         cmocka_unit_test(a_lock_that_comes_and_goes_keeps_others_out),
+        cmocka_unit_test(a_job_of_several_keeps_others_out_until_the_last_is_gone),
         cmocka_unit_test(a_lock_needs_a_directory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -119,7 +119,9 @@ static void a_terminal_gets_one_line_rewritten(void **state)
     close(terminal);
     waitpid(pid, &status, 0);
     assert_int_equal(WEXITSTATUS(status), 0);
-    assert_string_equal(text, "first\r\033[Ka line that is wide\r\033[Kfirst share\r\033[Kcut for │ 0:10 left\r\033[Ksaid\r\nlast\r\033[K");
+    assert_string_equal(
+        text,
+        "first\r\033[Ka line that is wide\r\033[Kfirst share\r\033[Kcut for │ 0:10 left\r\033[Ksaid\r\nlast\r\033[K");
 }
 
 static void take_signals(void *argument)

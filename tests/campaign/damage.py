@@ -69,7 +69,7 @@ def damage_dataset(count):
 
 
 def extract(path):
-    return campaign.run("extract", path, "--threads", 1)
+    return campaign.run("extract", "--wiki", path, "--threads", 1)
 
 
 def damage_dump(path, count):

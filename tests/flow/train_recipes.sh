@@ -106,6 +106,8 @@ wrong() {
     refused train_batch_size -- --set train_batch_size=10 train_micro_batch_size_per_gpu=4
     refused train_batch_size -- --set train_batch_size=8 train_micro_batch_size_per_gpu=4 gradient_accumulation_steps=3
     refused train_batch_size -- --set train_batch_size=8 gradient_accumulation_steps=3
+    refused train_batch_size above -- --set train_batch_size=100000000
+    refused train_micro_batch_size_per_gpu above -- --set train_micro_batch_size_per_gpu=100000
     refused gradient_accumulation_steps -- --set gradient_accumulation_steps=3
 
     case_begin "options that the schedule would not look at"

@@ -36,6 +36,9 @@ usage() {
     expect_exit 2 "${train[@]}" --cpu avx1024
     expect_exit 2 "${train[@]}" --time-limit 5
     expect_exit 2 "$dstrain" show nowhere
+    expect_exit 2 "$dstrain" verify nowhere
+    expect_exit 2 "$dstrain" verify "$scratch"
+    expect_exit 2 "$dstrain" verify
     expect_exit 2 "$dstrain" eval nowhere
     expect_exit 2 "$dstrain" plan
     expect_words "--shards"
@@ -50,7 +53,7 @@ usage() {
         expect_exit 2 "${train[@]}" $option
         expect_words "not built yet"
     done
-    for verb in bench verify squad glue fill-mask report; do
+    for verb in bench squad glue fill-mask report; do
         expect_exit 2 "$dstrain" $verb x
         expect_words "not built yet"
     done

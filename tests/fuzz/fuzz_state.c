@@ -21,7 +21,7 @@ static void check_metrics(struct str lines)
     snprintf(path, sizeof path, "%s/metrics.jsonl", fuzz_directory());
     int result = file_write_all(path, lines.data ? lines.data : "", lines.size, &err);
     assert(result == 0);
-    result = metrics_open(&metrics, path, 5, &evaluated, &err);
+    result = metrics_open(&metrics, fuzz_directory(), 5, &evaluated, &err);
     assert(result == 0);
     metrics_close(&metrics);
     result = file_read_all(path, 1u << 20, &kept, &err);

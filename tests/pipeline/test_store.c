@@ -26,7 +26,8 @@ static char directory[64];
 static int make_directory(void **state)
 {
     (void)state;
-    strcpy(directory, path_is_directory("/dev/shm") ? "/dev/shm/dsdata-XXXXXX" : "/tmp/dsdata-XXXXXX"); /* many fsyncs */
+    strcpy(directory,
+           path_is_directory("/dev/shm") ? "/dev/shm/dsdata-XXXXXX" : "/tmp/dsdata-XXXXXX"); /* many fsyncs */
     return mkdtemp(directory) ? 0 : -1;
 }
 
@@ -270,6 +271,34 @@ static void a_spill_is_cut_back_to_the_journal(void **state)
     mem_free(entry);
 }
 
+/* A write that stops half way, or a sync that fails, is the last one, though the disk has room again. */
+static void a_failure_is_final(void **state)
+{
+    (void)state;
+    const struct spill_set set = {.entry_bytes = 16};
+    for (uint64_t call = 1; call <= 2; call++) { /* write, sync */
+        char entry[16] = {1};
+        struct spill spill = {0};
+        struct error err;
+        uint64_t end[1] = {0}, none[1] = {0};
+        assert_int_equal(spill_open(&spill, directory, 9, &set, 1, NULL, &err), 0);
+        assert_int_equal(spill_sync(&spill, end, &err), 0);
+        assert_int_equal(spill_add(&spill, 0, entry, sizeof entry, &err), 0);
+        file_fault_set((struct file_fault){.at = call, .kind = FILE_FAULT_SHORT});
+        assert_int_equal(spill_sync(&spill, none, &err), -1);
+        assert_int_equal(err.kind, ERR_RESOURCE);
+        file_fault_set((struct file_fault){0});
+        assert_int_equal(spill_sync(&spill, none, &err), -1);
+        spill_close(&spill);
+        assert_int_equal(spill_open(&spill, directory, 9, &set, 1, end, &err), 0); /* goes on from what was synced */
+        assert_int_equal(spill_add(&spill, 0, entry, sizeof entry, &err), 0);
+        assert_int_equal(spill_sync(&spill, end, &err), 0);
+        assert_int_equal(end[0], sizeof entry);
+        spill_close(&spill);
+        assert_int_equal(spill_remove(directory, 9, &err), 0);
+    }
+}
+
 static void wrong_counts_are_found(void **state)
 {
     (void)state;
@@ -342,6 +371,7 @@ int main(void)
         cmocka_unit_test(equal_keys_are_ordered_by_name),
         cmocka_unit_test(one_sample_and_one_shard_per_sample),
         cmocka_unit_test(a_spill_is_cut_back_to_the_journal),
+        cmocka_unit_test(a_failure_is_final),
         cmocka_unit_test(wrong_counts_are_found),
         cmocka_unit_test(a_journal_comes_back_as_it_went),
     };

@@ -170,6 +170,58 @@ static void any_damage_is_found_and_named(void **state)
     mem_free(directory);
 }
 
+static int go_on(void *context, uint64_t done, uint64_t total)
+{
+    (void)context, (void)done, (void)total;
+    return 0;
+}
+
+static void a_survey_names_all_damage(void **state)
+{
+    struct fixture *f = *state;
+    struct verify_report report = {0};
+    const struct verify_progress progress = {go_on, NULL};
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
+    char *directory = path_join(f->run, "checkpoints/step-00000005"), *config = path_join(directory, "config.json");
+    assert_ok(checkpoint_survey(directory, "", progress, &report, err));
+    assert_int_equal(report.count, 0);
+    assert_int_equal(report.files, 7);
+    verify_release(&report);
+
+    assert_ok(path_remove(config, err));
+    tiny_write(directory, "vocab.txt", "x", 1);
+    assert_ok(checkpoint_survey(directory, "below/", progress, &report, err));
+    assert_int_equal(report.count, 2);
+    assert_string_equal(report.damaged[0].file, "below/config.json");
+    assert_string_equal(report.damaged[1].file, "below/vocab.txt");
+    assert_int_equal(report.damaged[1].to, 1);
+    verify_release(&report);
+    mem_free(config);
+    mem_free(directory);
+}
+
+/* A state.json with a right hash, made by somebody who wants other files opened or odd names shown. */
+static void names_in_a_checkpoint_are_plain(void **state)
+{
+    static const char *const names[] = {"../config.json", "/etc/passwd", "a\nb", "\x1b[2J"};
+    struct fixture *f = *state;
+    struct checkpoint_state read;
+    assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 3, 0, err));
+    char *directory = path_join(f->run, "checkpoints/step-00000005"), *path = path_join(directory, STATE_NAME);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        json_t *hashes = json_pack("{s:s, s:s, s:s}", WEIGHTS_NAME, "0", MOMENTS_NAME, "0", names[i], "0");
+        json_t *json = state_json(&f->state, hashes, f->identity);
+        assert_int_equal(json_dump_file(json, path, 0), 0);
+        tiny_err = (struct error){0};
+        assert_fails(checkpoint_verify(directory, &read, NULL, err), ERR_VERIFY);
+        assert_non_null(strstr(tiny_err.text, "does not name the files"));
+        json_decref(json);
+        json_decref(hashes);
+    }
+    mem_free(path);
+    mem_free(directory);
+}
+
 static void latest_names_a_step_and_nothing_else(void **state)
 {
     static const char *const texts[] = {
@@ -276,6 +328,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_saved_comes_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_ones_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_in_a_checkpoint_are_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(latest_names_a_step_and_nothing_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_a_whole_one, set_up, tear_down),

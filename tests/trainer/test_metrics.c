@@ -22,8 +22,7 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
     struct metrics metrics;
     struct buf found = {0};
     bool there = !evaluated;
-    char *path = path_join(directory, "metrics.jsonl");
-    assert_ok(metrics_open(&metrics, path, at, &there, err));
+    assert_ok(metrics_open(&metrics, directory, at, &there, err));
     metrics_close(&metrics);
     assert_int_equal(there, evaluated);
     struct buf text = tiny_read(directory, "metrics.jsonl");
@@ -38,15 +37,13 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
     assert_string_equal(buf_text(&found), steps);
     buf_release(&text);
     buf_release(&found);
-    mem_free(path);
 }
 
 static void lines_behind_the_checkpoint_are_cut(void **state)
 {
     struct metrics metrics;
     bool evaluated = true;
-    char *path = path_join(*state, "metrics.jsonl");
-    assert_ok(metrics_open(&metrics, path, 0, &evaluated, err));
+    assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));
     assert_false(evaluated);
     for (uint64_t step = 1; step <= 5; step++) {
         write_line(&metrics, step, false);
@@ -56,12 +53,11 @@ static void lines_behind_the_checkpoint_are_cut(void **state)
     metrics_close(&metrics);
     expect(*state, "1 2 3 3v 4 5 ", 9, false);
     expect(*state, "1 2 3 3v ", 3, true);
-    assert_ok(metrics_open(&metrics, path, 3, &evaluated, err));
+    assert_ok(metrics_open(&metrics, *state, 3, &evaluated, err));
     write_line(&metrics, 4, false); /* goes on behind them */
     metrics_close(&metrics);
     expect(*state, "1 2 3 3v 4 ", 4, false);
     expect(*state, "", 0, false);
-    mem_free(path);
 }
 
 static void half_a_line_is_cut(void **state)
@@ -82,8 +78,7 @@ static void a_line_has_every_key(void **state)
         "loss_scale", "skipped"};
     struct metrics metrics;
     bool evaluated;
-    char *path = path_join(*state, "metrics.jsonl");
-    assert_ok(metrics_open(&metrics, path, 0, &evaluated, err));
+    assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));
     write_line(&metrics, 7, false);
     metrics_close(&metrics);
     struct buf text = tiny_read(*state, "metrics.jsonl");
@@ -96,7 +91,6 @@ static void a_line_has_every_key(void **state)
     assert_int_equal(json_integer_value(json_object_get(json, "samples")), 28);
     json_decref(json);
     buf_release(&text);
-    mem_free(path);
 }
 
 static int set_up(void **state)

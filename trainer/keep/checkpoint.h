@@ -13,6 +13,7 @@
 #define TRAINER_KEEP_CHECKPOINT_H
 
 #include "base/error.h"
+#include "shards/verify.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/state.h"
 #include "trainer/keep/tokenizer.h"
@@ -44,6 +45,9 @@ int checkpoint_locate(const char *directory, enum model_source *source, char **f
 /* Reads state.json and compares every file with its hash: ERR_VERIFY names what is missing or damaged. *identity (may
  * be NULL) is the caller's to json_decref. */
 int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err);
+/* The same for a report: all that is missing or damaged, whole files, under prefix + name. < 0: could not be read. */
+int checkpoint_survey(const char *directory, const char *prefix, struct verify_progress progress,
+                      struct verify_report *report, struct error *err);
 /* Weights and moments (NULL: not wanted) of a verified checkpoint. */
 int checkpoint_read(const char *directory, const struct params *params, float *weights, float *first, float *second,
                     struct error *err);

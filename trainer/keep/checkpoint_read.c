@@ -56,7 +56,7 @@ static int verify_file(const char *directory, const char *name, const char *expe
     uint64_t hash = 0;
     char *path = path_join(directory, name);
     int result = 0;
-    if (strchr(name, '/') || !expected || hash_parse(expected, &hash) < 0) {
+    if (!expected || hash_parse(expected, &hash) < 0) {
         result = fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET, "state.json is damaged: its list of files");
     } else if (!path_exists(path)) {
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
@@ -71,28 +71,93 @@ static int verify_file(const char *directory, const char *name, const char *expe
     return result;
 }
 
-int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err)
+/* Are all files of a checkpoint there, by names that are safe to open and to show? */
+static bool are_names(const json_t *files)
 {
-    json_t *json = NULL, *files;
+    const char *name;
+    json_t *hash;
+    bool safe = true;
+    json_object_foreach((json_t *)files, name, hash) safe =
+        safe && name[strspn(name, "abcdefghijklmnopqrstuvwxyz._")] == '\0';
+    return safe && json_object_get(files, WEIGHTS_NAME) && json_object_get(files, MOMENTS_NAME);
+}
+
+/* state.json, which the caller json_decref's, on error too. */
+static int read_state(const char *directory, struct checkpoint_state *state, json_t **json, struct error *err)
+{
     char *path = path_join(directory, STATE_NAME);
     int result = 0;
+    *json = NULL;
     if (!path_exists(path))
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
     if (result == 0)
-        result = json_file_read(path, ERR_VERIFY, &json, err);
+        result = json_file_read(path, ERR_VERIFY, json, err);
     if (result == 0)
-        result = state_take(path, json, state, err);
-    files = json_object_get(json, "files");
-    if (result == 0 && (!json_object_get(files, WEIGHTS_NAME) || !json_object_get(files, MOMENTS_NAME)))
-        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "does not name all files of a checkpoint");
+        result = state_take(path, *json, state, err);
+    if (result == 0 && !are_names(json_object_get(*json, "files")))
+        result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "does not name the files of a checkpoint");
+    mem_free(path);
+    return result;
+}
+
+int checkpoint_verify(const char *directory, struct checkpoint_state *state, json_t **identity, struct error *err)
+{
+    json_t *json;
+    int result = read_state(directory, state, &json, err);
     const char *name;
     json_t *hash;
-    json_object_foreach(files, name, hash) if (result == 0) result =
+    json_object_foreach(json_object_get(json, "files"), name, hash) if (result == 0) result =
         verify_file(directory, name, json_string_value(hash), err);
     if (result == 0 && identity)
         *identity = json_incref(json_object_get(json, "run"));
     json_decref(json);
+    return result;
+}
+
+/* Counts the file and, where `result` is damage, notes it and goes on. */
+static int note_file(const char *directory, const char *prefix, const char *name, int result,
+                     struct verify_report *report, struct error *err)
+{
+    if (result < 0 && err->kind != ERR_VERIFY)
+        return -1;
+    struct buf full = {0};
+    struct error ignored = {0};
+    struct mapping file = {0};
+    char *path = path_join(directory, name);
+    const bool there = path_exists(path) && file_map(&file, path, &ignored) == 0;
+    buf_addf(&full, "%s%s", prefix, name);
+    if (result < 0)
+        verify_note(report, buf_text(&full), 0, file.size,
+                    there ? "the checkpoint's file is damaged" : "the checkpoint's file is missing");
+    report->files++;
+    report->bytes += file.size;
+    file_unmap(&file);
+    buf_release(&full);
     mem_free(path);
+    return 0;
+}
+
+int checkpoint_survey(const char *directory, const char *prefix, struct verify_progress progress,
+                      struct verify_report *report, struct error *err)
+{
+    struct checkpoint_state state;
+    struct error found = {0};
+    json_t *json;
+    const bool readable = read_state(directory, &state, &json, &found) == 0;
+    int result = note_file(directory, prefix, STATE_NAME, readable ? 0 : -1, report, &found);
+    const char *name;
+    json_t *hash;
+    json_object_foreach(readable ? json_object_get(json, "files") : NULL, name, hash)
+    {
+        if (result == 0 && progress.told(progress.context, report->bytes, 0) < 0)
+            result = fail(&found, ERR_STOPPED, "stopped; nothing was changed");
+        if (result == 0)
+            result = note_file(directory, prefix, name, verify_file(directory, name, json_string_value(hash), &found),
+                               report, &found);
+    }
+    if (result < 0)
+        *err = found;
+    json_decref(json);
     return result;
 }
 

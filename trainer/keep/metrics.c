@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "trainer/keep/json.h"
 
 /* ---- opening ---- */
@@ -34,11 +35,9 @@ static uint64_t kept_bytes(const struct mapping *file, uint64_t step, bool *eval
     return (uint64_t)(at - begin);
 }
 
-int metrics_open(struct metrics *metrics, const char *path, uint64_t step, bool *evaluated, struct error *err)
+static int open_lines(struct metrics *metrics, const char *path, uint64_t step, bool *evaluated, struct error *err)
 {
     uint64_t kept = 0;
-    *metrics = METRICS_CLOSED;
-    *evaluated = false;
     if (path_exists(path)) {
         struct mapping file;
         TRY(file_map(&file, path, err));
@@ -46,11 +45,21 @@ int metrics_open(struct metrics *metrics, const char *path, uint64_t step, bool 
         file_unmap(&file);
     }
     TRY(file_append_open(&metrics->file, path, err));
-    if (file_truncate(&metrics->file, kept, err) < 0) {
+    return file_truncate(&metrics->file, kept, err);
+}
+
+int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, bool *evaluated, struct error *err)
+{
+    char *path = path_join(directory, METRICS_NAME);
+    *metrics = METRICS_CLOSED;
+    *evaluated = false;
+    int result = open_lines(metrics, path, step, evaluated, err);
+    if (result == 0)
+        result = events_open(&metrics->events, directory, step, *evaluated, err);
+    if (result < 0)
         metrics_close(metrics);
-        return -1;
-    }
-    return 0;
+    mem_free(path);
+    return result;
 }
 
 /* ---- a line ---- */
@@ -67,6 +76,7 @@ static void add_real(struct buf *line, const char *key, double value, const char
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
 {
     struct buf text = {0};
+    TRY(events_write(&metrics->events, line, err)); /* first: an evaluation that has its line has its event too */
     buf_addf(&text, "{\"step\":%" PRIu64, line->step);
     if (line->valid)
         buf_addf(&text, ",\"split\":\"valid\",\"valid_samples\":%" PRIu64, line->valid_samples);
@@ -91,5 +101,6 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
 
 void metrics_close(struct metrics *metrics)
 {
+    events_close(&metrics->events);
     file_close(&metrics->file);
 }

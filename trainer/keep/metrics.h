@@ -1,13 +1,17 @@
-/* metrics.jsonl: one JSON object a line, each written in one call, so a reader never sees half a line and a killed run
- * leaves whole ones. On resume what lies behind the checkpoint is cut off: every step stands once. */
+/* What a run tells: metrics.jsonl, one JSON object a line, and the same as TensorBoard's events (events.h). Each line
+ * is written in one call, so a reader never sees half a line and a killed run leaves whole ones. On resume what lies
+ * behind the checkpoint is cut off: every step stands once. */
 #ifndef TRAINER_KEEP_METRICS_H
 #define TRAINER_KEEP_METRICS_H
 
 #include "base/error.h"
 #include "base/file.h"
+#include "trainer/keep/events.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define METRICS_NAME "metrics.jsonl"
 
 /* Keys are the contract's. NAN is written as null. */
 struct metrics_line {
@@ -29,12 +33,13 @@ struct metrics_line {
 
 struct metrics {
     struct file file;
+    struct events events;
 };
-#define METRICS_CLOSED ((struct metrics){FILE_CLOSED})
+#define METRICS_CLOSED ((struct metrics){FILE_CLOSED, EVENTS_CLOSED})
 
-/* Opens the file for lines behind `step`, made where absent: cuts it at the first line of a later step and at anything
- * that is no whole line. *evaluated: an evaluation after exactly this step stands there. */
-int metrics_open(struct metrics *metrics, const char *path, uint64_t step, bool *evaluated, struct error *err);
+/* Opens the files in a directory for lines behind `step`, made where absent: cuts them at the first line of a later
+ * step and at anything that is no whole line. *evaluated: an evaluation after exactly this step stands there. */
+int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, bool *evaluated, struct error *err);
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err);
 void metrics_close(struct metrics *metrics); /* safe on METRICS_CLOSED */
 

@@ -107,6 +107,8 @@ int keys_batch(const struct keys *keys, const struct settings *settings, struct 
         micro = settings->micro_batch;
     if (batch > 1u << 20)
         return keys_complain(keys, "train_batch_size", "is above 1,048,576", err);
+    if (micro > 1u << 16)
+        return keys_complain(keys, "train_micro_batch_size_per_gpu", "is above 65,536", err);
     recipe->batch = (uint32_t)batch;
     recipe->micro_batch = micro;
     return 0;

@@ -10,6 +10,7 @@
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
+#include "trainer/keep/metrics.h"
 #include "trainer/run.h"
 #include "trainer/settings.h"
 
@@ -27,7 +28,7 @@ static void add_last_lines(const char *run, json_t *facts)
 {
     struct error ignored = {0};
     struct buf text = {0};
-    char *path = path_join(run, "metrics.jsonl");
+    char *path = path_join(run, METRICS_NAME);
     const int result = path_exists(path) ? file_read_all(path, (size_t)1 << 30, &text, &ignored) : -1;
     mem_free(path);
     size_t end = text.size;

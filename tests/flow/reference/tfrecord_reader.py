@@ -136,7 +136,8 @@ def main():
     print(f"{len(samples)} samples")
 
 
-try:
-    main()
-except AssertionError as error:
-    sys.exit(f"not equal: {error}")
+if __name__ == "__main__":
+    try:
+        main()
+    except AssertionError as error:
+        sys.exit(f"not equal: {error}")

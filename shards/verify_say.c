@@ -1,0 +1,63 @@
+#include "shards/verify_say.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static int told(void *context, uint64_t done, uint64_t total)
+{
+    struct progress *progress = context;
+    char bytes[32], all[32];
+    if (progress_due(progress) && total == 0)
+        progress_show(progress, -1, "verified  %s", format_bytes(done, bytes));
+    else if (progress_due(progress))
+        progress_show(progress, (double)done / (double)total, "verified  %s of %s", format_bytes(done, bytes),
+                      format_bytes(total, all));
+    return stop_requested() ? -1 : 0;
+}
+
+struct verify_progress verify_shown(struct progress *progress)
+{
+    return (struct verify_progress){told, progress};
+}
+
+json_t *verify_json(const struct verify_report *report)
+{
+    json_t *object = json_object(), *damaged = json_array();
+    for (size_t i = 0; i < report->count; i++) {
+        const struct damage *d = &report->damaged[i];
+        json_t *range = json_object();
+        json_object_set_new(range, "file", json_string(d->file));
+        json_object_set_new(range, "from", json_integer((json_int_t)d->from));
+        json_object_set_new(range, "to", json_integer((json_int_t)d->to));
+        json_object_set_new(range, "what", json_string(d->what));
+        json_array_append_new(damaged, range);
+    }
+    json_object_set_new(object, "ok", json_boolean(report->count == 0));
+    json_object_set_new(object, "files", json_integer((json_int_t)report->files));
+    json_object_set_new(object, "bytes", json_integer((json_int_t)report->bytes));
+    json_object_set_new(object, "damaged", damaged);
+    return object;
+}
+
+int verify_say(const char *directory, const struct verify_report *report, struct error *err)
+{
+    char bytes[32];
+    if (report->count == 0) {
+        printf("%s: %" PRIu64 " files, %s: every byte is as it was written\n", directory, report->files,
+               format_bytes(report->bytes, bytes));
+        return 0;
+    }
+    for (size_t i = 0; i < report->count; i++) {
+        const struct damage *d = &report->damaged[i];
+        printf("%s: bytes %" PRIu64 " to %" PRIu64 ": %s\n", d->file, d->from, d->to, d->what);
+    }
+    const struct damage *first = &report->damaged[0];
+    char *path = path_join(directory, first->file);
+    fail_at(err, ERR_VERIFY, path, first->from, "%s, up to byte %" PRIu64 "; damaged ranges in all: %zu", first->what,
+            first->to, report->count);
+    mem_free(path);
+    return -1;
+}

@@ -1,0 +1,18 @@
+/* What `verify` shows, in both programs: progress, facts for --json, a line for each damaged range. */
+#ifndef SHARDS_VERIFY_SAY_H
+#define SHARDS_VERIFY_SAY_H
+
+#include "base/progress.h"
+#include "shards/verify.h"
+
+#include <jansson.h>
+
+/* A verify_progress that shows the line of `progress` and hears requests to stop. */
+struct verify_progress verify_shown(struct progress *progress);
+
+/* ok, files, bytes, damaged [{file, from, to, what}]. The caller owns the reference. */
+json_t *verify_json(const struct verify_report *report);
+/* Prints the ranges on stdout, or that there are none. Damage is an ERR_VERIFY that names the first of it. */
+int verify_say(const char *directory, const struct verify_report *report, struct error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* Framing: a record known byte by byte, and whatever is no whole record. */
+#include "base/tfrecord.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+/* A record without a message: its CRCs are of eight zeros and of nothing. */
+static void an_empty_message(void **state)
+{
+    (void)state;
+    static const char expected[16] = {0,    0,    0,          0,    0,          0,          0,          0,
+                                      0x29, 0x03, (char)0x98, 0x07, (char)0xd8, (char)0xea, (char)0x82, (char)0xa2};
+    char record[16];
+    struct str message;
+    assert_int_equal(tfrecord_frame(record, 0), 16);
+    assert_memory_equal(record, expected, sizeof record);
+    assert_true(tfrecord_message((struct str){record, sizeof record}, &message));
+    assert_int_equal(message.size, 0);
+}
+
+static void damage_is_refused(void **state)
+{
+    (void)state;
+    char record[16 + 5] = "............water", copy[16 + 5];
+    struct str message;
+    const size_t bytes = tfrecord_frame(record, 5);
+    assert_int_equal(bytes, sizeof record);
+    assert_true(tfrecord_message((struct str){record, bytes}, &message));
+    assert_true(str_equal(message, STR("water")));
+    for (size_t cut = 0; cut < bytes; cut++) {
+        char *exact = malloc(cut + 1); /* so that a sanitizer sees what is read behind it */
+        memcpy(exact + 1, record, cut);
+        assert_false(tfrecord_message((struct str){exact + 1, cut}, &message));
+        free(exact);
+    }
+    for (size_t bit = 0; bit < 8 * bytes; bit++) {
+        memcpy(copy, record, bytes);
+        copy[bit / 8] = (char)(copy[bit / 8] ^ 1 << bit % 8);
+        assert_false(tfrecord_message((struct str){copy, bytes}, &message));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_message),
+        cmocka_unit_test(damage_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# share: 0.1
+"""Several processes of one build (mpirun): one of them is killed at a random moment, three times in a row, each time with
+another number of processes; then some number of them ends with the same bytes, and leaves nothing behind."""
+
+import bz2
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import common
+
+campaign = common.Campaign("ranks", "one of several processes killed at a random moment, then another number of them")
+BYTES = 25_000_000  # of plain XML: seven windows
+
+
+def skip(why):
+    print(f"{why}: skipped")
+    shutil.rmtree(campaign.scratch, ignore_errors=True)
+    sys.exit(77)
+
+
+if not shutil.which("mpirun"):
+    skip("mpirun is not installed")
+if b"__tsan_init" in campaign.dsdata.read_bytes():
+    skip("Open MPI is not built for the thread sanitizer")
+NO_LEAKS = {"ASAN_OPTIONS": "detect_leaks=0"}  # Open MPI has some
+if "without MPI" in campaign.run("build", common.SAMPLES, "--dry-run", OMPI_COMM_WORLD_SIZE=2, **NO_LEAKS)[1]:
+    skip("this dsdata was built without MPI")
+
+vocab = campaign.vocabulary()
+dump = campaign.scratch / "dump.xml"
+xml = bz2.decompress((common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES).read_bytes())
+start, end = xml.index(b"  <page>"), xml.rindex(b"</page>") + len(b"</page>\n")
+dump.write_bytes(xml[:start] + xml[start:end] * (BYTES // (end - start) + 1) + xml[end:])
+out, good = campaign.scratch / "killed", campaign.scratch / "good"
+arguments = ["build", dump, "--vocab", vocab, "--seq", "64,128", "--threads", "1", "-q", "--out", out]
+environment = {**os.environ, **NO_LEAKS}
+
+
+def command(ranks):
+    launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] if ranks > 1 else []
+    return [*launcher, campaign.dsdata, *map(str, arguments)]
+
+
+def kill_one(seconds):
+    """Whether there was one to kill. One process alone is killed itself."""
+    ranks = campaign.random.randrange(1, 5)
+    job = subprocess.Popen(command(ranks), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, env=environment)
+    time.sleep(campaign.random.uniform(0, seconds))
+    victims = [job.pid] if ranks == 1 else [
+        int(pid) for pid in subprocess.run(["pgrep", "-P", str(job.pid), "dsdata"], capture_output=True, text=True,
+                                           check=False).stdout.split()]
+    if victims and job.poll() is None:
+        os.kill(campaign.random.choice(victims), signal.SIGKILL)
+    begun = time.monotonic()
+    code = job.wait()
+    campaign.check(time.monotonic() - begun < 10 or code == 0, "a process was killed", "the others stayed for 10 s")
+    return code != 0
+
+
+begun = time.monotonic()
+code, said = campaign.run(*arguments[:-1], good)
+campaign.must(code == 0, said)
+seconds = time.monotonic() - begun + 0.5  # mpirun's own
+builds = campaign.count(40)
+kills = 0
+for _ in range(builds):
+    campaign.clear(out)
+    kills += sum(kill_one(seconds) for _ in range(3))
+    ranks = campaign.random.randrange(1, 5)
+    done = subprocess.run(command(ranks), capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment,
+                          check=False)
+    if campaign.check(done.returncode == 0, f"{ranks} processes go on", f"exit {done.returncode}: {done.stderr}"):
+        campaign.same(out, good, f"{ranks} processes go on")
+campaign.end(f"{kills} kills over {builds} builds, 1 to 4 processes")

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# What is left to look at: TensorBoard's events of a run, through stops and kills, and what verify says of datasets,
+# runs and checkpoints.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+reader=$project/tests/flow/reference/events_reader.py
+events=events.out.tfevents.dstrain
+often=("${train[@]}" --eval-every 4 --save-every 4)
+
+# flipped FILE BYTE: changes one bit; a negative byte counts from the end.
+flipped() {
+    python3 - "$1" "$2" <<'PYTHON'
+import sys
+
+data = bytearray(open(sys.argv[1], "rb").read())
+data[int(sys.argv[2])] ^= 4
+open(sys.argv[1], "wb").write(data)
+PYTHON
+}
+
+tensorboard() {
+    case_begin "events as metrics.jsonl has them"
+    expect_exit 0 "${often[@]}" --out whole
+    expect_exit 0 python3 -B "$reader" whole
+    cat "$scratch/stdout"
+
+    case_begin "every step once, also after a kill"
+    expect_exit 75 "${often[@]}" --out parts --stop-after 5
+    expect_exit 0 python3 -B "$reader" parts
+    cp parts/$events before
+    printf 'half a record' >>parts/$events
+    expect_exit 0 "${often[@]}" --out parts
+    expect_exit 0 python3 -B "$reader" parts
+    cmp -s -n "$(stat -c %s before)" before parts/$events || complain "what stood there was changed"
+    local n
+    for n in 30 60 90; do
+        rm -rf killed
+        expect_exit 137 env DS_FAIL_FILE=$n:kill "${often[@]}" --out killed
+        expect_exit 0 "${often[@]}" --out killed
+        expect_exit 0 python3 -B "$reader" killed
+    done
+
+    case_begin "the reader says no"
+    local at
+    for at in 0 9 40 -1; do
+        rm -rf bad
+        cp -r whole bad
+        flipped bad/$events $at
+        expect_exit 1 python3 -B "$reader" bad
+    done
+}
+
+# damaged DIR FILE: one flipped bit there; verify names the file, with exit code 4.
+damaged() {
+    rm -rf bad
+    cp -r "$1" bad
+    flipped "bad/$2" $(($(stat -c %s "bad/$2") / 2))
+    expect_exit 4 "$dstrain" verify bad
+    expect_words "bad/$2"
+    expect_exit 4 "$dstrain" verify bad --json
+    expect_equal "json" "$(json stdout "o['ok'], [d['file'] for d in o['damaged']]")" "(False, ['$2'])"
+    expect_equal "range" "$(json stdout "o['damaged'][0]['from'] < o['damaged'][0]['to']")" True
+}
+
+verify() {
+    local step=checkpoints/step-00000004 file
+    case_begin "a dataset, as dsdata says it"
+    expect_exit 0 "$dstrain" verify "$data"
+    cp stdout first
+    "$dsdata" verify -q "$data" >second
+    cmp -s first second || complain "dsdata says something else"
+    damaged "$data" vocab.txt
+    damaged "$data" seq32/train-00000-of-00001.dss
+
+    case_begin "a run and a checkpoint"
+    expect_exit 0 "$dstrain" verify whole
+    expect_exit 0 "$dstrain" verify whole --json
+    expect_equal "facts" "$(json stdout "o['ok'], o['files'], o['damaged']")" "(True, 21, [])"
+    expect_equal "bytes" "$(json stdout "o['bytes']")" "$(cat whole/checkpoints/*/* | wc -c)"
+    expect_exit 0 "$dstrain" verify whole/$step
+    for file in model.safetensors optimizer.safetensors vocab.txt config.json state.json; do
+        damaged whole "$step/$file"
+        damaged "whole/$step" $file
+    done
+
+    case_begin "what is missing"
+    rm -rf bad && cp -r whole bad && rm bad/$step/tokenizer.json bad/$last/state.json
+    expect_exit 4 "$dstrain" verify bad --json
+    expect_equal "files" "$(json stdout "[d['file'] for d in o['damaged']]")" \
+        "['$step/tokenizer.json', '$last/state.json']"
+    rm -rf bad && cp -r whole bad && rm -r bad/$last
+    expect_exit 4 "$dstrain" verify bad
+    expect_words bad/latest
+    echo rubbish >bad/latest
+    expect_exit 4 "$dstrain" verify bad
+    expect_words bad/latest
+    expect_exit 0 "$dstrain" export whole --out model
+    expect_exit 2 "$dstrain" verify model
+}
+
+tensorboard
+verify
+flow_end

@@ -1,0 +1,153 @@
+/* TensorBoard's event file: what is cut when a run goes on, and that nothing foreign stays. That others can read it,
+ * tests/flow/train_seen.sh shows. */
+#include "tests/shards/tiny.h"
+
+#include <math.h>
+
+#include "base/tfrecord.h"
+#include "trainer/keep/events.h"
+#include "trainer/keep/metrics.h"
+
+static struct error *const err = &tiny_err;
+
+static void reopen(struct events *events, const char *directory, uint64_t step, bool evaluated)
+{
+    assert_ok(events_open(events, directory, step, evaluated, err));
+}
+
+static void write_line(struct events *events, uint64_t step, bool valid)
+{
+    const struct metrics_line line = {
+        .step = step, .valid = valid, .loss = 2.5, .nsp_loss = NAN, .grad_norm = 1e300, .learning_rate = 1e-4};
+    assert_ok(events_write(events, &line, err));
+}
+
+/* Records in the file; it holds nothing else. */
+static int records(const char *directory)
+{
+    struct buf text = tiny_read(directory, EVENTS_NAME);
+    struct str message;
+    size_t at = 0;
+    int count = 0;
+    for (; tfrecord_message((struct str){text.data + at, text.size - at}, &message); count++)
+        at += TFRECORD_BYTES_BEFORE + message.size + TFRECORD_BYTES_BEHIND;
+    assert_int_equal(at, text.size);
+    buf_release(&text);
+    return count;
+}
+
+static int opened_at(const char *directory, uint64_t step, bool evaluated)
+{
+    struct events events;
+    reopen(&events, directory, step, evaluated);
+    events_close(&events);
+    return records(directory);
+}
+
+/* The version, then steps 1, 2, 3, 3 evaluated, 300, 301. */
+static void write_six(const char *directory)
+{
+    struct events events;
+    char *path = path_join(directory, EVENTS_NAME);
+    assert_ok(path_remove(path, err));
+    mem_free(path);
+    reopen(&events, directory, 0, false);
+    for (uint64_t step = 1; step <= 3; step++)
+        write_line(&events, step, false);
+    write_line(&events, 3, true);
+    write_line(&events, 300, false);
+    write_line(&events, 301, false);
+    events_close(&events);
+}
+
+static void events_behind_the_checkpoint_are_cut(void **state)
+{
+    static const struct {
+        uint64_t step;
+        bool evaluated;
+        int records;
+    } cases[] = {{400, false, 7}, {301, false, 7}, {300, false, 6}, {299, false, 5},
+                 {3, true, 5},    {3, false, 4},   {2, true, 3},    {0, false, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_six(*state);
+        assert_int_equal(opened_at(*state, cases[i].step, cases[i].evaluated), cases[i].records);
+    }
+}
+
+static void only_finite_numbers_are_written(void **state)
+{
+    write_six(*state);
+    struct buf text = tiny_read(*state, EVENTS_NAME);
+    assert_true(str_find(buf_str(&text), STR("valid/mlm_loss")) != SIZE_MAX);
+    assert_true(str_find(buf_str(&text), STR("learning_rate")) != SIZE_MAX);
+    assert_true(str_find(buf_str(&text), STR("valid/learning_rate")) == SIZE_MAX);
+    assert_true(str_find(buf_str(&text), STR("nsp_loss")) == SIZE_MAX);
+    assert_true(str_find(buf_str(&text), STR("grad_norm")) == SIZE_MAX); /* no float */
+    buf_release(&text);
+}
+
+static void damage_is_cut(void **state)
+{
+    write_six(*state);
+    struct buf whole = tiny_read(*state, EVENTS_NAME);
+    for (size_t size = 0; size < whole.size; size += 7) {
+        tiny_write(*state, EVENTS_NAME, whole.data, size);
+        assert_in_range(opened_at(*state, 400, true), 1, 6);
+    }
+    for (size_t at = 0; at < whole.size; at += 5) {
+        whole.data[at] ^= 16;
+        tiny_write(*state, EVENTS_NAME, whole.data, whole.size);
+        assert_in_range(opened_at(*state, 400, true), 1, 6);
+        whole.data[at] ^= 16;
+    }
+    buf_release(&whole);
+}
+
+/* Whole records with messages that are not ours, alone and behind the version. */
+static void foreign_events_are_cut(void **state)
+{
+    static const struct str messages[] = {{"", 0},
+                                          {"\x09", 1},
+                                          {"\x09........", 9},
+                                          {"\x09........\x10", 10},
+                                          {"\x09........\x10\x80", 11},
+                                          {"\x09........\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 20},
+                                          {"\x09........\x10\x01", 11},
+                                          {"\x09........\x10\x01\x42", 12}};
+    for (size_t i = 0; i < 2 * sizeof messages / sizeof *messages; i++) {
+        const struct str message = messages[i / 2];
+        struct buf text = {0};
+        char record[64];
+        opened_at(*state, 0, false);
+        if (i % 2)
+            text = tiny_read(*state, EVENTS_NAME);
+        memcpy(record + TFRECORD_BYTES_BEFORE, message.data, message.size);
+        buf_add(&text, record, tfrecord_frame(record, message.size));
+        tiny_write(*state, EVENTS_NAME, text.data, text.size);
+        assert_int_equal(opened_at(*state, 400, true), 1);
+        buf_release(&text);
+    }
+}
+
+static int set_up(void **state)
+{
+    *state = tiny_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tiny_remove(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_behind_the_checkpoint_are_cut),
+        cmocka_unit_test(only_finite_numbers_are_written),
+        cmocka_unit_test(damage_is_cut),
+        cmocka_unit_test(foreign_events_are_cut),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,180 @@
+#include "trainer/keep/events.h"
+
+#include <endian.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/tfrecord.h"
+#include "trainer/keep/metrics.h"
+
+#define VALID_PREFIX "valid/"
+
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+enum { EVENT_TIME = 1, EVENT_STEP = 2, EVENT_VERSION = 3, EVENT_SUMMARY = 5 };
+enum { SUMMARY_VALUE = 1, VALUE_NAME = 1, VALUE_FLOAT = 2 };
+
+#define KEY(field, wire) ((char)((field) << 3 | (wire)))
+
+static const struct {
+    const char *name;
+    size_t at; /* a double of struct metrics_line */
+    bool valid;
+} scalars[] = {
+    {"loss", offsetof(struct metrics_line, loss), true},
+    {"mlm_loss", offsetof(struct metrics_line, mlm_loss), true},
+    {"nsp_loss", offsetof(struct metrics_line, nsp_loss), true},
+    {"mlm_accuracy", offsetof(struct metrics_line, mlm_accuracy), true},
+    {"nsp_accuracy", offsetof(struct metrics_line, nsp_accuracy), true},
+    {"learning_rate", offsetof(struct metrics_line, learning_rate), false},
+    {"grad_norm", offsetof(struct metrics_line, grad_norm), false},
+    {"sequences_per_second", offsetof(struct metrics_line, sequences_per_second), false},
+    {"loss_scale", offsetof(struct metrics_line, loss_scale), false},
+};
+
+/* ---- a message ---- */
+
+static void add_varint(struct buf *out, uint64_t number)
+{
+    for (; number > 127; number >>= 7)
+        buf_add_byte(out, (char)(number | 128));
+    buf_add_byte(out, (char)number);
+}
+
+static void add_part(struct buf *out, int field, struct str part)
+{
+    buf_add_byte(out, KEY(field, WIRE_BYTES));
+    add_varint(out, part.size);
+    buf_add_str(out, part);
+}
+
+static void add_float(struct buf *out, int field, float number)
+{
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    bits = htole32(bits);
+    buf_add_byte(out, KEY(field, WIRE_32));
+    buf_add(out, &bits, sizeof bits);
+}
+
+static void add_summary(struct buf *out, const struct metrics_line *line)
+{
+    struct buf value = {0};
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        char name[64];
+        double number;
+        memcpy(&number, (const char *)line + scalars[i].at, sizeof number);
+        if (!isfinite((float)number) || (line->valid && !scalars[i].valid))
+            continue;
+        snprintf(name, sizeof name, "%s%s", line->valid ? VALID_PREFIX : "", scalars[i].name);
+        buf_reset(&value);
+        add_part(&value, VALUE_NAME, str_of(name));
+        add_float(&value, VALUE_FLOAT, (float)number);
+        add_part(out, SUMMARY_VALUE, buf_str(&value));
+    }
+    buf_release(&value);
+}
+
+static int write_event(struct events *events, uint64_t step, int field, struct str part, struct error *err)
+{
+    struct buf record = {0};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    uint64_t bits;
+    memcpy(&bits, &seconds, sizeof bits);
+    bits = htole64(bits);
+    buf_reserve(&record, TFRECORD_BYTES_BEFORE);
+    record.size = TFRECORD_BYTES_BEFORE;
+    buf_add_byte(&record, KEY(EVENT_TIME, WIRE_64));
+    buf_add(&record, &bits, sizeof bits);
+    buf_add_byte(&record, KEY(EVENT_STEP, WIRE_VARINT));
+    add_varint(&record, step);
+    add_part(&record, field, part);
+    buf_reserve(&record, TFRECORD_BYTES_BEHIND);
+    record.size = tfrecord_frame(record.data, record.size - TFRECORD_BYTES_BEFORE);
+    const int result = file_write(&events->file, record.data, record.size, err);
+    buf_release(&record);
+    return result;
+}
+
+int events_write(struct events *events, const struct metrics_line *line, struct error *err)
+{
+    struct buf summary = {0};
+    add_summary(&summary, line);
+    const int result = write_event(events, line->step, EVENT_SUMMARY, buf_str(&summary), err);
+    buf_release(&summary);
+    return result;
+}
+
+/* ---- opening ---- */
+
+/* Step and kind of a message as write_event makes them. */
+static bool read_event(struct str message, uint64_t *step, char *key)
+{
+    size_t at = 1 + sizeof(double);
+    if (message.size <= at || message.data[0] != KEY(EVENT_TIME, WIRE_64) ||
+        message.data[at++] != KEY(EVENT_STEP, WIRE_VARINT))
+        return false;
+    *step = 0;
+    for (unsigned shift = 0; shift < 63 && at < message.size; shift += 7) {
+        const char byte = message.data[at++];
+        *step |= (uint64_t)(byte & 127) << shift;
+        if (!(byte & 128)) {
+            *key = at < message.size ? message.data[at] : 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Bytes from the start that stay. */
+static size_t kept_bytes(struct str file, uint64_t step, bool evaluated)
+{
+    struct str message;
+    size_t kept = 0;
+    while (tfrecord_message((struct str){file.data + kept, file.size - kept}, &message)) {
+        uint64_t number;
+        char key;
+        if (!read_event(message, &number, &key) || number > step ||
+            key != KEY(kept == 0 ? EVENT_VERSION : EVENT_SUMMARY, WIRE_BYTES))
+            break;
+        if (number == step && !evaluated && str_find(message, STR(VALID_PREFIX)) != SIZE_MAX)
+            break;
+        kept += TFRECORD_BYTES_BEFORE + message.size + TFRECORD_BYTES_BEHIND;
+    }
+    return kept;
+}
+
+static int open_at(struct events *events, const char *path, uint64_t step, bool evaluated, struct error *err)
+{
+    size_t kept = 0;
+    if (path_exists(path)) {
+        struct mapping file;
+        TRY(file_map(&file, path, err));
+        if (file.size > 0)
+            kept = kept_bytes((struct str){(const char *)file.data, file.size}, step, evaluated);
+        file_unmap(&file);
+    }
+    TRY(file_append_open(&events->file, path, err));
+    TRY(file_truncate(&events->file, kept, err));
+    return kept > 0 ? 0 : write_event(events, 0, EVENT_VERSION, STR("brain.Event:2"), err);
+}
+
+int events_open(struct events *events, const char *directory, uint64_t step, bool evaluated, struct error *err)
+{
+    char *path = path_join(directory, EVENTS_NAME);
+    *events = EVENTS_CLOSED;
+    const int result = open_at(events, path, step, evaluated, err);
+    if (result < 0)
+        events_close(events);
+    mem_free(path);
+    return result;
+}
+
+void events_close(struct events *events)
+{
+    file_close(&events->file);
+}

@@ -1,0 +1,32 @@
+/* TensorBoard's event file: the lines of metrics.jsonl as scalars. A file of TFRecords (base/tfrecord.h), each a
+ * message Event (tensorflow/core/util/event.proto, framework/summary.proto) written in one call:
+ *
+ *     Event     {1: wall time, double; 2: step; 3: "brain.Event:2" in the first one, else 5: Summary}
+ *     Summary   {1: Value {1: name, 2: float}, 1: Value …}           names of an evaluation begin with "valid/" */
+#ifndef TRAINER_KEEP_EVENTS_H
+#define TRAINER_KEEP_EVENTS_H
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* TensorBoard looks for "tfevents" in names; host and time, which others write behind it, it does not read. */
+#define EVENTS_NAME "events.out.tfevents.dstrain"
+
+struct metrics_line;
+
+struct events {
+    struct file file;
+};
+#define EVENTS_CLOSED ((struct events){FILE_CLOSED})
+
+/* Opens DIR/EVENTS_NAME for events behind `step`, made where absent: cuts it at the first event of a later step, at the
+ * evaluation after this one unless `evaluated`, and at anything that is no event of ours. */
+int events_open(struct events *events, const char *directory, uint64_t step, bool evaluated, struct error *err);
+/* One event with what the line has in finite numbers. */
+int events_write(struct events *events, const struct metrics_line *line, struct error *err);
+void events_close(struct events *events); /* safe on EVENTS_CLOSED */
+
+#endif
