@@ -3,9 +3,9 @@
  *     file_create → file_write … → file_commit      a whole file: temporary name, fsync, rename, fsync of the directory
  *     file_append_open → file_write … → file_sync   a log that grows (spill, journal); never seen under a final name
  *
- * Every state-changing call (create, write, sync, rename, truncate, remove, mkdir) is counted, and a test can make the
- * n-th of them fail, be short, or end the process: see struct file_fault. So are the calls that read. A struct file belongs to one thread, except
- * that file_read_at may be called from any thread. */
+ * Every state-changing call (create, write, sync, rename, truncate, remove, mkdir) and every one that reads is counted,
+ * and a test can make the n-th of either kind fail, be short, or end the process: see struct file_fault. A struct file
+ * belongs to one thread, except that file_read_at may be called from any thread. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 

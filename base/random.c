@@ -4,8 +4,6 @@
 #include "base/cpu.h"
 #include "base/hash.h"
 
-#include <stdatomic.h>
-
 void philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
@@ -63,27 +61,19 @@ static void random_row_base(const struct random_stream *stream, uint32_t index, 
     }
 }
 
-typedef void row_function(const struct random_stream *, uint32_t, uint32_t, size_t, uint32_t *const[4]);
-row_function random_row_avx2, random_row_avx512; /* in the files of these names, by random_row.h */
-
-static row_function *row_of_level(void)
-{
-#ifdef __x86_64__
-    const enum vector_level level = vector_level();
-    if (level != VECTOR_BASE)
-        return level == VECTOR_AVX2 ? random_row_avx2 : random_row_avx512;
-#endif
-    return random_row_base;
-}
+/* In the files of these names, by random_row.h. */
+void random_row_avx2(const struct random_stream *, uint32_t, uint32_t, size_t, uint32_t *const[4]);
+void random_row_avx512(const struct random_stream *, uint32_t, uint32_t, size_t, uint32_t *const[4]);
 
 void random_row(const struct random_stream *stream, uint32_t index, uint32_t first, size_t count,
                 uint32_t *const out[4])
 {
-    static _Atomic(row_function *) chosen; /* threads that come first find the same */
-    row_function *row = atomic_load_explicit(&chosen, memory_order_relaxed);
-    if (!row) {
-        row = row_of_level();
-        atomic_store_explicit(&chosen, row, memory_order_relaxed);
+#ifdef __x86_64__
+    const enum vector_level level = vector_level();
+    if (level != VECTOR_BASE) {
+        (level == VECTOR_AVX2 ? random_row_avx2 : random_row_avx512)(stream, index, first, count, out);
+        return;
     }
-    row(stream, index, first, count, out);
+#endif
+    random_row_base(stream, index, first, count, out);
 }

@@ -1,3 +1,4 @@
+/* random_row with AVX2: four draws at a time. What a vector is to random_row.h, which holds the loop. */
 #define LANES          4
 #define vector         __m256i
 #define ALL(x)         _mm256_set1_epi64x(x)
