@@ -48,13 +48,12 @@ void trace_create(int fd, const char *path)
     end();
 }
 
-void trace_write(int fd, const void *data, ssize_t written)
+void trace_write(int fd, const void *data, ssize_t written, off_t offset)
 {
     if (!out)
         return;
     if (written >= 0) {
-        const long long behind = lseek(fd, 0, SEEK_CUR);
-        fprintf(out, "write %llu %lld %zd\n", inode(fd), behind - written, written);
+        fprintf(out, "write %llu %lld %zd\n", inode(fd), (long long)offset, written);
         fwrite(data, 1, (size_t)written, out);
     }
     end();

@@ -16,7 +16,7 @@ void trace_open(const char *path); /* dies if it cannot */
 void trace_begin(void);
 /* Each ends what trace_begin began; errno stays. A call that failed (result < 0) leaves no line. */
 void trace_create(int fd, const char *path);
-void trace_write(int fd, const void *data, ssize_t written);
+void trace_write(int fd, const void *data, ssize_t written, off_t offset);
 void trace_truncate(int fd, uint64_t bytes, int result);
 void trace_sync(int fd, int result);
 void trace_names(const char *what, const char *from, const char *to, int result);

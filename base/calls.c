@@ -92,21 +92,38 @@ int call_create(const char *path, int flags)
     return fd;
 }
 
-ssize_t call_write(int fd, const void *data, size_t bytes)
+/* At `offset`, or where the file stands (AT_PLACE). */
+#define AT_PLACE (-1)
+static ssize_t write_once(int fd, const void *data, size_t bytes, off_t offset)
+{
+    return offset == AT_PLACE ? write(fd, data, bytes) : pwrite(fd, data, bytes, offset);
+}
+
+static ssize_t write_counted(int fd, const void *data, size_t bytes, off_t offset)
 {
     ssize_t written;
     trace_begin();
     do {
         if (!is_hit(FILE_CHANGES)) {
-            written = write(fd, data, bytes);
+            written = write_once(fd, data, bytes, offset);
         } else {
             written = -1;
-            if (is_short(FILE_CHANGES) && write(fd, data, bytes / 2) >= 0)
+            if (is_short(FILE_CHANGES) && write_once(fd, data, bytes / 2, offset) >= 0)
                 errno = ENOSPC;
         }
     } while (written < 0 && errno == EINTR);
-    trace_write(fd, data, written);
+    trace_write(fd, data, written, offset == AT_PLACE ? lseek(fd, 0, SEEK_CUR) - written : offset);
     return written;
+}
+
+ssize_t call_write(int fd, const void *data, size_t bytes)
+{
+    return write_counted(fd, data, bytes, AT_PLACE);
+}
+
+ssize_t call_write_at(int fd, const void *data, size_t bytes, uint64_t offset)
+{
+    return write_counted(fd, data, bytes, (off_t)offset);
 }
 
 int call_sync(int fd)

@@ -13,6 +13,7 @@ ssize_t call_read_at(int fd, void *out, size_t bytes, uint64_t offset);
 
 int call_create(const char *path, int flags); /* open, with O_CREAT, O_CLOEXEC and O_NOFOLLOW added */
 ssize_t call_write(int fd, const void *data, size_t bytes);
+ssize_t call_write_at(int fd, const void *data, size_t bytes, uint64_t offset);
 int call_sync(int fd);
 int call_truncate(int fd, uint64_t bytes);
 int call_rename(const char *from, const char *to);

@@ -196,6 +196,18 @@ int file_write(struct file *file, const void *data, size_t bytes, struct error *
     return 0;
 }
 
+int file_write_at(const struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        const ssize_t written = call_write_at(file->fd, (const char *)data + done, bytes - done, offset + done);
+        if (written < 0)
+            return fail_errno(err, file->path, "cannot be written at byte %" PRIu64, offset + done);
+        done += (size_t)written;
+    }
+    return 0;
+}
+
 int file_truncate(struct file *file, uint64_t bytes, struct error *err)
 {
     if (call_truncate(file->fd, bytes) < 0 || lseek(file->fd, (off_t)bytes, SEEK_SET) < 0)

@@ -5,7 +5,7 @@
  *
  * Every state-changing call (create, write, sync, rename, truncate, remove, mkdir) and every one that reads is counted,
  * and a test can make the n-th of either kind fail, be short, or end the process: see struct file_fault. A struct file
- * belongs to one thread, except that file_read_at may be called from any thread. */
+ * belongs to one thread, except that file_read_at and file_write_at may be called from any thread. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -37,6 +37,8 @@ int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct er
 int file_create(struct file *file, const char *path, struct error *err); /* a whole new file, under a temporary name */
 int file_append_open(struct file *file, const char *path, struct error *err); /* created where absent, at its end */
 int file_write(struct file *file, const void *data, size_t bytes, struct error *err);
+/* At `offset`, wherever file_write stands. */
+int file_write_at(const struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err);
 int file_truncate(struct file *file, uint64_t bytes, struct error *err); /* then writes go on at the new end */
 int file_sync(struct file *file, struct error *err);
 /* fsync, close, rename to the final name, fsync of the directory. On error the temporary file is removed. */

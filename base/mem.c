@@ -8,7 +8,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+
+#define LARGE_PAGE ((size_t)2 << 20) /* of most machines */
 
 static atomic_uint_fast64_t calls;
 static atomic_uint_fast64_t fail_call; /* the value of calls at which memory "runs out"; 0: never */
@@ -60,10 +63,14 @@ void *mem_grow(void *memory, size_t count, size_t bytes)
 
 void *mem_aligned(size_t bytes)
 {
-    if (bytes > SIZE_MAX - 128)
+    if (bytes > SIZE_MAX - 2 * LARGE_PAGE)
         mem_exhausted(1, bytes);
-    const size_t total = bytes ? (bytes + 63) / 64 * 64 : 64; /* aligned_alloc wants whole multiples */
-    return memset(checked(aligned_alloc(64, total), bytes), 0, total);
+    const size_t unit = bytes < LARGE_PAGE ? 64 : LARGE_PAGE;
+    const size_t total = bytes ? (bytes + unit - 1) / unit * unit : unit; /* aligned_alloc wants whole multiples */
+    void *memory = checked(aligned_alloc(unit, total), bytes);
+    if (unit == LARGE_PAGE)
+        (void)madvise(memory, total, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+    return memset(memory, 0, bytes);
 }
 
 char *mem_copy_text(const char *text)

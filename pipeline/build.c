@@ -145,10 +145,11 @@ static int seal_share(struct build *build, struct manifest *manifest, struct err
     struct seal_extent *extents = mem_array(build->extents.count, sizeof *extents);
     for (size_t i = 0; i < build->extents.count; i++)
         extents[i] = (struct seal_extent){build->extents.items[i].first, build->extents.items[i].spill_bytes};
-    const struct seal_options options = {.directory = build->directory,
-                                         .sets = build->sets,
-                                         .extents = extents,
-                                         .extent_count = build->extents.count,
+    const struct seal_options options = {.spills = {.directory = build->directory,
+                                                    .sets = build->sets,
+                                                    .set_count = manifest->length_count,
+                                                    .extents = extents,
+                                                    .extent_count = build->extents.count},
                                          .share = ranks_rank(build->ranks),
                                          .shares = ranks_count(build->ranks),
                                          .key_bytes = sizeof(struct sample_key),

@@ -60,7 +60,7 @@ static bool reaches_end(struct feed *feed, struct feed_job *job, const struct du
     feed->done = dump_settled(dump, feed->end.window);
     if (!feed->done)
         return false;
-    feed->at_end.closed |= dump_closed(dump); /* by a tag that began before the end */
+    feed->at_end.closed |= dump_closed(dump, feed->end.window);
     job->state = feed->at_end;
     job->hash = feed->at_end.hash;
     return true;

@@ -12,6 +12,10 @@
 #define THREAD_BYTES (24 * MIB)
 #define JOB_BYTES    (40 * MIB)
 
+/* Files of spills that are open at a time, of all training sets; half as many of the others. */
+#define BUCKETS_MAX        512u
+#define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
+
 /* English Wikipedia: a compressed dump expands 4.3 times; 15 bytes of XML give a piece; a sample is filled to 85 %. */
 #define EXPANSION_PERCENT 430
 #define XML_PER_PIECE     15
@@ -35,8 +39,20 @@ int plan_threads(const struct settings *settings, struct plan *plan, struct erro
     plan->depth = 2 * plan->threads;
     while (plan->depth > 1 && plan->threads * THREAD_BYTES + plan->depth * JOB_BYTES > room)
         plan->depth--;
-    plan->load_bytes_max = plan->memory / 4;
+    plan->load_bytes_max = plan->memory / 8;
     return 0;
+}
+
+/* A bucket is a load of the seal where the estimate holds, and there is one for each thread. */
+static uint32_t bucket_bits(const struct plan *plan, uint64_t spilled, uint64_t buckets_max)
+{
+    uint32_t bits = 0;
+    if (buckets_max > SPILL_BUCKETS_MAX)
+        buckets_max = SPILL_BUCKETS_MAX;
+    while (2ull << bits <= buckets_max && (spilled >> bits > plan->load_bytes_max / 3 * 2 ||
+                                           (1u << bits < plan->threads && spilled >> bits > SMALL_BUCKET_BYTES)))
+        bits++;
+    return bits;
 }
 
 int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
@@ -52,14 +68,9 @@ int plan_make(const struct settings *settings, const struct inputs *inputs, cons
         plan->samples[i] = pieces * 100 / (recipe->seq[i] * FILLED_PERCENT) + 1;
         const uint64_t entry = digest_entry_bytes(recipe, i, vocab_size), spilled = plan->samples[i] * entry;
         plan->dataset_bytes += spilled;
-        uint32_t bits = 0;
-        while (1u << bits < SPILL_BUCKETS_MAX && spilled >> bits > plan->memory / 8)
-            bits++;
-        plan->bucket_bits[2 * i + SPLIT_TRAIN] = bits;
+        plan->bucket_bits[2 * i + SPLIT_TRAIN] = bucket_bits(plan, spilled, BUCKETS_MAX / recipe->length_count);
         const uint64_t held_out = spilled / recipe->copies / MILLION * recipe->valid; /* one copy */
-        for (bits = 0; 1u << bits < SPILL_BUCKETS_MAX && held_out >> bits > plan->memory / 8;)
-            bits++;
-        plan->bucket_bits[2 * i + SPLIT_VALID] = bits;
+        plan->bucket_bits[2 * i + SPLIT_VALID] = bucket_bits(plan, held_out, BUCKETS_MAX / 2 / recipe->length_count);
     }
     plan->disk_bytes = 2 * plan->dataset_bytes;
     return 0;

@@ -165,6 +165,11 @@ static inline uint64_t shard_block_count(const struct shard_header *header)
 {
     return (shard_area_bytes(header) + SHARD_BLOCK_BYTES - 1) / SHARD_BLOCK_BYTES;
 }
+static inline size_t shard_block_bytes(const struct shard_header *header, uint64_t block)
+{
+    const uint64_t left = shard_area_bytes(header) - block * SHARD_BLOCK_BYTES;
+    return left < SHARD_BLOCK_BYTES ? (size_t)left : SHARD_BLOCK_BYTES;
+}
 static inline uint64_t shard_file_bytes(const struct shard_header *header)
 {
     return SHARD_HEADER_BYTES + shard_area_bytes(header) + shard_block_count(header) * 8 + SHARD_FOOTER_BYTES;

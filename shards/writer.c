@@ -13,7 +13,7 @@ int writer_open(struct shard_writer *writer, const char *path, const struct shar
     struct shard_header finished = *header;
     shard_header_finish(&finished);
     TRY(file_create(&writer->file, path, err));
-    if (file_write(&writer->file, &finished, sizeof(finished), err) < 0) {
+    if (file_write_at(&writer->file, &finished, sizeof(finished), 0, err) < 0) {
         file_close(&writer->file);
         return -1;
     }
@@ -23,53 +23,59 @@ int writer_open(struct shard_writer *writer, const char *path, const struct shar
     return 0;
 }
 
-static int write_block(struct shard_writer *writer, struct error *err)
+int writer_place(const struct shard_writer *writer, uint64_t block, const uint8_t *data, struct error *err)
 {
-    assert(writer->blocks < shard_block_count(&writer->header));
-    writer->table[writer->blocks++] = hash64(writer->block, writer->block_used);
-    const size_t bytes = writer->block_used;
-    writer->block_used = 0;
-    return file_write(&writer->file, writer->block, bytes, err);
+    const size_t bytes = shard_block_bytes(&writer->header, block);
+    writer->table[block] = hash64(data, bytes);
+    return file_write_at(&writer->file, data, bytes, SHARD_HEADER_BYTES + block * SHARD_BLOCK_BYTES, err);
 }
 
-int writer_add(struct shard_writer *writer, const uint8_t *record, struct error *err)
+int writer_add(struct shard_writer *writer, const uint8_t *data, size_t bytes, struct error *err)
 {
-    assert(writer->records < writer->header.record_count);
-    writer->records++;
-    for (size_t left = writer->header.record_bytes; left > 0;) {
-        const size_t room = SHARD_BLOCK_BYTES - writer->block_used, part = left < room ? left : room;
-        memcpy(writer->block + writer->block_used, record, part);
-        writer->block_used += part;
-        record += part;
-        left -= part;
-        if (writer->block_used == SHARD_BLOCK_BYTES)
-            TRY(write_block(writer, err));
+    while (bytes > 0) {
+        const uint64_t block = writer->at / SHARD_BLOCK_BYTES;
+        const size_t used = (size_t)(writer->at % SHARD_BLOCK_BYTES);
+        assert(block < shard_block_count(&writer->header));
+        const size_t room = shard_block_bytes(&writer->header, block) - used, part = bytes < room ? bytes : room;
+        assert(room > 0);
+        memcpy(writer->block + used, data, part);
+        writer->at += part;
+        data += part;
+        bytes -= part;
+        if (part == room)
+            TRY(writer_place(writer, block, writer->block, err));
     }
     return 0;
 }
 
+void writer_pass(struct shard_writer *writer, uint64_t blocks)
+{
+    assert(blocks == 0 || writer->at % SHARD_BLOCK_BYTES == 0);
+    const uint64_t area = shard_area_bytes(&writer->header), to = writer->at + blocks * SHARD_BLOCK_BYTES;
+    writer->at = to < area ? to : area;
+}
+
+bool writer_full(const struct shard_writer *writer)
+{
+    return writer->at == shard_area_bytes(&writer->header);
+}
+
 int writer_commit(struct shard_writer *writer, uint64_t *hash, uint64_t *bytes, struct error *err)
 {
-    assert(writer->records == writer->header.record_count);
+    assert(writer_full(writer));
+    const struct shard_header *header = &writer->header;
+    const uint64_t table_at = SHARD_HEADER_BYTES + shard_area_bytes(header), blocks = shard_block_count(header);
     struct shard_footer footer;
-    int result = 0;
-    if (writer->block_used > 0)
-        result = write_block(writer, err);
-    assert(result < 0 || writer->blocks == shard_block_count(&writer->header));
+    shard_footer_make(header, writer->table, &footer);
+    int result = file_write_at(&writer->file, writer->table, blocks * sizeof(*writer->table), table_at, err);
     if (result == 0)
-        result = file_write(&writer->file, writer->table, writer->blocks * sizeof(*writer->table), err);
-    if (result == 0) {
-        shard_footer_make(&writer->header, writer->table, &footer);
-        result = file_write(&writer->file, &footer, sizeof(footer), err);
-    }
-    if (result == 0) {
-        assert(writer->file.written == shard_file_bytes(&writer->header));
+        result = file_write_at(&writer->file, &footer, sizeof(footer), table_at + blocks * sizeof(*writer->table), err);
+    if (result == 0)
         result = file_commit(&writer->file, err);
-    }
     if (result == 0 && hash)
-        *hash = shard_hash(&writer->header, &footer);
+        *hash = shard_hash(header, &footer);
     if (result == 0 && bytes)
-        *bytes = shard_file_bytes(&writer->header);
+        *bytes = shard_file_bytes(header);
     writer_close(writer);
     return result;
 }

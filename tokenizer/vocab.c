@@ -12,6 +12,8 @@
 /* What is cut off lines: White_Space, and by Google's rules what Python counts among it. */
 static bool is_space(uint32_t code_point, enum vocab_rules rules)
 {
+    if (code_point > ' ' && code_point < 0x7F)
+        return false;
     /* Some of it is among the deleted controls in the tables. */
     const bool control = code_point == 0x0B || code_point == 0x0C || code_point == 0x85 ||
                          (rules == VOCAB_GOOGLE && code_point >= 0x1C && code_point <= 0x1F);

@@ -93,6 +93,15 @@ static void look(void *context, struct str word)
     sight->same = str_equal(word, sight->piece);
 }
 
+/* Letters of ASCII that no option changes: no need to ask. */
+static bool is_plain(struct str piece)
+{
+    size_t plain = 0;
+    while (plain < piece.size && piece.data[plain] >= 'a' && piece.data[plain] <= 'z')
+        plain++;
+    return plain == piece.size;
+}
+
 void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options *options,
                        struct vocab_unreachable *found)
 {
@@ -106,6 +115,8 @@ void vocab_unreachable(const struct vocab *vocab, const struct tokenizer_options
         if (piece.size > 2 && str_starts(piece, STR("##")))
             piece = (struct str){piece.data + 2, piece.size - 2};
         found->pieces++;
+        if (is_plain(piece))
+            continue;
         struct sight sight = {.piece = piece};
         tokenizer_words(state, piece, look, &sight);
         if (sight.words == 1 && sight.same)

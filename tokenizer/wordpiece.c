@@ -13,11 +13,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define NO_PIECE    0x7FFFFFu
-#define NO_LABEL    0x100u
-#define ROOT        0u
-#define BLOCK       256u /* a node's children are all in one block of so many places */
-#define OPEN_BLOCKS 2u   /* only the last ones are tried for more nodes, so that building takes linear time */
+#define NO_PIECE      0x7FFFFFu
+#define NO_LABEL      0x100u
+#define ROOT          0u
+#define BLOCK         256u /* a node's children are all in one block of so many places */
+#define INSERTION_MAX 16u  /* more entries are sorted by counting */
 
 /* One without children has base 0: it leads into the first block, where only the root stands, which has no label. */
 struct node {
@@ -34,72 +34,61 @@ struct wordpiece {
     size_t letters_max;
 };
 
+/* A piece, or what of it is not in the trie yet. */
 struct entry {
-    struct str piece;
-    uint32_t id;
+    const char *data;
+    uint32_t size, id;
 };
 
-/* By bytes; of equal pieces the later id first, which is the one that counts. */
-static int compare_entries(const void *a, const void *b)
+/* The byte of an entry at `depth`, plus 1; 0 where it ends there. */
+static inline unsigned label_at(const struct entry *entry, uint32_t depth)
 {
-    const struct entry *x = a, *y = b;
-    const int order = str_compare(x->piece, y->piece);
-    return order ? order : (x->id < y->id) - (x->id > y->id);
+    return entry->size > depth ? (uint8_t)entry->data[depth] + 1u : 0;
 }
 
-/* The pieces sorted, without double ones. */
-static struct entry *sorted_entries(const struct vocab *vocab, size_t *count)
+/* Sorts by the labels at `depth`; equal ones keep their order. */
+static void sort_entries(struct entry *entries, size_t count, uint32_t depth, struct entry *scratch)
 {
-    struct entry *entries = mem_array(vocab->count, sizeof *entries);
-    for (uint32_t i = 0; i < vocab->count; i++)
-        entries[i] = (struct entry){vocab->pieces[i], i};
-    qsort(entries, vocab->count, sizeof *entries, compare_entries);
-    *count = 0;
-    for (uint32_t i = 0; i < vocab->count; i++)
-        if (!*count || !str_equal(entries[*count - 1].piece, entries[i].piece))
-            entries[(*count)++] = entries[i];
-    return entries;
-}
-
-/* One node per distinct prefix. */
-static size_t count_nodes(const struct entry *entries, size_t count)
-{
-    size_t nodes = 1;
-    for (size_t i = 0; i < count; i++) {
-        size_t common = 0;
-        if (i)
-            while (common < entries[i - 1].piece.size && common < entries[i].piece.size &&
-                   entries[i - 1].piece.data[common] == entries[i].piece.data[common])
-                common++;
-        nodes += entries[i].piece.size - common;
+    if (count <= INSERTION_MAX) {
+        for (size_t i = 1; i < count; i++) {
+            const struct entry entry = entries[i];
+            const unsigned label = label_at(&entry, depth);
+            size_t to = i;
+            for (; to && label_at(&entries[to - 1], depth) > label; to--)
+                entries[to] = entries[to - 1];
+            entries[to] = entry;
+        }
+        return;
     }
-    assert(nodes < UINT32_MAX);
-    return nodes;
+    size_t starts[BLOCK + 2] = {0};
+    for (size_t i = 0; i < count; i++)
+        starts[label_at(&entries[i], depth) + 1]++;
+    for (size_t label = 0; label <= BLOCK; label++)
+        starts[label + 1] += starts[label];
+    for (size_t i = 0; i < count; i++)
+        scratch[starts[label_at(&entries[i], depth)]++] = entries[i];
+    memcpy(entries, scratch, count * sizeof *entries);
 }
-
-/* Which places of a block are taken, and which are some node's base. */
-struct places {
-    uint64_t taken[BLOCK / 64], based[BLOCK / 64];
-};
 
 struct building {
     struct node *nodes;
-    struct places *blocks;
-    uint32_t count, capacity; /* of blocks */
+    uint32_t blocks, capacity;
+    uint64_t taken[BLOCK / 64],
+        based[BLOCK / 64]; /* of the last block: the places, and those that are some node's base */
 };
 
 static void add_block(struct building *building)
 {
-    if (building->count == building->capacity) {
+    if (building->blocks == building->capacity) {
         building->capacity = 2 * building->capacity + 16;
         assert(building->capacity <= UINT32_MAX / BLOCK);
-        building->blocks = mem_grow(building->blocks, building->capacity, sizeof *building->blocks);
         building->nodes = mem_grow(building->nodes, (size_t)building->capacity * BLOCK, sizeof *building->nodes);
     }
-    struct node *const nodes = building->nodes + (size_t)building->count * BLOCK;
+    struct node *const nodes = building->nodes + (size_t)building->blocks++ * BLOCK;
     for (unsigned i = 0; i < BLOCK; i++)
         nodes[i] = (struct node){.piece = NO_PIECE, .label = NO_LABEL};
-    building->blocks[building->count++] = (struct places){0};
+    memset(building->taken, 0, sizeof building->taken);
+    memset(building->based, 0, sizeof building->based);
 }
 
 static bool has(const uint64_t bits[BLOCK / 64], unsigned i)
@@ -107,66 +96,71 @@ static bool has(const uint64_t bits[BLOCK / 64], unsigned i)
     return bits[i / 64] >> i % 64 & 1;
 }
 
-static bool fits(const struct places *block, const uint8_t *labels, unsigned count, unsigned base)
+static void set(uint64_t bits[BLOCK / 64], unsigned i)
 {
-    bool free = !has(block->based, base);
+    bits[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+static bool fits(const struct building *building, const uint8_t *labels, unsigned count, unsigned base)
+{
+    bool free = !has(building->based, base);
     for (unsigned i = 0; free && i < count; i++)
-        free = !has(block->taken, base ^ labels[i]);
+        free = !has(building->taken, base ^ labels[i]);
     return free;
 }
 
-/* A base for a node with these labels below it; BLOCK where the block has none. */
-static unsigned base_in_block(const struct places *block, const uint8_t *labels, unsigned count)
+/* A base in the last block for a node with these labels below it; BLOCK where there is none. */
+static unsigned find_base(const struct building *building, const uint8_t *labels, unsigned count)
 {
     for (unsigned i = 0; i < BLOCK / 64; i++)
-        for (uint64_t free = ~block->taken[i]; free; free &= free - 1) {
+        for (uint64_t free = ~building->taken[i]; free; free &= free - 1) {
             const unsigned base = (64 * i + (unsigned)__builtin_ctzll(free)) ^ labels[0];
-            if (fits(block, labels, count, base))
+            if (fits(building, labels, count, base))
                 return base;
         }
     return BLOCK;
 }
 
-/* Takes places for children with these labels; returns their base. */
+/* Takes places for children with these labels; returns their base. Only the last block is tried, so that building takes
+ * linear time; one place in thirteen stays empty. */
 static uint32_t place(struct building *building, const uint8_t *labels, unsigned count)
 {
-    uint32_t number = building->count > OPEN_BLOCKS ? building->count - OPEN_BLOCKS : 1;
-    unsigned base = BLOCK;
-    for (; base == BLOCK && number < building->count; number++)
-        base = base_in_block(&building->blocks[number], labels, count);
+    unsigned base = building->blocks > 1 ? find_base(building, labels, count) : BLOCK;
     if (base == BLOCK) {
         add_block(building);
-        number = building->count;
         base = 0;
     }
-    struct places *const block = &building->blocks[--number];
-    block->based[base / 64] |= (uint64_t)1 << base % 64;
+    set(building->based, base);
     for (unsigned i = 0; i < count; i++)
-        block->taken[(base ^ labels[i]) / 64] |= (uint64_t)1 << (base ^ labels[i]) % 64;
-    return number * BLOCK + base;
+        set(building->taken, base ^ labels[i]);
+    return (building->blocks - 1) * BLOCK + base;
 }
 
-/* Nodes wait in a queue as ranges of sorted entries that share their first `depth` bytes. */
-static struct node *build_trie(const struct entry *entries, size_t count, size_t nodes)
+/* A node that waits for its children: the entries that share their first `depth` bytes. */
+struct range {
+    uint32_t from, to, depth, node;
+};
+
+static struct node *build_trie(struct entry *entries, size_t count)
 {
-    struct range {
-        uint32_t from, to, depth, node;
-    } *const queue = mem_array(nodes, sizeof *queue);
     struct building building = {0};
     add_block(&building);
-    queue[0] = (struct range){0, (uint32_t)count, 0, ROOT};
-    size_t known = 1;
-    for (size_t next = 0; next < known; next++) {
-        struct range range = queue[next];
+    struct entry *const scratch = mem_array(count, sizeof *scratch);
+    size_t waiting = 1, capacity = 2 * BLOCK;
+    struct range *stack = mem_array(capacity, sizeof *stack);
+    stack[0] = (struct range){0, (uint32_t)count, 0, ROOT};
+    while (waiting) {
+        struct range range = stack[--waiting];
         const uint32_t depth = range.depth;
-        if (range.from < range.to && entries[range.from].piece.size == depth)
-            building.nodes[range.node].piece = entries[range.from++].id & NO_PIECE;
+        sort_entries(entries + range.from, range.to - range.from, depth, scratch);
+        for (; range.from < range.to && entries[range.from].size == depth; range.from++)
+            building.nodes[range.node].piece = entries[range.from].id & NO_PIECE; /* of equal pieces the last counts */
         uint8_t labels[BLOCK];
         uint32_t ends[BLOCK];
         unsigned children = 0;
         for (uint32_t at = range.from; at < range.to; children++) {
-            labels[children] = (uint8_t)entries[at].piece.data[depth];
-            while (at < range.to && (uint8_t)entries[at].piece.data[depth] == labels[children])
+            labels[children] = (uint8_t)entries[at].data[depth];
+            while (at < range.to && (uint8_t)entries[at].data[depth] == labels[children])
                 at++;
             ends[children] = at;
         }
@@ -174,14 +168,17 @@ static struct node *build_trie(const struct entry *entries, size_t count, size_t
             continue;
         const uint32_t base = place(&building, labels, children);
         building.nodes[range.node].base = base;
+        if (capacity - waiting < children) {
+            capacity = 2 * capacity;
+            stack = mem_grow(stack, capacity, sizeof *stack);
+        }
         for (unsigned i = 0; i < children; i++) {
             building.nodes[base ^ labels[i]].label = labels[i];
-            queue[known++] = (struct range){i ? ends[i - 1] : range.from, ends[i], depth + 1, base ^ labels[i]};
+            stack[waiting++] = (struct range){i ? ends[i - 1] : range.from, ends[i], depth + 1, base ^ labels[i]};
         }
     }
-    assert(known == nodes);
-    mem_free(queue);
-    mem_free(building.blocks);
+    mem_free(stack);
+    mem_free(scratch);
     return building.nodes;
 }
 
@@ -199,10 +196,11 @@ static uint32_t node_of(const struct node *nodes, struct str path)
 
 struct wordpiece *wordpiece_open(const struct vocab *vocab, size_t letters_max)
 {
-    size_t count;
-    struct entry *entries = sorted_entries(vocab, &count);
+    struct entry *entries = mem_array(vocab->count, sizeof *entries);
+    for (uint32_t i = 0; i < vocab->count; i++)
+        entries[i] = (struct entry){vocab->pieces[i].data, (uint32_t)vocab->pieces[i].size, i};
     struct wordpiece *wordpiece = mem_clear(1, sizeof *wordpiece);
-    wordpiece->nodes = build_trie(entries, count, count_nodes(entries, count));
+    wordpiece->nodes = build_trie(entries, vocab->count);
     wordpiece->starts[0] = ROOT;
     wordpiece->starts[1] = node_of(wordpiece->nodes, STR("##"));
     wordpiece->unk = vocab->unk;

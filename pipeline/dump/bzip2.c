@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <bzlib.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #define MAGIC_BITS    48
@@ -66,6 +67,34 @@ static void open_memory(struct bzip2_memory *memory)
 void bzip2_release(struct bzip2_memory *memory)
 {
     mem_free(memory->space);
+    *memory = (struct bzip2_memory){0};
+}
+
+static struct {
+    pthread_mutex_t mutex;
+    struct bzip2_memory *memories;
+    size_t count, capacity;
+} idle = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+struct bzip2_memory bzip2_take(void)
+{
+    struct bzip2_memory memory = {0};
+    pthread_mutex_lock(&idle.mutex);
+    if (idle.count > 0)
+        memory = idle.memories[--idle.count];
+    pthread_mutex_unlock(&idle.mutex);
+    return memory;
+}
+
+void bzip2_give(struct bzip2_memory *memory)
+{
+    pthread_mutex_lock(&idle.mutex);
+    if (idle.count == idle.capacity) {
+        idle.capacity = 2 * idle.capacity + 4;
+        idle.memories = mem_grow(idle.memories, idle.capacity, sizeof *idle.memories);
+    }
+    idle.memories[idle.count++] = *memory;
+    pthread_mutex_unlock(&idle.mutex);
     *memory = (struct bzip2_memory){0};
 }
 

@@ -39,14 +39,18 @@ enum bzip2_result {
     BZIP2_LONG,    /* decodes to more than text_max */
 };
 
-/* A decoder and its memory (7.4 MB, of which text touches 5), kept from block to block. Zeroed is ready to use; one
- * thread at a time. The environment variable DSDATA_BZIP2=libbz2 makes it libbz2 alone. */
+/* A decoder and its memory (7.4 MB, of which text touches 5). Zeroed is ready to use; one thread at a time. The environment
+ * variable DSDATA_BZIP2=libbz2 makes it libbz2 alone. */
 struct bzip2_memory {
     struct block_space *space;
     const struct block_stages *stages; /* NULL: libbz2 alone */
     unsigned parts;                    /* that libbz2 has taken of the space */
 };
 void bzip2_release(struct bzip2_memory *memory);
+/* One that was given back, or a new one. Those that nobody has are kept until the program ends: as many as threads have
+ * ever decoded at once. Any thread. */
+struct bzip2_memory bzip2_take(void);
+void bzip2_give(struct bzip2_memory *memory);
 
 /* The bits [bit, bit + count), count at most 56; all of them must be in bytes[0..size). */
 uint64_t bzip2_bits(const uint8_t *bytes, size_t size, uint64_t bit, unsigned count);

@@ -34,6 +34,10 @@ struct dump {
     uint64_t next_window; /* to be cut */
     bool inside;          /* of that window: the call before returned 1 */
     struct str rest;      /* of the chain's last text, to be cut */
+    struct group complete;
+    bool waits;  /* `complete` is one, for the next call */
+    bool failed; /* the chain did, which is for the next call to tell */
+    struct error failure;
     uint64_t hash;
 };
 
@@ -162,6 +166,18 @@ static int cut_end(struct dump *dump, const struct piece *piece, struct group *o
     return pages_end(&dump->pages, dump->options.salvage ? NULL : dump->source.name, piece->from, out, err);
 }
 
+/* The complete group goes to the caller; false where he has got one in this call, so that it must wait for the next. */
+static bool hand_over(struct dump *dump, struct group *out, bool *given)
+{
+    if (*given)
+        return false;
+    const struct group swapped = *out;
+    *out = dump->complete;
+    dump->complete = swapped;
+    dump->waits = false;
+    return *given = true;
+}
+
 int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err)
 {
     group_reset(out);
@@ -170,11 +186,21 @@ int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct e
     assert(piece->window == dump->next_window);
     if (!dump->inside)
         window_enter(dump, piece);
+    bool given = false;
+    if (dump->waits)
+        hand_over(dump, out, &given);
     for (;;) {
-        bool full = false;
         if (dump->rest.size == 0) {
-            int more = text_next(dump, piece, &dump->rest, err);
-            TRY(more);
+            const int more = dump->failed ? -1 : text_next(dump, piece, &dump->rest, err);
+            if (more < 0 && given) { /* first what came before it */
+                dump->failed = true;
+                dump->failure = *err;
+                return 1;
+            }
+            if (more < 0) {
+                *err = dump->failed ? dump->failure : *err;
+                return -1;
+            }
             if (more == CHAIN_END)
                 break;
             if (more == CHAIN_GAP) {
@@ -182,13 +208,14 @@ int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct e
                 continue;
             }
         }
-        size_t taken = pages_feed(&dump->pages, dump->rest, out, &full);
+        size_t taken = pages_feed(&dump->pages, dump->rest, &dump->complete, &dump->waits);
         dump->rest = (struct str){dump->rest.data + taken, dump->rest.size - taken};
-        if (full)
+        if (dump->waits && !hand_over(dump, out, &given))
             return 1;
     }
-    if (pages_leave(&dump->pages, out) && dump->pages.gaps)
-        return 1;
+    while ((dump->waits = pages_leave(&dump->pages, &dump->complete)))
+        if (!hand_over(dump, out, &given))
+            return 1;
     dump->inside = false;
     dump->next_window++;
     return 0;
@@ -251,7 +278,7 @@ void dump_rewind(struct dump *dump)
     pages_release(&dump->pages);
     pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
     dump->next_window = 0;
-    dump->inside = false;
+    dump->inside = dump->waits = dump->failed = false;
     dump->rest = (struct str){0};
     dump->hash = 0;
 }
@@ -289,12 +316,13 @@ void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *sta
 
 bool dump_settled(const struct dump *dump, uint64_t window)
 {
-    return dump->next_window >= window && pages_settled(&dump->pages, window);
+    return dump->next_window >= window && pages_settled(&dump->pages, window) &&
+           !(dump->waits && dump->complete.window < window);
 }
 
-bool dump_closed(const struct dump *dump)
+bool dump_closed(const struct dump *dump, uint64_t window)
 {
-    return dump->pages.closed;
+    return pages_closed(&dump->pages, window);
 }
 
 void dump_entry(const struct dump *dump, struct dump_state *state)
@@ -446,6 +474,7 @@ void dump_close(struct dump *dump)
         return;
     source_close(&dump->source);
     pages_release(&dump->pages);
+    group_release(&dump->complete);
     buf_release(&dump->chain.text);
     arena_release(&dump->arena);
     mem_free(dump->path);

@@ -67,7 +67,6 @@ struct piece {
     size_t block_count, block_capacity;
     size_t next_block; /* cut's place among the blocks */
     bool taken;        /* cut has had the text of this plain window */
-    struct bzip2_memory memory;
 };
 void piece_release(struct piece *piece);
 
@@ -77,7 +76,8 @@ int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct er
 /* Pure but for reading on in the file. Damage is no error here: what cannot be decoded is left to dump_cut. */
 int dump_decode(const struct dump *dump, struct piece *piece, struct error *err);
 /* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records
- * and none skipped). < 0: ERR_INPUT with the byte. *out is the caller's: its memory is swapped, not copied. */
+ * and none skipped). Mostly a piece gives one group at one call: a second call waits for the first one's group to go its way.
+ * < 0: ERR_INPUT with the byte. *out is the caller's: its memory is swapped, not copied. */
 int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err);
 void group_reset(struct group *group);
 void group_release(struct group *group);
@@ -139,7 +139,8 @@ bool dump_divides(const struct dump *dump); /* can parts begin in its middle? Du
 void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state); /* window > 0 */
 /* Have the groups of all windows before this one wholly come out, and is no tag left half read there? */
 bool dump_settled(const struct dump *dump, uint64_t window);
-bool dump_closed(const struct dump *dump); /* as in struct dump_state, of what has been cut */
+/* As in struct dump_state, of what has been cut, where the tag began in a window before this one. */
+bool dump_closed(const struct dump *dump, uint64_t window);
 /* The state in which the next window is entered, whatever group is still being filled. When dump_cut has said 0. */
 void dump_entry(const struct dump *dump, struct dump_state *state);
 /* Does the part that began at `window` with a guess continue what ended there in `truth` (a dump_entry with HEAD_TRUE)?

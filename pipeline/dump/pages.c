@@ -185,8 +185,10 @@ static size_t feed_wiki(struct pages *pages, struct str text, struct group *out,
             record_end(pages, tag == TAG_PAGE_END ? 0 : strlen(tags[tag]));
             window = pages->window; /* until here it was of another group */
         }
-        if (tag == TAG_WIKI || tag == TAG_WIKI_END)
+        if (tag == TAG_WIKI || tag == TAG_WIKI_END) {
             pages->closed = tag == TAG_WIKI_END;
+            pages->closed_in = pages->tag_window;
+        }
         if (tag == TAG_PAGE) {
             from = at;
             *full = record_begin(pages, window, out);
@@ -304,6 +306,7 @@ void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end)
     pages->open = pages->skip = pages->kind != INPUT_WIKI;
     pages->match = 0;
     pages->closed = end;
+    pages->closed_in = pages->window;
     pages->gaps++;
     pages->gap_bytes += gap_bytes;
     if (!pages->begun)
@@ -318,6 +321,11 @@ bool pages_settled(const struct pages *pages, uint64_t window)
     if (pages->begun && pages->group.window < window)
         return false;
     return !half || (pages->tag_window != WINDOW_PAST && pages->tag_window >= window);
+}
+
+bool pages_closed(const struct pages *pages, uint64_t window)
+{
+    return pages->closed && (pages->closed_in == WINDOW_PAST || pages->closed_in < window);
 }
 
 bool pages_complete(const struct pages *pages)
@@ -385,6 +393,7 @@ int pages_restore(struct pages *pages, const struct dump_state *state)
     if (state->next_window > 0) /* at the beginning it is a byte order mark's, whatever the state says */
         pages->match = state->match;
     pages->closed = state->closed;
+    pages->closed_in = WINDOW_PAST;
     pages->guessed = state->head.guessed;
     pages->doubt = state->head.doubt;
     pages->tag_window = WINDOW_PAST;

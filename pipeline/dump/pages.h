@@ -27,7 +27,8 @@ struct pages {
     /* Where the text stands. */
     bool open;           /* in a record */
     bool skip;           /* whose bytes are dropped: it is too long, or its group came out before a restart */
-    bool closed;         /* wiki: </mediawiki> was the last of its kind */
+    bool closed;         /* wiki: </mediawiki> was the last of its kind, */
+    uint32_t closed_in;  /* and began in this window */
     bool guessed, doubt; /* as in struct dump_head */
     unsigned
         match; /* wiki: place in a tag; open document: its line is blank so far; else: bytes of a BOM to pass over */
@@ -51,13 +52,15 @@ void pages_release(struct pages *pages);
 void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *entry);
 /* Takes text up to where a group is full, which is then in *out; returns the bytes taken. */
 size_t pages_feed(struct pages *pages, struct str text, struct group *out, bool *full);
-/* At a window's end: true if a group is complete, and in *out; then, if pages->gaps is not 0, another one is. */
+/* At a window's end, until it says false: true if a group is complete, and in *out. */
 bool pages_leave(struct pages *pages, struct group *out);
 /* Text is missing here, `gap_bytes` of the file: the open record is given up and counted in its group, the gap in the group
  * of this window. `end`: no text follows. */
 void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end);
 /* Are all records that begin in windows before this one in groups that came out? */
 bool pages_settled(const struct pages *pages, uint64_t window);
+/* Was </mediawiki> the last of its kind, and began in a window before this one? */
+bool pages_closed(const struct pages *pages, uint64_t window);
 /* May the text end here? */
 bool pages_complete(const struct pages *pages);
 /* At the end of the input: as pages_leave; a wiki that is not complete is ERR_INPUT at byte `end` of `name`, unless that

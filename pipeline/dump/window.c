@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #define READ_ON_BYTES ((size_t)384 << 10) /* at a time; a full block of text takes 230 to 330 KB */
+#define EXPANSION     5                   /* of text; what is reserved and not touched costs nothing */
 #define FALSE_MAX     16                  /* starts that were none: whoever planted so many waits for the chain */
 
 uint32_t stream_level(const uint8_t *bytes, size_t size)
@@ -22,7 +23,6 @@ void piece_release(struct piece *piece)
     buf_release(&piece->bytes);
     buf_release(&piece->text);
     mem_free(piece->blocks);
-    bzip2_release(&piece->memory);
     *piece = (struct piece){0};
 }
 
@@ -34,8 +34,7 @@ int piece_read(struct source *source, uint64_t window, size_t window_bytes, size
                             .bytes = piece->bytes,
                             .text = piece->text,
                             .blocks = piece->blocks,
-                            .block_capacity = piece->block_capacity,
-                            .memory = piece->memory};
+                            .block_capacity = piece->block_capacity};
     buf_reset(&piece->bytes);
     buf_reset(&piece->text);
     TRY(source_read(source, piece->from, window_bytes + beyond, &piece->bytes, err));
@@ -63,15 +62,19 @@ int piece_block(const struct source *source, struct piece *piece, uint64_t bit, 
     assert(bit / 8 >= piece->from);
     size_t start = (size_t)(bit / 8 - piece->from);
     size_t size = piece->bytes.size > start ? piece->bytes.size - start : 0; /* what the block may read */
+    struct bzip2_memory memory = bzip2_take();
+    int read = 0;
     for (;; size += READ_ON_BYTES) {
         if (size < READ_ON_BYTES)
             size = READ_ON_BYTES;
         if (size > BZIP2_BLOCK_BYTES_MAX)
             size = BZIP2_BLOCK_BYTES_MAX;
-        TRY(piece_extend(source, piece, start + size, err));
+        read = piece_extend(source, piece, start + size, err);
+        if (read < 0)
+            break;
         size_t end = piece->bytes.size < start + size ? piece->bytes.size : start + size;
-        *result = bzip2_decode(&piece->memory, (const uint8_t *)piece->bytes.data, end, bit - piece->from * 8, level,
-                               text_max, text, block);
+        *result = bzip2_decode(&memory, (const uint8_t *)piece->bytes.data, end, bit - piece->from * 8, level, text_max,
+                               text, block);
         if (*result != BZIP2_SHORT || (piece->last && end == piece->bytes.size))
             break;
         if (size == BZIP2_BLOCK_BYTES_MAX) {
@@ -79,6 +82,8 @@ int piece_block(const struct source *source, struct piece *piece, uint64_t bit, 
             break;
         }
     }
+    bzip2_give(&memory);
+    TRY(read);
     if (*result == BZIP2_DONE) {
         block->start += piece->from * 8;
         block->end += piece->from * 8;
@@ -98,6 +103,7 @@ static void block_add(struct piece *piece, const struct bzip2_block *block)
 int piece_decode(const struct source *source, struct piece *piece, uint32_t level, size_t text_max, struct error *err)
 {
     uint64_t bit = 0, end = (uint64_t)piece->window_size * 8;
+    buf_reserve(&piece->text, piece->window_size * EXPANSION < text_max ? piece->window_size * EXPANSION : text_max);
     for (unsigned false_starts = 0; false_starts < FALSE_MAX;) {
         const uint8_t *bytes = (const uint8_t *)piece->bytes.data;
         bit = bzip2_find(bytes, piece->bytes.size, bit, end);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUFFER_BYTES (256u << 10) /* of a bucket, written in one call */
+#define BUFFER_BYTES (128u << 10) /* of a bucket, written in one call */
 
 #define JOURNAL_END ".journal"
 

@@ -13,7 +13,7 @@
 #include "base/file.h"
 
 #define SPILL_SETS_MAX    32
-#define SPILL_BUCKETS_MAX 64 /* per set: keeps the open files few */
+#define SPILL_BUCKETS_MAX 256 /* per set */
 #define SPILL_NAME        "spill"
 
 struct spill_set {

@@ -72,7 +72,7 @@ static void write_shard(const struct manifest *manifest, struct manifest_length 
             sample.labels[at] = (7 + at) % manifest->vocab_size;
         }
         record_encode(&layout, &sample, record);
-        must(writer_add(&writer, record, &err), &err);
+        must(writer_add(&writer, record, layout.record_bytes, &err), &err);
     }
     must(writer_commit(&writer, &length->hashes[0], NULL, &err), &err);
     mem_free(path);

@@ -633,6 +633,36 @@ static void threads_change_nothing(void **state)
     buf_release(&expected);
 }
 
+/* Or else the groups would be worked on one after the other. */
+static void a_piece_gives_its_group_at_one_call(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct error err;
+    struct dump *dump;
+    struct piece piece = {0};
+    struct group group = {0};
+    add_dump(&text, 300, 2000, 6);
+    const struct dump_options options = small_options(5000);
+    assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
+    uint64_t groups = 0, further_calls = 0;
+    for (uint64_t window = 0; dump_read(dump, window, &piece, &err) > 0; window++) {
+        assert_int_equal(dump_decode(dump, &piece, &err), 0);
+        int more;
+        do {
+            more = dump_cut(dump, &piece, &group, &err);
+            assert_true(more >= 0);
+            groups += group.record_count > 0;
+            further_calls += more > 0;
+        } while (more);
+    }
+    assert_true(groups > 50 && further_calls < groups / 4);
+    piece_release(&piece);
+    group_release(&group);
+    dump_close(dump);
+    buf_release(&text);
+}
+
 /* --------------------------------------------------------------------------------------------------- real data */
 
 static void the_english_sample_is_whole(void **state)
@@ -693,6 +723,7 @@ int main(void)
         cmocka_unit_test(a_state_that_cannot_be_is_refused),
         cmocka_unit_test(a_pipe_is_as_a_file),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(a_piece_gives_its_group_at_one_call),
         cmocka_unit_test(the_english_sample_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, test_file_remove);

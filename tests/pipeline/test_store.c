@@ -116,15 +116,13 @@ static uint64_t round_trip(struct round round)
     for (uint32_t i = 0; i < extents; i++)
         parts[i] = (struct seal_extent){i * 1000, bytes[i]};
     struct manifest manifest = make_manifest(samples, shards);
-    struct seal_options options = {.directory = directory,
-                                   .sets = sets,
-                                   .extents = parts,
-                                   .extent_count = extents,
-                                   .shares = round.shares ? round.shares : 1,
-                                   .key_bytes = KEY_BYTES,
-                                   .manifest = &manifest,
-                                   .load_bytes_max = round.load_bytes,
-                                   .threads = round.threads};
+    struct seal_options options = {
+        .spills = {.directory = directory, .sets = sets, .set_count = 2, .extents = parts, .extent_count = extents},
+        .shares = round.shares ? round.shares : 1,
+        .key_bytes = KEY_BYTES,
+        .manifest = &manifest,
+        .load_bytes_max = round.load_bytes,
+        .threads = round.threads};
     for (; options.share < options.shares; options.share++)
         assert_int_equal(seal(&options, &err), 0);
     uint64_t first = 0;
@@ -174,6 +172,17 @@ static void the_order_is_global_whatever_the_buckets(void **state)
     assert_true(hash == round_trip((struct round){5000, 3, 3, 1u << 30, 2, false, 0, 0}));
     assert_true(hash == round_trip((struct round){5000, 3, 1, 20000, 2, false, 0, 0})); /* buckets in slices */
     assert_true(hash == round_trip((struct round){5000, 3, 6, 20000, 1, false, 0, 0}));
+}
+
+/* Loads of many blocks, and blocks of many loads. */
+static void blocks_on_the_borders_of_loads_are_whole(void **state)
+{
+    (void)state;
+    const uint64_t hash = round_trip((struct round){60000, 3, 0, 1u << 30, 1, false, 0, 0});
+    assert_true(hash == round_trip((struct round){60000, 3, 2, 1u << 30, 4, false, 0, 0}));
+    assert_true(hash == round_trip((struct round){60000, 3, 8, 1u << 30, 3, false, 0, 0}));
+    assert_true(hash == round_trip((struct round){60000, 3, 1, 2u << 20, 2, false, 2, 2}));
+    round_trip((struct round){60000, 1, 3, 1u << 30, 4, false, 0, 0});
 }
 
 static void the_order_is_the_same_by_shares_and_of_extents(void **state)
@@ -316,10 +325,11 @@ static void wrong_counts_are_found(void **state)
     spill_sync(&spill, bytes, &err);
     for (uint64_t counted = 9; counted <= 11; counted += 2) {
         struct manifest manifest = make_manifest(counted, 1);
-        const struct seal_options options = {.directory = directory,
-                                             .sets = sets,
-                                             .extents = &(struct seal_extent){0, bytes},
-                                             .extent_count = 1,
+        const struct seal_options options = {.spills = {.directory = directory,
+                                                        .sets = sets,
+                                                        .set_count = 2,
+                                                        .extents = &(struct seal_extent){0, bytes},
+                                                        .extent_count = 1},
                                              .shares = 1,
                                              .key_bytes = KEY_BYTES,
                                              .manifest = &manifest,
@@ -366,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_is_global_whatever_the_buckets),
+        cmocka_unit_test(blocks_on_the_borders_of_loads_are_whole),
         cmocka_unit_test(the_order_is_the_same_by_shares_and_of_extents),
         cmocka_unit_test(the_spills_of_one_extent_are_removed),
         cmocka_unit_test(equal_keys_are_ordered_by_name),

@@ -199,9 +199,9 @@ static void hostile_records_are_refused(void **state)
     assert_ok(writer_open(&writer, path, &header, &tiny_err));
     tiny_sample(&layout, 0, &sample);
     record_encode(&layout, &sample, record);
-    assert_ok(writer_add(&writer, record, &tiny_err));
+    assert_ok(writer_add(&writer, record, layout.record_bytes, &tiny_err));
     memset(record, 0xFF, layout.record_bytes);
-    assert_ok(writer_add(&writer, record, &tiny_err));
+    assert_ok(writer_add(&writer, record, layout.record_bytes, &tiny_err));
     assert_ok(writer_commit(&writer, NULL, NULL, &tiny_err));
     struct shard shard;
     assert_ok(shard_open(&shard, path, &tiny_err));
@@ -258,7 +258,8 @@ static int write_shard(const char *path, const struct shard_header *header, stru
     struct shard_writer writer;
     TRY(writer_open(&writer, path, header, err));
     for (uint64_t i = 0; i < header->record_count; i++)
-        if (writer_add(&writer, record, err) < 0) {
+        if (writer_add(&writer, record,
+                       shard_layout_make(header->seq, header->predictions, header->vocab_size).record_bytes, err) < 0) {
             writer_close(&writer);
             return -1;
         }

@@ -104,7 +104,7 @@ __attribute__((unused)) static uint64_t tiny_shard(const char *path, const struc
     for (uint64_t i = 0; i < header->record_count; i++) {
         tiny_sample(&layout, first + i, &sample);
         record_encode(&layout, &sample, record);
-        assert_ok(writer_add(&writer, record, &tiny_err));
+        assert_ok(writer_add(&writer, record, layout.record_bytes, &tiny_err));
     }
     assert_ok(writer_commit(&writer, &hash, &bytes, &tiny_err));
     mem_free(record);

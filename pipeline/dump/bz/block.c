@@ -8,7 +8,7 @@
 
 struct block_space *block_space_new(void)
 {
-    struct block_space *space = mem_alloc(sizeof(*space));
+    struct block_space *space = mem_aligned(sizeof(*space));
     crc_fill(&space->crcs);
     return space;
 }
