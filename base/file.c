@@ -15,6 +15,7 @@
 
 #define TEMPORARY_SUFFIX ".tmp"
 #define READ_BYTES       ((size_t)64 << 10)
+#define WRITE_BACK_BYTES ((size_t)64 << 10)
 
 static const char *name_of(const struct file *file)
 {
@@ -183,6 +184,13 @@ int file_append_open(struct file *file, const char *path, struct error *err)
     return 0;
 }
 
+/* So that a sync at the end has little left to wait for. Where the system cannot, nothing is lost. */
+static void start_write_back(const struct file *file, size_t bytes)
+{
+    if (bytes >= WRITE_BACK_BYTES)
+        sync_file_range(file->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
 int file_write(struct file *file, const void *data, size_t bytes, struct error *err)
 {
     size_t done = 0;
@@ -193,6 +201,7 @@ int file_write(struct file *file, const void *data, size_t bytes, struct error *
         done += (size_t)written;
         file->written += (size_t)written;
     }
+    start_write_back(file, bytes);
     return 0;
 }
 
@@ -205,6 +214,7 @@ int file_write_at(const struct file *file, const void *data, size_t bytes, uint6
             return fail_errno(err, file->path, "cannot be written at byte %" PRIu64, offset + done);
         done += (size_t)written;
     }
+    start_write_back(file, bytes);
     return 0;
 }
 

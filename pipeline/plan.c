@@ -43,13 +43,13 @@ int plan_threads(const struct settings *settings, struct plan *plan, struct erro
     return 0;
 }
 
-/* A bucket is a load of the seal where the estimate holds, and there is one for each thread. */
+/* A bucket is a load of the seal even where the estimate is far too low, and there is one for each thread. */
 static uint32_t bucket_bits(const struct plan *plan, uint64_t spilled, uint64_t buckets_max)
 {
     uint32_t bits = 0;
     if (buckets_max > SPILL_BUCKETS_MAX)
         buckets_max = SPILL_BUCKETS_MAX;
-    while (2ull << bits <= buckets_max && (spilled >> bits > plan->load_bytes_max / 3 * 2 ||
+    while (2ull << bits <= buckets_max && (spilled >> bits > plan->load_bytes_max * 2 / 5 ||
                                            (1u << bits < plan->threads && spilled >> bits > SMALL_BUCKET_BYTES)))
         bits++;
     return bits;

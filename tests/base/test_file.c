@@ -62,6 +62,24 @@ static void what_is_written_is_read(void **state)
     file_unmap(&mapping);
 }
 
+static void bytes_may_come_in_any_order(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    const char *path = path_of("a");
+    assert_int_equal(file_create(&file, path, &err), 0);
+    assert_int_equal(file_write_at(&file, "6789", 4, 6, &err), 0);
+    assert_int_equal(file_write(&file, "01", 2, &err), 0); /* stands where it stood */
+    assert_int_equal(file_write_at(&file, "2345", 4, 2, &err), 0);
+    file_fault_set((struct file_fault){.at = 1, .kind = FILE_FAULT_SHORT});
+    assert_true(file_write_at(&file, "xx", 2, 10, &err) < 0);
+    assert_int_equal(err.kind, ERR_RESOURCE);
+    assert_int_equal(file_write_at(&file, "ab", 2, 10, &err), 0);
+    assert_int_equal(file_commit(&file, &err), 0);
+    expect_content(path, "0123456789ab");
+}
+
 static void a_file_that_is_not_committed_goes_away(void **state)
 {
     (void)state;
@@ -383,6 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(bytes_may_come_in_any_order),
         cmocka_unit_test(a_file_that_is_not_committed_goes_away),
         cmocka_unit_test(a_log_grows_and_is_cut),
         cmocka_unit_test(errors_name_the_path_and_the_kind),
