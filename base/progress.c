@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,29 +34,42 @@ static bool rewrites(void)
 void progress_open(struct progress *progress)
 {
     const double now = clock_now();
-    *progress = (struct progress){.started = now, .shown = now, .first_share = -1};
+    *progress = (struct progress){.started = now, .shown = now, .first_share = -1, .guess = -1};
+}
+
+void progress_begin(struct progress *progress, double share)
+{
+    progress->first_share = share;
+    progress->first_time = clock_now();
+}
+
+static double line_seconds(void)
+{
+    const char *asked = getenv("DS_PROGRESS_SECONDS");
+    return asked ? atof(asked) : LINE_SECONDS;
 }
 
 bool progress_due(struct progress *progress)
 {
     if (log_level_now() == LOG_QUIET)
         return false;
-    return clock_now() - progress->shown >= (rewrites() ? TERMINAL_SECONDS : LINE_SECONDS);
+    return clock_now() - progress->shown >= (rewrites() ? TERMINAL_SECONDS : line_seconds());
 }
 
-/* Seconds, from the speed since the first share was told; -1 while nobody can know. */
+/* Seconds, from the speed since the stage began; -1 while nobody can know. */
 static double time_left(struct progress *progress, double share)
 {
     if (share < 0)
         return -1;
-    if (progress->first_share < 0) {
-        progress->first_share = share;
-        progress->first_time = progress->shown;
-    }
+    if (progress->first_share < 0)
+        progress_begin(progress, share);
     const double spent = progress->shown - progress->first_time, gained = share - progress->first_share;
-    if (spent < GUESS_SECONDS || gained <= 0)
+    if (spent >= GUESS_SECONDS && gained > 0)
+        return spent * (share < 1 ? 1 - share : 0) / gained + progress->behind;
+    if (progress->guess < 0)
         return -1;
-    return spent * (share < 1 ? 1 - share : 0) / gained;
+    const double left = progress->started + progress->guess - progress->shown;
+    return (left > 0 ? left : 0) + progress->behind;
 }
 
 void progress_show(struct progress *progress, double share, const char *format, ...)

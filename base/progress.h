@@ -1,6 +1,8 @@
 /* One line that tells how far a run is: rewritten in place on a terminal (at most 10 times a second), a line of its
- * own every 30 s otherwise, a JSON object per line under --json. The caller makes the text; the clock lives here.
- * Nothing is printed under -q. One thread at a time. */
+ * own every 30 s otherwise (the environment variable DS_PROGRESS_SECONDS says another time), a JSON object per line under
+ * --json. The caller makes the text; the clock lives here. Nothing is printed under -q. One thread at a time.
+ *
+ * Shares are of one stage of a run; the time left is that of the whole run, as far as the caller knows it. */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 
@@ -9,14 +11,18 @@
 struct progress {
     double started;     /* clock_now at progress_open */
     double shown;       /* clock_now of the last line */
-    double first_share; /* the first share told, < 0 before: a resumed run does not start at 0 */
-    double first_time;  /* and when */
+    double first_share; /* where the stage begins, < 0: not known yet */
+    double first_time;  /* and when it does */
+    double guess;  /* seconds of the stage, for as long as its speed is not known; < 0: none. The caller's to set */
+    double behind; /* seconds of the stages behind it. The caller's to set */
 };
 
 void progress_open(struct progress *progress);
+/* The stage begins at this share, now: a resumed one does not at 0. Without it, the first share told is its beginning. */
+void progress_begin(struct progress *progress, double share);
 /* Is it time for a line? Cheap; ask before making the text. */
 bool progress_due(struct progress *progress);
-/* Shows `text` and the time left that `share` (done, 0 to 1) gives; a negative share leaves the time out. */
+/* Shows `text` and the time left that `share` (of the stage, 0 to 1) gives; a negative share leaves the time out. */
 __attribute__((format(printf, 3, 4))) void progress_show(struct progress *progress, double share, const char *format,
                                                          ...);
 void progress_close(struct progress *progress); /* clears the line */

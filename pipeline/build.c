@@ -83,7 +83,7 @@ static void seal_progress(void *context, uint64_t records)
         uint64_t samples = 0;
         for (size_t set = 0; set < SETS_MAX; set++)
             samples += build->whole.counts.samples[set];
-        summary_sealing(&build->progress, build->facts.sealed, samples / ranks_count(build->ranks) + 1);
+        summary_sealing(&build->progress, &build->facts, samples / ranks_count(build->ranks) + 1);
     }
 }
 
@@ -159,6 +159,8 @@ static int seal_share(struct build *build, struct manifest *manifest, struct err
                                          .progress = seal_progress,
                                          .context = build};
     progress_open(&build->progress);
+    progress_begin(&build->progress, 0);
+    build->progress.guess = summary_seal_seconds(&build->facts, &build->plan, build->facts.read_share);
     int result = ranks_agree(build->ranks, seal(&options, err), err);
     progress_close(&build->progress);
     for (size_t i = 0; result == 0 && i < manifest->length_count; i++)

@@ -207,6 +207,8 @@ static void make_samples(struct digest *digest, const struct group *group, size_
         random_stream(recipe->seed, RANDOM_MASK, group->file, group->window, group->part, recipe->seq[length], copy);
     const struct random_stream order =
         random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window, group->part, recipe->seq[length], copy);
+    buf_reserve(&harvest->samples[2 * length + SPLIT_TRAIN],
+                digest->pairs.count * (sizeof(struct sample_key) + layout->record_bytes)); /* most of them */
     for (uint32_t i = 0; i < digest->pairs.count; i++) {
         const struct pair *pair = &digest->pairs.items[i];
         lay_out(digest, pair, sample);

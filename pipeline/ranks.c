@@ -1,9 +1,11 @@
 /* Who is alive: process r holds byte ALIVE + r of the directory's lock as long as it lives, and byte GOES_ON + r until it
  * stops or fails. The first watches all others, they watch the first; so what happens to one is known to all after two
- * looks. */
+ * looks. Byte BEATS + r it holds and lets go in turns: of one where that stands still the user is told. It is waited for,
+ * because a process that was stopped may go on. */
 #include "pipeline/ranks.h"
 
 #include "base/launcher.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/messages.h"
@@ -17,21 +19,32 @@
 
 #define ALIVE         0u
 #define GOES_ON       (1u << 20)
+#define BEATS         (2u << 20)
 #define RANKS_MAX     GOES_ON
 #define NOBODY        UINT32_MAX
 #define LOOK_SECONDS  1.0
+#define BEAT_LOOKS    2u  /* long enough that no beat falls between two looks of another process */
+#define STILL_LOOKS   10u /* without a beat */
 #define CLOSE_SECONDS 5.0
 #define TICK_NS       50000000
+
+/* Of a process that is watched. */
+struct pulse {
+    bool held;
+    unsigned looks; /* since it changed; no seconds, in which we may have been stopped ourselves */
+};
 
 struct ranks {
     uint32_t rank, count, here;
     struct lock *lock;
     char *directory; /* NULL: nobody is watched yet */
     pthread_t watcher;
-    atomic_bool ending; /* others may leave now */
-    atomic_bool stops;  /* this one does not go on, and says so */
-    atomic_uint lost;   /* who has died, or NOBODY */
-    double closing;     /* clock */
+    unsigned looks;
+    struct pulse *pulses; /* [count] */
+    atomic_bool ending;   /* others may leave now */
+    atomic_bool stops;    /* this one does not go on, and says so */
+    atomic_uint lost;     /* who has died, or NOBODY */
+    double closing;       /* clock */
 };
 
 int ranks_open(struct ranks **ranks, struct error *err)
@@ -112,12 +125,35 @@ static void stop_all(struct ranks *ranks)
         lock_let_go(ranks->lock, GOES_ON + ranks->rank);
 }
 
+static void feel_pulse(struct ranks *ranks, uint32_t other)
+{
+    struct pulse *pulse = &ranks->pulses[other];
+    const bool held = lock_is_held(ranks->lock, BEATS + other);
+    if (held != pulse->held)
+        *pulse = (struct pulse){held, 0};
+    else if (++pulse->looks == STILL_LOOKS && ranks->rank <= 1) /* one of those who see it says it */
+        log_warn("process %u of %u has not moved for %.0f s: it was stopped, or its machine hangs; waiting for it",
+                 other, ranks->count, STILL_LOOKS * LOOK_SECONDS);
+}
+
+static void beat(struct ranks *ranks)
+{
+    struct error ignored = {0};
+    const unsigned turn = ranks->looks++ % (2 * BEAT_LOOKS);
+    if (turn == 0)
+        (void)lock_hold(ranks->lock, BEATS + ranks->rank, &ignored);
+    else if (turn == BEAT_LOOKS)
+        lock_let_go(ranks->lock, BEATS + ranks->rank);
+}
+
 /* One look at those that this one watches. */
 static void look(struct ranks *ranks)
 {
+    beat(ranks);
     const uint32_t from = ranks->rank == 0 ? 1 : 0, to = ranks->rank == 0 ? ranks->count : 1;
     for (uint32_t other = from; other < to && !ranks->ending; other++) {
         const bool goes_on = lock_is_held(ranks->lock, GOES_ON + other);
+        feel_pulse(ranks, other);
         if (goes_on)
             continue;
         if (!lock_is_held(ranks->lock, ALIVE + other) && !ranks->ending)
@@ -166,6 +202,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
         result = lock_hold(lock, GOES_ON + ranks->rank, err);
     TRY(ranks_agree(ranks, result, err));
     ranks->lock = lock;
+    ranks->pulses = mem_clear(ranks->count, sizeof *ranks->pulses);
     ranks->directory = mem_copy_text(directory);
     if (pthread_create(&ranks->watcher, NULL, watch, ranks) != 0)
         die(ERR_RESOURCE, "no further thread can be made");
@@ -255,5 +292,6 @@ void ranks_close(struct ranks *ranks, struct lock *lock)
     if (all)
         messages_close();
     mem_free(ranks->directory);
+    mem_free(ranks->pulses);
     mem_free(ranks);
 }

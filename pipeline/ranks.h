@@ -4,7 +4,7 @@
  * No other file knows MPI. It is used for little, and waited for asleep: who is alive is told by the lock of the directory,
  * so that a process that dies is noticed by all others within seconds whatever they do. Then they stop, keep what is
  * done, and leave with ERR_PEER; who does not get so far leaves so after LOST_SECONDS. A stop on request, or a failure, of
- * one process stops all others in the same way. */
+ * one process stops all others in the same way. One that lives and does not move is named, and waited for. */
 #ifndef PIPELINE_RANKS_H
 #define PIPELINE_RANKS_H
 

@@ -35,25 +35,30 @@ static int digest_job(void *context, void *slot, uint64_t number, struct error *
     return BELT_NEXT;
 }
 
-/* How far this process is in what it has to read: all of it where it is alone, else its extent. */
-static void show_progress(struct reading *reading, const struct feed_job *job)
+/* Bytes that this process has to read, and those of them before a place: of all where it is alone, else of its extent. In
+ * all 0: of a pipe. */
+struct way {
+    double done, total;
+};
+
+static struct way way_at(const struct reading *reading, struct place place)
 {
     const struct reading_options *options = reading->options;
+    const uint64_t row = inputs_windows(options->inputs);
+    if (row == 0)
+        return (struct way){(double)(place.window * dump_window_bytes(options->inputs->dumps[place.file])), 0};
     const bool alone = ranks_count(options->ranks) == 1;
-    const uint64_t row = inputs_windows(options->inputs), bytes = inputs_bytes(options->inputs);
-    uint64_t from = 0, to = row, at = inputs_row(options->inputs, (struct place){job->file, job->window + 1});
-    if (!alone) {
-        from = reading->task.first;
-        to = reading->task.end < row ? reading->task.end : row;
-    }
-    at = at < from ? from : at;
-    double done = (double)((job->window + 1) * dump_window_bytes(options->inputs->dumps[job->file])), total = 0;
-    if (row > 0) { /* no pipe */
-        total = (double)bytes * ((double)(to - from) / (double)row);
-        done = (double)bytes * ((double)((at < to ? at : to) - from) / (double)row);
-    }
-    summary_progress(&reading->progress, (uint64_t)done, (uint64_t)total, &reading->collector.extent.counts,
-                     reading->facts, options->plan, clock_now() - reading->task_started);
+    const uint64_t from = alone ? 0 : reading->task.first, end = alone ? row : reading->task.end;
+    const uint64_t to = end < row ? end : row, at = inputs_row(options->inputs, place);
+    const double bytes = (double)inputs_bytes(options->inputs) / (double)row;
+    return (struct way){bytes * (double)((at < from ? from : at < to ? at : to) - from), bytes * (double)(to - from)};
+}
+
+static void show_progress(struct reading *reading, const struct feed_job *job)
+{
+    const struct way way = way_at(reading, (struct place){job->file, job->window + 1});
+    summary_progress(&reading->progress, (uint64_t)way.done, (uint64_t)way.total, &reading->collector.extent.counts,
+                     reading->facts, reading->options->plan, clock_now() - reading->task_started);
 }
 
 static int collect(void *context, void *slot, uint64_t number, struct error *err)
@@ -126,6 +131,9 @@ static int read_extent(struct reading *reading, struct error *err)
     const struct place end = inputs_place(inputs, reading->task.end);
     TRY(collector_open(collector, reading->task.first, err));
     reading->task_started = clock_now();
+    const struct way way = way_at(reading, extent_place(&collector->extent));
+    progress_begin(&reading->progress, way.total > 0 ? way.done / way.total : 0);
+    reading->facts->read_share = 1 - reading->progress.first_share;
     reading->facts->bytes_before = collector->extent.counts.input_bytes;
     reading->facts->pages_before = counts_pages(&collector->extent.counts);
     int result = read_rest(reading, end, err);

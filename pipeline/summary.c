@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "pipeline/store/seal.h"
 #include "pipeline/verbs/facts.h"
 
 #include <jansson.h>
@@ -97,7 +98,15 @@ int summary_dry_run(const struct settings *settings, const struct plan *plan, co
     return 0;
 }
 
-#define SEALING_SHARE 0.08 /* of the time from the first window on; measured */
+/* Sealing reads, sorts and writes what was spilled: CPU time, as measured, of the time that spilling took. */
+#define SEAL_OVER_COLLECT 1.2
+
+double summary_seal_seconds(const struct build_facts *facts, const struct plan *plan, double share)
+{
+    const double spilling = belt_seconds(&facts->loads[BUILD_STEPS - 1]);
+    const size_t threads = plan->threads < SEAL_LOADS_MAX ? plan->threads : SEAL_LOADS_MAX;
+    return share > 0 && spilling > 0 ? SEAL_OVER_COLLECT * spilling / share / (double)threads : -1.0;
+}
 
 /* "decode 61 % digest 33 % collect 2 %": of the time that all threads have, so what is missing is waiting. */
 static void add_loads(const struct build_facts *facts, const struct plan *plan, double seconds, struct buf *out)
@@ -109,26 +118,36 @@ static void add_loads(const struct build_facts *facts, const struct plan *plan, 
     }
 }
 
+/* What this start does before it reads. */
+static unsigned stages_before(const struct build_facts *facts)
+{
+    return facts->vocabulary.windows > 0;
+}
+
 void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
                       const struct build_facts *facts, const struct plan *plan, double seconds)
 {
     char read[32], of[32], pieces[32];
     struct buf loads = {0};
     add_loads(facts, plan, seconds, &loads);
-    progress_show(progress, total ? (double)done / (double)total * (1 - SEALING_SHARE) : -1.0,
-                  "read  %5.1f %% │ %s of %s │ %.0f MB/s XML │ %.1fk pages/s │ %s pieces │ mem %.2f GB │ %s",
-                  percent(done, total), format_bytes(done, read), total ? format_bytes(total, of) : "a pipe",
+    const double share = total ? (double)done / (double)total : -1.0;
+    progress->behind = fmax(0, summary_seal_seconds(facts, plan, share - progress->first_share));
+    progress_show(progress, share,
+                  "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s XML │ %.1fk pages/s │ %s pieces │ mem %.2f GB │ %s",
+                  stages_before(facts) + 1, stages_before(facts) + 2, percent(done, total), format_bytes(done, read),
+                  total ? format_bytes(total, of) : "a pipe",
                   (double)(counts->input_bytes - facts->bytes_before) / 1e6 / seconds,
                   (double)(counts_pages(counts) - facts->pages_before) / 1e3 / seconds,
                   format_short(counts->pieces, pieces), (double)mem_peak_bytes() / 1e9, buf_text(&loads));
     buf_release(&loads);
 }
 
-void summary_sealing(struct progress *progress, uint64_t sealed, uint64_t samples)
+void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples)
 {
     char done[32], all[32];
-    progress_show(progress, 1 - SEALING_SHARE * (1 - (double)sealed / (double)samples),
-                  "seal  %5.1f %% │ %s of %s samples", percent(sealed, samples), format_short(sealed, done),
+    const unsigned stages = stages_before(facts) + 2;
+    progress_show(progress, (double)facts->sealed / (double)samples, "%u/%u seal  %5.1f %% │ %s of %s samples", stages,
+                  stages, percent(facts->sealed, samples), format_short(facts->sealed, done),
                   format_short(samples, all));
 }
 

@@ -17,9 +17,10 @@
 struct build_facts {
     struct belt_load loads[BUILD_STEPS];
     struct vocabulary_facts vocabulary;
+    double read_share; /* of what this process had to read: the part that this start has read */
     double seal_seconds;
-    double seconds; /* of all starts */
-    uint64_t sealed;
+    double seconds;                      /* of all starts */
+    uint64_t sealed;                     /* samples, by this process */
     uint64_t bytes_before, pages_before; /* read by earlier starts */
     double earlier_seconds;              /* of them */
     uint32_t processes;                  /* of this start */
@@ -29,11 +30,13 @@ void summary_plan(const char *directory, const struct settings *settings, const 
                   const struct recipe *recipe, const struct plan *plan);
 /* Prints the rest of the plan; with --json the object. Returns 0. */
 int summary_dry_run(const struct settings *settings, const struct plan *plan, const struct recipe *recipe);
+/* Seconds that sealing will take, from the time that it took to spill `share` of what is read; -1: unknown. */
+double summary_seal_seconds(const struct build_facts *facts, const struct plan *plan, double share);
 /* The line while inputs are read (`done` bytes of `total`, 0: of a pipe), `seconds` since the start, and while shards are
  * sealed. */
 void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
                       const struct build_facts *facts, const struct plan *plan, double seconds);
-void summary_sealing(struct progress *progress, uint64_t sealed, uint64_t samples);
+void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples);
 int summary_print(const char *directory, const struct settings *settings, const struct plan *plan,
                   const struct manifest *manifest, const struct counts *counts, const struct build_facts *facts,
                   struct error *err);

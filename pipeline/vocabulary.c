@@ -38,6 +38,7 @@ struct learning {
     struct workers counters;
     struct word_counts *words, *held_out; /* of all jobs so far, added in job order */
     struct vocabulary_facts *facts;
+    bool builds; /* a dataset after this, of all windows */
     struct progress progress;
 };
 
@@ -139,6 +140,20 @@ static int count_window(void *context, void *slot, uint64_t number, struct error
     return BELT_NEXT;
 }
 
+#define BUILD_OVER_LEARNING 0.8 /* time per window, measured */
+
+static void show_progress(struct learning *learning)
+{
+    const double share = (double)learning->facts->windows / (double)learning->choice_count;
+    if (learning->builds) {
+        const double whole = (clock_now() - learning->progress.started) / share;
+        const uint64_t windows = inputs_windows(learning->inputs);
+        learning->progress.behind = BUILD_OVER_LEARNING * whole * (double)windows / (double)learning->choice_count;
+    }
+    progress_show(&learning->progress, share, "%slearning the vocabulary  %llu pages", learning->builds ? "1/3 " : "",
+                  (unsigned long long)learning->facts->pages);
+}
+
 static int gather(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct learning *learning = context;
@@ -152,8 +167,7 @@ static int gather(void *context, void *slot, uint64_t number, struct error *err)
     learning->facts->pages_held_out += job->pages_held_out;
     learning->facts->words += job->running_words;
     if (progress_due(&learning->progress))
-        progress_show(&learning->progress, (double)learning->facts->windows / (double)learning->choice_count,
-                      "learning the vocabulary  %llu pages", (unsigned long long)learning->facts->pages);
+        show_progress(learning);
     return BELT_NEXT;
 }
 
@@ -276,6 +290,7 @@ int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, c
     const struct tokenizer_options words = recipe_words(recipe);
     struct learning learning = {.inputs = inputs,
                                 .facts = facts,
+                                .builds = !judge,
                                 .limit = recipe->limit,
                                 .tokenizer = tokenizer_open(NULL, &words),
                                 .words = word_counts_open(WORDS_BYTES),

@@ -70,6 +70,7 @@ void bzip2_release(struct bzip2_memory *memory)
     *memory = (struct bzip2_memory){0};
 }
 
+/* The decoders that nobody has. */
 static struct {
     pthread_mutex_t mutex;
     struct bzip2_memory *memories;

@@ -19,8 +19,9 @@
 #define BZIP2_MAGIC_END   0x177245385090u
 #define BZIP2_LEVEL_MAX   9
 
-/* Compressed bytes of a block. 18,002 groups of 50 symbols of 20 bits and the tables make 2.3 MB; only code lengths
- * that go up and down for ever could make more, which no encoder writes. */
+/* Compressed bytes of a block: the longest that an encoder can write takes 2.3 MB (the sum is asserted in bz/block.h). For
+ * libbz2 there is no longest one, because it lets the lengths of codes go up and down without end; a block that does so
+ * for 800 kB is refused, so that hostile input cannot ask for any amount of memory. */
 #define BZIP2_BLOCK_BYTES_MAX (3u << 20)
 /* Decoded bytes of a block: 900,000 in runs of 5 that stand for up to 259. */
 #define BZIP2_TEXT_BYTES_MAX (900000u / 5 * 259)

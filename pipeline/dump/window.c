@@ -9,7 +9,7 @@
 #include <assert.h>
 
 #define READ_ON_BYTES ((size_t)384 << 10) /* at a time; a full block of text takes 230 to 330 KB */
-#define EXPANSION     5                   /* of text; what is reserved and not touched costs nothing */
+#define EXPANSION     5                   /* of text, at most as a rule */
 #define FALSE_MAX     16                  /* starts that were none: whoever planted so many waits for the chain */
 
 uint32_t stream_level(const uint8_t *bytes, size_t size)
@@ -37,6 +37,8 @@ int piece_read(struct source *source, uint64_t window, size_t window_bytes, size
                             .block_capacity = piece->block_capacity};
     buf_reset(&piece->bytes);
     buf_reset(&piece->text);
+    if (beyond > 0) /* blocks may go on: what is reserved and not touched costs nothing */
+        buf_reserve(&piece->bytes, window_bytes + beyond + READ_ON_BYTES);
     TRY(source_read(source, piece->from, window_bytes + beyond, &piece->bytes, err));
     piece->last = piece->bytes.size < window_bytes + beyond;
     piece->window_size = piece->bytes.size < window_bytes ? piece->bytes.size : window_bytes;

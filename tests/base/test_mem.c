@@ -17,6 +17,15 @@ static void memory_is_as_promised(void **state)
         assert_true(cleared[i] == 0);
     for (size_t i = 0; i < 100; i++)
         assert_int_equal(line[i], 0);
+    const size_t large = ((size_t)2 << 20) + 5; /* in pages of another size */
+    for (unsigned turn = 0; turn < 3; turn++) { /* the second time it may be memory that was used */
+        unsigned char *bytes = mem_aligned(large);
+        assert_int_equal((uintptr_t)bytes % 64, 0);
+        for (size_t i = 0; i < large; i++)
+            assert_true(bytes[i] == 0);
+        memset(bytes, 1, large);
+        mem_free(bytes);
+    }
     char *text = mem_copy_text("abc");
     text = mem_grow(text, 1000, 1);
     assert_string_equal(text, "abc");

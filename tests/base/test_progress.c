@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -75,6 +76,48 @@ static void a_file_gets_lines_and_the_time_left(void **state)
     in_child(show_to_a_file, &level, &seen);
     assert_int_equal(seen.code, 0);
     assert_string_equal(seen.err, "");
+}
+
+static void show_stages(void *argument)
+{
+    struct progress progress;
+    (void)argument;
+    log_open("prog", LOG_NORMAL, false);
+    progress_open(&progress);
+    progress.behind = 5;
+    progress_begin(&progress, 0.5); /* a stage that is resumed in its middle */
+    progress_show(&progress, 0.6, "too early");
+    progress.guess = 30;
+    progress_show(&progress, 0.6, "guessed");
+    progress.guess = 0;
+    progress_show(&progress, 0.6, "guessed too little");
+    progress.first_time -= 20;
+    progress_show(&progress, 0.6, "known");
+    progress_show(&progress, 1, "over");
+    progress_close(&progress);
+}
+
+static void what_is_behind_a_stage_counts(void **state)
+{
+    (void)state;
+    struct outcome seen;
+    in_child(show_stages, NULL, &seen);
+    assert_int_equal(seen.code, 0);
+    assert_string_equal(seen.err, "too early\nguessed │ 0:35 left\nguessed too little │ 0:05 left\n"
+                                  "known │ 1:25 left\nover │ 0:05 left\n");
+}
+
+static void lines_come_as_often_as_asked(void **state)
+{
+    (void)state;
+    struct progress progress;
+    log_open("prog", LOG_NORMAL, true);
+    progress_open(&progress);
+    progress.shown -= 2;
+    assert_false(progress_due(&progress));
+    setenv("DS_PROGRESS_SECONDS", "1.5", 1);
+    assert_true(progress_due(&progress));
+    unsetenv("DS_PROGRESS_SECONDS");
 }
 
 static void show_to_a_terminal(void)
@@ -183,6 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_gets_lines_and_the_time_left),
         cmocka_unit_test(json_lines_hold_share_and_time),
+        cmocka_unit_test(what_is_behind_a_stage_counts),
+        cmocka_unit_test(lines_come_as_often_as_asked),
         cmocka_unit_test(a_terminal_gets_one_line_rewritten),
         cmocka_unit_test(one_signal_asks_and_a_second_one_leaves),
         cmocka_unit_test(asking_is_not_a_signal),

@@ -139,7 +139,7 @@ static void put_bits(struct buf *file, uint64_t bit, uint64_t value, unsigned co
 }
 
 /* Decodes without asking for CRC and end; where that gives a text, both are written into the block. */
-static bool forge(struct buf *file)
+static bool forge(struct buf *file, size_t size_max)
 {
     const struct block_stages *stages = block_stages(VECTOR_BASE);
     struct bits in = bits_from(data(file), file->size, 32 + 48);
@@ -147,7 +147,7 @@ static bool forge(struct buf *file)
     if (block_head(space, &in) != BZIP2_DONE || stages->symbols(space, &in) != BZIP2_DONE)
         return false;
     const uint64_t end = bits_place(&in);
-    if (end + 48 > (uint64_t)file->size * 8 || stages->rows(space, 100000) != BZIP2_DONE ||
+    if (end + 48 > (uint64_t)file->size * 8 || stages->rows(space, size_max) != BZIP2_DONE ||
         stages->unroll(space, 1 << 24, &text) != BZIP2_DONE) {
         buf_release(&text);
         return false;
@@ -181,7 +181,7 @@ static void forged_blocks_give_the_text_of_libbz2(void **state)
             compare(&forged, 1, SIZE_MAX / 2);
             for (unsigned zeros = 0; zeros < 64; zeros++)
                 buf_add_byte(&forged, (char)test_random(&random)); /* room for another end */
-            if (forge(&forged)) {
+            if (forge(&forged, 100000)) {
                 assert_int_equal(compare(&forged, 1, SIZE_MAX / 2), BZIP2_DONE);
                 taken++;
             }
@@ -191,6 +191,70 @@ static void forged_blocks_give_the_text_of_libbz2(void **state)
     buf_release(&text);
     buf_release(&file);
     buf_release(&forged);
+}
+
+struct writing {
+    struct buf *file;
+    unsigned free; /* bits of its last byte */
+};
+
+static void add_bits(struct writing *to, uint32_t value, unsigned count)
+{
+    while (count-- > 0) {
+        if (to->free == 0) {
+            buf_add_byte(to->file, 0);
+            to->free = 8;
+        }
+        to->file->data[to->file->size - 1] |= (char)((value >> count & 1) << --to->free);
+    }
+}
+
+/* A block that needs as many bits as one can: all codes of 20 bits, selectors that cannot be longer and more than can be
+ * used, 900,000 symbols; and `detours` steps that the lengths of codes take down and up again. */
+static void make_long_block(struct buf *file, unsigned detours)
+{
+    struct writing to = {file, 0};
+    uint64_t random = 3;
+    buf_add_text(file, "BZh91AY&SY");
+    add_bits(&to, 0, 32);      /* CRC */
+    add_bits(&to, 12345, 25);  /* not randomised; origin */
+    add_bits(&to, 0xFFFF, 16); /* 254 bytes in use */
+    for (unsigned i = 0; i < 16; i++)
+        add_bits(&to, i < 15 ? 0xFFFF : 0xFFFC, 16);
+    add_bits(&to, TABLES_MAX, 3);
+    add_bits(&to, 32767, 15);
+    for (unsigned i = 0; i < 32767; i++)
+        add_bits(&to, 62, 6); /* the last in the list */
+    for (unsigned table = 0; table < TABLES_MAX; table++) {
+        add_bits(&to, 20, 5);
+        for (unsigned i = 0; i < detours; i++)
+            add_bits(&to, 14, 4); /* one less, one more */
+        for (unsigned symbol = 0; symbol < 256; symbol++)
+            add_bits(&to, 0, 1);
+    }
+    for (unsigned i = 0; i < BLOCK_BYTES_MAX; i++)
+        add_bits(&to, 2 + test_random(&random) % 253, 20);
+    add_bits(&to, 255, 20); /* the end */
+    for (unsigned i = 0; i < 12; i++)
+        add_bits(&to, 0, 8); /* room for what stands behind */
+}
+
+/* The largest block without detours is read whole (BZIP2_BLOCK_BYTES_MAX), and detours cost room only. */
+static void the_longest_block_is_taken(void **state)
+{
+    (void)state;
+    struct buf file = {0};
+    for (unsigned detours = 0; detours < 2000000; detours += 1999999) {
+        buf_reset(&file);
+        make_long_block(&file, detours);
+        assert_true(forge(&file, BLOCK_BYTES_MAX));
+        assert_int_equal(compare(&file, 9, SIZE_MAX / 2), BZIP2_DONE);
+        if (detours == 0)
+            assert_in_range(file.size, BLOCK_BITS_MAX / 8 - 8000, BLOCK_BITS_MAX / 8 + 16);
+        else
+            assert_true(file.size > BZIP2_BLOCK_BYTES_MAX);
+    }
+    buf_release(&file);
 }
 
 /* Cut off at every byte; random bytes behind a magic. */
@@ -270,8 +334,11 @@ static void the_samples_blocks_are_taken(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_encoders_write_is_taken),          cmocka_unit_test(odd_blocks_are_left_to_libbz2),
-        cmocka_unit_test(forged_blocks_give_the_text_of_libbz2), cmocka_unit_test(ends_and_noise_are_refused),
+        cmocka_unit_test(what_encoders_write_is_taken),
+        cmocka_unit_test(odd_blocks_are_left_to_libbz2),
+        cmocka_unit_test(forged_blocks_give_the_text_of_libbz2),
+        cmocka_unit_test(ends_and_noise_are_refused),
+        cmocka_unit_test(the_longest_block_is_taken),
         cmocka_unit_test(the_samples_blocks_are_taken),
     };
     return cmocka_run_group_tests(tests, open_decoders, close_decoders);

@@ -304,6 +304,53 @@ static void magics_inside_a_block_are_passed_over(void **state)
     buf_release(&peer);
 }
 
+/* The same stream, whose first code's lengths begin with `detours` steps up and down again. */
+static struct buf plant_detours(struct str stream, unsigned detours)
+{
+    const uint8_t *from = (const uint8_t *)stream.data;
+    struct bits out = {0};
+    uint64_t at = 32 + 48 + 32 + 1 + 24;
+    unsigned groups = 0;
+    for (unsigned i = 0; i < 16; i++)
+        groups += (unsigned)bzip2_bits(from, stream.size, at + i, 1);
+    at += 16 + 16 * groups + 3;
+    const unsigned selectors = (unsigned)bzip2_bits(from, stream.size, at, 15);
+    at += 15;
+    for (unsigned i = 0; i < selectors; at++)
+        i += !bzip2_bits(from, stream.size, at, 1);
+    at += 5;
+    for (uint64_t i = 0; i < at; i++)
+        bits_add(&out, bzip2_bits(from, stream.size, i, 1), 1);
+    for (unsigned i = 0; i < detours; i++)
+        bits_add(&out, 11, 4); /* one more, one less */
+    for (uint64_t end = (uint64_t)stream.size * 8; at < end; at++)
+        bits_add(&out, bzip2_bits(from, stream.size, at, 1), 1);
+    return out.bytes;
+}
+
+static void a_block_is_at_most_three_megabytes(void **state)
+{
+    (void)state;
+    struct buf text = make_dump(12), stream = {0}, peer = {0}, got = {0};
+    const struct dump_options options = small_options(1 << 20);
+    add_stream(&stream, buf_str(&text), 1, 0);
+    for (unsigned more = 0; more < 2; more++) {
+        struct error err = {0};
+        struct buf planted = plant_detours(buf_str(&stream), 2 * (BZIP2_BLOCK_BYTES_MAX + (more ? 0 : -100000)));
+        buf_reset(&peer);
+        assert_int_equal(decode_all(buf_str(&planted), &peer), 0);
+        assert_same(buf_str(&peer), buf_str(&text));
+        assert_int_equal(read_bytes(buf_str(&planted), &options, &got, &err), more ? -1 : 0);
+        if (more)
+            assert_true(err.kind == ERR_INPUT && err.offset == 4 && strstr(err.text, "bzip2 block that begins here"));
+        buf_release(&planted);
+    }
+    buf_release(&text);
+    buf_release(&stream);
+    buf_release(&peer);
+    buf_release(&got);
+}
+
 /* A whole, good block that stands inside another block's bytes, as an attacker would plant it: here behind a broken
  * one. */
 static void planted_blocks_are_not_taken(void **state)
@@ -373,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_wrong_stream_crc_is_named),
         cmocka_unit_test(a_block_above_its_streams_level_is_refused),
         cmocka_unit_test(magics_inside_a_block_are_passed_over),
+        cmocka_unit_test(a_block_is_at_most_three_megabytes),
         cmocka_unit_test(planted_blocks_are_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, test_file_remove);

@@ -25,9 +25,17 @@
 #define SYMBOLS_MAX     256u
 #define PAIR_BITS       11 /* of a look-up in the table of pairs */
 #define RUNS_MAX        (SELECTORS_MAX * GROUP_SYMBOLS + 1)
+#define ALPHABET_MAX    258u  /* of libbz2: two digits of runs, 255 bytes, the end */
 #define STARTS_MAX      1024u /* places from which rows.h follows the text at once */
 #define LANES           20
 #define LANE_BYTES      (1375u * 64) /* odd, so that lanes lie in different sets of the cache; twice what text needs */
+
+/* Bits of the longest block: magic, CRC, randomised, origin; bytes in use; counts; selectors, up to 6 bits each, also those
+ * that cannot be reached; for each code a first length and for each symbol steps of 2 bits and a 0; symbols. */
+#define BLOCK_BITS_MAX                                                                                                 \
+    (48 + 32 + 1 + 24 + 16 * 17 + 3 + 15 + 32767 * 6 +                                                                 \
+     TABLES_MAX * (5 + ALPHABET_MAX * (2 * (CODE_BITS_MAX - 1) + 1)) + SELECTORS_MAX * GROUP_SYMBOLS * CODE_BITS_MAX)
+_Static_assert(BLOCK_BITS_MAX / 8 + (800u << 10) < BZIP2_BLOCK_BYTES_MAX, "the longest block is read whole");
 
 /* One Huffman code. pairs[next bits]: the one or two symbols that begin them, as
  *
