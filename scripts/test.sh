@@ -3,7 +3,7 @@
 # our own); clang compiles the whole without a warning, where it is installed.
 #
 #     scripts/test.sh           under 15 minutes on two cores
-#     scripts/test.sh --long    also the tests labelled `long` (release only)
+#     scripts/test.sh --long    also the tests labelled `long` (release only) and, where nvcc is, the CUDA backend
 #
 # The last line is "N passed, N failed"; the exit status is 1 if anything failed, a build included.
 set -euo pipefail
@@ -80,10 +80,13 @@ main() {
 
     build release && run_tests release --preset release
     if [ "$long" = yes ] && [ -f build/release/CTestTestfile.cmake ]; then
-        run_tests long --test-dir build/release -L long --output-on-failure
+        OMP_WAIT_POLICY=passive run_tests long --test-dir build/release -L long --output-on-failure
     fi
     build asan && run_tests asan --preset asan
     build tsan && run_tests tsan --preset tsan
+    if [ "$long" = yes ] && command -v nvcc >/dev/null; then # no GPU is needed: kernels are compiled, and run on the host
+        build cuda && run_tests cuda --test-dir build/cuda -R cuda --output-on-failure
+    fi
     if command -v clang >/dev/null; then
         build clang && summary+=("clang: builds without a warning")
     else

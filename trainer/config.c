@@ -85,7 +85,8 @@ static const struct choice activations[] = {
 };
 static const struct choice initializers[] = {
     {"normal", INITIALIZER_NORMAL}, {"truncated_normal", INITIALIZER_TRUNCATED}, {NULL, 0}};
-static const struct choice model_types[] = {{MODEL_TYPE, 0}, {MODEL_TYPE_OURS, 0}, {NULL, 0}};
+static const struct choice model_types[] = {
+    {MODEL_TYPE, false}, {MODEL_TYPE_OURS, false}, {MODEL_TYPE_ROBERTA, true}, {NULL, 0}};
 static const struct choice position_types[] = {{"absolute", 0}, {NULL, 0}};
 
 /* Keys that change the mathematics in ways that are not built: they must be absent, null, false or empty. */
@@ -118,6 +119,18 @@ static int take_order(const char *path, const json_t *json, struct model_config 
     return 0;
 }
 
+/* RobertaPreLayerNorm: positions are counted from behind the padding piece's number, 1 where it is not said. */
+static int take_roberta(const char *path, const json_t *json, struct model_config *config, struct error *err)
+{
+    const json_t *pad = json_object_get(json, "pad_token_id");
+    const json_int_t first = pad ? json_integer_value(pad) + 1 : 2;
+    if ((pad && !json_is_integer(pad)) || first < 1 || first >= config->positions)
+        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "pad_token_id leaves no positions");
+    config->positions -= (int32_t)first;
+    config->order = ORDER_PRE;
+    return 0;
+}
+
 static int config_take(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
     static const char *const wanted[] = {"hidden_size", "num_hidden_layers", "num_attention_heads"};
@@ -125,8 +138,8 @@ static int config_take(const char *path, const json_t *json, struct model_config
         if (!json_object_get(json, wanted[i]))
             return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has no %s: not the config.json of a BERT",
                            wanted[i]);
-    int gelu = 0, initializer = 0, ignored;
-    TRY(take_choice(path, json, "model_type", model_types, &ignored, err));
+    int gelu = 0, initializer = 0, is_roberta = false, ignored;
+    TRY(take_choice(path, json, "model_type", model_types, &is_roberta, err));
     TRY(take_choice(path, json, "position_embedding_type", position_types, &ignored, err));
     TRY(take_choice(path, json, "hidden_act", activations, &gelu, err));
     TRY(take_choice(path, json, "initializer", initializers, &initializer, err));
@@ -147,6 +160,8 @@ static int config_take(const char *path, const json_t *json, struct model_config
     config->gelu = (enum gelu)gelu;
     config->initializer = (enum initializer)initializer;
     TRY(take_order(path, json, config, err));
+    if (is_roberta)
+        TRY(take_roberta(path, json, config, err));
     return model_config_check(config, err);
 }
 

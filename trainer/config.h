@@ -17,6 +17,8 @@ int config_read(const char *path, struct model_config *config, struct error *err
 json_t *config_json(const struct model_config *config, uint32_t pad_id);
 #define MODEL_TYPE      "bert"
 #define MODEL_TYPE_OURS "dstrain-bert"
+/* transformers' name of a pre-LN model */
+#define MODEL_TYPE_ROBERTA "roberta-prelayernorm"
 /* Adds the keys by which a model is not plain BERT; none for most. */
 void config_add_variant(const struct model_config *config, json_t *json);
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opts.h"
+#include "trainer/backend.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/optim/optimizer.h"
@@ -26,9 +27,9 @@ static const struct opt_row rows[] = {
     {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .verbs = " train plan eval ",
      .help = "The dataset to train on, as dsdata build makes it."},
     {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq), .value = "N", .min = 16, .max = 4096,
-     .verbs = " train plan eval ",
-     .default_help = "the shortest in the dataset", .help = "Which sequence length to train on."},
-    {.name = "model", .type = OPT_TEXT, .field = FIELD(model), .value = "NAME|FILE", .verbs = " train plan ",
+     .verbs = " train plan eval bench ",
+     .default_help = "the shortest in the dataset; bench: 128", .help = "Which sequence length to train on."},
+    {.name = "model", .type = OPT_TEXT, .field = FIELD(model), .value = "NAME|FILE", .verbs = " train plan bench ",
      .default_help = "base",
      .help = "tiny, mini, small, medium, base, large, 1.5b, or a Hugging Face config.json; the vocabulary is the "
              "dataset's."},
@@ -48,7 +49,7 @@ static const struct opt_row rows[] = {
     {.name = "batch", .type = OPT_COUNT, .field = FIELD(batch), .value = "N", .default_text = "256", .min = 1,
      .max = 1u << 20, .verbs = " train plan ", .help = "Sequences per step."},
     {.name = "micro-batch", .type = OPT_COUNT, .field = FIELD(micro_batch), .value = "N", .min = 1, .max = 1u << 16,
-     .default_help = "as many as fit 4,096 tokens", .verbs = " train plan eval ",
+     .default_help = "as many as fit 4,096 tokens; on CUDA by its memory", .verbs = " train plan eval bench ",
      .help = "Budget of a forward pass: the tokens of N full sequences."},
     {.name = "steps", .type = OPT_COUNT, .field = FIELD(steps), .value = "N", .default_text = "1000", .min = 1,
      .max = UINT32_MAX, .verbs = " train plan ", .help = "Steps of the whole run."},
@@ -63,17 +64,17 @@ static const struct opt_row rows[] = {
      .default_text = "linear", .choices = SCHEDULE_NAMES, .verbs = " train plan ",
      .help = "Learning rate after the warm-up; all other schedules through --config."},
     {.name = "optimizer", .type = OPT_CHOICE, .field = FIELD(optimizer), .value = OPTIMIZER_NAMES,
-     .default_text = "adam", .choices = OPTIMIZER_NAMES, .verbs = " train plan ",
+     .default_text = "adam", .choices = OPTIMIZER_NAMES, .verbs = " train plan bench ",
      .help = "adam: decoupled decay; lamb: DeepSpeed's; nvlamb: apex FusedLAMB; lans: normalised by tensor."},
     {.name = "precision", .type = OPT_CHOICE, .field = FIELD(precision), .value = "fp32|bf16|fp16",
      .choices = "fp32|bf16|fp16",
-     .default_help = "bf16 where the processor multiplies it, else fp32", .verbs = " train plan eval ",
+     .default_help = "bf16 on CUDA and where the processor multiplies it, else fp32", .verbs = " train plan eval bench ",
      .help = "Type of stored and multiplied numbers; the master copy is fp32."},
     {.name = "masks", .type = OPT_CHOICE, .field = FIELD(masks), .value = "auto|stored|fresh", .default_text = "auto",
      .choices = "auto|stored|fresh", .verbs = " train plan ",
      .help = "auto: the stored masks in the first epoch, fresh ones afterwards; stored with --no-shuffle."},
     {.name = "dropout", .type = OPT_REAL, .field = FIELD(dropout), .value = "P", .real_min = 0, .real_max = 0.99,
-     .default_help = "the model's, 0.1 for named ones", .verbs = " train plan ",
+     .default_help = "the model's, 0.1 for named ones", .verbs = " train plan bench ",
      .help = "Dropout, hidden and attention."},
     {.name = "no-shuffle", .type = OPT_FLAG, .field = FIELD(no_shuffle), .verbs = " train plan ",
      .help = "Samples in the order of the files, in every epoch."},
@@ -93,6 +94,9 @@ static const struct opt_row rows[] = {
      .verbs = " train plan ", .help = "Checkpoints kept; 0 keeps all."},
     {.name = "keep-every", .type = OPT_COUNT, .field = FIELD(keep_every), .value = "N", .min = 1, .verbs = " train ",
      .default_help = "none", .help = "Save every N-th step and keep that checkpoint for ever."},
+    {.name = "save-fails", .type = OPT_CHOICE, .field = FIELD(save_fails), .value = "stop|go-on",
+     .default_text = "stop", .choices = "stop|go-on", .verbs = " train ",
+     .help = "Where a checkpoint cannot be written: leave with exit code 7, or say so and go on to the next one."},
     {.name = "skip-damaged", .type = OPT_FLAG, .field = FIELD(skip_damaged), .verbs = " train ",
      .help = "Resume from the newest checkpoint that verifies where the newest one does not."},
     {.name = "eval-every", .type = OPT_COUNT, .field = FIELD(eval_every), .value = "N", .min = 1, .verbs = " train ",
@@ -111,13 +115,21 @@ static const struct opt_row rows[] = {
     {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .value = "train|valid", .choices = "train|valid",
      .default_text = "valid", .verbs = " eval ", .help = "Which samples."},
     {.name = "cpu", .type = OPT_CHOICE, .field = FIELD(cpu), .value = "LEVEL", .choices = CPU_LEVELS,
-     .default_help = "what the machine has", .verbs = " train plan eval ",
+     .default_help = "what the machine has", .verbs = " train plan eval bench ",
      .help = "Instructions to compute with, at most those the machine has."},
-    {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = "cpu", .default_text = "cpu",
-     .choices = "cpu", .verbs = " train plan ", .help = "Where to compute."},
+    {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = DEVICE_NAMES, .choices = DEVICE_NAMES,
+     .default_help = "cuda where it is built in and present, else cpu", .verbs = " train plan eval bench ",
+     .help = "Where to compute."},
+    {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " train plan ",
+     .default_help = "the run's own, else the library's first choices",
+     .help = "Algorithms of products on CUDA, as dstrain bench --tune wrote them; the run keeps a copy."},
+    {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " bench ",
+     .help = "Time every algorithm that cuBLASLt offers for this model, and write the table."},
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
-     .default_help = "all cores", .verbs = " train plan eval ",
+     .default_help = "all cores", .verbs = " train plan eval bench ",
      .help = "Computing threads; the bits do not depend on them."},
+    {.name = "timings", .type = OPT_FLAG, .field = FIELD(timings), .verbs = " train ",
+     .help = "At the end, a table of where the time went: every operation's seconds, FLOP/s or bytes/s."},
     {.name = "dump-gradients", .type = OPT_TEXT, .field = FIELD(dump_gradients), .value = "FILE", .verbs = " train ",
      .help = "Write the first step's gradients, averaged and not clipped, as safetensors."},
     {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .help = "Facts as one JSON object on standard output."},
@@ -137,6 +149,8 @@ static const struct opt_verb verbs[] = {
      "dstrain show runs/base-128-5b81d4", verb_show, 1, 1},
     {"verify", "DIR|RUN|CHECKPOINT", "Compare every byte of a dataset or of checkpoints with its hash.",
      "dstrain verify runs/base-128-5b81d4", verb_verify, 1, 1},
+    {"bench", "", "Measure passes, updates and steps of a model on made-up batches, and every operation.",
+     "dstrain bench --model large --seq 128", verb_bench, 0, 0},
     {"doctor", "", "What this machine has, and how fast it multiplies.", "dstrain doctor", verb_doctor, 0, 0},
     {"export", "RUN|CHECKPOINT", "Write a model as a Hugging Face directory.",
      "dstrain export runs/base-128-5b81d4 --out bert-base", verb_export, 1, 1},
@@ -167,15 +181,16 @@ static const struct opt_foreign foreign[] = {
 
 /* Options, values and verbs of the contract that later work brings. */
 static const char not_built_yet[] =
-    " --timings --gpus --rank --world-size --rendezvous --optimizer=onebit_adam --device=cuda"
-    " bench squad glue fill-mask report ";
+    " --gpus --rank --world-size --rendezvous --optimizer=onebit_adam"
+    " squad glue fill-mask report ";
 /* clang-format on */
 
 static const char *version_text(void)
 {
     static char text[512];
-    snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n", DS_VERSION, jansson_version_str(),
-             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, onednn_version());
+    snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n%s\n", DS_VERSION, jansson_version_str(),
+             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, onednn_version(),
+             backend_text());
     return text;
 }
 

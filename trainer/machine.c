@@ -1,10 +1,12 @@
 /* In: nothing, or a backend. Out: bytes, operations a second. */
 #include "trainer/machine.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/progress.h"
 
 /* The number in a small file, or UINT64_MAX where there is none ("max"). */
@@ -30,22 +32,104 @@ uint64_t machine_memory_bytes(void)
     return bytes;
 }
 
+uint64_t machine_memory_for(const struct ops *ops)
+{
+    return ops->memory > 0 ? ops->memory : machine_memory_bytes();
+}
+
+/* As activations have them: a GPU multiplies zeros at a higher clock. */
+static void *made_up(const struct ops *ops, size_t count)
+{
+    const size_t bytes = count * ops->real_size;
+    void *storage = ops->allocate(ops->device, count * ops->storage_size);
+    void *real = ops->allocate(ops->device, bytes);
+    float *values = ops->map(ops->device, real, bytes, MAP_FILL);
+    uint32_t state = 1;
+    for (size_t i = 0; i < count && ops->real_size == sizeof *values; i++) {
+        state = state * 1664525u + 1013904223u; /* Numerical Recipes' linear congruence */
+        values[i] = (float)(state >> 8) * 0x1p-23f - 1;
+    }
+    ops->unmap(ops->device, real, values, bytes, MAP_FILL);
+    ops->convert(ops->device, storage, real, count);
+    ops->release(ops->device, real);
+    return storage;
+}
+
 double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, int32_t in, double seconds)
 {
-    void *x = ops->allocate(ops->device, (size_t)rows * (size_t)in * ops->storage_size);
-    void *w = ops->allocate(ops->device, (size_t)out * (size_t)in * ops->storage_size);
+    void *x = made_up(ops, (size_t)rows * (size_t)in);
+    void *w = made_up(ops, (size_t)out * (size_t)in);
     void *y = ops->allocate(ops->device, (size_t)rows * (size_t)out * ops->storage_size);
     const struct rows all = {rows, rows};
     ops->linear(ops->device, y, x, w, NULL, all, out, in); /* makes what is made once */
+    ops->wait(ops->device);
     const double from = clock_now();
-    double done = 0, took = 0;
-    for (int round = 0; round < 1000 && took < seconds; round++) {
+    double shortest = HUGE_VAL, before = from;
+    for (int round = 0; round < 1000 && before - from < seconds; round++) {
         ops->linear(ops->device, y, x, w, NULL, all, out, in);
-        done += 2.0 * rows * out * in;
-        took = clock_now() - from;
+        ops->wait(ops->device);
+        const double now = clock_now();
+        shortest = fmin(shortest, now - before);
+        before = now;
     }
     ops->release(ops->device, x);
     ops->release(ops->device, w);
     ops->release(ops->device, y);
-    return done / took;
+    return 2.0 * rows * out * in / shortest;
+}
+
+#define BANDWIDTH_NUMBERS ((size_t)1 << 28)
+#define BANDWIDTH_ROUNDS  8
+
+double machine_bandwidth(const struct ops *ops)
+{
+    const size_t count = ops->memory > 0 ? BANDWIDTH_NUMBERS : BANDWIDTH_NUMBERS / 16;
+    void *real = ops->allocate(ops->device, count * ops->real_size);
+    void *storage = ops->allocate(ops->device, count * ops->storage_size);
+    ops->convert(ops->device, storage, real, count);
+    ops->wait(ops->device);
+    const double from = clock_now();
+    for (int i = 0; i < BANDWIDTH_ROUNDS; i++)
+        ops->convert(ops->device, storage, real, count);
+    ops->wait(ops->device);
+    const double took = clock_now() - from;
+    ops->release(ops->device, real);
+    ops->release(ops->device, storage);
+    return (double)count * (double)(ops->real_size + ops->storage_size) * BANDWIDTH_ROUNDS / took;
+}
+
+#define UPDATE_MAX ((size_t)1 << 24) /* more parameters do not take longer each */
+
+double machine_update_rate(const struct ops *ops, size_t count)
+{
+    const size_t taken = count < UPDATE_MAX ? count : UPDATE_MAX, chunks = (taken + PARAM_CHUNK - 1) / PARAM_CHUNK;
+    const double factor = 1;
+    const struct update_step step = {.beta1 = 0.9,
+                                     .beta2 = 0.999,
+                                     .share = 0.1,
+                                     .lead = 1,
+                                     .root = 1,
+                                     .epsilon = 1e-8,
+                                     .decoupled = true,
+                                     .factors = &factor};
+    struct param_chunk *table = mem_clear(chunks, sizeof *table);
+    void *flat[4];
+    for (size_t i = 0; i < chunks; i++) {
+        const size_t left = taken - i * PARAM_CHUNK;
+        table[i] =
+            (struct param_chunk){.offset = i * PARAM_CHUNK, .count = left < PARAM_CHUNK ? (int32_t)left : PARAM_CHUNK};
+    }
+    for (size_t i = 0; i < 4; i++)
+        flat[i] = ops->allocate(ops->device, taken * ops->real_size);
+    const struct update_memory memory = {flat[0], flat[1], flat[2], flat[3]};
+    ops->adam(ops->device, &memory, table, chunks, &step); /* memory is there from its first use on */
+    ops->wait(ops->device);
+    const double from = clock_now();
+    ops->adam(ops->device, &memory, table, chunks, &step);
+    ops->wait(ops->device);
+    const double took = clock_now() - from;
+    for (size_t i = 0; i < 4; i++)
+        ops->release(ops->device, flat[i]);
+    mem_free(table);
+    return (double)taken / took;
 }

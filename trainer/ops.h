@@ -9,7 +9,10 @@
  *
  * Dead rows (struct rows) are zero in everything an op writes, forward and backward, so that a product may run over all
  * of them. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (design, Law 4).
- * Results do not depend on the number of threads, to the bit. One thread calls; the backend spreads the work. */
+ * Results do not depend on the number of threads, to the bit. One thread calls; the backend spreads the work, and may
+ * still be at it when an op returns: what the host wants to see it asks for by squares, moments, map or wait. Operands
+ * are the device's memory, a batch what bring made of it; chunks, factors, squares, sums of moments and shares are the
+ * host's. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 
@@ -102,12 +105,20 @@ struct update_memory {
     const void *gradients;
 };
 
+/* What the host wants of the device's memory. */
+enum map_mode {
+    MAP_READ, /* what is there, not to be changed */
+    MAP_FILL, /* to say anew what is there; where it is a copy, it begins cleared */
+};
+
 struct ops {
     struct device *device;
     enum precision precision;
     size_t storage_size; /* bytes of one stored number */
     size_t real_size;
-    const char *name; /* for people: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
+    const char *name;  /* for people: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
+    uint64_t memory;   /* bytes that the device has in all; 0: it uses the host's */
+    int32_t wave_rows; /* rows of products come in multiples of so many, at best; 0: it does not matter */
 
     void (*close)(struct ops *ops); /* ends the backend; frees ops */
 
@@ -115,6 +126,12 @@ struct ops {
     void *(*allocate)(struct device *device, size_t bytes);
     void (*release)(struct device *device, void *memory);
     void (*clear)(struct device *device, void *memory, size_t bytes);
+    /* The same memory where the host can follow it, from map to unmap: itself, or a copy. */
+    void *(*map)(struct device *device, void *memory, size_t bytes, enum map_mode mode);
+    void (*unmap)(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode);
+    void (*wait)(struct device *device); /* until all is done that was asked for */
+    /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
+    const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
 
     /* storage [count] = real [count], rounded to nearest even. */
@@ -125,7 +142,7 @@ struct ops {
                   const struct batch *batch, int32_t hidden);
     /* Gradients of the tables (real) += rows of dy (storage). */
     void (*embed_backward)(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
-                           const struct batch *batch, int32_t hidden);
+                           const struct batch *batch, int32_t hidden, void *scratch);
 
     /* x [T, hidden] = dropout(x), in place; forward and backward are the same. Row r is named by the batch. */
     void (*dropout)(struct device *device, void *x, const struct batch *batch, int32_t hidden,
@@ -184,7 +201,7 @@ struct ops {
     /* Softmax cross-entropy over the first `vocabulary` of `columns` columns. sums[0] += -log p(label), sums[1] += rows
      * whose largest logit is the label's (the first one where equal). With factor != 0 the logits are replaced by
      * factor * (softmax - one-hot), padding columns by 0; with 0 they are left. */
-    void (*loss)(struct device *device, double sums[2], void *logits, const int32_t *labels, struct rows rows,
+    void (*loss)(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
                  int32_t columns, int32_t vocabulary, double factor, void *scratch);
 
     /* squares[i] = sum of squares of chunk i of `values` (flat, real), summed in a fixed order. */

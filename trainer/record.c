@@ -42,6 +42,8 @@ static json_t *settings_in_force(const struct training *t)
     json_object_del(json, "epochs"); /* steps say it */
     if (!settings_given(t->settings, "cpu"))
         json_object_del(json, "cpu"); /* the device says it */
+    if (!settings_given(t->settings, "device"))
+        json_object_del(json, "device"); /* each start says it */
     json_object_set_new(json, "model", json_string(config_name(&t->recipe.config, name)));
     json_object_set_new(json, "seq", json_sprintf("%" PRIu32, t->recipe.seq));
     json_object_set_new(json, "steps", json_sprintf("%" PRIu64, t->recipe.schedule.steps));
@@ -80,6 +82,19 @@ static int record_start(struct training *t, struct error *err)
     return run_start(&t->run, t->state.step, precision_name(t->recipe.precision), facts, settings_in_force(t), err);
 }
 
+/* A table that is given becomes the run's; where it is the run's already, nothing changes. */
+static int keep_tune(const struct training *t, struct error *err)
+{
+    struct buf table = {0};
+    if (!t->settings->tune)
+        return 0;
+    int result = file_read_all(t->settings->tune, TUNE_BYTES_MAX, &table, err);
+    if (result == 0)
+        result = write_small(t->run.directory, TUNE_NAME, &table, err);
+    buf_release(&table);
+    return result;
+}
+
 int record_begin(struct training *t, struct error *err)
 {
     const char *directory = t->run.directory;
@@ -90,6 +105,8 @@ int record_begin(struct training *t, struct error *err)
         result = write_small(directory, "tokenizer.json", &t->tokenizer.tokenizer, err);
     if (result == 0)
         result = write_small(directory, "tokenizer_config.json", &t->tokenizer.config, err);
+    if (result == 0)
+        result = keep_tune(t, err);
     if (result == 0)
         result = metrics_open(&t->metrics, directory, t->state.step, &t->evaluated, err);
     return result;

@@ -4,6 +4,9 @@
 
 #include "trainer/train.h"
 
+/* The run's copy of the table of product algorithms that it was given (--tune). */
+#define TUNE_NAME "products.txt"
+
 /* Takes the directory that --out or the identity names (run_open). */
 int record_take(struct training *training, struct error *err);
 /* Records this start, writes the tokenizer's files, opens the metrics behind the step in state. */

@@ -10,6 +10,8 @@
 #include "trainer/keep/json.h"
 #include "trainer/train.h"
 
+#define WAITED_SHARE 0.05 /* of the time, for data, from which on it is told */
+
 /* ---- opening ---- */
 
 /* "110.1 M", or all digits below a million. */
@@ -75,9 +77,20 @@ static void say_disk(const struct training *t)
         log_warn("the disk has room for less than two checkpoints");
 }
 
+/* ", about 3:05", or nothing where no steps are left. */
+static char *time_text(const struct training *t, char out[64])
+{
+    char time[32];
+    const double seconds = (double)(t->recipe.schedule.steps - t->state.step) * t->estimate.step;
+    out[0] = '\0';
+    if (seconds > 0)
+        snprintf(out, 64, ", about %s%s", format_seconds(seconds, time), t->state.step > 0 ? " from here" : "");
+    return out;
+}
+
 void screen_opening(struct training *t)
 {
-    char name[32], size[32], memory[32], steps[32], count[32], text[160];
+    char name[32], size[32], memory[32], steps[32], count[32], time[64], text[160];
     const struct recipe *recipe = &t->recipe;
     const double samples = (double)recipe->schedule.steps * recipe->batch;
     say_run(t);
@@ -88,8 +101,8 @@ void screen_opening(struct training *t)
             t->micro_batch, (recipe->batch + t->micro_batch - 1) / t->micro_batch,
             format_bytes(memory_bytes(t), memory));
     say_disk(t);
-    log_say("work       %s steps = %s samples = %.3g epochs", format_count(recipe->schedule.steps, steps),
-            millions_text(samples, count), samples / (double)t->data.samples);
+    log_say("work       %s steps = %s samples = %.3g epochs%s", format_count(recipe->schedule.steps, steps),
+            millions_text(samples, count), samples / (double)t->data.samples, time_text(t, time));
     if (t->valid.samples == 0)
         log_say("note       the dataset holds no validation samples of this length: there will be no evaluation");
     progress_open(&t->screen.progress);
@@ -107,9 +120,34 @@ static char *loss_text(double loss, double mlm, double nsp, char out[80])
     return out;
 }
 
+static void watch_loss(struct training *t, double loss)
+{
+    double mean, deviations;
+    char step[32];
+    if (spikes_add(&t->screen.spikes, t->state.step, loss, &mean, &deviations))
+        log_warn("step %s: the loss %.3f lies %.1f deviations above that of the steps before it (mean %.3f)",
+                 format_count(t->state.step, step), loss, deviations, mean);
+}
+
+/* "0.52", "12.3" or "5,230". */
+static char *rate_text(double rate, char out[32])
+{
+    if (rate >= 100)
+        return format_count((uint64_t)llround(rate), out);
+    snprintf(out, 32, rate < 10 ? "%.2f" : "%.1f", rate);
+    return out;
+}
+
+/* What share of the products' measured rate the steps reach, in percent. */
+static double share_of_peak(const struct training *t)
+{
+    return 100 * t->screen.rate * t->estimate.flops / t->estimate.products;
+}
+
 void screen_step(struct training *t, const struct step_facts *facts)
 {
     struct screen *screen = &t->screen;
+    watch_loss(t, facts->loss);
     const double rate = (double)t->recipe.batch / facts->seconds;
     if (screen->steps++ == 0) {
         screen->first = *facts;
@@ -121,12 +159,14 @@ void screen_step(struct training *t, const struct step_facts *facts)
     screen->busy += facts->seconds;
     if (!progress_due(&screen->progress))
         return;
-    char step[32], steps[32], loss[80], speed[32];
-    progress_show(&screen->progress, (double)t->state.step / (double)t->recipe.schedule.steps,
-                  "step %s/%s │ %s │ lr %.2g │ |g| %.2f │ %s seq/s │ data %.1f %%", format_count(t->state.step, step),
-                  format_count(t->recipe.schedule.steps, steps),
-                  loss_text(facts->loss, facts->mlm_loss, facts->nsp_loss, loss), facts->rate, facts->norm,
-                  format_count((uint64_t)llround(screen->rate), speed), 100 * screen->waited / screen->busy);
+    char step[32], steps[32], loss[80], speed[32], tokens[32];
+    progress_show(
+        &screen->progress, (double)t->state.step / (double)t->recipe.schedule.steps,
+        "step %s/%s │ %s │ acc %.1f %% │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
+        format_count(t->state.step, step), format_count(t->recipe.schedule.steps, steps),
+        loss_text(facts->loss, facts->mlm_loss, facts->nsp_loss, loss), 100 * facts->mlm_accuracy, facts->rate,
+        facts->norm, rate_text(screen->rate, speed), rate_text(screen->rate * t->estimate.mean_length, tokens),
+        share_of_peak(t), 100 * screen->waited / screen->busy);
 }
 
 static void say_evaluation(const char *split, const struct evaluation *valid, const char *where)
@@ -214,10 +254,13 @@ static void print_json(const struct training *t, json_t *next)
         json_object_update(facts, more);
         json_decref(more);
     }
-    if (t->screen.steps > 0)
+    if (t->screen.steps > 0) {
         json_object_set_new(
             facts, "train",
             screen_means_json(last->loss, last->mlm_loss, last->nsp_loss, last->mlm_accuracy, last->nsp_accuracy));
+        json_object_set_new(facts, "share_of_peak", json_real(share_of_peak(t) / 100));
+        json_object_set_new(facts, "loss_spikes", json_integer((json_int_t)t->screen.spikes.count));
+    }
     if (t->evaluated && t->valid_now.samples > 0) {
         const struct evaluation *valid = &t->valid_now;
         json_t *means =
@@ -232,9 +275,20 @@ static void print_json(const struct training *t, json_t *next)
     json_decref(facts);
 }
 
+static char *spikes_text(const struct spikes *spikes, char out[96])
+{
+    char step[32];
+    if (spikes->count == 0)
+        snprintf(out, 96, "no loss spikes");
+    else
+        snprintf(out, 96, "%" PRIu64 " loss spike%s, the largest of %.1f deviations at step %s", spikes->count,
+                 spikes->count == 1 ? "" : "s", spikes->largest, format_count(spikes->largest_step, step));
+    return out;
+}
+
 static void say_closing(const struct training *t)
 {
-    char steps[32], time[32], loss[80], first[80], step[32];
+    char steps[32], time[32], loss[80], first[80], step[32], spikes[96], speed[32];
     const struct screen *screen = &t->screen;
     log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(t->state.step, steps),
             (double)t->state.samples / (double)t->data.samples, format_seconds(t->seconds, time), run_starts(&t->run),
@@ -246,8 +300,14 @@ static void say_closing(const struct training *t)
                 loss_text(screen->first.loss, screen->first.mlm_loss, screen->first.nsp_loss, first));
     if (t->evaluated && t->valid_now.samples > 0)
         say_evaluation("valid", &t->valid_now, "");
-    log_say("health     %" PRIu64 " steps skipped; largest |g| %.3g at step %s", t->state.step - t->state.updates,
-            t->state.norm_max, format_count(t->state.norm_max_step, step));
+    if (screen->steps > 0)
+        log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that products alone reach here",
+                rate_text(screen->rate, speed), share_of_peak(t), t->estimate.products * 1e-9);
+    if (screen->waited > WAITED_SHARE * screen->busy)
+        log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
+                 100 * screen->waited / screen->busy);
+    log_say("health     %" PRIu64 " steps skipped; %s; largest |g| %.3g at step %s", t->state.step - t->state.updates,
+            spikes_text(&screen->spikes, spikes), t->state.norm_max, format_count(t->state.norm_max_step, step));
 }
 
 void screen_closing(const struct training *t)

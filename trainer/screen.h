@@ -4,6 +4,7 @@
 
 #include "base/progress.h"
 #include "trainer/evaluate.h"
+#include "trainer/spikes.h"
 
 #include <jansson.h>
 
@@ -29,6 +30,7 @@ struct screen {
     struct step_facts first, last;
     double rate;         /* sequences per second, a moving mean over about 20 steps */
     double waited, busy; /* seconds: for data, in all */
+    struct spikes spikes;
 };
 
 /* One line of loss and accuracy; and the same as an object, which the caller json_decref's. */

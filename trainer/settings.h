@@ -34,6 +34,7 @@ struct settings {
     struct opt_count_or_time save_every;
     uint64_t keep_last;
     uint64_t keep_every; /* 0: none for ever */
+    int save_fails;      /* 0: stop, 1: go on */
     bool skip_damaged;
     uint64_t eval_every, eval_samples; /* eval_every 0: at the end only */
     uint64_t log_every;
@@ -42,11 +43,13 @@ struct settings {
     bool dry_run;
 
     /* this machine, this time */
-    int device;       /* 0: cpu */
+    int device;       /* enum device_kind; where not given, CUDA if it is there */
+    const char *tune; /* a table of product algorithms; NULL: the run's own, or none */
     int cpu;          /* enum cpu_level; where not given, what the machine has */
     int split;        /* of eval: enum split */
     uint64_t threads; /* 0: all cores */
     const char *dump_gradients;
+    bool timings;
     bool json, quiet, verbose;
 
     const struct opt_program *program; /* for opts_given and opts_echo */
@@ -67,6 +70,7 @@ int verb_eval(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);
 int verb_verify(void *settings, struct opt_paths bare, struct error *err);
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
+int verb_bench(void *settings, struct opt_paths bare, struct error *err);
 int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

@@ -12,11 +12,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "trainer/backend.h"
 #include "trainer/config.h"
-#include "trainer/cpu/cpu.h"
 #include "trainer/keep/json.h"
 #include "trainer/origin.h"
 #include "trainer/record.h"
+#include "trainer/timings.h"
 
 /* ---- vocabulary and model ---- */
 
@@ -75,6 +76,55 @@ struct model_budget training_budget(const struct training *t)
     };
 }
 
+/* The budget of a micro-batch, in full sequences. The host's caches want few tokens, a GPU as many as its memory has
+ * room for with a tenth to spare, in whole waves where a batch is more than one micro-batch, and up to WAVES of them:
+ * beyond, nothing is gained. */
+#define WAVES 4
+static uint32_t micro_batch_of(struct training *t)
+{
+    const struct recipe *recipe = &t->recipe;
+    if (recipe->micro_batch > 0 || t->ops->memory == 0)
+        return recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
+    const uint32_t wave = (uint32_t)t->ops->wave_rows / recipe->seq;
+    uint32_t micro = WAVES * wave > 0 ? WAVES * wave : 1;
+    struct model_plan *plan = mem_clear(1, sizeof *plan);
+    for (micro = micro < recipe->batch ? micro : recipe->batch; micro > 1; micro -= micro / 16 + 1) {
+        t->limits = recipe_limits(micro, recipe->batch, &t->data.layout);
+        const struct model_budget budget = training_budget(t);
+        model_plan(&recipe->config, t->ops, &budget, plan);
+        const uint64_t params = plan->rows[0].bytes; /* moments have their size */
+        if ((double)(plan->bytes + 2 * params) < 0.9 * (double)t->ops->memory)
+            break;
+    }
+    mem_free(plan);
+    return micro < recipe->batch && micro > wave && wave > 0 ? micro / wave * wave : micro;
+}
+
+/* Product algorithms: the table that is given, else the run's copy of the one it was given before; NULL: none. The
+ * caller mem_free's it. */
+static char *tune_of(const struct training *t)
+{
+    if (t->settings->tune)
+        return mem_copy_text(t->settings->tune);
+    char *kept = t->device == DEVICE_CUDA && t->run.directory ? path_join(t->run.directory, TUNE_NAME) : NULL;
+    if (kept && path_exists(kept))
+        return kept;
+    mem_free(kept);
+    return NULL;
+}
+
+static int backend_begin(struct training *t, const struct cpu_options *options, struct error *err)
+{
+    char *tune = tune_of(t);
+    t->ops = backend_open(t->device, options, tune, err);
+    if (!t->ops && tune && !t->settings->tune && err->kind == ERR_MISMATCH) {
+        log_warn("the run's %s is not used: %s", TUNE_NAME, err->text);
+        t->ops = backend_open(t->device, options, NULL, err);
+    }
+    mem_free(tune);
+    return t->ops ? 0 : -1;
+}
+
 int training_backend(struct training *t, const char *recorded, struct error *err)
 {
     const struct settings *settings = t->settings;
@@ -85,12 +135,10 @@ int training_backend(struct training *t, const char *recorded, struct error *err
     };
     t->threads = options.threads;
     if (!t->recipe.precision_given)
-        options.precision = recorded ? precision_named(recorded) : cpu_default_precision(options.level);
-    t->ops = cpu_open(&options, err);
-    if (!t->ops)
-        return -1;
+        options.precision = recorded ? precision_named(recorded) : backend_default_precision(t->device, options.level);
+    TRY(backend_begin(t, &options, err));
     t->recipe.precision = options.precision;
-    t->micro_batch = recipe_micro_batch(t->recipe.micro_batch, t->recipe.batch, t->recipe.seq);
+    t->micro_batch = micro_batch_of(t);
     t->limits = recipe_limits(t->micro_batch, t->recipe.batch, &t->data.layout);
     return 0;
 }
@@ -98,6 +146,8 @@ int training_backend(struct training *t, const char *recorded, struct error *err
 static int model_begin(struct training *t, struct error *err)
 {
     TRY(training_backend(t, run_precision(&t->run), err));
+    if (t->settings->timings)
+        t->ops = timings_open(t->ops);
     const struct model_budget budget = training_budget(t);
     t->model = model_open(&t->recipe.config, t->ops, &budget);
     const struct params *params = model_table(t->model);
@@ -109,20 +159,41 @@ static int model_begin(struct training *t, struct error *err)
     return 0;
 }
 
-static int weights_begin(struct training *t, const struct origin *origin, struct error *err)
+struct flat_state training_map(struct training *t, enum map_mode mode)
+{
+    const struct ops *ops = t->ops;
+    const size_t bytes = model_table(t->model)->size * sizeof(float);
+    return (struct flat_state){
+        .params = ops->map(ops->device, model_params(t->model), bytes, mode),
+        .first = ops->map(ops->device, t->first, bytes, mode),
+        .second = ops->map(ops->device, t->second, bytes, mode),
+    };
+}
+
+void training_unmap(struct training *t, const struct flat_state *flat, enum map_mode mode)
+{
+    const struct ops *ops = t->ops;
+    const size_t bytes = model_table(t->model)->size * sizeof(float);
+    ops->unmap(ops->device, model_params(t->model), flat->params, bytes, mode);
+    ops->unmap(ops->device, t->first, flat->first, bytes, mode);
+    ops->unmap(ops->device, t->second, flat->second, bytes, mode);
+}
+
+static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
+                         struct error *err)
 {
     const struct params *params = model_table(t->model);
     if (!origin->files) {
-        params_draw_all(params, t->recipe.seed, model_params(t->model));
+        params_draw_all(params, t->recipe.seed, flat->params);
         return 0;
     }
     struct names_report report;
-    int result = names_read(origin->weights, params, t->recipe.seed, model_params(t->model), &report, err);
+    int result = names_read(origin->weights, params, t->recipe.seed, flat->params, &report, err);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
     if (result == 0 && origin->moments)
-        result = checkpoint_read(origin->files, params, NULL, t->first, t->second, err);
+        result = checkpoint_read(origin->files, params, NULL, flat->first, flat->second, err);
     if (result == 0 && origin->goes_on) {
         const struct scaler_state fresh = t->state.scaler;
         t->state = origin->state;
@@ -176,7 +247,7 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
     return 0;
 }
 
-static int resume(struct training *t, struct error *err)
+static int resume(struct training *t, const struct flat_state *flat, struct error *err)
 {
     char *files = NULL;
     json_t *identity = NULL;
@@ -194,7 +265,9 @@ static int resume(struct training *t, struct error *err)
          t->state.samples != t->recipe.samples_before + (t->state.step - t->recipe.steps_before) * t->recipe.batch))
         result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     if (result == 0)
-        result = checkpoint_read(files, model_table(t->model), model_params(t->model), t->first, t->second, err);
+        result = checkpoint_read(files, model_table(t->model), flat->params, flat->first, flat->second, err);
+    if (result == 0) /* a crash may have come before the last save did it */
+        result = checkpoint_keep(t->run.directory, t->state.step, t->settings->keep_last, t->settings->keep_every, err);
     if (result == 0)
         t->seconds = run_seconds(&t->run, t->state.step);
     json_decref(identity);
@@ -241,6 +314,23 @@ static int data_open(struct training *t, struct error *err)
     return dataset_open(&t->valid, settings->shards, t->data.layout.seq, SPLIT_VALID, err);
 }
 
+/* Where to compute, and whether the model can be computed there. */
+static int device_choose(struct training *t, struct error *err)
+{
+    const struct settings *settings = t->settings;
+    const struct model_config *config = &t->recipe.config;
+    t->device = settings_given(settings, "device") ? (enum device_kind)settings->device : backend_default();
+    TRY(backend_look(t->device, NULL, err));
+    if (t->device == DEVICE_CPU && settings->tune)
+        return fail(err, ERR_USAGE, "--tune names product algorithms of CUDA; this computes on the CPU");
+    if (t->device == DEVICE_CUDA && config->hidden / config->heads != CUDA_HEAD_SIZE) {
+        fail(err, ERR_USAGE, "attention on CUDA has heads of %d, this model has %" PRId32, CUDA_HEAD_SIZE,
+             config->hidden / config->heads);
+        return hint(err, "--device cpu takes any");
+    }
+    return 0;
+}
+
 int training_prepare(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
 {
     struct model_config config;
@@ -251,6 +341,7 @@ int training_prepare(struct training *t, const struct settings *settings, struct
     TRY(config_of(t, origin, &config, err));
     TRY(recipe_make(settings, &t->data, &config, origin, &t->recipe, err));
     TRY(model_config_check(&t->recipe.config, err));
+    TRY(device_choose(t, err));
     TRY(tokenizer_open(t, origin, config.positions, err));
     t->identity = recipe_identity(&t->recipe);
     return 0;
@@ -260,12 +351,11 @@ int training_prepare(struct training *t, const struct settings *settings, struct
 static int state_begin(struct training *t, const struct origin *origin, struct error *err)
 {
     TRY(checkpoint_tidy(t->run.directory, err));
-    if (has_checkpoint(&t->run))
-        TRY(resume(t, err));
-    else
-        TRY(weights_begin(t, origin, err));
+    const struct flat_state flat = training_map(t, MAP_FILL);
+    const int result = has_checkpoint(&t->run) ? resume(t, &flat, err) : weights_begin(t, origin, &flat, err);
+    training_unmap(t, &flat, MAP_FILL);
     model_refresh(t->model);
-    return 0;
+    return result;
 }
 
 /* --time-limit, or the end of the Slurm job that we are in. */
@@ -277,6 +367,20 @@ static double deadline_of(const struct settings *settings)
     if (!end || strtod(end, NULL) <= 0)
         return HUGE_VAL;
     return clock_now() + strtod(end, NULL) - (double)time(NULL);
+}
+
+struct loader_options training_samples(const struct training *t)
+{
+    return (struct loader_options){
+        .dataset = &t->data,
+        .shuffled = t->recipe.shuffled,
+        .masks = t->recipe.masks,
+        .seed = t->recipe.seed,
+        .first = t->state.samples,
+        .count = (t->recipe.schedule.steps - t->state.step) * t->recipe.batch,
+        .batch = t->recipe.batch,
+        .limits = t->limits,
+    };
 }
 
 static int open_all(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
@@ -295,16 +399,8 @@ static int open_all(struct training *t, const struct settings *settings, struct 
     t->saved_clock = clock_now();
     if (t->state.step == t->recipe.schedule.steps)
         return 0; /* only the evaluation is missing */
-    t->loader = loader_open(&(struct loader_options){
-        .dataset = &t->data,
-        .shuffled = t->recipe.shuffled,
-        .masks = t->recipe.masks,
-        .seed = t->recipe.seed,
-        .first = t->state.samples,
-        .count = (t->recipe.schedule.steps - t->state.step) * t->recipe.batch,
-        .batch = t->recipe.batch,
-        .limits = t->limits,
-    });
+    const struct loader_options samples = training_samples(t);
+    t->loader = loader_open(&samples);
     return 0;
 }
 

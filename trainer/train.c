@@ -13,7 +13,11 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "trainer/blame.h"
 #include "trainer/optim/clip.h"
+#include "trainer/timings.h"
+
+#define PRODUCT_SECONDS 0.2 /* of products, before the first step */
 
 /* ---- one step ---- */
 
@@ -41,7 +45,7 @@ static int forward_backward(struct training *t, struct model_metrics *metrics, s
                                            .sequences = micro->sequences,
                                            .loss_scale = loss_scale(t),
                                        });
-        model_forward_backward(t->model, &micro->batch, metrics);
+        model_forward_backward(t->model, &micro->batch, micro->ends ? metrics : NULL);
     } while (!micro->ends);
     return 0;
 }
@@ -51,24 +55,13 @@ static bool is_finite(const struct step_facts *facts)
     return isfinite(facts->loss) && isfinite(facts->norm);
 }
 
-static int not_finite(const struct training *t, const struct step_facts *facts, struct error *err)
-{
-    fail(err, ERR_NUMERIC, "step %" PRIu64 ": the %s is %s; nothing was changed by this step", t->state.step + 1,
-         isfinite(facts->loss) ? "gradient's norm" : "loss",
-         isnan(facts->loss) || isnan(facts->norm) ? "not a number" : "infinite");
-    if (t->saved_step == 0)
-        return hint(err, "try a lower --lr, a longer --warmup, or --precision fp32");
-    return hint(err, "the checkpoint of step %" PRIu64 " is intact; try a lower --lr or --precision fp32",
-                t->saved_step);
-}
-
 /* fp16: moves the scale; a step that overflowed is skipped, any other goes on. */
 static int scale_loss(struct training *t, const struct step_facts *facts, struct error *err)
 {
     struct scaler_state *scaler = &t->state.scaler;
     const double before = scaler->scale;
     if (!is_finite(facts) && scaler_exhausted(&t->recipe.scaling, scaler))
-        return not_finite(t, facts, err);
+        return blame(t, facts, err);
     scaler_update(&t->recipe.scaling, scaler, t->state.step, !is_finite(facts));
     if (!is_finite(facts))
         log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", t->state.step + 1, scaler->scale,
@@ -92,6 +85,16 @@ static void apply(struct training *t, const struct step_facts *facts, double sca
     }
 }
 
+static int dump_gradients(const struct training *t, struct error *err)
+{
+    const struct params *params = model_table(t->model);
+    const size_t bytes = params->size * sizeof(float);
+    float *flat = t->ops->map(t->ops->device, model_gradients(t->model), bytes, MAP_READ);
+    const int result = names_write(t->settings->dump_gradients, params, flat, NULL, err);
+    t->ops->unmap(t->ops->device, model_gradients(t->model), flat, bytes, MAP_READ);
+    return result;
+}
+
 static int step_run(struct training *t, struct step_facts *facts, struct error *err)
 {
     const struct params *params = model_table(t->model);
@@ -99,7 +102,7 @@ static int step_run(struct training *t, struct step_facts *facts, struct error *
     struct model_metrics metrics = {0};
     TRY(forward_backward(t, &metrics, err));
     if (t->settings->dump_gradients && t->state.step == t->begun_at)
-        TRY(names_write(t->settings->dump_gradients, params, model_gradients(t->model), NULL, err));
+        TRY(dump_gradients(t, err));
 
     const struct evaluation means = evaluation_of(&metrics, t->recipe.config.next_sentence);
     *facts = (struct step_facts){
@@ -115,7 +118,7 @@ static int step_run(struct training *t, struct step_facts *facts, struct error *
     if (t->recipe.precision == PRECISION_FP16)
         TRY(scale_loss(t, facts, err));
     else if (!is_finite(facts))
-        return not_finite(t, facts, err);
+        return blame(t, facts, err);
     if (is_finite(facts))
         apply(t, facts, scale);
 
@@ -131,35 +134,6 @@ static int step_run(struct training *t, struct step_facts *facts, struct error *
 }
 
 /* ---- beside the steps ---- */
-
-static int save(struct training *t, struct error *err)
-{
-    const struct checkpoint_parts parts = {
-        .config = &t->recipe.config,
-        .pad_id = t->data.manifest.special.pad,
-        .params = model_table(t->model),
-        .weights = model_params(t->model),
-        .first = t->first,
-        .second = t->second,
-        .tokenizer = &t->tokenizer,
-        .identity = t->identity,
-    };
-    const double from = clock_now();
-    TRY(run_saved(&t->run, t->state.step, t->seconds, err));
-    TRY(checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, t->settings->keep_every, err));
-    t->saved_step = t->state.step;
-    t->saved_clock = clock_now();
-    t->save_longest = fmax(t->save_longest, t->saved_clock - from);
-    return 0;
-}
-
-static bool save_due(const struct training *t)
-{
-    const struct opt_count_or_time every = t->settings->save_every;
-    const uint64_t keep = t->settings->keep_every;
-    return t->state.step == t->recipe.schedule.steps || (keep > 0 && t->state.step % keep == 0) ||
-           (every.count > 0 ? t->state.step % every.count == 0 : clock_now() - t->saved_clock >= (double)every.seconds);
-}
 
 /* Would another step and a save end behind the time limit? Before the first save, 100 MB/s are taken for its speed. */
 static bool time_is_up(const struct training *t)
@@ -259,8 +233,7 @@ static int loop(struct training *t, struct error *err)
             return fail(err, ERR_STOPPED, "stopped by the time limit");
         TRY(step_run(t, &facts, err));
         TRY(tell(t, &facts, &since, err));
-        if (save_due(t))
-            TRY(save(t, err));
+        TRY(training_save_when_due(t, err));
     }
 }
 
@@ -270,7 +243,7 @@ static int leave(struct training *t, struct error *err)
 {
     const bool whole = err->kind == ERR_STOPPED || err->kind == ERR_VERIFY;
     struct error second = {0};
-    if (whole && t->saved_step != t->state.step && save(t, &second) < 0) {
+    if (whole && t->saved_step != t->state.step && training_save(t, &second) < 0) {
         if (err->kind == ERR_STOPPED)
             *err = second; /* 75 would promise that all is saved */
         return -1;
@@ -285,6 +258,42 @@ static int leave(struct training *t, struct error *err)
     return -1;
 }
 
+static void say_timings(const struct training *t, double from)
+{
+    const struct timings_beside beside[] = {
+        {"waiting for data", t->loader ? loader_waited(t->loader) : 0},
+        {"saving", t->saving},
+        {.name = NULL},
+    };
+    timings_say(t->ops, clock_now() - from, beside);
+}
+
+static int train(struct training *t, struct error *err)
+{
+    if (t->loader)
+        TRY(estimate_make(t, t->model, PRODUCT_SECONDS, &t->estimate, err));
+    if (t->settings->timings)
+        timings_clear(t->ops);
+    const double from = clock_now();
+    screen_opening(t);
+    int result = loop(t, err);
+    screen_end_steps(t);
+    result = result == 0 ? run_finish(&t->run, err) : leave(t, err);
+    if (t->settings->timings)
+        say_timings(t, from);
+    return result;
+}
+
+static void hint_safe(const struct training *t, struct error *err)
+{
+    if (err->hint[0])
+        return;
+    if (t->saved_step == 0)
+        hint(err, "what is on disk is safe: the same command goes on from there");
+    else
+        hint(err, "the checkpoint of step %" PRIu64 " is safe: the same command goes on from there", t->saved_step);
+}
+
 int verb_train(void *settings, struct opt_paths bare, struct error *err)
 {
     struct training training;
@@ -292,14 +301,12 @@ int verb_train(void *settings, struct opt_paths bare, struct error *err)
         return verb_plan(settings, bare, err);
     stop_on_signals();
     int result = training_open(&training, settings, err);
-    if (result == 0 && training.run.kind != RUN_FINISHED) {
-        screen_opening(&training);
-        result = loop(&training, err);
-        screen_end_steps(&training);
-        result = result == 0 ? run_finish(&training.run, err) : leave(&training, err);
-    }
+    if (result == 0 && training.run.kind != RUN_FINISHED)
+        result = train(&training, err);
     if (result == 0)
         screen_closing(&training);
+    if (result < 0 && err->kind == ERR_RESOURCE)
+        hint_safe(&training, err);
     training_close(&training);
     return result;
 }

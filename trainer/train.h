@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "shards/dataset.h"
+#include "trainer/backend.h"
 #include "trainer/data/loader.h"
+#include "trainer/estimate.h"
 #include "trainer/evaluate.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/metrics.h"
@@ -27,9 +29,10 @@ struct training {
     json_t *identity;
     struct run run;
 
+    enum device_kind device;
     struct ops *ops;
     struct model *model;
-    float *first, *second; /* moments, flat */
+    void *first, *second; /* moments, flat: the device's */
     struct optimizer_work work;
     unsigned threads;
     uint32_t micro_batch;
@@ -41,11 +44,13 @@ struct training {
     uint64_t saved_step;
     double deadline;                   /* clock_now by which to leave; INFINITY: none */
     double step_longest, save_longest; /* seconds, of this invocation */
+    double saving;                     /* seconds of all its saves */
     double saved_clock;                /* clock_now of the last save, or of the start */
     bool evaluated;                    /* after state.step */
     struct evaluation valid_now;       /* the last evaluation */
     struct metrics metrics;
     struct loader *loader;
+    struct estimate estimate; /* of a step, by measure */
     struct screen screen;
 };
 
@@ -56,6 +61,8 @@ struct model_budget training_budget(const struct training *training);
  * calls training_close and origin_release. */
 int training_prepare(struct training *training, const struct settings *settings, struct origin *origin,
                      struct error *err);
+/* The samples from state.step on, to the end of the run. */
+struct loader_options training_samples(const struct training *training);
 /* Opens the backend and sets the micro-batch. `recorded` is the precision of an earlier start, or NULL. */
 int training_backend(struct training *training, const char *recorded, struct error *err);
 
@@ -63,5 +70,18 @@ int training_backend(struct training *training, const char *recorded, struct err
  * error too the caller calls training_close. */
 int training_open(struct training *training, const struct settings *settings, struct error *err);
 void training_close(struct training *training);
+
+/* A checkpoint of the step that is done; on error the one before it is as whole as before. */
+int training_save(struct training *training, struct error *err);
+/* The same where one is due. Where it cannot be written and --save-fails says so, that is told and the next one makes it
+ * good; the last one must succeed. */
+int training_save_when_due(struct training *training, struct error *err);
+
+/* Parameters and moments, flat [params->size], where the host can follow them (ops.h); one at a time. */
+struct flat_state {
+    float *params, *first, *second;
+};
+struct flat_state training_map(struct training *training, enum map_mode mode);
+void training_unmap(struct training *training, const struct flat_state *flat, enum map_mode mode);
 
 #endif

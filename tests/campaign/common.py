@@ -11,9 +11,11 @@ The last line it prints is its row of the table in tests/README.md."""
 
 import argparse
 import filecmp
+import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -24,11 +26,12 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = PROJECT / "samples" / "samplewiki.xml.bz2"
 MULTISTREAM = PROJECT / "samples" / "samplewiki-multistream.xml.bz2"
 ENGLISH = PROJECT.parent / "shared" / "data" / "enwiki-2016-sample.xml.bz2"
-NOT_COMPARED = {"build.json"}  # names, times, hosts: no part of a dataset's identity
 COMPLAINTS_MAX = 20
 
 
 class Campaign:
+    not_compared = {"build.json"}  # names, times, hosts: no part of what a dataset is
+
     def __init__(self, name, what):
         parser = argparse.ArgumentParser(description=what)
         parser.add_argument("build", type=pathlib.Path, help="the build folder")
@@ -38,18 +41,23 @@ class Campaign:
         self.name, self.what = name, what
         self.share, self.seed = arguments.share, arguments.seed
         self.random = random.Random(arguments.seed)
-        self.dsdata = arguments.build.resolve() / "dsdata"
-        if not self.dsdata.exists():
-            print(f"{self.dsdata} is not built: skipped")
-            sys.exit(77)
+        self.dsdata, self.dstrain = (arguments.build.resolve() / name for name in ("dsdata", "dstrain"))
+        for program in self.programs():
+            if not program.exists():
+                print(f"{program} is not built: skipped")
+                sys.exit(77)
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="campaign."))
         self.checks = self.lost = 0
         self.output = b""
         self.begun = time.monotonic()
 
-    def run(self, *arguments, **variables):
+    def programs(self):
+        """What must be built."""
+        return [self.dsdata]
+
+    def run(self, *arguments, program=None, **variables):
         """Runs dsdata; its exit code (128 + signal where one ended it) and what it said on stderr. Its stdout is in .output."""
-        done = subprocess.run([self.dsdata, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL,
+        done = subprocess.run([program or self.dsdata, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL,
                               env={**os.environ, **{key: str(value) for key, value in variables.items()}}, check=False)
         self.output = done.stdout
         said = done.stderr.decode("utf-8", "replace")
@@ -95,12 +103,20 @@ class Campaign:
             print(f"the campaign cannot begin: {wrong}")
             sys.exit(1)
 
+    def last_met(self, is_met, most):
+        """The last n of 1 to `most` for which is_met(n) holds; it holds for all before."""
+        low, high = 0, most
+        while low < high:
+            n = (low + high + 1) // 2
+            low, high = (n, high) if is_met(n) else (low, n - 1)
+        return low
+
     def same(self, directory, good, done):
-        """Checks that two datasets are equal to the byte and that nothing else was left behind."""
+        """Checks that two directories are equal to the byte and that nothing else was left behind."""
         return self.check(*self.difference(directory, good, done))
 
     def difference(self, directory, good, done):
-        names = [sorted(str(path.relative_to(top)) for path in top.rglob("*") if path.name not in NOT_COMPARED)
+        names = [sorted(str(path.relative_to(top)) for path in top.rglob("*") if path.name not in self.not_compared)
                  for top in (directory, good)]
         if names[0] != names[1]:
             return False, done, f"other files: {sorted(set(names[0]) ^ set(names[1]))}"
@@ -114,3 +130,48 @@ class Campaign:
         seconds = time.monotonic() - self.begun
         print(f"| {self.name} | {self.what} | {figures} | {self.lost} of {self.checks} checks failed | {seconds:.0f} s |")
         sys.exit(1 if self.lost else 0)
+
+
+class TrainingCampaign(Campaign):
+    """The same for dstrain: a dataset of some hundred samples, and a model whose step takes a millisecond."""
+
+    not_compared = {"run.json", "metrics.jsonl", "events.out.tfevents.dstrain"}  # hold times; metrics are, without them
+    INTERVAL = 3  # steps between checkpoints
+
+    def __init__(self, name, what):
+        super().__init__(name, what)
+        data, model = self.scratch / "data", self.scratch / "model.json"
+        code, said = self.run("build", SAMPLES, "--vocab", self.vocabulary(300), "--seq", "32", "--valid", "0.1", "--out", data)
+        self.must(code == 0, said)
+        model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+                                     "intermediate_size": 64, "max_position_embeddings": 32}))
+        self.command = ["--shards", data, "--model", model, "--batch", 8, "--lr", "1e-3", "--threads", 1, "--log-every", 1,
+                        "--eval-every", 4, "--eval-samples", 20, "--save-every", self.INTERVAL, "--keep-last", 2]
+
+    def programs(self):
+        return [self.dsdata, self.dstrain]
+
+    def train(self, *arguments, **variables):
+        return self.run(*arguments, program=self.dstrain, **variables)
+
+    @staticmethod
+    def metrics(run):
+        """The lines that are whole, without times."""
+        path = run / "metrics.jsonl"
+        lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+        return [{key: value for key, value in json.loads(line).items() if "second" not in key} for line in lines]
+
+    def check_left(self, run, done, interval=INTERVAL):
+        """Checks what a run left behind: whatever checkpoint `latest` names is whole, and not more than an interval old."""
+        reached = max((line["step"] for line in self.metrics(run)), default=0)
+        newest = 0
+        if (run / "latest").exists():
+            newest = int(re.fullmatch(r"step-(\d{8})\n", (run / "latest").read_text())[1])
+            code, said = self.train("verify", run)
+            self.check(code == 0, done, f"what is left does not verify: exit {code}: {said}")
+        self.check(reached - newest <= interval, done, f"step {reached} was reached, step {newest} is the newest checkpoint")
+
+    def difference(self, directory, good, done):
+        if self.metrics(directory) != self.metrics(good):
+            return False, done, "other metrics"
+        return super().difference(directory, good, done)

@@ -21,18 +21,13 @@ campaign.must(code == DONE, said)
 command += ["--out", out]
 
 
-def is_met(variable, value):
-    code, _ = campaign.run(*command[:-1], campaign.clear(out), **{variable: value})
-    return code != DONE
-
-
 def last_met(variable, form, most):
     """The last n at which the fault shows; the program makes as many calls every time, or nearly so."""
-    low, high = 0, most
-    while low < high:
-        n = (low + high + 1) // 2
-        low, high = (n, high) if is_met(variable, form.format(n)) else (low, n - 1)
-    return low
+    def is_met(n):
+        code, _ = campaign.run(*command[:-1], campaign.clear(out), **{variable: form.format(n)})
+        return code != DONE
+
+    return campaign.last_met(is_met, most)
 
 
 def strike(variable, value, expected):

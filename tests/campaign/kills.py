@@ -18,15 +18,11 @@ out = campaign.scratch / "killed"
 
 def changes(arguments):
     """How many changes of files a build makes."""
-    trace = campaign.scratch / "trace"
-    code, said = campaign.run(*arguments, "--out", campaign.clear(out), DS_TRACE_FILE=trace)
-    campaign.must(code == 0, said)
-    low, high = 1, 4096
-    while low < high:  # the first n that is not met
-        n = (low + high) // 2
+    def is_met(n):
         code, _ = campaign.run(*arguments, "--out", campaign.clear(out), DS_FAIL_FILE=f"{n}:kill")
-        low, high = (n + 1, high) if code == KILLED else (low, n)
-    return low - 1
+        return code == KILLED
+
+    return campaign.last_met(is_met, 4096)
 
 
 points = 0

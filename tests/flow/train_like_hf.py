@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A checkpoint against transformers itself, where torch and transformers are installed: BertForPreTraining.from_pretrained
-gives the held-out loss that dstrain says, the gradients that --dump-gradients writes, and its names and shapes."""
+gives the held-out loss that dstrain says, the gradients that --dump-gradients writes, and its names and shapes; and models
+that transformers saves give dstrain the loss that they give there."""
 import json
 import pathlib
 import subprocess
@@ -10,7 +11,8 @@ import tempfile
 try:
     import torch
     from safetensors.torch import load_file
-    from transformers import AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining
+    from transformers import (AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForPreTraining,
+                              RobertaPreLayerNormConfig, RobertaPreLayerNormForMaskedLM)
 except ImportError:
     print("torch, transformers or safetensors is not installed: skipped")
     sys.exit(77)
@@ -93,7 +95,30 @@ def check_pre_ln(scratch):
     assert abs(held_out - facts["valid"]["mlm_loss"]) < 1e-5 * held_out, (held_out, facts)
 
 
+def check_published(scratch):
+    """Random models as transformers itself saves them come in: dstrain eval gives the loss that they give."""
+    shape = {"vocab_size": 1000, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128,
+             "initializer_range": 0.2}
+    torch.manual_seed(1)
+    batch = samples(scratch / "data", "valid", 8)
+    ids, mask, segments, labels, _ = tensors_of(batch)
+    bert = BertForPreTraining(BertConfig(**shape)).eval()
+    roberta = RobertaPreLayerNormForMaskedLM(RobertaPreLayerNormConfig(**shape, max_position_embeddings=130, pad_token_id=1,
+                                                                      type_vocab_size=2)).eval()
+    with torch.no_grad():
+        expected = {"bert": loss(bert, batch).item(),
+                    "roberta": roberta(input_ids=ids, attention_mask=mask, token_type_ids=segments, labels=labels,
+                                       position_ids=torch.arange(2, 130).expand_as(ids)).loss.item()}
+    bert.save_pretrained(scratch / "bert")
+    roberta.save_pretrained(scratch / "roberta-random")
+    for name, key in (("bert", "loss"), ("roberta-random", "mlm_loss")):
+        facts = json.loads(run("dstrain", "eval", scratch / name, "--shards", scratch / "data", "--precision", "fp32",
+                               "--eval-samples", 8, "--json"))
+        assert abs(facts[key] - expected[name.split("-")[0]]) < 1e-5 * facts[key], (name, facts, expected)
+
+
 with tempfile.TemporaryDirectory() as scratch:
     check(pathlib.Path(scratch))
     check_pre_ln(pathlib.Path(scratch))
+    check_published(pathlib.Path(scratch))
 print("all checks passed")

@@ -91,8 +91,33 @@ assert (out["roberta_prelayernorm.encoder.layer.1.intermediate.LayerNorm.bias"] 
 positions = "embeddings.position_embeddings.weight"
 assert out["roberta_prelayernorm." + positions] == ([65, 32], bytes(32 * 4) + run["bert." + positions][1])
 PYTHON
+
+    case_begin "and come in again"
+    expect_exit 0 "$dstrain" --shards "$data" --init out-pre --steps 1 --batch 4 --lr 0 --out again-roberta
+    expect_words "drawn by seed: cls.seq_relationship.weight"
+    python3 - {whole,again-roberta}/checkpoints/*/model.safetensors <<'PYTHON' || complain "the weights changed"
+import json, struct, sys
+
+
+def tensors(name):
+    data = open(name, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    return {key: data[8 + size + value["data_offsets"][0]:8 + size + value["data_offsets"][1]]
+            for key, value in json.loads(data[8:8 + size]).items() if key != "__metadata__" and "seq_rel" not in key}
+
+
+whole, again = tensors(sys.argv[-2]), tensors(sys.argv[-1])
+assert whole == again, [key for key in whole if whole[key] != again.get(key)]
+PYTHON
+    cmp -s <(json again-roberta/checkpoints/step-00000001/config.json o) <(json "whole/$last/config.json" o) ||
+        complain "the config changed"
+    expect_exit 0 "$dstrain" export out-pre --out out-again
+    cmp -s out-pre/model.safetensors out-again/model.safetensors || complain "out again: other tensors"
+    cmp -s <(json out-pre/config.json o) <(json out-again/config.json o) || complain "out again: another config"
+    sed 's/"pad_token_id": 0/"pad_token_id": 64/' out-pre/config.json >narrow.json
+    cp narrow.json out-pre/config.json
     expect_exit 6 "$dstrain" --shards "$data" --init out-pre --steps 1
-    expect_words roberta-prelayernorm
+    expect_words pad_token_id
 }
 
 wrong() {

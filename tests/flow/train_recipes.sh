@@ -235,7 +235,10 @@ verbs() {
         --batch 60000 --micro-batch 60000 --set bf16.enabled=false --precision fp32 --seq 64 --model giant.json
     expect_words memory
     expect_exit 0 "${train[@]}" --out never --dry-run
-    expect_words "at least" "next       dstrain --shards"
+    expect_words "about" "s a step, measured on 2 layers" "products alone" "next       dstrain --shards"
+    expect_exit 0 "${plan[@]}" --json
+    expect_equal "time" "$(json stdout '(abs(o["seconds"] / o["seconds_per_step"] - 200) < 1e-9 and
+        o["seconds_per_step"] > 256 * o["flops_per_sequence"] * 0.5 / o["passes_flops_per_second"] > 0)')" True
     expect_absent never .
 
     case_begin "doctor"
@@ -254,6 +257,10 @@ leaving() {
     case_begin "checkpoints kept"
     expect_exit 0 "${train[@]}" --out kept --keep-last 1 --keep-every 5
     expect_equal "kept" "$(ls kept/checkpoints | tr '\n' ' ')" "step-00000005 step-00000010 step-00000012 "
+    expect_exit 0 "${train[@]}" --out more --keep-last 0 --save-every 4
+    sed -i 's/"finished": true/"finished": false/' more/run.json # as a kill behind the last save leaves it
+    expect_exit 0 "${train[@]}" --out more --keep-last 2
+    expect_equal "kept in the end" "$(ls more/checkpoints | tr '\n' ' ')" "step-00000008 step-00000012 "
 
     case_begin "a forced level"
     expect_exit 0 "${train[@]}" --out base --cpu base --precision fp32

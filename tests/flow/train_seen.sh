@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What is left to look at: TensorBoard's events of a run, through stops and kills, and what verify says of datasets,
-# runs and checkpoints.
+# What is left to look at: a run's screen, TensorBoard's events of it, through stops and kills, and what verify says of
+# datasets, runs and checkpoints.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -100,6 +100,50 @@ verify() {
     expect_exit 2 "$dstrain" verify model
 }
 
+screen() {
+    case_begin "what the opening and the closing say of time"
+    expect_exit 0 "${train[@]}" --json --out facts
+    expect_equal "share of peak" "$(json stdout 'o["share_of_peak"] > 0 and o["loss_spikes"] == 0')" True
+    expect_exit 0 "${train[@]}" --out told
+    expect_words ", about 0:0" "sequences/s" "GFLOP/s that products alone reach" "no loss spikes"
+    expect_exit 75 "${train[@]}" --out half --stop-after 6
+    expect_exit 0 "${train[@]}" --out half
+    expect_words "from here"
+
+    case_begin "the line on a terminal"
+    python3 - "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --out terminal \
+        --time-limit 3s >"$scratch/stdout" <<'PYTHON' || complain "it lacks something"
+import os, pty, re, sys
+
+os.environ["TERM"] = "xterm"
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+import fcntl, struct, termios
+fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 250, 0, 0))
+seen = b""
+try:
+    while chunk := os.read(terminal, 65536):
+        seen += chunk
+except OSError:
+    pass
+os.waitpid(pid, 0)
+text = seen.decode()
+print(text[-400:])
+line = re.compile(r"step [\d,]+/1,000,000 │ loss \d\.\d{3} \(mlm \d\.\d{3}, nsp \d\.\d{3}\) │ acc \d+\.\d % │ lr \S+ │ "
+                  r"\|g\| \d+\.\d\d │ [\d,.]+ seq/s │ [\d,.]+ tok/s │ MFU \d+ % │ data \d+\.\d % │ [\d:]+ left")
+sys.exit(line.search(text) is None)
+PYTHON
+
+    case_begin "a loss spike"
+    expect_exit 0 "$dstrain" --shards "$data" --model "$model" --steps 60 --batch 32 --threads 1 --out spike \
+        --precision fp32 --set scheduler.type=LRRangeTest scheduler.params.lr_range_test_min_lr=1e-6 \
+        scheduler.params.lr_range_test_step_size=50 scheduler.params.lr_range_test_step_rate=1e6 \
+        scheduler.params.lr_range_test_staircase=true
+    expect_words "step 5" "deviations above that of the steps before it" "loss spike"
+}
+
+screen
 tensorboard
 verify
 flow_end

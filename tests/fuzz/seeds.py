@@ -268,6 +268,9 @@ def safetensors():
     yield b"\x01" + json.dumps(
         {"a": tensor("U8", [2, 2], 0, 4), "b": tensor("F64", [1], 2, 10)}
     ).encode() + b"\0" + bytes(10)
+    table, final = (f"roberta_prelayernorm.{name}.weight" for name in ("embeddings.position_embeddings", "LayerNorm"))
+    weights = {table: tensor("F32", [6, 2], 0, 48), final: tensor("F32", [2], 48, 56), "lm_head.bias": tensor("F32", [5], 56, 76)}
+    yield b"\x01" + json.dumps(weights).encode() + b"\0" + bytes(76)
 
 
 def config():
@@ -292,6 +295,7 @@ def config():
     ).encode()
     yield json.dumps({**base, "hidden_size": 2147483648, "layer_norm_eps": 0}).encode()
     yield b'{"hidden_size": 64, "hidden_size": 64}'
+    yield json.dumps({**base, "model_type": "roberta-prelayernorm", "pad_token_id": 1}).encode()
 
 
 def journal():

@@ -1,6 +1,8 @@
-/* Attention of one sequence and head at a time: a task each. Keys and values are unpacked once into scratch of the
- * thread; queries go through in blocks of rows, so that a block's scores stay in the cache. The backward pass works the
- * probabilities out again from the saved log-sums (Dao and others 2022, without the tiling that a GPU needs). */
+/* Attention of one sequence and head at a time: a task each. Keys and values are laid once into panels (product.h) in
+ * scratch of the thread; queries go through in blocks of rows, so that a block's scores stay in the cache. The backward
+ * pass works the probabilities out again from the saved log-sums (Dao and others 2022, without the tiling that a GPU
+ * needs). Scores are in `real`; where the processor multiplies bf16, probabilities and their
+ * gradients go into products as sums of two of them: rounded to one, the gradients of all layers below were a fifth worse. */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"
@@ -23,17 +25,63 @@ struct attention_args {
 };
 
 #define EACH "trainer/cpu/attention.c"
+#define EACH_DOT
 #include "trainer/cpu/each.h"
 #else
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/keep.h"
 #include "trainer/cpu/product.h"
 
+/* Numbers in `real` become units that are multiplied to nearly their precision: with DOT the sum of two bf16. */
+static void NAME(split)(real *x, size_t count)
+{
+#ifdef DOT
+#pragma omp simd
+    for (size_t i = 0; i < count; i++) {
+        const uint16_t high = STORE(x[i]), low = STORE(x[i] - LOAD(high));
+        const uint32_t both = high | (uint32_t)low << 16;
+        memcpy(&x[i], &both, sizeof both);
+    }
+#else
+    (void)x, (void)count;
+#endif
+}
+
+/* What such units multiply: X [k, columns] laid as lay_steps does (product.h), but with one step to a unit. */
+static void NAME(lay_split)(NAME(unit) * out, size_t width, const storage *x, size_t x_step, size_t k, size_t columns)
+{
+    for (size_t first = 0; first < columns; first += width)
+        for (size_t l = 0; l < k; l++) {
+            const storage *from = x + l * x_step + first;
+            NAME(unit) *to = out + first * k + l * width;
+            const size_t count = smaller(width, columns - first);
+#pragma omp simd
+            for (size_t j = 0; j < count; j++)
+#ifdef DOT
+                to[j] = from[j] * 0x10001u;
+#else
+                to[j] = LOAD(from[j]);
+#endif
+            memset(to + count, 0, (width - count) * sizeof *to);
+        }
+}
+
+/* C [m, n] (+)= A [m, units] times panels of B; n is a multiple of PANEL. */
+static void NAME(small_product)(real *c, size_t c_row, const NAME(unit) * a, size_t a_row, size_t a_step,
+                                const NAME(unit) * panels, size_t m, size_t n, size_t units, bool add)
+{
+    for (size_t j = 0; j < n; j += PANEL)
+        for (size_t i = 0; i < m; i += STRIP)
+            NAME(strip)
+    (c + i * c_row + j, c_row, a + i * a_row, a_row, a_step, panels + j * units, units, smaller(STRIP, m - i), add);
+}
+
 /* Where one task reads and writes. Row r of Q is at qkv + r * stride; K and V stand `hidden` and 2 `hidden` beside. */
 struct NAME(head) {
     size_t first, length; /* rows of the sequence */
     size_t size, hidden, stride;
-    size_t wide_length, wide_size; /* padded to TILE_COLUMNS: row lengths in scratch */
+    size_t wide_length, wide_size; /* whole panels: row lengths in scratch */
+    size_t size_units;             /* of product.h */
     uint32_t number, name;         /* of dropout */
     size_t head;
     real scale;
@@ -50,8 +98,9 @@ static struct NAME(head) NAME(head_of)(const struct attention_args *a, size_t ta
         .size = size,
         .hidden = heads * size,
         .stride = 3 * heads * size,
-        .wide_length = padded(end - first, TILE_COLUMNS),
-        .wide_size = padded(size, TILE_COLUMNS),
+        .wide_length = padded(end - first, PANEL),
+        .wide_size = padded(size, PANEL),
+        .size_units = blocks_of(size, PER_UNIT),
         .number = a->batch->numbers[sequence],
         .name = a->shape->dropout.name + (uint32_t)head,
         .head = head,
@@ -59,9 +108,11 @@ static struct NAME(head) NAME(head_of)(const struct attention_args *a, size_t ta
     };
 }
 
-static void NAME(pack)(storage *x, size_t stride, const real *in, size_t rows, size_t size, size_t wide, real scale)
+static void NAME(store_rows)(storage *x, size_t stride, const real *in, size_t rows, size_t size, size_t wide,
+                             real scale)
 {
     for (size_t row = 0; row < rows; row++)
+#pragma omp simd
         for (size_t i = 0; i < size; i++)
             x[row * stride + i] = STORE(in[row * wide + i] * scale);
 }
@@ -73,58 +124,63 @@ static void NAME(drop_scores)(real *row, const struct attention_args *a, const s
     for (size_t first = 0; first < h->length; first += KEEP_PIECE) {
         const size_t count = smaller(KEEP_PIECE, h->length - first);
         NAME(keep_piece)(keep, &a->shape->dropout, h->name, h->number, (uint32_t)query, (int32_t)first, (int32_t)count);
+#pragma omp simd
         for (size_t i = 0; i < count; i++)
             row[first + i] *= keep[i];
     }
 }
 
-/* Scores to probabilities in place; returns the log of the sum of exponentials. */
-static real NAME(softmax)(real *row, size_t length)
+/* Products of queries and keys to probabilities, in place, zeros behind them; returns the log of the sum of
+ * exponentials. */
+static real NAME(softmax)(real *row, const struct NAME(head) * h)
 {
     real most = row[0];
 #pragma omp simd reduction(max : most)
-    for (size_t i = 0; i < length; i++)
+    for (size_t i = 0; i < h->length; i++)
         most = row[i] > most ? row[i] : most;
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < length; i++) {
-        row[i] = NAME(exponential)(row[i] - most);
+    for (size_t i = 0; i < h->length; i++) {
+        row[i] = NAME(exponential)((row[i] - most) * h->scale);
         sum += row[i];
     }
-    const real scale = 1 / sum;
-    for (size_t i = 0; i < length; i++)
-        row[i] *= scale;
-    return most + (real)log((double)sum);
+    const real share = 1 / sum;
+#pragma omp simd
+    for (size_t i = 0; i < h->length; i++)
+        row[i] *= share;
+    memset(row + h->length, 0, (h->wide_length - h->length) * sizeof *row);
+    return most * h->scale + (real)log((double)sum);
 }
 
 static void NAME(attention_head)(const void *args, size_t task, int thread)
 {
     const struct attention_args *a = args;
     const struct NAME(head) h = NAME(head_of)(a, task);
-    real *keys = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [size, wide_length] */
-    real *values = keys + h.size * h.wide_length;                                   /* [length, wide_size] */
-    real *queries = values + h.length * h.wide_size;                                /* [QUERIES, wide_size] */
-    real *scores = queries + QUERIES * h.wide_size;                                 /* [QUERIES, wide_length] */
-    real *result = scores + QUERIES * h.wide_length;                                /* [QUERIES, wide_size] */
+    real *scores = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [QUERIES, wide_length] */
+    real *result = scores + QUERIES * h.wide_length;                                  /* [QUERIES, wide_size] */
+    NAME(unit) *keys = (NAME(unit) *)(result + QUERIES * h.wide_size);                /* [size, wide_length] */
+    NAME(unit) *values = keys + h.size_units * h.wide_length;                         /* [length, wide_size] */
+    NAME(unit) *queries = values + h.length * h.wide_size;                            /* [QUERIES, size] */
     const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
     storage *context = (storage *)a->context + h.first * h.hidden + h.head * h.size;
     real *log_sums = (real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
 
-    NAME(unpack)(keys, h.size, h.wide_length, q + h.hidden, 1, h.stride, h.size, h.length, 1);
-    NAME(unpack)(values, h.length, h.wide_size, q + 2 * h.hidden, h.stride, 1, h.length, h.size, 1);
+    NAME(lay_steps)(keys, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
+    NAME(lay_split)(values, PANEL, q + 2 * h.hidden, h.stride, h.length, h.size);
     for (size_t first = 0; first < h.length; first += QUERIES) {
-        const size_t rows = smaller(QUERIES, h.length - first), tall = padded(rows, TILE_ROWS);
-        NAME(unpack)(queries, tall, h.wide_size, q + first * h.stride, h.stride, 1, rows, h.size, h.scale);
+        const size_t rows = smaller(QUERIES, h.length - first);
+        NAME(lay_rows)(queries, q + first * h.stride, h.stride, rows, h.size);
         NAME(small_product)
-        (scores, h.wide_length, queries, h.wide_size, 1, keys, h.wide_length, tall, h.wide_length, h.size, false);
+        (scores, h.wide_length, queries, h.size_units, 1, keys, rows, h.wide_length, h.size_units, false);
         for (size_t i = 0; i < rows; i++) {
-            log_sums[first + i] = NAME(softmax)(scores + i * h.wide_length, h.length);
+            log_sums[first + i] = NAME(softmax)(scores + i * h.wide_length, &h);
             if (a->shape->dropout.threshold)
                 NAME(drop_scores)(scores + i * h.wide_length, a, &h, first + i);
         }
+        NAME(split)(scores, rows * h.wide_length);
         NAME(small_product)
-        (result, h.wide_size, scores, h.wide_length, 1, values, h.wide_size, tall, h.wide_size, h.length, false);
-        NAME(pack)(context + first * h.hidden, h.hidden, result, rows, h.size, h.wide_size, 1);
+        (result, h.wide_size, (NAME(unit) *)scores, h.wide_length, 1, values, rows, h.wide_size, h.length, false);
+        NAME(store_rows)(context + first * h.hidden, h.hidden, result, rows, h.size, h.wide_size, 1);
     }
 }
 
@@ -150,27 +206,32 @@ static void NAME(attention)(struct device *device, void *context, void *log_sums
         memset((real *)log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
 }
 
-/* The rows of one block of queries, from scores = Q K^T and dkept = dO V^T:
- *     P = exp(score - log_sum); kept = P * keep; dP = dkept * keep; dscore = P * (dP - sum over keys of P dP). */
-static void NAME(backward_scores)(real *scores, real *dkept, const real *log_sums, const real *deltas, size_t first,
+/* The rows of one block of queries, from scores = Q K^T and slopes = dO V^T:
+ *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P dP). */
+static void NAME(backward_scores)(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
                                   size_t rows, const struct attention_args *a, const struct NAME(head) * h)
 {
-    for (size_t i = 0; i < padded(rows, TILE_ROWS); i++) {
-        real *score = scores + i * h->wide_length, *slope = dkept + i * h->wide_length;
-        const size_t length = i < rows ? h->length : 0;
-        const real log_sum = i < rows ? log_sums[i] : 0, delta = i < rows ? deltas[i] : 0;
-        if (length && a->shape->dropout.threshold)
-            NAME(drop_scores)(slope, a, h, first + i);
+    const size_t beside = h->wide_length - h->length;
+    for (size_t i = 0; i < rows; i++) {
+        real *score = scores + i * h->wide_length, *slope = slopes + i * h->wide_length;
+        const real log_sum = log_sums[i], delta = deltas[i];
+        real keep[KEEP_PIECE];
+        for (size_t j = 0; j < KEEP_PIECE && !a->shape->dropout.threshold; j++)
+            keep[j] = 1;
+        for (size_t from = 0; from < h->length; from += KEEP_PIECE) {
+            const size_t count = smaller(KEEP_PIECE, h->length - from);
+            if (a->shape->dropout.threshold)
+                NAME(keep_piece)
+            (keep, &a->shape->dropout, h->name, h->number, (uint32_t)(first + i), (int32_t)from, (int32_t)count);
 #pragma omp simd
-        for (size_t j = 0; j < length; j++) {
-            const real p = NAME(exponential)(score[j] - log_sum);
-            slope[j] = p * (slope[j] - delta);
-            score[j] = p;
+            for (size_t j = 0; j < count; j++) {
+                const real p = NAME(exponential)(score[from + j] * h->scale - log_sum);
+                slope[from + j] = p * (slope[from + j] * keep[j] - delta);
+                score[from + j] = p * keep[j];
+            }
         }
-        if (length && a->shape->dropout.threshold)
-            NAME(drop_scores)(score, a, h, first + i);
-        for (size_t j = length; j < h->wide_length; j++)
-            score[j] = slope[j] = 0;
+        memset(score + h->length, 0, beside * sizeof *score);
+        memset(slope + h->length, 0, beside * sizeof *slope);
     }
 }
 
@@ -178,17 +239,18 @@ static void NAME(attention_backward_head)(const void *args, size_t task, int thr
 {
     const struct attention_args *a = args;
     const struct NAME(head) h = NAME(head_of)(a, task);
-    const size_t tall_length = h.wide_length, matrix = tall_length * h.wide_size;
-    real *keys = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [length, wide_size] */
-    real *keys_across = keys + matrix;                                              /* [size, wide_length] */
-    real *values_across = keys_across + h.size * h.wide_length;                     /* [size, wide_length] */
-    real *dkeys = values_across + h.size * h.wide_length;                           /* [length, wide_size] */
-    real *dvalues = dkeys + matrix;                                                 /* [length, wide_size] */
-    real *queries = dvalues + matrix;                                               /* [QUERIES, wide_size] */
-    real *dresult = queries + QUERIES * h.wide_size;                                /* [QUERIES, wide_size] */
-    real *dqueries = dresult + QUERIES * h.wide_size;                               /* [QUERIES, wide_size] */
-    real *scores = dqueries + QUERIES * h.wide_size;                                /* [QUERIES, wide_length] */
-    real *slopes = scores + QUERIES * h.wide_length;                                /* [QUERIES, wide_length] */
+    const size_t matrix = h.length * h.wide_size, block = QUERIES * h.wide_length;
+    real *dkeys = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [length, wide_size] */
+    real *dvalues = dkeys + matrix;                                                  /* [length, wide_size] */
+    real *dqueries = dvalues + matrix;                                               /* [QUERIES, wide_size] */
+    real *scores = dqueries + QUERIES * h.wide_size;                                 /* [QUERIES, wide_length] */
+    real *slopes = scores + block;                                                   /* [QUERIES, wide_length] */
+    NAME(unit) *keys = (NAME(unit) *)(slopes + block);                               /* [length, wide_size] */
+    NAME(unit) *keys_across = keys + h.length * h.wide_size;                         /* [size, wide_length] */
+    NAME(unit) *values_across = keys_across + h.size_units * h.wide_length;          /* [size, wide_length] */
+    NAME(unit) *queries = values_across + h.size_units * h.wide_length;              /* [QUERIES, size] */
+    NAME(unit) *dresult = queries + QUERIES * h.size_units;                          /* [QUERIES, size] */
+    NAME(unit) *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: of one of the two at a time */
     real deltas[QUERIES];
     const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
     storage *dq = (storage *)a->dqkv + h.first * h.stride + h.head * h.size;
@@ -196,38 +258,40 @@ static void NAME(attention_backward_head)(const void *args, size_t task, int thr
     const storage *dcontext = (const storage *)a->dcontext + h.first * h.hidden + h.head * h.size;
     const real *log_sums = (const real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
 
-    NAME(unpack)(keys, h.length, h.wide_size, q + h.hidden, h.stride, 1, h.length, h.size, 1);
-    NAME(unpack)(keys_across, h.size, h.wide_length, q + h.hidden, 1, h.stride, h.size, h.length, 1);
-    NAME(unpack)(values_across, h.size, h.wide_length, q + 2 * h.hidden, 1, h.stride, h.size, h.length, 1);
-    memset(dkeys, 0, 2 * matrix * sizeof *dkeys);
+    NAME(lay_split)(keys, PANEL, q + h.hidden, h.stride, h.length, h.size);
+    NAME(lay_steps)(keys_across, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
+    NAME(lay_steps)(values_across, PANEL, q + 2 * h.hidden, 1, h.stride, h.size, h.length);
     for (size_t first = 0; first < h.length; first += QUERIES) {
-        const size_t rows = smaller(QUERIES, h.length - first), tall = padded(rows, TILE_ROWS);
-        NAME(unpack)(queries, tall, h.wide_size, q + first * h.stride, h.stride, 1, rows, h.size, h.scale);
-        NAME(unpack)(dresult, tall, h.wide_size, dcontext + first * h.hidden, h.hidden, 1, rows, h.size, 1);
+        const size_t rows = smaller(QUERIES, h.length - first);
+        const storage *from = q + first * h.stride, *dfrom = dcontext + first * h.hidden;
+        NAME(lay_rows)(queries, from, h.stride, rows, h.size);
+        NAME(lay_rows)(dresult, dfrom, h.hidden, rows, h.size);
         for (size_t i = 0; i < rows; i++) {
             real delta = 0;
 #pragma omp simd reduction(+ : delta)
             for (size_t j = 0; j < h.size; j++)
-                delta += dresult[i * h.wide_size + j] * LOAD(context[(first + i) * h.hidden + j]);
+                delta += LOAD(dfrom[i * h.hidden + j]) * LOAD(context[(first + i) * h.hidden + j]);
             deltas[i] = delta;
         }
         NAME(small_product)
-        (scores, h.wide_length, queries, h.wide_size, 1, keys_across, h.wide_length, tall, h.wide_length, h.size,
-         false);
+        (scores, h.wide_length, queries, h.size_units, 1, keys_across, rows, h.wide_length, h.size_units, false);
         NAME(small_product)
-        (slopes, h.wide_length, dresult, h.wide_size, 1, values_across, h.wide_length, tall, h.wide_length, h.size,
-         false);
+        (slopes, h.wide_length, dresult, h.size_units, 1, values_across, rows, h.wide_length, h.size_units, false);
         NAME(backward_scores)(scores, slopes, log_sums + first, deltas, first, rows, a, &h);
+        NAME(split)(scores, rows * h.wide_length);
+        NAME(split)(slopes, rows * h.wide_length);
+        NAME(lay_split)(panels, PANEL, dfrom, h.hidden, rows, h.size);
         NAME(small_product)
-        (dvalues, h.wide_size, scores, 1, h.wide_length, dresult, h.wide_size, tall_length, h.wide_size, rows, true);
+        (dvalues, h.wide_size, (NAME(unit) *)scores, 1, h.wide_length, panels, h.length, h.wide_size, rows, first > 0);
+        NAME(lay_split)(panels, PANEL, from, h.stride, rows, h.size);
         NAME(small_product)
-        (dkeys, h.wide_size, slopes, 1, h.wide_length, queries, h.wide_size, tall_length, h.wide_size, rows, true);
+        (dkeys, h.wide_size, (NAME(unit) *)slopes, 1, h.wide_length, panels, h.length, h.wide_size, rows, first > 0);
         NAME(small_product)
-        (dqueries, h.wide_size, slopes, h.wide_length, 1, keys, h.wide_size, tall, h.wide_size, h.length, false);
-        NAME(pack)(dq + first * h.stride, h.stride, dqueries, rows, h.size, h.wide_size, h.scale);
+        (dqueries, h.wide_size, (NAME(unit) *)slopes, h.wide_length, 1, keys, rows, h.wide_size, h.length, false);
+        NAME(store_rows)(dq + first * h.stride, h.stride, dqueries, rows, h.size, h.wide_size, h.scale);
     }
-    NAME(pack)(dq + h.hidden, h.stride, dkeys, h.length, h.size, h.wide_size, 1);
-    NAME(pack)(dq + 2 * h.hidden, h.stride, dvalues, h.length, h.size, h.wide_size, 1);
+    NAME(store_rows)(dq + h.hidden, h.stride, dkeys, h.length, h.size, h.wide_size, h.scale);
+    NAME(store_rows)(dq + 2 * h.hidden, h.stride, dvalues, h.length, h.size, h.wide_size, 1);
 }
 
 static void NAME(attention_backward)(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
@@ -253,11 +317,12 @@ static void NAME(attention_backward)(struct device *device, void *dqkv, const vo
            (size_t)(batch->token_rows - batch->tokens) * stride * sizeof(storage));
 }
 
+/* In an instance whose panels are narrower, or whose units hold two numbers, less of it is used. */
 size_t NAME(attention_scratch)(const struct ops_limits *limits, int threads)
 {
-    const size_t length = padded((size_t)limits->length_max, TILE_COLUMNS);
-    const size_t size = padded((size_t)limits->head_size, TILE_COLUMNS);
-    const size_t numbers = 5 * length * size + 3 * QUERIES * size + 2 * QUERIES * length;
+    const size_t length = padded((size_t)limits->length_max, PANEL_MAX);
+    const size_t size = padded((size_t)limits->head_size, PANEL_MAX);
+    const size_t numbers = 5 * length * size + 4 * QUERIES * size + 2 * QUERIES * length;
     return (size_t)threads * padded(numbers * sizeof(real), 64);
 }
 

@@ -14,6 +14,11 @@ struct cpu {
     size_t (*attention_scratch)(const struct ops_limits *limits, int threads);
 };
 
+#ifdef __x86_64__
+void install_linear_16_level3(struct ops *ops);
+void install_attention_16_level3(struct ops *ops);
+#endif
+
 #define EACH "trainer/cpu/cpu.c"
 #include "trainer/cpu/each.h"
 
@@ -49,6 +54,33 @@ static void clear(struct device *device, void *memory, size_t bytes)
     parallel(blocks_of(bytes, CLEAR_BLOCK), clear_block, &args);
 }
 
+static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
+{
+    (void)device;
+    (void)bytes;
+    (void)mode;
+    return memory;
+}
+
+static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
+{
+    (void)device;
+    (void)bytes;
+    (void)mode;
+    assert(host == memory);
+}
+
+static void wait(struct device *device)
+{
+    (void)device;
+}
+
+static const struct batch *bring(struct device *device, const struct batch *batch)
+{
+    (void)device;
+    return batch;
+}
+
 /* The largest of: parts of sums over rows (norm_backward has two a column), results of the loss, attention. */
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
 {
@@ -68,6 +100,7 @@ static void close_cpu(struct ops *ops)
 {
     struct cpu *cpu = (struct cpu *)ops;
     onednn_close(cpu->device.onednn);
+    mem_free(cpu->device.work);
     mem_free(cpu);
 }
 
@@ -86,8 +119,17 @@ static void choose(struct cpu *cpu, enum precision precision, enum cpu_level lev
         {install_64_level0, install_64_level0, install_64_level0},
     };
     const int own = level > CPU_AVX512 ? CPU_AVX512 : (int)level;
+    const bool doubles = precision == PRECISION_FP64;
     install[precision][own](&cpu->ops);
-    cpu->attention_scratch = precision == PRECISION_FP64 ? attention_scratch_64_level0 : attention_scratch_32_level0;
+#ifdef __x86_64__
+    if (precision == PRECISION_BF16 && level >= CPU_AVX512_BF16) {
+        install_linear_16_level3(&cpu->ops);
+        install_attention_16_level3(&cpu->ops);
+    }
+#endif
+    cpu->attention_scratch = doubles ? attention_scratch_64_level0 : attention_scratch_32_level0;
+    cpu->device.work_thread = padded(doubles ? linear_work_64_level0() : linear_work_32_level0(), 64);
+    cpu->device.work = mem_aligned((size_t)cpu->device.threads * cpu->device.work_thread);
 }
 
 struct ops *cpu_open(const struct cpu_options *options, struct error *err)
@@ -116,6 +158,10 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     ops->allocate = allocate;
     ops->release = release;
     ops->clear = clear;
+    ops->map = map;
+    ops->unmap = unmap;
+    ops->wait = wait;
+    ops->bring = bring;
     ops->scratch_bytes = scratch_bytes;
     choose(cpu, options->precision, options->level);
     return ops;

@@ -1,4 +1,4 @@
-/* The CPU backend behind struct ops: own loops in plain C with OpenMP, matrix products by oneDNN where it was found. */
+/* The CPU backend behind struct ops: own loops in C with OpenMP; on tiles (AMX) oneDNN multiplies. */
 #ifndef TRAINER_CPU_CPU_H
 #define TRAINER_CPU_CPU_H
 
@@ -12,7 +12,7 @@ enum cpu_level { CPU_BASE, CPU_AVX2, CPU_AVX512, CPU_AVX512_BF16, CPU_AMX };
 enum cpu_level cpu_level(void); /* the highest this machine has */
 const char *cpu_level_name(enum cpu_level level);
 
-/* bf16 where the processor multiplies it and oneDNN is there to ask it to, else fp32. */
+/* bf16 where the processor multiplies it, else fp32. */
 enum precision cpu_default_precision(enum cpu_level level);
 
 struct cpu_options {
@@ -22,7 +22,7 @@ struct cpu_options {
 };
 
 /* Opens the backend; ops->close ends it. bf16 and fp16 work on every level (stored in 16 bits, multiplied in fp32 where
- * the processor or oneDNN cannot; oneDNN 2.6 has no product of fp16). oneDNN's level is a setting of the whole process:
+ * the processor cannot). oneDNN's level is a setting of the whole process:
  * the first open decides it. ERR_USAGE: a level that the machine lacks. */
 struct ops *cpu_open(const struct cpu_options *options, struct error *err);
 

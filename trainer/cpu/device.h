@@ -14,15 +14,18 @@
 #include "trainer/cpu/parallel.h"
 #include "trainer/ops.h"
 
-#define KEEP_PIECE   256 /* columns whose dropout is worked out at once (keep.h) */
-#define TILE_ROWS    4   /* small products (product.h) have rows and columns in multiples of these */
-#define TILE_COLUMNS 16
+#define KEEP_PIECE 256 /* columns whose dropout is worked out at once (keep.h) */
+#define STRIP      6   /* rows of A that a product takes at once (product.h) */
+#define PANEL_MAX  64  /* and columns of B, at most */
+#define AHEAD      8   /* units of a matrix are asked for so long before they are laid */
 
 struct onednn;
 
 struct device {
     struct onednn *onednn; /* NULL: products by our own loops */
     int threads;           /* of the process when the backend was opened; scratch memory is for so many */
+    char *work;            /* of products: a piece for each thread */
+    size_t work_thread;    /* its bytes */
     char name[96];
 };
 

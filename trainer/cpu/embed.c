@@ -83,9 +83,10 @@ static void NAME(embed_backward_slice)(const void *args, size_t task, int thread
 }
 
 static void NAME(embed_backward)(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
-                                 const struct batch *batch, int32_t hidden)
+                                 const struct batch *batch, int32_t hidden, void *scratch)
 {
     (void)device;
+    (void)scratch;
     const struct embed_backward_args args = {dword, dposition, dtype, dy, batch, (size_t)hidden};
     parallel(blocks_of((size_t)hidden, SLICE), NAME(embed_backward_slice), &args);
 }

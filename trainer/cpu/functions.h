@@ -1,6 +1,13 @@
 /* exp, GELU and its slope as straight-line polynomials that a vectoriser likes, good to about 2e-7 relative in float;
  * in double the C library's. Part of an instance (each.h). NaN goes in and comes out. */
 
+/* a * b + c, rounded once where that is one instruction (the compiler may not contract on its own). */
+#if LEVEL >= 1 && NUMBER != 64
+#define FUSED(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define FUSED(a, b, c) ((a) * (b) + (c))
+#endif
+
 #if NUMBER == 64
 
 static inline real NAME(exponential)(real x)
@@ -22,17 +29,17 @@ static inline real NAME(exponential)(real x)
 {
     x = x < -87.0f ? -87.0f : x;
     x = x > 88.0f ? 88.0f : x;
-    const float shifted = x * 1.44269504f + 12582912.0f;
+    const float shifted = FUSED(x, 1.44269504f, 12582912.0f);
     const float n = shifted - 12582912.0f;
-    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f; /* ln 2 in two parts, the first exact times n */
+    const float r = FUSED(n, 2.12194440e-4f, x - n * 0.693359375f); /* ln 2 in two parts, the first exact times n */
     float p = 1.0f / 5040;
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
+    p = FUSED(p, r, 1.0f / 720);
+    p = FUSED(p, r, 1.0f / 120);
+    p = FUSED(p, r, 1.0f / 24);
+    p = FUSED(p, r, 1.0f / 6);
+    p = FUSED(p, r, 0.5f);
+    p = FUSED(p, r, 1.0f);
+    p = FUSED(p, r, 1.0f);
     uint32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
     bits = (bits + 127) << 23;
@@ -48,16 +55,16 @@ static inline real NAME(normal_cdf)(real x)
     const float z = (x < 0.0f ? -x : x) * 0.707106781f;
     const float t = 1.0f / (1.0f + 0.5f * z);
     float p = 0.03430482428f;
-    p = p * t - 0.1823201518f;
-    p = p * t + 0.3586508036f;
-    p = p * t - 0.2553048001f;
-    p = p * t - 0.05483567779f;
-    p = p * t + 0.05632717618f;
-    p = p * t + 0.04595103086f;
-    p = p * t + 0.1881105791f;
-    p = p * t + 0.244732119f;
-    p = p * t + 0.2822975434f;
-    p = p * t + 0.2820865564f;
+    p = FUSED(p, t, -0.1823201518f);
+    p = FUSED(p, t, 0.3586508036f);
+    p = FUSED(p, t, -0.2553048001f);
+    p = FUSED(p, t, -0.05483567779f);
+    p = FUSED(p, t, 0.05632717618f);
+    p = FUSED(p, t, 0.04595103086f);
+    p = FUSED(p, t, 0.1881105791f);
+    p = FUSED(p, t, 0.244732119f);
+    p = FUSED(p, t, 0.2822975434f);
+    p = FUSED(p, t, 0.2820865564f);
     const float half_erfc = 0.5f * t * p * NAME(exponential)(-z * z);
     return x < 0.0f ? half_erfc : 1.0f - half_erfc;
 }
@@ -70,16 +77,16 @@ static inline real NAME(normal_cdf)(real x)
 
 static inline real NAME(gelu_tanh)(real x)
 {
-    const real u2 = GELU_SLOPE * (x + GELU_CUBIC * x * x * x);
+    const real u2 = GELU_SLOPE * FUSED(GELU_CUBIC * x * x, x, x);
     return x / (1 + NAME(exponential)(-u2));
 }
 
 static inline real NAME(gelu_tanh_slope)(real x)
 {
-    const real u2 = GELU_SLOPE * (x + GELU_CUBIC * x * x * x);
+    const real u2 = GELU_SLOPE * FUSED(GELU_CUBIC * x * x, x, x);
     const real e = NAME(exponential)(-u2);
     const real s = 1 / (1 + e);
-    return s + x * s * (e * s) * GELU_SLOPE * (1 + 3 * GELU_CUBIC * x * x);
+    return FUSED(x * s * (e * s) * GELU_SLOPE, FUSED(3 * GELU_CUBIC * x, x, 1), s);
 }
 
 static inline real NAME(gelu_erf)(real x)
@@ -89,11 +96,12 @@ static inline real NAME(gelu_erf)(real x)
 
 static inline real NAME(gelu_erf_slope)(real x)
 {
-    return NAME(normal_cdf)(x) + x * (real)0.39894228040143268 * NAME(exponential)(x * x * (real)-0.5);
+    return FUSED(x * (real)0.39894228040143268, NAME(exponential)(x * x * (real)-0.5), NAME(normal_cdf)(x));
 }
 
 #undef GELU_SLOPE
 #undef GELU_CUBIC
+#undef FUSED
 
 /* y = gelu(x), and y *= gelu'(x), for `count` numbers. */
 static inline void NAME(gelu_all)(storage *restrict y, const storage *restrict x, size_t count, bool erf_form)
@@ -106,6 +114,20 @@ static inline void NAME(gelu_all)(storage *restrict y, const storage *restrict x
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             y[i] = STORE(NAME(gelu_tanh)(LOAD(x[i])));
+    }
+}
+
+/* values *= gelu'(x). */
+static inline void NAME(gelu_slope_real)(real *restrict values, const storage *restrict x, size_t count, bool erf_form)
+{
+    if (erf_form) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            values[i] *= NAME(gelu_erf_slope)(LOAD(x[i]));
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            values[i] *= NAME(gelu_tanh_slope)(LOAD(x[i]));
     }
 }
 

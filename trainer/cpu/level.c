@@ -49,10 +49,5 @@ const char *cpu_level_name(enum cpu_level level)
 
 enum precision cpu_default_precision(enum cpu_level level)
 {
-#ifdef DS_ONEDNN
     return level >= CPU_AVX512_BF16 ? PRECISION_BF16 : PRECISION_FP32;
-#else
-    (void)level;
-    return PRECISION_FP32;
-#endif
 }

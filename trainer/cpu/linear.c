@@ -1,6 +1,7 @@
-/* The four products of a linear layer. A product is cut into blocks of C by shape alone; each block is one task,
- * computed by oneDNN in one thread, or by our own loops where the library lacks the type, and finished (dead rows,
- * GELU) while it is in the cache. Products over rows (gradients of weights) also run in fixed pieces of k, in order. */
+/* The four products of a linear layer. A product is cut into blocks of C; each is one task, computed by product.h, or
+ * by oneDNN in one thread where the processor has tiles (AMX), and finished (dead rows, GELU) while it is in the cache.
+ * In a task k runs in pieces of DEPTH units: B's piece is laid into panels once, A's rows are read as they lie where
+ * they can be, and sums wait in memory of the thread between pieces. */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"
@@ -10,13 +11,11 @@
 #include <immintrin.h>
 #endif
 
-#define BLOCK_M     256  /* rows of C in a task: enough that unpacking B costs little */
-#define BLOCK_N     1024 /* columns of C in a task, at most */
-#define BLOCK_N_MIN 128
-#define BLOCK_K     1024 /* rows that a gradient of weights adds at a time */
-#define TASKS       16   /* fewer than this: narrower blocks */
-#define OWN         64   /* own products: a block of C that stays in the cache, and … */
-#define OWN_K       256  /* … how much of k is unpacked at a time */
+#define DEPTH   384 /* units of k at a time: a panel of them is half of a first cache or so … */
+#define ROWS    384 /* rows of C in a task, at most: enough that laying B costs little */
+#define COLUMNS 256 /* columns of it, at most: its panels fill half of a second cache */
+#define LAID    96  /* rows of A that are laid at once */
+#define TASKS   6   /* for each thread, so that the last one is not waited for long */
 
 enum finish { FINISH_NONE, FINISH_GELU, FINISH_GELU_BACKWARD };
 
@@ -30,9 +29,11 @@ struct linear_product {
     bool erf_form;
     size_t live; /* rows of C from here on become zero; SIZE_MAX: none */
     /* the cut */
-    int64_t block_n, block_k;
-    size_t across;                               /* blocks of n */
+    int64_t block_m, block_n, block_k; /* block_k is the library's: pieces added to 16 bits would be rounded */
+    size_t across;                     /* blocks of n */
     const struct onednn_product *ready[2][2][2]; /* by: last of m, last of n, last of k */
+    char *work;
+    size_t work_thread;
 };
 
 struct sum_args {
@@ -42,53 +43,26 @@ struct sum_args {
 };
 
 #define EACH "trainer/cpu/linear.c"
+#define EACH_DOT
 #include "trainer/cpu/each.h"
 #else
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/partials.h"
 #include "trainer/cpu/product.h"
 
-/* A block of at most OWN x OWN of C, unpacking A and B to `real` as k goes. */
-static void NAME(own_block)(const struct linear_product *p, int64_t i0, int64_t j0, int64_t m, int64_t n, int64_t k0,
-                            int64_t k)
+/* What a thread works with. */
+struct NAME(work) {
+    NAME(unit) panels[DEPTH * COLUMNS];
+    NAME(unit) left[DEPTH * LAID];
+    real sums[ROWS * COLUMNS]; /* tiles of STRIP x PANEL, one behind the other */
+};
+
+size_t NAME(linear_work)(void)
 {
-    const struct product_shape *s = &p->shape;
-    real sum[OWN * OWN], left[OWN * OWN_K], right[OWN_K * OWN];
-    const size_t tall = padded((size_t)m, TILE_ROWS), wide = padded((size_t)n, TILE_COLUMNS);
-    for (int64_t l0 = k0; l0 < k0 + k; l0 += OWN_K) {
-        const size_t deep = (size_t)(k0 + k - l0 < OWN_K ? k0 + k - l0 : OWN_K);
-        const storage *a = (const storage *)p->a + i0 * s->a_row + l0 * s->a_column;
-        const storage *b = (const storage *)p->b + l0 * s->b_row + j0 * s->b_column;
-        const bool across = s->a_row == 1; /* then A is unpacked as it lies, [k, m] */
-        if (across)
-            NAME(unpack)(left, deep, tall, a, (size_t)s->a_column, 1, deep, (size_t)m, 1);
-        else
-            NAME(unpack)(left, tall, deep, a, (size_t)s->a_row, 1, (size_t)m, deep, 1);
-        NAME(unpack)(right, deep, wide, b, (size_t)s->b_row, (size_t)s->b_column, deep, (size_t)n, 1);
-        NAME(small_product)
-        (sum, wide, left, across ? 1 : deep, across ? tall : 1, right, wide, tall, wide, deep, l0 > k0);
-    }
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) {
-            const size_t at = (size_t)((i0 + i) * s->c_row + j0 + j);
-            const real value = sum[i * (int64_t)wide + j] + (s->bias ? ((const real *)p->bias)[j0 + j] : 0);
-            if (s->real_c) {
-                ((real *)p->c)[at] = s->add ? ((real *)p->c)[at] + value : value;
-            } else {
-                storage *c = (storage *)p->c + at;
-                *c = STORE(s->add ? LOAD(*c) + value : value);
-            }
-        }
+    return sizeof(struct NAME(work));
 }
 
-static void NAME(own_product)(const struct linear_product *p, int64_t i0, int64_t j0, int64_t m, int64_t n, int64_t k0,
-                              int64_t k)
-{
-    for (int64_t i = 0; i < m; i += OWN)
-        for (int64_t j = 0; j < n; j += OWN)
-            NAME(own_block)(p, i0 + i, j0 + j, m - i < OWN ? m - i : OWN, n - j < OWN ? n - j : OWN, k0, k);
-}
-
+/* What is left to do in a row of C that the library wrote. */
 static void NAME(finish_row)(const struct linear_product *p, size_t row, size_t first, size_t count)
 {
     const size_t at = row * (size_t)p->shape.c_row + first;
@@ -105,50 +79,156 @@ static void NAME(finish_row)(const struct linear_product *p, size_t row, size_t 
     }
 }
 
+/* A row of a tile, at most PANEL numbers, into C: all that is to be done with it. */
+static void NAME(store_row)(const struct linear_product *p, real *sum, size_t row, size_t first, size_t count)
+{
+    const size_t at = row * (size_t)p->shape.c_row + first;
+    if (p->shape.real_c) {
+        real *c = (real *)p->c + at;
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            c[i] += sum[i];
+        return;
+    }
+    storage *c = (storage *)p->c + at;
+    if (row >= p->live) {
+        NAME(finish_row)(p, row, first, count);
+        return;
+    }
+    if (p->shape.bias)
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sum[i] += ((const real *)p->bias)[first + i];
+    if (p->shape.add)
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sum[i] += LOAD(c[i]);
+    if (p->finish == FINISH_GELU_BACKWARD)
+        NAME(gelu_slope_real)(sum, (const storage *)p->pre + at, count, p->erf_form);
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        c[i] = STORE(sum[i]);
+    if (p->finish == FINISH_GELU)
+        NAME(gelu_all)((storage *)p->activation + at, c, count, p->erf_form);
+}
+
+/* Rows of A as strips want them: as they lie, where a row is units side by side, else laid in `left`. */
+static const NAME(unit) * NAME(rows_of)(const struct product_shape *s, const storage *a, NAME(unit) * left, size_t rows,
+                                        size_t k, size_t *a_row, size_t *a_step)
+{
+    if (s->a_column != 1) {
+        NAME(lay_steps)(left, LAID, a, (size_t)s->a_column, (size_t)s->a_row, k, rows);
+        *a_row = 1;
+        *a_step = LAID;
+        return left;
+    }
+    *a_row = blocks_of(k, PER_UNIT);
+    *a_step = 1;
+    if (AS_STORED && k % PER_UNIT == 0 && s->a_row % PER_UNIT == 0 && (uintptr_t)a % sizeof *left == 0) {
+        *a_row = (size_t)s->a_row / PER_UNIT;
+        return (const NAME(unit) *)(const void *)a;
+    }
+    NAME(lay_rows)(left, a, (size_t)s->a_row, rows, k);
+    return left;
+}
+
+/* Block (i0, j0) of C, m x n. */
+static void NAME(own_block)(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
+{
+    const struct product_shape *s = &p->shape;
+    struct NAME(work) *work = (struct NAME(work) *)(p->work + (size_t)thread * p->work_thread);
+    const size_t k = (size_t)s->k, deep = DEPTH * PER_UNIT, across = blocks_of(n, PANEL);
+    for (size_t k0 = 0; k0 < k; k0 += deep) {
+        const size_t piece = smaller(deep, k - k0), units = blocks_of(piece, PER_UNIT);
+        const storage *b = (const storage *)p->b + k0 * (size_t)s->b_row + j0 * (size_t)s->b_column;
+        const storage *a = (const storage *)p->a + k0 * (size_t)s->a_column + i0 * (size_t)s->a_row;
+        const NAME(unit) *left = NULL;
+        size_t a_row = 0, a_step = 0;
+        NAME(lay_steps)(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
+        for (size_t i = 0; i < m; i += STRIP) {
+            const size_t rows = smaller(STRIP, m - i);
+            if (i % LAID == 0)
+                left = NAME(rows_of)(s, a + i * (size_t)s->a_row, work->left, smaller(LAID, m - i), piece, &a_row,
+                                     &a_step);
+            for (size_t j = 0; j < across; j++) {
+                real *sum = work->sums + (k > deep ? (i / STRIP * across + j) * STRIP * PANEL : 0);
+                NAME(strip)
+                (sum, PANEL, left + i % LAID * a_row, a_row, a_step, work->panels + j * PANEL * units, units, rows,
+                 k0 > 0);
+                for (size_t row = 0; row < rows && k0 + piece == k; row++)
+                    NAME(store_row)
+                (p, sum + row * PANEL, i0 + i + row, j0 + j * PANEL, smaller(PANEL, n - j * PANEL));
+            }
+        }
+    }
+}
+
+/* The same by the library; false where it has no such product. */
+static bool NAME(library_block)(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
+{
+    const struct product_shape *s = &p->shape;
+    const bool last_m = (int64_t)m < p->block_m, last_n = (int64_t)n < p->block_n;
+    if (!p->ready[last_m][last_n][0] && !p->ready[last_m][last_n][1])
+        return false;
+    for (int64_t k0 = 0; k0 < s->k; k0 += p->block_k)
+        onednn_multiply(p->ready[last_m][last_n][s->k - k0 < p->block_k],
+                        (char *)p->c + (i0 * (size_t)s->c_row + j0) * (s->real_c ? sizeof(real) : sizeof(storage)),
+                        (const storage *)p->a + i0 * (size_t)s->a_row + (size_t)(k0 * s->a_column),
+                        (const storage *)p->b + j0 * (size_t)s->b_column + (size_t)(k0 * s->b_row),
+                        s->bias ? (const real *)p->bias + j0 : NULL, thread);
+    return true;
+}
+
 static void NAME(product_task)(const void *args, size_t task, int thread)
 {
     const struct linear_product *p = args;
-    const struct product_shape *s = &p->shape;
-    const int64_t i0 = (int64_t)(task / p->across) * BLOCK_M, j0 = (int64_t)(task % p->across) * p->block_n;
-    const int64_t m = s->m - i0 < BLOCK_M ? s->m - i0 : BLOCK_M, n = s->n - j0 < p->block_n ? s->n - j0 : p->block_n;
-    for (int64_t l0 = 0; l0 < s->k; l0 += p->block_k) {
-        const int64_t k = s->k - l0 < p->block_k ? s->k - l0 : p->block_k;
-        const struct onednn_product *ready = p->ready[m < BLOCK_M][n < p->block_n][k < p->block_k];
-        if (!ready) {
-            NAME(own_product)(p, i0, j0, m, n, l0, k);
-            continue;
-        }
-        const size_t c_size = s->real_c ? sizeof(real) : sizeof(storage);
-        onednn_multiply(ready, (char *)p->c + (size_t)(i0 * s->c_row + j0) * c_size,
-                        (const storage *)p->a + i0 * s->a_row + l0 * s->a_column,
-                        (const storage *)p->b + l0 * s->b_row + j0 * s->b_column,
-                        s->bias ? (const real *)p->bias + j0 : NULL, thread);
+    const size_t i0 = task / p->across * (size_t)p->block_m, j0 = task % p->across * (size_t)p->block_n;
+    const size_t m = smaller((size_t)p->block_m, (size_t)p->shape.m - i0);
+    const size_t n = smaller((size_t)p->block_n, (size_t)p->shape.n - j0);
+    if (!NAME(library_block)(p, i0, j0, m, n, thread)) {
+        NAME(own_block)(p, i0, j0, m, n, thread);
+        return;
     }
-    if (p->finish != FINISH_NONE || (size_t)(i0 + m) > p->live)
-        for (int64_t i = i0; i < i0 + m; i++)
-            NAME(finish_row)(p, (size_t)i, (size_t)j0, (size_t)n);
+    if (p->finish != FINISH_NONE || i0 + m > p->live)
+        for (size_t i = i0; i < i0 + m; i++)
+            NAME(finish_row)(p, i, j0, n);
 }
 
-/* Cuts the product and runs it. k is cut only where C is real: pieces added to 16-bit numbers would each be rounded. */
-static void NAME(multiply)(struct device *device, struct linear_product *p)
+/* Makes the library's pieces ready, by: is it the last, shorter one of m, of n, of k? */
+static void NAME(prepare)(struct device *device, struct linear_product *p)
 {
     const struct product_shape *s = &p->shape;
-    const int64_t down = (s->m + BLOCK_M - 1) / BLOCK_M;
-    p->block_n = BLOCK_N;
-    while (p->block_n > BLOCK_N_MIN && down * ((s->n + p->block_n - 1) / p->block_n) < TASKS)
-        p->block_n /= 2;
-    p->block_k = s->real_c ? BLOCK_K : s->k;
-    p->across = (size_t)((s->n + p->block_n - 1) / p->block_n);
+    p->block_k = s->real_c ? DEPTH * 2 : s->k; /* pieces added to 16-bit numbers would each be rounded */
     for (int last = 0; last < 8; last++) {
         struct product_shape piece = *s;
-        piece.m = last & 4 ? s->m % BLOCK_M : BLOCK_M;
+        piece.m = last & 4 ? s->m % p->block_m : p->block_m;
         piece.n = last & 2 ? s->n % p->block_n : p->block_n;
         piece.k = last & 1 ? s->k % p->block_k : p->block_k;
         const bool occurs = piece.m && piece.n && piece.k && piece.m <= s->m && piece.n <= s->n && piece.k <= s->k;
         p->ready[last >> 2][last >> 1 & 1][last & 1] = occurs ? onednn_prepare(device->onednn, &piece) : NULL;
     }
+}
+
+/* Cuts the product and runs it: blocks as large as leaves every thread some TASKS of them. How the library sums up may
+ * depend on a block's shape, so its blocks do not depend on the threads. */
+static void NAME(multiply)(struct device *device, struct linear_product *p)
+{
+    const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n,
+                 wanted = TASKS * (size_t)(device->onednn ? 4 : device->threads);
+    size_t rows = ROWS, columns = COLUMNS;
+    while (rows > LAID && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
+        rows /= 2;
+    while (columns > PANEL_MAX && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
+        columns /= 2;
+    p->block_m = (int64_t)rows;
+    p->block_n = (int64_t)columns;
+    p->across = blocks_of(n, columns);
+    p->work = device->work;
+    p->work_thread = device->work_thread;
+    if (device->onednn)
+        NAME(prepare)(device, p);
     assert(parallel_threads() <= device->threads);
-    parallel((size_t)down * p->across, NAME(product_task), p);
+    parallel(blocks_of(m, rows) * p->across, NAME(product_task), p);
 }
 
 static void NAME(linear_finish)(struct device *device, void *y, void *activation, const void *x, const void *w,

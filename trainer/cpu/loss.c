@@ -67,7 +67,7 @@ static void NAME(loss_block)(const void *args, size_t task, int thread)
             memset((storage *)a->logits + row * a->columns, 0, a->columns * sizeof(storage));
 }
 
-static void NAME(loss)(struct device *device, double sums[2], void *logits, const int32_t *labels, struct rows rows,
+static void NAME(loss)(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
                        int32_t columns, int32_t vocabulary, double factor, void *scratch)
 {
     (void)device;

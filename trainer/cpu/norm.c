@@ -119,10 +119,14 @@ static void NAME(norm)(struct device *device, void *y, void *z, void *statistics
     parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), NAME(norm_block), &args);
 }
 
-/* With n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n), over the row. */
-static void NAME(norm_backward_row)(storage *dz, bool adds, real *dgain, real *dbias, const storage *dy,
-                                    const storage *z, const real *statistics, const real *gain, size_t hidden)
+/* With n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n), over the row; dx =
+ * dz * keep. */
+static void NAME(norm_backward_row)(const struct norm_backward_args *a, size_t row, real *dgain, real *dbias)
 {
+    const size_t at = row * a->hidden, hidden = a->hidden;
+    const storage *dy = (const storage *)a->dy + at, *z = (const storage *)a->z + at;
+    storage *dz = (storage *)a->dz + at, *dx = a->dx ? (storage *)a->dx + at : NULL;
+    const real *gain = a->gain, *statistics = (const real *)a->statistics + row * 2;
     const real mean = statistics[0], scale = statistics[1];
     real sum = 0, product = 0;
 #pragma omp simd reduction(+ : sum, product)
@@ -135,33 +139,32 @@ static void NAME(norm_backward_row)(storage *dz, bool adds, real *dgain, real *d
     }
     sum /= (real)hidden;
     product /= (real)hidden;
-    if (adds) {
+    real keep[KEEP_PIECE], slopes[KEEP_PIECE];
+    for (size_t i = 0; i < KEEP_PIECE; i++)
+        keep[i] = 1;
+    for (size_t first = 0; first < hidden; first += KEEP_PIECE) {
+        const size_t count = smaller(KEEP_PIECE, hidden - first);
 #pragma omp simd
-        for (size_t i = 0; i < hidden; i++) {
-            const real normal = (LOAD(z[i]) - mean) * scale;
-            dz[i] = STORE(LOAD(dz[i]) + scale * (LOAD(dy[i]) * gain[i] - sum - normal * product));
+        for (size_t i = 0; i < count; i++) {
+            const real normal = (LOAD(z[first + i]) - mean) * scale;
+            slopes[i] = scale * (LOAD(dy[first + i]) * gain[first + i] - sum - normal * product);
         }
-    } else {
+        if (a->beta)
 #pragma omp simd
-        for (size_t i = 0; i < hidden; i++) {
-            const real normal = (LOAD(z[i]) - mean) * scale;
-            dz[i] = STORE(scale * (LOAD(dy[i]) * gain[i] - sum - normal * product));
-        }
-    }
-}
-
-/* dx = dz * keep of one row. */
-static void NAME(undrop_row)(storage *dx, const storage *dz, const struct norm_backward_args *a, size_t row)
-{
-    real keep[KEEP_PIECE];
-    for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
-        const size_t count = smaller(KEEP_PIECE, a->hidden - first);
-        NAME(keep_piece)
+            for (size_t i = 0; i < count; i++)
+                slopes[i] += LOAD(dz[first + i]);
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            dz[first + i] = STORE(slopes[i]);
+        if (!dx)
+            continue;
+        if (a->dropout)
+            NAME(keep_piece)
         (keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
          (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            dx[first + i] = STORE(LOAD(dz[first + i]) * keep[i]);
+            dx[first + i] = STORE(slopes[i] * keep[i]);
     }
 }
 
@@ -181,13 +184,7 @@ static void NAME(norm_backward_block)(const void *args, size_t task, int thread)
                 memset(dx, 0, hidden * sizeof *dx);
             continue;
         }
-        NAME(norm_backward_row)
-        (dz, a->beta != 0, dgain, dbias, (const storage *)a->dy + at, (const storage *)a->z + at,
-         (const real *)a->statistics + row * 2, a->gain, hidden);
-        if (dx && a->dropout)
-            NAME(undrop_row)(dx, dz, a, row);
-        else if (dx)
-            memcpy(dx, dz, hidden * sizeof *dx);
+        NAME(norm_backward_row)(a, row, dgain, dbias);
     }
 }
 

@@ -57,12 +57,11 @@ static void limit_level(enum cpu_level level)
 
 struct onednn *onednn_open(enum precision precision, enum cpu_level level, int threads)
 {
-    if (precision == PRECISION_FP64 || precision == PRECISION_FP16 ||
-        (precision == PRECISION_BF16 && level < CPU_AVX512_BF16))
+    if (precision != PRECISION_BF16 || level < CPU_AMX)
         return NULL;
     limit_level(level);
     struct onednn *onednn = mem_clear(1, sizeof *onednn);
-    onednn->type = precision == PRECISION_BF16 ? dnnl_bf16 : dnnl_f32;
+    onednn->type = dnnl_bf16;
     onednn->products = mem_clear(PRODUCTS_MAX, sizeof *onednn->products);
     onednn->scratchpads = mem_clear((size_t)threads, sizeof *onednn->scratchpads);
     onednn->threads = threads;

@@ -6,7 +6,7 @@
 
 void parallel(size_t tasks, void (*run)(const void *args, size_t task, int thread), const void *args)
 {
-#pragma omp parallel for schedule(dynamic, 1)
+#pragma omp parallel for schedule(dynamic, 1) if (tasks > 1)
     for (size_t task = 0; task < tasks; task++)
         run(args, task, omp_get_thread_num());
 }

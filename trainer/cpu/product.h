@@ -1,8 +1,9 @@
-/* Products of small matrices in `real`, in one thread: attention is made of them, and larger products where no library
- * has the type. A tile of 4 rows and TILE_VECTORS vectors stays in registers while k runs. Part of an instance
- * (each.h). */
+/* Matrix products of one thread, in the manner of Goto and van de Geijn (2008): a panel of B, PANEL columns wide, stays
+ * in the cache in the order it is read; a strip of STRIP rows of A runs along it, and STRIP x PANEL sums stay in
+ * registers while k runs. A step of k is a `unit`: one number in `real`, or with DOT a pair of bf16 that one instruction
+ * multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. Part of an instance (each.h). */
 
-#if LEVEL == 2
+#if LEVEL >= 2
 #define VECTOR_BYTES 64
 #define TILE_VECTORS 4
 #elif LEVEL == 1
@@ -13,102 +14,203 @@
 #define TILE_VECTORS 2
 #endif
 #define VECTOR_LANES (VECTOR_BYTES / sizeof(real))
+#define PANEL        (TILE_VECTORS * VECTOR_LANES)
 
-/* May stand anywhere in an array of real. */
-typedef real NAME(vector) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(real)), may_alias));
-
-/* a * b + c in one rounding where the level has it; the compiler may not contract on its own (-ffp-contract=off). */
-#if LEVEL == 2 && NUMBER != 64
-#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
-#elif LEVEL == 1 && NUMBER != 64
-#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+/* What is multiplied: as stored, where the processor multiplies that, else `real`. */
+#ifdef DOT
+#define operand            uint16_t
+#define PER_UNIT           2
+#define TO_OPERAND(stored) (stored)
+#define AS_STORED          1
 #else
-#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#define operand            real
+#define PER_UNIT           1
+#define TO_OPERAND(stored) LOAD(stored)
+#define AS_STORED          (NUMBER == 32 || NUMBER == 64)
 #endif
 
-/* C [4, vectors] (+)= A [4, k] B [k, vectors]; A(i, l) = a[i * a_row + l * a_column]. */
-static inline __attribute__((always_inline)) void NAME(tile)(real *c, size_t c_row, const real *a, size_t a_row,
-                                                             size_t a_column, const real *b, size_t b_row, size_t k,
-                                                             const int vectors, bool add)
+#ifdef DOT
+typedef uint32_t NAME(unit) __attribute__((may_alias));
+#else
+typedef real NAME(unit);
+#endif
+typedef real NAME(vector) __attribute__((vector_size(VECTOR_BYTES)));
+/* One that stands anywhere in an array of real, or of units. */
+typedef real NAME(stored_vector) __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+
+/* a * b + c, rounded once where the level has it; the compiler may not contract on its own (-ffp-contract=off). */
+#ifdef DOT
+#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm512_dpbf16_ps((__m512)(c), (__m512bh)(a), (__m512bh)(b))
+#define SPREAD(a)             (NAME(vector)) _mm512_set1_epi32((int)(a))
+#elif LEVEL == 2 && NUMBER != 64
+#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define SPREAD(a)             ((a) - (NAME(vector)){0})
+#elif LEVEL == 1 && NUMBER != 64
+#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define SPREAD(a)             ((a) - (NAME(vector)){0})
+#else
+#define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
+#define SPREAD(a)             ((a) - (NAME(vector)){0})
+#endif
+
+/* C [rows, PANEL] (+)= A [rows, units] times a panel; A(i, l) = a[i * a_row + l * a_step]. */
+static inline __attribute__((always_inline)) void NAME(tile)(real *c, size_t c_row, const NAME(unit) * a, size_t a_row,
+                                                             size_t a_step, const NAME(unit) * panel, size_t units,
+                                                             const int rows, bool add)
 {
-    NAME(vector) sum[TILE_ROWS][TILE_VECTORS];
+    NAME(vector) sum[STRIP][TILE_VECTORS];
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
-    for (int i = 0; i < TILE_ROWS; i++)
+        for (int j = 0; j < TILE_VECTORS; j++)
+            sum[i][j] = (NAME(vector)){0};
+    if (add)
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
-        for (int j = 0; j < vectors; j++)
-            sum[i][j] =
-                add ? *(const NAME(vector) *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) : (NAME(vector)){0};
-    for (size_t l = 0; l < k; l++) {
+            for (int j = 0; j < TILE_VECTORS; j++)
+                sum[i][j] = *(const NAME(stored_vector) *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES);
+    for (size_t l = 0; l < units; l++) {
         NAME(vector) right[TILE_VECTORS];
 #pragma GCC unroll 4
-        for (int j = 0; j < vectors; j++)
-            right[j] = *(const NAME(vector) *)(b + l * b_row + (size_t)j * VECTOR_LANES);
+        for (int j = 0; j < TILE_VECTORS; j++)
+            right[j] = *(const NAME(stored_vector) *)(panel + l * PANEL + (size_t)j * VECTOR_LANES);
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+            const NAME(vector) left = SPREAD(a[(size_t)i * a_row + l * a_step]);
 #pragma GCC unroll 4
-        for (int i = 0; i < TILE_ROWS; i++) {
-            const NAME(vector) left = a[(size_t)i * a_row + l * a_column] - (NAME(vector)){0};
-#pragma GCC unroll 4
-            for (int j = 0; j < vectors; j++)
+            for (int j = 0; j < TILE_VECTORS; j++)
                 sum[i][j] = MULTIPLY_ADD(left, right[j], sum[i][j]);
         }
     }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
-    for (int i = 0; i < TILE_ROWS; i++)
-#pragma GCC unroll 4
-        for (int j = 0; j < vectors; j++)
-            *(NAME(vector) *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) = sum[i][j];
+        for (int j = 0; j < TILE_VECTORS; j++)
+            *(NAME(stored_vector) *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) = sum[i][j];
 }
 
-/* C [m, n] (+)= A [m, k] B [k, n]: m a multiple of TILE_ROWS, n of TILE_COLUMNS; rows of B and C are dense. */
-static void NAME(small_product)(real *c, size_t c_row, const real *a, size_t a_row, size_t a_column, const real *b,
-                                size_t b_row, size_t m, size_t n, size_t k, bool add)
+/* The same for 1 to STRIP rows. */
+static void NAME(strip)(real *c, size_t c_row, const NAME(unit) * a, size_t a_row, size_t a_step,
+                        const NAME(unit) * panel, size_t units, size_t rows, bool add)
 {
-    const size_t step = TILE_VECTORS * VECTOR_LANES;
-    for (size_t j = 0; j < n; j += step)
-        for (size_t i = 0; i < m; i += TILE_ROWS) {
-            real *to = c + i * c_row + j;
-            const real *left = a + i * a_row;
-            switch (n - j < step ? (n - j) / VECTOR_LANES : TILE_VECTORS) {
-            case 1:
-                NAME(tile)(to, c_row, left, a_row, a_column, b + j, b_row, k, 1, add);
-                break;
-#if TILE_VECTORS > 2
-            case 2:
-                NAME(tile)(to, c_row, left, a_row, a_column, b + j, b_row, k, 2, add);
-                break;
-            case 3:
-                NAME(tile)(to, c_row, left, a_row, a_column, b + j, b_row, k, 3, add);
-                break;
-#endif
-            default:
-                NAME(tile)(to, c_row, left, a_row, a_column, b + j, b_row, k, TILE_VECTORS, add);
-            }
-        }
-}
-
-/* out [tall, wide] = X [rows, columns] * scale, with zeros around it. X(i, j) = x[i * x_row + j * x_column], where one
- * of the strides is 1. Across the grain it goes a few columns at a time, so that both sides stay in the first cache. */
-static void NAME(unpack)(real *out, size_t tall, size_t wide, const storage *x, size_t x_row, size_t x_column,
-                         size_t rows, size_t columns, real scale)
-{
-    for (size_t first = 0; first < columns; first += TILE_COLUMNS) {
-        const size_t count = smaller(TILE_COLUMNS, columns - first);
-        for (size_t i = 0; i < rows; i++) {
-            const storage *from = x + i * x_row + first * x_column;
-            real *to = out + i * wide + first;
-            if (x_column == 1 && count == TILE_COLUMNS)
-                for (size_t j = 0; j < TILE_COLUMNS; j++)
-                    to[j] = LOAD(from[j]) * scale;
-            else
-                for (size_t j = 0; j < count; j++)
-                    to[j] = LOAD(from[j * x_column]) * scale;
-        }
+    switch (rows) {
+    case 1:
+        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 1, add);
+        break;
+    case 2:
+        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 2, add);
+        break;
+    case 3:
+        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 3, add);
+        break;
+    case 4:
+        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 4, add);
+        break;
+    case 5:
+        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 5, add);
+        break;
+    default:
+        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, STRIP, add);
     }
-    for (size_t i = 0; i < rows && columns < wide; i++)
-        memset(out + i * wide + columns, 0, (wide - columns) * sizeof *out);
-    memset(out + rows * wide, 0, (tall - rows) * wide * sizeof *out);
 }
 
-#undef VECTOR_BYTES
-#undef VECTOR_LANES
-#undef TILE_VECTORS
-#undef MULTIPLY_ADD
+#if LEVEL >= 2 && AS_STORED
+/* 16 rows of 16 units, `row` numbers apart, become columns, `column` units apart. */
+static inline void NAME(turn_square)(NAME(unit) * out, size_t column, const storage *in, size_t row)
+{
+    __m512i a[16], b[16];
+#pragma GCC unroll 16
+    for (int i = 0; i < 16; i++)
+        a[i] = _mm512_loadu_si512(in + (size_t)i * row);
+#pragma GCC unroll 8
+    for (int i = 0; i < 16; i += 2) {
+        b[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+        b[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 16; i += 4)
+#pragma GCC unroll 2
+        for (int j = 0; j < 2; j++) {
+            a[i + 2 * j] = _mm512_unpacklo_epi64(b[i + j], b[i + j + 2]);
+            a[i + 2 * j + 1] = _mm512_unpackhi_epi64(b[i + j], b[i + j + 2]);
+        }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) { /* column i of each quarter; then quarters change places */
+        const __m512i low0 = _mm512_shuffle_i32x4(a[i], a[i + 4], 0x88);
+        const __m512i high0 = _mm512_shuffle_i32x4(a[i], a[i + 4], 0xdd);
+        const __m512i low1 = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0x88);
+        const __m512i high1 = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0xdd);
+        _mm512_storeu_si512(out + (size_t)i * column, _mm512_shuffle_i32x4(low0, low1, 0x88));
+        _mm512_storeu_si512(out + (size_t)(i + 4) * column, _mm512_shuffle_i32x4(high0, high1, 0x88));
+        _mm512_storeu_si512(out + (size_t)(i + 8) * column, _mm512_shuffle_i32x4(low0, low1, 0xdd));
+        _mm512_storeu_si512(out + (size_t)(i + 12) * column, _mm512_shuffle_i32x4(high0, high1, 0xdd));
+    }
+}
+#endif
+
+/* A rectangle of lay_steps, a number at a time. */
+static void NAME(lay_corner)(NAME(unit) * out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
+                             size_t first_unit, size_t first_column, size_t columns)
+{
+    operand *to = (operand *)out;
+    for (size_t l = first_unit * PER_UNIT; l < padded(k, PER_UNIT); l++)
+        for (size_t j = first_column; j < columns; j++)
+            to[(l / PER_UNIT * width + j) * PER_UNIT + l % PER_UNIT] =
+                l < k ? TO_OPERAND(x[l * x_step + j * x_column]) : 0;
+}
+
+/* X [k, columns] laid so that a step of k stands side by side, PER_UNIT steps to a unit, `width` columns at a time: out
+ * [columns / width][units][width], zeros beside it. X(l, j) = x[l * x_step + j * x_column], one of the strides 1. */
+static void NAME(lay_steps)(NAME(unit) * out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
+                            size_t columns)
+{
+    const size_t whole = k / PER_UNIT, units = blocks_of(k, PER_UNIT);
+    size_t done = 0; /* units */
+    for (; done < whole && x_column == 1; done++)
+        for (size_t first = 0; first < columns; first += width) {
+            const storage *from = x + done * PER_UNIT * x_step + first;
+            NAME(unit) *to = out + first * units + done * width;
+            const size_t count = smaller(width, columns - first);
+            for (size_t i = 0; i < PER_UNIT; i++) /* rows lie in different pages: no hardware foresees the next one */
+                for (size_t byte = 0; byte < count * sizeof *from; byte += 64)
+                    __builtin_prefetch((const char *)(from + (AHEAD * PER_UNIT + i) * x_step) + byte);
+#pragma omp simd
+            for (size_t j = 0; j < count; j++)
+#ifdef DOT
+                to[j] = (uint32_t)from[j] | (uint32_t)from[x_step + j] << 16;
+#else
+                to[j] = LOAD(from[j]);
+#endif
+        }
+    for (size_t first = 0; first < columns; first += width) {
+        const storage *from = x + first * x_column;
+        NAME(unit) *to = out + first * units;
+        const size_t count = smaller(width, columns - first);
+        size_t turned = done;
+#if LEVEL >= 2 && AS_STORED
+        const size_t squares = count / 16 * 16;
+        for (; turned + 16 <= whole && x_column != 1; turned += 16)
+            for (size_t j = 0; j < squares; j += 16)
+                NAME(turn_square)(to + turned * width + j, width, from + turned * PER_UNIT + j * x_column, x_column);
+        NAME(lay_corner)(to, width, from, x_step, x_column, turned * PER_UNIT, done, squares, count);
+#endif
+        NAME(lay_corner)(to, width, from, x_step, x_column, k, turned, 0, count);
+        for (size_t l = 0; l < units && count < width; l++)
+            memset(to + l * width + count, 0, (width - count) * sizeof *to);
+    }
+}
+
+/* out [rows, units] = X [rows, k] with zeros behind it; rows of x are x_row apart. */
+static void NAME(lay_rows)(NAME(unit) * out, const storage *x, size_t x_row, size_t rows, size_t k)
+{
+    const size_t wide = padded(k, PER_UNIT);
+    for (size_t i = 0; i < rows; i++) {
+        operand *to = (operand *)out + i * wide;
+#pragma omp simd
+        for (size_t l = 0; l < k; l++)
+            to[l] = TO_OPERAND(x[i * x_row + l]);
+        if (k < wide)
+            to[k] = 0;
+    }
+}

@@ -38,5 +38,8 @@ void NAME(install_loss)(struct ops *ops);
 void NAME(install_rows)(struct ops *ops);
 void NAME(install_update)(struct ops *ops);
 
+/* Bytes of device->work for a thread. */
+size_t NAME(linear_work)(void);
+
 /* Bytes of scratch for one call of attention_backward, all threads. */
 size_t NAME(attention_scratch)(const struct ops_limits *limits, int threads);

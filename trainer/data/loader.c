@@ -45,8 +45,7 @@ static void lay_masks(const struct loader_options *options, uint64_t epoch, uint
     mask_sample(&stream, (uint32_t)index, &rules, sample);
 }
 
-/* Sample k's index in the dataset. */
-static uint64_t index_of(const struct loader_options *options, uint64_t k)
+uint64_t loader_index(const struct loader_options *options, uint64_t k)
 {
     const struct dataset *dataset = options->dataset;
     const struct order order = {
@@ -61,7 +60,7 @@ static uint64_t index_of(const struct loader_options *options, uint64_t k)
 int loader_sample(const struct loader_options *options, uint64_t k, struct sample *sample, struct error *err)
 {
     const struct dataset *dataset = options->dataset;
-    const uint64_t epoch = k / dataset->samples, index = index_of(options, k);
+    const uint64_t epoch = k / dataset->samples, index = loader_index(options, k);
     TRY(dataset_sample(dataset, index, sample, err));
     if (options->masks == MASKS_FRESH || (options->masks == MASKS_AUTO && epoch > 0))
         lay_masks(options, epoch, index, sample);
@@ -77,7 +76,7 @@ static void prefetch(const struct loader_options *options, uint64_t k)
     const struct dataset *dataset = options->dataset;
     const uint64_t shards = dataset->length->shards, each = dataset->samples / shards, place = k % dataset->samples;
     if (place % each == 0 && place < shards * each)
-        dataset_prefetch(dataset, index_of(options, k));
+        dataset_prefetch(dataset, loader_index(options, k));
 }
 
 /* The next batch into memory, with its counts. */

@@ -49,7 +49,9 @@ int loader_next(struct loader *loader, const struct micro_batch **micro_batch, s
 double loader_waited(const struct loader *loader); /* seconds that loader_next has waited so far */
 void loader_close(struct loader *loader);          /* at any time; NULL is fine */
 
-/* Sample k of the endless sequence with its masks laid, into arrays made for the dataset's layout. */
+/* Sample k of the endless sequence: its index in the dataset, as dsdata show --sample takes it; */
+uint64_t loader_index(const struct loader_options *options, uint64_t k);
+/* and the sample itself with its masks laid, into arrays made for the dataset's layout. */
 int loader_sample(const struct loader_options *options, uint64_t k, struct sample *sample, struct error *err);
 
 #endif

@@ -62,23 +62,23 @@ static uint64_t step_of(const char *name)
     return strtoull(name + 5, NULL, 10);
 }
 
-/* Removes the checkpoints before the newest `keep` up to `step`, 0 keeps all; but not those of every every-th step. */
-static int remove_old(const char *directory, uint64_t step, uint64_t keep, uint64_t every, struct error *err)
+int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t keep_every, struct error *err)
 {
-    struct path_list list;
-    TRY(path_list(&list, directory, err)); /* sorted by name, which with eight digits is by step */
+    struct path_list list = {0};
+    char *directory = path_join(run, CHECKPOINTS_NAME);
     uint64_t kept = 0;
-    int result = 0;
+    int result = path_list(&list, directory, err); /* sorted by name, which with eight digits is by step */
     for (size_t i = list.count; i-- > 0 && result == 0;) {
         if (!state_is_step_name(list.names[i]) || step_of(list.names[i]) > step)
             continue;
-        if (++kept <= keep || keep == 0 || (every > 0 && step_of(list.names[i]) % every == 0))
+        if (++kept <= keep_last || keep_last == 0 || (keep_every > 0 && step_of(list.names[i]) % keep_every == 0))
             continue;
         char *path = path_join(directory, list.names[i]);
         result = remove_directory(path, err);
         mem_free(path);
     }
     path_list_release(&list);
+    mem_free(directory);
     return result;
 }
 
@@ -196,7 +196,7 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
         remove_directory(unfinished, &second); /* best effort: the first error is the one to tell */
     }
     if (result == 0)
-        result = remove_old(directory, state->step, keep_last, keep_every, err);
+        result = checkpoint_keep(run, state->step, keep_last, keep_every, err);
     mem_free(directory);
     mem_free(final);
     mem_free(unfinished);

@@ -32,10 +32,14 @@ struct checkpoint_parts {
     const json_t *identity; /* what the run is (run.h) */
 };
 
-/* Writes checkpoints/step-N and `latest` in the run's directory, then removes all but the newest keep_last (0:
- * none) and those of every keep_every-th step (0: none). On error the newest checkpoint is as whole as before. */
+/* Writes checkpoints/step-N and `latest` in the run's directory, then checkpoint_keep. On error the newest checkpoint is as
+ * whole as before. */
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, uint64_t keep_every, struct error *err);
+
+/* Of the checkpoints up to `step` removes all but the newest keep_last (0: removes none) and those of every keep_every-th
+ * step (0: there are none such). */
+int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t keep_every, struct error *err);
 
 /* What a directory is: one with `latest` is a run, one with state.json a checkpoint, else Hugging Face's. Gives the
  * directory that holds the files (the caller mem_free's it): a run's newest checkpoint. Absent: ERR_USAGE. */

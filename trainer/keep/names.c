@@ -64,6 +64,32 @@ static void replace(char *name, size_t size, const char *from, const char *to, b
     snprintf(at, size - (size_t)(at - name), "%s%s", to, rest);
 }
 
+/* transformers' RobertaPreLayerNorm is our pre-LN model under other names. Each is replaced in turn, either way. */
+static const struct {
+    const char *ours, *theirs;
+} roberta[] = {
+    {"bert.encoder.FinalLayerNorm", ROBERTA_PREFIX "LayerNorm"},
+    {"PreAttentionLayerNorm", "attention.LayerNorm"},
+    {"PostAttentionLayerNorm", "intermediate.LayerNorm"},
+    {"cls.predictions.transform.dense", "lm_head.dense"},
+    {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm"},
+    {"cls.predictions.decoder", "lm_head.decoder"},
+    {"cls.predictions.bias", "lm_head.bias"},
+    {"bert.", ROBERTA_PREFIX},
+};
+
+void names_to_roberta(const char *name, char *out, size_t size)
+{
+    snprintf(out, size, "%s", name);
+    for (size_t i = 0; i < sizeof roberta / sizeof *roberta; i++)
+        replace(out, size, roberta[i].ours, roberta[i].theirs, false);
+}
+
+static bool is_roberta(const char *name)
+{
+    return strncmp(name, ROBERTA_PREFIX, strlen(ROBERTA_PREFIX)) == 0 || strncmp(name, "lm_head.", 8) == 0;
+}
+
 /* The name that our table would use. */
 static void modern_name(const char *name, char *out, size_t size)
 {
@@ -75,6 +101,22 @@ static void modern_name(const char *name, char *out, size_t size)
     replace(out, size, "LayerNorm.gamma", "LayerNorm.weight", true);
     replace(out, size, "LayerNorm.beta", "LayerNorm.bias", true);
     replace(out, size, ".dense_act.", ".dense.", false);
+    for (size_t i = 0; i < sizeof roberta / sizeof *roberta && is_roberta(bare); i++)
+        replace(out, size, roberta[i].theirs, roberta[i].ours, false);
+}
+
+/* RobertaPreLayerNorm's table of positions without its first rows, which stand for padding and are never looked at. */
+static struct tensor without_padding(const struct tensor *table, const struct param *param)
+{
+    struct tensor rest = *table;
+    const uint64_t rows = (uint64_t)param->shape[0];
+    if (table->rank == 2 && table->shape[0] > rows) {
+        const uint64_t bytes = table->bytes / table->shape[0] * rows;
+        rest.data = (const char *)table->data + (table->bytes - bytes);
+        rest.shape[0] = rows;
+        rest.bytes = bytes;
+    }
+    return rest;
 }
 
 /* Copies that transformers ties to another tensor: that one's name, or NULL. */
@@ -131,7 +173,10 @@ static int take_all(const char *path, const struct safetensors *file, const stru
         const struct param *param = params_find(params, original ? original : name);
         if (tied != (original != NULL) || (tied && param && filled[param - params->items]))
             continue;
-        if (param)
+        if (param && param == &params->items[PARAM_POSITION] && is_roberta(file->tensors[i].name)) {
+            const struct tensor positions = without_padding(&file->tensors[i], param);
+            TRY(take(path, &positions, params, param, filled, flat, err));
+        } else if (param)
             TRY(take(path, &file->tensors[i], params, param, filled, flat, err));
         else if (!strstr(name, "position_ids"))
             list_add(unused, file->tensors[i].name);

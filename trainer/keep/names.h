@@ -24,11 +24,15 @@ struct names_report {
 };
 
 /* Reads model.safetensors at `path` into flat memory: F32, F16, BF16 or F64; today's names, `gamma` and `beta`,
- * `dense_act`, a `module.` prefix, no `bert.` prefix; `position_ids` and tied copies are passed over. Heads that are
+ * `dense_act`, a `module.` prefix, no `bert.` prefix, RobertaPreLayerNorm's; `position_ids` and tied copies are passed over. Heads that are
  * absent are drawn by seed; any other absent tensor or another shape is ERR_MISMATCH. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
 void names_report_release(struct names_report *report);
+
+/* The name of a pre-LN model's tensor in transformers' RobertaPreLayerNorm. */
+#define ROBERTA_PREFIX "roberta_prelayernorm."
+void names_to_roberta(const char *name, char *out, size_t size);
 
 /* Reads exactly the tensors that names_tensors wrote with this prefix; anything missing or other is ERR_VERIFY. */
 int names_read_own(const struct safetensors *file, const char *path, const char *prefix, const struct params *params,

@@ -191,7 +191,7 @@ static void embed_backward(struct model *model, const struct batch *batch)
                        vector_of(model, &table[PARAM_NORM_WEIGHT]), token_rows(batch), hidden, NULL, NULL,
                        model->scratch);
     ops->embed_backward(ops->device, gradient_of(model, &table[PARAM_WORD]), gradient_of(model, &table[PARAM_POSITION]),
-                        gradient_of(model, &table[PARAM_TYPE]), slopes, batch, hidden);
+                        gradient_of(model, &table[PARAM_TYPE]), slopes, batch, hidden, model->scratch);
 }
 
 /* A group of turns whose activations were overwritten by the next group's is worked out again before its last one. */

@@ -1,4 +1,4 @@
-/* The two pre-training heads, forward, loss and backward in one go. In: the last layer's rows; out: losses, and in
+/* The two pre-training heads, forward, loss and backward in one go. In: the last layer's rows; out: sums, and in
  * training the heads' gradients and dhidden +=.
  *
  *     masked: logits = LN(gelu(x W_t)) E^T + b for rows x of masked tokens, E the word embedding (tied)
@@ -35,7 +35,7 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
     ops->scatter(ops->device, model->dhidden, model->picked, batch->masked_index, rows, hidden);
 }
 
-void masked_head(struct model *model, const struct batch *batch, struct model_metrics *metrics)
+void masked_head(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
     const struct rows rows = {batch->masked, batch->masked_rows};
@@ -49,11 +49,8 @@ void masked_head(struct model *model, const struct batch *batch, struct model_me
               model->config.norm_epsilon, rows, hidden, NULL, NULL);
     ops->linear(ops->device, model->logits, model->features, weight_of(model, &model->table.items[PARAM_WORD]),
                 vector_of(model, HEAD(HEAD_BIAS)), rows, vocabulary, hidden);
-    double sums[2] = {0, 0};
-    ops->loss(ops->device, sums, model->logits, batch->labels, rows, vocabulary, model->config.vocabulary,
-              slope_factor(model, model->step.masked), model->scratch);
-    metrics->mlm_loss += sums[0];
-    metrics->mlm_correct += (int64_t)sums[1];
+    ops->loss(ops->device, model->sums + SUM_MASKED, model->logits, batch->labels, rows, vocabulary,
+              model->config.vocabulary, slope_factor(model, model->step.masked), model->scratch);
     if (model->training)
         masked_backward(model, batch, rows);
 }
@@ -78,7 +75,7 @@ static void next_backward(struct model *model, const struct batch *batch, struct
     ops->scatter(ops->device, model->dhidden, model->first, batch->starts, rows, hidden);
 }
 
-void next_head(struct model *model, const struct batch *batch, struct model_metrics *metrics)
+void next_head(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
     const struct rows rows = {batch->sequences, rows_rounded(batch->sequences)};
@@ -89,11 +86,8 @@ void next_head(struct model *model, const struct batch *batch, struct model_metr
     ops->tanh(ops->device, model->pooled, rows, hidden);
     ops->linear(ops->device, model->next_logits, model->pooled, weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
                 vector_of(model, HEAD(HEAD_NEXT_BIAS)), rows, 2, hidden);
-    double sums[2] = {0, 0};
-    ops->loss(ops->device, sums, model->next_logits, batch->next_labels, rows, 2, 2,
+    ops->loss(ops->device, model->sums + SUM_NEXT, model->next_logits, batch->next_labels, rows, 2, 2,
               slope_factor(model, model->step.sequences), model->scratch);
-    metrics->next_loss += sums[0];
-    metrics->next_correct += (int64_t)sums[1];
     if (model->training)
         next_backward(model, batch, rows);
 }

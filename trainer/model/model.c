@@ -99,11 +99,36 @@ struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout
     };
 }
 
+/* Drops what passes have summed up. */
+static void forget(struct model *model)
+{
+    model->ops->clear(model->ops->device, model->sums, SUMS * sizeof *model->sums);
+    model->counts = (struct model_metrics){0};
+}
+
+/* Hands it to a caller: the one place where a pass waits for the device. */
+static void take(struct model *model, struct model_metrics *metrics)
+{
+    const struct ops *ops = model->ops;
+    const size_t bytes = SUMS * sizeof *model->sums;
+    double *sums = ops->map(ops->device, model->sums, bytes, MAP_READ);
+    metrics->mlm_loss += sums[SUM_MASKED];
+    metrics->mlm_correct += (int64_t)sums[SUM_MASKED + 1];
+    metrics->next_loss += sums[SUM_NEXT];
+    metrics->next_correct += (int64_t)sums[SUM_NEXT + 1];
+    metrics->masked += model->counts.masked;
+    metrics->sequences += model->counts.sequences;
+    metrics->tokens += model->counts.tokens;
+    ops->unmap(ops->device, model->sums, sums, bytes, MAP_READ);
+    forget(model);
+}
+
 void model_begin_step(struct model *model, const struct step_settings *settings)
 {
     assert(settings->loss_scale > 0);
     model->step = *settings;
     model->ops->clear(model->ops->device, model->gradients, model->table.size * model->ops->real_size);
+    forget(model);
 }
 
 static void check_batch(const struct model *model, const struct batch *batch)
@@ -125,19 +150,22 @@ static void pass(struct model *model, const struct batch *batch, bool training, 
     check_batch(model, batch);
     model->training = training;
     choose_layers(model);
-    forward(model, batch);
+    const struct batch *there = model->ops->bring(model->ops->device, batch);
+    forward(model, there);
     if (training)
         model->ops->clear(model->ops->device, model->dhidden,
                           (size_t)batch->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
     if (batch->masked > 0)
-        masked_head(model, batch, metrics);
+        masked_head(model, there);
     if (model->config.next_sentence)
-        next_head(model, batch, metrics);
+        next_head(model, there);
     if (training)
-        backward(model, batch);
-    metrics->masked += batch->masked;
-    metrics->sequences += batch->sequences;
-    metrics->tokens += batch->tokens;
+        backward(model, there);
+    model->counts.masked += batch->masked;
+    model->counts.sequences += batch->sequences;
+    model->counts.tokens += batch->tokens;
+    if (metrics)
+        take(model, metrics);
 }
 
 void model_forward_backward(struct model *model, const struct batch *batch, struct model_metrics *metrics)

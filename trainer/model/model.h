@@ -53,8 +53,8 @@ void model_close(struct model *model);
 
 const struct params *model_table(const struct model *model);
 const struct model_config *model_config(const struct model *model);
-/* Flat memory in ops' real type: float *, but double * under PRECISION_FP64. After changing parameters call
- * model_refresh, which makes the storage copy (nothing to do where storage is the real type). */
+/* Flat memory of the device (ops->map) in ops' real type: float, but double under PRECISION_FP64. After changing
+ * parameters call model_refresh, which makes the storage copy (nothing to do where storage is the real type). */
 void *model_params(struct model *model);
 void *model_gradients(struct model *model);
 void model_refresh(struct model *model);
@@ -74,9 +74,10 @@ struct model_metrics {
     int64_t masked, sequences, tokens;
 };
 
-/* Clears the gradients and keeps the settings. */
+/* Clears the gradients and keeps the settings. Drops sums that no call has asked for. */
 void model_begin_step(struct model *model, const struct step_settings *settings);
-/* Forward and backward: gradients += ; metrics +=. */
+/* Forward and backward: gradients += ; metrics +=, which waits for the device. NULL: what would have been added is kept
+ * for the next call that asks. */
 void model_forward_backward(struct model *model, const struct batch *batch, struct model_metrics *metrics);
 /* Forward only, without dropout; leaves gradients and the step alone. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);

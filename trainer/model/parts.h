@@ -24,6 +24,9 @@ struct layer {
     void *out;             /* [T, H]: behind it */
 };
 
+/* Places in the device's sums: loss and hits of each head. */
+enum { SUM_MASKED, SUM_NEXT = 2, SUMS = 4 };
+
 struct model {
     struct model_config config;
     struct model_budget budget; /* rows rounded up */
@@ -32,7 +35,9 @@ struct model {
     void *params, *gradients; /* flat, real */
     void *weights;            /* flat, storage; params itself where that is the same */
     struct step_settings step;
-    bool training; /* the pass under way uses dropout and goes backward */
+    bool training;               /* the pass under way uses dropout and goes backward */
+    double *sums;                /* [SUMS], the device's: of the passes that no caller has asked about yet */
+    struct model_metrics counts; /* of the same passes, without losses and hits */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
     void *entry, *entry_stats; /* ORDER_PRE: the first layer's norm of embed_out; else embed_out, none */
@@ -87,9 +92,9 @@ struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout
 void choose_layers(struct model *model);                       /* which layers the pass has, and their shares */
 void forward(struct model *model, const struct batch *batch);  /* embedding to the last layer's output */
 void backward(struct model *model, const struct batch *batch); /* from dhidden down to the tables */
-/* A head: losses into metrics; in training also dhidden += and the head's gradients. */
-void masked_head(struct model *model, const struct batch *batch, struct model_metrics *metrics);
-void next_head(struct model *model, const struct batch *batch, struct model_metrics *metrics);
+/* A head: sums +=; in training also dhidden += and the head's gradients. */
+void masked_head(struct model *model, const struct batch *batch);
+void next_head(struct model *model, const struct batch *batch);
 
 static inline struct rows token_rows(const struct batch *batch)
 {

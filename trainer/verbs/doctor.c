@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/opts.h"
-#include "trainer/cpu/cpu.h"
+#include "trainer/backend.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/keep/json.h"
 #include "trainer/machine.h"
@@ -26,6 +26,29 @@ static double measure(enum precision precision, unsigned threads)
     const double rate = machine_product_rate(ops, ROWS, INNER, HIDDEN, 0.2);
     ops->close(ops);
     return rate * 1e-9;
+}
+
+/* Says what CUDA has, or why there is none; the facts are the caller's: null where it cannot be used. */
+static json_t *look_at_cuda(void)
+{
+    struct cuda_facts facts;
+    struct error err;
+    char memory[32];
+    const int result = backend_look(DEVICE_CUDA, &facts, &err);
+    if (result < 0) {
+        log_say("device     cpu only: %s", err.text);
+        if (facts.runtime > 0)
+            log_say("           built with CUDA %d.%d, cuBLASLt %" PRIu64, facts.runtime / 1000,
+                    facts.runtime % 1000 / 10, facts.products);
+        return json_null();
+    }
+    log_say("device     cuda: %s, compute capability %d.%d, %d multiprocessors, %s; driver for CUDA %d.%d, built with "
+            "%d.%d",
+            facts.name, facts.major, facts.minor, facts.processors, format_bytes(facts.memory, memory),
+            facts.driver / 1000, facts.driver % 1000 / 10, facts.runtime / 1000, facts.runtime % 1000 / 10);
+    return json_pack("{s:s, s:i, s:i, s:i, s:I, s:i, s:i, s:I}", "name", facts.name, "major", facts.major, "minor",
+                     facts.minor, "multiprocessors", facts.processors, "memory_bytes", (json_int_t)facts.memory,
+                     "driver", facts.driver, "runtime", facts.runtime, "cublaslt", (json_int_t)facts.products);
 }
 
 int verb_doctor(void *context, struct opt_paths bare, struct error *err)
@@ -50,20 +73,21 @@ int verb_doctor(void *context, struct opt_paths bare, struct error *err)
         log_say("products   %s: %.0f GFLOP/s%s", precision_name(precision), rate,
                 precision == cpu_default_precision(cpu_level()) ? "  (the default)" : "");
     }
-    log_say("device     cpu only: cuda is not built in");
+    json_t *cuda = look_at_cuda();
     log_say("next       dstrain plan --shards DIR");
     if (settings->json) {
         struct buf text = {0};
         json_t *facts =
-            json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:b}", "level", cpu_level_name(cpu_level()), "threads",
+            json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:O}", "level", cpu_level_name(cpu_level()), "threads",
                       (int)threads, "onednn", onednn_version(), "memory_bytes", (json_int_t)machine_memory_bytes(),
                       "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second", rates, "default_precision",
-                      precision_name(cpu_default_precision(cpu_level())), "cuda", 0);
+                      precision_name(cpu_default_precision(cpu_level())), "cuda", cuda);
         json_add_text(facts, JSON_INDENT(2), &text);
         puts(buf_text(&text));
         buf_release(&text);
         json_decref(facts);
     }
     json_decref(rates);
+    json_decref(cuda);
     return 0;
 }

@@ -29,8 +29,10 @@ static int model_load(struct training *t, const struct origin *origin, struct er
     const struct model_budget budget = training_budget(t);
     struct names_report report;
     t->model = model_open(&t->recipe.config, t->ops, &budget);
-    const int result =
-        names_read(origin->weights, model_table(t->model), t->recipe.seed, model_params(t->model), &report, err);
+    const size_t bytes = model_table(t->model)->size * sizeof(float);
+    float *flat = t->ops->map(t->ops->device, model_params(t->model), bytes, MAP_FILL);
+    const int result = names_read(origin->weights, model_table(t->model), t->recipe.seed, flat, &report, err);
+    t->ops->unmap(t->ops->device, model_params(t->model), flat, bytes, MAP_FILL);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);

@@ -1,5 +1,6 @@
 /* dstrain plan: the options of a training in; what it needs out: memory by kind, operations, disk, time. Nothing is
- * written and no model is opened. What cannot fit is refused, as training would not get far. */
+ * written. What cannot fit is refused, as training would not get far; for the time of what fits, a model of the same
+ * shape but few layers is opened. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,14 +14,17 @@
 #include "trainer/machine.h"
 #include "trainer/train.h"
 
+#define PRODUCT_SECONDS 1.0 /* of products that are measured */
+#define LAYERS_MEASURED 2   /* of the model that is measured */
+
 struct needs {
     uint64_t parameters;                                                /* count */
     uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
+    uint64_t available;                                                 /* of memory: the device's or this process's */
     uint64_t checkpoint, disk;
-    double flops;       /* of a full sequence, forward and backward */
-    double mean_length; /* tokens of a sequence, on average */
-    double seconds;     /* of all steps, products alone */
-    double rate;        /* products, FLOP/s */
+    double flops; /* of a full sequence, forward and backward */
+    struct estimate estimate;
+    double seconds; /* of all steps */
     char directory[256];
 };
 
@@ -54,22 +58,22 @@ static void count_memory(const struct training *t, const struct params *params, 
         *kind += plan->rows[i].bytes;
     }
     needs->memory = plan->bytes + needs->moments;
+    needs->available = machine_memory_for(t->ops);
     mem_free(plan);
 }
 
-static void count_work(const struct training *t, struct needs *needs)
+/* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
+static int count_work(const struct training *t, struct needs *needs, struct error *err)
 {
-    const struct recipe *recipe = &t->recipe;
-    const struct model_config *config = &recipe->config;
-    const struct shard_layout *layout = &t->data.layout;
-    needs->flops = model_flops(config, recipe->seq, layout->predictions);
-    needs->mean_length = (double)t->data.length->tokens / (double)t->data.samples;
-    const double share = needs->mean_length / recipe->seq;
-    needs->rate = machine_product_rate(t->ops, t->limits.tokens < 4096 ? t->limits.tokens : 4096, config->intermediate,
-                                       config->hidden, 1);
-    const double flops = model_flops(config, needs->mean_length, layout->predictions * share);
-    const double recomputed = recipe->checkpoints > 0 ? 4.0 / 3 : 1;
-    needs->seconds = (double)recipe->schedule.steps * recipe->batch * flops * recomputed / needs->rate;
+    const struct model_budget budget = training_budget(t);
+    struct model_config config = t->recipe.config;
+    config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
+    struct model *model = model_open(&config, t->ops, &budget);
+    model_refresh(model);
+    const int result = estimate_make(t, model, PRODUCT_SECONDS, &needs->estimate, err);
+    needs->seconds = (double)t->recipe.schedule.steps * needs->estimate.step;
+    model_close(model);
+    return result;
 }
 
 static void count_all(const struct training *t, struct needs *needs)
@@ -81,15 +85,15 @@ static void count_all(const struct training *t, struct needs *needs)
     needs->checkpoint = checkpoint_bytes(&params);
     needs->disk = (settings->keep_last > 0 ? settings->keep_last + 1 : 2) * needs->checkpoint;
     existing_directory(settings->out ? settings->out : "runs", needs->directory, sizeof needs->directory);
+    needs->flops = model_flops(&t->recipe.config, t->recipe.seq, t->data.layout.predictions);
     count_memory(t, &params, needs);
-    count_work(t, needs);
     params_release(&params);
 }
 
 static int check_fit(const struct needs *needs, int64_t disk_free, struct error *err)
 {
     char need[32], have[32];
-    const uint64_t memory = machine_memory_bytes();
+    const uint64_t memory = needs->available;
     if (needs->memory > memory) {
         fail(err, ERR_RESOURCE, "needs %s of memory, this machine gives at most %s", format_bytes(needs->memory, need),
              format_bytes(memory, have));
@@ -127,16 +131,23 @@ static void say(const struct training *t, const struct needs *needs, int64_t dis
     log_say("memory     %s = weights %s + gradients %s + moments %s + activations %s + scratch %s; this machine: %s",
             format_bytes(needs->memory, a), format_bytes(needs->weights, b), format_bytes(needs->gradients, c),
             format_bytes(needs->moments, d), format_bytes(needs->activations, e), format_bytes(needs->scratch, f),
-            format_bytes(machine_memory_bytes(), text));
+            format_bytes(needs->available, text));
     log_say("disk       a checkpoint is %s, at most %s; %s free", format_bytes(needs->checkpoint, a),
             format_bytes(needs->disk, b), format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, c));
     log_say("work       %s steps = %s samples = %.3g epochs; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
             " tokens on average",
             format_count(recipe->schedule.steps, a), format_count(recipe->schedule.steps * recipe->batch, b),
             (double)recipe->schedule.steps * recipe->batch / (double)t->data.samples, needs->flops * 1e-9,
-            needs->mean_length, recipe->seq);
-    log_say("time       at least %s: products alone, at the %.3g GFLOP/s measured just now",
-            format_seconds(needs->seconds, a), needs->rate * 1e-9);
+            (double)t->data.length->tokens / (double)t->data.samples, recipe->seq);
+}
+
+static void say_time(const struct needs *needs)
+{
+    const struct estimate *estimate = &needs->estimate;
+    char time[32];
+    log_say("time       about %s: %.3g s a step, measured on %d layers at %.3g GFLOP/s; products alone reach %.3g",
+            format_seconds(needs->seconds, time), estimate->step, LAYERS_MEASURED, estimate->passes * 1e-9,
+            estimate->products * 1e-9);
 }
 
 static void print_json(const struct training *t, const struct needs *needs, int64_t disk_free, const char *next)
@@ -147,13 +158,14 @@ static void print_json(const struct training *t, const struct needs *needs, int6
                                (json_int_t)needs->gradients, "moments", (json_int_t)needs->moments, "activations",
                                (json_int_t)needs->activations, "scratch", (json_int_t)needs->scratch);
     json_t *facts = json_pack(
-        "{s:s, s:I, s:s, s:I, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:O, s:s}", "model",
+        "{s:s, s:I, s:s, s:I, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:O, s:s}", "model",
         config_name(&t->recipe.config, name), "parameters", (json_int_t)needs->parameters, "precision",
         precision_name(t->recipe.precision), "batch", (json_int_t)t->recipe.batch, "micro_batch", (int)t->micro_batch,
         "steps", (json_int_t)t->recipe.schedule.steps, "memory_bytes", (json_int_t)needs->memory, "memory", memory,
-        "machine_memory_bytes", (json_int_t)machine_memory_bytes(), "checkpoint_bytes", (json_int_t)needs->checkpoint,
+        "machine_memory_bytes", (json_int_t)needs->available, "checkpoint_bytes", (json_int_t)needs->checkpoint,
         "disk_bytes", (json_int_t)needs->disk, "disk_free_bytes", (json_int_t)disk_free, "flops_per_sequence",
-        needs->flops, "mean_length", needs->mean_length, "products_flops_per_second", needs->rate, "seconds_at_least",
+        needs->flops, "mean_length", needs->estimate.mean_length, "products_flops_per_second", needs->estimate.products,
+        "passes_flops_per_second", needs->estimate.passes, "seconds_per_step", needs->estimate.step, "seconds",
         needs->seconds, "run", t->identity, "next", next);
     json_add_text(facts, JSON_INDENT(2), &text);
     puts(buf_text(&text));
@@ -178,6 +190,10 @@ int verb_plan(void *context, struct opt_paths bare, struct error *err)
         const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
         say(&t, &needs, disk_free);
         result = check_fit(&needs, disk_free, err);
+        if (result == 0)
+            result = count_work(&t, &needs, err);
+        if (result == 0)
+            say_time(&needs);
         add_command(settings, &next);
         if (result == 0)
             log_say("next       %s", buf_text(&next));

@@ -7,33 +7,9 @@
 #include "base/mem.h"
 #include "trainer/config.h"
 #include "trainer/keep/json.h"
-#include "trainer/keep/safetensors.h"
+#include "trainer/keep/names.h"
 
 #define POSITIONS "bert.embeddings.position_embeddings.weight"
-
-static void new_name(const char *name, char *out, size_t size)
-{
-    static const struct {
-        const char *ours, *theirs;
-    } parts[] = {
-        {"bert.encoder.FinalLayerNorm", "bert.LayerNorm"},
-        {"PreAttentionLayerNorm", "attention.LayerNorm"},
-        {"PostAttentionLayerNorm", "intermediate.LayerNorm"},
-        {"cls.predictions.transform.dense", "lm_head.dense"},
-        {"cls.predictions.transform.LayerNorm", "lm_head.layer_norm"},
-        {"cls.predictions.bias", "lm_head.bias"},
-        {"bert.", "roberta_prelayernorm."},
-    };
-    char text[256];
-    snprintf(out, size, "%s", name);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        const char *at = strstr(out, parts[i].ours);
-        if (!at)
-            continue;
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - out), out, parts[i].theirs, at + strlen(parts[i].ours));
-        snprintf(out, size, "%s", text);
-    }
-}
 
 /* The table with pad + 1 rows of zeros before it. */
 static struct tensor shifted(const struct tensor *table, uint64_t rows, struct arena *memory)
@@ -59,7 +35,7 @@ static int write_weights(const char *path, const struct safetensors *file, uint6
         char name[256];
         if (strncmp(tensor->name, "cls.seq_relationship.", 21) == 0)
             continue;
-        new_name(tensor->name, name, sizeof name);
+        names_to_roberta(tensor->name, name, sizeof name);
         tensors[count] = strcmp(tensor->name, POSITIONS) == 0 && tensor->rank == 2 && tensor->shape[0] > 0
                              ? shifted(tensor, rows, &memory)
                              : *tensor;
@@ -76,7 +52,7 @@ static int write_config(const char *path, json_t *json, const struct model_confi
                         struct error *err)
 {
     json_object_set_new(json, "architectures", json_pack("[s]", "RobertaPreLayerNormForMaskedLM"));
-    json_object_set_new(json, "model_type", json_string("roberta-prelayernorm"));
+    json_object_set_new(json, "model_type", json_string(MODEL_TYPE_ROBERTA));
     json_object_set_new(json, "max_position_embeddings", json_integer(config->positions + (json_int_t)rows));
     json_object_del(json, "pre_layer_norm");
     return json_file_write(path, json, err);

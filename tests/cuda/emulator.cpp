@@ -1,0 +1,207 @@
+/* Fibers of one block, one after the other: a fiber runs until it waits for others. A fiber's first turn comes by
+ * setcontext, which asks the kernel for the signal mask; later ones by _setjmp, which does not. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include <tuple>
+#include <vector>
+
+#include "tests/cuda/emulator.h"
+
+#define THREADS_MAX  1024
+#define STACK_BYTES  (64 << 10)
+#define SHARED_BYTES (227 << 10)
+
+struct late_copy {
+    void *to;
+    const void *from;
+    bool live;
+};
+
+struct fiber {
+    ucontext_t first;
+    jmp_buf turn;
+    bool begun, done;
+    size_t barriers, exchanges; /* that it has come to */
+    std::vector<late_copy> copies;
+};
+
+struct warp {
+    size_t complete, arrived; /* exchanges that all lanes came to; lanes at the next one */
+    const char *what;
+    char slots[2][32 * EMULATED_SLOT];
+};
+
+struct emulated_index threadIdx, blockIdx, blockDim, gridDim;
+int emulated_order;
+size_t emulated_conflicts;
+
+static struct fiber fibers[THREADS_MAX];
+static struct warp warps[THREADS_MAX / 32];
+static jmp_buf scheduler;
+static size_t barriers_complete, barrier_arrived, fibers_done;
+static unsigned now; /* the fiber that runs */
+static void (*running)(const void *);
+static const void *running_arguments;
+static char *shared; /* of the launch; as many bytes as it asked for, so that a sanitizer sees more */
+static size_t shared_used;
+
+static void yield()
+{
+    if (_setjmp(fibers[now].turn) == 0)
+        _longjmp(scheduler, 1);
+}
+
+static void complete_barrier()
+{
+    if (barrier_arrived > 0 && barrier_arrived + fibers_done == blockDim.x) {
+        barriers_complete++;
+        barrier_arrived = 0;
+    }
+}
+
+void emulate_barrier(void)
+{
+    struct fiber *self = &fibers[now];
+    const size_t mine = ++self->barriers;
+    barrier_arrived++;
+    complete_barrier();
+    while (barriers_complete < mine)
+        yield();
+}
+
+const char *emulate_exchange(const char *what, const void *in, size_t bytes)
+{
+    struct fiber *self = &fibers[now];
+    struct warp *warp = &warps[now / 32];
+    const size_t mine = ++self->exchanges;
+    char *slots = warp->slots[mine % 2];
+    memcpy(slots + now % 32 * EMULATED_SLOT, in, bytes);
+    if (warp->arrived == 0)
+        warp->what = what;
+    if (strcmp(warp->what, what) != 0) {
+        fprintf(stderr, "block %u: lane %u comes to %s, others of its warp to %s\n", blockIdx.x, now, what, warp->what);
+        abort();
+    }
+    if (++warp->arrived == 32) {
+        warp->complete++;
+        warp->arrived = 0;
+    }
+    while (warp->complete < mine)
+        yield();
+    return slots;
+}
+
+void emulate_copy(void *to, const void *from, bool live)
+{
+    if ((uintptr_t)to % 16 || (uintptr_t)from % 16) {
+        fprintf(stderr, "block %u, thread %u: a copy from or to an unaligned place\n", blockIdx.x, now);
+        abort();
+    }
+    fibers[now].copies.push_back({to, from, live});
+}
+
+void emulate_landed(void)
+{
+    for (const late_copy &copy : fibers[now].copies)
+        if (copy.live)
+            memcpy(copy.to, copy.from, 16);
+        else
+            memset(copy.to, 0, 16);
+    fibers[now].copies.clear();
+}
+
+char *emulate_shared(void)
+{
+    return shared;
+}
+
+/* A fiber's whole life: one block after the other. */
+static void live()
+{
+    for (;;) {
+        running(running_arguments);
+        fibers[now].done = true;
+        fibers_done++;
+        complete_barrier();
+        yield();
+    }
+}
+
+static void resume(struct fiber *fiber)
+{
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (fiber->begun)
+        _longjmp(fiber->turn, 1);
+    fiber->begun = true;
+    getcontext(&fiber->first);
+    fiber->first.uc_stack.ss_sp = malloc(STACK_BYTES);
+    fiber->first.uc_stack.ss_size = STACK_BYTES;
+    fiber->first.uc_link = NULL;
+    makecontext(&fiber->first, live, 0);
+    setcontext(&fiber->first);
+}
+
+/* Lets a warp run as far as it can without the others: to its next barrier, or its end. */
+static bool run_warp(unsigned number)
+{
+    for (bool any = false;; any = true) {
+        bool moved = false;
+        for (unsigned i = 0; i < 32; i++) {
+            now = number * 32 + (emulated_order ? 31 - i : i);
+            struct fiber *fiber = &fibers[now];
+            if (fiber->done)
+                continue;
+            threadIdx.x = now;
+            const size_t came = fiber->barriers + fiber->exchanges;
+            resume(fiber);
+            moved |= fiber->done || fiber->barriers + fiber->exchanges != came;
+        }
+        if (!moved)
+            return any;
+    }
+}
+
+static void run_block()
+{
+    memset(shared, 0xff, shared_used); /* NaN in every type */
+    memset(warps, 0, sizeof warps);
+    barriers_complete = barrier_arrived = fibers_done = 0;
+    for (unsigned i = 0; i < blockDim.x; i++) {
+        fibers[i].done = false;
+        fibers[i].barriers = fibers[i].exchanges = 0;
+        fibers[i].copies.clear();
+    }
+    const unsigned count = blockDim.x / 32;
+    while (fibers_done < blockDim.x) {
+        bool moved = false;
+        for (unsigned i = 0; i < count; i++)
+            moved |= run_warp(emulated_order ? count - 1 - i : i);
+        if (!moved) {
+            fprintf(stderr, "block %u: its threads wait for one another\n", blockIdx.x);
+            abort();
+        }
+    }
+}
+
+void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes)
+{
+    if (threads % 32 || threads > THREADS_MAX || shared_bytes > SHARED_BYTES) {
+        fprintf(stderr, "a launch of %d threads and %zu bytes of shared memory\n", threads, shared_bytes);
+        abort();
+    }
+    shared_used = (shared_bytes + 127) / 128 * 128;
+    shared = (char *)aligned_alloc(128, shared_used);
+    running = body;
+    running_arguments = arguments;
+    gridDim.x = (unsigned)blocks;
+    blockDim.x = (unsigned)threads;
+    for (size_t block = 0; block < blocks; block++) {
+        blockIdx.x = (unsigned)(emulated_order ? blocks - 1 - block : block);
+        run_block();
+    }
+    free(shared);
+}

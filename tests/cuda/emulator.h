@@ -1,0 +1,217 @@
+/* Runs the kernels of trainer/cuda on the host, as they are, so that every index, barrier and exchange can be tested
+ * where no GPU is: a .cu file is compiled as C++ with this file included first, which stands in for launch.cuh, for
+ * tensor.cuh and for the few words of CUDA that kernels use. A block's threads are fibers of one real thread. A warp's
+ * exchanges wait for all 32 lanes and compare what each is about to do; barriers wait for the block; copies to shared
+ * memory that do not wait land as late as they may. So a missing barrier, a divergent exchange or a fragment in the
+ * wrong lane shows as a wrong number or an abort. What it does not show: speed, rounding inside the tensor cores, and
+ * what only the real compiler does. */
+#ifndef TESTS_CUDA_EMULATOR_H
+#define TESTS_CUDA_EMULATOR_H
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <vector_functions.h>
+
+#include <algorithm>
+#include <tuple>
+#include <type_traits>
+
+/* ---- the words of CUDA ---- */
+
+#undef __global__
+#undef __shared__
+#undef __launch_bounds__
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(...)
+
+struct emulated_index {
+    unsigned x;
+};
+extern struct emulated_index threadIdx, blockIdx, blockDim, gridDim;
+
+void emulate_barrier(void);
+/* Leaves `in` for the other lanes, waits for all of them, gives theirs: slot l of EMULATED_SLOT bytes is lane l's.
+ * `what` must be the same in all lanes. */
+#define EMULATED_SLOT 32
+const char *emulate_exchange(const char *what, const void *in, size_t bytes);
+void emulate_copy(void *to, const void *from, bool live); /* 16 bytes or zeros, not before emulate_landed */
+void emulate_landed(void);
+char *emulate_shared(void);
+void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes);
+/* Which thread goes first: 0 the first one, 1 the last one. Results must not depend on it. */
+extern int emulated_order;
+/* Rows of one 8x8 matrix that share banks with another. */
+extern size_t emulated_conflicts;
+
+static inline void __syncthreads()
+{
+    emulate_barrier();
+}
+
+static inline void __syncwarp()
+{
+    emulate_exchange("syncwarp", "", 1);
+}
+
+template <typename number> static inline number emulate_shuffle(number x, unsigned from)
+{
+    const char *slots = emulate_exchange("shuffle", &x, sizeof x);
+    number result;
+    memcpy(&result, slots + from % 32 * EMULATED_SLOT, sizeof result);
+    return result;
+}
+
+template <typename number> static inline number __shfl_sync(unsigned, number x, int from)
+{
+    return emulate_shuffle(x, (unsigned)from);
+}
+
+template <typename number> static inline number __shfl_xor_sync(unsigned, number x, int change)
+{
+    return emulate_shuffle(x, threadIdx.x ^ (unsigned)change);
+}
+
+static inline int __syncthreads_or(int x)
+{
+    static int any;
+    emulate_barrier();
+    any = 0;
+    emulate_barrier();
+    any |= x;
+    emulate_barrier();
+    return any != 0;
+}
+
+#define __expf expf
+using std::max;
+using std::min;
+
+#define cudaMemsetAsync(to, value, bytes, stream) memset(to, value, bytes)
+static inline void emulate_clear_rows(void *to, size_t pitch, int value, size_t width, size_t height)
+{
+    for (size_t row = 0; row < height; row++)
+        memset((char *)to + row * pitch, value, width);
+}
+#define cudaMemset2DAsync(to, pitch, value, width, height, stream) emulate_clear_rows(to, pitch, value, width, height)
+
+/* ---- launch.cuh ---- */
+
+#define TRAINER_CUDA_LAUNCH_CUH
+
+template <typename... parameters> struct emulated_launch {
+    void (*kernel)(parameters...);
+    std::tuple<std::decay_t<parameters>...> values;
+};
+
+template <typename... parameters, typename... arguments>
+static void launch(void (*kernel)(parameters...), size_t blocks, int threads, size_t shared_bytes, cudaStream_t,
+                   arguments... values)
+{
+    const emulated_launch<parameters...> all = {kernel, {values...}};
+    emulate_run(
+        [](const void *given) {
+            const auto *one = (const emulated_launch<parameters...> *)given;
+            std::apply(one->kernel, one->values);
+        },
+        &all, blocks, threads, shared_bytes);
+}
+
+static inline char *shared_memory()
+{
+    return emulate_shared();
+}
+
+static inline void forget(uint4 &)
+{
+}
+
+/* ---- tensor.cuh ---- */
+
+#define TRAINER_CUDA_TENSOR_CUH
+#include "trainer/cuda/device.cuh"
+
+static inline void copy_later(char *to, const void *from, bool live)
+{
+    emulate_copy(to, from, live);
+}
+
+static inline void copies_landed()
+{
+    emulate_landed();
+}
+
+static inline void emulate_banks(const char *slots)
+{
+    for (unsigned matrix = 0; matrix < 4; matrix++) {
+        unsigned banks = 0; /* groups of four */
+        for (unsigned i = 0; i < 8; i++) {
+            const char *row;
+            memcpy(&row, slots + (8 * matrix + i) * EMULATED_SLOT, sizeof row);
+            emulated_conflicts += banks >> ((uintptr_t)row / 16 % 8) & 1;
+            banks |= 1u << ((uintptr_t)row / 16 % 8);
+        }
+    }
+}
+
+/* Row l mod 8 of matrix l / 8 is 8 numbers; r[i] of lane 4g + c becomes numbers 2c, 2c + 1 of row g of matrix i. */
+static inline void load_matrices(uint32_t r[4], const char *row)
+{
+    const char *slots = emulate_exchange("ldmatrix", &row, sizeof row);
+    emulate_banks(slots);
+    const unsigned lane = threadIdx.x % 32;
+    for (unsigned i = 0; i < 4; i++) {
+        const char *from;
+        memcpy(&from, slots + (8 * i + lane / 4) * EMULATED_SLOT, sizeof from);
+        memcpy(&r[i], from + lane % 4 * 4, 4);
+    }
+}
+
+static inline void load_matrices_across(uint32_t r[4], const char *row)
+{
+    const char *slots = emulate_exchange("ldmatrix.trans", &row, sizeof row);
+    emulate_banks(slots);
+    const unsigned lane = threadIdx.x % 32;
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned low = 0; low < 2; low++) {
+            const char *from;
+            memcpy(&from, slots + (8 * i + lane % 4 * 2 + low) * EMULATED_SLOT, sizeof from);
+            memcpy((char *)&r[i] + 2 * low, from + lane / 4 * 2, 2);
+        }
+}
+
+/* A and B put together from all lanes' registers, by the PTX manual's figures for m16n8k16. */
+template <typename storage> static void multiply_add(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    const uint32_t mine[6] = {a[0], a[1], a[2], a[3], b0, b1};
+    const char *slots = emulate_exchange("mma", mine, sizeof mine);
+    float left[2][16], right[16][2]; /* rows g and g + 8 of A, columns 2c and 2c + 1 of B */
+    const unsigned lane = threadIdx.x % 32, g = lane / 4, c = lane % 4;
+    for (unsigned k = 0; k < 16; k++)
+        for (unsigned i = 0; i < 2; i++) {
+            storage x;
+            const unsigned left_lane = 4 * g + k % 8 / 2, left_register = i + k / 8 * 2;
+            memcpy(&x, slots + left_lane * EMULATED_SLOT + 4 * left_register + k % 2 * 2, 2);
+            left[i][k] = load(x);
+            const unsigned right_lane = 4 * (2 * c + i) + k % 8 / 2, right_register = 4 + k / 8;
+            memcpy(&x, slots + right_lane * EMULATED_SLOT + 4 * right_register + k % 2 * 2, 2);
+            right[k][i] = load(x);
+        }
+    for (unsigned i = 0; i < 4; i++) {
+        float sum = 0;
+        for (unsigned k = 0; k < 16; k++)
+            sum += left[i / 2][k] * right[k][i % 2];
+        d[i] += sum;
+    }
+}
+
+static inline float power_of_two(float x)
+{
+    return exp2f(x);
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* dstrain_cuda_test: the CUDA backend against the CPU's, in all precisions. Exit code 0: all right; 1: not; 77: there
+ * is no GPU here, nothing was tested.
+ *
+ *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART]
+ *     parts: ops (convert, products, rows, attention, loss), models, optimizers, curve, bits
+ *     dstrain_cuda_test --make-curve FILE
+ *
+ * --device cpu tests the tests: the CPU against itself. */
+#include "tests/cuda/gpu/sides.h"
+
+#include "base/progress.h"
+
+static const struct {
+    const char *name;
+    enum precision precision;
+} precisions[] = {{"fp32", PRECISION_FP32}, {"bf16", PRECISION_BF16}, {"fp16", PRECISION_FP16}};
+
+struct wishes {
+    enum device_kind device;
+    const char *precision, *part; /* NULL: all */
+};
+
+static bool wants(const char *wish, const char *name)
+{
+    return !wish || strcmp(wish, name) == 0;
+}
+
+static int test_precision(const struct wishes *w, enum precision precision, struct error *err)
+{
+    TRY(sides_open(w->device, precision, err));
+    printf("%s\n", side_ops(TESTED)->name);
+    check_ops(wants(w->part, "ops") ? NULL : w->part);
+    if (wants(w->part, "models"))
+        check_models();
+    if (wants(w->part, "optimizers") && precision == PRECISION_FP32)
+        check_optimizers();
+    sides_close();
+    return 0;
+}
+
+static int test_all(const struct wishes *w, struct error *err)
+{
+    TRY(backend_look(w->device, NULL, err));
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        if (wants(w->precision, precisions[i].name))
+            TRY(test_precision(w, precisions[i].precision, err));
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
+        if (!wants(w->precision, precisions[i].name) || precisions[i].precision == PRECISION_FP16)
+            continue;
+        if (wants(w->part, "bits"))
+            check_same_bits(w->device, precisions[i].precision);
+        if (wants(w->part, "curve"))
+            check_curve(w->device, precisions[i].precision, SOURCE_DIR "/tests/golden/curve-mini.txt");
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct wishes w = {.device = DEVICE_CUDA};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--make-curve") == 0)
+            return make_curve(argv[i + 1]) < 0;
+        if (strcmp(argv[i], "--device") == 0)
+            w.device = strcmp(argv[i + 1], "cpu") == 0 ? DEVICE_CPU : DEVICE_CUDA;
+        else if (strcmp(argv[i], "--precision") == 0)
+            w.precision = argv[i + 1];
+        else if (strcmp(argv[i], "--part") == 0)
+            w.part = argv[i + 1];
+    }
+    struct error err;
+    const double begun = clock_now();
+    if (test_all(&w, &err) < 0) {
+        printf("nothing tested: %s\n", err.text);
+        return err.kind == ERR_RESOURCE ? 77 : 1;
+    }
+    printf("%d checks, %d wrong, %.1f s\n", checks_done(), checks_failed(), clock_now() - begun);
+    return checks_failed() > 0;
+}

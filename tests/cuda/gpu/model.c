@@ -1,0 +1,437 @@
+/* Whole models on the backend under test: gradients, optimizers, 200 steps beside the CPU's, and the same bits from two
+ * runs, from a run that was interrupted, and from other micro-batches nearly so. */
+#include <math.h>
+
+#include "tests/cuda/gpu/sides.h"
+#include "trainer/optim/clip.h"
+#include "trainer/optim/optimizer.h"
+
+/* ---- gradients ---- */
+
+static const struct model_config small = {
+    .layers = 3,
+    .hidden = 128,
+    .heads = 2,
+    .intermediate = 512,
+    .vocabulary = 1000,
+    .positions = 128,
+    .types = 2,
+    .gelu = GELU_TANH,
+    .next_sentence = true,
+    .norm_epsilon = 1e-12,
+    .initializer_range = 0.02,
+    .hidden_dropout = 0.1,
+    .attention_dropout = 0.1,
+};
+
+/* Parameters far from where training begins, so that no gradient is next to nothing. */
+static void fill(struct model *model, struct ops *ops)
+{
+    const struct params *params = model_table(model);
+    const size_t bytes = params->size * ops->real_size;
+    float *drawn = mem_clear(params->size, sizeof *drawn);
+    params_draw_all(params, 9, drawn);
+    draw_again(77);
+    for (size_t i = 0; i < params->count; i++)
+        for (size_t j = 0; j < params->items[i].count; j++)
+            drawn[params->items[i].offset + j] =
+                2 * drawn[params->items[i].offset + j] * (params->items[i].init == INIT_ONE ? 0.5f : 1) +
+                0.1f * (float)draw();
+    void *flat = ops->map(ops->device, model_params(model), bytes, MAP_FILL);
+    for (size_t i = 0; i < params->size; i++)
+        if (ops->real_size == 8)
+            ((double *)flat)[i] = (double)drawn[i];
+        else
+            ((float *)flat)[i] = drawn[i];
+    ops->unmap(ops->device, model_params(model), flat, bytes, MAP_FILL);
+    mem_free(drawn);
+    model_refresh(model);
+}
+
+static double relative(const double *a, const double *b, size_t count)
+{
+    double error = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        error += (a[i] - b[i]) * (a[i] - b[i]);
+        size += b[i] * b[i];
+    }
+    return size > 0 ? sqrt(error / size) : sqrt(error);
+}
+
+static double *gradients_of(struct model *model, const struct ops *ops)
+{
+    const size_t size = model_table(model)->size;
+    double *out = mem_array(size, sizeof *out);
+    const void *flat = ops->map(ops->device, model_gradients(model), size * ops->real_size, MAP_READ);
+    for (size_t i = 0; i < size; i++)
+        out[i] = ops->real_size == 8 ? ((const double *)flat)[i] : (double)((const float *)flat)[i];
+    ops->unmap(ops->device, model_gradients(model), (void *)flat, size * ops->real_size, MAP_READ);
+    return out;
+}
+
+/* The key's bias has no gradient but noise: the softmax does not see it (its error is measured against its weight). */
+static bool is_noise(const char *name)
+{
+    return strstr(name, "attention.self.key.bias") != NULL;
+}
+
+static void gradients_case(const struct model_config *config, const char *what)
+{
+    static const int32_t lengths[] = {128, 1, 100, 64, 17, 33, 127, 2, 90, 128};
+    const struct made_source source = {3, config->vocabulary, 6};
+    struct batch batch = made_batch(&source, lengths, 0, 10);
+    const struct model_budget budget = made_budget(&batch);
+    struct model_metrics metrics[SIDES] = {0};
+    double *found[SIDES];
+    const struct params *table = NULL;
+    struct model *models[SIDES];
+    EACH_SIDE (s) {
+        models[s] = model_open(config, OPS(s), &budget);
+        table = model_table(models[s]);
+        fill(models[s], OPS(s));
+        model_begin_step(models[s], &(struct step_settings){11, 5, true, 2 * batch.masked, 2 * batch.sequences, 1});
+        model_forward_backward(models[s], &batch, NULL); /* twice: gradients and sums add up */
+        model_forward_backward(models[s], &batch, &metrics[s]);
+        found[s] = gradients_of(models[s], OPS(s));
+    }
+    check(metrics[TESTED].masked == metrics[EXACT].masked && metrics[TESTED].tokens == metrics[EXACT].tokens,
+          "%s %s: counts", sides_name(), what);
+    compare_numbers(metrics[EXACT].mlm_loss, metrics[HOST].mlm_loss, metrics[TESTED].mlm_loss, 1e-5, "masked loss");
+    if (config->next_sentence)
+        compare_numbers(metrics[EXACT].next_loss, metrics[HOST].next_loss, metrics[TESTED].next_loss, 1e-5,
+                        "next loss");
+    const bool exact_type = OPS(TESTED)->storage_size == 4;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct param *param = &table->items[i];
+        const double *exact = found[EXACT] + param->offset;
+        const double host = relative(found[HOST] + param->offset, exact, param->count);
+        const double tested = relative(found[TESTED] + param->offset, exact, param->count);
+        const double limit = exact_type ? 1e-4 : 1.5 * host + 5e-3;
+        check(is_noise(param->name) || tested <= limit, "%s %s, gradient of %s: relative error %.3g, the CPU's %.3g",
+              sides_name(), what, param->name, tested, host);
+    }
+    EACH_SIDE (s) {
+        mem_free(found[s]);
+        model_close(models[s]);
+    }
+    made_batch_release(&batch);
+}
+
+void check_models(void)
+{
+    const int before = checks_failed(), from = checks_done();
+    struct model_config config = small;
+    gradients_case(&config, "post");
+    config.gelu = GELU_ERF;
+    config.next_sentence = false;
+    gradients_case(&config, "erf-GELU");
+    config = small;
+    config.order = ORDER_PRE;
+    config.layer_drop = (struct layer_drop){.theta = 0.5, .gamma = 0.1};
+    gradients_case(&config, "pre, layers dropped");
+    config = small;
+    config.order = ORDER_LARGE;
+    gradients_case(&config, "large");
+    printf("%s %-10s %d of %d checks right\n", sides_name(), "models",
+           checks_done() - from - (checks_failed() - before), checks_done() - from);
+    fflush(stdout);
+}
+
+/* ---- optimizers: ten steps ---- */
+
+static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
+{
+    struct params params;
+    params_init(&params, &small);
+    struct optimizer optimizer = type->optimizer;
+    if (ratio_always)
+        optimizer.ratio_always = true;
+    if (optimizer.weight_decay == 0)
+        optimizer.weight_decay = 0.01;
+    struct array flat = array_zero(params.size, REAL), first = array_zero(params.size, REAL);
+    struct array second = array_zero(params.size, REAL), gradients = array_zero(params.size, REAL);
+    double *values = mem_clear(params.size, sizeof *values), *begun[SIDES];
+    draw_again(31);
+    for (size_t i = 0; i < params.count; i++)
+        for (size_t j = 0; j < params.items[i].count; j++)
+            values[params.items[i].offset + j] = 0.05 * draw() + (params.items[i].init == INIT_ONE);
+    array_put(&flat, values);
+    EACH_SIDE (s) {
+        begun[s] = mem_array(params.size, sizeof(double));
+        array_get(&flat, s, begun[s]);
+    }
+    double norms[SIDES];
+    for (uint64_t update = 1; update <= 10; update++) {
+        for (size_t i = 0; i < params.count; i++)
+            for (size_t j = 0; j < params.items[i].count; j++)
+                values[params.items[i].offset + j] = draw() * draw() * 0.3;
+        array_put(&gradients, values);
+        EACH_SIDE (s) {
+            struct optimizer_work work;
+            optimizer_work_init(&work, &params);
+            const double norm = gradient_norm(OPS(s), &params, AT(gradients), work.squares);
+            optimizer_update(&optimizer, OPS(s), &params,
+                             &(struct update_memory){AT(flat), AT(first), AT(second), AT(gradients)}, &work, 1e-3,
+                             update, clip_factor(norm, 1, 1));
+            optimizer_work_release(&work);
+            norms[s] = norm;
+        }
+    }
+    compare_numbers(norms[EXACT], norms[HOST], norms[TESTED], 1e-6, "norm of the gradient");
+    double *now[SIDES];
+    EACH_SIDE (s) {
+        now[s] = mem_array(params.size, sizeof(double));
+        array_get(&flat, s, now[s]);
+        for (size_t i = 0; i < params.size; i++)
+            now[s][i] -= begun[s][i];
+    }
+    const double host = relative(now[HOST], now[EXACT], params.size);
+    const double tested = relative(now[TESTED], now[EXACT], params.size);
+    check(tested <= 1.5 * host + 1e-5, "%s: ten updates differ by %.3g, the CPU's by %.3g", type->name, tested, host);
+    compare(&first, 2e-6, "%s: first moment", type->name);
+    compare(&second, 2e-6, "%s: second moment", type->name);
+    size_t touched = 0; /* gaps stay zero */
+    bool *named = mem_clear(params.size, sizeof *named);
+    for (size_t i = 0; i < params.count; i++)
+        memset(named + params.items[i].offset, 1, params.items[i].count);
+    for (size_t i = 0; i < params.size; i++)
+        touched += !named[i] && now[TESTED][i] != 0;
+    check(touched == 0, "%s: %zu numbers between tensors were changed", type->name, touched);
+    mem_free(named);
+    EACH_SIDE (s) {
+        mem_free(begun[s]);
+        mem_free(now[s]);
+    }
+    mem_free(values);
+    array_release(&flat);
+    array_release(&first);
+    array_release(&second);
+    array_release(&gradients);
+    params_release(&params);
+}
+
+void check_optimizers(void)
+{
+    const int before = checks_failed(), from = checks_done();
+    for (const struct optimizer_type *type = optimizer_types; type->name; type++)
+        optimizer_case(type, false);
+    optimizer_case(optimizer_type("NVLAMB"), true);
+    printf("%s %-10s %d of %d checks right\n", sides_name(), "optimizers",
+           checks_done() - from - (checks_failed() - before), checks_done() - from);
+    fflush(stdout);
+}
+
+/* ---- training: mini on words that follow each other by rule ---- */
+
+enum { STEPS = 200, SEQUENCES = 16, LENGTH = 64, WORDS = 24, MASK = 3, VOCABULARY = 1024 };
+
+struct run {
+    struct ops *ops;
+    struct model *model;
+    struct update_memory memory;
+    struct optimizer_work work;
+    struct model_budget budget;
+};
+
+static struct ops *open_ops(enum device_kind device, enum precision precision)
+{
+    struct error err;
+    struct ops *ops = backend_open(device, &(struct cpu_options){precision, cpu_level(), 0}, NULL, &err);
+    if (!ops) {
+        error_print(&err, "dstrain_cuda_test", 0);
+        abort();
+    }
+    return ops;
+}
+
+static void run_open(struct run *run, enum device_kind device, enum precision precision)
+{
+    struct model_config config;
+    model_config_named("mini", &config);
+    config.vocabulary = VOCABULARY;
+    *run = (struct run){.ops = open_ops(device, precision),
+                        .budget = {SEQUENCES * LENGTH, SEQUENCES * 10, SEQUENCES, LENGTH, 0}};
+    struct ops *ops = run->ops;
+    run->model = model_open(&config, ops, &run->budget);
+    const struct params *params = model_table(run->model);
+    const size_t bytes = params->size * sizeof(float);
+    float *flat = ops->map(ops->device, model_params(run->model), bytes, MAP_FILL);
+    params_draw_all(params, 42, flat);
+    ops->unmap(ops->device, model_params(run->model), flat, bytes, MAP_FILL);
+    model_refresh(run->model);
+    run->memory = (struct update_memory){model_params(run->model), ops->allocate(ops->device, bytes),
+                                         ops->allocate(ops->device, bytes), model_gradients(run->model)};
+    optimizer_work_init(&run->work, params);
+}
+
+static void run_close(struct run *run)
+{
+    optimizer_work_release(&run->work);
+    run->ops->release(run->ops->device, run->memory.first);
+    run->ops->release(run->ops->device, run->memory.second);
+    model_close(run->model);
+    run->ops->close(run->ops);
+}
+
+/* Sequences `first` … of a step: each word follows from the one before it, but for a start and a few slips; one in
+ * eight is masked; B is random where its words run backwards. */
+static struct batch step_batch(uint32_t step, int32_t first, int32_t count)
+{
+    const struct random_stream stream = random_stream(8, RANDOM_FRESH, step, 0, 0, 0, 0);
+    const struct made_source source = {1, VOCABULARY, 8};
+    int32_t lengths[SEQUENCES] = {0};
+    for (int32_t i = 0; i < count; i++)
+        lengths[i] = LENGTH - (int32_t)(random_at(&stream, (uint32_t)(first + i), 1000) % 24);
+    struct batch batch = made_batch(&source, lengths, first, count);
+    for (int32_t i = 0, masked = 0; i < count; i++) {
+        const uint32_t number = (uint32_t)(first + i);
+        const bool backwards = random_at(&stream, number, 2000) & 1;
+        int32_t word = (int32_t)(random_at(&stream, number, 3000) % WORDS);
+        for (int32_t row = batch.starts[i]; row < batch.starts[i + 1]; row++) {
+            batch.ids[row] = 10 + word;
+            if (masked < batch.masked && batch.masked_index[masked] == row) {
+                batch.labels[masked++] = batch.ids[row];
+                batch.ids[row] = MASK;
+            }
+            word = (word + (backwards && batch.segments[row] ? WORDS - 7 : 7)) % WORDS;
+        }
+        batch.next_labels[i] = backwards;
+    }
+    return batch;
+}
+
+/* One step of `pieces` micro-batches; the mean masked loss. */
+static double run_step(struct run *run, uint32_t step, int32_t pieces)
+{
+    struct model_metrics metrics = {0};
+    struct batch whole = step_batch(step, 0, SEQUENCES);
+    model_begin_step(run->model, &(struct step_settings){42, step, true, whole.masked, SEQUENCES, 1});
+    made_batch_release(&whole);
+    for (int32_t piece = 0; piece < pieces; piece++) {
+        struct batch batch = step_batch(step, piece * (SEQUENCES / pieces), SEQUENCES / pieces);
+        model_forward_backward(run->model, &batch, piece + 1 == pieces ? &metrics : NULL);
+        made_batch_release(&batch);
+    }
+    const struct params *params = model_table(run->model);
+    const double norm = gradient_norm(run->ops, params, run->memory.gradients, run->work.squares);
+    const double rate = 1e-3 * (step < 20 ? step / 20.0 : 1);
+    optimizer_update(&optimizer_type("AdamW")->optimizer, run->ops, params, &run->memory, &run->work, rate, step,
+                     clip_factor(norm, 1, 1));
+    model_refresh(run->model);
+    return metrics.mlm_loss / (double)metrics.masked;
+}
+
+static float *read_flat(struct run *run, void *memory)
+{
+    const size_t bytes = model_table(run->model)->size * sizeof(float);
+    float *out = mem_alloc(bytes);
+    void *flat = run->ops->map(run->ops->device, memory, bytes, MAP_READ);
+    memcpy(out, flat, bytes);
+    run->ops->unmap(run->ops->device, memory, flat, bytes, MAP_READ);
+    return out;
+}
+
+static void write_flat(struct run *run, void *memory, const float *values)
+{
+    const size_t bytes = model_table(run->model)->size * sizeof(float);
+    void *flat = run->ops->map(run->ops->device, memory, bytes, MAP_FILL);
+    memcpy(flat, values, bytes);
+    run->ops->unmap(run->ops->device, memory, flat, bytes, MAP_FILL);
+}
+
+int make_curve(const char *path)
+{
+    struct run run;
+    FILE *file = fopen(path, "we");
+    if (!file)
+        return -1;
+    fprintf(file, "# Masked loss of %d steps of mini on the CPU in fp32: dstrain_cuda_test --make-curve FILE\n", STEPS);
+    run_open(&run, DEVICE_CPU, PRECISION_FP32);
+    for (uint32_t step = 1; step <= STEPS; step++)
+        fprintf(file, "%.7f\n", run_step(&run, step, 1));
+    run_close(&run);
+    return fclose(file);
+}
+
+/* How far a curve may be from the CPU's: rounding grows with the steps. */
+static double curve_limit(enum precision precision, int step)
+{
+    if (precision == PRECISION_FP32)
+        return 1e-4 + 2e-5 * step;
+    return 0.02 + 1e-4 * step;
+}
+
+void check_curve(enum device_kind device, enum precision precision, const char *golden)
+{
+    const int before = checks_failed(), from = checks_done();
+    char line[128];
+    struct run run;
+    FILE *file = fopen(golden, "re");
+    check(file != NULL && fgets(line, sizeof line, file), "%s: cannot be read", golden);
+    if (!file)
+        return;
+    run_open(&run, device, precision);
+    double worst = 0, sums[2] = {0, 0}, last = 0;
+    for (int step = 1; step <= STEPS && fgets(line, sizeof line, file); step++) {
+        const double expected = strtod(line, NULL);
+        last = run_step(&run, (uint32_t)step, 1);
+        sums[0] += expected;
+        sums[1] += last;
+        worst = fmax(worst, fabs(last - expected));
+        check(fabs(last - expected) <= curve_limit(precision, step), "curve: step %d has loss %.6f, the CPU %.6f", step,
+              last, expected);
+    }
+    fclose(file);
+    run_close(&run);
+    printf("curve: %d steps end at %.4f; mean %.5f, the CPU's %.5f; largest difference %.3g\n", STEPS, last,
+           sums[1] / STEPS, sums[0] / STEPS, worst);
+    printf("%-15s %d of %d checks right\n", "curve", checks_done() - from - (checks_failed() - before),
+           checks_done() - from);
+    fflush(stdout);
+}
+
+/* Two runs, one of them in two pieces, another in four micro-batches a step. */
+void check_same_bits(enum device_kind device, enum precision precision)
+{
+    enum { ALL = 12, HALF = 5 };
+    const int before = checks_failed(), from = checks_done();
+    float *ends[3], *params, *first, *second;
+    size_t bytes = 0;
+    for (int round = 0; round < 3; round++) {
+        struct run run;
+        run_open(&run, device, precision);
+        bytes = model_table(run.model)->size * sizeof(float);
+        for (uint32_t step = 1; step <= ALL; step++) {
+            run_step(&run, step, round == 2 ? 4 : 1);
+            if (round == 1 && step == HALF) {
+                params = read_flat(&run, run.memory.params);
+                first = read_flat(&run, run.memory.first);
+                second = read_flat(&run, run.memory.second);
+                run_close(&run);
+                run_open(&run, device, precision);
+                write_flat(&run, run.memory.params, params);
+                write_flat(&run, run.memory.first, first);
+                write_flat(&run, run.memory.second, second);
+                model_refresh(run.model);
+                mem_free(params);
+                mem_free(first);
+                mem_free(second);
+            }
+        }
+        ends[round] = read_flat(&run, run.memory.params);
+        run_close(&run);
+    }
+    check(memcmp(ends[0], ends[1], bytes) == 0, "a run that was interrupted has other bits");
+    double error = 0, size = 0;
+    for (size_t i = 0; i < bytes / sizeof(float); i++) {
+        error += ((double)ends[2][i] - (double)ends[0][i]) * ((double)ends[2][i] - (double)ends[0][i]);
+        size += (double)ends[0][i] * (double)ends[0][i];
+    }
+    check(sqrt(error / size) < (precision == PRECISION_FP32 ? 2e-4 : 2e-2), "four micro-batches a step end %.3g away",
+          sqrt(error / size));
+    for (int round = 0; round < 3; round++)
+        mem_free(ends[round]);
+    printf("%-15s %d of %d checks right\n", "same bits", checks_done() - from - (checks_failed() - before),
+           checks_done() - from);
+    fflush(stdout);
+}

@@ -1,0 +1,602 @@
+/* The kernels of trainer/cuda, run on the host by emulator.h, against the CPU backend in doubles. Inputs are rounded to
+ * storage first, so what is measured is the kernel's own error. Outputs start as NaN: what a kernel leaves unwritten is
+ * seen. Every kernel runs twice, the block's threads in opposite order: the same bits, or a barrier is missing. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/trainer/made.h"
+#include "trainer/cpu/bf16.h"
+#include "trainer/cpu/fp16.h"
+#include "trainer/cuda/kernels.h"
+
+extern int emulated_order;        /* emulator.h */
+extern size_t emulated_conflicts; /* the same */
+
+static const struct ops *reference; /* doubles */
+static enum precision precision;    /* of the kernels */
+static uint32_t drawn;
+
+static double uniform(void) /* -1 to 1 */
+{
+    uint32_t words[4];
+    philox4x32((const uint32_t[4]){drawn++, 0, 0, 0}, (const uint32_t[2]){5, 9}, words);
+    return words[0] * 0x1p-31 - 1;
+}
+
+/* ---- arrays on both sides ---- */
+
+enum kind { STORED, REAL };
+
+struct array {
+    double *values; /* the reference's */
+    void *memory;   /* the kernel's, of `size` bytes a number */
+    void *before;   /* a copy to run again from */
+    size_t count, size;
+};
+
+static double get(const struct array *a, size_t i)
+{
+    if (a->size == 4)
+        return ((const float *)a->memory)[i];
+    const uint16_t stored = ((const uint16_t *)a->memory)[i];
+    return precision == PRECISION_FP16 ? fp16_to_float(stored) : bf16_to_float(stored);
+}
+
+static void put(struct array *a, size_t i, double value)
+{
+    if (a->size == 4)
+        ((float *)a->memory)[i] = (float)value;
+    else
+        ((uint16_t *)a->memory)[i] =
+            precision == PRECISION_FP16 ? fp16_from_float((float)value) : bf16_from_float((float)value);
+}
+
+/* Random up to `scale` in the first `live` numbers, zero behind them; with scale 0 what a kernel shall fill: NaN. */
+static struct array array_of(enum kind kind, size_t live, size_t count, double scale)
+{
+    const size_t size = kind == REAL || precision == PRECISION_FP32 ? 4 : 2;
+    struct array a = {mem_clear(count + 1, sizeof(double)), mem_clear(count, size), NULL, count, size};
+    for (size_t i = 0; i < count; i++) {
+        put(&a, i, scale == 0 ? (double)NAN : i < live ? scale * uniform() : 0);
+        a.values[i] = get(&a, i);
+    }
+    a.before = mem_clear(count, size);
+    memcpy(a.before, a.memory, count * size);
+    return a;
+}
+
+static void release(struct array *a)
+{
+    mem_free(a->values);
+    mem_free(a->memory);
+    mem_free(a->before);
+}
+
+/* Relative L2 error of the kernel, at most `times` the rounding of one stored number. */
+static void assert_close(const struct array *a, double times, const char *what)
+{
+    static const char *const names[] = {"fp32", "bf16", "fp16"};
+    const double unit =
+        a->size == 4 ? (precision == PRECISION_FP32 ? 1e-6 : 1e-5) : (precision == PRECISION_FP16 ? 5e-4 : 4e-3);
+    double error = 0, size = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        const double distance = get(a, i) - a->values[i];
+        error += distance * distance;
+        size += a->values[i] * a->values[i];
+    }
+    error = sqrt(size > 0 ? error / size : error);
+    if (getenv("LAYOUTS_SHOW"))
+        print_message("%s %s: %.2g\n", names[precision], what, error);
+    if (!(error <= times * unit))
+        fail_msg("%s in %s has relative error %g", what, names[precision], error);
+}
+
+static void assert_zero_from(const struct array *a, size_t first, const char *what)
+{
+    for (size_t i = first; i < a->count; i++)
+        if (get(a, i) != 0)
+            fail_msg("%s is not zero at %zu", what, i);
+}
+
+/* Runs statements that end in kernels' results in `all`, once with each order of threads. */
+#define BOTH_ORDERS(arrays, ...)                                                                                       \
+    do {                                                                                                               \
+        const size_t both_count = sizeof(arrays) / sizeof *(arrays);                                                   \
+        void *both_first[sizeof(arrays) / sizeof *(arrays)];                                                           \
+        emulated_order = 1;                                                                                            \
+        __VA_ARGS__;                                                                                                   \
+        for (size_t i = 0; i < both_count; i++) {                                                                      \
+            both_first[i] = mem_aligned((arrays)[i]->count * (arrays)[i]->size);                                       \
+            memcpy(both_first[i], (arrays)[i]->memory, (arrays)[i]->count *(arrays)[i]->size);                         \
+            memcpy((arrays)[i]->memory, (arrays)[i]->before, (arrays)[i]->count *(arrays)[i]->size);                   \
+        }                                                                                                              \
+        emulated_order = 0;                                                                                            \
+        __VA_ARGS__;                                                                                                   \
+        for (size_t i = 0; i < both_count; i++) {                                                                      \
+            assert_memory_equal(both_first[i], (arrays)[i]->memory, (arrays)[i]->count *(arrays)[i]->size);            \
+            mem_free(both_first[i]);                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static const struct made_source source = {11, 90, 7};
+
+/* The orders that the backend adds to a batch (trainer/cuda/batch.c), by the plainest means. */
+static struct cuda_batch orders_of(const struct batch *batch)
+{
+    struct cuda_batch made = {.batch = *batch};
+    const size_t tokens = (size_t)batch->tokens, sequences = (size_t)batch->sequences;
+    made.order = mem_array(tokens + 1, sizeof *made.order);
+    made.runs = mem_array(tokens + 1, sizeof *made.runs);
+    made.by_length = mem_array(sequences + 1, sizeof *made.by_length);
+    int32_t at = 0;
+    for (int32_t id = 0; id < source.vocabulary; id++) {
+        const int32_t first = at;
+        for (int32_t row = 0; row < batch->tokens; row++)
+            if (batch->ids[row] == id)
+                made.order[at++] = row;
+        if (at > first)
+            made.runs[made.run_count++] = first;
+    }
+    made.runs[made.run_count] = at;
+    at = 0;
+    for (int32_t length = batch->tokens; length > 0; length--)
+        for (int32_t i = 0; i < batch->sequences; i++)
+            if (batch->starts[i + 1] - batch->starts[i] == length) {
+                made.by_length[at++] = i;
+                made.longest = made.longest > length ? made.longest : length;
+            }
+    return made;
+}
+
+static void orders_release(struct cuda_batch *batch)
+{
+    mem_free(batch->order);
+    mem_free(batch->runs);
+    mem_free(batch->by_length);
+}
+
+static void each_precision(void (*test)(void))
+{
+    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
+    struct ops *opened = made_ops(PRECISION_FP64, CPU_BASE, 1);
+    reference = opened;
+    for (int i = 0; i < 3; i++) {
+        precision = precisions[i];
+        drawn = 0;
+        test();
+    }
+    opened->close(opened);
+}
+
+/* ---- attention ---- */
+
+/* shift: added to queries, and taken from keys. */
+static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequences, uint32_t threshold, double scale,
+                         double shift)
+{
+    struct batch batch = made_batch(&source, lengths, 3, sequences);
+    struct cuda_batch there = orders_of(&batch);
+    const size_t hidden = (size_t)heads * 64, total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
+    const struct attention_shape shape = {heads, 64, there.longest, {{3, 99}, threshold, 40, 0}};
+    struct array qkv = array_of(STORED, live * 3 * hidden, total * 3 * hidden, scale);
+    for (size_t i = 0; i < live * 3 * hidden && shift != 0; i++) {
+        put(&qkv, i, qkv.values[i] + (i / hidden % 3 == 0 ? shift : i / hidden % 3 == 1 ? -shift : 0));
+        qkv.values[i] = get(&qkv, i);
+    }
+    struct array dcontext = array_of(STORED, live * hidden, total * hidden, 1);
+    struct array context = array_of(STORED, 0, total * hidden, 0), dqkv = array_of(STORED, 0, total * 3 * hidden, 0);
+    struct array log_sums = array_of(REAL, 0, total * (size_t)heads, 0);
+    const struct ops_limits limits = {batch.token_rows, 3 * (int32_t)hidden, 64, 64, there.longest, 64};
+    void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
+    void *plain_scratch = mem_aligned(reference->scratch_bytes(reference->device, &limits));
+    reference->attention(reference->device, context.values, log_sums.values, qkv.values, &batch, &shape, plain_scratch);
+    reference->attention_backward(reference->device, dqkv.values, dcontext.values, qkv.values, context.values,
+                                  log_sums.values, &batch, &shape, plain_scratch);
+    struct array *forward[] = {&context, &log_sums}, *backward[] = {&dqkv};
+    BOTH_ORDERS(forward, kernel_attention(NULL, precision, context.memory, log_sums.memory, qkv.memory, &there, &shape,
+                                          scratch));
+    const double wide = shift != 0 && precision == PRECISION_FP32 ? 5 : 1; /* large scores round further */
+    assert_close(&context, 2 * wide, "context");
+    assert_close(&log_sums, 2, "log_sums");
+    assert_zero_from(&context, live * hidden, "a dead row of context");
+    BOTH_ORDERS(backward, kernel_attention_backward(NULL, precision, dqkv.memory, dcontext.memory, qkv.memory,
+                                                    context.memory, log_sums.memory, &there, &shape, scratch));
+    assert_close(&dqkv, 3 * wide, "dqkv");
+    assert_zero_from(&dqkv, live * 3 * hidden, "a dead row of dqkv");
+    mem_free(scratch);
+    mem_free(plain_scratch);
+    struct array *all[] = {&qkv, &dcontext, &context, &dqkv, &log_sums};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+    orders_release(&there);
+    made_batch_release(&batch);
+}
+
+static void attentions(void)
+{
+    emulated_conflicts = 0;
+    attention_of(2, (const int32_t[]){1, 7, 64, 33}, 4, 6554, 1, 0);
+    attention_of(1, (const int32_t[]){128, 65}, 2, 0, 4, 0);
+    if (precision != PRECISION_FP16) /* bf16's layout */
+        attention_of(1, (const int32_t[]){130, 260}, 2, 16384, 2, 0);
+    attention_of(1, (const int32_t[]){67, 20}, 2, 6554, 0.5, 4); /* scores near -128, whose exponentials are none */
+    assert_int_equal(emulated_conflicts, 0);
+}
+
+static void attention_is_right(void **state)
+{
+    (void)state;
+    each_precision(attentions);
+}
+
+/* ---- rows ---- */
+
+#define DEVICE reference->device
+
+static const int32_t several[] = {1, 7, 64, 33, 100, 5};
+
+static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float share)
+{
+    struct batch batch = made_batch(&source, several, 3, 6);
+    struct cuda_batch there = orders_of(&batch);
+    const size_t live = (size_t)batch.tokens, total = (size_t)batch.token_rows, width = (size_t)hidden;
+    const struct rows rows = {batch.tokens, batch.token_rows};
+    const struct dropout dropout = {{7, 9}, threshold, 5, share};
+    struct array x = array_of(STORED, live * width, total * width, 2), z = array_of(STORED, 0, total * width, 0);
+    struct array residual = array_of(STORED, live * width, total * width, 2), y = array_of(STORED, 0, total * width, 0);
+    struct array gain = array_of(REAL, width, width, 1), bias = array_of(REAL, width, width, 1);
+    struct array statistics = array_of(REAL, 0, total * 2, 0);
+    reference->norm(DEVICE, y.values, z.values, statistics.values, x.values, residual_too ? residual.values : NULL,
+                    gain.values, bias.values, 1e-12, rows, hidden, &batch, &dropout);
+    struct array *forward[] = {&y, &z, &statistics};
+    BOTH_ORDERS(forward, kernel_norm(NULL, precision, y.memory, z.memory, statistics.memory, x.memory,
+                                     residual_too ? residual.memory : NULL, gain.memory, bias.memory, 1e-12, rows,
+                                     hidden, &there, dropout_acts(&dropout) ? &dropout : NULL));
+    assert_close(&z, 1, "sum of norm");
+    assert_close(&y, 3, "norm");
+    assert_close(&statistics, precision == PRECISION_FP32 ? 1 : 300, "statistics");
+    assert_zero_from(&y, live * width, "a dead row of norm");
+    assert_zero_from(&z, live * width, "a dead row of norm's sum");
+
+    /* The backward pass from exactly the same z and statistics; dx in the place of dy, or dz. */
+    for (size_t i = 0; i < z.count; i++)
+        z.values[i] = get(&z, i);
+    for (size_t i = 0; i < statistics.count; i++)
+        statistics.values[i] = get(&statistics, i);
+    for (int beta = 0; beta < 2; beta++) {
+        struct array dy = array_of(STORED, live * width, total * width, 1);
+        struct array other = array_of(STORED, live * width, total * width, 1);
+        struct array dgain = array_of(REAL, width, width, 1), dbias = array_of(REAL, width, width, 1);
+        struct array *dx = beta ? &dy : &other, *dz = beta ? &other : &dy;
+        const struct ops_limits limits = {rows.total, hidden, 64, 64, 1, 1};
+        void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
+        void *plain_scratch = mem_aligned(reference->scratch_bytes(DEVICE, &limits));
+        reference->norm_backward(DEVICE, dx->values, dz->values, beta, dgain.values, dbias.values, dy.values, z.values,
+                                 statistics.values, gain.values, rows, hidden, &batch, &dropout, plain_scratch);
+        struct array *backward[] = {&dy, &other, &dgain, &dbias};
+        BOTH_ORDERS(backward,
+                    kernel_norm_backward(NULL, precision, dx->memory, dz->memory, beta, dgain.memory, dbias.memory,
+                                         dy.memory, z.memory, statistics.memory, gain.memory, rows, hidden, &there,
+                                         dropout_acts(&dropout) ? &dropout : NULL, scratch));
+        assert_close(dz, 2, "dz");
+        assert_close(dx, 2, "dx");
+        assert_close(&dgain, 2, "dgain");
+        assert_close(&dbias, 2, "dbias");
+        assert_zero_from(&dy, live * width, "a dead row of norm_backward");
+        assert_zero_from(&other, live * width, "a dead row of norm_backward");
+        mem_free(scratch);
+        mem_free(plain_scratch);
+        release(&dy);
+        release(&other);
+        release(&dgain);
+        release(&dbias);
+    }
+    struct array *all[] = {&x, &z, &residual, &y, &gain, &bias, &statistics};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+    orders_release(&there);
+    made_batch_release(&batch);
+}
+
+static void norms(void)
+{
+    norm_of(1024, true, 6554, 0);
+    norm_of(768, true, 6554, 0.5f);
+    if (precision == PRECISION_FP16)
+        return;
+    norm_of(200, false, 0, 0.25f);
+    norm_of(512, true, 0, 0);
+    norm_of(1544, false, 100, 0);
+    norm_of(37, true, 30000, 0);
+    norm_of(2064, true, 0, 0);
+}
+
+static void embed_of(int32_t hidden, int32_t ids, int32_t only)
+{
+    static const int32_t lengths[] = {100, 3, 128, 40, 77};
+    struct batch batch = made_batch(&source, lengths, 3, 5);
+    for (int32_t row = 0; row < batch.tokens && ids < source.vocabulary; row++)
+        batch.ids[row] = only + batch.ids[row] % ids;
+    struct cuda_batch there = orders_of(&batch);
+    const size_t live = (size_t)batch.tokens, total = (size_t)batch.token_rows, width = (size_t)hidden;
+    const size_t words = (size_t)source.vocabulary * width, places = 128 * width;
+    struct array word = array_of(STORED, words, words, 1), position = array_of(STORED, places, places, 1);
+    struct array type = array_of(STORED, 2 * width, 2 * width, 1), y = array_of(STORED, 0, total * width, 0);
+    reference->embed(DEVICE, y.values, word.values, position.values, type.values, &batch, hidden);
+    struct array *forward[] = {&y};
+    BOTH_ORDERS(forward,
+                kernel_embed(NULL, precision, y.memory, word.memory, position.memory, type.memory, &there, hidden));
+    assert_close(&y, 1, "embed");
+    assert_zero_from(&y, live * width, "a dead row of embed");
+
+    struct array dy = array_of(STORED, live * width, total * width, 1), dword = array_of(REAL, words, words, 1);
+    struct array dposition = array_of(REAL, places, places, 1), dtype = array_of(REAL, 2 * width, 2 * width, 1);
+    const struct ops_limits limits = {batch.token_rows, hidden, 64, 64, 128, 64};
+    void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
+    reference->embed_backward(DEVICE, dword.values, dposition.values, dtype.values, dy.values, &batch, hidden, NULL);
+    struct array *backward[] = {&dword, &dposition, &dtype};
+    BOTH_ORDERS(backward, kernel_embed_backward(NULL, precision, dword.memory, dposition.memory, dtype.memory,
+                                                dy.memory, &there, hidden, scratch));
+    assert_close(&dword, 2, "dword");
+    assert_close(&dposition, 2, "dposition");
+    assert_close(&dtype, 2, "dtype");
+    mem_free(scratch);
+    struct array *all[] = {&word, &position, &type, &y, &dy, &dword, &dposition, &dtype};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+    orders_release(&there);
+    made_batch_release(&batch);
+}
+
+static void embeds(void)
+{
+    embed_of(64, 90, 0);  /* runs within chunks and over one border */
+    embed_of(1100, 2, 0); /* over many; more columns than one block has */
+    embed_of(72, 1, 89);  /* one id alone, the last one */
+    embed_of(13, 5, 40);
+}
+
+static void row_work_of(int32_t hidden)
+{
+    const struct rows rows = {77, 128};
+    const size_t width = (size_t)hidden, live = 77 * width, total = 128 * width;
+    int32_t index[128];
+    for (int32_t i = 0; i < 128; i++)
+        index[i] = i < 77 ? 150 - 2 * i % 151 + (i > 75) : -1;
+    struct array x = array_of(STORED, 200 * width, 200 * width, 1), y = array_of(STORED, 0, total, 0);
+    struct array *picked[] = {&y}, *added[] = {&x};
+    reference->gather(DEVICE, y.values, x.values, index, rows, hidden);
+    BOTH_ORDERS(picked, kernel_gather(NULL, precision, y.memory, x.memory, index, rows, hidden));
+    assert_close(&y, 0, "gather");
+    reference->scatter(DEVICE, x.values, y.values, index, rows, hidden);
+    BOTH_ORDERS(added, kernel_scatter(NULL, precision, x.memory, y.memory, index, rows, hidden));
+    assert_close(&x, 1, "scatter");
+
+    struct array t = array_of(STORED, live, total, 3), dt = array_of(STORED, live, total, 1);
+    struct array *one[] = {&t}, *two[] = {&dt};
+    for (int gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
+        reference->gelu_backward(DEVICE, dt.values, t.values, rows, hidden, (enum gelu)gelu);
+        BOTH_ORDERS(two, kernel_gelu_backward(NULL, precision, dt.memory, t.memory, rows, hidden, (enum gelu)gelu));
+        assert_close(&dt, 3, "gelu_backward");
+        for (size_t i = 0; i < dt.count; i++)
+            dt.values[i] = get(&dt, i);
+        memcpy(dt.before, dt.memory, dt.count * dt.size);
+    }
+    reference->tanh(DEVICE, t.values, rows, hidden);
+    BOTH_ORDERS(one, kernel_tanh(NULL, precision, t.memory, rows, hidden));
+    assert_close(&t, 1, "tanh");
+    for (size_t i = 0; i < t.count; i++)
+        t.values[i] = get(&t, i);
+    reference->tanh_backward(DEVICE, dt.values, t.values, rows, hidden);
+    BOTH_ORDERS(two, kernel_tanh_backward(NULL, precision, dt.memory, t.memory, rows, hidden));
+    assert_close(&dt, 3, "tanh_backward");
+
+    /* What the products' plain way needs: GELU, a bias, its gradient. */
+    struct array b = array_of(REAL, width, width, 1), sums = array_of(REAL, width, width, 1);
+    struct array pre = array_of(STORED, total, total, 3), after = array_of(STORED, 0, total, 0);
+    const struct ops_limits limits = {rows.total, hidden, 64, 64, 1, 1};
+    void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
+    for (size_t i = 0; i < total; i++) {
+        after.values[i] = i < live ? pre.values[i] * 0.5 * erfc(-pre.values[i] * sqrt(0.5)) : 0;
+        pre.values[i] = i < live ? pre.values[i] : 0;
+        sums.values[i % width] += pre.values[i];
+    }
+    struct array *gelu[] = {&after, &pre}, *biased[] = {&pre}, *summed[] = {&sums};
+    BOTH_ORDERS(gelu, kernel_gelu(NULL, precision, after.memory, pre.memory, rows, hidden, GELU_ERF));
+    assert_close(&after, 2, "gelu");
+    assert_close(&pre, 0, "what gelu was made of");
+    BOTH_ORDERS(summed, kernel_column_sums(NULL, precision, sums.memory, pre.memory, rows, hidden, scratch));
+    assert_close(&sums, 2, "column_sums");
+    for (size_t i = 0; i < total; i++)
+        pre.values[i] = i < live ? get(&pre, i) + b.values[i % width] : 0;
+    memcpy(pre.before, pre.memory, pre.count * pre.size);
+    BOTH_ORDERS(biased, kernel_add_bias(NULL, precision, pre.memory, b.memory, rows, hidden));
+    assert_close(&pre, 1, "add_bias");
+    mem_free(scratch);
+    struct array *all[] = {&x, &y, &t, &dt, &b, &sums, &pre, &after};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+}
+
+static void flat_work(void)
+{
+    struct array x = array_of(REAL, 4003, 4003, 5), y = array_of(STORED, 0, 4003, 0), z = array_of(REAL, 4003, 4003, 5);
+    struct array *out[] = {&y}, *sum[] = {&z};
+    kernel_convert(NULL, precision, y.memory, x.memory, 4000);
+    BOTH_ORDERS(out, kernel_convert(NULL, precision, y.memory, x.memory, 4003));
+    memcpy(y.values, x.values, 4003 * sizeof *y.values);
+    assert_close(&y, 1, "convert");
+    for (size_t i = 0; i < 4003; i++)
+        z.values[i] += x.values[i];
+    BOTH_ORDERS(sum, kernel_add(NULL, z.memory, x.memory, 4003));
+    assert_close(&z, 1, "add");
+    release(&x);
+    release(&y);
+    release(&z);
+}
+
+static void drops_of(int32_t hidden)
+{
+    struct batch batch = made_batch(&source, several, 3, 6);
+    struct cuda_batch there = orders_of(&batch);
+    const size_t live = (size_t)(batch.tokens * hidden), total = (size_t)(batch.token_rows * hidden);
+    const struct dropout dropout = {{1, 2}, 20000, 3, 0};
+    struct array x = array_of(STORED, live, total, 1);
+    struct array *all[] = {&x};
+    reference->dropout(DEVICE, x.values, &batch, hidden, &dropout);
+    BOTH_ORDERS(all, kernel_dropout(NULL, precision, x.memory, &there, hidden, &dropout));
+    assert_close(&x, 1, "dropout");
+    release(&x);
+    orders_release(&there);
+    made_batch_release(&batch);
+}
+
+static void row_works(void)
+{
+    row_work_of(64);
+    row_work_of(1032);
+    row_work_of(19);
+    flat_work();
+    drops_of(72);
+    drops_of(21);
+}
+
+/* ---- loss ---- */
+
+static void loss_of(int32_t live, int32_t total, int32_t vocabulary, int32_t columns, double scale, double factor)
+{
+    const size_t width = (size_t)columns, rows_total = (size_t)total;
+    const struct rows rows = {live, total};
+    struct array logits = array_of(STORED, rows_total * width, rows_total * width, scale);
+    int32_t *labels = mem_array(rows_total, sizeof *labels);
+    for (int32_t row = 0; row < live; row++) {
+        double *own = logits.values + (size_t)row * width;
+        int32_t most = 0;
+        for (int32_t i = 1; i < vocabulary; i++)
+            most = own[i] > own[most] ? i : most;
+        labels[row] = row % 3 == 0 ? most : (row * 7919 + 1) % vocabulary;
+        const int32_t twin = row % 2 ? vocabulary - 1 : 0; /* the label's logit before or behind it too */
+        put(&logits, (size_t)row * width + (size_t)twin, own[labels[row]]);
+        own[twin] = own[labels[row]];
+        for (int32_t i = vocabulary; i < columns; i++) { /* larger than all, and no logit */
+            put(&logits, (size_t)row * width + (size_t)i, 3 * scale);
+            own[i] = 3 * scale;
+        }
+    }
+    memcpy(logits.before, logits.memory, logits.count * logits.size);
+    void *scratch = mem_clear(rows_total, 2 * sizeof(double));
+    double wanted[2] = {1, 2}, sums[2];
+    reference->loss(DEVICE, wanted, logits.values, labels, rows, columns, vocabulary, factor, scratch);
+    struct array *all[] = {&logits};
+    BOTH_ORDERS(all, sums[0] = 1; sums[1] = 2;
+                kernel_loss(NULL, precision, sums, logits.memory, labels, rows, columns, vocabulary, factor, scratch));
+    assert_true(fabs(sums[0] - wanted[0]) < 1e-5 * wanted[0]);
+    assert_true(sums[1] == wanted[1]);
+    if (factor != 0) {
+        assert_close(&logits, 1, "loss");
+        assert_zero_from(&logits, (size_t)live * width, "a dead row of loss");
+    }
+    mem_free(scratch);
+    mem_free(labels);
+    release(&logits);
+}
+
+static void losses(void)
+{
+    loss_of(10, 64, 2, 2, 1, 0.25);
+    loss_of(5, 6, 101, 104, 4, 8);
+    loss_of(4, 5, 30522, 30528, 6, 0.125);
+    loss_of(2, 2, 40001, 40064, 6, 1);
+    loss_of(4, 5, 999, 1001, 2, 0);
+}
+
+/* ---- updates ---- */
+
+static void updates(void)
+{
+    static const struct param_chunk chunks[] = {{0, PARAM_CHUNK, 0, true},
+                                                {PARAM_CHUNK, 1003, 1, false},
+                                                {PARAM_CHUNK + 1003, 70, 2, true},
+                                                {17500, 3, 0, false}};
+    static const double factors[] = {0.5, 3, 0.125};
+    enum { COUNT = 17503, CHUNKS = 4 };
+    if (precision != PRECISION_FP32)
+        return;
+    for (int kind = 0; kind < 4; kind++) {
+        struct array p = array_of(REAL, COUNT, COUNT, 1), m = array_of(REAL, COUNT, COUNT, 0.1);
+        struct array v = array_of(REAL, COUNT, COUNT, 0.1), g = array_of(REAL, COUNT, COUNT, 0.3);
+        for (size_t i = 0; i < COUNT; i++) {
+            v.values[i] = fabs(v.values[i]);
+            put(&v, i, v.values[i]);
+        }
+        memcpy(v.before, v.memory, COUNT * sizeof(float));
+        const struct update_step step = {.rate = 1e-2,
+                                         .beta1 = 0.9,
+                                         .beta2 = 0.98,
+                                         .share = kind == 3 ? 1 : 0.1,
+                                         .lead = 1.7,
+                                         .root = 1.3,
+                                         .epsilon = 1e-6,
+                                         .weight_decay = 0.05,
+                                         .vector_decay = 0.01,
+                                         .decoupled = kind != 1,
+                                         .slopes = kind == 3,
+                                         .factors = factors};
+        const double rest = kind == 3 ? 1 : 0; /* c has a share in LANS alone */
+        const double shares[] = {1e-3, rest * 2e-3, 3e-3, rest * -1e-3, 0, rest * 5e-3};
+        const struct update_memory plain = {p.values, m.values, v.values, g.values};
+        const struct update_memory memory = {p.memory, m.memory, v.memory, g.memory};
+        double wanted[3 * CHUNKS], sums[3 * CHUNKS];
+        struct array *all[] = {&p, &m, &v};
+        if (kind < 2) {
+            reference->squares(DEVICE, wanted, g.values, chunks, CHUNKS);
+            reference->adam(DEVICE, &plain, chunks, CHUNKS, &step);
+            BOTH_ORDERS(all, kernel_squares(NULL, sums, g.memory, chunks, CHUNKS);
+                        kernel_adam(NULL, &memory, chunks, CHUNKS, &step));
+        } else {
+            reference->moments(DEVICE, wanted, &plain, chunks, CHUNKS, &step);
+            reference->apply(DEVICE, &plain, chunks, CHUNKS, &step, shares);
+            BOTH_ORDERS(all, kernel_moments(NULL, sums, &memory, chunks, CHUNKS, &step);
+                        kernel_apply(NULL, &memory, chunks, CHUNKS, &step, shares));
+        }
+        for (int i = 0; i < (kind < 2 ? 1 : 3) * CHUNKS; i++)
+            assert_true(fabs(sums[i] - wanted[i]) <= 1e-6 * fabs(wanted[i]));
+        assert_close(&p, 1, "parameters");
+        assert_close(&m, 1, "first moments");
+        assert_close(&v, 1, "second moments");
+        ((float *)g.memory)[PARAM_CHUNK + 7] = INFINITY;
+        kernel_squares(NULL, sums, g.memory, chunks, CHUNKS);
+        assert_true(isfinite(sums[0]) && !isfinite(sums[1]));
+        release(&p);
+        release(&m);
+        release(&v);
+        release(&g);
+    }
+}
+
+#define CASE(name, cases)                                                                                              \
+    static void name(void **state)                                                                                     \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        each_precision(cases);                                                                                         \
+    }
+
+CASE(norm_is_right, norms)
+CASE(embedding_is_right, embeds)
+CASE(rows_are_moved_right, row_works)
+CASE(loss_is_right, losses)
+CASE(updates_are_right, updates)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attention_is_right),   cmocka_unit_test(norm_is_right), cmocka_unit_test(embedding_is_right),
+        cmocka_unit_test(rows_are_moved_right), cmocka_unit_test(loss_is_right), cmocka_unit_test(updates_are_right),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,457 @@
+/* The CUDA runtime and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code can be
+ * tested whole where no GPU is. Device memory is the host's, beginning with rubbish; copies from pinned memory wait
+ * until somebody waits for their stream; a product is a plain loop over column-major matrices, its epilogues are as the
+ * manual of cublasLtEpilogue_t has them. What it does not show: whether the real library has an algorithm, and
+ * speed. */
+#include <assert.h>
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trainer/cpu/bf16.h"
+#include "trainer/cpu/fp16.h"
+
+/* ---- runtime: streams, events, copies ---- */
+
+#define PENDING 64
+
+struct CUstream_st {
+    struct pending {
+        void *to;
+        const void *from;
+        size_t bytes;
+    } pending[PENDING];
+    int count;
+};
+
+struct CUevent_st {
+    cudaStream_t stream; /* that recorded it last */
+};
+
+static struct {
+    const char *memory;
+    size_t bytes;
+} pinned[PENDING];
+
+static bool is_pinned(const void *from)
+{
+    for (int i = 0; i < PENDING; i++)
+        if (pinned[i].memory && (const char *)from >= pinned[i].memory &&
+            (const char *)from < pinned[i].memory + pinned[i].bytes)
+            return true;
+    return false;
+}
+
+static void settle(cudaStream_t stream)
+{
+    for (int i = 0; stream && i < stream->count; i++)
+        memcpy(stream->pending[i].to, stream->pending[i].from, stream->pending[i].bytes);
+    if (stream)
+        stream->count = 0;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    assert(flags == cudaStreamNonBlocking);
+    *stream = mem_clear(1, sizeof **stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    mem_free(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    settle(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = mem_clear(1, sizeof **event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    return cudaEventCreateWithFlags(event, 0);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    mem_free(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    event->stream = stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    settle(event->stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
+{
+    (void)from;
+    (void)to;
+    *milliseconds = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    (void)stream;
+    (void)flags;
+    settle(event->stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    assert(stream);
+    if (kind == cudaMemcpyHostToDevice && is_pinned(from) && stream->count < PENDING)
+        stream->pending[stream->count++] = (struct pending){to, from, bytes};
+    else
+        memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
+{
+    settle(stream);
+    memset(memory, value, bytes);
+    return cudaSuccess;
+}
+
+/* ---- runtime: memory and facts ---- */
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    const size_t rounded = (bytes + 255) / 256 * 256;
+    *memory = aligned_alloc(256, rounded);
+    memset(*memory, 0xff, rounded); /* NaN in every type */
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes)
+{
+    int i = 0;
+    while (pinned[i].memory)
+        i++;
+    assert(i + 1 < PENDING);
+    const cudaError_t status = cudaMalloc(memory, bytes);
+    pinned[i].memory = *memory;
+    pinned[i].bytes = bytes;
+    return status;
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    for (int i = 0; i < PENDING; i++)
+        if (memory && pinned[i].memory == memory)
+            pinned[i].memory = NULL;
+    return cudaFree(memory);
+}
+
+cudaError_t cudaMemGetInfo(size_t *rest, size_t *all)
+{
+    *rest = *all = (size_t)1 << 34;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaSuccess ? "no error" : "an error";
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *card, int device)
+{
+    assert(device == 0);
+    *card = (struct cudaDeviceProp){.major = 9, .multiProcessorCount = 4, .totalGlobalMem = (size_t)1 << 34};
+    strcpy(card->name, "no GPU, but the host");
+    return cudaSuccess;
+}
+
+/* ---- cuBLASLt: descriptions ---- */
+
+struct operation {
+    cublasOperation_t a, b;
+    cublasLtEpilogue_t epilogue;
+    void *vector, *aux;
+    int64_t aux_row;
+};
+
+struct matrix {
+    cudaDataType type;
+    size_t rows, columns, leading;
+};
+
+size_t cublasLtGetVersion(void)
+{
+    return 130100;
+}
+
+const char *cublasLtGetStatusString(cublasStatus_t status)
+{
+    return status == CUBLAS_STATUS_SUCCESS ? "success" : "a failure";
+}
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
+{
+    *handle = mem_clear(1, 1);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
+{
+    mem_free(handle);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *made, cublasComputeType_t compute, cudaDataType_t scale)
+{
+    assert(compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F);
+    *made = mem_clear(1, sizeof(struct operation));
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation)
+{
+    mem_free(operation);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t what,
+                                              const void *value, size_t bytes)
+{
+    struct operation *operation = (struct operation *)description;
+    const struct {
+        cublasLtMatmulDescAttributes_t what;
+        void *field;
+        size_t bytes;
+    } fields[] = {
+        {CUBLASLT_MATMUL_DESC_TRANSA, &operation->a, sizeof operation->a},
+        {CUBLASLT_MATMUL_DESC_TRANSB, &operation->b, sizeof operation->b},
+        {CUBLASLT_MATMUL_DESC_EPILOGUE, &operation->epilogue, sizeof operation->epilogue},
+        {CUBLASLT_MATMUL_DESC_BIAS_POINTER, &operation->vector, sizeof operation->vector},
+        {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &operation->aux, sizeof operation->aux},
+        {CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &operation->aux_row, sizeof operation->aux_row},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].what == what && fields[i].bytes == bytes) {
+            memcpy(fields[i].field, value, bytes);
+            return CUBLAS_STATUS_SUCCESS;
+        }
+    return CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *made, cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t leading)
+{
+    struct matrix *matrix = mem_clear(1, sizeof *matrix);
+    *matrix = (struct matrix){type, rows, columns, (size_t)leading};
+    *made = (cublasLtMatrixLayout_t)matrix;
+    return leading >= (int64_t)rows ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t matrix)
+{
+    mem_free(matrix);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *made)
+{
+    *made = mem_clear(1, 1);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
+{
+    mem_free(preference);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t what, const void *value,
+                                                    size_t bytes)
+{
+    (void)preference;
+    (void)what;
+    (void)value;
+    (void)bytes;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* ---- cuBLASLt: algorithms and products ---- */
+
+/* As the manual wants 16-bit matrices and what goes beside them; what it refuses takes the backend's other way. */
+static bool serves(const struct operation *operation, const struct matrix *d)
+{
+    const bool gelu = operation->aux_row > 0, half = d->type != CUDA_R_32F;
+    return !(gelu && operation->aux_row % 8) && !(half && d->leading % 8);
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int most,
+                                              cublasLtMatmulHeuristicResult_t *results, int *count)
+{
+    (void)handle;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)preference;
+    *count = 0;
+    if (!serves((const struct operation *)operation, (const struct matrix *)d))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    for (; *count < most && *count < 2; ++*count)
+        results[*count] =
+            (cublasLtMatmulHeuristicResult_t){.algo.data[0] = 1 + (uint64_t)*count, .state = CUBLAS_STATUS_SUCCESS};
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t operation,
+                                       cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                                       cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,
+                                       cublasLtMatmulHeuristicResult_t *result)
+{
+    (void)handle;
+    (void)operation;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    *result = (cublasLtMatmulHeuristicResult_t){.algo = *algorithm, .state = CUBLAS_STATUS_SUCCESS};
+    return algorithm->data[0] > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+static float get(const void *memory, cudaDataType type, size_t i)
+{
+    return type == CUDA_R_32F    ? ((const float *)memory)[i]
+           : type == CUDA_R_16BF ? bf16_to_float(((const uint16_t *)memory)[i])
+                                 : fp16_to_float(((const uint16_t *)memory)[i]);
+}
+
+static void put(void *memory, cudaDataType type, size_t i, float value)
+{
+    if (type == CUDA_R_32F)
+        ((float *)memory)[i] = value;
+    else
+        ((uint16_t *)memory)[i] = type == CUDA_R_16BF ? bf16_from_float(value) : fp16_from_float(value);
+}
+
+/* Element (row, column) of op(A). */
+static size_t place(const struct matrix *m, cublasOperation_t operation, size_t row, size_t column)
+{
+    return operation == CUBLAS_OP_N ? row + column * m->leading : column + row * m->leading;
+}
+
+static double gelu(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+static double gelu_slope(double x)
+{
+    const double t = tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+    return (1 + t) / 2 + x / 2 * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+}
+
+/* What is done to an element of alpha op(A) op(B) + beta C. */
+static double finish(const struct operation *o, const struct matrix *d, size_t row, size_t column, double value)
+{
+    const size_t aux = row + column * (size_t)o->aux_row;
+    if (o->epilogue == CUBLASLT_EPILOGUE_BIAS || o->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS)
+        value += (double)get(o->vector, d->type, row);
+    if (o->epilogue == CUBLASLT_EPILOGUE_GELU_AUX || o->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) {
+        put(o->aux, d->type, aux, (float)value);
+        value = gelu(value);
+    } else if (o->epilogue == CUBLASLT_EPILOGUE_DGELU) {
+        value *= gelu_slope((double)get(o->aux, d->type, aux));
+    }
+    return value;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description, const void *alpha,
+                              const void *a, cublasLtMatrixLayout_t a_layout, const void *b,
+                              cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
+                              cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout,
+                              const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t workspace_bytes,
+                              cudaStream_t stream)
+{
+    const struct operation *o = (const struct operation *)description;
+    const struct matrix *left = (const struct matrix *)a_layout, *right = (const struct matrix *)b_layout;
+    const struct matrix *out = (const struct matrix *)d_layout;
+    const size_t depth = o->a == CUBLAS_OP_N ? left->columns : left->rows;
+    (void)handle;
+    (void)workspace;
+    (void)workspace_bytes;
+    assert(c == d && c_layout == d_layout && algorithm->data[0] > 0 && *(const float *)alpha == 1);
+    assert(depth == (o->b == CUBLAS_OP_N ? right->rows : right->columns));
+    assert(out->rows == (o->a == CUBLAS_OP_N ? left->rows : left->columns));
+    assert(out->columns == (o->b == CUBLAS_OP_N ? right->columns : right->rows));
+    settle(stream);
+    for (size_t column = 0; column < out->columns; column++) {
+        for (size_t row = 0; row < out->rows; row++) {
+            const size_t at = row + column * out->leading;
+            double sum = 0;
+            for (size_t k = 0; k < depth; k++)
+                sum += (double)get(a, left->type, place(left, o->a, row, k)) *
+                       (double)get(b, right->type, place(right, o->b, k, column));
+            if (*(const float *)beta != 0)
+                sum += (double)*(const float *)beta * (double)get(c, out->type, at);
+            put(d, out->type, at, (float)finish(o, out, row, column, sum));
+        }
+        if (o->epilogue == CUBLASLT_EPILOGUE_BGRADB) {
+            double sum = 0;
+            for (size_t k = 0; k < depth; k++)
+                sum += (double)get(b, right->type, place(right, o->b, k, column));
+            put(o->vector, out->type, column, (float)sum);
+        }
+    }
+    return CUBLAS_STATUS_SUCCESS;
+}

@@ -1,0 +1,86 @@
+/* Losses in; which of them are spikes out. */
+#include "tests/shards/tiny.h"
+
+#include "base/random.h"
+#include "trainer/spikes.h"
+
+#include <math.h>
+
+/* Around 5, evenly spread over a tenth. */
+static double noise(uint32_t i)
+{
+    const struct random_stream stream = random_stream(1, RANDOM_FRESH, 0, 0, 0, 0, 0);
+    return 5 + random_at(&stream, i, 0) * 0x1p-32 * 0.1;
+}
+
+static bool add(struct spikes *spikes, uint64_t step, double loss)
+{
+    double mean, deviations;
+    return spikes_add(spikes, step, loss, &mean, &deviations);
+}
+
+static void noise_and_descent_are_none(void **state)
+{
+    (void)state;
+    struct spikes spikes = {0};
+    for (uint32_t i = 1; i <= 5000; i++)
+        assert_false(add(&spikes, i, noise(i) * exp(-i / 2000.0)));
+    assert_int_equal(spikes.count, 0);
+}
+
+static void a_jump_is_one(void **state)
+{
+    (void)state;
+    struct spikes spikes = {0};
+    double mean, deviations;
+    for (uint32_t i = 1; i <= 200; i++)
+        assert_false(add(&spikes, i, noise(i)));
+    assert_true(spikes_add(&spikes, 201, 5.5, &mean, &deviations));
+    assert_true(fabs(mean - 5.05) < 0.01);
+    assert_true(fabs(deviations - (5.5 - 5.05) / (0.1 / sqrt(12))) < 2);
+    assert_false(add(&spikes, 202, 4.0)); /* far below is good news */
+    assert_true(add(&spikes, 203, 9.0));
+    assert_int_equal(spikes.count, 2);
+    assert_int_equal(spikes.largest_step, 203);
+}
+
+/* A level that stays is news once, or a few times: then it is what the window holds. */
+static void a_new_level_becomes_usual(void **state)
+{
+    (void)state;
+    struct spikes spikes = {0};
+    for (uint32_t i = 1; i <= 200; i++)
+        add(&spikes, i, noise(i));
+    for (uint32_t i = 201; i <= 400; i++)
+        add(&spikes, i, noise(i) + 1);
+    assert_in_range(spikes.count, 1, 10);
+    assert_false(add(&spikes, 401, noise(401) + 1));
+}
+
+static void too_few_and_none(void **state)
+{
+    (void)state;
+    struct spikes spikes = {0};
+    double mean, deviations;
+    for (uint32_t i = 1; i <= SPIKES_LEAST; i++) {
+        assert_false(spikes_add(&spikes, i, i == 20 ? 1e9 : noise(i), &mean, &deviations));
+        assert_true(isnan(deviations));
+    }
+    for (uint32_t i = 0; i < 2 * SPIKES_WINDOW; i++) /* the same loss again and again, and numbers that are none */
+        assert_false(add(&spikes, 100 + i, 3));
+    assert_false(add(&spikes, 500, (double)NAN));
+    assert_false(add(&spikes, 501, HUGE_VAL));
+    assert_true(add(&spikes, 502, 3.0001));
+    assert_int_equal(spikes.count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_and_descent_are_none),
+        cmocka_unit_test(a_jump_is_one),
+        cmocka_unit_test(a_new_level_becomes_usual),
+        cmocka_unit_test(too_few_and_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

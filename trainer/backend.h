@@ -1,0 +1,34 @@
+/* Which backend computes: the CPU's, part of this program, or CUDA's, a module beside it that is loaded when it is
+ * wanted, so that the program starts where no CUDA library is. */
+#ifndef TRAINER_BACKEND_H
+#define TRAINER_BACKEND_H
+
+#include "base/error.h"
+#include "trainer/cpu/cpu.h"
+#include "trainer/cuda/cuda.h"
+#include "trainer/model/params.h"
+#include "trainer/ops.h"
+
+enum device_kind { DEVICE_CPU, DEVICE_CUDA };
+#define DEVICE_NAMES "cpu|cuda"
+
+const char *backend_text(void); /* "cuda built in", for --version */
+
+/* Can it be opened? ERR_USAGE: CUDA is not built in. ERR_RESOURCE: the module, the driver or the GPU is missing; *facts
+ * (may be NULL) say what was seen. */
+int backend_look(enum device_kind device, struct cuda_facts *facts, struct error *err);
+
+/* CUDA where it is built in and answers, else the CPU. */
+enum device_kind backend_default(void);
+enum precision backend_default_precision(enum device_kind device, enum cpu_level level);
+
+/* Opens it; ops->close ends it. CUDA looks at no level and no threads, the CPU at no `tune`: a table of product
+ * algorithms, or NULL. */
+struct ops *backend_open(enum device_kind device, const struct cpu_options *options, const char *tune,
+                         struct error *err);
+
+/* Makes such a table for a model's layers; `ops` is CUDA's own. */
+int backend_tune(struct ops *ops, const struct model_config *config, int32_t rows, int32_t masked_rows,
+                 const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,291 @@
+/* Attention of 16-bit numbers with head size 64, forward. In: Q, K, V side by side, sequences end to end. Out: the
+ * context and, for the backward pass, the logarithms of the softmax's denominators. One pass over keys with a running
+ * maximum (Dao and others 2022); scores never leave registers.
+ *
+ *     block: 128 queries of a sequence and head       warp: 32 of them, whole rows, so rows meet in 4 lanes only
+ *     keys and values: tiles of 64, one in use while the next is on its way
+ *
+ * A warp has 32 rows rather than 16 because what it reads of K and V from shared memory serves twice as many products:
+ * with 16, shared memory (128 bytes a clock) would be the limit, not the tensor cores. Dropout: lanes 4g … 4g + 3 hold
+ * rows g and g + 8, 8 columns a product, which is one call of Philox; each lane makes a quarter of the calls and hands
+ * round the bits.
+ *
+ * Limits per token and layer: 8 H bytes (H100: 3.35e12 bytes/s, so 2.4 ns of H = 1024), 4 S H FLOPs (S = 128: 0.53 ns
+ * at 989e12); mma.sync reaches about 0.62 of that rate. */
+#include "trainer/cuda/attention.cuh"
+
+#define QUERIES 128
+#define KEYS    64 /* of a tile */
+#define THREADS 128
+
+#define KEY_TILE      (KEYS * TILE_BYTES)
+#define FORWARD_BYTES (QUERIES * TILE_BYTES + 4 * KEY_TILE)
+
+/* Queries of a warp, in two blocks m of 16 rows. Of a lane's numbers of rows g (h = 0) and g + 8 (h = 1): */
+struct forward_state {
+    uint32_t q[2][4][4];
+    float context[2][8][4];
+    float most[2][2], sum[2][2]; /* of the lane's own columns */
+};
+
+static __device__ __forceinline__ float quad_max(float x)
+{
+    x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));
+    return fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 2));
+}
+
+static __device__ __forceinline__ float quad_sum(float x)
+{
+    x += __shfl_xor_sync(FULL_WARP, x, 1);
+    return x + __shfl_xor_sync(FULL_WARP, x, 2);
+}
+
+/* score = Q K^T of 32 queries and a tile of keys. */
+template <typename storage>
+static __device__ __forceinline__ void score_tile(float score[2][8][4], const forward_state &s, const char *keys)
+{
+    const int across = lane_across(threadIdx.x % WARP);
+#pragma unroll
+    for (int d = 0; d < 4; d++)
+#pragma unroll
+        for (int pair = 0; pair < 4; pair++) {
+            uint32_t b[4];
+            load_matrices(b, keys + tile_at(across, 16 * pair, 2 * d));
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                multiply_add<storage>(score[m][2 * pair], s.q[m][d], b[0], b[1]);
+                multiply_add<storage>(score[m][2 * pair + 1], s.q[m][d], b[2], b[3]);
+            }
+        }
+}
+
+/* Scores to exponentials below the new maximum; what was summed below the old one is shrunk. */
+static __device__ __forceinline__ void soften(float score[2][8][4], forward_state &s, float scale)
+{
+#pragma unroll
+    for (int m = 0; m < 2; m++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            float most = s.most[m][h];
+#pragma unroll
+            for (int n = 0; n < 8; n++)
+                most = fmaxf(most, fmaxf(score[m][n][2 * h], score[m][n][2 * h + 1]));
+            most = quad_max(most);
+            const float shrink = power_of_two((s.most[m][h] - most) * scale), base = most * scale;
+            float sum = 0;
+#pragma unroll
+            for (int n = 0; n < 8; n++)
+#pragma unroll
+                for (int i = 2 * h; i < 2 * h + 2; i++) {
+                    score[m][n][i] = power_of_two(score[m][n][i] * scale - base);
+                    sum += score[m][n][i];
+                    s.context[m][n][i] *= shrink;
+                }
+            s.most[m][h] = most;
+            s.sum[m][h] = s.sum[m][h] * shrink + sum;
+        }
+}
+
+/* Byte 2 e + h of a lane's word: columns 8 (2c + e) … + 7 of row g + 8 h. */
+static __device__ __forceinline__ void drop_tile(float p[2][8][4], const attention_args &a, const attention_work &work,
+                                                 int query, int key)
+{
+    const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4;
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+        uint32_t mine = 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            mine |= keep_bits(a, work, query + 16 * m + g + i % 2 * 8, key / 8 + 2 * c + i / 2) << (8 * i);
+#pragma unroll
+        for (int from = 0; from < 4; from++) {
+            const uint32_t bits = __shfl_sync(FULL_WARP, mine, (lane & ~3) | from) >> (2 * c);
+#pragma unroll
+            for (int i = 0; i < 8; i++) { /* e = i / 4, h = i / 2 mod 2 */
+                float *x = &p[m][2 * from + i / 4][i % 4];
+                *x = bits >> (8 * (i / 2) + i % 2) & 1 ? *x : 0;
+            }
+        }
+    }
+}
+
+/* context += P V. */
+template <typename storage>
+static __device__ __forceinline__ void add_values(forward_state &s, const float p[2][8][4], const char *values)
+{
+    const int down = lane_down(threadIdx.x % WARP);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        uint32_t rows[2][4];
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                rows[m][i] = pair_of<storage>(p[m][2 * k + i / 2][i % 2 * 2], p[m][2 * k + i / 2][i % 2 * 2 + 1]);
+#pragma unroll
+        for (int pair = 0; pair < 4; pair++) {
+            uint32_t b[4];
+            load_matrices_across(b, values + tile_at(down, 16 * k, 2 * pair));
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                multiply_add<storage>(s.context[m][2 * pair], rows[m], b[0], b[1]);
+                multiply_add<storage>(s.context[m][2 * pair + 1], rows[m], b[2], b[3]);
+            }
+        }
+    }
+}
+
+template <typename storage>
+static __device__ __forceinline__ void finish(const attention_args &a, const attention_work &work,
+                                              const forward_state &s, int query)
+{
+    const int lane = threadIdx.x % WARP, g = lane / 4;
+    const size_t hidden = (size_t)a.heads * HEAD_SIZE, first = (size_t)work.first + query;
+    float *log_sums = a.log_sums + (size_t)work.head * a.token_rows + first;
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+        const int live = work.length - query - 16 * m;
+        float scale[2];
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            const float sum = quad_sum(s.sum[m][h]);
+            scale[h] = a.keep_scale / sum;
+            if (lane % 4 == 0 && g + 8 * h < live)
+                log_sums[16 * m + g + 8 * h] = s.most[m][h] * a.scale + logf(sum);
+        }
+        store_sums((storage *)a.context + (first + 16 * m) * hidden + work.head * HEAD_SIZE, hidden, live, s.context[m],
+                   scale);
+    }
+}
+
+template <typename storage>
+static __device__ __forceinline__ void load_keys(char *keys, const storage *q, size_t hidden, int key, int length)
+{
+    const storage *k = q + hidden + (size_t)key * 3 * hidden;
+    load_tile<KEYS, THREADS>(keys, k, 3 * hidden, length - key);
+    load_tile<KEYS, THREADS>(keys + 2 * KEY_TILE, k + hidden, 3 * hidden, length - key);
+}
+
+template <typename storage, bool drops>
+static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const attention_args a)
+{
+    const attention_work work = work_of(a);
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int block_query = work.piece * QUERIES, query = block_query + warp * 32;
+    if (block_query >= work.length)
+        return;
+    const size_t hidden = (size_t)a.heads * HEAD_SIZE;
+    const storage *q = (const storage *)a.qkv + (size_t)work.first * 3 * hidden + work.head * HEAD_SIZE;
+    char *queries = shared_memory(), *keys = queries + QUERIES * TILE_BYTES, *values = keys + 2 * KEY_TILE;
+    forward_state s;
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+        s.most[m][0] = s.most[m][1] = -INFINITY;
+        s.sum[m][0] = s.sum[m][1] = 0;
+#pragma unroll
+        for (int n = 0; n < 8; n++)
+            s.context[m][n][0] = s.context[m][n][1] = s.context[m][n][2] = s.context[m][n][3] = 0;
+    }
+
+    load_tile<QUERIES, THREADS>(queries, q + (size_t)block_query * 3 * hidden, 3 * hidden, work.length - block_query);
+    load_keys(keys, q, hidden, 0, work.length);
+    for (int key = 0, stage = 0; key < work.length; key += KEYS, stage ^= 1) {
+        copies_landed();
+        __syncthreads(); /* this tile is whole, and nobody reads the other one any more */
+        if (key + KEYS < work.length)
+            load_keys(keys + (stage ^ 1) * KEY_TILE, q, hidden, key + KEYS, work.length);
+        if (query >= work.length)
+            continue;
+        if (key == 0)
+#pragma unroll
+            for (int m = 0; m < 2; m++)
+#pragma unroll
+                for (int d = 0; d < 4; d++)
+                    load_matrices(s.q[m][d], queries + tile_at(lane_down(lane), warp * 32 + 16 * m, 2 * d));
+        float score[2][8][4] = {};
+        score_tile<storage>(score, s, keys + stage * KEY_TILE);
+        if (key + KEYS > work.length)
+#pragma unroll
+            for (int i = 0; i < 64; i++)
+                if (key + i / 4 % 8 * 8 + lane % 4 * 2 + i % 2 >= work.length)
+                    score[i / 32][i / 4 % 8][i % 4] = -INFINITY;
+        soften(score, s, a.scale * LOG2_E);
+        if (drops)
+            drop_tile(score, a, work, query, key);
+        add_values<storage>(s, score, values + stage * KEY_TILE);
+    }
+    if (query < work.length)
+        finish<storage>(a, work, s, query);
+}
+
+template <typename storage> static void forward(cudaStream_t stream, attention_args a, size_t sequences)
+{
+    a.pieces = (a.longest + QUERIES - 1) / QUERIES;
+    launch(a.dropout.threshold ? attention_forward<storage, true> : attention_forward<storage, false>,
+           sequences * a.heads * a.pieces, THREADS, FORWARD_BYTES, stream, a);
+}
+
+/* ---- for all types ---- */
+
+static attention_args args_of(void *context, const void *log_sums, const void *qkv, const cuda_batch *batch,
+                              const attention_shape *shape)
+{
+    attention_args a = {};
+    a.context = context;
+    a.log_sums = (float *)log_sums;
+    a.qkv = qkv;
+    a.starts = batch->batch.starts;
+    a.by_length = batch->by_length;
+    a.numbers = batch->batch.numbers;
+    a.heads = shape->heads;
+    a.token_rows = batch->batch.token_rows;
+    a.longest = batch->longest;
+    a.scale = 1 / sqrtf((float)HEAD_SIZE);
+    a.dropout = shape->dropout;
+    a.keep_scale = shape->dropout.threshold ? dropout_scale(shape->dropout) : 1;
+    return a;
+}
+
+static size_t storage_bytes(enum precision precision)
+{
+    return precision == PRECISION_FP32 ? sizeof(float) : sizeof(__half);
+}
+
+void kernel_attention(cudaStream_t stream, enum precision precision, void *context, void *log_sums, const void *qkv,
+                      const struct cuda_batch *batch, const struct attention_shape *shape, void *)
+{
+    const attention_args a = args_of(context, log_sums, qkv, batch, shape);
+    const size_t row = (size_t)shape->heads * HEAD_SIZE * storage_bytes(precision), live = batch->batch.tokens;
+    const size_t dead = a.token_rows - live, sequences = batch->batch.sequences;
+    if (precision == PRECISION_FP32)
+        attention_forward_fp32(stream, a, sequences);
+    else if (precision == PRECISION_BF16)
+        forward<__nv_bfloat16>(stream, a, sequences);
+    else
+        forward<__half>(stream, a, sequences);
+    if (dead == 0)
+        return;
+    cudaMemsetAsync((char *)context + live * row, 0, dead * row, stream);
+    cudaMemset2DAsync((float *)log_sums + live, a.token_rows * sizeof(float), 0, dead * sizeof(float), shape->heads,
+                      stream);
+}
+
+void kernel_attention_backward(cudaStream_t stream, enum precision precision, void *dqkv, const void *dcontext,
+                               const void *qkv, const void *context, const void *log_sums,
+                               const struct cuda_batch *batch, const struct attention_shape *shape, void *scratch)
+{
+    attention_args a = args_of((void *)context, log_sums, qkv, batch, shape);
+    a.dqkv = dqkv;
+    a.dcontext = dcontext;
+    a.scratch = (float *)scratch;
+    const size_t row = 3 * (size_t)shape->heads * HEAD_SIZE * storage_bytes(precision), live = batch->batch.tokens;
+    const size_t sequences = batch->batch.sequences;
+    if (precision == PRECISION_FP32)
+        attention_backward_fp32(stream, a, sequences);
+    else if (precision == PRECISION_BF16)
+        attention_backward<__nv_bfloat16>(stream, a, sequences);
+    else
+        attention_backward<__half>(stream, a, sequences);
+    if (live < (size_t)a.token_rows)
+        cudaMemsetAsync((char *)dqkv + live * row, 0, (a.token_rows - live) * row, stream);
+}

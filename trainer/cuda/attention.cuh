@@ -1,0 +1,69 @@
+/* What the kernels of attention share: their operands, which sequence and head a block has, and the dropout of the
+ * probabilities. */
+#ifndef TRAINER_CUDA_ATTENTION_CUH
+#define TRAINER_CUDA_ATTENTION_CUH
+
+#include "trainer/cuda/launch.cuh"
+#include "trainer/cuda/tile.cuh"
+
+#define HEAD_SIZE TILE_WIDTH
+#define LOG2_E    1.4426950408889634f
+#define LN_2      0.6931471805599453f
+
+struct attention_args {
+    void *context;        /* [T, hidden]: written forward, read backward */
+    float *log_sums;      /* [heads, T]: the same */
+    const void *qkv;      /* [T, 3 hidden] */
+    void *dqkv;           /* backward */
+    const void *dcontext; /* backward */
+    float *scratch;       /* backward, see attention_scratch */
+    const int32_t *starts, *by_length;
+    const uint32_t *numbers;
+    int32_t heads, token_rows;
+    int32_t longest;  /* tokens of a sequence */
+    int32_t pieces;   /* blocks of a sequence and head */
+    float scale;      /* of scores */
+    float keep_scale; /* of what dropout keeps; 1 without */
+    struct dropout dropout;
+};
+
+/* A block's work. Blocks of the longest sequences come first. */
+struct attention_work {
+    int head, piece;
+    int first, length; /* rows of the sequence */
+    uint32_t number, name;
+};
+
+static __device__ __forceinline__ attention_work work_of(const struct attention_args &a)
+{
+    const int head = blockIdx.x % a.heads, rest = blockIdx.x / a.heads;
+    const int sequence = a.by_length[rest / a.pieces], first = a.starts[sequence];
+    return {head,
+            rest % a.pieces,
+            first,
+            a.starts[sequence + 1] - first,
+            a.numbers[sequence],
+            a.dropout.name + (uint32_t)head};
+}
+
+/* Bit i: is column 8 * eight + i of the row of query `position` kept? */
+static __device__ __forceinline__ uint32_t keep_bits(const struct attention_args &a, const attention_work &work,
+                                                     int position, int eight)
+{
+    uint32_t words[4], bits = 0;
+    dropout_words(a.dropout, work.name, work.number, (uint32_t)position, (uint32_t)eight, words);
+    const uint32_t threshold = a.dropout.threshold << 16;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        bits |= (uint32_t)(words[i] << 16 >= threshold) << (2 * i);
+        bits |= (uint32_t)(words[i] >= threshold) << (2 * i + 1); /* the low half below it does not matter */
+    }
+    return bits;
+}
+
+/* The other files' parts of kernel_attention and kernel_attention_backward. */
+void attention_forward_fp32(cudaStream_t stream, struct attention_args a, size_t sequences);
+void attention_backward_fp32(cudaStream_t stream, struct attention_args a, size_t sequences);
+template <typename storage> void attention_backward(cudaStream_t stream, struct attention_args a, size_t sequences);
+
+#endif

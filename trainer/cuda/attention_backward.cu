@@ -1,0 +1,312 @@
+/* Attention of 16-bit numbers with head size 64, backward. In: the gradient of the context, and what the forward pass
+ * left. Out: dQ, dK, dV side by side. Probabilities are worked out again from the saved log-sums:
+ *
+ *     P = exp(scale Q K^T - log_sum)     dS = P (dP keep - delta), dP = dO V^T, delta = rowsum(dO O)
+ *     dV = (P keep)^T dO                 dK = scale dS^T Q                       dQ = scale dS K
+ *
+ * A block has one sequence and head: for each tile of 128 keys it walks over all queries, 64 at a time. Everything is
+ * made transposed, keys by queries: a warp owns 32 keys, so P^T and dS^T in its registers are already the left operands
+ * of dV and dK, which stay in registers until the tile is done. Only dQ is a sum over warps: for it dS^T goes through
+ * shared memory. Over tiles of keys dQ is added up in scratch, every number by the one thread that owns it: no atomics,
+ * one order. A sequence of up to 128 tokens has one tile and needs no scratch.
+ *
+ * Dropout: a lane makes the 32 bits of its warp's keys for one query; queries of a product then ask that lane.
+ *
+ * Limits per token and layer: 16 H bytes (H = 1024 on an H100: 4.9 ns), 10 S H FLOPs (S = 128: 1.3 ns at 989e12, at
+ * mma.sync's rate 2.1). Shared memory moves 72 KB a warp for every 1.3e6 FLOPs, about as long as the tensor cores. */
+#include "trainer/cuda/attention.cuh"
+#include "trainer/cuda/scratch.h"
+
+#define QUERIES 64             /* of a tile */
+#define KEYS    ATTENTION_KEYS /* of a tile, 32 a warp: 128 */
+#define CHUNK_Q 32             /* queries whose scores are in registers at once */
+#define THREADS 128
+
+#define QUERY_TILE (QUERIES * TILE_BYTES)
+#define KEY_TILE   (KEYS * TILE_BYTES)
+
+/* Shared memory of a block. */
+struct backward_room {
+    char *keys, *values;
+    char *queries, *slopes; /* two tiles each, Q and dO */
+    char *dscores;          /* dS^T, a row for each key */
+    float *log_sums;        /* of the sequence, in units of ln 2; infinite behind its end, so that P is 0 there */
+    float *deltas;
+};
+
+static __host__ __device__ __forceinline__ int padded_length(int length)
+{
+    return (length + QUERIES - 1) / QUERIES * QUERIES;
+}
+
+static __device__ __forceinline__ backward_room room_of(int length)
+{
+    char *memory = shared_memory();
+    backward_room room;
+    room.keys = memory;
+    room.values = room.keys + KEY_TILE;
+    room.queries = room.values + KEY_TILE;
+    room.slopes = room.queries + 2 * QUERY_TILE;
+    room.dscores = room.slopes + 2 * QUERY_TILE;
+    room.log_sums = (float *)(room.dscores + KEY_TILE);
+    room.deltas = room.log_sums + padded_length(length);
+    return room;
+}
+
+static size_t room_bytes(int longest)
+{
+    return 3 * KEY_TILE + 4 * QUERY_TILE + 2 * padded_length(longest) * sizeof(float);
+}
+
+/* Where the sequence's and head's rows stand. */
+template <typename storage> struct backward_rows {
+    const storage *q;
+    storage *dq;
+    const storage *context, *dcontext;
+    size_t hidden;
+};
+
+template <typename storage>
+static __device__ __forceinline__ backward_rows<storage> rows_of(const attention_args &a, const attention_work &work)
+{
+    const size_t hidden = (size_t)a.heads * HEAD_SIZE, head = (size_t)work.head * HEAD_SIZE;
+    const size_t narrow = (size_t)work.first * hidden + head, wide = (size_t)work.first * 3 * hidden + head;
+    return {(const storage *)a.qkv + wide, (storage *)a.dqkv + wide, (const storage *)a.context + narrow,
+            (const storage *)a.dcontext + narrow, hidden};
+}
+
+/* Log-sums and deltas of the whole sequence; 8 lanes a row. */
+template <typename storage>
+static __device__ __forceinline__ void prepare(const backward_room &room, const backward_rows<storage> &rows,
+                                               const attention_args &a, const attention_work &work)
+{
+    const float *log_sums = a.log_sums + (size_t)work.head * a.token_rows + work.first;
+    const int chunk = threadIdx.x % 8;
+    for (int row = threadIdx.x / 8; row < padded_length(work.length); row += THREADS / 8) {
+        float delta = 0;
+        if (row < work.length) {
+            const size_t at = (size_t)row * rows.hidden + chunk * CHUNK;
+            const vector<storage> x = load_vector(rows.context + at), dx = load_vector(rows.dcontext + at);
+#pragma unroll
+            for (int i = 0; i < CHUNK; i++)
+                delta += load(x.items[i]) * load(dx.items[i]);
+        }
+        delta += __shfl_xor_sync(FULL_WARP, delta, 1);
+        delta += __shfl_xor_sync(FULL_WARP, delta, 2);
+        delta += __shfl_xor_sync(FULL_WARP, delta, 4);
+        if (chunk == 0) {
+            room.log_sums[row] = row < work.length ? log_sums[row] * LOG2_E : INFINITY;
+            room.deltas[row] = delta;
+        }
+    }
+}
+
+template <typename storage>
+static __device__ __forceinline__ void load_queries(const backward_room &room, int stage,
+                                                    const backward_rows<storage> &rows, int query, int length)
+{
+    load_tile<QUERIES, THREADS>(room.queries + stage * QUERY_TILE, rows.q + (size_t)query * 3 * rows.hidden,
+                                3 * rows.hidden, length - query);
+    load_tile<QUERIES, THREADS>(room.slopes + stage * QUERY_TILE, rows.dcontext + (size_t)query * rows.hidden,
+                                rows.hidden, length - query);
+}
+
+/* x = L R^T of the warp's 32 rows of L (keys or values) and 32 rows of R (queries or slopes). */
+template <typename storage>
+static __device__ __forceinline__ void multiply_rows(float x[2][4][4], const char *left, const char *right)
+{
+    const int down = lane_down(threadIdx.x % WARP), across = lane_across(threadIdx.x % WARP);
+#pragma unroll
+    for (int d = 0; d < 4; d++) {
+        uint32_t l[2][4];
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+            load_matrices(l[m], left + tile_at(down, 16 * m, 2 * d));
+#pragma unroll
+        for (int pair = 0; pair < 2; pair++) {
+            uint32_t r[4];
+            load_matrices(r, right + tile_at(across, 16 * pair, 2 * d));
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                multiply_add<storage>(x[m][2 * pair], l[m], r[0], r[1]);
+                multiply_add<storage>(x[m][2 * pair + 1], l[m], r[2], r[3]);
+            }
+        }
+    }
+}
+
+/* sums += x R of the warp's 32 keys, 32 queries and 64 columns; x is rounded, as words[m][n][h] also leave. */
+template <typename storage>
+static __device__ __forceinline__ void add_product(float sums[2][8][4], const uint32_t words[2][4][2],
+                                                   const char *right)
+{
+    const int down = lane_down(threadIdx.x % WARP);
+#pragma unroll
+    for (int k = 0; k < 2; k++)
+#pragma unroll
+        for (int pair = 0; pair < 4; pair++) {
+            uint32_t r[4];
+            load_matrices_across(r, right + tile_at(down, 16 * k, 2 * pair));
+#pragma unroll
+            for (int m = 0; m < 2; m++) {
+                const uint32_t l[4] = {words[m][2 * k][0], words[m][2 * k][1], words[m][2 * k + 1][0],
+                                       words[m][2 * k + 1][1]};
+                multiply_add<storage>(sums[m][2 * pair], l, r[0], r[1]);
+                multiply_add<storage>(sums[m][2 * pair + 1], l, r[2], r[3]);
+            }
+        }
+}
+
+/* The warp's 32 keys and 32 queries from `query` on: dV += and dK += (both unscaled), dS^T to shared memory. `first` is
+ * the place of the queries in their tile. */
+template <typename storage, bool drops>
+static __device__ __forceinline__ void
+backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room &room, int stage, int first,
+               const attention_args &a, const attention_work &work, int query, int key)
+{
+    const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, own = threadIdx.x / WARP * 32;
+    const char *queries = room.queries + stage * QUERY_TILE + first * TILE_BYTES;
+    const char *slopes = room.slopes + stage * QUERY_TILE + first * TILE_BYTES;
+    uint32_t mine = 0; /* bit k: does query + lane keep the warp's key k? */
+    if (drops)
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            mine |= keep_bits(a, work, query + lane, key / 8 + i) << (8 * i);
+
+    float p[2][4][4] = {}, dp[2][4][4] = {};
+    multiply_rows<storage>(p, room.keys + own * TILE_BYTES, queries);
+    multiply_rows<storage>(dp, room.values + own * TILE_BYTES, slopes);
+    const bool whole = key + 32 <= work.length;
+    uint32_t kept_words[2][4][2], slope_words[2][4][2];
+#pragma unroll
+    for (int n = 0; n < 4; n++) {
+        const int column = 8 * n + 2 * c;
+        const float2 log_sum = *reinterpret_cast<const float2 *>(room.log_sums + query + column);
+        const float2 delta = *reinterpret_cast<const float2 *>(room.deltas + query + column);
+        uint32_t bits[2];
+#pragma unroll
+        for (int i = 0; i < 2 && drops; i++)
+            bits[i] = __shfl_sync(FULL_WARP, mine, column + i) >> g;
+#pragma unroll
+        for (int m = 0; m < 2; m++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                float kept[2], slope[2];
+#pragma unroll
+                for (int i = 0; i < 2; i++) {
+                    float x = power_of_two(p[m][n][2 * h + i] * (a.scale * LOG2_E) - (i ? log_sum.y : log_sum.x));
+                    x = whole || key + 16 * m + 8 * h + g < work.length ? x : 0;
+                    const bool keeps = !drops || (bits[i] >> (16 * m + 8 * h) & 1);
+                    kept[i] = keeps ? x : 0;
+                    slope[i] = x * ((keeps ? dp[m][n][2 * h + i] * a.keep_scale : 0) - (i ? delta.y : delta.x));
+                }
+                kept_words[m][n][h] = pair_of<storage>(kept[0], kept[1]);
+                slope_words[m][n][h] = pair_of<storage>(slope[0], slope[1]);
+                *reinterpret_cast<uint32_t *>(room.dscores + tile_place(own + 16 * m + 8 * h + g, first / CHUNK + n) +
+                                              4 * c) = slope_words[m][n][h];
+            }
+    }
+    add_product<storage>(dvalues, kept_words, slopes);
+    add_product<storage>(dkeys, slope_words, queries);
+}
+
+/* dQ of the warp's 16 queries from one tile of keys, added to what earlier tiles left; the last tile stores it. What no
+ * warp has written of dS, behind the sequence's end, is not looked at, or meets no query that exists. */
+template <typename storage>
+static __device__ __forceinline__ void add_queries(const backward_room &room, const backward_rows<storage> &rows,
+                                                   const attention_args &a, const attention_work &work, int query,
+                                                   int key)
+{
+    const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, warp = threadIdx.x / WARP;
+    const int own = query + 16 * warp, live = work.length - own;
+    const bool begins = key == 0, ends = key + KEYS >= work.length;
+    if (live <= 0)
+        return;
+    float sums[8][4] = {};
+#pragma unroll
+    for (int k = 0; k < KEYS / 16; k++) {
+        if (key + 16 * k >= work.length)
+            break;
+        uint32_t l[4];
+        load_matrices_across(l, room.dscores + tile_at(lane_across(lane), 16 * k, 2 * warp));
+#pragma unroll
+        for (int pair = 0; pair < 4; pair++) {
+            uint32_t r[4];
+            load_matrices_across(r, room.keys + tile_at(lane_down(lane), 16 * k, 2 * pair));
+            multiply_add<storage>(sums[2 * pair], l, r[0], r[1]);
+            multiply_add<storage>(sums[2 * pair + 1], l, r[2], r[3]);
+        }
+    }
+    if (!(begins && ends)) {
+        float *at = a.scratch + ((size_t)work.head * a.token_rows + work.first + own) * HEAD_SIZE;
+#pragma unroll
+        for (int h = 0; h < 2; h++)
+#pragma unroll
+            for (int n = 0; n < 8; n++)
+                if (g + 8 * h < live) {
+                    float2 *kept = reinterpret_cast<float2 *>(at + (g + 8 * h) * HEAD_SIZE + 8 * n + 2 * c);
+                    float2 sum = make_float2(sums[n][2 * h], sums[n][2 * h + 1]);
+                    if (!begins) {
+                        const float2 before = *kept;
+                        sum = make_float2(before.x + sum.x, before.y + sum.y);
+                    }
+                    if (!ends)
+                        *kept = sum;
+                    sums[n][2 * h] = sum.x;
+                    sums[n][2 * h + 1] = sum.y;
+                }
+    }
+    const float scale[2] = {a.scale, a.scale};
+    if (ends)
+        store_sums(rows.dq + (size_t)own * 3 * rows.hidden, 3 * rows.hidden, live, sums, scale);
+}
+
+template <typename storage, bool drops>
+static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(const attention_args a)
+{
+    const attention_work work = work_of(a);
+    const backward_room room = room_of(work.length);
+    const backward_rows<storage> rows = rows_of<storage>(a, work);
+    const int own = threadIdx.x / WARP * 32;
+    prepare(room, rows, a, work);
+    for (int key = 0; key < work.length; key += KEYS) {
+        const storage *k = rows.q + rows.hidden + (size_t)key * 3 * rows.hidden;
+        float dkeys[2][8][4] = {}, dvalues[2][8][4] = {};
+        __syncthreads(); /* nobody reads the tiles before any more */
+        load_tile<KEYS, THREADS>(room.keys, k, 3 * rows.hidden, work.length - key);
+        load_tile<KEYS, THREADS>(room.values, k + rows.hidden, 3 * rows.hidden, work.length - key);
+        load_queries(room, 0, rows, 0, work.length);
+        for (int query = 0, stage = 0; query < work.length; query += QUERIES, stage ^= 1) {
+            copies_landed();
+            __syncthreads(); /* this tile is whole; nobody reads the other one nor dS any more */
+            if (query + QUERIES < work.length)
+                load_queries(room, stage ^ 1, rows, query + QUERIES, work.length);
+            if (key + own < work.length)
+#pragma unroll 1
+                for (int first = 0; first < QUERIES && query + first < work.length; first += CHUNK_Q)
+                    backward_chunk<storage, drops>(dkeys, dvalues, room, stage, first, a, work, query + first,
+                                                   key + own);
+            __syncthreads();
+            add_queries(room, rows, a, work, query, key);
+        }
+        storage *dk = rows.dq + rows.hidden + (size_t)(key + own) * 3 * rows.hidden;
+#pragma unroll
+        for (int m = 0; m < 2; m++) {
+            const int live = work.length - key - own - 16 * m;
+            const float scale[2] = {a.scale, a.scale}, keep_scale[2] = {a.keep_scale, a.keep_scale};
+            store_sums(dk + (size_t)(16 * m) * 3 * rows.hidden, 3 * rows.hidden, live, dkeys[m], scale);
+            store_sums(dk + (size_t)(16 * m) * 3 * rows.hidden + rows.hidden, 3 * rows.hidden, live, dvalues[m],
+                       keep_scale);
+        }
+    }
+}
+
+template <typename storage> void attention_backward(cudaStream_t stream, struct attention_args a, size_t sequences)
+{
+    a.pieces = 1;
+    launch(a.dropout.threshold ? attention_backward_kernel<storage, true> : attention_backward_kernel<storage, false>,
+           sequences * a.heads, THREADS, room_bytes(a.longest), stream, a);
+}
+
+template void attention_backward<__nv_bfloat16>(cudaStream_t stream, struct attention_args a, size_t sequences);
+template void attention_backward<__half>(cudaStream_t stream, struct attention_args a, size_t sequences);

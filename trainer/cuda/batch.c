@@ -1,0 +1,209 @@
+/* Batches on their way to the GPU. In: a batch of the host's, which its owner may change at once. Out: the same in the
+ * device's memory, with the orders that kernels need for sums over tables and for even work (struct cuda_batch).
+ *
+ *     host batch → pinned block of a slot → (copy stream) → device block of the slot → compute stream
+ *
+ * All arrays of a batch lie in one block, so one copy moves them. SLOTS blocks take turns: a slot is written again when
+ * the pass that read it is done, which also keeps the host from running further ahead than that. */
+#include "trainer/cuda/device.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define SLOTS 3
+#define ALIGN 64 /* bytes: where every array begins */
+
+struct slot {
+    struct cuda_batch batch;
+    char *host, *device; /* of `bytes` each; the first is pinned */
+    size_t bytes;
+    cudaEvent_t brought, used;
+    bool in_use; /* `used` says when that ends */
+};
+
+struct bringer {
+    cudaStream_t stream;
+    struct slot slots[SLOTS];
+    int last; /* slot of the batch that was brought last; -1: none yet */
+    int32_t *counts;
+    size_t counts_size;
+};
+
+struct bringer *bringer_open(void)
+{
+    struct bringer *bringer = mem_clear(1, sizeof *bringer);
+    CHECK(cudaStreamCreateWithFlags(&bringer->stream, cudaStreamNonBlocking));
+    for (int i = 0; i < SLOTS; i++) {
+        CHECK(cudaEventCreateWithFlags(&bringer->slots[i].brought, cudaEventDisableTiming));
+        CHECK(cudaEventCreateWithFlags(&bringer->slots[i].used, cudaEventDisableTiming));
+    }
+    bringer->last = -1;
+    return bringer;
+}
+
+void bringer_close(struct bringer *bringer)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        CHECK(cudaEventDestroy(bringer->slots[i].brought));
+        CHECK(cudaEventDestroy(bringer->slots[i].used));
+        CHECK(cudaFree(bringer->slots[i].device));
+        CHECK(cudaFreeHost(bringer->slots[i].host));
+    }
+    CHECK(cudaStreamDestroy(bringer->stream));
+    mem_free(bringer->counts);
+    mem_free(bringer);
+}
+
+/* ---- the layout of a block ---- */
+
+/* Walks over a block: first to count, then to place. */
+struct cursor {
+    char *host, *device; /* NULL: only count */
+    size_t used;
+};
+
+/* Room for an array; *there becomes its place on the device, the result is its place on the host. */
+static int32_t *place(struct cursor *cursor, int32_t **there, size_t count)
+{
+    const size_t at = cursor->used;
+    cursor->used += (count * sizeof(int32_t) + ALIGN - 1) / ALIGN * ALIGN;
+    *there = cursor->device ? (int32_t *)(cursor->device + at) : NULL;
+    return cursor->host ? (int32_t *)(cursor->host + at) : NULL;
+}
+
+static void copy(struct cursor *cursor, int32_t **there, const void *from, size_t count)
+{
+    int32_t *to = place(cursor, there, count);
+    if (to && count > 0)
+        memcpy(to, from, count * sizeof *to);
+}
+
+/* ---- orders ---- */
+
+static void clear_counts(struct bringer *bringer, size_t size)
+{
+    if (size > bringer->counts_size) {
+        bringer->counts = mem_grow(bringer->counts, size, sizeof *bringer->counts);
+        bringer->counts_size = size;
+    }
+    memset(bringer->counts, 0, size * sizeof *bringer->counts);
+}
+
+static int32_t largest(const int32_t *values, int32_t count)
+{
+    int32_t most = 0;
+    for (int32_t i = 0; i < count; i++)
+        most = values[i] > most ? values[i] : most;
+    return most;
+}
+
+/* Counting sort of the live rows by id. runs [ids + 1] gets where each id that occurs begins; returns how many do. */
+static int32_t sort_rows(struct bringer *bringer, const struct batch *batch, int32_t *order, int32_t *runs)
+{
+    const int32_t ids = largest(batch->ids, batch->tokens) + 1;
+    clear_counts(bringer, (size_t)ids);
+    int32_t *counts = bringer->counts, run = 0;
+    for (int32_t row = 0; row < batch->tokens; row++) {
+        assert(batch->ids[row] >= 0);
+        counts[batch->ids[row]]++;
+    }
+    for (int32_t id = 0, from = 0; id < ids; id++) {
+        const int32_t count = counts[id];
+        if (count > 0)
+            runs[run++] = from;
+        counts[id] = from;
+        from += count;
+    }
+    runs[run] = batch->tokens;
+    for (int32_t row = 0; row < batch->tokens; row++)
+        order[counts[batch->ids[row]]++] = row;
+    return run;
+}
+
+static int32_t length_of(const struct batch *batch, int32_t sequence)
+{
+    return batch->starts[sequence + 1] - batch->starts[sequence];
+}
+
+/* Counting sort of the sequences by length, the longest first; returns that length. */
+static int32_t sort_sequences(struct bringer *bringer, const struct batch *batch, int32_t *order)
+{
+    int32_t longest = 0;
+    for (int32_t i = 0; i < batch->sequences; i++)
+        longest = length_of(batch, i) > longest ? length_of(batch, i) : longest;
+    clear_counts(bringer, (size_t)longest + 1);
+    int32_t *counts = bringer->counts;
+    for (int32_t i = 0; i < batch->sequences; i++)
+        counts[length_of(batch, i)]++;
+    for (int32_t length = longest, from = 0; length >= 0; length--) {
+        const int32_t count = counts[length];
+        counts[length] = from;
+        from += count;
+    }
+    for (int32_t i = 0; i < batch->sequences; i++)
+        order[counts[length_of(batch, i)]++] = i;
+    return longest;
+}
+
+/* ---- bringing ---- */
+
+static size_t fill(struct bringer *bringer, struct slot *slot, const struct batch *batch, bool counts_only)
+{
+    struct cursor cursor = {counts_only ? NULL : slot->host, counts_only ? NULL : slot->device, 0};
+    struct cuda_batch *there = &slot->batch;
+    const size_t rows = (size_t)batch->token_rows, masked = (size_t)batch->masked_rows;
+    const size_t sequences = (size_t)batch->sequences, tokens = (size_t)batch->tokens;
+    there->batch = *batch;
+    copy(&cursor, &there->batch.ids, batch->ids, rows);
+    copy(&cursor, &there->batch.segments, batch->segments, rows);
+    copy(&cursor, &there->batch.positions, batch->positions, rows);
+    copy(&cursor, &there->batch.sequence_of, batch->sequence_of, rows);
+    copy(&cursor, &there->batch.starts, batch->starts, sequences + 1);
+    copy(&cursor, &there->batch.masked_index, batch->masked_index, masked);
+    copy(&cursor, &there->batch.labels, batch->labels, masked);
+    copy(&cursor, &there->batch.next_labels, batch->next_labels, sequences);
+    int32_t *numbers;
+    copy(&cursor, &numbers, batch->numbers, sequences);
+    there->batch.numbers = (uint32_t *)numbers;
+    int32_t *order = place(&cursor, &there->order, tokens);
+    int32_t *runs = place(&cursor, &there->runs, tokens + 1); /* at most one run a row */
+    int32_t *by_length = place(&cursor, &there->by_length, sequences);
+    if (!counts_only) {
+        there->run_count = sort_rows(bringer, batch, order, runs);
+        there->longest = sort_sequences(bringer, batch, by_length);
+    }
+    return cursor.used;
+}
+
+/* Blocks are rounded up, so that the first full batches make them as large as they will ever be. */
+static void make_room(struct slot *slot, size_t bytes)
+{
+    if (bytes <= slot->bytes)
+        return;
+    CHECK(cudaFree(slot->device));
+    CHECK(cudaFreeHost(slot->host));
+    slot->bytes = bytes + bytes / 4;
+    CHECK(cudaMalloc((void **)&slot->device, slot->bytes));
+    CHECK(cudaMallocHost((void **)&slot->host, slot->bytes));
+}
+
+const struct batch *bring(struct device *device, const struct batch *batch)
+{
+    struct bringer *bringer = device->bringer;
+    if (bringer->last >= 0) { /* all that reads the last batch has been queued */
+        CHECK(cudaEventRecord(bringer->slots[bringer->last].used, device->stream));
+        bringer->slots[bringer->last].in_use = true;
+    }
+    bringer->last = (bringer->last + 1) % SLOTS;
+    struct slot *slot = &bringer->slots[bringer->last];
+    if (slot->in_use)
+        CHECK(cudaEventSynchronize(slot->used));
+    slot->in_use = false;
+    make_room(slot, fill(bringer, slot, batch, true));
+    const size_t bytes = fill(bringer, slot, batch, false);
+    CHECK(cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, bringer->stream));
+    CHECK(cudaEventRecord(slot->brought, bringer->stream));
+    CHECK(cudaStreamWaitEvent(device->stream, slot->brought, 0));
+    return &slot->batch.batch;
+}

@@ -1,0 +1,314 @@
+/* Opens the backend: looks for a GPU, puts the table of ops together, and hands every op that is no product to its
+ * kernel. */
+#include "trainer/cuda/cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trainer/cuda/device.h"
+#include "trainer/cuda/product.h"
+
+void cuda_check(cudaError_t status, const char *call)
+{
+    if (status != cudaSuccess)
+        die(ERR_RESOURCE, "CUDA: %s: %s", call, cudaGetErrorString(status));
+}
+
+/* ---- what is there ---- */
+
+static int look(struct cuda_facts *facts, struct error *err)
+{
+    struct cudaDeviceProp card;
+    int count = 0, driver = 0;
+    *facts = (struct cuda_facts){.products = cublasLtGetVersion()};
+    cudaRuntimeGetVersion(&facts->runtime);
+    if (cudaDriverGetVersion(&driver) == cudaSuccess)
+        facts->driver = driver;
+    const cudaError_t status = cudaGetDeviceCount(&count);
+    if (facts->driver == 0) {
+        fail(err, ERR_RESOURCE, "there is no NVIDIA driver on this machine (%s)", cudaGetErrorString(status));
+        return hint(err, "--device cpu needs none");
+    }
+    if (status != cudaSuccess || count == 0) {
+        fail(err, ERR_RESOURCE, "the NVIDIA driver (for CUDA %d.%d) shows no GPU: %s", facts->driver / 1000,
+             facts->driver % 1000 / 10, status == cudaSuccess ? "none is there" : cudaGetErrorString(status));
+        return hint(err, "--device cpu needs none; CUDA_VISIBLE_DEVICES says which GPUs a program sees");
+    }
+    if (cudaGetDeviceProperties(&card, 0) != cudaSuccess)
+        return fail(err, ERR_RESOURCE, "the GPU does not answer: %s", cudaGetErrorString(cudaGetLastError()));
+    snprintf(facts->name, sizeof facts->name, "%.63s", card.name);
+    facts->major = card.major;
+    facts->minor = card.minor;
+    facts->processors = card.multiProcessorCount;
+    facts->memory = card.totalGlobalMem;
+    if (card.major < 8)
+        return fail(err, ERR_RESOURCE, "%s has compute capability %d.%d; 8.0 is the least that serves", facts->name,
+                    card.major, card.minor);
+    return 0;
+}
+
+/* ---- memory ---- */
+
+static void *allocate(struct device *device, size_t bytes)
+{
+    void *memory;
+    const cudaError_t status = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
+    if (status == cudaErrorMemoryAllocation) {
+        size_t rest = 0, all = 0;
+        CHECK(cudaMemGetInfo(&rest, &all));
+        die(ERR_RESOURCE, "the GPU has no %.1f GB left, only %.1f of %.1f; a smaller --micro-batch needs less",
+            (double)bytes * 1e-9, (double)rest * 1e-9, (double)all * 1e-9);
+    }
+    CHECK(status);
+    CHECK(cudaMemsetAsync(memory, 0, bytes, device->stream));
+    return memory;
+}
+
+static void release(struct device *device, void *memory)
+{
+    for (int i = 0; i < CONVERSIONS; i++)
+        if (device->conversions[i].real == memory || device->conversions[i].stored == memory)
+            device->conversions[i] = (struct conversion){0};
+    CHECK(cudaStreamSynchronize(device->stream));
+    CHECK(cudaFree(memory));
+}
+
+static void clear(struct device *device, void *memory, size_t bytes)
+{
+    CHECK(cudaMemsetAsync(memory, 0, bytes, device->stream));
+}
+
+static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
+{
+    void *host = mem_aligned(bytes);
+    if (mode == MAP_READ)
+        CHECK(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, device->stream));
+    CHECK(cudaStreamSynchronize(device->stream));
+    return host;
+}
+
+static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
+{
+    if (mode == MAP_FILL) {
+        CHECK(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, device->stream));
+        CHECK(cudaStreamSynchronize(device->stream));
+    }
+    mem_free(host);
+}
+
+static void wait_all(struct device *device)
+{
+    CHECK(cudaStreamSynchronize(device->stream));
+}
+
+/* Whatever kernels need, and a vector of sums for products with biases (linear.c). */
+static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
+{
+    const size_t kernels = kernel_scratch_bytes(limits, device->ops.precision);
+    const int32_t wide = limits->columns_max > limits->vocabulary ? limits->columns_max : limits->vocabulary;
+    const size_t sums = (size_t)wide * sizeof(float);
+    return kernels > sums ? kernels : sums;
+}
+
+/* ---- ops that are kernels ---- */
+
+#define KERNEL(name, ...)                                                                                              \
+    do {                                                                                                               \
+        kernel_##name(device->stream, device->ops.precision, __VA_ARGS__);                                             \
+        CHECK(cudaGetLastError());                                                                                     \
+    } while (0)
+
+/* What bring made of a batch; NULL stays NULL. */
+static const struct cuda_batch *brought(const struct batch *batch)
+{
+    return (const struct cuda_batch *)batch;
+}
+
+/* The same again replaces itself; where all places are taken, the earlier ones stay: a run's products must not
+ * change. */
+static void note_conversion(struct device *device, const char *real, char *stored, size_t count)
+{
+    struct conversion *place = NULL;
+    for (int i = CONVERSIONS - 1; i >= 0; i--)
+        if (device->conversions[i].count == 0)
+            place = &device->conversions[i];
+    for (int i = 0; i < CONVERSIONS; i++)
+        if (device->conversions[i].real == real)
+            place = &device->conversions[i];
+    if (place)
+        *place = (struct conversion){real, stored, count};
+}
+
+static void convert(struct device *device, void *storage, const void *real, size_t count)
+{
+    KERNEL(convert, storage, real, count);
+    note_conversion(device, real, storage, count);
+}
+
+static void embed(struct device *device, void *y, const void *word, const void *position, const void *type,
+                  const struct batch *batch, int32_t hidden)
+{
+    KERNEL(embed, y, word, position, type, brought(batch), hidden);
+}
+
+static void embed_backward(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
+                           const struct batch *batch, int32_t hidden, void *scratch)
+{
+    KERNEL(embed_backward, dword, dposition, dtype, dy, brought(batch), hidden, scratch);
+}
+
+static void dropout_rows(struct device *device, void *x, const struct batch *batch, int32_t hidden,
+                         const struct dropout *dropout)
+{
+    if (dropout->threshold > 0)
+        KERNEL(dropout, x, brought(batch), hidden, dropout);
+}
+
+static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
+                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
+                 const struct batch *batch, const struct dropout *dropout)
+{
+    KERNEL(norm, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden, brought(batch),
+           dropout_acts(dropout) ? dropout : NULL);
+}
+
+static void norm_backward(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
+                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
+                          const struct batch *batch, const struct dropout *dropout, void *scratch)
+{
+    KERNEL(norm_backward, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden, brought(batch),
+           dropout_acts(dropout) ? dropout : NULL, scratch);
+}
+
+static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
+                      const struct attention_shape *shape, void *scratch)
+{
+    KERNEL(attention, context, log_sums, qkv, brought(batch), shape, scratch);
+}
+
+static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
+                               const void *context, const void *log_sums, const struct batch *batch,
+                               const struct attention_shape *shape, void *scratch)
+{
+    KERNEL(attention_backward, dqkv, dcontext, qkv, context, log_sums, brought(batch), shape, scratch);
+}
+
+static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                   int32_t hidden)
+{
+    KERNEL(gather, y, x, index, rows, hidden);
+}
+
+static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                    int32_t hidden)
+{
+    KERNEL(scatter, y, x, index, rows, hidden);
+}
+
+static void tanh_rows(struct device *device, void *x, struct rows rows, int32_t columns)
+{
+    KERNEL(tanh, x, rows, columns);
+}
+
+static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
+{
+    KERNEL(tanh_backward, dy, y, rows, columns);
+}
+
+static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
+                          enum gelu gelu)
+{
+    KERNEL(gelu_backward, dy, pre, rows, columns, gelu);
+}
+
+static void loss(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
+                 int32_t columns, int32_t vocabulary, double factor, void *scratch)
+{
+    KERNEL(loss, sums, logits, labels, rows, columns, vocabulary, factor, scratch);
+}
+
+/* ---- opening ---- */
+
+#define TILE_ROWS 128 /* rows of a product that the library's tiles have, mostly */
+
+static void close_cuda(struct ops *ops)
+{
+    struct device *device = (struct device *)ops;
+    CHECK(cudaStreamSynchronize(device->stream));
+    bringer_close(device->bringer);
+    products_close(device->products);
+    tables_release(&device->tables);
+    CHECK(cudaStreamDestroy(device->stream));
+    mem_free(device);
+}
+
+static const struct ops table = {
+    .real_size = sizeof(float),
+    .close = close_cuda,
+    .allocate = allocate,
+    .release = release,
+    .clear = clear,
+    .map = map,
+    .unmap = unmap,
+    .wait = wait_all,
+    .bring = bring,
+    .scratch_bytes = scratch_bytes,
+    .convert = convert,
+    .embed = embed,
+    .embed_backward = embed_backward,
+    .dropout = dropout_rows,
+    .linear = linear,
+    .linear_gelu = linear_gelu,
+    .linear_backward_input = linear_backward_input,
+    .linear_backward_weight = linear_backward_weight,
+    .norm = norm,
+    .norm_backward = norm_backward,
+    .attention = attention,
+    .attention_backward = attention_backward,
+    .gather = gather,
+    .scatter = scatter,
+    .tanh = tanh_rows,
+    .tanh_backward = tanh_backward,
+    .gelu_backward = gelu_backward,
+    .loss = loss,
+    .squares = squares,
+    .adam = adam,
+    .moments = moments,
+    .apply = apply,
+};
+
+static struct ops *open_cuda(enum precision precision, const char *tune, struct error *err)
+{
+    static const char *const names[] = {"fp32", "bf16", "fp16"};
+    struct cuda_facts facts;
+    assert(precision < PRECISION_FP64);
+    if (look(&facts, err) < 0)
+        return NULL;
+    struct products *products = products_open(precision, tune, err);
+    if (!products)
+        return NULL;
+    struct device *device = mem_clear(1, sizeof *device);
+    device->products = products;
+    device->bringer = bringer_open();
+    CHECK(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
+    snprintf(device->name, sizeof device->name, "cuda %s (%s, cuBLASLt %d.%d.%d), %d multiprocessors", names[precision],
+             facts.name, (int)(facts.products / 10000), (int)(facts.products / 100 % 100), (int)(facts.products % 100),
+             facts.processors);
+    device->ops = table;
+    device->ops.device = device;
+    device->ops.precision = precision;
+    device->ops.storage_size = precision == PRECISION_FP32 ? 4 : 2;
+    device->ops.name = device->name;
+    device->ops.memory = facts.memory;
+    device->ops.wave_rows = facts.processors * TILE_ROWS;
+    return &device->ops;
+}
+
+extern __attribute__((visibility("default"))) const struct cuda_module dstrain_cuda;
+const struct cuda_module dstrain_cuda = {
+    .interface = CUDA_INTERFACE,
+    .look = look,
+    .open = open_cuda,
+    .tune = tune_make,
+};

@@ -1,0 +1,42 @@
+/* The CUDA backend behind struct ops: products by cuBLASLt, everything else by our own kernels. It is a module,
+ * dstrain_cuda.so, loaded by trainer/backend.c; what stands here is all that it exports, and nothing needs CUDA to be
+ * compiled against it. Precisions fp32 (without TF32), bf16 and fp16; one GPU, the first that CUDA shows. */
+#ifndef TRAINER_CUDA_CUDA_H
+#define TRAINER_CUDA_CUDA_H
+
+#include "base/error.h"
+#include "trainer/ops.h"
+
+#define CUDA_HEAD_SIZE 64 /* the only one that attention has */
+
+/* What there is, for doctor and for a plan. */
+struct cuda_facts {
+    char name[64];     /* "NVIDIA H200" */
+    int major, minor;  /* compute capability */
+    int processors;    /* multiprocessors */
+    uint64_t memory;   /* bytes, all */
+    int driver;        /* highest CUDA version it serves, 1000 * major + 10 * minor; 0: no driver */
+    int runtime;       /* CUDA version the module was built with */
+    uint64_t products; /* version of cuBLASLt, 10000 * major + 100 * minor + patch */
+};
+
+/* Bumped with every change of ops.h, batch.h or this file: a module beside the wrong program is refused. */
+#define CUDA_INTERFACE 1
+
+struct cuda_module {
+    int interface; /* CUDA_INTERFACE, first for ever */
+    /* ERR_RESOURCE: no driver or no GPU; facts say what was seen all the same. */
+    int (*look)(struct cuda_facts *facts, struct error *err);
+    /* `tune` is a table of product algorithms (product.h), or NULL: the library's first choices. */
+    struct ops *(*open)(enum precision precision, const char *tune, struct error *err);
+    /* Times the library's choices for the products of a model's layers and writes the table. A backend of open. */
+    int (*tune)(struct ops *ops, int32_t rows, int32_t masked_rows, int32_t hidden, int32_t intermediate,
+                int32_t vocabulary, const char *path, struct error *err);
+};
+
+#define TUNE_BYTES_MAX ((size_t)1 << 20) /* of a table */
+
+#define CUDA_MODULE_NAME   "dstrain_cuda.so"
+#define CUDA_MODULE_SYMBOL "dstrain_cuda"
+
+#endif

@@ -1,0 +1,169 @@
+/* What the kernels share: 16-bit numbers to float and back, vectors of numbers in one load, sums over a warp and over a
+ * block in a fixed tree, and the keyed dropout's random words (base/random.h; struct dropout in ops.h). */
+#ifndef TRAINER_CUDA_DEVICE_CUH
+#define TRAINER_CUDA_DEVICE_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
+#include "base/random.h"
+#include "trainer/cuda/kernels.h"
+
+#define WARP      32
+#define FULL_WARP 0xffffffffu
+#define VECTOR    16 /* bytes of one load or store */
+
+/* Calls FUNCTION<storage>(…) for the type that storage has. */
+#define FOR_STORAGE(precision, FUNCTION, ...)                                                                          \
+    ((precision) == PRECISION_FP32   ? FUNCTION<float>(__VA_ARGS__)                                                    \
+     : (precision) == PRECISION_BF16 ? FUNCTION<__nv_bfloat16>(__VA_ARGS__)                                            \
+                                     : FUNCTION<__half>(__VA_ARGS__))
+
+static inline size_t blocks_for(size_t count, size_t each)
+{
+    return (count + each - 1) / each;
+}
+
+/* ---- numbers ---- */
+
+static __device__ __forceinline__ float load(float x)
+{
+    return x;
+}
+static __device__ __forceinline__ float load(__nv_bfloat16 x)
+{
+    return __bfloat162float(x);
+}
+static __device__ __forceinline__ float load(__half x)
+{
+    return __half2float(x);
+}
+
+/* Rounds to nearest even. */
+template <typename storage> static __device__ __forceinline__ storage store(float x);
+template <> __device__ __forceinline__ float store<float>(float x)
+{
+    return x;
+}
+template <> __device__ __forceinline__ __nv_bfloat16 store<__nv_bfloat16>(float x)
+{
+    return __float2bfloat16_rn(x);
+}
+template <> __device__ __forceinline__ __half store<__half>(float x)
+{
+    return __float2half_rn(x);
+}
+
+/* As many numbers as one load brings. */
+template <typename storage> struct alignas(VECTOR) vector {
+    static const int count = VECTOR / sizeof(storage);
+    storage items[count];
+};
+
+template <typename storage> static __device__ __forceinline__ vector<storage> load_vector(const storage *from)
+{
+    vector<storage> v;
+    *reinterpret_cast<uint4 *>(&v) = *reinterpret_cast<const uint4 *>(from);
+    return v;
+}
+template <typename storage> static __device__ __forceinline__ void store_vector(storage *to, const vector<storage> &v)
+{
+    *reinterpret_cast<uint4 *>(to) = *reinterpret_cast<const uint4 *>(&v);
+}
+static __device__ __host__ __forceinline__ bool is_aligned(const void *pointer)
+{
+    return reinterpret_cast<uintptr_t>(pointer) % VECTOR == 0;
+}
+
+/* ---- sums ---- */
+
+/* The same bits in every lane: a butterfly, whose additions pair the same way whatever the lane. */
+template <typename number> static __device__ __forceinline__ number warp_sum(number x)
+{
+#pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2)
+        x += __shfl_xor_sync(FULL_WARP, x, step);
+    return x;
+}
+
+static __device__ __forceinline__ float warp_max(float x)
+{
+#pragma unroll
+    for (int step = WARP / 2; step > 0; step /= 2)
+        x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, step));
+    return x;
+}
+
+/* Over a block of whole warps, in every thread; all threads call. `room` is shared memory of WARP numbers, free to use
+ * again behind the next __syncthreads(). */
+template <typename number> static __device__ __forceinline__ number block_sum(number x, number *room)
+{
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    x = warp_sum(x);
+    __syncthreads();
+    if (lane == 0)
+        room[warp] = x;
+    __syncthreads();
+    return warp_sum(lane < warps ? room[lane] : (number)0);
+}
+
+static __device__ __forceinline__ float block_max(float x, float *room)
+{
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    x = warp_max(x);
+    __syncthreads();
+    if (lane == 0)
+        room[warp] = x;
+    __syncthreads();
+    return warp_max(lane < warps ? room[lane] : room[0]);
+}
+
+/* ---- dropout ---- */
+
+/* Philox 4x32-10 of base/random.h. */
+static __device__ __host__ __forceinline__ void philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0,
+                                                       uint32_t k1, uint32_t out[4])
+{
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+    for (int round = 0; round < PHILOX_ROUNDS; round++) {
+        const uint64_t a = (uint64_t)PHILOX_MULTIPLY_0 * c0, b = (uint64_t)PHILOX_MULTIPLY_1 * c2;
+        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
+        c1 = (uint32_t)b;
+        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
+        c3 = (uint32_t)a;
+        k0 += PHILOX_WEYL_0;
+        k1 += PHILOX_WEYL_1;
+    }
+    out[0] = c0;
+    out[1] = c1;
+    out[2] = c2;
+    out[3] = c3;
+}
+
+/* Words for columns 8 * eight … 8 * eight + 7; name, number and position as struct dropout says. */
+static __device__ __host__ __forceinline__ void dropout_words(const struct dropout &dropout, uint32_t name,
+                                                              uint32_t number, uint32_t position, uint32_t eight,
+                                                              uint32_t words[4])
+{
+    philox(eight, position, number, name, dropout.key[0], dropout.key[1], words);
+}
+
+/* Is column 8 * eight + i kept? */
+static __device__ __host__ __forceinline__ bool dropout_keeps(const uint32_t words[4], int i, uint32_t threshold)
+{
+    return (words[i / 2] >> (i % 2 * 16) & 0xffff) >= threshold;
+}
+
+/* What a kept number is multiplied by: as cpu/keep.h, in float. */
+static inline __device__ __host__ float dropout_scale(const struct dropout &dropout)
+{
+    float scale = (float)65536 / (float)(65536 - dropout.threshold);
+    if (dropout.share > 0)
+        scale /= dropout.share;
+    return scale;
+}
+
+#endif

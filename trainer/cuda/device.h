@@ -1,0 +1,58 @@
+/* What the backend keeps between calls, and what its host files see. One stream computes; a second one brings batches.
+ * Whatever CUDA refuses while it works is hopeless: CHECK leaves with exit code 7. */
+#ifndef TRAINER_CUDA_DEVICE_H
+#define TRAINER_CUDA_DEVICE_H
+
+#include "base/error.h"
+#include "trainer/cuda/cuda.h"
+#include "trainer/cuda/kernels.h"
+
+#include <assert.h>
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CHECK(call) cuda_check((call), #call)
+void cuda_check(cudaError_t status, const char *call);
+
+struct bringer;  /* batch.c */
+struct products; /* product.c */
+
+#define CONVERSIONS 8
+
+struct device {
+    struct ops ops; /* first: ops_close gets its address */
+    cudaStream_t stream;
+    struct bringer *bringer;
+    struct products *products;
+    struct tables {                        /* of updates: update.c */
+        struct param_chunk *chunks, *seen; /* the device's, and what it was made of */
+        size_t chunk_count, tensors;
+        double *factors, *sums, *shares; /* [tensors], [3 * chunk_count], [2 * tensors]: the device's */
+    } tables;
+    /* Conversions whose memory is still there: biases are vectors of `real`, and products add their rounded copies. */
+    struct conversion {
+        const char *real;
+        char *stored;
+        size_t count; /* 0: free */
+    } conversions[CONVERSIONS];
+    char name[128];
+};
+
+/* batch.c */
+struct bringer *bringer_open(void);
+void bringer_close(struct bringer *bringer);
+const struct batch *bring(struct device *device, const struct batch *batch);
+
+/* update.c */
+void squares(struct device *device, double *squares, const void *values, const struct param_chunk *chunks,
+             size_t chunk_count);
+void adam(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+          size_t chunk_count, const struct update_step *step);
+void moments(struct device *device, double *sums, const struct update_memory *memory, const struct param_chunk *chunks,
+             size_t chunk_count, const struct update_step *step);
+void apply(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+           size_t chunk_count, const struct update_step *step, const double *shares);
+void tables_release(struct tables *tables);
+
+#endif

@@ -1,0 +1,111 @@
+/* The backend's own kernels, for its host code, which is C. One entry point for each op of ops.h that is no product,
+ * with the op's parameters; `stream` is where it is queued, `precision` what storage is (fp32, bf16 or fp16; real is
+ * float). Every pointer is the device's, but for batch itself, shape, dropout, memory and step, which are read before
+ * the call returns. Nothing waits, nothing is allocated, nothing is copied to the host; a launch that fails is found
+ * by the caller (cudaGetLastError). Rules of ops.h hold: dead rows become zero, sums have a fixed tree, no float
+ * atomics.
+ *
+ * Alignment: rows of [.., hidden] start on 16 bytes where hidden is a multiple of 8 (16-bit) or 4 (fp32); other widths
+ * must work too, at any speed. */
+#ifndef TRAINER_CUDA_KERNELS_H
+#define TRAINER_CUDA_KERNELS_H
+
+#include "trainer/cuda/cuda.h"
+#include "trainer/ops.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A batch as the ops get it (batch.c makes it): the arrays of `batch` are in the device's memory, its numbers here. */
+struct cuda_batch {
+    struct batch batch; /* first: ops get its address */
+    int32_t *order;     /* [tokens] live rows by id, rows of one id in their own order */
+    int32_t *runs;      /* [run_count + 1] places in order where another id begins; closed by tokens */
+    int32_t *by_length; /* [sequences] sequences, the longest first, equal ones in their own order */
+    int32_t run_count;
+    int32_t longest; /* tokens of the longest sequence */
+};
+
+/* Bytes of `scratch` for the largest call within limits. */
+size_t kernel_scratch_bytes(const struct ops_limits *limits, enum precision precision);
+
+/* ---- product.cu ---- */
+
+/* kind, a and b as in product.h. */
+void kernel_product(cudaStream_t stream, enum precision precision, int kind, void *d, const void *a, const void *b,
+                    int beta, int32_t rows, int32_t out, int32_t in);
+
+/* ---- rows.cu ---- */
+
+void kernel_convert(cudaStream_t stream, enum precision precision, void *storage, const void *real, size_t count);
+void kernel_gather(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
+                   struct rows rows, int32_t hidden);
+void kernel_scatter(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
+                    struct rows rows, int32_t hidden);
+void kernel_tanh(cudaStream_t stream, enum precision precision, void *x, struct rows rows, int32_t columns);
+void kernel_tanh_backward(cudaStream_t stream, enum precision precision, void *dy, const void *y, struct rows rows,
+                          int32_t columns);
+/* y = gelu(pre), dead rows of both zero: what the products' fused form does, where it does not serve. */
+void kernel_gelu(cudaStream_t stream, enum precision precision, void *y, void *pre, struct rows rows, int32_t columns,
+                 enum gelu gelu);
+void kernel_gelu_backward(cudaStream_t stream, enum precision precision, void *dy, const void *pre, struct rows rows,
+                          int32_t columns, enum gelu gelu);
+/* y [rows.total, columns] (storage) += b [columns] (real), over live rows; dead rows become zero. */
+void kernel_add_bias(cudaStream_t stream, enum precision precision, void *y, const void *b, struct rows rows,
+                     int32_t columns);
+/* sums [columns] (real) += column sums of x's live rows. */
+void kernel_column_sums(cudaStream_t stream, enum precision precision, void *sums, const void *x, struct rows rows,
+                        int32_t columns, void *scratch);
+/* y [count] (real) += x [count] (real). */
+void kernel_add(cudaStream_t stream, void *y, const void *x, size_t count);
+
+/* ---- dropout.cu, embed.cu, norm.cu ---- */
+
+void kernel_dropout(cudaStream_t stream, enum precision precision, void *x, const struct cuda_batch *batch,
+                    int32_t hidden, const struct dropout *dropout);
+void kernel_embed(cudaStream_t stream, enum precision precision, void *y, const void *word, const void *position,
+                  const void *type, const struct cuda_batch *batch, int32_t hidden);
+void kernel_embed_backward(cudaStream_t stream, enum precision precision, void *dword, void *dposition, void *dtype,
+                           const void *dy, const struct cuda_batch *batch, int32_t hidden, void *scratch);
+void kernel_norm(cudaStream_t stream, enum precision precision, void *y, void *z, void *statistics, const void *x,
+                 const void *residual, const void *gain, const void *bias, double epsilon, struct rows rows,
+                 int32_t hidden, const struct cuda_batch *batch, const struct dropout *dropout);
+void kernel_norm_backward(cudaStream_t stream, enum precision precision, void *dx, void *dz, int beta, void *dgain,
+                          void *dbias, const void *dy, const void *z, const void *statistics, const void *gain,
+                          struct rows rows, int32_t hidden, const struct cuda_batch *batch,
+                          const struct dropout *dropout, void *scratch);
+
+/* ---- attention.cu ---- */
+
+/* Heads have CUDA_HEAD_SIZE (cuda.h); the caller refuses others (exit 2). */
+void kernel_attention(cudaStream_t stream, enum precision precision, void *context, void *log_sums, const void *qkv,
+                      const struct cuda_batch *batch, const struct attention_shape *shape, void *scratch);
+void kernel_attention_backward(cudaStream_t stream, enum precision precision, void *dqkv, const void *dcontext,
+                               const void *qkv, const void *context, const void *log_sums,
+                               const struct cuda_batch *batch, const struct attention_shape *shape, void *scratch);
+
+/* ---- loss.cu ---- */
+
+/* sums [2] doubles of the device. */
+void kernel_loss(cudaStream_t stream, enum precision precision, double *sums, void *logits, const int32_t *labels,
+                 struct rows rows, int32_t columns, int32_t vocabulary, double factor, void *scratch);
+
+/* ---- update.cu: chunks, squares, sums, shares and step->factors are the device's ---- */
+
+void kernel_squares(cudaStream_t stream, double *squares, const void *values, const struct param_chunk *chunks,
+                    size_t chunk_count);
+void kernel_adam(cudaStream_t stream, const struct update_memory *memory, const struct param_chunk *chunks,
+                 size_t chunk_count, const struct update_step *step);
+void kernel_moments(cudaStream_t stream, double *sums, const struct update_memory *memory,
+                    const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step);
+void kernel_apply(cudaStream_t stream, const struct update_memory *memory, const struct param_chunk *chunks,
+                  size_t chunk_count, const struct update_step *step, const double *shares);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+/* How host code queues a kernel: blocks of a one-dimensional grid, so that no limit of a second dimension matters. What
+ * fails is found by the caller (cudaGetLastError). */
+#ifndef TRAINER_CUDA_LAUNCH_CUH
+#define TRAINER_CUDA_LAUNCH_CUH
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHARED_PLAIN (48 << 10) /* bytes of dynamic shared memory that need no permission */
+
+template <typename... parameters, typename... arguments>
+static void launch(void (*kernel)(parameters...), size_t blocks, int threads, size_t shared_bytes, cudaStream_t stream,
+                   arguments... values)
+{
+    if (blocks == 0)
+        return;
+    if (shared_bytes > SHARED_PLAIN)
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
+    kernel<<<(unsigned)blocks, threads, shared_bytes, stream>>>(values...);
+}
+
+/* The block's dynamic shared memory. */
+static __device__ __forceinline__ char *shared_memory()
+{
+    extern __shared__ __align__(128) char memory[];
+    return memory;
+}
+
+/* Hides from the compiler that these 16 bytes are known: what it worked out of them before, it works out again, instead
+ * of keeping it in registers that are dear. */
+static __device__ __forceinline__ void forget(uint4 &bytes)
+{
+    asm volatile("" : "+r"(bytes.x), "+r"(bytes.y), "+r"(bytes.z), "+r"(bytes.w));
+}
+
+#endif

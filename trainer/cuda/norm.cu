@@ -1,0 +1,380 @@
+/* LayerNorm of dropout(x) + residual. In: x and residual; out: z = the sum as it is stored, kept for the backward pass,
+ * its normal form y, and the statistics of the rounded z. A warp has a row, all of it in registers, so every byte moves
+ * once: forward 8 H bytes a token (x, residual, z, y in 16 bits), which is 2.4 ns of H = 1024 at 3.35e12 bytes/s.
+ *
+ * Backward, with n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n). It moves
+ * 8 H (dy, z, dz, dx), or 10 H where dz is added to. A warp keeps its columns' sums for dgain and dbias in registers
+ * over 16 rows; the 4 warps of a block add theirs in turn, and the blocks' parts are added in a second stage.
+ *
+ * Rows that are no multiple of a vector, or longer than registers hold (2,048), go through the plain kernels at the
+ * end. */
+#include "trainer/cuda/pack.cuh"
+#include "trainer/cuda/partials.cuh"
+#include "trainer/cuda/scratch.h"
+
+#define FORWARD_WARPS  4 /* rows of a block */
+#define BACKWARD_WARPS 4
+
+template <typename storage> struct norm_args {
+    storage *y, *z;
+    float *statistics;
+    const storage *x, *residual; /* residual may be NULL */
+    const float *gain, *bias;
+    float epsilon;
+    int live, total, hidden;
+    bool adds; /* z is more than x, or stands elsewhere */
+    row_dropout drop;
+};
+
+template <typename storage> struct norm_backward_args {
+    storage *dx, *dz; /* dx may be NULL */
+    const storage *dy, *z;
+    const float *statistics, *gain;
+    float *partials; /* [blocks][2][hidden]: dgain, dbias */
+    int live, total, hidden;
+    bool adds; /* to dz */
+    row_dropout drop;
+};
+
+template <typename storage, int width> static __device__ __forceinline__ void clear_pack(storage *to)
+{
+    pack<storage, width> zero = {};
+    store_pack(to, zero);
+}
+
+/* A pack of z = x * keep + residual, stored and rounded. */
+template <typename storage, int width>
+static __device__ __forceinline__ pack<storage, width> sum_pack(const norm_args<storage> &a, int row, int column)
+{
+    const size_t at = (size_t)row * a.hidden + column;
+    pack<storage, width> z = load_pack<storage, width>(a.x + at);
+    if (a.adds) {
+        drop_pack(z, a.drop, row, column);
+        if (a.residual) {
+            const pack<storage, width> residual = load_pack<storage, width>(a.residual + at);
+#pragma unroll
+            for (int i = 0; i < width; i++)
+                z.x[i] += residual.x[i];
+        }
+        store_pack(a.z + at, z);
+    }
+    return z;
+}
+
+template <typename storage, int width>
+static __device__ __forceinline__ void normal_pack(const norm_args<storage> &a, const pack<storage, width> &z, int row,
+                                                   int column, float mean, float scale)
+{
+    float gain[width], bias[width];
+    load_floats<width>(gain, a.gain + column);
+    load_floats<width>(bias, a.bias + column);
+    pack<storage, width> y;
+#pragma unroll
+    for (int i = 0; i < width; i++)
+        y.x[i] = (z.x[i] - mean) * scale * gain[i] + bias[i];
+    store_pack(a.y + (size_t)row * a.hidden + column, y);
+}
+
+template <typename storage, int width>
+static __device__ __forceinline__ void clear_row(const norm_args<storage> &a, int row, int lane)
+{
+    for (int column = lane * width; column < a.hidden; column += WARP * width) {
+        clear_pack<storage, width>(a.y + (size_t)row * a.hidden + column);
+        clear_pack<storage, width>(a.z + (size_t)row * a.hidden + column);
+    }
+    if (lane < 2)
+        a.statistics[2 * (size_t)row + lane] = 0;
+}
+
+/* numbers: of a lane, at least. */
+template <typename storage, int numbers>
+static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const norm_args<storage> a)
+{
+    constexpr int width = vector<storage>::count, packs = numbers / width;
+    const int lane = threadIdx.x % WARP, row = blockIdx.x * FORWARD_WARPS + threadIdx.x / WARP;
+    if (row >= a.total)
+        return;
+    if (row >= a.live) {
+        clear_row<storage, width>(a, row, lane);
+        return;
+    }
+    pack<storage, width> z[packs];
+    float sum = 0, squares = 0;
+#pragma unroll
+    for (int k = 0; k < packs; k++) {
+        const int column = (k * WARP + lane) * width;
+        if (column < a.hidden) {
+            z[k] = sum_pack<storage, width>(a, row, column);
+#pragma unroll
+            for (int i = 0; i < width; i++)
+                sum += z[k].x[i];
+        }
+    }
+    const float mean = warp_sum(sum) / (float)a.hidden;
+#pragma unroll
+    for (int k = 0; k < packs; k++)
+        if ((k * WARP + lane) * width < a.hidden)
+#pragma unroll
+            for (int i = 0; i < width; i++)
+                squares += (z[k].x[i] - mean) * (z[k].x[i] - mean);
+    const float scale = 1 / sqrtf(warp_sum(squares) / (float)a.hidden + a.epsilon);
+#pragma unroll
+    for (int k = 0; k < packs; k++)
+        if ((k * WARP + lane) * width < a.hidden)
+            normal_pack(a, z[k], row, (k * WARP + lane) * width, mean, scale);
+    if (lane < 2)
+        a.statistics[2 * (size_t)row + lane] = lane == 0 ? mean : scale;
+}
+
+/* A pack of dz, and of dx, from its own z and the row's two means. */
+template <typename storage, int width>
+static __device__ __forceinline__ void slope_pack(const norm_backward_args<storage> &a, const pack<storage, width> &dy,
+                                                  const pack<storage, width> &z, int row, int column, float mean,
+                                                  float scale, float sum, float product)
+{
+    const size_t at = (size_t)row * a.hidden + column;
+    float gain[width];
+    load_floats<width>(gain, a.gain + column);
+    pack<storage, width> dz = {};
+    if (a.adds)
+        dz = load_pack<storage, width>(a.dz + at);
+#pragma unroll
+    for (int i = 0; i < width; i++)
+        dz.x[i] += scale * (dy.x[i] * gain[i] - sum - (z.x[i] - mean) * scale * product);
+    store_pack(a.dz + at, dz);
+    if (a.dx) {
+        drop_pack(dz, a.drop, row, column);
+        store_pack(a.dx + at, dz);
+    }
+}
+
+template <typename storage, int width>
+static __device__ __forceinline__ void clear_slopes(const norm_backward_args<storage> &a, int row, int lane)
+{
+    for (int column = lane * width; column < a.hidden; column += WARP * width) {
+        clear_pack<storage, width>(a.dz + (size_t)row * a.hidden + column);
+        if (a.dx)
+            clear_pack<storage, width>(a.dx + (size_t)row * a.hidden + column);
+    }
+}
+
+/* The warps' sums over their rows, one warp after the other, into the block's part. Number n of a lane stands at
+ * n * WARP + lane: all banks at once. */
+template <int width, int packs>
+static __device__ __forceinline__ void add_warps(float *part, const float sums[packs][width], float *room, int hidden)
+{
+    const int lane = threadIdx.x % WARP;
+    for (int warp = 0; warp < BACKWARD_WARPS; warp++) {
+        if ((int)threadIdx.x / WARP == warp)
+#pragma unroll
+            for (int n = 0; n < packs * width; n++)
+                room[n * WARP + lane] = (warp > 0 ? room[n * WARP + lane] : 0) + sums[n / width][n % width];
+        __syncthreads();
+    }
+    for (int column = threadIdx.x; column < hidden; column += BACKWARD_WARPS * WARP)
+        part[column] = room[(column / (WARP * width) * width + column % width) * WARP + column / width % WARP];
+    __syncthreads();
+}
+
+template <typename storage, int numbers>
+static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3 : 2)
+    norm_backward_kernel(const norm_backward_args<storage> a)
+{
+    constexpr int width = vector<storage>::count, packs = numbers / width;
+    __shared__ float room[numbers * WARP];
+    const int lane = threadIdx.x % WARP, first = blockIdx.x * NORM_ROWS;
+    float dgain[packs][width] = {}, dbias[packs][width] = {};
+    for (int i = threadIdx.x / WARP; i < NORM_ROWS && first + i < a.total; i += BACKWARD_WARPS) {
+        const int row = first + i;
+        if (row >= a.live) {
+            clear_slopes<storage, width>(a, row, lane);
+            continue;
+        }
+        const float mean = a.statistics[2 * (size_t)row], scale = a.statistics[2 * (size_t)row + 1];
+        uint4 dy_bytes[packs], z_bytes[packs];
+        float sum = 0, product = 0;
+#pragma unroll
+        for (int k = 0; k < packs; k++) {
+            const int column = (k * WARP + lane) * width;
+            if (column < a.hidden) {
+                dy_bytes[k] = *reinterpret_cast<const uint4 *>(a.dy + (size_t)row * a.hidden + column);
+                z_bytes[k] = *reinterpret_cast<const uint4 *>(a.z + (size_t)row * a.hidden + column);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < packs; k++) {
+            const int column = (k * WARP + lane) * width;
+            if (column < a.hidden) {
+                const pack<storage, width> dy = unpack<storage>(dy_bytes[k]), z = unpack<storage>(z_bytes[k]);
+                float gain[width];
+                load_floats<width>(gain, a.gain + column);
+#pragma unroll
+                for (int n = 0; n < width; n++) {
+                    const float normal = (z.x[n] - mean) * scale, slope = dy.x[n];
+                    dgain[k][n] += slope * normal;
+                    dbias[k][n] += slope;
+                    sum += slope * gain[n];
+                    product += slope * gain[n] * normal;
+                }
+            }
+        }
+        sum = warp_sum(sum) / (float)a.hidden;
+        product = warp_sum(product) / (float)a.hidden;
+#pragma unroll
+        for (int k = 0; k < packs; k++)
+            if ((k * WARP + lane) * width < a.hidden) {
+                forget(dy_bytes[k]);
+                forget(z_bytes[k]);
+                slope_pack(a, unpack<storage>(dy_bytes[k]), unpack<storage>(z_bytes[k]), row, (k * WARP + lane) * width,
+                           mean, scale, sum, product);
+            }
+    }
+    float *part = a.partials + (size_t)blockIdx.x * 2 * a.hidden;
+    add_warps<width, packs>(part, dgain, room, a.hidden);
+    add_warps<width, packs>(part + a.hidden, dbias, room, a.hidden);
+}
+
+/* ---- rows of any length: what was just written is read again ---- */
+
+template <typename storage>
+static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_plain_kernel(const norm_args<storage> a)
+{
+    const int lane = threadIdx.x % WARP, row = blockIdx.x * FORWARD_WARPS + threadIdx.x / WARP;
+    if (row >= a.total)
+        return;
+    if (row >= a.live) {
+        clear_row<storage, 1>(a, row, lane);
+        return;
+    }
+    const storage *z = a.z + (size_t)row * a.hidden;
+    float sum = 0, squares = 0;
+    for (int column = lane; column < a.hidden; column += WARP)
+        sum += sum_pack<storage, 1>(a, row, column).x[0];
+    const float mean = warp_sum(sum) / (float)a.hidden;
+    for (int column = lane; column < a.hidden; column += WARP)
+        squares += (load(z[column]) - mean) * (load(z[column]) - mean);
+    const float scale = 1 / sqrtf(warp_sum(squares) / (float)a.hidden + a.epsilon);
+    for (int column = lane; column < a.hidden; column += WARP)
+        normal_pack(a, load_pack<storage, 1>(z + column), row, column, mean, scale);
+    if (lane < 2)
+        a.statistics[2 * (size_t)row + lane] = lane == 0 ? mean : scale;
+}
+
+/* dgain and dbias of a block of rows, a column a thread; before dy is overwritten. */
+template <typename storage>
+static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP) norm_columns_kernel(const norm_backward_args<storage> a)
+{
+    const int first = blockIdx.x * NORM_ROWS, last = min(first + NORM_ROWS, a.live);
+    float *part = a.partials + (size_t)blockIdx.x * 2 * a.hidden;
+    for (int column = threadIdx.x; column < a.hidden; column += BACKWARD_WARPS * WARP) {
+        float dgain = 0, dbias = 0;
+        for (int row = first; row < last; row++) {
+            const size_t at = (size_t)row * a.hidden + column;
+            const float slope = load(a.dy[at]);
+            dgain += slope * (load(a.z[at]) - a.statistics[2 * (size_t)row]) * a.statistics[2 * (size_t)row + 1];
+            dbias += slope;
+        }
+        part[column] = dgain;
+        part[a.hidden + column] = dbias;
+    }
+}
+
+template <typename storage>
+static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(const norm_backward_args<storage> a)
+{
+    const int lane = threadIdx.x % WARP, row = blockIdx.x * FORWARD_WARPS + threadIdx.x / WARP;
+    if (row >= a.total)
+        return;
+    if (row >= a.live) {
+        clear_slopes<storage, 1>(a, row, lane);
+        return;
+    }
+    const storage *dy = a.dy + (size_t)row * a.hidden, *z = a.z + (size_t)row * a.hidden;
+    const float mean = a.statistics[2 * (size_t)row], scale = a.statistics[2 * (size_t)row + 1];
+    float sum = 0, product = 0;
+    for (int column = lane; column < a.hidden; column += WARP) {
+        const float slope = load(dy[column]) * a.gain[column];
+        sum += slope;
+        product += slope * (load(z[column]) - mean) * scale;
+    }
+    sum = warp_sum(sum) / (float)a.hidden;
+    product = warp_sum(product) / (float)a.hidden;
+    for (int column = lane; column < a.hidden; column += WARP)
+        slope_pack(a, load_pack<storage, 1>(dy + column), load_pack<storage, 1>(z + column), row, column, mean, scale,
+                   sum, product);
+}
+
+/* ---- the ops ---- */
+
+template <typename storage> static void norm_of(cudaStream_t stream, const norm_args<storage> &a)
+{
+    void (*kernel)(norm_args<storage>) = norm_plain_kernel<storage>;
+    if (vectors_serve<storage>(a.hidden))
+        kernel = a.hidden <= 256    ? norm_kernel<storage, 8>
+                 : a.hidden <= 512  ? norm_kernel<storage, 16>
+                 : a.hidden <= 768  ? norm_kernel<storage, 24>
+                 : a.hidden <= 1024 ? norm_kernel<storage, 32>
+                 : a.hidden <= 2048 ? norm_kernel<storage, 64>
+                                    : kernel;
+    launch(kernel, blocks_for(a.total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
+}
+
+template <typename storage>
+static void norm_for(cudaStream_t stream, void *y, void *z, void *statistics, const void *x, const void *residual,
+                     const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
+                     const row_dropout &drop, bool drops)
+{
+    norm_of<storage>(stream, {(storage *)y, (storage *)z, (float *)statistics, (const storage *)x,
+                              (const storage *)residual, (const float *)gain, (const float *)bias, (float)epsilon,
+                              rows.live, rows.total, hidden, z != x || residual || drops, drop});
+}
+
+void kernel_norm(cudaStream_t stream, enum precision precision, void *y, void *z, void *statistics, const void *x,
+                 const void *residual, const void *gain, const void *bias, double epsilon, struct rows rows,
+                 int32_t hidden, const struct cuda_batch *batch, const struct dropout *dropout)
+{
+    FOR_STORAGE(precision, norm_for, stream, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden,
+                row_dropout_of(batch, dropout), dropout_acts(dropout));
+}
+
+template <typename storage>
+static void norm_backward_for(cudaStream_t stream, void *dx, void *dz, int beta, void *dgain, void *dbias,
+                              const void *dy, const void *z, const void *statistics, const void *gain, struct rows rows,
+                              int32_t hidden, const row_dropout &drop, void *scratch)
+{
+    const norm_backward_args<storage> a = {(storage *)dx,
+                                           (storage *)dz,
+                                           (const storage *)dy,
+                                           (const storage *)z,
+                                           (const float *)statistics,
+                                           (const float *)gain,
+                                           (float *)scratch,
+                                           rows.live,
+                                           rows.total,
+                                           hidden,
+                                           beta != 0,
+                                           drop};
+    const size_t blocks = blocks_for(rows.total, NORM_ROWS);
+    void (*kernel)(norm_backward_args<storage>) = norm_columns_kernel<storage>;
+    if (vectors_serve<storage>(hidden))
+        kernel = hidden <= 256    ? norm_backward_kernel<storage, 8>
+                 : hidden <= 512  ? norm_backward_kernel<storage, 16>
+                 : hidden <= 768  ? norm_backward_kernel<storage, 24>
+                 : hidden <= 1024 ? norm_backward_kernel<storage, 32>
+                 : hidden <= 2048 ? norm_backward_kernel<storage, 64>
+                                  : kernel;
+    launch(kernel, blocks, BACKWARD_WARPS * WARP, 0, stream, a);
+    if (kernel == norm_columns_kernel<storage>)
+        launch(norm_rows_kernel<storage>, blocks_for(rows.total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
+    add_partials(stream, (float *)dgain, a.partials, blocks, 2 * (size_t)hidden, hidden);
+    add_partials(stream, (float *)dbias, a.partials + hidden, blocks, 2 * (size_t)hidden, hidden);
+}
+
+void kernel_norm_backward(cudaStream_t stream, enum precision precision, void *dx, void *dz, int beta, void *dgain,
+                          void *dbias, const void *dy, const void *z, const void *statistics, const void *gain,
+                          struct rows rows, int32_t hidden, const struct cuda_batch *batch,
+                          const struct dropout *dropout, void *scratch)
+{
+    FOR_STORAGE(precision, norm_backward_for, stream, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden,
+                row_dropout_of(batch, dropout), scratch);
+}

@@ -1,0 +1,326 @@
+/* Plans of products and running them (product.h). In: a shape, pointers. Out: work on the stream, or "the library
+ * cannot". */
+#include "trainer/cuda/product.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#define WORKSPACE ((size_t)64 << 20) /* bytes; Hopper's kernels ask for up to 32 MiB */
+#define BUCKETS   1024
+
+#define BLAS(call) blas_check((call), #call)
+static void blas_check(cublasStatus_t status, const char *call)
+{
+    if (status != CUBLAS_STATUS_SUCCESS)
+        die(ERR_RESOURCE, "cuBLASLt: %s: %s", call, cublasLtGetStatusString(status));
+}
+
+struct plan {
+    struct product_key key;
+    bool served; /* false: the library has nothing for it */
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatmulAlgo_t algorithm;
+    struct plan *next; /* of the same bucket */
+};
+
+struct products {
+    cublasLtHandle_t handle;
+    enum precision precision;
+    void *workspace;
+    struct product_choice *choices; /* the table's */
+    size_t choice_count;
+    struct plan *buckets[BUCKETS];
+};
+
+struct products *products_open(enum precision precision, const char *tune, struct error *err)
+{
+    struct product_choice *choices = NULL;
+    size_t count = 0;
+    if (tune && tune_read(tune, &choices, &count, err) < 0)
+        return NULL;
+    struct products *products = mem_clear(1, sizeof *products);
+    products->precision = precision;
+    products->choices = choices;
+    products->choice_count = count;
+    BLAS(cublasLtCreate(&products->handle));
+    CHECK(cudaMalloc(&products->workspace, WORKSPACE));
+    return products;
+}
+
+static void plan_release(struct plan *plan)
+{
+    BLAS(cublasLtMatmulDescDestroy(plan->operation));
+    BLAS(cublasLtMatrixLayoutDestroy(plan->a));
+    BLAS(cublasLtMatrixLayoutDestroy(plan->b));
+    BLAS(cublasLtMatrixLayoutDestroy(plan->d));
+    mem_free(plan);
+}
+
+void products_close(struct products *products)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct plan *plan = products->buckets[i], *next; plan; plan = next) {
+            next = plan->next;
+            plan_release(plan);
+        }
+    BLAS(cublasLtDestroy(products->handle));
+    CHECK(cudaFree(products->workspace));
+    mem_free(products->choices);
+    mem_free(products);
+}
+
+/* ---- what a plan is made of ---- */
+
+static cudaDataType_t storage_type(enum precision precision)
+{
+    return precision == PRECISION_FP32 ? CUDA_R_32F : precision == PRECISION_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+}
+
+static cublasLtEpilogue_t epilogue_of(enum product_finish finish)
+{
+    switch (finish) {
+    case FINISH_NONE:
+        return CUBLASLT_EPILOGUE_DEFAULT;
+    case FINISH_BIAS:
+        return CUBLASLT_EPILOGUE_BIAS;
+    case FINISH_GELU:
+        return CUBLASLT_EPILOGUE_GELU_AUX;
+    case FINISH_BIAS_GELU:
+        return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    case FINISH_SLOPE:
+        return CUBLASLT_EPILOGUE_DGELU;
+    case FINISH_SUMS:
+        return CUBLASLT_EPILOGUE_BGRADB;
+    }
+    return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+static void set(struct plan *plan, cublasLtMatmulDescAttributes_t what, const void *value, size_t bytes)
+{
+    BLAS(cublasLtMatmulDescSetAttribute(plan->operation, what, value, bytes));
+}
+
+static void set_pointers(struct plan *plan, const struct product_operands *operands)
+{
+    const int32_t finish = plan->key.finish;
+    if (finish == FINISH_BIAS || finish == FINISH_BIAS_GELU || finish == FINISH_SUMS)
+        set(plan, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &operands->vector, sizeof operands->vector);
+    if (finish == FINISH_GELU || finish == FINISH_BIAS_GELU || finish == FINISH_SLOPE)
+        set(plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &operands->aux, sizeof operands->aux);
+}
+
+/* A layout of what is stored: [rows, columns] of ours is columns x rows of theirs, dense. */
+static cublasLtMatrixLayout_t layout(cudaDataType_t type, int32_t rows, int32_t columns)
+{
+    cublasLtMatrixLayout_t made;
+    BLAS(cublasLtMatrixLayoutCreate(&made, type, (uint64_t)columns, (uint64_t)rows, columns));
+    return made;
+}
+
+static void describe(struct plan *plan, enum precision precision, const struct product_operands *operands)
+{
+    const struct product_key *key = &plan->key;
+    const cudaDataType_t storage = storage_type(precision);
+    const cublasOperation_t as_is = CUBLAS_OP_N, transposed = CUBLAS_OP_T;
+    const cublasLtEpilogue_t epilogue = epilogue_of((enum product_finish)key->finish);
+    BLAS(cublasLtMatmulDescCreate(&plan->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    const cublasOperation_t *of_a = key->kind == PRODUCT_FORWARD ? &transposed : &as_is;
+    const cublasOperation_t *of_b = key->kind == PRODUCT_WEIGHT ? &transposed : &as_is;
+    set(plan, CUBLASLT_MATMUL_DESC_TRANSA, of_a, sizeof *of_a);
+    set(plan, CUBLASLT_MATMUL_DESC_TRANSB, of_b, sizeof *of_b);
+    set(plan, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    const bool forward = key->kind == PRODUCT_FORWARD;
+    const int64_t aux_row = forward ? key->out : key->in;
+    if (key->finish == FINISH_GELU || key->finish == FINISH_BIAS_GELU || key->finish == FINISH_SLOPE)
+        set(plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &aux_row, sizeof aux_row);
+    set_pointers(plan, operands);
+    switch ((enum product_kind)key->kind) {
+    case PRODUCT_FORWARD:
+        plan->a = layout(storage, key->out, key->in);
+        plan->b = layout(storage, key->rows, key->in);
+        plan->d = layout(storage, key->rows, key->out);
+        break;
+    case PRODUCT_INPUT:
+        plan->a = layout(storage, key->out, key->in);
+        plan->b = layout(storage, key->rows, key->out);
+        plan->d = layout(storage, key->rows, key->in);
+        break;
+    case PRODUCT_WEIGHT:
+        plan->a = layout(storage, key->rows, key->in);
+        plan->b = layout(storage, key->rows, key->out);
+        plan->d = layout(CUDA_R_32F, key->out, key->in);
+        break;
+    }
+}
+
+/* ---- which algorithm ---- */
+
+/* Float sums in a fixed order only: partial results are not rounded to storage, nor added where they land. */
+static int offers_of(struct products *products, struct plan *plan, cublasLtMatmulHeuristicResult_t *results, int most)
+{
+    cublasLtMatmulPreference_t preference;
+    const uint64_t workspace = WORKSPACE;
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    const uint32_t a = (uint32_t)plan->key.align_a, b = (uint32_t)plan->key.align_b, d = (uint32_t)plan->key.align_d;
+    const struct {
+        cublasLtMatmulPreferenceAttributes_t what;
+        const void *value;
+        size_t bytes;
+    } wishes[] = {
+        {CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace},
+        {CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof reductions},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &a, sizeof a},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &b, sizeof b},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &d, sizeof d},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &d, sizeof d},
+    };
+    BLAS(cublasLtMatmulPreferenceCreate(&preference));
+    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
+        BLAS(cublasLtMatmulPreferenceSetAttribute(preference, wishes[i].what, wishes[i].value, wishes[i].bytes));
+    int count = 0;
+    if (cublasLtMatmulAlgoGetHeuristic(products->handle, plan->operation, plan->a, plan->b, plan->d, plan->d,
+                                       preference, most, results, &count) != CUBLAS_STATUS_SUCCESS)
+        count = 0;
+    BLAS(cublasLtMatmulPreferenceDestroy(preference));
+    int good = 0;
+    for (int i = 0; i < count; i++)
+        if (results[i].state == CUBLAS_STATUS_SUCCESS)
+            results[good++] = results[i];
+    return good;
+}
+
+/* The table's row for a product: the one whose rows are nearest. */
+static const struct product_choice *find_choice(const struct products *products, const struct product_key *key)
+{
+    const struct product_choice *best = NULL;
+    if (key->align_a < PRODUCT_ALIGNED || key->align_b < PRODUCT_ALIGNED || key->align_d < PRODUCT_ALIGNED)
+        return NULL;
+    for (size_t i = 0; i < products->choice_count; i++) {
+        const struct product_choice *c = &products->choices[i];
+        if (c->kind == key->kind && c->finish == key->finish && c->precision == (int32_t)products->precision &&
+            c->out == key->out && c->in == key->in &&
+            (!best || labs((long)c->rows - key->rows) < labs((long)best->rows - key->rows)))
+            best = c;
+    }
+    return best;
+}
+
+static bool runs(struct products *products, const struct plan *plan, const cublasLtMatmulAlgo_t *algorithm)
+{
+    cublasLtMatmulHeuristicResult_t result;
+    return cublasLtMatmulAlgoCheck(products->handle, plan->operation, plan->a, plan->b, plan->d, plan->d, algorithm,
+                                   &result) == CUBLAS_STATUS_SUCCESS &&
+           result.workspaceSize <= WORKSPACE;
+}
+
+/* A row of zeros in the table says that this finish is slower than a kernel behind the product. */
+static bool is_refusal(const cublasLtMatmulAlgo_t *algorithm)
+{
+    static const cublasLtMatmulAlgo_t nothing;
+    return memcmp(algorithm, &nothing, sizeof nothing) == 0;
+}
+
+static void decide(struct products *products, struct plan *plan)
+{
+    cublasLtMatmulHeuristicResult_t result;
+    const struct product_choice *choice = find_choice(products, &plan->key);
+    if (choice && is_refusal(&choice->algorithm))
+        return;
+    plan->served = choice && runs(products, plan, &choice->algorithm);
+    if (plan->served) {
+        plan->algorithm = choice->algorithm;
+    } else if (offers_of(products, plan, &result, 1) == 1) {
+        plan->served = true;
+        plan->algorithm = result.algo;
+    }
+}
+
+/* ---- plans ---- */
+
+static int32_t alignment(const void *one, const void *other)
+{
+    const uintptr_t bits = (uintptr_t)one | (uintptr_t)other | 256;
+    return (int32_t)(bits & -bits);
+}
+
+struct product_key product_key_of(enum product_kind kind, enum product_finish finish, int beta, struct rows rows,
+                                  int32_t out, int32_t in, const struct product_operands *operands)
+{
+    return (struct product_key){
+        .kind = kind,
+        .finish = finish,
+        .beta = beta,
+        .rows = rows.total,
+        .out = out,
+        .in = in,
+        .align_a = alignment(operands->a, NULL),
+        .align_b = alignment(operands->b, NULL),
+        .align_d = alignment(operands->d, NULL),
+        .align_beside = alignment(operands->vector, operands->aux),
+    };
+}
+
+static struct plan *plan_make(enum precision precision, const struct product_key *key,
+                              const struct product_operands *operands)
+{
+    struct plan *plan = mem_clear(1, sizeof *plan);
+    plan->key = *key;
+    describe(plan, precision, operands);
+    return plan;
+}
+
+static struct plan *plan_of(struct products *products, const struct product_key *key,
+                            const struct product_operands *operands)
+{
+    struct plan **bucket = &products->buckets[hash64(key, sizeof *key) % BUCKETS];
+    for (struct plan *plan = *bucket; plan; plan = plan->next)
+        if (memcmp(&plan->key, key, sizeof *key) == 0)
+            return plan;
+    struct plan *plan = plan_make(products->precision, key, operands);
+    decide(products, plan);
+    plan->next = *bucket;
+    *bucket = plan;
+    return plan;
+}
+
+int product_offers(struct products *products, const struct product_key *key, const struct product_operands *operands,
+                   cublasLtMatmulAlgo_t offers[PRODUCT_OFFERS])
+{
+    cublasLtMatmulHeuristicResult_t results[PRODUCT_OFFERS];
+    struct plan *plan = plan_make(products->precision, key, operands);
+    const int count = offers_of(products, plan, results, PRODUCT_OFFERS);
+    for (int i = 0; i < count; i++)
+        offers[i] = results[i].algo;
+    plan_release(plan);
+    return count;
+}
+
+void product_choose(struct products *products, const struct product_key *key, const struct product_operands *operands,
+                    const cublasLtMatmulAlgo_t *algorithm)
+{
+    struct plan *plan = plan_of(products, key, operands);
+    plan->served = !is_refusal(algorithm);
+    plan->algorithm = *algorithm;
+}
+
+bool product_run(struct products *products, cudaStream_t stream, enum product_kind kind, enum product_finish finish,
+                 int beta, struct rows rows, int32_t out, int32_t in, const struct product_operands *operands)
+{
+    const struct product_key key = product_key_of(kind, finish, beta, rows, out, in, operands);
+    struct plan *plan = plan_of(products, &key, operands);
+    if (!plan->served)
+        return false;
+    const float one = 1, factor = (float)beta;
+    set_pointers(plan, operands);
+    const cublasStatus_t status = cublasLtMatmul(products->handle, plan->operation, &one, operands->a, plan->a,
+                                                 operands->b, plan->b, &factor, operands->d, plan->d, operands->d,
+                                                 plan->d, &plan->algorithm, products->workspace, WORKSPACE, stream);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE)
+        return plan->served = false; /* it offered what it cannot do */
+    blas_check(status, "cublasLtMatmul");
+    return true;
+}

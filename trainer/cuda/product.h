@@ -1,0 +1,87 @@
+/* Products by cuBLASLt, with what is done to their results in the same kernel where the library can. A matrix of ours,
+ * row-major [rows, columns], is the library's column-major [columns, rows]; so with D = op(A) op(B) of m x n x k
+ *
+ *     forward    y^T  [out, rows] = W x^T           A = W (transposed), B = x                 m out, n rows, k in
+ *     input      dx^T [in, rows]  = W^T dy^T        A = W,              B = dy                m in,  n rows, k out
+ *     weight     dW^T [in, out]   = x^T dy          A = x,              B = dy (transposed)   m in,  n out,  k rows
+ *
+ * A plan is what the library needs to know for one shape and alignment; it is made when first asked for and kept. Its
+ * algorithm is the table's (tune.c) or the library's first choice among those that add in float and in a fixed
+ * order. */
+#ifndef TRAINER_CUDA_PRODUCT_H
+#define TRAINER_CUDA_PRODUCT_H
+
+#include "trainer/cuda/device.h"
+
+#include <cublasLt.h>
+
+enum product_kind { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT };
+
+enum product_finish {
+    FINISH_NONE,
+    FINISH_BIAS,      /* + vector, of storage */
+    FINISH_GELU,      /* tanh-GELU; what went in goes to aux */
+    FINISH_BIAS_GELU, /* the same behind + vector */
+    FINISH_SLOPE,     /* times the slope of tanh-GELU at aux */
+    FINISH_SUMS,      /* of weight: vector [out] (real) = column sums of dy */
+};
+
+/* All numbers, no gaps: plans are found by its bytes. */
+struct product_key {
+    int32_t kind, finish; /* enum product_kind, enum product_finish */
+    int32_t beta;         /* D = … + beta D */
+    int32_t rows, out, in;
+    int32_t align_a, align_b, align_d, align_beside; /* bytes, at most 256; beside: of vector and aux */
+};
+
+struct product_operands {
+    void *d;
+    const void *a, *b;
+    void *vector, *aux;
+};
+
+/* One of the library's ways, as the table keeps it; it serves operands that are aligned to so many bytes. */
+#define PRODUCT_ALIGNED 32
+struct product_choice {
+    int32_t kind, finish, precision;
+    int32_t rows, out, in;
+    cublasLtMatmulAlgo_t algorithm;
+};
+
+/* `tune` may be NULL. ERR_USAGE, ERR_MISMATCH: the table. */
+struct products *products_open(enum precision precision, const char *tune, struct error *err);
+void products_close(struct products *products);
+
+/* False: the library cannot do this, nothing was done. */
+bool product_run(struct products *products, cudaStream_t stream, enum product_kind kind, enum product_finish finish,
+                 int beta, struct rows rows, int32_t out, int32_t in, const struct product_operands *operands);
+
+/* All that the library offers for a product, the first choice first; returns how many, at most `most`. */
+#define PRODUCT_OFFERS 16
+int product_offers(struct products *products, const struct product_key *key, const struct product_operands *operands,
+                   cublasLtMatmulAlgo_t offers[PRODUCT_OFFERS]);
+/* Makes this way the plan's. */
+void product_choose(struct products *products, const struct product_key *key, const struct product_operands *operands,
+                    const cublasLtMatmulAlgo_t *algorithm);
+struct product_key product_key_of(enum product_kind kind, enum product_finish finish, int beta, struct rows rows,
+                                  int32_t out, int32_t in, const struct product_operands *operands);
+
+/* ---- linear.c ---- */
+
+void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows, int32_t out,
+            int32_t in);
+void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
+                 struct rows rows, int32_t out, int32_t in, enum gelu gelu);
+void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w, const void *pre,
+                           struct rows rows, int32_t out, int32_t in, enum gelu gelu);
+void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x, struct rows rows,
+                            int32_t out, int32_t in, void *scratch);
+
+/* ---- tune.c ---- */
+
+/* The whole table, which the caller mem_free's; *count of its rows. */
+int tune_read(const char *path, struct product_choice **choices, size_t *count, struct error *err);
+int tune_make(struct ops *ops, int32_t rows, int32_t masked_rows, int32_t hidden, int32_t intermediate,
+              int32_t vocabulary, const char *path, struct error *err);
+
+#endif

@@ -1,0 +1,333 @@
+/* Work on whole rows and on flat numbers that needs little mathematics: picking and adding rows, biases and their
+ * gradients, tanh, GELU, conversion to storage. All of it is as long as its bytes: gather 4 H a row, scatter 6 H,
+ * conversion 6 a number, GELU 4 (its backward pass 6), column sums 2. */
+#include "trainer/cuda/pack.cuh"
+#include "trainer/cuda/partials.cuh"
+#include "trainer/cuda/scratch.h"
+
+#define THREADS 256
+#define WARPS   (THREADS / WARP)
+
+/* ---- number by number ---- */
+
+/* Functions of y and x, by name, that a kernel puts into y. */
+struct tanh_of {
+    __device__ float operator()(float y, float) const
+    {
+        return tanhf(y);
+    }
+};
+struct tanh_slope {
+    __device__ float operator()(float dy, float y) const
+    {
+        return dy * (1 - y * y);
+    }
+};
+
+/* GELU as cpu/functions.h has it. */
+#define GELU_SLOPE 1.5957691216057308f /* 2 sqrt(2/pi) */
+#define GELU_CUBIC 0.044715f
+
+/* exp(-u2) in x logistic(u2), which is tanh-GELU. Finite, as infinity times 0 would be NaN. */
+static __device__ __forceinline__ float gelu_exponential(float x)
+{
+    const float u2 = GELU_SLOPE * (x + GELU_CUBIC * x * x * x);
+    return expf(u2 < -88 ? 88 : -u2);
+}
+static __device__ __forceinline__ float normal_cdf(float x)
+{
+    return 0.5f * erfcf(-x * 0.707106781f);
+}
+
+struct gelu_tanh {
+    __device__ float operator()(float, float x) const
+    {
+        return x / (1 + gelu_exponential(x));
+    }
+};
+struct gelu_erf {
+    __device__ float operator()(float, float x) const
+    {
+        return x * normal_cdf(x);
+    }
+};
+struct gelu_tanh_slope {
+    __device__ float operator()(float dy, float x) const
+    {
+        const float e = gelu_exponential(x), s = 1 / (1 + e);
+        return dy * (s + x * s * (e * s) * GELU_SLOPE * (1 + 3 * GELU_CUBIC * x * x));
+    }
+};
+struct gelu_erf_slope {
+    __device__ float operator()(float dy, float x) const
+    {
+        return dy * (normal_cdf(x) + x * 0.39894228040143268f * expf(-0.5f * x * x));
+    }
+};
+
+/* y = function(y, x) in the first `live` numbers, 0 behind them; x is cleared there too where `clears`. */
+template <typename storage, int width, typename function>
+static __global__ void __launch_bounds__(THREADS)
+    each_kernel(storage *y, const storage *x, size_t live, size_t total, storage *clears)
+{
+    const size_t at = ((size_t)blockIdx.x * THREADS + threadIdx.x) * width;
+    if (at >= total)
+        return;
+    pack<storage, width> a = {};
+    if (at < live) {
+        a = load_pack<storage, width>(y + at);
+        const pack<storage, width> b = load_pack<storage, width>(x + at);
+#pragma unroll
+        for (int i = 0; i < width; i++)
+            a.x[i] = function()(a.x[i], b.x[i]);
+    } else if (clears) {
+        store_pack(clears + at, a);
+    }
+    store_pack(y + at, a);
+}
+
+template <typename storage, typename function>
+static void each(cudaStream_t stream, void *y, const void *x, struct rows rows, int columns, void *clears)
+{
+    const int count = vector<storage>::count;
+    const size_t live = (size_t)rows.live * columns, total = (size_t)rows.total * columns;
+    if (live % count == 0 && total % count == 0)
+        launch(each_kernel<storage, count, function>, blocks_for(total / count, THREADS), THREADS, 0, stream,
+               (storage *)y, (const storage *)x, live, total, (storage *)clears);
+    else
+        launch(each_kernel<storage, 1, function>, blocks_for(total, THREADS), THREADS, 0, stream, (storage *)y,
+               (const storage *)x, live, total, (storage *)clears);
+}
+
+template <typename function>
+static void each_number(cudaStream_t stream, enum precision precision, void *y, const void *x, struct rows rows,
+                        int columns, void *clears)
+{
+    if (precision == PRECISION_FP32)
+        each<float, function>(stream, y, x, rows, columns, clears);
+    else if (precision == PRECISION_BF16)
+        each<__nv_bfloat16, function>(stream, y, x, rows, columns, clears);
+    else
+        each<__half, function>(stream, y, x, rows, columns, clears);
+}
+
+void kernel_tanh(cudaStream_t stream, enum precision precision, void *x, struct rows rows, int32_t columns)
+{
+    each_number<tanh_of>(stream, precision, x, x, rows, columns, NULL);
+}
+
+void kernel_tanh_backward(cudaStream_t stream, enum precision precision, void *dy, const void *y, struct rows rows,
+                          int32_t columns)
+{
+    each_number<tanh_slope>(stream, precision, dy, y, rows, columns, NULL);
+}
+
+void kernel_gelu(cudaStream_t stream, enum precision precision, void *y, void *pre, struct rows rows, int32_t columns,
+                 enum gelu gelu)
+{
+    if (gelu == GELU_TANH)
+        each_number<gelu_tanh>(stream, precision, y, pre, rows, columns, pre);
+    else
+        each_number<gelu_erf>(stream, precision, y, pre, rows, columns, pre);
+}
+
+void kernel_gelu_backward(cudaStream_t stream, enum precision precision, void *dy, const void *pre, struct rows rows,
+                          int32_t columns, enum gelu gelu)
+{
+    if (gelu == GELU_TANH)
+        each_number<gelu_tanh_slope>(stream, precision, dy, pre, rows, columns, NULL);
+    else
+        each_number<gelu_erf_slope>(stream, precision, dy, pre, rows, columns, NULL);
+}
+
+/* ---- row by row ---- */
+
+/* y [row] = x [index[row]]; a warp a row. */
+template <typename storage, int width>
+static __global__ void __launch_bounds__(THREADS)
+    gather_kernel(storage *y, const storage *x, const int32_t *index, struct rows rows, int hidden)
+{
+    const int row = blockIdx.x * WARPS + threadIdx.x / WARP;
+    if (row >= rows.total)
+        return;
+    const storage *from = row < rows.live ? x + (size_t)index[row] * hidden : NULL;
+    for (int column = threadIdx.x % WARP * width; column < hidden; column += WARP * width) {
+        pack<storage, width> p = {};
+        if (from)
+            p = load_pack<storage, width>(from + column);
+        store_pack(y + (size_t)row * hidden + column, p);
+    }
+}
+
+template <typename storage, int width>
+static __global__ void __launch_bounds__(THREADS)
+    scatter_kernel(storage *y, const storage *x, const int32_t *index, struct rows rows, int hidden)
+{
+    const int row = blockIdx.x * WARPS + threadIdx.x / WARP;
+    if (row >= rows.live)
+        return;
+    storage *to = y + (size_t)index[row] * hidden;
+    for (int column = threadIdx.x % WARP * width; column < hidden; column += WARP * width) {
+        pack<storage, width> p = load_pack<storage, width>(to + column);
+        const pack<storage, width> more = load_pack<storage, width>(x + (size_t)row * hidden + column);
+#pragma unroll
+        for (int i = 0; i < width; i++)
+            p.x[i] += more.x[i];
+        store_pack(to + column, p);
+    }
+}
+
+/* y += b in live rows, 0 in dead ones. */
+template <typename storage, int width>
+static __global__ void __launch_bounds__(THREADS)
+    add_bias_kernel(storage *y, const float *b, struct rows rows, int columns)
+{
+    const int row = blockIdx.x * WARPS + threadIdx.x / WARP;
+    if (row >= rows.total)
+        return;
+    for (int column = threadIdx.x % WARP * width; column < columns; column += WARP * width) {
+        pack<storage, width> p = {};
+        if (row < rows.live) {
+            float bias[width];
+            load_floats<width>(bias, b + column);
+            p = load_pack<storage, width>(y + (size_t)row * columns + column);
+#pragma unroll
+            for (int i = 0; i < width; i++)
+                p.x[i] += bias[i];
+        }
+        store_pack(y + (size_t)row * columns + column, p);
+    }
+}
+
+template <typename storage>
+static void gather_of(cudaStream_t stream, void *y, const void *x, const int32_t *index, struct rows rows, int hidden)
+{
+    launch(vectors_serve<storage>(hidden) ? gather_kernel<storage, vector<storage>::count> : gather_kernel<storage, 1>,
+           blocks_for(rows.total, WARPS), THREADS, 0, stream, (storage *)y, (const storage *)x, index, rows, hidden);
+}
+
+template <typename storage>
+static void scatter_of(cudaStream_t stream, void *y, const void *x, const int32_t *index, struct rows rows, int hidden)
+{
+    launch(vectors_serve<storage>(hidden) ? scatter_kernel<storage, vector<storage>::count>
+                                          : scatter_kernel<storage, 1>,
+           blocks_for(rows.live, WARPS), THREADS, 0, stream, (storage *)y, (const storage *)x, index, rows, hidden);
+}
+
+template <typename storage>
+static void add_bias_of(cudaStream_t stream, void *y, const void *b, struct rows rows, int columns)
+{
+    launch(vectors_serve<storage>(columns) && is_aligned(b) ? add_bias_kernel<storage, vector<storage>::count>
+                                                            : add_bias_kernel<storage, 1>,
+           blocks_for(rows.total, WARPS), THREADS, 0, stream, (storage *)y, (const float *)b, rows, columns);
+}
+
+void kernel_gather(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
+                   struct rows rows, int32_t hidden)
+{
+    FOR_STORAGE(precision, gather_of, stream, y, x, index, rows, hidden);
+}
+
+void kernel_scatter(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
+                    struct rows rows, int32_t hidden)
+{
+    FOR_STORAGE(precision, scatter_of, stream, y, x, index, rows, hidden);
+}
+
+void kernel_add_bias(cudaStream_t stream, enum precision precision, void *y, const void *b, struct rows rows,
+                     int32_t columns)
+{
+    FOR_STORAGE(precision, add_bias_of, stream, y, b, rows, columns);
+}
+
+/* ---- flat ---- */
+
+/* Reading 32 bytes a thread for every 16 it writes. */
+template <typename storage, int width>
+static __global__ void __launch_bounds__(THREADS) convert_kernel(storage *out, const float *in, size_t packs)
+{
+    const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= packs)
+        return;
+    pack<storage, width> p;
+    load_floats<width>(p.x, in + i * width);
+    store_pack(out + i * width, p);
+}
+
+template <typename storage> static void convert_of(cudaStream_t stream, void *out, const void *in, size_t count)
+{
+    const int width = vector<storage>::count;
+    if (count % width == 0 && is_aligned(out) && is_aligned(in))
+        launch(convert_kernel<storage, width>, blocks_for(count / width, THREADS), THREADS, 0, stream, (storage *)out,
+               (const float *)in, count / width);
+    else
+        launch(convert_kernel<storage, 1>, blocks_for(count, THREADS), THREADS, 0, stream, (storage *)out,
+               (const float *)in, count);
+}
+
+void kernel_convert(cudaStream_t stream, enum precision precision, void *storage, const void *real, size_t count)
+{
+    FOR_STORAGE(precision, convert_of, stream, storage, real, count);
+}
+
+static __global__ void __launch_bounds__(THREADS) add_kernel(float *y, const float *x, size_t count)
+{
+    const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i < count)
+        y[i] += x[i];
+}
+
+void kernel_add(cudaStream_t stream, void *y, const void *x, size_t count)
+{
+    launch(add_kernel, blocks_for(count, THREADS), THREADS, 0, stream, (float *)y, (const float *)x, count);
+}
+
+/* ---- sums of columns ---- */
+
+#define SUM_THREADS 128
+
+/* A thread has a pack of columns, over the block's rows in order. */
+template <typename storage, int width>
+static __global__ void __launch_bounds__(SUM_THREADS)
+    column_sums_kernel(float *partials, const storage *x, int live, int columns, int slices)
+{
+    const int part = blockIdx.x / slices, column = (blockIdx.x % slices * SUM_THREADS + threadIdx.x) * width;
+    if (column >= columns)
+        return;
+    const int first = part * COLUMN_SUM_ROWS, last = min(first + COLUMN_SUM_ROWS, live);
+    float sums[width] = {};
+#pragma unroll 8
+    for (int row = first; row < last; row++) {
+        const pack<storage, width> p = load_pack<storage, width>(x + (size_t)row * columns + column);
+#pragma unroll
+        for (int i = 0; i < width; i++)
+            sums[i] += p.x[i];
+    }
+#pragma unroll
+    for (int i = 0; i < width; i++)
+        partials[(size_t)part * columns + column + i] = sums[i];
+}
+
+template <typename storage>
+static void column_sums_of(cudaStream_t stream, float *sums, const storage *x, struct rows rows, int columns,
+                           float *partials)
+{
+    const bool fast = vectors_serve<storage>(columns);
+    const size_t parts = blocks_for(rows.live, COLUMN_SUM_ROWS);
+    const size_t slices = blocks_for(columns, SUM_THREADS * (fast ? vector<storage>::count : 1));
+    launch(fast ? column_sums_kernel<storage, vector<storage>::count> : column_sums_kernel<storage, 1>, parts * slices,
+           SUM_THREADS, 0, stream, partials, x, rows.live, columns, (int)slices);
+    add_partials(stream, sums, partials, parts, columns, columns);
+}
+
+void kernel_column_sums(cudaStream_t stream, enum precision precision, void *sums, const void *x, struct rows rows,
+                        int32_t columns, void *scratch)
+{
+    float *out = (float *)sums, *partials = (float *)scratch;
+    if (precision == PRECISION_FP32)
+        column_sums_of(stream, out, (const float *)x, rows, columns, partials);
+    else if (precision == PRECISION_BF16)
+        column_sums_of(stream, out, (const __nv_bfloat16 *)x, rows, columns, partials);
+    else
+        column_sums_of(stream, out, (const __half *)x, rows, columns, partials);
+}

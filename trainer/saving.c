@@ -1,0 +1,61 @@
+/* Checkpoints of a training: when one is due, what it is made of, and what happens where it cannot be written. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "trainer/train.h"
+
+int training_save(struct training *t, struct error *err)
+{
+    const double from = clock_now();
+    const struct flat_state flat = training_map(t, MAP_READ);
+    const struct checkpoint_parts parts = {
+        .config = &t->recipe.config,
+        .pad_id = t->data.manifest.special.pad,
+        .params = model_table(t->model),
+        .weights = flat.params,
+        .first = flat.first,
+        .second = flat.second,
+        .tokenizer = &t->tokenizer,
+        .identity = t->identity,
+    };
+    int result = run_saved(&t->run, t->state.step, t->seconds, err);
+    if (result == 0)
+        result =
+            checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, t->settings->keep_every, err);
+    training_unmap(t, &flat, MAP_READ);
+    TRY(result);
+    t->saved_step = t->state.step;
+    t->saved_clock = clock_now();
+    t->save_longest = fmax(t->save_longest, t->saved_clock - from);
+    t->saving += t->saved_clock - from;
+    return 0;
+}
+
+static bool save_due(const struct training *t)
+{
+    const struct opt_count_or_time every = t->settings->save_every;
+    const uint64_t keep = t->settings->keep_every;
+    return t->state.step == t->recipe.schedule.steps || (keep > 0 && t->state.step % keep == 0) ||
+           (every.count > 0 ? t->state.step % every.count == 0 : clock_now() - t->saved_clock >= (double)every.seconds);
+}
+
+int training_save_when_due(struct training *t, struct error *err)
+{
+    char file[sizeof err->file], kept[80] = "there is none before it";
+    if (!save_due(t))
+        return 0;
+    const int result = training_save(t, err);
+    if (result == 0 || err->kind != ERR_RESOURCE || !t->settings->save_fails ||
+        t->state.step == t->recipe.schedule.steps)
+        return result;
+    if (t->saved_step > 0)
+        snprintf(kept, sizeof kept, "the checkpoint of step %" PRIu64 " stays", t->saved_step);
+    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training goes on", t->state.step,
+             log_safe(err->file, file, sizeof file), err->text, kept);
+    *err = (struct error){0};
+    t->saved_clock = clock_now();
+    return 0;
+}

@@ -1,0 +1,462 @@
+/* In: calls of ops. Out: the same calls to another backend, and a table. One function a measured op, each of which says
+ * what the op's work is: operations of a product (2 a multiply-add; attention's backward pass counts as twice its
+ * forward, though it works the probabilities out again), or the bytes that its operands have. */
+#include "trainer/timings.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum op {
+    OP_CLEAR,
+    OP_CONVERT,
+    OP_EMBED,
+    OP_EMBED_BACKWARD,
+    OP_DROPOUT,
+    OP_LINEAR,
+    OP_LINEAR_GELU,
+    OP_LINEAR_BACKWARD_INPUT,
+    OP_LINEAR_BACKWARD_WEIGHT,
+    OP_NORM,
+    OP_NORM_BACKWARD,
+    OP_ATTENTION,
+    OP_ATTENTION_BACKWARD,
+    OP_GATHER,
+    OP_SCATTER,
+    OP_TANH,
+    OP_TANH_BACKWARD,
+    OP_GELU_BACKWARD,
+    OP_LOSS,
+    OP_SQUARES,
+    OP_ADAM,
+    OP_MOMENTS,
+    OP_APPLY,
+    OPS,
+};
+
+static const char *const op_names[OPS] = {
+    "clear",
+    "convert",
+    "embed",
+    "embed_backward",
+    "dropout",
+    "linear",
+    "linear_gelu",
+    "linear_backward_input",
+    "linear_backward_weight",
+    "norm",
+    "norm_backward",
+    "attention",
+    "attention_backward",
+    "gather",
+    "scatter",
+    "tanh",
+    "tanh_backward",
+    "gelu_backward",
+    "loss",
+    "squares",
+    "adam",
+    "moments",
+    "apply",
+};
+
+struct timings {
+    struct ops ops;    /* first: what the caller holds */
+    struct ops *inner; /* what is measured */
+    double from;       /* clock_now at the beginning of the op under way */
+    double pairs;      /* of tokens that attend to each other, in the batch that was brought last */
+    struct timings_row {
+        enum op op;
+        uint64_t calls;
+        double seconds, flops, bytes;
+    } rows[OPS];
+};
+
+/* ---- one op ---- */
+
+static const struct ops *begin(struct device *device)
+{
+    struct timings *timings = (struct timings *)device;
+    timings->from = clock_now();
+    return timings->inner;
+}
+
+static void end(struct device *device, enum op op, double flops, double bytes)
+{
+    struct timings *timings = (struct timings *)device;
+    timings->inner->wait(timings->inner->device);
+    struct timings_row *row = &timings->rows[op];
+    row->calls++;
+    row->seconds += clock_now() - timings->from;
+    row->flops += flops;
+    row->bytes += bytes;
+}
+
+/* Bytes of stored and of real numbers. */
+static double stored(const struct device *device, double count)
+{
+    return count * (double)((const struct timings *)device)->ops.storage_size;
+}
+static double real(const struct device *device, double count)
+{
+    return count * (double)((const struct timings *)device)->ops.real_size;
+}
+
+static double product(struct rows rows, int32_t out, int32_t in)
+{
+    return 2.0 * rows.total * out * in;
+}
+
+static double attention_flops(const struct device *device, const struct attention_shape *shape)
+{
+    return 2 * 2 * ((const struct timings *)device)->pairs * shape->heads * shape->head_size;
+}
+
+static double chunk_numbers(const struct param_chunk *chunks, size_t chunk_count)
+{
+    double numbers = 0;
+    for (size_t i = 0; i < chunk_count; i++)
+        numbers += chunks[i].count;
+    return numbers;
+}
+
+/* ---- all of them ---- */
+
+static void clear(struct device *device, void *memory, size_t bytes)
+{
+    const struct ops *ops = begin(device);
+    ops->clear(ops->device, memory, bytes);
+    end(device, OP_CLEAR, 0, (double)bytes);
+}
+
+static void convert(struct device *device, void *storage, const void *values, size_t count)
+{
+    const struct ops *ops = begin(device);
+    ops->convert(ops->device, storage, values, count);
+    end(device, OP_CONVERT, 0, stored(device, (double)count) + real(device, (double)count));
+}
+
+static void embed(struct device *device, void *y, const void *word, const void *position, const void *type,
+                  const struct batch *batch, int32_t hidden)
+{
+    const struct ops *ops = begin(device);
+    ops->embed(ops->device, y, word, position, type, batch, hidden);
+    end(device, OP_EMBED, 0, stored(device, 4.0 * batch->token_rows * hidden));
+}
+
+static void embed_backward(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
+                           const struct batch *batch, int32_t hidden, void *scratch)
+{
+    const struct ops *ops = begin(device);
+    ops->embed_backward(ops->device, dword, dposition, dtype, dy, batch, hidden, scratch);
+    end(device, OP_EMBED_BACKWARD, 0,
+        stored(device, 1.0 * batch->tokens * hidden) + real(device, 6.0 * batch->tokens * hidden));
+}
+
+static void dropout(struct device *device, void *x, const struct batch *batch, int32_t hidden,
+                    const struct dropout *drop)
+{
+    const struct ops *ops = begin(device);
+    ops->dropout(ops->device, x, batch, hidden, drop);
+    end(device, OP_DROPOUT, 0, stored(device, 2.0 * batch->tokens * hidden));
+}
+
+static void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
+                   int32_t out, int32_t in)
+{
+    const struct ops *ops = begin(device);
+    ops->linear(ops->device, y, x, w, b, rows, out, in);
+    end(device, OP_LINEAR, product(rows, out, in), 0);
+}
+
+static void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
+                        struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+{
+    const struct ops *ops = begin(device);
+    ops->linear_gelu(ops->device, pre, y, x, w, b, rows, out, in, gelu);
+    end(device, OP_LINEAR_GELU, product(rows, out, in), 0);
+}
+
+static void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w,
+                                  const void *pre, struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+{
+    const struct ops *ops = begin(device);
+    ops->linear_backward_input(ops->device, dx, beta, dy, w, pre, rows, out, in, gelu);
+    end(device, OP_LINEAR_BACKWARD_INPUT, product(rows, out, in), 0);
+}
+
+static void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x,
+                                   struct rows rows, int32_t out, int32_t in, void *scratch)
+{
+    const struct ops *ops = begin(device);
+    ops->linear_backward_weight(ops->device, dw, db, dy, x, rows, out, in, scratch);
+    end(device, OP_LINEAR_BACKWARD_WEIGHT, product(rows, out, in), 0);
+}
+
+static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
+                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
+                 const struct batch *batch, const struct dropout *drop)
+{
+    const struct ops *ops = begin(device);
+    ops->norm(ops->device, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden, batch, drop);
+    end(device, OP_NORM, 0,
+        stored(device, (2.0 + (residual ? 1 : 0) + (z != x || residual ? 1 : 0)) * rows.total * hidden));
+}
+
+static void norm_backward(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
+                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
+                          const struct batch *batch, const struct dropout *drop, void *scratch)
+{
+    const struct ops *ops = begin(device);
+    ops->norm_backward(ops->device, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden, batch, drop,
+                       scratch);
+    end(device, OP_NORM_BACKWARD, 0, stored(device, (3.0 + beta + (dx ? 1 : 0)) * rows.total * hidden));
+}
+
+static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
+                      const struct attention_shape *shape, void *scratch)
+{
+    const struct ops *ops = begin(device);
+    ops->attention(ops->device, context, log_sums, qkv, batch, shape, scratch);
+    end(device, OP_ATTENTION, attention_flops(device, shape), 0);
+}
+
+static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
+                               const void *context, const void *log_sums, const struct batch *batch,
+                               const struct attention_shape *shape, void *scratch)
+{
+    const struct ops *ops = begin(device);
+    ops->attention_backward(ops->device, dqkv, dcontext, qkv, context, log_sums, batch, shape, scratch);
+    end(device, OP_ATTENTION_BACKWARD, 2 * attention_flops(device, shape), 0);
+}
+
+static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                   int32_t hidden)
+{
+    const struct ops *ops = begin(device);
+    ops->gather(ops->device, y, x, index, rows, hidden);
+    end(device, OP_GATHER, 0, stored(device, 2.0 * rows.live * hidden));
+}
+
+static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                    int32_t hidden)
+{
+    const struct ops *ops = begin(device);
+    ops->scatter(ops->device, y, x, index, rows, hidden);
+    end(device, OP_SCATTER, 0, stored(device, 3.0 * rows.live * hidden));
+}
+
+static void tanh_all(struct device *device, void *x, struct rows rows, int32_t columns)
+{
+    const struct ops *ops = begin(device);
+    ops->tanh(ops->device, x, rows, columns);
+    end(device, OP_TANH, 0, stored(device, 2.0 * rows.total * columns));
+}
+
+static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
+{
+    const struct ops *ops = begin(device);
+    ops->tanh_backward(ops->device, dy, y, rows, columns);
+    end(device, OP_TANH_BACKWARD, 0, stored(device, 3.0 * rows.total * columns));
+}
+
+static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
+                          enum gelu gelu)
+{
+    const struct ops *ops = begin(device);
+    ops->gelu_backward(ops->device, dy, pre, rows, columns, gelu);
+    end(device, OP_GELU_BACKWARD, 0, stored(device, 3.0 * rows.total * columns));
+}
+
+static void loss(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
+                 int32_t columns, int32_t vocabulary, double factor, void *scratch)
+{
+    const struct ops *ops = begin(device);
+    ops->loss(ops->device, sums, logits, labels, rows, columns, vocabulary, factor, scratch);
+    end(device, OP_LOSS, 0, stored(device, (factor != 0 ? 2.0 : 1.0) * rows.live * columns));
+}
+
+static void squares(struct device *device, double *sums, const void *values, const struct param_chunk *chunks,
+                    size_t chunk_count)
+{
+    const struct ops *ops = begin(device);
+    ops->squares(ops->device, sums, values, chunks, chunk_count);
+    end(device, OP_SQUARES, 0, real(device, chunk_numbers(chunks, chunk_count)));
+}
+
+static void adam(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+                 size_t chunk_count, const struct update_step *step)
+{
+    const struct ops *ops = begin(device);
+    ops->adam(ops->device, memory, chunks, chunk_count, step);
+    end(device, OP_ADAM, 0, real(device, 7 * chunk_numbers(chunks, chunk_count)));
+}
+
+static void moments(struct device *device, double *sums, const struct update_memory *memory,
+                    const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step)
+{
+    const struct ops *ops = begin(device);
+    ops->moments(ops->device, sums, memory, chunks, chunk_count, step);
+    end(device, OP_MOMENTS, 0, real(device, 6 * chunk_numbers(chunks, chunk_count)));
+}
+
+static void apply(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
+                  size_t chunk_count, const struct update_step *step, const double *shares)
+{
+    const struct ops *ops = begin(device);
+    ops->apply(ops->device, memory, chunks, chunk_count, step, shares);
+    end(device, OP_APPLY, 0, real(device, 5 * chunk_numbers(chunks, chunk_count)));
+}
+
+/* ---- handed on, not measured ---- */
+
+static struct ops *inner_of(struct device *device)
+{
+    return ((struct timings *)device)->inner;
+}
+
+static void close_timed(struct ops *ops)
+{
+    struct timings *timings = (struct timings *)ops;
+    timings->inner->close(timings->inner);
+    mem_free(timings);
+}
+
+static void *allocate(struct device *device, size_t bytes)
+{
+    return inner_of(device)->allocate(inner_of(device)->device, bytes);
+}
+
+static void release(struct device *device, void *memory)
+{
+    inner_of(device)->release(inner_of(device)->device, memory);
+}
+
+static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
+{
+    return inner_of(device)->map(inner_of(device)->device, memory, bytes, mode);
+}
+
+static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
+{
+    inner_of(device)->unmap(inner_of(device)->device, memory, host, bytes, mode);
+}
+
+static void wait_all(struct device *device)
+{
+    inner_of(device)->wait(inner_of(device)->device);
+}
+
+static const struct batch *bring(struct device *device, const struct batch *batch)
+{
+    struct timings *timings = (struct timings *)device;
+    timings->pairs = 0;
+    for (int32_t i = 0; i < batch->sequences; i++) {
+        const double length = (double)batch->starts[i + 1] - batch->starts[i];
+        timings->pairs += length * length;
+    }
+    return timings->inner->bring(timings->inner->device, batch);
+}
+
+static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
+{
+    return inner_of(device)->scratch_bytes(inner_of(device)->device, limits);
+}
+
+struct ops *timings_open(struct ops *ops)
+{
+    struct timings *timings = mem_clear(1, sizeof *timings);
+    timings->inner = ops;
+    timings->ops = (struct ops){
+        .device = (struct device *)timings,
+        .precision = ops->precision,
+        .storage_size = ops->storage_size,
+        .real_size = ops->real_size,
+        .name = ops->name,
+        .memory = ops->memory,
+        .wave_rows = ops->wave_rows,
+        .close = close_timed,
+        .allocate = allocate,
+        .release = release,
+        .clear = clear,
+        .map = map,
+        .unmap = unmap,
+        .wait = wait_all,
+        .bring = bring,
+        .scratch_bytes = scratch_bytes,
+        .convert = convert,
+        .embed = embed,
+        .embed_backward = embed_backward,
+        .dropout = dropout,
+        .linear = linear,
+        .linear_gelu = linear_gelu,
+        .linear_backward_input = linear_backward_input,
+        .linear_backward_weight = linear_backward_weight,
+        .norm = norm,
+        .norm_backward = norm_backward,
+        .attention = attention,
+        .attention_backward = attention_backward,
+        .gather = gather,
+        .scatter = scatter,
+        .tanh = tanh_all,
+        .tanh_backward = tanh_backward,
+        .gelu_backward = gelu_backward,
+        .loss = loss,
+        .squares = squares,
+        .adam = adam,
+        .moments = moments,
+        .apply = apply,
+    };
+    timings_clear(&timings->ops);
+    return &timings->ops;
+}
+
+void timings_clear(struct ops *timed)
+{
+    struct timings *timings = (struct timings *)timed;
+    for (int op = 0; op < OPS; op++)
+        timings->rows[op] = (struct timings_row){.op = (enum op)op};
+}
+
+/* ---- the table ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct timings_row *left = a, *right = b;
+    return (left->seconds < right->seconds) - (left->seconds > right->seconds);
+}
+
+static void say(const char *name, uint64_t calls, double seconds, double all, const char *rate)
+{
+    char count[32] = "";
+    if (calls > 0)
+        snprintf(count, sizeof count, "%llu", (unsigned long long)calls);
+    log_say("  %-22s %9s %10.3f s %6.2f %%  %s", name, count, seconds, all > 0 ? 100 * seconds / all : 0, rate);
+}
+
+void timings_say(const struct ops *timed, double seconds, const struct timings_beside *beside)
+{
+    struct timings_row rows[OPS];
+    double rest = seconds;
+    memcpy(rows, ((const struct timings *)timed)->rows, sizeof rows);
+    qsort(rows, OPS, sizeof *rows, by_time);
+    log_say("timings    %s", timed->name);
+    for (size_t i = 0; i < OPS && rows[i].calls > 0; i++) {
+        char rate[48] = "";
+        if (rows[i].seconds > 0)
+            snprintf(rate, sizeof rate, rows[i].flops > 0 ? "%6.0f GFLOP/s" : "%6.1f GB/s",
+                     (rows[i].flops > 0 ? rows[i].flops : rows[i].bytes) / rows[i].seconds * 1e-9);
+        say(op_names[rows[i].op], rows[i].calls, rows[i].seconds, seconds, rate);
+        rest -= rows[i].seconds;
+    }
+    for (; beside->name; beside++) {
+        say(beside->name, 0, beside->seconds, seconds, "");
+        rest -= beside->seconds;
+    }
+    say("the rest", 0, rest, seconds, "");
+    say("all", 0, seconds, seconds, "");
+}

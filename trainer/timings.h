@@ -1,0 +1,21 @@
+/* Where the time of a run goes (--timings): a backend that measures another. It hands every op on, waits for it, and
+ * keeps its calls, seconds, floating-point operations and bytes. */
+#ifndef TRAINER_TIMINGS_H
+#define TRAINER_TIMINGS_H
+
+#include "trainer/ops.h"
+
+/* Takes over `ops`: closing what comes back closes it too. */
+struct ops *timings_open(struct ops *ops);
+
+void timings_clear(struct ops *timed); /* as just opened */
+
+/* What else a run spent its time on. */
+struct timings_beside {
+    const char *name; /* NULL ends the list */
+    double seconds;
+};
+/* The table, to standard error: ops by time, then `beside`, then what is left of `seconds`. */
+void timings_say(const struct ops *timed, double seconds, const struct timings_beside *beside);
+
+#endif

@@ -1,0 +1,335 @@
+/* dstrain bench: a model's shape in, its speed on this machine out: passes, updates and whole steps on made-up
+ * batches of full sequences, beside what the machine's products and memory give at most, and a table of every
+ * operation. With --tune it times the algorithms of products first, writes their table, and measures with it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/random.h"
+#include "trainer/backend.h"
+#include "trainer/config.h"
+#include "trainer/data/pack.h"
+#include "trainer/keep/json.h"
+#include "trainer/machine.h"
+#include "trainer/model/model.h"
+#include "trainer/optim/clip.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/recipe.h"
+#include "trainer/settings.h"
+#include "trainer/timings.h"
+
+#define SECONDS        3.0 /* of each measurement, and at least REPEATS */
+#define REPEATS        4
+#define WARM_UP        3
+#define ACCUMULATION   16
+#define WHOLE_PRODUCT  8192 /* rows and columns of the product that stands for the machine's rate; on a CPU … */
+#define HOST_PRODUCT   2048
+#define MASKED_PERCENT 15
+
+struct bench {
+    const struct settings *settings;
+    enum device_kind device;
+    struct model_config config;
+    int32_t seq, sequences, masked; /* of a micro-batch; masked tokens of a sequence */
+    struct ops *ops;
+    struct batch batch;
+    struct model *model;
+    struct optimizer optimizer;
+    struct optimizer_work work;
+    struct update_memory memory;
+    uint32_t steps; /* done */
+};
+
+struct bench_result {
+    double products, bandwidth; /* the machine's FLOP/s and bytes/s */
+    double flops;               /* of a sequence */
+    double pass, update;        /* seconds of a micro-batch forward and backward, of an update */
+    double step, long_step;     /* of a step of one and of ACCUMULATION micro-batches */
+};
+
+/* ---- what is measured ---- */
+
+/* A sequence of made-up words; every so many are masked. */
+static void make_sample(const struct bench *b, uint32_t number, struct sample *sample)
+{
+    const struct random_stream stream = random_stream(1, RANDOM_FRESH, 0, 0, 0, 0, 0);
+    sample->length = (uint32_t)b->seq;
+    sample->a_length = (uint32_t)b->seq / 2;
+    sample->masked = (uint32_t)b->masked;
+    sample->is_random_next = number % 2;
+    for (uint32_t i = 0; i < sample->length; i++)
+        sample->ids[i] = random_below(random_at(&stream, number, i), (uint32_t)b->config.vocabulary);
+    for (uint32_t i = 0; i < sample->masked; i++) {
+        sample->positions[i] = 1 + i * (sample->length - 1) / sample->masked;
+        sample->labels[i] = sample->ids[sample->positions[i] - 1];
+    }
+}
+
+static void make_batch(struct bench *b)
+{
+    const struct shard_layout layout =
+        shard_layout_make((uint32_t)b->seq, (uint32_t)b->masked, (uint32_t)b->config.vocabulary);
+    const struct pack_limits limits = {b->seq * b->sequences, b->masked * b->sequences, b->sequences};
+    struct sample sample = sample_make(&layout);
+    pack_init(&b->batch, &limits);
+    pack_clear(&b->batch);
+    for (int32_t i = 0; i < b->sequences; i++) {
+        make_sample(b, (uint32_t)i, &sample);
+        pack_add(&b->batch, &limits, &sample, (uint32_t)i);
+    }
+    pack_finish(&b->batch);
+    sample_release(&sample);
+}
+
+static struct model_budget budget_of(const struct bench *b)
+{
+    return (struct model_budget){
+        .token_rows_max = b->seq * b->sequences,
+        .masked_rows_max = b->masked * b->sequences,
+        .sequences_max = b->sequences,
+        .length_max = b->seq,
+    };
+}
+
+/* Initial weights as far as speed can tell: even where a model's are normal, and drawn in no time. */
+static void fill_params(const struct params *params, float *flat)
+{
+    uint32_t state = 1;
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *param = &params->items[i];
+        for (size_t j = 0; j < param->count; j++) {
+            state = state * 1664525u + 1013904223u; /* Numerical Recipes' linear congruence */
+            const float even = (float)(state >> 8) * 0x1p-23f - 1;
+            flat[param->offset + j] = param->init == INIT_NORMAL ? 1.7f * (float)param->deviation * even
+                                      : param->init == INIT_ONE  ? 1
+                                                                 : 0;
+        }
+    }
+}
+
+static void open_model(struct bench *b)
+{
+    const struct model_budget budget = budget_of(b);
+    const struct ops *ops = b->ops;
+    b->model = model_open(&b->config, ops, &budget);
+    const struct params *params = model_table(b->model);
+    const size_t bytes = params->size * sizeof(float);
+    float *flat = ops->map(ops->device, model_params(b->model), bytes, MAP_FILL);
+    fill_params(params, flat);
+    ops->unmap(ops->device, model_params(b->model), flat, bytes, MAP_FILL);
+    model_refresh(b->model);
+    b->memory = (struct update_memory){model_params(b->model), ops->allocate(ops->device, bytes),
+                                       ops->allocate(ops->device, bytes), model_gradients(b->model)};
+    optimizer_work_init(&b->work, params);
+}
+
+static void close_model(struct bench *b)
+{
+    optimizer_work_release(&b->work);
+    b->ops->release(b->ops->device, b->memory.first);
+    b->ops->release(b->ops->device, b->memory.second);
+    model_close(b->model);
+}
+
+static void begin(struct bench *b, int accumulation)
+{
+    model_begin_step(b->model, &(struct step_settings){
+                                   .seed = 1,
+                                   .step = ++b->steps,
+                                   .dropout = true,
+                                   .masked = (int64_t)b->masked * b->sequences * accumulation,
+                                   .sequences = (int64_t)b->sequences * accumulation,
+                                   .loss_scale = 1,
+                               });
+}
+
+static void update(struct bench *b)
+{
+    const struct params *params = model_table(b->model);
+    const double norm = gradient_norm(b->ops, params, b->memory.gradients, b->work.squares);
+    optimizer_update(&b->optimizer, b->ops, params, &b->memory, &b->work, 1e-5, b->steps, clip_factor(norm, 1, 1));
+    model_refresh(b->model);
+}
+
+/* Steps as training does them: the losses are asked for with the last micro-batch. */
+static void steps(struct bench *b, int accumulation)
+{
+    struct model_metrics metrics = {0};
+    begin(b, accumulation);
+    for (int i = 0; i < accumulation; i++)
+        model_forward_backward(b->model, &b->batch, i + 1 == accumulation ? &metrics : NULL);
+    update(b);
+}
+
+static void passes(struct bench *b, int accumulation)
+{
+    (void)accumulation;
+    model_forward_backward(b->model, &b->batch, NULL);
+}
+
+static void updates(struct bench *b, int accumulation)
+{
+    (void)accumulation;
+    begin(b, 1);
+    update(b);
+}
+
+/* Mean seconds of `work`, all that it queued included. */
+static double measure(struct bench *b, void (*work)(struct bench *, int), int accumulation)
+{
+    for (int i = 0; i < (accumulation > 1 ? 1 : WARM_UP); i++)
+        work(b, accumulation);
+    b->ops->wait(b->ops->device);
+    const double from = clock_now();
+    int done = 0;
+    while (done < (accumulation > 1 ? 1 : REPEATS) || clock_now() - from < SECONDS) {
+        work(b, accumulation);
+        done++;
+        if (done % REPEATS == 0)
+            b->ops->wait(b->ops->device); /* so that the clock sees what was done, not what was asked for */
+    }
+    b->ops->wait(b->ops->device);
+    return (clock_now() - from) / done;
+}
+
+/* ---- the screen ---- */
+
+static void say(const struct bench *b, const struct bench_result *r, uint64_t parameters)
+{
+    char name[32], count[32];
+    const double flops = r->flops * b->sequences, sequences = b->sequences;
+    log_say("model      %s, %s parameters · %s · dropout %g", config_name(&b->config, name),
+            format_count(parameters, count), optimizer_name(b->optimizer.kind), b->config.hidden_dropout);
+    log_say("device     %s", b->ops->name);
+    log_say("machine    products %.1f TFLOP/s, memory %.0f GB/s", r->products * 1e-12, r->bandwidth * 1e-9);
+    log_say("batch      %" PRId32 " sequences of %" PRId32 ", %" PRId32 " masked each: %.4g GFLOP a sequence",
+            b->sequences, b->seq, b->masked, r->flops * 1e-9);
+    log_say("pass       %9.3f ms  %9.1f seq/s  %7.2f TFLOP/s, %.1f %% of products", r->pass * 1e3, sequences / r->pass,
+            flops / r->pass * 1e-12, 100 * flops / r->pass / r->products);
+    log_say("update     %9.3f ms", r->update * 1e3);
+    log_say("step × 1   %9.3f ms  %9.1f seq/s  %7.2f TFLOP/s, %.1f %% of products", r->step * 1e3, sequences / r->step,
+            flops / r->step * 1e-12, 100 * flops / r->step / r->products);
+    log_say("step × %-3d %9.3f ms  %9.1f seq/s  %7.2f TFLOP/s", ACCUMULATION, r->long_step * 1e3,
+            ACCUMULATION * sequences / r->long_step, ACCUMULATION * flops / r->long_step * 1e-12);
+}
+
+static void print_json(const struct bench *b, const struct bench_result *r)
+{
+    struct buf text = {0};
+    char name[32];
+    json_t *facts = json_pack(
+        "{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "model",
+        config_name(&b->config, name), "device", b->ops->name, "precision", precision_name(b->ops->precision), "seq",
+        (int)b->seq, "micro_batch", (int)b->sequences, "masked", (int)b->masked, "products_flops_per_second",
+        r->products, "bytes_per_second", r->bandwidth, "flops_per_sequence", r->flops, "pass_seconds", r->pass,
+        "update_seconds", r->update, "step_seconds", r->step, "long_step_seconds", r->long_step, "sequences_per_second",
+        b->sequences / r->step, "long_sequences_per_second", ACCUMULATION * b->sequences / r->long_step);
+    json_add_text(facts, JSON_INDENT(2), &text);
+    puts(buf_text(&text));
+    buf_release(&text);
+    json_decref(facts);
+}
+
+/* ---- all together ---- */
+
+/* A whole micro-batch of the device's, or what --micro-batch says. */
+static int choose(struct bench *b, struct error *err)
+{
+    const struct settings *settings = b->settings;
+    TRY(config_choose(settings->model ? settings->model : "base", &b->config, err));
+    if (settings_given(settings, "dropout"))
+        b->config.hidden_dropout = b->config.attention_dropout = settings->dropout;
+    TRY(model_config_check(&b->config, err));
+    b->seq = settings->seq > 0 ? (int32_t)settings->seq : 128;
+    if (b->seq > b->config.positions)
+        return fail(err, ERR_MISMATCH, "the model has %" PRId32 " positions, --seq is %" PRId32, b->config.positions,
+                    b->seq);
+    b->masked = (b->seq * MASKED_PERCENT + 399) / 400 * 4; /* as dsdata build rounds it */
+    b->device = settings_given(settings, "device") ? (enum device_kind)settings->device : backend_default();
+    b->sequences = (int32_t)settings->micro_batch;
+    if (b->sequences == 0)
+        b->sequences = b->device == DEVICE_CUDA ? 32768 / b->seq : (int32_t)recipe_micro_batch(0, 1 << 16, b->seq);
+    for (const struct optimizer_type *type = optimizer_types; type->name; type++)
+        if ((int)type->optimizer.kind == settings->optimizer) {
+            b->optimizer = type->optimizer;
+            break;
+        }
+    return backend_look(b->device, NULL, err);
+}
+
+static int open_ops(struct bench *b, const char *tune, struct error *err)
+{
+    const struct settings *settings = b->settings;
+    const enum cpu_level level = settings_given(settings, "cpu") ? (enum cpu_level)settings->cpu : cpu_level();
+    const struct cpu_options options = {
+        .precision = settings_given(settings, "precision") ? (enum precision)settings->precision
+                                                           : backend_default_precision(b->device, level),
+        .level = level,
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : cores_allowed(),
+    };
+    b->ops = backend_open(b->device, &options, tune, err);
+    return b->ops ? 0 : -1;
+}
+
+static int tune(struct bench *b, struct error *err)
+{
+    const char *path = b->settings->tune;
+    if (b->device != DEVICE_CUDA)
+        return fail(err, ERR_USAGE, "--tune times product algorithms of CUDA; this computes on the CPU");
+    TRY(open_ops(b, NULL, err));
+    const int result = backend_tune(b->ops, &b->config, b->seq * b->sequences, b->masked * b->sequences, path, err);
+    b->ops->close(b->ops);
+    b->ops = NULL;
+    if (result == 0)
+        log_say("tuned      %s: dstrain --tune %s uses it", path, path);
+    return result;
+}
+
+static void profile(struct bench *b)
+{
+    static const struct timings_beside nothing[] = {{NULL, 0}};
+    b->ops = timings_open(b->ops);
+    open_model(b);
+    steps(b, 1);
+    timings_clear(b->ops);
+    const double from = clock_now();
+    for (int i = 0; i < REPEATS; i++)
+        steps(b, 1);
+    timings_say(b->ops, clock_now() - from, nothing);
+    close_model(b);
+}
+
+int verb_bench(void *context, struct opt_paths bare, struct error *err)
+{
+    struct bench b = {.settings = context};
+    struct bench_result r = {0};
+    (void)bare;
+    TRY(choose(&b, err));
+    if (b.settings->tune)
+        TRY(tune(&b, err));
+    TRY(open_ops(&b, b.settings->tune, err));
+    make_batch(&b);
+    const int32_t size = b.device == DEVICE_CUDA ? WHOLE_PRODUCT : HOST_PRODUCT;
+    r.products = machine_product_rate(b.ops, size, size, size, SECONDS / 3);
+    r.bandwidth = machine_bandwidth(b.ops);
+    r.flops = model_flops(&b.config, b.seq, b.masked);
+    open_model(&b);
+    begin(&b, 1);
+    r.pass = measure(&b, passes, 1);
+    r.update = measure(&b, updates, 1);
+    r.step = measure(&b, steps, 1);
+    r.long_step = measure(&b, steps, ACCUMULATION);
+    say(&b, &r, model_table(b.model)->total);
+    close_model(&b);
+    profile(&b);
+    if (b.settings->json)
+        print_json(&b, &r);
+    b.ops->close(b.ops);
+    pack_release(&b.batch);
+    log_say("next       dstrain plan --shards DIR --model %s", b.settings->model ? b.settings->model : "base");
+    return 0;
+}
