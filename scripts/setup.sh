@@ -7,7 +7,7 @@ packages=(
     gcc libc6-dev cmake ninja-build pkg-config                                    # to build
     libbz2-dev libexpat1-dev libutf8proc-dev libjansson-dev libxxhash-dev         # dsdata
     libopenmpi-dev openmpi-bin                                                   # dsdata on many machines (optional)
-    libdnnl-dev                                                                   # dstrain: matrix products
+    libdnnl-dev                                                                   # dstrain: matrix products (AMX)
     libcmocka-dev bzip2 python3                                                   # tests
 )
 
