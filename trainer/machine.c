@@ -98,11 +98,12 @@ double machine_bandwidth(const struct ops *ops)
     return (double)count * (double)(ops->real_size + ops->storage_size) * BANDWIDTH_ROUNDS / took;
 }
 
-#define UPDATE_MAX ((size_t)1 << 24) /* more parameters do not take longer each */
+#define UPDATE_MAX ((size_t)1 << 24) /* more parameters do not take longer each; the host's memory is not to see them */
 
 double machine_update_rate(const struct ops *ops, size_t count)
 {
-    const size_t taken = count < UPDATE_MAX ? count : UPDATE_MAX, chunks = (taken + PARAM_CHUNK - 1) / PARAM_CHUNK;
+    const size_t most = ops->memory > 0 ? UPDATE_MAX : UPDATE_MAX / 8, taken = count < most ? count : most;
+    const size_t chunks = (taken + PARAM_CHUNK - 1) / PARAM_CHUNK;
     const double factor = 1;
     const struct update_step step = {.beta1 = 0.9,
                                      .beta2 = 0.999,

@@ -190,9 +190,11 @@ char *recipe_text(const struct recipe *recipe, char out[160])
     return out;
 }
 
+#define MICRO_BATCH_TOKENS 2048
+
 uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq)
 {
-    const uint64_t chosen = asked > 0 ? asked : 4096 / seq > 0 ? 4096 / seq : 1;
+    const uint64_t chosen = asked > 0 ? asked : MICRO_BATCH_TOKENS / seq > 0 ? MICRO_BATCH_TOKENS / seq : 1;
     return chosen < batch ? (uint32_t)chosen : batch;
 }
 

@@ -87,15 +87,26 @@ static inline struct model_budget made_budget(const struct batch *batch)
     return (struct model_budget){batch->token_rows, batch->masked_rows, batch->sequences, longest, 0};
 }
 
-static inline struct ops *made_ops(enum precision precision, enum cpu_level level, unsigned threads)
+static inline struct ops *made_backend(const struct cpu_options *options)
 {
     struct error err;
-    struct ops *ops = cpu_open(&(struct cpu_options){precision, level, threads}, &err);
+    struct ops *ops = cpu_open(options, &err);
     if (!ops) {
         error_print(&err, "test", 0);
         abort();
     }
     return ops;
+}
+
+static inline struct ops *made_ops(enum precision precision, enum cpu_level level, unsigned threads)
+{
+    return made_backend(&(struct cpu_options){precision, level, threads, false});
+}
+
+/* bf16 as machines with tiles multiply it. */
+static inline struct ops *made_library_ops(unsigned threads)
+{
+    return made_backend(&(struct cpu_options){PRECISION_BF16, cpu_level(), threads, true});
 }
 
 #endif

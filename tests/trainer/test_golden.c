@@ -159,11 +159,12 @@ static float stored(const void *memory, size_t i, enum precision precision)
     }
 }
 
-static void check_precision(enum precision precision, enum cpu_level level)
+/* Closes it. */
+static void check_backend(struct ops *ops)
 {
+    const enum precision precision = ops->precision;
     const float scale = precision == PRECISION_FP16 ? 1024 : 1;
     const bool half = precision == PRECISION_BF16 || precision == PRECISION_FP16;
-    struct ops *ops = made_ops(precision, level, 2);
     struct batch batch = golden_batch();
     const struct model_budget budget = made_budget(&batch);
     struct model *model = model_open(&config, ops, &budget);
@@ -214,28 +215,29 @@ static void check_precision(enum precision precision, enum cpu_level level)
 static void double_matches_pytorch(void **state)
 {
     (void)state;
-    check_precision(PRECISION_FP64, CPU_BASE);
+    check_backend(made_ops(PRECISION_FP64, CPU_BASE, 2));
 }
 
 static void fp32_matches_pytorch_at_every_level(void **state)
 {
     (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
-        check_precision(PRECISION_FP32, (enum cpu_level)level);
+        check_backend(made_ops(PRECISION_FP32, (enum cpu_level)level, 2));
 }
 
 static void bf16_is_as_close_as_pytorch_at_every_level(void **state)
 {
     (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
-        check_precision(PRECISION_BF16, (enum cpu_level)level);
+        check_backend(made_ops(PRECISION_BF16, (enum cpu_level)level, 2));
+    check_backend(made_library_ops(2));
 }
 
 static void fp16_is_closer_than_bf16(void **state)
 {
     (void)state;
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--)
-        check_precision(PRECISION_FP16, (enum cpu_level)level);
+        check_backend(made_ops(PRECISION_FP16, (enum cpu_level)level, 2));
 }
 
 int main(void)

@@ -241,11 +241,10 @@ static void micro_batches_change_only_rounding(void **state)
     }
 }
 
-/* Gradients of three micro-batches of a step. */
-static float *gradients_recomputed(enum precision precision, const struct model_config *config, unsigned threads,
-                                   int32_t recompute_every, size_t *size)
+/* Gradients of three micro-batches of a step. Closes the backend. */
+static float *gradients_recomputed(struct ops *ops, const struct model_config *config, int32_t recompute_every,
+                                   size_t *size)
 {
-    struct ops *ops = made_ops(precision, cpu_level(), threads);
     const struct made_source source = {3, config->vocabulary, 4};
     struct batch whole = made_batch(&source, lengths, 0, 12);
     struct model *model = open_model_with(config, ops, &whole, recompute_every);
@@ -266,17 +265,28 @@ static float *gradients_recomputed(enum precision precision, const struct model_
     return gradients;
 }
 
+static struct ops *fp32_ops(unsigned threads)
+{
+    return made_ops(PRECISION_FP32, cpu_level(), threads);
+}
+
+static struct ops *bf16_ops(unsigned threads)
+{
+    return made_ops(PRECISION_BF16, cpu_level(), threads);
+}
+
 static void recomputation_and_threads_change_no_bit(void **state)
 {
     (void)state;
     const struct model_config configs[] = {config_of(ORDER_POST, 5, false), config_of(ORDER_PRE, 5, false),
                                            config_of(ORDER_LARGE, 5, false), config_of(ORDER_PRE, 5, true)};
-    for (size_t i = 0; i < 2 * sizeof configs / sizeof *configs; i++) {
-        const enum precision precision = i % 2 ? PRECISION_BF16 : PRECISION_FP32;
+    struct ops *(*const backends[])(unsigned threads) = {fp32_ops, bf16_ops, made_library_ops};
+    for (size_t i = 0; i < 3 * sizeof configs / sizeof *configs; i++) {
+        const struct model_config *config = &configs[i / 3];
         size_t size, again;
-        float *kept = gradients_recomputed(precision, &configs[i / 2], 1, 0, &size);
+        float *kept = gradients_recomputed(backends[i % 3](1), config, 0, &size);
         for (int32_t every = 1; every <= 5; every++) {
-            float *gradients = gradients_recomputed(precision, &configs[i / 2], 1 + (unsigned)every % 3, every, &again);
+            float *gradients = gradients_recomputed(backends[i % 3](1 + (unsigned)every % 3), config, every, &again);
             assert_true(size == again);
             assert_memory_equal(kept, gradients, size * sizeof *kept);
             mem_free(gradients);
@@ -293,8 +303,8 @@ static void layers_that_never_drop_change_nothing(void **state)
     struct model_config plain = config_of(ORDER_PRE, 3, false), kept = plain, drops = config_of(ORDER_PRE, 3, true);
     kept.layer_drop = (struct layer_drop){.theta = 1, .gamma = 1};
     size_t size;
-    float *a = gradients_recomputed(PRECISION_FP32, &plain, 1, 0, &size);
-    float *b = gradients_recomputed(PRECISION_FP32, &kept, 1, 0, &size);
+    float *a = gradients_recomputed(fp32_ops(1), &plain, 0, &size);
+    float *b = gradients_recomputed(fp32_ops(1), &kept, 0, &size);
     assert_memory_equal(a, b, size * sizeof *a);
     mem_free(a);
     mem_free(b);

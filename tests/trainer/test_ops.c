@@ -121,6 +121,14 @@ static void assert_zero_from(const struct array *array, size_t first, const char
             fail_msg("%s: %s is not zero at %zu", ops->name, what, i);
 }
 
+static void try_backend(struct ops *opened, void (*test)(void))
+{
+    ops = opened;
+    drawn = 0;
+    test();
+    opened->close(opened);
+}
+
 static void each_backend(void (*test)(void))
 {
     static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16, PRECISION_FP64};
@@ -128,12 +136,9 @@ static void each_backend(void (*test)(void))
         for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
             if (precisions[i] == PRECISION_FP64 && level > CPU_BASE)
                 continue;
-            struct ops *opened = made_ops(precisions[i], (enum cpu_level)level, 2);
-            ops = opened;
-            drawn = 0;
-            test();
-            opened->close(opened);
+            try_backend(made_ops(precisions[i], (enum cpu_level)level, 2), test);
         }
+    try_backend(made_library_ops(2), test);
 }
 
 static double normal_cdf(double x)

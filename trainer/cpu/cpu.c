@@ -145,7 +145,7 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     if (options->threads)
         parallel_set_threads((int)options->threads);
     cpu->device.threads = parallel_threads();
-    cpu->device.onednn = onednn_open(options->precision, options->level, cpu->device.threads);
+    cpu->device.onednn = onednn_open(options->precision, options->level, options->library, cpu->device.threads);
     snprintf(cpu->device.name, sizeof cpu->device.name, "cpu %s (%s, %s), %d threads", names[options->precision],
              cpu_level_name(options->level), cpu->device.onednn ? onednn_version() : "own products",
              cpu->device.threads);

@@ -19,6 +19,7 @@ struct cpu_options {
     enum precision precision;
     enum cpu_level level; /* cpu_level(), or a lower one that the user forces */
     unsigned threads;     /* of the whole process, from here on; 0: leave OpenMP's choice */
+    bool library;         /* tests: oneDNN multiplies bf16 on every level, not on tiles alone */
 };
 
 /* Opens the backend; ops->close ends it. bf16 and fp16 work on every level (stored in 16 bits, multiplied in fp32 where

@@ -55,9 +55,9 @@ static void limit_level(enum cpu_level level)
     (void)dnnl_set_max_cpu_isa(levels[level]);
 }
 
-struct onednn *onednn_open(enum precision precision, enum cpu_level level, int threads)
+struct onednn *onednn_open(enum precision precision, enum cpu_level level, bool always, int threads)
 {
-    if (precision != PRECISION_BF16 || level < CPU_AMX)
+    if (precision != PRECISION_BF16 || (level < CPU_AMX && !always))
         return NULL;
     limit_level(level);
     struct onednn *onednn = mem_clear(1, sizeof *onednn);
@@ -194,9 +194,9 @@ const char *onednn_version(void)
 
 #else
 
-struct onednn *onednn_open(enum precision precision, enum cpu_level level, int threads)
+struct onednn *onednn_open(enum precision precision, enum cpu_level level, bool always, int threads)
 {
-    (void)precision, (void)level, (void)threads;
+    (void)precision, (void)level, (void)always, (void)threads;
     return NULL;
 }
 

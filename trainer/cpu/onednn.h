@@ -21,8 +21,9 @@ struct product_shape {
 struct onednn;
 struct onednn_product; /* a product made ready */
 
-/* NULL where the library is absent, or our own loops multiply that precision at that level as fast or faster. */
-struct onednn *onednn_open(enum precision precision, enum cpu_level level, int threads);
+/* NULL where the library is absent, for other numbers than bf16, and below AMX unless `always`: our own loops are as fast
+ * there. */
+struct onednn *onednn_open(enum precision precision, enum cpu_level level, bool always, int threads);
 void onednn_close(struct onednn *onednn);
 
 /* Made at the first asking, kept until close. NULL: the library cannot. One thread at a time. */
