@@ -80,7 +80,7 @@ main() {
 
     build release && run_tests release --preset release
     if [ "$long" = yes ] && [ -f build/release/CTestTestfile.cmake ]; then
-        OMP_WAIT_POLICY=passive run_tests long --test-dir build/release -L long --output-on-failure
+        run_tests long --test-dir build/release -L long --output-on-failure
     fi
     build asan && run_tests asan --preset asan
     build tsan && run_tests tsan --preset tsan

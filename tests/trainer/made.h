@@ -100,13 +100,14 @@ static inline struct ops *made_backend(const struct cpu_options *options)
 
 static inline struct ops *made_ops(enum precision precision, enum cpu_level level, unsigned threads)
 {
-    return made_backend(&(struct cpu_options){precision, level, threads, false});
+    return made_backend(&(struct cpu_options){.precision = precision, .level = level, .threads = threads});
 }
 
 /* bf16 as machines with tiles multiply it. */
 static inline struct ops *made_library_ops(unsigned threads)
 {
-    return made_backend(&(struct cpu_options){PRECISION_BF16, cpu_level(), threads, true});
+    return made_backend(
+        &(struct cpu_options){.precision = PRECISION_BF16, .level = cpu_level(), .threads = threads, .library = true});
 }
 
 #endif

@@ -706,7 +706,7 @@ static void a_backend_that_cannot_be_is_refused(void **state)
     (void)state;
     struct error err;
     if (cpu_level() < CPU_AMX) {
-        assert_null(cpu_open(&(struct cpu_options){PRECISION_FP32, CPU_AMX, 1}, &err));
+        assert_null(cpu_open(&(struct cpu_options){.level = CPU_AMX, .threads = 1}, &err));
         assert_int_equal(err.kind, ERR_USAGE);
     }
     assert_int_equal(cpu_default_precision(CPU_AVX512), PRECISION_FP32);

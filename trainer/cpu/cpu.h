@@ -1,4 +1,4 @@
-/* The CPU backend behind struct ops: own loops in C with OpenMP; on tiles (AMX) oneDNN multiplies. */
+/* The CPU backend behind struct ops: own loops in C; on tiles (AMX) oneDNN multiplies. */
 #ifndef TRAINER_CPU_CPU_H
 #define TRAINER_CPU_CPU_H
 
@@ -18,7 +18,7 @@ enum precision cpu_default_precision(enum cpu_level level);
 struct cpu_options {
     enum precision precision;
     enum cpu_level level; /* cpu_level(), or a lower one that the user forces */
-    unsigned threads;     /* of the whole process, from here on; 0: leave OpenMP's choice */
+    unsigned threads;     /* of the whole process, from here on; 0: leave them as they are */
     bool library;         /* tests: oneDNN multiplies bf16 on every level, not on tiles alone */
 };
 

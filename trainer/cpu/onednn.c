@@ -1,5 +1,6 @@
 /* In: a product's shape. Out: a oneDNN matmul primitive that one thread runs. Primitives are made for a single thread,
- * so neither their blocking nor their bits know how many there are; linear.c cuts a product into such pieces. Several
+ * so neither their blocking nor their bits know how many there are; linear.c cuts a product into such pieces. (The
+ * library's threads are OpenMP's, and each of our threads is told to have no others.) Several
  * threads run one primitive at once, so its scratchpad may not be the library's own (which belongs to the primitive):
  * each thread brings one. */
 #include "trainer/cpu/onednn.h"
@@ -9,9 +10,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "trainer/cpu/parallel.h"
 
 #include <dnnl.h>
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,8 +126,7 @@ static void make(struct onednn *onednn, struct onednn_product *product)
     check(dnnl_primitive_attr_set_post_ops(attributes, after), "make attributes");
     check(dnnl_primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user), "make attributes");
 
-    const int threads = parallel_threads();
-    parallel_set_threads(1);
+    omp_set_num_threads(1);
     dnnl_primitive_desc_t description;
     const dnnl_status_t status = dnnl_primitive_desc_create(&description, &operation, attributes, onednn->engine, NULL);
     if (status == dnnl_success) {
@@ -135,7 +135,6 @@ static void make(struct onednn *onednn, struct onednn_product *product)
         grow_scratchpads(onednn, dnnl_memory_desc_get_size(&product->scratchpad));
         dnnl_primitive_desc_destroy(description);
     }
-    parallel_set_threads(threads);
     dnnl_post_ops_destroy(after);
     dnnl_primitive_attr_destroy(attributes);
 }
@@ -179,6 +178,7 @@ void onednn_multiply(const struct onednn_product *product, void *c, const void *
         check(dnnl_memory_create(&args[i].memory, operands[i].shape, onednn->engine, (void *)operands[i].memory),
               "point at a matrix");
     }
+    omp_set_num_threads(1);
     check(dnnl_primitive_execute(product->primitive, onednn->stream, count, args), "multiply");
     for (int i = 0; i < count; i++)
         dnnl_memory_destroy(args[i].memory);

@@ -20,7 +20,8 @@ enum { ROWS = 1024, HIDDEN = 768, INNER = 3072 };
 static double measure(enum precision precision, unsigned threads)
 {
     struct error ignored;
-    struct ops *ops = cpu_open(&(struct cpu_options){precision, cpu_level(), threads}, &ignored);
+    struct ops *ops =
+        cpu_open(&(struct cpu_options){.precision = precision, .level = cpu_level(), .threads = threads}, &ignored);
     if (!ops)
         return -1;
     const double rate = machine_product_rate(ops, ROWS, INNER, HIDDEN, 0.2);

@@ -236,7 +236,7 @@ struct run {
 static struct ops *open_ops(enum device_kind device, enum precision precision)
 {
     struct error err;
-    struct ops *ops = backend_open(device, &(struct cpu_options){precision, cpu_level(), 0}, NULL, &err);
+    struct ops *ops = backend_open(device, &(struct cpu_options){.precision = precision, .level = cpu_level()}, NULL, &err);
     if (!ops) {
         error_print(&err, "dstrain_cuda_test", 0);
         abort();

@@ -1,0 +1,93 @@
+// labels: threads
+/* The CPU backend's threads: every task once, by a thread of the region, however many there are and however soon a
+ * region follows another. */
+#include "tests/base/help.h"
+
+#include <stdatomic.h>
+
+#include "trainer/cpu/parallel.h"
+
+#define TASKS_MAX 300
+
+struct counted {
+    atomic_int *done; /* [tasks] */
+    int threads;
+    atomic_int strays;
+    size_t work; /* of a task */
+};
+
+static void count(const void *args, size_t task, int thread)
+{
+    struct counted *counted = (struct counted *)args;
+    volatile size_t turned = 0;
+    while (turned < counted->work)
+        turned = turned + 1;
+    if (thread < 0 || thread >= counted->threads)
+        atomic_fetch_add(&counted->strays, 1);
+    atomic_fetch_add(&counted->done[task], 1);
+}
+
+static void run_region(size_t tasks, size_t work)
+{
+    atomic_int done[TASKS_MAX + 1] = {0};
+    struct counted counted = {done, parallel_threads(), 0, work};
+    parallel(tasks, count, &counted);
+    assert_int_equal(counted.strays, 0);
+    for (size_t task = 0; task <= TASKS_MAX; task++)
+        assert_int_equal(done[task], task < tasks);
+}
+
+static void every_task_is_run_once(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 7, 3, 64, 2};
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        parallel_set_threads(threads[i]);
+        assert_int_equal(parallel_threads(), threads[i]);
+        for (size_t tasks = 0; tasks <= TASKS_MAX; tasks = 2 * tasks + 1)
+            run_region(tasks, 100);
+    }
+}
+
+/* Workers that come late to a region must not take tasks of it once it is closed, nor miss the next one. */
+static void regions_follow_one_another(void **state)
+{
+    (void)state;
+    parallel_set_threads(4);
+    for (size_t i = 0; i < 3000; i++)
+        run_region(2 + i % 9, i % 50 == 0 ? 20000 : i % 7);
+}
+
+/* A number for each thread, as scratch memory is lent: no two tasks at once have the same. */
+static atomic_int holders[8];
+
+static void hold(const void *args, size_t task, int thread)
+{
+    (void)task;
+    volatile int turned = 0;
+    if (atomic_fetch_add(&holders[thread], 1) != 0)
+        atomic_fetch_add((atomic_int *)args, 1);
+    while (turned < 1000)
+        turned = turned + 1;
+    atomic_fetch_sub(&holders[thread], 1);
+}
+
+static void threads_share_no_number(void **state)
+{
+    (void)state;
+    atomic_int clashes = 0;
+    parallel_set_threads(8);
+    for (int i = 0; i < 50; i++)
+        parallel(TASKS_MAX, hold, &clashes);
+    assert_int_equal(clashes, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_task_is_run_once),
+        cmocka_unit_test(regions_follow_one_another),
+        cmocka_unit_test(threads_share_no_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
