@@ -80,4 +80,21 @@ UNUSED static void directory_remove(const char *name)
     assert_int_equal(path_remove(name, &err), 0);
 }
 
+/* A directory for a whole test program. */
+UNUSED static const char *directory;
+
+UNUSED static int directory_set_up(void **state)
+{
+    (void)state;
+    directory = directory_make();
+    return 0;
+}
+
+UNUSED static int directory_tear_down(void **state)
+{
+    (void)state;
+    directory_remove(directory);
+    return 0;
+}
+
 #endif

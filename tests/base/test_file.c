@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *directory;
-
 static char *path_of(const char *name)
 {
     static char path[4][200];
@@ -383,20 +381,6 @@ static void the_environment_sets_faults(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    directory = directory_make();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    directory_remove(directory);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -416,5 +400,5 @@ int main(void)
         cmocka_unit_test(a_trace_tells_every_change_in_its_order),
         cmocka_unit_test(the_environment_sets_faults),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, directory_set_up, directory_tear_down);
 }

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char *directory;
-
 static void expect_join(const char *a, const char *b, const char *joined)
 {
     char *path = path_join(a, b);
@@ -265,20 +263,6 @@ static void a_lock_needs_a_directory(void **state)
     lock_release(&lock);
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    directory = directory_make();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    directory_remove(directory);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,5 +276,5 @@ int main(void)
         cmocka_unit_test(a_job_of_several_keeps_others_out_until_the_last_is_gone),
         cmocka_unit_test(a_lock_needs_a_directory),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, directory_set_up, directory_tear_down);
 }

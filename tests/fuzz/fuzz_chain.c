@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "pipeline/dump/chain.h"
 #include "pipeline/dump/window.h"
+#include "tests/pipeline/libbz2.h"
 
 #include <bzlib.h>
 
@@ -64,34 +65,6 @@ static void write_file(struct buf *out, const uint8_t *data, size_t size)
     }
 }
 
-/* 0 and the text, or -1. Zero bytes may follow the last stream. */
-static int decode_by_libbz2(struct str bytes, struct buf *text)
-{
-    size_t at = 0;
-    while (at < bytes.size && (at == 0 || bytes.data[at] != 0)) {
-        bz_stream stream = {0};
-        int result = BZ2_bzDecompressInit(&stream, 0, 0);
-        stream.next_in = (char *)(uintptr_t)bytes.data + at;
-        stream.avail_in = (unsigned)(bytes.size - at);
-        while (result == BZ_OK) {
-            buf_reserve(text, 65536);
-            stream.next_out = text->data + text->size;
-            stream.avail_out = 65536;
-            result = BZ2_bzDecompress(&stream);
-            text->size += 65536 - stream.avail_out;
-            if (result == BZ_OK && stream.avail_in == 0 && stream.avail_out > 0)
-                result = BZ_UNEXPECTED_EOF;
-        }
-        at = bytes.size - stream.avail_in;
-        BZ2_bzDecompressEnd(&stream);
-        if (result != BZ_STREAM_END)
-            return -1;
-    }
-    while (at < bytes.size && bytes.data[at] == 0)
-        at++;
-    return at == bytes.size ? 0 : -1;
-}
-
 static int follow(struct str file, size_t window_bytes, struct buf *out)
 {
     struct source source;
@@ -127,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct buf file = {0}, ours = {0}, theirs = {0};
     write_file(&file, data, size);
     if (stream_level((const uint8_t *)file.data, file.size) > 0) { /* else it is not taken for bzip2 */
-        const int verdict = decode_by_libbz2(buf_str(&file), &theirs);
+        const int verdict = decode_all(buf_str(&file), &theirs);
         const int result = follow(buf_str(&file), 1 + (size_t)window * 4, &ours);
         assert((result == 0) == (verdict == 0));
         if (result == 0)

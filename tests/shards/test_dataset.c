@@ -127,20 +127,6 @@ static void the_pieces_that_continue_words(void **state)
     tiny_remove(directory);
 }
 
-static int set_up(void **state)
-{
-    char *directory = tiny_directory();
-    tiny_dataset(directory);
-    *state = directory;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tiny_remove(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,5 +134,5 @@ int main(void)
         cmocka_unit_test(the_pieces_that_continue_words),      cmocka_unit_test(what_does_not_belong_is_refused),
         cmocka_unit_test(damage_in_records_is_found_in_use),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, tiny_set_up, tiny_tear_down);
 }

@@ -197,20 +197,6 @@ static void no_dataset_is_an_error(void **state)
     verify_release(&report);
 }
 
-static int set_up(void **state)
-{
-    char *directory = tiny_directory();
-    tiny_dataset(directory);
-    *state = directory;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tiny_remove(*state);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,5 +209,5 @@ int main(void)
         cmocka_unit_test(it_can_be_stopped),
         cmocka_unit_test(no_dataset_is_an_error),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, tiny_set_up, tiny_tear_down);
 }

@@ -194,4 +194,19 @@ __attribute__((unused)) static void tiny_write(const char *directory, const char
     mem_free(path);
 }
 
+/* A test's state is a directory with that dataset in it. */
+__attribute__((unused)) static int tiny_set_up(void **state)
+{
+    char *directory = tiny_directory();
+    tiny_dataset(directory);
+    *state = directory;
+    return 0;
+}
+
+__attribute__((unused)) static int tiny_tear_down(void **state)
+{
+    tiny_remove(*state);
+    return 0;
+}
+
 #endif

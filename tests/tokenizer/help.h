@@ -44,11 +44,10 @@ UNUSED static void collect_word(void *context, struct str word)
 }
 
 /* The words of a text, "|" between them; in a buffer that the next call uses again. */
-UNUSED static const char *words_of(struct str text, bool cased, bool strip)
+UNUSED static const char *words_by(const struct tokenizer_options *options, struct str text)
 {
     static char words[4096];
-    struct tokenizer *tokenizer =
-        tokenizer_open(NULL, &(struct tokenizer_options){.cased = cased, .strip_accents = strip});
+    struct tokenizer *tokenizer = tokenizer_open(NULL, options);
     struct tokenizer_state *state = tokenizer_state_open(tokenizer);
     struct buf out = {0};
     tokenizer_words(state, text, collect_word, &out);
@@ -57,6 +56,11 @@ UNUSED static const char *words_of(struct str text, bool cased, bool strip)
     tokenizer_state_close(state);
     tokenizer_close(tokenizer);
     return words;
+}
+
+UNUSED static const char *words_of(struct str text, bool cased, bool strip)
+{
+    return words_by(&(struct tokenizer_options){.cased = cased, .strip_accents = strip}, text);
 }
 
 /* The pieces of a text, a blank between them; in a buffer that the next call uses again. */

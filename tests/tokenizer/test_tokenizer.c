@@ -61,17 +61,8 @@ static void each_step_is_done_in_its_order(void **state)
 
 static const char *google_words_of(struct str text, bool cased, bool strip)
 {
-    static char words[4096];
-    struct tokenizer *tokenizer = tokenizer_open(
-        NULL, &(struct tokenizer_options){.cased = cased, .strip_accents = strip, .profile = PROFILE_GOOGLE});
-    struct tokenizer_state *state = tokenizer_state_open(tokenizer);
-    struct buf out = {0};
-    tokenizer_words(state, text, collect_word, &out);
-    snprintf(words, sizeof words, "%s", buf_text(&out));
-    buf_release(&out);
-    tokenizer_state_close(state);
-    tokenizer_close(tokenizer);
-    return words;
+    return words_by(&(struct tokenizer_options){.cased = cased, .strip_accents = strip, .profile = PROFILE_GOOGLE},
+                    text);
 }
 
 static void a_final_sigma_is_final_by_google_alone(void **state)
