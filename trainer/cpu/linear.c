@@ -11,11 +11,13 @@
 #include <immintrin.h>
 #endif
 
-#define DEPTH   384 /* units of k at a time: a panel of them is half of a first cache or so … */
-#define ROWS    384 /* rows of C in a task, at most: enough that laying B costs little */
-#define COLUMNS 256 /* columns of it, at most: its panels fill half of a second cache */
-#define LAID    96  /* rows of A that are laid at once */
-#define TASKS   6   /* for each thread, so that the last one is not waited for long */
+#define DEPTH        384 /* units of k at a time: a panel of them is a tenth of a second cache */
+#define ROWS         384 /* rows of C in a task, at most: enough that laying B costs little … */
+#define COLUMNS      256 /* … and columns: enough that laying A does */
+#define TALL_ROWS    768 /* the same where A is read as it lies */
+#define TALL_COLUMNS 64
+#define LAID         96 /* rows of A that are laid at once */
+#define TASKS        6  /* for each thread, so that the last one is not waited for long */
 
 enum finish { FINISH_NONE, FINISH_GELU, FINISH_GELU_BACKWARD };
 
@@ -112,7 +114,14 @@ static void NAME(store_row)(const struct linear_product *p, real *sum, size_t ro
         NAME(gelu_all)((storage *)p->activation + at, c, count, p->erf_form);
 }
 
-/* Rows of A as strips want them: as they lie, where a row is units side by side, else laid in `left`. */
+/* Is a row of A units side by side? */
+static bool NAME(lies_ready)(const struct product_shape *s, const void *a, size_t k)
+{
+    return AS_STORED && s->a_column == 1 && k % PER_UNIT == 0 && s->a_row % PER_UNIT == 0 &&
+           (uintptr_t)a % sizeof(NAME(unit)) == 0;
+}
+
+/* Rows of A as strips want them: as they lie, or laid in `left`. */
 static const NAME(unit) * NAME(rows_of)(const struct product_shape *s, const storage *a, NAME(unit) * left, size_t rows,
                                         size_t k, size_t *a_row, size_t *a_step)
 {
@@ -124,7 +133,7 @@ static const NAME(unit) * NAME(rows_of)(const struct product_shape *s, const sto
     }
     *a_row = blocks_of(k, PER_UNIT);
     *a_step = 1;
-    if (AS_STORED && k % PER_UNIT == 0 && s->a_row % PER_UNIT == 0 && (uintptr_t)a % sizeof *left == 0) {
+    if (NAME(lies_ready)(s, a, k)) {
         *a_row = (size_t)s->a_row / PER_UNIT;
         return (const NAME(unit) *)(const void *)a;
     }
@@ -215,7 +224,8 @@ static void NAME(multiply)(struct device *device, struct linear_product *p)
 {
     const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n,
                  wanted = TASKS * (size_t)(device->onednn ? 4 : device->threads);
-    size_t rows = ROWS, columns = COLUMNS;
+    const bool tall = !device->onednn && NAME(lies_ready)(&p->shape, p->a, (size_t)p->shape.k);
+    size_t rows = tall ? TALL_ROWS : ROWS, columns = tall ? TALL_COLUMNS : COLUMNS;
     while (rows > LAID && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
         rows /= 2;
     while (columns > PANEL_MAX && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
