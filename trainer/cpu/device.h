@@ -8,12 +8,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/fp16.h"
-#include "trainer/cpu/parallel.h"
 #include "trainer/ops.h"
 
+#define BLOCK_ROWS 64  /* rows of one task of row-wise work, and of one part of a sum over rows */
 #define KEEP_PIECE 256 /* columns whose dropout is worked out at once (keep.h) */
 #define STRIP      6   /* rows of A that a product takes at once (product.h) */
 #define PANEL_MAX  64  /* and columns of B, at most */

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/random.h"
 
 #include <assert.h>
@@ -288,6 +289,29 @@ static void truncate_block(const struct random_stream *stream, uint32_t block, d
     }
 }
 
+#define DRAW_BLOCKS 4096 /* of a task */
+
+struct draw {
+    const struct random_stream *stream;
+    const struct param *param;
+    bool truncated;
+    float *out;
+};
+
+static void draw_blocks(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct draw *draw = args;
+    const size_t end = smaller((task + 1) * DRAW_BLOCKS, blocks_of(draw->param->count, 4));
+    for (size_t block = task * DRAW_BLOCKS; block < end; block++) {
+        float four[4];
+        draw_block(draw->stream, (uint32_t)block, 0, draw->param->deviation, four);
+        if (draw->truncated)
+            truncate_block(draw->stream, (uint32_t)block, draw->param->deviation, four);
+        memcpy(draw->out + block * 4, four, smaller(4, draw->param->count - block * 4) * sizeof *four);
+    }
+}
+
 void params_draw(const struct params *params, const struct param *param, uint64_t seed, float *flat)
 {
     float *out = flat + param->offset;
@@ -299,15 +323,8 @@ void params_draw(const struct params *params, const struct param *param, uint64_
         return;
     }
     assert(param->count / 4 < UINT32_MAX);
-#pragma omp parallel for schedule(static)
-    for (size_t block = 0; block < (param->count + 3) / 4; block++) {
-        float four[4];
-        draw_block(&stream, (uint32_t)block, 0, param->deviation, four);
-        if (params->initializer == INITIALIZER_TRUNCATED)
-            truncate_block(&stream, (uint32_t)block, param->deviation, four);
-        const size_t left = param->count - block * 4;
-        memcpy(out + block * 4, four, (left < 4 ? left : 4) * sizeof *four);
-    }
+    const struct draw draw = {&stream, param, params->initializer == INITIALIZER_TRUNCATED, out};
+    parallel(blocks_of(param->count, 4 * DRAW_BLOCKS), draw_blocks, &draw);
 }
 
 void params_draw_all(const struct params *params, uint64_t seed, float *flat)

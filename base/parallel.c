@@ -2,12 +2,13 @@
  * works too, and waits for nobody who has not begun: where another program has a core, the rest is done on the others.
  * (OpenMP's threads all come to the end of a region, and spin while they wait: beside one busy process a step took 2 to
  * 3 times as long.) */
-#include "trainer/cpu/parallel.h"
+#include "base/parallel.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/opts.h"
 

@@ -1,11 +1,11 @@
 // labels: threads
-/* The CPU backend's threads: every task once, by a thread of the region, however many there are and however soon a
+/* The threads of a loop: every task once, by a thread of the region, however many there are and however soon a
  * region follows another. */
 #include "tests/base/help.h"
 
 #include <stdatomic.h>
 
-#include "trainer/cpu/parallel.h"
+#include "base/parallel.h"
 
 #define TASKS_MAX 300
 
