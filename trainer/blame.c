@@ -1,5 +1,7 @@
 /* Weights that are not finite come first: all else follows from them. Then the gradients, the last tensor of the table
- * first, since the backward pass meets it first. Each sample of the step goes forward alone, without dropout. */
+ * first, since the backward pass meets it first: the device may be a step further by now, so they are worked out again,
+ * which gives the same bits, as nothing has changed since. Each sample of the step goes forward alone, without
+ * dropout. */
 #include "trainer/blame.h"
 
 #include <inttypes.h>
@@ -28,18 +30,46 @@ static json_t *bad_weights(struct training *t)
     return names;
 }
 
-static json_t *bad_gradients(const struct training *t)
+/* The samples of the step that came to no number. */
+static struct loader_options samples_of(const struct training *t)
 {
+    struct loader_options options = training_samples(t);
+    options.count = options.batch;
+    return options;
+}
+
+static int gradients_again(struct training *t, struct error *err)
+{
+    const struct micro_batch *micro;
+    const struct loader_options options = samples_of(t);
+    struct loader *loader = loader_open(&options);
+    int result;
+    while ((result = loader_next(loader, &micro, err)) > 0)
+        training_pass(t, micro, t->state.step + 1);
+    loader_close(loader);
+    return result;
+}
+
+static json_t *bad_gradients(struct training *t)
+{
+    const struct ops *ops = t->ops;
     const struct params *params = model_table(t->model);
+    const size_t bytes = params->chunk_count * sizeof(double);
+    struct error ignored = {0};
     json_t *names = json_array();
     int32_t last = -1;
+    if (gradients_again(t, &ignored) < 0)
+        return names;
+    ops->squares(ops->device, &t->work, model_gradients(t->model));
+    double *squares = ops->map(ops->device, t->work.squares, bytes, MAP_READ);
     for (size_t i = params->chunk_count; i-- > 0;) {
         const int32_t tensor = params->chunks[i].tensor;
-        if (isfinite(t->work.squares[i]) || tensor == last)
+        if (isfinite(squares[i]) || tensor == last)
             continue;
         json_array_append_new(names, json_string(params->items[tensor].name));
         last = tensor;
     }
+    ops->unmap(ops->device, t->work.squares, squares, bytes, MAP_READ);
     return names;
 }
 
@@ -47,8 +77,7 @@ static json_t *bad_gradients(const struct training *t)
 static int weigh_samples(struct training *t, json_t *samples, uint64_t *bad, struct error *err)
 {
     const struct micro_batch *micro;
-    struct loader_options options = training_samples(t);
-    options.count = options.batch;
+    struct loader_options options = samples_of(t);
     options.batch = 1;
     struct loader *loader = loader_open(&options);
     int result;

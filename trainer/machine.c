@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/progress.h"
+#include "trainer/optim/optimizer.h"
 
 /* The number in a small file, or UINT64_MAX where there is none ("max"). */
 static uint64_t number_in(const char *path)
@@ -104,15 +105,8 @@ double machine_update_rate(const struct ops *ops, size_t count)
 {
     const size_t most = ops->memory > 0 ? UPDATE_MAX : UPDATE_MAX / 8, taken = count < most ? count : most;
     const size_t chunks = (taken + PARAM_CHUNK - 1) / PARAM_CHUNK;
-    const double factor = 1;
-    const struct update_step step = {.beta1 = 0.9,
-                                     .beta2 = 0.999,
-                                     .share = 0.1,
-                                     .lead = 1,
-                                     .root = 1,
-                                     .epsilon = 1e-8,
-                                     .decoupled = true,
-                                     .factors = &factor};
+    const struct update_step step = {
+        .beta1 = 0.9, .beta2 = 0.999, .share = 0.1, .lead = 1, .root = 1, .epsilon = 1e-8, .decoupled = true};
     struct param_chunk *table = mem_clear(chunks, sizeof *table);
     void *flat[4];
     for (size_t i = 0; i < chunks; i++) {
@@ -123,12 +117,16 @@ double machine_update_rate(const struct ops *ops, size_t count)
     for (size_t i = 0; i < 4; i++)
         flat[i] = ops->allocate(ops->device, taken * ops->real_size);
     const struct update_memory memory = {flat[0], flat[1], flat[2], flat[3]};
-    ops->adam(ops->device, &memory, table, chunks, &step); /* memory is there from its first use on */
+    struct update_work work;
+    optimizer_work_init(&work, ops,
+                        &(struct params){.count = 1, .total = taken, .chunks = table, .chunk_count = chunks});
+    ops->adam(ops->device, &memory, &work, &step); /* memory is there from its first use on */
     ops->wait(ops->device);
     const double from = clock_now();
-    ops->adam(ops->device, &memory, table, chunks, &step);
+    ops->adam(ops->device, &memory, &work, &step);
     ops->wait(ops->device);
     const double took = clock_now() - from;
+    optimizer_work_release(&work, ops);
     for (size_t i = 0; i < 4; i++)
         ops->release(ops->device, flat[i]);
     mem_free(table);

@@ -10,13 +10,13 @@
  * Dead rows (struct rows) are zero in everything an op writes, forward and backward, so that a product may run over all
  * of them. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (design, Law 4).
  * Results do not depend on the number of threads, to the bit. One thread calls; the backend spreads the work, and may
- * still be at it when an op returns: what the host wants to see it asks for by squares, moments, map or wait. Operands
- * are the device's memory, a batch what bring made of it; chunks, factors, squares, sums of moments and shares are the
- * host's. */
+ * still be at it when an op returns: what the host wants to see it asks for by map or wait, which let the device run
+ * dry, or by send and receive, which do not. Operands are the device's memory, a batch what bring made of it. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 
 #include "trainer/data/batch.h"
+#include "trainer/optim/numbers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,30 +79,24 @@ struct param_chunk {
 };
 #define PARAM_CHUNK 16384
 
-/* What an update is made of; a step of Adam, LAMB or LANS sets the numbers (optim/optimizer.c). With g the gradient
- * times its tensor's factor (plus decay * p where decay is not decoupled):
- *     m = beta1 m + share g;  v = beta2 v + (1 - beta2) g^2;  d = root sqrt(v) + epsilon
- *     u = lead m / d + decay p;  c = g / d + decay p */
-struct update_step {
-    double rate; /* learning rate of this update */
-    double beta1, beta2;
-    double share; /* 1 - beta1, or 1 */
-    double lead;  /* 1 / (1 - beta1^t) with bias correction */
-    double root;  /* 1 / sqrt(1 - beta2^t) with bias correction */
-    double epsilon;
-    double weight_decay;   /* for chunks with decay */
-    double vector_decay;   /* for the others */
-    bool decoupled;        /* decay the parameter beside the step (AdamW); else add it to the gradient (L2) */
-    bool slopes;           /* c is wanted (LANS) */
-    const double *factors; /* [tensors] multiply gradients first: unscaling and clipping */
-};
-
-/* Flat memory of an update, real; factors and sums are the host's. */
+/* Flat memory of an update, real. */
 struct update_memory {
     void *params;
     void *first;  /* m, zero at the start */
     void *second; /* v, zero at the start */
     const void *gradients;
+};
+
+/* Beside flat memory: the table of chunks, and numbers per chunk and per tensor (optimizer_work_init takes it). */
+struct update_work {
+    size_t numbers, chunk_count, tensors; /* the first: elements of all chunks */
+    struct param_chunk *chunks;           /* [chunk_count], those of a tensor side by side, tensors in order */
+    int32_t *firsts;                      /* [tensors + 1] its first chunk; closed by chunk_count */
+    double *squares;                      /* [chunk_count] */
+    double *sums;                         /* [chunk_count, 3] */
+    double *factors;                      /* [tensors] multiply gradients first: unscaling and clipping */
+    double *shares;                       /* [tensors, 2] multiply directions */
+    struct step_record *record;
 };
 
 /* What the host wants of the device's memory. */
@@ -119,6 +113,7 @@ struct ops {
     const char *name;  /* for people: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
     uint64_t memory;   /* bytes that the device has in all; 0: it uses the host's */
     int32_t wave_rows; /* rows of products come in multiples of so many, at best; 0: it does not matter */
+    bool late;         /* ops return before they are done: facts of a step had better be asked for a step later */
 
     void (*close)(struct ops *ops); /* ends the backend; frees ops */
 
@@ -130,6 +125,10 @@ struct ops {
     void *(*map)(struct device *device, void *memory, size_t bytes, enum map_mode mode);
     void (*unmap)(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode);
     void (*wait)(struct device *device); /* until all is done that was asked for */
+    /* A few bytes for the host, copied when their turn comes into slot 0 or 1; receive waits for that copy alone. A
+     * slot is received before it is sent again. */
+    void (*send)(struct device *device, int slot, const void *memory, size_t bytes);
+    void (*receive)(struct device *device, int slot, void *host, size_t bytes);
     /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
@@ -204,20 +203,29 @@ struct ops {
     void (*loss)(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
                  int32_t columns, int32_t vocabulary, double factor, void *scratch);
 
-    /* squares[i] = sum of squares of chunk i of `values` (flat, real), summed in a fixed order. */
-    void (*squares)(struct device *device, double *squares, const void *values, const struct param_chunk *chunks,
-                    size_t chunk_count);
+    /* An update, with the formulas of optim/numbers.h: squares, factors, then adam, or moments, shares and apply. Sums
+     * over chunks and over tensors have a fixed order. Where the record says that the step is skipped, adam, moments and
+     * apply change nothing.
+     *
+     * work->squares[i] = sum of squares of chunk i of `values` (flat, real). */
+    void (*squares)(struct device *device, const struct update_work *work, const void *values);
+    /* work->record from them and from `sums` [STEP_SUMS] of losses; then each tensor's factor. */
+    void (*factors)(struct device *device, const struct update_work *work, const struct update_step *step,
+                    const double *sums);
     /* One pass of Adam: m, v, and p -= rate * u. */
-    void (*adam)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-                 size_t chunk_count, const struct update_step *step);
-    /* The same in two, for optimizers that look at whole tensors in between: first m and v, with sums[3i] = |p|^2,
-     * sums[3i + 1] = |u|^2, sums[3i + 2] = |c|^2 (0 without slopes) of chunk i, in a fixed order; */
-    void (*moments)(struct device *device, double *sums, const struct update_memory *memory,
-                    const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step);
-    /* then p -= shares[2 t] * u + shares[2 t + 1] * c, where t is the chunk's tensor; step as before, rate is not
-     * looked at. */
-    void (*apply)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-                  size_t chunk_count, const struct update_step *step, const double *shares);
+    void (*adam)(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                 const struct update_step *step);
+    /* The same in two, for optimizers that look at whole tensors in between: first m and v, with work->sums[3i] =
+     * |p|^2, [3i + 1] = |u|^2, [3i + 2] = |c|^2 (0 but for LANS) of chunk i; */
+    void (*moments)(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                    const struct update_step *step);
+    /* each tensor's shares from them; */
+    void (*shares)(struct device *device, const struct update_work *work, const struct update_step *step);
+    /* then p -= shares[2 t] * u + shares[2 t + 1] * c, where t is the chunk's tensor. */
+    void (*apply)(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                  const struct update_step *step);
 };
+
+#define SENT_BYTES_MAX 128 /* of one slot */
 
 #endif

@@ -21,7 +21,9 @@ int training_save(struct training *t, struct error *err)
         .tokenizer = &t->tokenizer,
         .identity = t->identity,
     };
-    int result = run_saved(&t->run, t->state.step, t->seconds, err);
+    int result = metrics_sync(&t->metrics, err);
+    if (result == 0)
+        result = run_saved(&t->run, t->state.step, t->seconds, err);
     if (result == 0)
         result =
             checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, t->settings->keep_every, err);
@@ -34,18 +36,20 @@ int training_save(struct training *t, struct error *err)
     return 0;
 }
 
-static bool save_due(const struct training *t)
+bool training_save_due(const struct training *t, uint64_t step)
 {
     const struct opt_count_or_time every = t->settings->save_every;
     const uint64_t keep = t->settings->keep_every;
-    return t->state.step == t->recipe.schedule.steps || (keep > 0 && t->state.step % keep == 0) ||
-           (every.count > 0 ? t->state.step % every.count == 0 : clock_now() - t->saved_clock >= (double)every.seconds);
+    if (step == t->saved_step)
+        return false;
+    return step == t->recipe.schedule.steps || (keep > 0 && step % keep == 0) ||
+           (every.count > 0 ? step % every.count == 0 : clock_now() - t->saved_clock >= (double)every.seconds);
 }
 
 int training_save_when_due(struct training *t, struct error *err)
 {
     char file[sizeof err->file], kept[80] = "there is none before it";
-    if (!save_due(t))
+    if (!training_save_due(t, t->state.step))
         return 0;
     const int result = training_save(t, err);
     if (result == 0 || err->kind != ERR_RESOURCE || !t->settings->save_fails ||

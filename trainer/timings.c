@@ -32,8 +32,10 @@ enum op {
     OP_GELU_BACKWARD,
     OP_LOSS,
     OP_SQUARES,
+    OP_FACTORS,
     OP_ADAM,
     OP_MOMENTS,
+    OP_SHARES,
     OP_APPLY,
     OPS,
 };
@@ -59,8 +61,10 @@ static const char *const op_names[OPS] = {
     "gelu_backward",
     "loss",
     "squares",
+    "factors",
     "adam",
     "moments",
+    "shares",
     "apply",
 };
 
@@ -114,14 +118,6 @@ static double product(struct rows rows, int32_t out, int32_t in)
 static double attention_flops(const struct device *device, const struct attention_shape *shape)
 {
     return 2 * 2 * ((const struct timings *)device)->pairs * shape->heads * shape->head_size;
-}
-
-static double chunk_numbers(const struct param_chunk *chunks, size_t chunk_count)
-{
-    double numbers = 0;
-    for (size_t i = 0; i < chunk_count; i++)
-        numbers += chunks[i].count;
-    return numbers;
 }
 
 /* ---- all of them ---- */
@@ -280,36 +276,50 @@ static void loss(struct device *device, double *sums, void *logits, const int32_
     end(device, OP_LOSS, 0, stored(device, (factor != 0 ? 2.0 : 1.0) * rows.live * columns));
 }
 
-static void squares(struct device *device, double *sums, const void *values, const struct param_chunk *chunks,
-                    size_t chunk_count)
+static void squares(struct device *device, const struct update_work *work, const void *values)
 {
     const struct ops *ops = begin(device);
-    ops->squares(ops->device, sums, values, chunks, chunk_count);
-    end(device, OP_SQUARES, 0, real(device, chunk_numbers(chunks, chunk_count)));
+    ops->squares(ops->device, work, values);
+    end(device, OP_SQUARES, 0, real(device, (double)work->numbers));
 }
 
-static void adam(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-                 size_t chunk_count, const struct update_step *step)
+static void factors(struct device *device, const struct update_work *work, const struct update_step *step,
+                    const double *sums)
 {
     const struct ops *ops = begin(device);
-    ops->adam(ops->device, memory, chunks, chunk_count, step);
-    end(device, OP_ADAM, 0, real(device, 7 * chunk_numbers(chunks, chunk_count)));
+    ops->factors(ops->device, work, step, sums);
+    end(device, OP_FACTORS, 0, (double)(2 * work->chunk_count + work->tensors) * sizeof(double));
 }
 
-static void moments(struct device *device, double *sums, const struct update_memory *memory,
-                    const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step)
+static void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                 const struct update_step *step)
 {
     const struct ops *ops = begin(device);
-    ops->moments(ops->device, sums, memory, chunks, chunk_count, step);
-    end(device, OP_MOMENTS, 0, real(device, 6 * chunk_numbers(chunks, chunk_count)));
+    ops->adam(ops->device, memory, work, step);
+    end(device, OP_ADAM, 0, real(device, 7 * (double)work->numbers));
 }
 
-static void apply(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-                  size_t chunk_count, const struct update_step *step, const double *shares)
+static void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                    const struct update_step *step)
 {
     const struct ops *ops = begin(device);
-    ops->apply(ops->device, memory, chunks, chunk_count, step, shares);
-    end(device, OP_APPLY, 0, real(device, 5 * chunk_numbers(chunks, chunk_count)));
+    ops->moments(ops->device, memory, work, step);
+    end(device, OP_MOMENTS, 0, real(device, 6 * (double)work->numbers));
+}
+
+static void shares(struct device *device, const struct update_work *work, const struct update_step *step)
+{
+    const struct ops *ops = begin(device);
+    ops->shares(ops->device, work, step);
+    end(device, OP_SHARES, 0, (double)(3 * work->chunk_count + 2 * work->tensors) * sizeof(double));
+}
+
+static void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                  const struct update_step *step)
+{
+    const struct ops *ops = begin(device);
+    ops->apply(ops->device, memory, work, step);
+    end(device, OP_APPLY, 0, real(device, 5 * (double)work->numbers));
 }
 
 /* ---- handed on, not measured ---- */
@@ -351,6 +361,16 @@ static void wait_all(struct device *device)
     inner_of(device)->wait(inner_of(device)->device);
 }
 
+static void send(struct device *device, int slot, const void *memory, size_t bytes)
+{
+    inner_of(device)->send(inner_of(device)->device, slot, memory, bytes);
+}
+
+static void receive(struct device *device, int slot, void *host, size_t bytes)
+{
+    inner_of(device)->receive(inner_of(device)->device, slot, host, bytes);
+}
+
 static const struct batch *bring(struct device *device, const struct batch *batch)
 {
     struct timings *timings = (struct timings *)device;
@@ -386,6 +406,8 @@ struct ops *timings_open(struct ops *ops)
         .map = map,
         .unmap = unmap,
         .wait = wait_all,
+        .send = send,
+        .receive = receive,
         .bring = bring,
         .scratch_bytes = scratch_bytes,
         .convert = convert,
@@ -407,8 +429,10 @@ struct ops *timings_open(struct ops *ops)
         .gelu_backward = gelu_backward,
         .loss = loss,
         .squares = squares,
+        .factors = factors,
         .adam = adam,
         .moments = moments,
+        .shares = shares,
         .apply = apply,
     };
     timings_clear(&timings->ops);

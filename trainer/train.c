@@ -1,154 +1,37 @@
 /* The recipe. Comes in: a command line. Goes out: a run directory with checkpoints, metrics.jsonl and a model.
  *
- *     open (start.c) → { evaluate when due → one step → tell → save when due } … → finish
+ *     open (start.c) → { save, evaluate when due → queue a step → tell what the one before it came to } … → finish
  *
- * A step is one update: the gradients of a whole batch, laid up micro-batch by micro-batch, then clipped and applied.
- * What a step computes is named by its number, so a run that was stopped goes on to the same bits. */
+ * What a step is stands in step.c. What it computes is named by its number, so a run that was stopped goes on to the same
+ * bits. */
 #include "trainer/train.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "base/progress.h"
-#include "trainer/blame.h"
-#include "trainer/optim/clip.h"
 #include "trainer/timings.h"
 
 #define PRODUCT_SECONDS 0.2 /* of products, before the first step */
 
-/* ---- one step ---- */
-
-static double loss_scale(const struct training *t)
-{
-    return t->recipe.precision == PRECISION_FP16 ? t->state.scaler.scale : 1;
-}
-
-/* Gradients of the next batch. A stop discards them: nothing has been changed. */
-static int forward_backward(struct training *t, struct model_metrics *metrics, struct error *err)
-{
-    const struct micro_batch *micro;
-    do {
-        if (stop_requested())
-            return fail(err, ERR_STOPPED, "stopped on request");
-        const int result = loader_next(t->loader, &micro, err);
-        assert(result != 0); /* the loader was told how many samples the run takes */
-        TRY(result);
-        if (micro->begins)
-            model_begin_step(t->model, &(struct step_settings){
-                                           .seed = t->recipe.seed,
-                                           .step = (uint32_t)t->state.step + 1,
-                                           .dropout = true,
-                                           .masked = micro->masked > 0 ? micro->masked : 1,
-                                           .sequences = micro->sequences,
-                                           .loss_scale = loss_scale(t),
-                                       });
-        model_forward_backward(t->model, &micro->batch, micro->ends ? metrics : NULL);
-    } while (!micro->ends);
-    return 0;
-}
-
-static bool is_finite(const struct step_facts *facts)
-{
-    return isfinite(facts->loss) && isfinite(facts->norm);
-}
-
-/* fp16: moves the scale; a step that overflowed is skipped, any other goes on. */
-static int scale_loss(struct training *t, const struct step_facts *facts, struct error *err)
-{
-    struct scaler_state *scaler = &t->state.scaler;
-    const double before = scaler->scale;
-    if (!is_finite(facts) && scaler_exhausted(&t->recipe.scaling, scaler))
-        return blame(t, facts, err);
-    scaler_update(&t->recipe.scaling, scaler, t->state.step, !is_finite(facts));
-    if (!is_finite(facts))
-        log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", t->state.step + 1, scaler->scale,
-                   before);
-    return 0;
-}
-
-static void apply(struct training *t, const struct step_facts *facts, double scale)
-{
-    const struct params *params = model_table(t->model);
-    struct optimizer optimizer = t->recipe.optimizer;
-    const uint64_t update = ++t->state.updates;
-    schedule_momentum(&t->recipe.schedule, update, &optimizer.beta1, &optimizer.beta2);
-    optimizer_update(&optimizer, t->ops, params,
-                     &(struct update_memory){model_params(t->model), t->first, t->second, model_gradients(t->model)},
-                     &t->work, facts->rate, update, clip_factor(facts->norm, t->recipe.clipping, scale));
-    model_refresh(t->model);
-    if ((float)facts->norm > (float)t->state.norm_max) {
-        t->state.norm_max = (double)(float)facts->norm; /* so that it comes back from 15 digits as it was */
-        t->state.norm_max_step = t->state.step + 1;
-    }
-}
-
-static int dump_gradients(const struct training *t, struct error *err)
-{
-    const struct params *params = model_table(t->model);
-    const size_t bytes = params->size * sizeof(float);
-    float *flat = t->ops->map(t->ops->device, model_gradients(t->model), bytes, MAP_READ);
-    const int result = names_write(t->settings->dump_gradients, params, flat, NULL, err);
-    t->ops->unmap(t->ops->device, model_gradients(t->model), flat, bytes, MAP_READ);
-    return result;
-}
-
-static int step_run(struct training *t, struct step_facts *facts, struct error *err)
-{
-    const struct params *params = model_table(t->model);
-    const double from = clock_now(), waited = loader_waited(t->loader), scale = loss_scale(t);
-    struct model_metrics metrics = {0};
-    TRY(forward_backward(t, &metrics, err));
-    if (t->settings->dump_gradients && t->state.step == t->begun_at)
-        TRY(dump_gradients(t, err));
-
-    const struct evaluation means = evaluation_of(&metrics, t->recipe.config.next_sentence);
-    *facts = (struct step_facts){
-        .loss = means.loss,
-        .mlm_loss = means.mlm_loss,
-        .nsp_loss = means.nsp_loss,
-        .mlm_accuracy = means.mlm_accuracy,
-        .nsp_accuracy = means.nsp_accuracy,
-        .rate = schedule_rate(&t->recipe.schedule, t->state.updates + 1),
-        .norm = gradient_norm(t->ops, params, model_gradients(t->model), t->work.squares) / scale,
-        .loss_scale = scale,
-    };
-    if (t->recipe.precision == PRECISION_FP16)
-        TRY(scale_loss(t, facts, err));
-    else if (!is_finite(facts))
-        return blame(t, facts, err);
-    if (is_finite(facts))
-        apply(t, facts, scale);
-
-    t->state.step++;
-    t->state.samples += means.samples;
-    t->state.tokens += means.tokens;
-    t->evaluated = false;
-    facts->seconds = clock_now() - from;
-    facts->waited = loader_waited(t->loader) - waited;
-    t->seconds += facts->seconds;
-    t->step_longest = fmax(t->step_longest, facts->seconds);
-    return 0;
-}
-
 /* ---- beside the steps ---- */
 
-/* Would another step and a save end behind the time limit? Before the first save, 100 MB/s are taken for its speed. */
+/* Would the steps on their way, another one and a save end behind the time limit? Before the first save, 100 MB/s are
+ * taken for its speed. */
 static bool time_is_up(const struct training *t)
 {
     const double unseen = (double)checkpoint_bytes(model_table(t->model)) / 1e8;
     const double save = t->save_longest > 0 ? t->save_longest : unseen;
-    return clock_now() + 1.5 * (t->step_longest + save) >= t->deadline;
+    return clock_now() + 1.5 * ((double)(t->queued + 1) * t->step_longest + save) >= t->deadline;
 }
 
-static bool evaluation_due(const struct training *t)
+static bool evaluation_due(const struct training *t, uint64_t step)
 {
     const uint64_t every = t->settings->eval_every;
     return !t->evaluated && t->valid.samples > 0 && t->settings->eval_samples > 0 &&
-           (t->state.step == t->recipe.schedule.steps ||
-            (every > 0 && t->state.step > 0 && t->state.step % every == 0));
+           (step == t->recipe.schedule.steps || (every > 0 && step > 0 && step % every == 0));
 }
 
 static int evaluate_now(struct training *t, struct error *err)
@@ -174,74 +57,78 @@ static int evaluate_now(struct training *t, struct error *err)
                              .seconds = t->seconds,
                              .sequences_per_second = (double)NAN,
                              .data_wait_seconds = (double)NAN,
-                             .loss_scale = loss_scale(t),
+                             .loss_scale = training_loss_scale(t),
                              .skipped = t->state.step - t->state.updates,
                          },
                          err);
 }
 
-/* Sums since the last line of metrics. */
-struct since {
-    double seconds, waited;
-    uint64_t samples;
-};
-
-static int tell(struct training *t, const struct step_facts *facts, struct since *since, struct error *err)
-{
-    since->seconds += facts->seconds;
-    since->waited += facts->waited;
-    screen_step(t, facts);
-    if (t->state.step % t->settings->log_every != 0 && t->state.step != t->recipe.schedule.steps)
-        return 0;
-    const struct metrics_line line = {
-        .step = t->state.step,
-        .loss = facts->loss,
-        .mlm_loss = facts->mlm_loss,
-        .nsp_loss = facts->nsp_loss,
-        .mlm_accuracy = facts->mlm_accuracy,
-        .nsp_accuracy = facts->nsp_accuracy,
-        .learning_rate = facts->rate,
-        .grad_norm = facts->norm,
-        .samples = t->state.samples,
-        .tokens = t->state.tokens,
-        .epoch = (double)t->state.samples / (double)t->data.samples,
-        .seconds = t->seconds,
-        .sequences_per_second = (double)(t->state.samples - since->samples) / since->seconds,
-        .data_wait_seconds = since->waited,
-        .loss_scale = facts->loss_scale,
-        .skipped = t->state.step - t->state.updates,
-    };
-    *since = (struct since){.samples = t->state.samples};
-    return metrics_write(&t->metrics, &line, err);
-}
-
 /* ---- the loop ---- */
 
+static bool stop_due(const struct training *t, uint64_t step)
+{
+    const uint64_t after = t->settings->stop_after;
+    return after > 0 && step - t->begun_at == after;
+}
+
+/* Must all be known that was queued up to `step`, because of what is to be done behind it? */
+static bool pause_due(const struct training *t, uint64_t step)
+{
+    return step == t->recipe.schedule.steps || training_save_due(t, step) || evaluation_due(t, step) ||
+           stop_due(t, step) || time_is_up(t);
+}
+
+static int pause_steps(struct training *t, struct error *err)
+{
+    TRY(training_settle(t, 0, err));
+    TRY(training_save_when_due(t, err));
+    if (evaluation_due(t, t->state.step))
+        TRY(evaluate_now(t, err));
+    if (t->state.step == t->recipe.schedule.steps)
+        return 0;
+    if (stop_due(t, t->state.step))
+        return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", t->settings->stop_after);
+    if (time_is_up(t))
+        return fail(err, ERR_STOPPED, "stopped by the time limit");
+    return 0;
+}
+
+/* While the device is at a step, the host queues the next one and hears of the one before. fp16 must know of an overflow
+ * first, and a device that is done when an op returns has no step to hide behind. */
 static int loop(struct training *t, struct error *err)
 {
-    const uint64_t steps = t->recipe.schedule.steps, stop_after = t->settings->stop_after;
-    struct since since = {.samples = t->state.samples};
-    struct step_facts facts;
+    const uint64_t left = t->ops->late && t->recipe.precision != PRECISION_FP16 ? STEPS_QUEUED - 1 : 0;
+    t->since.samples = t->state.samples;
     for (;;) {
-        if (evaluation_due(t))
-            TRY(evaluate_now(t, err));
-        if (t->state.step == steps)
+        if (pause_due(t, t->state.step + t->queued))
+            TRY(pause_steps(t, err));
+        if (t->state.step == t->recipe.schedule.steps)
             return 0;
-        if (stop_after > 0 && t->state.step - t->begun_at == stop_after)
-            return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", stop_after);
-        if (time_is_up(t))
-            return fail(err, ERR_STOPPED, "stopped by the time limit");
-        TRY(step_run(t, &facts, err));
-        TRY(tell(t, &facts, &since, err));
-        TRY(training_save_when_due(t, err));
+        TRY(training_queue_step(t, err));
+        TRY(training_settle(t, left, err));
     }
 }
 
-/* What is done becomes resumable where only the way on is barred: by a request, or by a damaged shard. Behind a full
- * disk or a NaN the last checkpoint is the better place to go on from. */
+/* Is only the way on barred, by a request or by a damaged shard? */
+static bool is_whole(const struct error *err)
+{
+    return err->kind == ERR_STOPPED || err->kind == ERR_VERIFY;
+}
+
+/* What was queued before the steps ended is told with the others; it may have come to no number. */
+static int end_steps(struct training *t, struct error *err)
+{
+    struct error second = {0};
+    if (is_whole(err) && training_settle(t, 0, &second) < 0)
+        *err = second;
+    return -1;
+}
+
+/* What is done becomes resumable where only the way on is barred. Behind a full disk or a NaN the last checkpoint is the
+ * better place to go on from. */
 static int leave(struct training *t, struct error *err)
 {
-    const bool whole = err->kind == ERR_STOPPED || err->kind == ERR_VERIFY;
+    const bool whole = is_whole(err);
     struct error second = {0};
     if (whole && t->saved_step != t->state.step && training_save(t, &second) < 0) {
         if (err->kind == ERR_STOPPED)
@@ -268,7 +155,7 @@ static void say_timings(const struct training *t, double from)
     timings_say(t->ops, clock_now() - from, beside);
 }
 
-static int train(struct training *t, struct error *err)
+int training_run(struct training *t, struct error *err)
 {
     if (t->loader)
         TRY(estimate_make(t, t->model, PRODUCT_SECONDS, &t->estimate, err));
@@ -277,6 +164,8 @@ static int train(struct training *t, struct error *err)
     const double from = clock_now();
     screen_opening(t);
     int result = loop(t, err);
+    if (result < 0)
+        result = end_steps(t, err);
     screen_end_steps(t);
     result = result == 0 ? run_finish(&t->run, err) : leave(t, err);
     if (t->settings->timings)
@@ -302,7 +191,7 @@ int verb_train(void *settings, struct opt_paths bare, struct error *err)
     stop_on_signals();
     int result = training_open(&training, settings, err);
     if (result == 0 && training.run.kind != RUN_FINISHED)
-        result = train(&training, err);
+        result = training_run(&training, err);
     if (result == 0)
         screen_closing(&training);
     if (result < 0 && err->kind == ERR_RESOURCE)

@@ -21,6 +21,14 @@
 #include "trainer/screen.h"
 #include "trainer/settings.h"
 
+/* A step that the device was asked for, and what the host knew of it then. */
+struct queued_step {
+    double rate, loss_scale;
+    double waited;                     /* seconds, for its samples */
+    int64_t masked, sequences, tokens; /* of its batch */
+};
+#define STEPS_QUEUED 2 /* at most; each has a slot of its own (ops.h) */
+
 struct training {
     const struct settings *settings;
     struct recipe recipe; /* the mathematics */
@@ -33,12 +41,19 @@ struct training {
     struct ops *ops;
     struct model *model;
     void *first, *second; /* moments, flat: the device's */
-    struct optimizer_work work;
+    struct update_work work;
     unsigned threads;
     uint32_t micro_batch;
     struct pack_limits limits;
 
-    struct checkpoint_state state;
+    struct checkpoint_state state;          /* behind the last step whose facts are known */
+    struct queued_step queue[STEPS_QUEUED]; /* the steps behind it, by number */
+    uint64_t queued;
+    double told_clock; /* clock_now from which the next step's seconds count */
+    struct {
+        double seconds, waited;
+        uint64_t samples;
+    } since;           /* the last line of metrics */
     double seconds;    /* training time of the whole run, without evaluation and saving */
     uint64_t begun_at; /* step at which this invocation began */
     uint64_t saved_step;
@@ -61,10 +76,27 @@ struct model_budget training_budget(const struct training *training);
  * calls training_close and origin_release. */
 int training_prepare(struct training *training, const struct settings *settings, struct origin *origin,
                      struct error *err);
+/* Runs what training_open opened, to its end or to where it has to stop. */
+int training_run(struct training *training, struct error *err);
+
+/* step.c: asks the device for the next step, and waits for nothing but samples; at most STEPS_QUEUED before they are
+ * settled. ERR_STOPPED: it was asked for nothing that counts. */
+int training_queue_step(struct training *training, struct error *err);
+/* Receives what queued steps came to, the oldest first, until `left` are still on their way: moves the state on, tells.
+ * ERR_NUMERIC: a step came to no number (fp16: and will not), and was told in full. */
+int training_settle(struct training *training, uint64_t left, struct error *err);
+/* One micro-batch of step `number`, forward and backward. */
+void training_pass(struct training *training, const struct micro_batch *micro, uint64_t number);
+/* What fp16 multiplies the losses by; 1 otherwise. */
+double training_loss_scale(const struct training *training);
+
 /* The samples from state.step on, to the end of the run. */
 struct loader_options training_samples(const struct training *training);
-/* Opens the backend and sets the micro-batch. `recorded` is the precision of an earlier start, or NULL. */
+/* device.c: which device computes, and whether it can compute the model; opens the backend and sets the micro-batch
+ * (`recorded` is the precision of an earlier start, or NULL); the model, and the memory of its updates. */
+int training_device(struct training *training, struct error *err);
 int training_backend(struct training *training, const char *recorded, struct error *err);
+int training_model(struct training *training, struct error *err);
 
 /* Opens dataset, model, run; draws, reads or resumes the weights. A run that is finished (run.kind) opens no model. On
  * error too the caller calls training_close. */
@@ -73,8 +105,10 @@ void training_close(struct training *training);
 
 /* A checkpoint of the step that is done; on error the one before it is as whole as before. */
 int training_save(struct training *training, struct error *err);
-/* The same where one is due. Where it cannot be written and --save-fails says so, that is told and the next one makes it
- * good; the last one must succeed. */
+/* Is one due behind `step`? */
+bool training_save_due(const struct training *training, uint64_t step);
+/* The same where one is due behind the step that is done. Where it cannot be written and --save-fails says so, that is
+ * told and the next one makes it good; the last one must succeed. */
 int training_save_when_due(struct training *training, struct error *err);
 
 /* Parameters and moments, flat [params->size], where the host can follow them (ops.h); one at a time. */

@@ -6,7 +6,6 @@
 #include "base/progress.h"
 #include "tests/trainer/made.h"
 #include "trainer/optim/optimizer.h"
-#include "trainer/optim/clip.h"
 
 int main(int argc, char **argv)
 {
@@ -31,8 +30,8 @@ int main(int argc, char **argv)
     model_refresh(model);
     struct update_memory memory = {model_params(model), mem_aligned(params->size * 4), mem_aligned(params->size * 4),
                                    model_gradients(model)};
-    struct optimizer_work work;
-    optimizer_work_init(&work, params);
+    struct update_work work;
+    optimizer_work_init(&work, ops, params);
     struct model_plan plan;
     model_plan(&config, ops, &budget, &plan);
     const double flops = model_flops(&config, length, (double)batch.masked / sequences) * sequences;
@@ -48,22 +47,21 @@ int main(int argc, char **argv)
         const double t1 = clock_now();
         model_forward_backward(model, &batch, &metrics);
         const double t2 = clock_now();
-        const double norm = gradient_norm(ops, params, memory.gradients, work.squares);
-        optimizer_update(&optimizer_type("Adam")->optimizer, ops, params, &memory, &work, 1e-4, step + 1,
-                         clip_factor(norm, 1, 1));
+        optimizer_update(&optimizer_type("Adam")->optimizer, ops, &memory, &work,
+                         &(struct update){step + 1, 1e-4, 1, 1, true, model_sums(model)});
         model_refresh(model);
         const double t3 = clock_now();
         best_pass = t2 - t1 < best_pass ? t2 - t1 : best_pass;
         best_step = t3 - t0 < best_step ? t3 - t0 : best_step;
         if (step == 0)
             printf("first loss %.4f + %.4f, |g| %.3f\n", metrics.mlm_loss / (double)metrics.masked,
-                   metrics.next_loss / (double)metrics.sequences, norm);
+                   metrics.next_loss / (double)metrics.sequences, work.record->norm);
     }
     printf("forward and backward %.1f ms: %.1f sequences/s, %.0f GFLOP/s; with update %.1f ms: %.1f sequences/s\n",
            best_pass * 1e3, sequences / best_pass, flops / best_pass * 1e-9, best_step * 1e3, sequences / best_step);
     mem_free(memory.first);
     mem_free(memory.second);
-    optimizer_work_release(&work);
+    optimizer_work_release(&work, ops);
     model_close(model);
     ops->close(ops);
     made_batch_release(&batch);

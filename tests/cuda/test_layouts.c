@@ -13,6 +13,7 @@
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/fp16.h"
 #include "trainer/cuda/kernels.h"
+#include "trainer/optim/optimizer.h"
 
 extern int emulated_order;        /* emulator.h */
 extern size_t emulated_conflicts; /* the same */
@@ -517,66 +518,161 @@ static void losses(void)
 
 /* ---- updates ---- */
 
+/* Tensors of one chunk and of three, with gaps, at offsets that loads of four like and that they do not. */
+enum { COUNT = 2 * PARAM_CHUNK + 1119, CHUNKS = 6, TENSORS = 4 };
+static struct param_chunk chunks[CHUNKS] = {{0, 1003, 0, false},
+                                            {1003, 70, 1, true},
+                                            {1088, PARAM_CHUNK, 2, true},
+                                            {1088 + PARAM_CHUNK, PARAM_CHUNK, 2, true},
+                                            {1088 + 2 * PARAM_CHUNK, 28, 2, true},
+                                            {1116 + 2 * PARAM_CHUNK, 3, 3, false}};
+static const struct params table = {.count = TENSORS, .total = COUNT - 15, .chunks = chunks, .chunk_count = CHUNKS};
+
+/* An update of every kind: the reference's numbers in `wanted`, the kernels' in `work`, which has host memory too. */
+struct trial {
+    struct array p, m, v, g;
+    struct update_memory plain, memory;
+    struct update_work wanted, work;
+    double sums[STEP_SUMS];
+};
+
+static void trial_begin(struct trial *t)
+{
+    *t = (struct trial){.p = array_of(REAL, COUNT, COUNT, 1),
+                        .m = array_of(REAL, COUNT, COUNT, 0.1),
+                        .v = array_of(REAL, COUNT, COUNT, 0.1),
+                        .g = array_of(REAL, COUNT, COUNT, 0.3),
+                        .sums = {5, 6, 7, 8}};
+    for (size_t i = 0; i < COUNT; i++) {
+        t->v.values[i] = fabs(t->v.values[i]);
+        put(&t->v, i, t->v.values[i]);
+    }
+    memcpy(t->v.before, t->v.memory, COUNT * sizeof(float));
+    t->plain = (struct update_memory){t->p.values, t->m.values, t->v.values, t->g.values};
+    t->memory = (struct update_memory){t->p.memory, t->m.memory, t->v.memory, t->g.memory};
+    optimizer_work_init(&t->wanted, reference, &table);
+    optimizer_work_init(&t->work, reference, &table);
+}
+
+static void trial_end(struct trial *t)
+{
+    release(&t->p);
+    release(&t->m);
+    release(&t->v);
+    release(&t->g);
+    optimizer_work_release(&t->wanted, reference);
+    optimizer_work_release(&t->work, reference);
+}
+
+static void run_reference(const struct trial *t, const struct update_step *step)
+{
+    reference->squares(DEVICE, &t->wanted, t->plain.gradients);
+    reference->factors(DEVICE, &t->wanted, step, t->sums);
+    if (step->kind == OPTIMIZER_ADAM) {
+        reference->adam(DEVICE, &t->plain, &t->wanted, step);
+        return;
+    }
+    reference->moments(DEVICE, &t->plain, &t->wanted, step);
+    reference->shares(DEVICE, &t->wanted, step);
+    reference->apply(DEVICE, &t->plain, &t->wanted, step);
+}
+
+static void run_kernels(const struct trial *t, const struct update_step *step)
+{
+    kernel_squares(NULL, &t->work, t->memory.gradients);
+    kernel_factors(NULL, &t->work, step, t->sums);
+    if (step->kind == OPTIMIZER_ADAM) {
+        kernel_adam(NULL, &t->memory, &t->work, step);
+        return;
+    }
+    kernel_moments(NULL, &t->memory, &t->work, step);
+    kernel_shares(NULL, &t->work, step);
+    kernel_apply(NULL, &t->memory, &t->work, step);
+}
+
+static void assert_doubles(const double *is, const double *wanted, size_t count, const char *what)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(fabs(is[i] - wanted[i]) <= 1e-6 * fabs(wanted[i])))
+            fail_msg("%s %d: %.9g is not %.9g", what, (int)i, is[i], wanted[i]);
+}
+
+static void update_of(const struct update_step *step)
+{
+    struct trial t;
+    trial_begin(&t);
+    struct array *all[] = {&t.p, &t.m, &t.v};
+    run_reference(&t, step);
+    BOTH_ORDERS(all, run_kernels(&t, step));
+    const struct step_record *record = t.work.record, *wanted = t.wanted.record;
+    assert_doubles(t.work.squares, t.wanted.squares, CHUNKS, "squares");
+    assert_doubles(t.work.sums, t.wanted.sums, 3 * CHUNKS, "sums");
+    assert_doubles(t.work.factors, t.wanted.factors, TENSORS, "factor");
+    assert_doubles(t.work.shares, t.wanted.shares, 2 * TENSORS, "share");
+    assert_doubles(&record->norm, &wanted->norm, 1, "norm");
+    assert_doubles(&record->factor, &wanted->factor, 1, "factor of all");
+    assert_memory_equal(record->sums, t.sums, sizeof t.sums);
+    assert_true(!record->skipped && !record->halted);
+    assert_close(&t.p, 1, "parameters");
+    assert_close(&t.m, 1, "first moments");
+    assert_close(&t.v, 1, "second moments");
+
+    float *infinite = (float *)t.g.memory + PARAM_CHUNK + 7, kept = *infinite;
+    void *before = mem_alloc(COUNT * sizeof(float));
+    memcpy(before, t.p.memory, COUNT * sizeof(float));
+    *infinite = INFINITY;
+    run_kernels(&t, step);
+    assert_true(isfinite(t.work.squares[1]) && !isfinite(t.work.squares[2]) && !isfinite(record->norm));
+    assert_true(record->skipped && record->halted == step->halts);
+    *infinite = kept;
+    if (step->halts) {
+        run_kernels(&t, step);
+        assert_true(record->skipped && isfinite(record->norm));
+    }
+    assert_memory_equal(before, t.p.memory, COUNT * sizeof(float));
+    memset(t.work.record, 0, sizeof *record);
+    t.sums[2] = NAN;
+    run_kernels(&t, step);
+    assert_true(record->skipped && isfinite(record->norm));
+    assert_memory_equal(before, t.p.memory, COUNT * sizeof(float));
+    mem_free(before);
+    trial_end(&t);
+}
+
 static void updates(void)
 {
-    static const struct param_chunk chunks[] = {{0, PARAM_CHUNK, 0, true},
-                                                {PARAM_CHUNK, 1003, 1, false},
-                                                {PARAM_CHUNK + 1003, 70, 2, true},
-                                                {17500, 3, 0, false}};
-    static const double factors[] = {0.5, 3, 0.125};
-    enum { COUNT = 17503, CHUNKS = 4 };
     if (precision != PRECISION_FP32)
         return;
-    for (int kind = 0; kind < 4; kind++) {
-        struct array p = array_of(REAL, COUNT, COUNT, 1), m = array_of(REAL, COUNT, COUNT, 0.1);
-        struct array v = array_of(REAL, COUNT, COUNT, 0.1), g = array_of(REAL, COUNT, COUNT, 0.3);
-        for (size_t i = 0; i < COUNT; i++) {
-            v.values[i] = fabs(v.values[i]);
-            put(&v, i, v.values[i]);
-        }
-        memcpy(v.before, v.memory, COUNT * sizeof(float));
-        const struct update_step step = {.rate = 1e-2,
-                                         .beta1 = 0.9,
-                                         .beta2 = 0.98,
-                                         .share = kind == 3 ? 1 : 0.1,
-                                         .lead = 1.7,
-                                         .root = 1.3,
-                                         .epsilon = 1e-6,
-                                         .weight_decay = 0.05,
-                                         .vector_decay = 0.01,
-                                         .decoupled = kind != 1,
-                                         .slopes = kind == 3,
-                                         .factors = factors};
-        const double rest = kind == 3 ? 1 : 0; /* c has a share in LANS alone */
-        const double shares[] = {1e-3, rest * 2e-3, 3e-3, rest * -1e-3, 0, rest * 5e-3};
-        const struct update_memory plain = {p.values, m.values, v.values, g.values};
-        const struct update_memory memory = {p.memory, m.memory, v.memory, g.memory};
-        double wanted[3 * CHUNKS], sums[3 * CHUNKS];
-        struct array *all[] = {&p, &m, &v};
-        if (kind < 2) {
-            reference->squares(DEVICE, wanted, g.values, chunks, CHUNKS);
-            reference->adam(DEVICE, &plain, chunks, CHUNKS, &step);
-            BOTH_ORDERS(all, kernel_squares(NULL, sums, g.memory, chunks, CHUNKS);
-                        kernel_adam(NULL, &memory, chunks, CHUNKS, &step));
-        } else {
-            reference->moments(DEVICE, wanted, &plain, chunks, CHUNKS, &step);
-            reference->apply(DEVICE, &plain, chunks, CHUNKS, &step, shares);
-            BOTH_ORDERS(all, kernel_moments(NULL, sums, &memory, chunks, CHUNKS, &step);
-                        kernel_apply(NULL, &memory, chunks, CHUNKS, &step, shares));
-        }
-        for (int i = 0; i < (kind < 2 ? 1 : 3) * CHUNKS; i++)
-            assert_true(fabs(sums[i] - wanted[i]) <= 1e-6 * fabs(wanted[i]));
-        assert_close(&p, 1, "parameters");
-        assert_close(&m, 1, "first moments");
-        assert_close(&v, 1, "second moments");
-        ((float *)g.memory)[PARAM_CHUNK + 7] = INFINITY;
-        kernel_squares(NULL, sums, g.memory, chunks, CHUNKS);
-        assert_true(isfinite(sums[0]) && !isfinite(sums[1]));
-        release(&p);
-        release(&m);
-        release(&v);
-        release(&g);
-    }
+    struct update_step step = {.loss_scale = 4,
+                               .norm_max = 5,
+                               .rate = 1e-2,
+                               .beta1 = 0.9,
+                               .beta2 = 0.98,
+                               .share = 0.1,
+                               .lead = 1.7,
+                               .root = 1.3,
+                               .epsilon = 1e-6,
+                               .weight_decay = 0.05,
+                               .vector_decay = 0.01,
+                               .ratio_min = 0.5,
+                               .ratio_max = 2,
+                               .halts = true};
+    step.decoupled = true;
+    update_of(&step);
+    step.decoupled = step.halts = false;
+    step.tensor_norm = 0.25;
+    update_of(&step);
+    step.decoupled = step.halts = true;
+    step.tensor_norm = 0;
+    step.kind = OPTIMIZER_LAMB;
+    update_of(&step);
+    step.kind = OPTIMIZER_NVLAMB;
+    step.own_norm_max = 1;
+    step.vector_decay = 0;
+    update_of(&step);
+    step.kind = OPTIMIZER_LANS;
+    step.share = 1;
+    update_of(&step);
 }
 
 #define CASE(name, cases)                                                                                              \

@@ -1,6 +1,7 @@
 /* The CUDA runtime and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code can be
- * tested whole where no GPU is. Device memory is the host's, beginning with rubbish; copies from pinned memory wait
- * until somebody waits for their stream; a product is a plain loop over column-major matrices, its epilogues are as the
+ * tested whole where no GPU is. Device memory is the host's, beginning with rubbish; copies from pinned memory and to
+ * it wait until somebody waits for their stream (those to it hold what was there when they were asked for: kernels run
+ * at once); a product is a plain loop over column-major matrices, its epilogues are as the
  * manual of cublasLtEpilogue_t has them. What it does not show: whether the real library has an algorithm, and
  * speed. */
 #include <assert.h>
@@ -17,13 +18,15 @@
 
 /* ---- runtime: streams, events, copies ---- */
 
-#define PENDING 64
+#define PENDING    64
+#define HELD_BYTES 256
 
 struct CUstream_st {
     struct pending {
         void *to;
-        const void *from;
+        const void *from; /* NULL: held */
         size_t bytes;
+        char held[HELD_BYTES];
     } pending[PENDING];
     int count;
 };
@@ -37,19 +40,21 @@ static struct {
     size_t bytes;
 } pinned[PENDING];
 
-static bool is_pinned(const void *from)
+static bool is_pinned(const void *host)
 {
     for (int i = 0; i < PENDING; i++)
-        if (pinned[i].memory && (const char *)from >= pinned[i].memory &&
-            (const char *)from < pinned[i].memory + pinned[i].bytes)
+        if (pinned[i].memory && (const char *)host >= pinned[i].memory &&
+            (const char *)host < pinned[i].memory + pinned[i].bytes)
             return true;
     return false;
 }
 
 static void settle(cudaStream_t stream)
 {
-    for (int i = 0; stream && i < stream->count; i++)
-        memcpy(stream->pending[i].to, stream->pending[i].from, stream->pending[i].bytes);
+    for (int i = 0; stream && i < stream->count; i++) {
+        const struct pending *copy = &stream->pending[i];
+        memcpy(copy->to, copy->from ? copy->from : copy->held, copy->bytes);
+    }
     if (stream)
         stream->count = 0;
 }
@@ -122,10 +127,17 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     assert(stream);
-    if (kind == cudaMemcpyHostToDevice && is_pinned(from) && stream->count < PENDING)
-        stream->pending[stream->count++] = (struct pending){to, from, bytes};
-    else
+    struct pending *pending = &stream->pending[stream->count];
+    if (kind == cudaMemcpyHostToDevice && is_pinned(from) && stream->count < PENDING) {
+        *pending = (struct pending){.to = to, .from = from, .bytes = bytes};
+        stream->count++;
+    } else if (kind == cudaMemcpyDeviceToHost && is_pinned(to) && bytes <= HELD_BYTES && stream->count < PENDING) {
+        *pending = (struct pending){.to = to, .bytes = bytes};
+        memcpy(pending->held, from, bytes);
+        stream->count++;
+    } else {
         memcpy(to, from, bytes);
+    }
     return cudaSuccess;
 }
 

@@ -129,6 +129,11 @@ static void old_ones_go(void **state)
     for (; f->state.step <= 6; f->state.step++)
         assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 0, 0, err));
     assert_int_equal(checkpoints(f), 4);
+    const uint64_t before = file_calls(FILE_CHANGES);
+    assert_ok(checkpoint_keep(f->run, 6, 3, 0, err));
+    assert_int_equal(checkpoints(f), 3);
+    /* Renamed, emptied of its seven files and removed, so that not even a power loss brings it back: two syncs. */
+    assert_int_equal(file_calls(FILE_CHANGES), before + 1 + 7 + 1 + 2);
 }
 
 static void any_damage_is_found_and_named(void **state)

@@ -16,7 +16,7 @@ static struct loader_options options_for(const struct dataset *dataset, uint32_t
         .count = dataset->samples,
         .batch = 4,
         .limits = {(int32_t)(micro_batch * dataset->layout.seq), (int32_t)(micro_batch * dataset->layout.predictions),
-                   4},
+                   4, 0},
     };
 }
 
@@ -231,21 +231,56 @@ static void what_does_not_fit_is_left(void **state)
     const struct dataset *dataset = *state;
     struct sample sample = sample_make(&dataset->layout);
     tiny_sample(&dataset->layout, 3, &sample);
-    const struct pack_limits limits[] = {
-        {(int32_t)sample.length * 2 - 1, 100, 100}, {1000, (int32_t)sample.masked * 2 - 1, 100}, {1000, 100, 1}};
+    const struct pack_limits limits[] = {{(int32_t)sample.length * 2 - 1, 100, 100, 0},
+                                         {1000, (int32_t)sample.masked * 2 - 1, 100, 0},
+                                         {1000, 100, 1, 0}};
     for (size_t i = 0; i < 3; i++) {
         struct batch batch;
         pack_init(&batch, &limits[i]);
         pack_clear(&batch);
         assert_true(pack_add(&batch, &limits[i], &sample, 5));
         assert_false(pack_add(&batch, &limits[i], &sample, 6));
-        pack_finish(&batch);
+        pack_finish(&batch, &limits[i]);
         assert_int_equal(batch.sequences, 1);
         assert_int_equal(batch.tokens, sample.length);
         assert_int_equal(batch.numbers[0], 5);
         check_dead_rows(&batch);
         pack_release(&batch);
     }
+    sample_release(&sample);
+}
+
+/* Whatever is packed, there are few row counts, the largest of them is the budget's own, and rows beyond are dead. */
+static void rows_come_in_few_shapes(void **state)
+{
+    const struct dataset *dataset = *state;
+    const struct pack_limits limits = {.tokens = 5000, .masked = 1337, .sequences = 400, .shapes = PACK_SHAPES};
+    struct sample sample = sample_make(&dataset->layout);
+    struct batch batch;
+    int32_t shapes = 0, last = 0, masked_shapes = 0, masked_last = 0;
+    pack_init(&batch, &limits);
+    pack_clear(&batch);
+    for (uint32_t n = 0;; n++) {
+        tiny_sample(&dataset->layout, n % 17, &sample);
+        if (!pack_add(&batch, &limits, &sample, n))
+            break;
+        pack_finish(&batch, &limits);
+        assert_true(batch.token_rows % BATCH_ROW_MULTIPLE == 0 && batch.masked_rows % BATCH_ROW_MULTIPLE == 0);
+        assert_in_range(batch.token_rows, batch.tokens, 5056);
+        assert_in_range(batch.masked_rows, batch.masked, 1344);
+        for (int32_t i = batch.tokens; i < batch.token_rows; i++)
+            assert_true(batch.ids[i] == -1 && batch.sequence_of[i] == -1);
+        for (int32_t i = batch.masked; i < batch.masked_rows; i++)
+            assert_true(batch.masked_index[i] == -1 && batch.labels[i] == -1);
+        shapes += batch.token_rows != last;
+        masked_shapes += batch.masked_rows != masked_last;
+        last = batch.token_rows;
+        masked_last = batch.masked_rows;
+    }
+    assert_true(batch.sequences == 400 || last == 5056);
+    assert_in_range(shapes, 2, PACK_SHAPES);
+    assert_in_range(masked_shapes, 2, PACK_SHAPES);
+    pack_release(&batch);
     sample_release(&sample);
 }
 
@@ -279,6 +314,7 @@ int main(void)
         cmocka_unit_test(fresh_masks_are_by_word_where_the_stored_are),
         cmocka_unit_test(closing_early_is_fine),
         cmocka_unit_test(what_does_not_fit_is_left),
+        cmocka_unit_test(rows_come_in_few_shapes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,6 +1,7 @@
 /* metrics.jsonl: whole lines, and every step once. */
 #include "tests/shards/tiny.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -93,6 +94,31 @@ static void a_line_has_every_key(void **state)
     buf_release(&text);
 }
 
+/* A power loss takes what is not synced: a step's line may go, but an evaluation that was told, and its event before it,
+ * may not, nor what lies before a checkpoint. */
+static void evaluations_are_synced_and_the_rest_when_asked(void **state)
+{
+    const struct metrics_line line = {.step = 2, .valid = true, .loss = 2.5};
+    struct metrics metrics;
+    bool evaluated;
+    assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));
+    const uint64_t before = file_calls(FILE_CHANGES);
+    write_line(&metrics, 1, false);
+    assert_int_equal(file_calls(FILE_CHANGES), before + 2);
+    write_line(&metrics, 1, true);
+    assert_int_equal(file_calls(FILE_CHANGES), before + 6);
+    for (uint64_t at = 1; at <= 2; at++) {
+        file_fault_set((struct file_fault){.at = at, .kind = FILE_FAULT_ERRNO, .number = EIO});
+        assert_fails(metrics_sync(&metrics, err), ERR_RESOURCE);
+    }
+    assert_ok(metrics_sync(&metrics, err));
+    file_fault_set((struct file_fault){.at = 2, .kind = FILE_FAULT_ERRNO, .number = EIO}); /* the event's sync */
+    assert_fails(metrics_write(&metrics, &line, err), ERR_RESOURCE);
+    file_fault_set((struct file_fault){0});
+    metrics_close(&metrics);
+    expect(*state, "1 1v ", 2, false);
+}
+
 static int set_up(void **state)
 {
     *state = tiny_directory();
@@ -111,6 +137,7 @@ int main(void)
         cmocka_unit_test(lines_behind_the_checkpoint_are_cut),
         cmocka_unit_test(half_a_line_is_cut),
         cmocka_unit_test(a_line_has_every_key),
+        cmocka_unit_test(evaluations_are_synced_and_the_rest_when_asked),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
-#include "trainer/optim/clip.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
@@ -27,36 +26,40 @@ static const struct optimizer *plain(const char *type)
     return &optimizer_type(type)->optimizer;
 }
 
+static const double no_losses[STEP_SUMS];
+
 /* One update of p = (1, -2, 3) by g = (.1, -.2, .4), rate 1e-3, decay .01: the numbers of appendix A6.1. */
 static void check_update(struct optimizer optimizer, const double expected[3])
 {
     const double start[3] = {1, -2, 3}, slopes[3] = {0.1, -0.2, 0.4};
-    struct optimizer_work work;
+    struct update_work work;
     struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     double p[16] = {0}, g[16] = {0}, m[16] = {0}, v[16] = {0};
     optimizer.weight_decay = 0.01;
-    optimizer_work_init(&work, &table);
+    optimizer_work_init(&work, ops, &table);
     for (int i = 0; i < 3; i++) {
         p[i] = start[i];
         g[i] = 8 * slopes[i];
     }
     p[3] = 77;
-    gradient_norm(ops, &table, g, work.squares);
-    optimizer_update(&optimizer, ops, &table, &(struct update_memory){p, m, v, g}, &work, 1e-3, 1, 0.125);
+    optimizer_update(&optimizer, ops, &(struct update_memory){p, m, v, g}, &work,
+                     &(struct update){1, 1e-3, 0, 8, true, no_losses});
     for (int i = 0; i < 3; i++)
         assert_true(fabs(p[i] - expected[i]) < 1e-13);
     assert_true(p[3] == 77); /* outside of every chunk */
+    optimizer_work_release(&work, ops);
     ops->close(ops);
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
         ops = made_ops(PRECISION_FP32, (enum cpu_level)level, 1);
         float fp[16] = {1, -2, 3}, fg[16] = {0.1f, -0.2f, 0.4f}, fm[16] = {0}, fv[16] = {0};
-        gradient_norm(ops, &table, fg, work.squares);
-        optimizer_update(&optimizer, ops, &table, &(struct update_memory){fp, fm, fv, fg}, &work, 1e-3, 1, 1);
+        optimizer_work_init(&work, ops, &table);
+        optimizer_update(&optimizer, ops, &(struct update_memory){fp, fm, fv, fg}, &work,
+                         &(struct update){1, 1e-3, 0, 1, true, no_losses});
         for (int i = 0; i < 3; i++)
             assert_true(fabs((double)fp[i] - expected[i]) < 3e-7);
+        optimizer_work_release(&work, ops);
         ops->close(ops);
     }
-    optimizer_work_release(&work);
 }
 
 static void one_update_gives_the_golden_numbers(void **state)
@@ -182,7 +185,7 @@ static bool begin_case(char *line, struct golden *golden)
 struct trial {
     struct ops *ops;
     double *p, *g, *m, *v;
-    struct optimizer_work work;
+    struct update_work work;
 };
 
 static void trial_begin(struct trial *trial)
@@ -200,10 +203,8 @@ static void trial_update(struct trial *trial, const struct golden *golden, int s
     for (int t = 0; t < TENSORS; t++)
         for (int i = 0; i < (int)tensors[t].count; i++)
             trial->g[tensors[t].offset + (size_t)i] = ((7 * i + 11 * step + 3 * t) % 13 - 6) / 64.0 * (1 + t);
-    const double norm = gradient_norm(trial->ops, &four, trial->g, trial->work.squares);
-    optimizer_update(&golden->optimizer, trial->ops, &four,
-                     &(struct update_memory){trial->p, trial->m, trial->v, trial->g}, &trial->work, 0.02,
-                     (uint64_t)step, clip_factor(norm, golden->clipping, 1));
+    optimizer_update(&golden->optimizer, trial->ops, &(struct update_memory){trial->p, trial->m, trial->v, trial->g},
+                     &trial->work, &(struct update){(uint64_t)step, 0.02, golden->clipping, 1, true, no_losses});
 }
 
 static void every_formula_gives_the_scripts_numbers(void **state)
@@ -215,7 +216,7 @@ static void every_formula_gives_the_scripts_numbers(void **state)
     double **all[] = {&trial.p, &trial.g, &trial.m, &trial.v};
     for (int i = 0; i < 4; i++)
         *all[i] = mem_aligned(FLAT * sizeof(double));
-    optimizer_work_init(&trial.work, &four);
+    optimizer_work_init(&trial.work, trial.ops, &four);
     struct golden golden = {0};
     bool optimizer = false;
     int cases = 0, numbers = 0;
@@ -242,7 +243,7 @@ static void every_formula_gives_the_scripts_numbers(void **state)
     fclose(file);
     for (int i = 0; i < 4; i++)
         mem_free(*all[i]);
-    optimizer_work_release(&trial.work);
+    optimizer_work_release(&trial.work, trial.ops);
     trial.ops->close(trial.ops);
 }
 
@@ -254,21 +255,20 @@ static void bits_do_not_depend_on_threads(void **state)
         float *p[2];
         for (int turn = 0; turn < 2; turn++) {
             struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), turn == 0 ? 1 : 3);
-            struct optimizer_work work;
+            struct update_work work;
             float *g = mem_aligned(FLAT * sizeof *g), *m = mem_aligned(FLAT * sizeof *m),
                   *v = mem_aligned(FLAT * sizeof *v);
             p[turn] = mem_aligned(FLAT * sizeof(float));
-            optimizer_work_init(&work, &four);
+            optimizer_work_init(&work, ops, &four);
             for (int i = 0; i < FLAT; i++)
                 p[turn][i] = (float)(i % 23) * 0.1f - 1;
             for (uint64_t update = 1; update <= 3; update++) {
                 for (int i = 0; i < FLAT; i++)
                     g[i] = (float)((i * 7 + (int)update) % 31) * 0.01f - 0.15f;
-                const double norm = gradient_norm(ops, &four, g, work.squares);
-                optimizer_update(&type->optimizer, ops, &four, &(struct update_memory){p[turn], m, v, g}, &work, 0.01,
-                                 update, clip_factor(norm, 1, 1));
+                optimizer_update(&type->optimizer, ops, &(struct update_memory){p[turn], m, v, g}, &work,
+                                 &(struct update){update, 0.01, 1, 1, true, no_losses});
             }
-            optimizer_work_release(&work);
+            optimizer_work_release(&work, ops);
             mem_free(g);
             mem_free(m);
             mem_free(v);
@@ -281,6 +281,15 @@ static void bits_do_not_depend_on_threads(void **state)
 }
 
 /* ---- norms and clipping ---- */
+
+/* What the device says of gradients, without an update. */
+static struct step_record record_of(const struct ops *ops, const struct update_work *work, const void *gradients)
+{
+    const struct update_step step = {.loss_scale = 1};
+    ops->squares(ops->device, work, gradients);
+    ops->factors(ops->device, work, &step, no_losses);
+    return *work->record;
+}
 
 static void norm_is_that_of_all_parameters(void **state)
 {
@@ -298,23 +307,35 @@ static void norm_is_that_of_all_parameters(void **state)
             values[at] = (float)(at % 1000) * 1e-3f - 0.3f;
             sum += (double)values[at] * (double)values[at];
         }
-    double *squares = mem_array(params.chunk_count, sizeof *squares);
     double first = 0;
     for (unsigned threads = 1; threads <= 3; threads++) {
         struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), threads);
-        const double norm = gradient_norm(ops, &params, values, squares);
+        struct update_work work;
+        optimizer_work_init(&work, ops, &params);
+        const double norm = record_of(ops, &work, values).norm;
         assert_true(fabs(norm / sqrt(sum) - 1) < 1e-12);
         assert_true(threads == 1 || norm == first);
         first = norm;
         if (threads == 3) {
             values[params.items[7].offset + 5] = NAN;
-            assert_true(isnan(gradient_norm(ops, &params, values, squares)));
+            const struct step_record record = record_of(ops, &work, values);
+            assert_true(isnan(record.norm) && record.skipped && !record.halted);
         }
+        optimizer_work_release(&work, ops);
         ops->close(ops);
     }
-    mem_free(squares);
     mem_free(values);
     params_release(&params);
+}
+
+/* The factor for gradients of this norm, with their loss scale in them. */
+static double clip_factor(double norm, double norm_max, double loss_scale)
+{
+    struct step_record record = {0};
+    const struct update_step step = {.loss_scale = loss_scale, .norm_max = norm_max};
+    record_step(&record, &step, norm * loss_scale * norm * loss_scale, no_losses);
+    assert_true(!record.skipped && record.norm == norm);
+    return record.factor;
 }
 
 static void clipping_scales_down_only(void **state)
@@ -325,6 +346,78 @@ static void clipping_scales_down_only(void **state)
     assert_true(fabs(clip_factor(4, 1, 1) - 1 / 4.000001) < 1e-15);
     assert_true(fabs(clip_factor(4, 2, 1024) - 2 / 4.000001 / 1024) < 1e-15);
     assert_true(clip_factor(0, 1, 64) == 1.0 / 64);
+}
+
+/* ---- steps that come to no number ---- */
+
+/* Everything an update may change, and a copy of it. */
+struct held {
+    struct ops *ops;
+    struct update_work work;
+    float *now[4], *before[4]; /* p, m, v, g */
+};
+
+static void held_open(struct held *held, unsigned threads)
+{
+    held->ops = made_ops(PRECISION_FP32, cpu_level(), threads);
+    optimizer_work_init(&held->work, held->ops, &four);
+    for (int i = 0; i < 4; i++) {
+        held->now[i] = mem_aligned(FLAT * sizeof(float));
+        held->before[i] = mem_aligned(FLAT * sizeof(float));
+        for (int j = 0; j < FLAT; j++)
+            held->now[i][j] = (float)((j * 7 + i) % 31) * 0.01f + 0.01f;
+        memcpy(held->before[i], held->now[i], FLAT * sizeof(float));
+    }
+}
+
+static void held_close(struct held *held)
+{
+    for (int i = 0; i < 4; i++) {
+        mem_free(held->now[i]);
+        mem_free(held->before[i]);
+    }
+    optimizer_work_release(&held->work, held->ops);
+    held->ops->close(held->ops);
+}
+
+/* Queues update `number`; whether it changed anything. */
+static bool changes(struct held *held, const struct optimizer *optimizer, uint64_t number, bool halts,
+                    const double *sums)
+{
+    bool changed = false;
+    optimizer_update(optimizer, held->ops,
+                     &(struct update_memory){held->now[0], held->now[1], held->now[2], held->now[3]}, &held->work,
+                     &(struct update){number, 0.01, 1, 1, halts, sums});
+    for (int i = 0; i < 3; i++) {
+        changed |= memcmp(held->now[i], held->before[i], FLAT * sizeof(float)) != 0;
+        memcpy(held->before[i], held->now[i], FLAT * sizeof(float));
+    }
+    assert_true(changed == !held->work.record->skipped);
+    return changed;
+}
+
+static void what_comes_to_no_number_changes_nothing(void **state)
+{
+    (void)state;
+    const double lost[STEP_SUMS] = {1, 2, (double)NAN, 3};
+    for (const struct optimizer_type *type = optimizer_types; type->name; type++) {
+        const struct optimizer *optimizer = &type->optimizer;
+        struct held held;
+        held_open(&held, 2);
+        const float kept = held.now[3][64 + PARAM_CHUNK + 2];
+        assert_true(changes(&held, optimizer, 1, true, no_losses));
+        held.now[3][64 + PARAM_CHUNK + 2] = -INFINITY;
+        assert_false(changes(&held, optimizer, 2, false, no_losses)); /* skipped … */
+        held.now[3][64 + PARAM_CHUNK + 2] = kept;
+        assert_true(changes(&held, optimizer, 2, false, no_losses)); /* … and over */
+        assert_false(changes(&held, optimizer, 3, true, lost));      /* halted … */
+        assert_false(changes(&held, optimizer, 4, true, no_losses));
+        assert_false(changes(&held, optimizer, 5, false, no_losses));
+        assert_true(isfinite(held.work.record->norm) && held.work.record->halted);
+        held.ops->clear(held.ops->device, held.work.record, sizeof *held.work.record);
+        assert_true(changes(&held, optimizer, 3, true, no_losses)); /* … until that is taken back */
+        held_close(&held);
+    }
 }
 
 /* ---- schedules: what the golden file does not reach ---- */
@@ -518,6 +611,7 @@ int main(void)
         cmocka_unit_test(every_formula_gives_the_scripts_numbers),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(norm_is_that_of_all_parameters),
+        cmocka_unit_test(what_comes_to_no_number_changes_nothing),
         cmocka_unit_test(clipping_scales_down_only),
         cmocka_unit_test(our_schedules_end_well),
         cmocka_unit_test(schedules_of_others_give_their_numbers),

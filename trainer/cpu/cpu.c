@@ -75,6 +75,17 @@ static void wait(struct device *device)
     (void)device;
 }
 
+static void send(struct device *device, int slot, const void *memory, size_t bytes)
+{
+    assert(bytes <= SENT_BYTES_MAX);
+    memcpy(device->sent[slot], memory, bytes);
+}
+
+static void receive(struct device *device, int slot, void *host, size_t bytes)
+{
+    memcpy(host, device->sent[slot], bytes);
+}
+
 static const struct batch *bring(struct device *device, const struct batch *batch)
 {
     (void)device;
@@ -161,6 +172,8 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     ops->map = map;
     ops->unmap = unmap;
     ops->wait = wait;
+    ops->send = send;
+    ops->receive = receive;
     ops->bring = bring;
     ops->scratch_bytes = scratch_bytes;
     choose(cpu, options->precision, options->level);

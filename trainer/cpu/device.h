@@ -27,6 +27,7 @@ struct device {
     int threads;           /* of the process when the backend was opened; scratch memory is for so many */
     char *work;            /* of products: a piece for each thread */
     size_t work_thread;    /* its bytes */
+    char sent[2][SENT_BYTES_MAX];
     char name[96];
 };
 

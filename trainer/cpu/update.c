@@ -1,26 +1,60 @@
 /* What an optimizer does to flat memory, chunk by chunk: sums of squares, Adam's update in one pass, the others' in
- * two. Formulas stand at struct update_step (ops.h). */
+ * two; and, between them, the few numbers per tensor (optim/numbers.h), which are doubles whatever the type is. */
 #ifndef LEVEL
 
 #include "trainer/cpu/device.h"
 
 #define CHUNKS 4 /* chunks of one task */
 
-struct squares_args {
-    double *squares;
-    const void *values;
-    const struct param_chunk *chunks;
-    size_t chunk_count;
+struct update_args {
+    const struct update_work *work;
+    const struct update_memory *memory;
+    const struct update_step *step;
+    const void *values; /* of squares */
 };
 
-struct update_args {
-    const struct update_memory *memory;
-    const struct param_chunk *chunks;
-    size_t chunk_count;
-    const struct update_step *step;
-    double *sums;         /* of moments */
-    const double *shares; /* of apply */
-};
+static void factors(struct device *device, const struct update_work *work, const struct update_step *step,
+                    const double *sums)
+{
+    (void)device;
+    double all = 0;
+    for (size_t i = 0; i < work->chunk_count; i++)
+        all += work->squares[i];
+    record_step(work->record, step, all, sums);
+    for (size_t tensor = 0; tensor < work->tensors; tensor++) {
+        double own = 0;
+        for (int32_t i = work->firsts[tensor]; i < work->firsts[tensor + 1]; i++)
+            own += work->squares[i];
+        work->factors[tensor] = tensor_factor(step, work->record->factor, own);
+    }
+}
+
+static void shares(struct device *device, const struct update_work *work, const struct update_step *step)
+{
+    (void)device;
+    for (size_t tensor = 0; tensor < work->tensors; tensor++) {
+        const int32_t first = work->firsts[tensor];
+        double sums[3] = {0};
+        for (int32_t i = first; i < work->firsts[tensor + 1]; i++)
+            for (int k = 0; k < 3; k++)
+                sums[k] += work->sums[3 * (size_t)i + (size_t)k];
+        const struct tensor_shares found = tensor_shares(step, work->chunks[first].decay, sums);
+        work->shares[2 * tensor] = found.u;
+        work->shares[2 * tensor + 1] = found.c;
+    }
+}
+
+static void each_chunk(const struct update_args *args, void (*block)(const void *args, size_t task, int thread))
+{
+    parallel(blocks_of(args->work->chunk_count, CHUNKS), block, args);
+}
+
+static void update(const struct update_memory *memory, const struct update_work *work, const struct update_step *step,
+                   void (*block)(const void *args, size_t task, int thread))
+{
+    if (!work->record->skipped)
+        each_chunk(&(struct update_args){work, memory, step, NULL}, block);
+}
 
 #define EACH "trainer/cpu/update.c"
 #include "trainer/cpu/each.h"
@@ -29,24 +63,23 @@ struct update_args {
 static void NAME(squares_block)(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct squares_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->chunk_count);
+    const struct update_args *a = args;
+    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const real *values = (const real *)a->values + a->chunks[chunk].offset;
+        const real *values = (const real *)a->values + a->work->chunks[chunk].offset;
+        const int32_t count = a->work->chunks[chunk].count;
         double sum = 0;
 #pragma omp simd reduction(+ : sum)
-        for (int32_t i = 0; i < a->chunks[chunk].count; i++)
+        for (int32_t i = 0; i < count; i++)
             sum += (double)values[i] * (double)values[i];
-        a->squares[chunk] = sum;
+        a->work->squares[chunk] = sum;
     }
 }
 
-static void NAME(squares)(struct device *device, double *squares, const void *values, const struct param_chunk *chunks,
-                          size_t chunk_count)
+static void NAME(squares)(struct device *device, const struct update_work *work, const void *values)
 {
     (void)device;
-    const struct squares_args args = {squares, values, chunks, chunk_count};
-    parallel(blocks_of(chunk_count, CHUNKS), NAME(squares_block), &args);
+    each_chunk(&(struct update_args){.work = work, .values = values}, NAME(squares_block));
 }
 
 /* One chunk's operands. */
@@ -68,7 +101,7 @@ static struct NAME(operands) NAME(operands_of)(const struct update_args *a, cons
         .v = (real *)a->memory->second + chunk->offset,
         .gradients = (const real *)a->memory->gradients + chunk->offset,
         .count = (size_t)chunk->count,
-        .factor = (real)step->factors[chunk->tensor],
+        .factor = (real)a->work->factors[chunk->tensor],
         .beta1 = (real)step->beta1,
         .beta2 = (real)step->beta2,
         .share1 = (real)step->share,
@@ -85,9 +118,9 @@ static void NAME(adam_block)(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->chunk_count);
+    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const struct NAME(operands) o = NAME(operands_of)(a, &a->chunks[chunk]);
+        const struct NAME(operands) o = NAME(operands_of)(a, &a->work->chunks[chunk]);
         const real rate = (real)(a->step->rate * a->step->lead), shrink = (real)a->step->rate * o.decay;
 #pragma omp simd
         for (size_t i = 0; i < o.count; i++) {
@@ -103,10 +136,10 @@ static void NAME(moments_block)(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->chunk_count);
-    const real slopes = a->step->slopes;
+    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
+    const real slopes = a->step->kind == OPTIMIZER_LANS;
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const struct NAME(operands) o = NAME(operands_of)(a, &a->chunks[chunk]);
+        const struct NAME(operands) o = NAME(operands_of)(a, &a->work->chunks[chunk]);
         double pp = 0, uu = 0, cc = 0;
 #pragma omp simd reduction(+ : pp, uu, cc)
         for (size_t i = 0; i < o.count; i++) {
@@ -119,9 +152,9 @@ static void NAME(moments_block)(const void *args, size_t task, int thread)
             uu += (double)u * (double)u;
             cc += (double)c * (double)c;
         }
-        a->sums[3 * chunk] = pp;
-        a->sums[3 * chunk + 1] = uu;
-        a->sums[3 * chunk + 2] = cc;
+        a->work->sums[3 * chunk] = pp;
+        a->work->sums[3 * chunk + 1] = uu;
+        a->work->sums[3 * chunk + 2] = cc;
     }
 }
 
@@ -129,11 +162,11 @@ static void NAME(apply_block)(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->chunk_count);
+    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const struct NAME(operands) o = NAME(operands_of)(a, &a->chunks[chunk]);
-        const double *shares = a->shares + 2 * (size_t)a->chunks[chunk].tensor;
-        const real share_u = (real)shares[0], share_c = (real)shares[1];
+        const struct NAME(operands) o = NAME(operands_of)(a, &a->work->chunks[chunk]);
+        const double *of_tensor = a->work->shares + 2 * (size_t)a->work->chunks[chunk].tensor;
+        const real share_u = (real)of_tensor[0], share_c = (real)of_tensor[1];
 #pragma omp simd
         for (size_t i = 0; i < o.count; i++) {
             const real p = o.p[i], g = o.gradients[i] * o.factor + o.added * p;
@@ -144,35 +177,34 @@ static void NAME(apply_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(adam)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-                       size_t chunk_count, const struct update_step *step)
+static void NAME(adam)(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                       const struct update_step *step)
 {
     (void)device;
-    const struct update_args args = {memory, chunks, chunk_count, step, NULL, NULL};
-    parallel(blocks_of(chunk_count, CHUNKS), NAME(adam_block), &args);
+    update(memory, work, step, NAME(adam_block));
 }
 
-static void NAME(moments)(struct device *device, double *sums, const struct update_memory *memory,
-                          const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step)
+static void NAME(moments)(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                          const struct update_step *step)
 {
     (void)device;
-    const struct update_args args = {memory, chunks, chunk_count, step, sums, NULL};
-    parallel(blocks_of(chunk_count, CHUNKS), NAME(moments_block), &args);
+    update(memory, work, step, NAME(moments_block));
 }
 
-static void NAME(apply)(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-                        size_t chunk_count, const struct update_step *step, const double *shares)
+static void NAME(apply)(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                        const struct update_step *step)
 {
     (void)device;
-    const struct update_args args = {memory, chunks, chunk_count, step, NULL, shares};
-    parallel(blocks_of(chunk_count, CHUNKS), NAME(apply_block), &args);
+    update(memory, work, step, NAME(apply_block));
 }
 
 void NAME(install_update)(struct ops *ops)
 {
     ops->squares = NAME(squares);
+    ops->factors = factors;
     ops->adam = NAME(adam);
     ops->moments = NAME(moments);
+    ops->shares = shares;
     ops->apply = NAME(apply);
 }
 

@@ -102,6 +102,36 @@ static void wait_all(struct device *device)
     CHECK(cudaStreamSynchronize(device->stream));
 }
 
+static void send_bytes(struct device *device, int slot, const void *memory, size_t bytes)
+{
+    struct sent *sent = &device->sent[slot];
+    assert(bytes <= SENT_BYTES_MAX);
+    CHECK(cudaMemcpyAsync(sent->host, memory, bytes, cudaMemcpyDeviceToHost, device->stream));
+    CHECK(cudaEventRecord(sent->there, device->stream));
+}
+
+static void receive_bytes(struct device *device, int slot, void *host, size_t bytes)
+{
+    CHECK(cudaEventSynchronize(device->sent[slot].there));
+    memcpy(host, device->sent[slot].host, bytes);
+}
+
+static void open_slots(struct device *device)
+{
+    for (int slot = 0; slot < 2; slot++) {
+        CHECK(cudaMallocHost((void **)&device->sent[slot].host, SENT_BYTES_MAX));
+        CHECK(cudaEventCreateWithFlags(&device->sent[slot].there, cudaEventDisableTiming));
+    }
+}
+
+static void close_slots(struct device *device)
+{
+    for (int slot = 0; slot < 2; slot++) {
+        CHECK(cudaFreeHost(device->sent[slot].host));
+        CHECK(cudaEventDestroy(device->sent[slot].there));
+    }
+}
+
 /* Whatever kernels need, and a vector of sums for products with biases (linear.c). */
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
 {
@@ -238,13 +268,14 @@ static void close_cuda(struct ops *ops)
     CHECK(cudaStreamSynchronize(device->stream));
     bringer_close(device->bringer);
     products_close(device->products);
-    tables_release(&device->tables);
+    close_slots(device);
     CHECK(cudaStreamDestroy(device->stream));
     mem_free(device);
 }
 
 static const struct ops table = {
     .real_size = sizeof(float),
+    .late = true,
     .close = close_cuda,
     .allocate = allocate,
     .release = release,
@@ -252,6 +283,8 @@ static const struct ops table = {
     .map = map,
     .unmap = unmap,
     .wait = wait_all,
+    .send = send_bytes,
+    .receive = receive_bytes,
     .bring = bring,
     .scratch_bytes = scratch_bytes,
     .convert = convert,
@@ -273,8 +306,10 @@ static const struct ops table = {
     .gelu_backward = gelu_backward,
     .loss = loss,
     .squares = squares,
+    .factors = factors,
     .adam = adam,
     .moments = moments,
+    .shares = shares,
     .apply = apply,
 };
 
@@ -291,6 +326,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
     struct device *device = mem_clear(1, sizeof *device);
     device->products = products;
     device->bringer = bringer_open();
+    open_slots(device);
     CHECK(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
     snprintf(device->name, sizeof device->name, "cuda %s (%s, cuBLASLt %d.%d.%d), %d multiprocessors", names[precision],
              facts.name, (int)(facts.products / 10000), (int)(facts.products / 100 % 100), (int)(facts.products % 100),

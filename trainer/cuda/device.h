@@ -25,11 +25,10 @@ struct device {
     cudaStream_t stream;
     struct bringer *bringer;
     struct products *products;
-    struct tables {                        /* of updates: update.c */
-        struct param_chunk *chunks, *seen; /* the device's, and what it was made of */
-        size_t chunk_count, tensors;
-        double *factors, *sums, *shares; /* [tensors], [3 * chunk_count], [2 * tensors]: the device's */
-    } tables;
+    struct sent { /* slots of send: pinned, and when they are there */
+        char *host;
+        cudaEvent_t there;
+    } sent[2];
     /* Conversions whose memory is still there: biases are vectors of `real`, and products add their rounded copies. */
     struct conversion {
         const char *real;
@@ -45,14 +44,14 @@ void bringer_close(struct bringer *bringer);
 const struct batch *bring(struct device *device, const struct batch *batch);
 
 /* update.c */
-void squares(struct device *device, double *squares, const void *values, const struct param_chunk *chunks,
-             size_t chunk_count);
-void adam(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-          size_t chunk_count, const struct update_step *step);
-void moments(struct device *device, double *sums, const struct update_memory *memory, const struct param_chunk *chunks,
-             size_t chunk_count, const struct update_step *step);
-void apply(struct device *device, const struct update_memory *memory, const struct param_chunk *chunks,
-           size_t chunk_count, const struct update_step *step, const double *shares);
-void tables_release(struct tables *tables);
+void squares(struct device *device, const struct update_work *work, const void *values);
+void factors(struct device *device, const struct update_work *work, const struct update_step *step, const double *sums);
+void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
+          const struct update_step *step);
+void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
+             const struct update_step *step);
+void shares(struct device *device, const struct update_work *work, const struct update_step *step);
+void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
+           const struct update_step *step);
 
 #endif

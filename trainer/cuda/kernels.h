@@ -1,7 +1,7 @@
 /* The backend's own kernels, for its host code, which is C. One entry point for each op of ops.h that is no product,
  * with the op's parameters; `stream` is where it is queued, `precision` what storage is (fp32, bf16 or fp16; real is
- * float). Every pointer is the device's, but for batch itself, shape, dropout, memory and step, which are read before
- * the call returns. Nothing waits, nothing is allocated, nothing is copied to the host; a launch that fails is found
+ * float). Every pointer is the device's, but for batch itself, shape, dropout, memory, work and step, which are read
+ * before the call returns. Nothing waits, nothing is allocated, nothing is copied to the host; a launch that fails is found
  * by the caller (cudaGetLastError). Rules of ops.h hold: dead rows become zero, sums have a fixed tree, no float
  * atomics.
  *
@@ -93,16 +93,18 @@ void kernel_attention_backward(cudaStream_t stream, enum precision precision, vo
 void kernel_loss(cudaStream_t stream, enum precision precision, double *sums, void *logits, const int32_t *labels,
                  struct rows rows, int32_t columns, int32_t vocabulary, double factor, void *scratch);
 
-/* ---- update.cu: chunks, squares, sums, shares and step->factors are the device's ---- */
+/* ---- update.cu: what work points at is the device's ---- */
 
-void kernel_squares(cudaStream_t stream, double *squares, const void *values, const struct param_chunk *chunks,
-                    size_t chunk_count);
-void kernel_adam(cudaStream_t stream, const struct update_memory *memory, const struct param_chunk *chunks,
-                 size_t chunk_count, const struct update_step *step);
-void kernel_moments(cudaStream_t stream, double *sums, const struct update_memory *memory,
-                    const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step);
-void kernel_apply(cudaStream_t stream, const struct update_memory *memory, const struct param_chunk *chunks,
-                  size_t chunk_count, const struct update_step *step, const double *shares);
+void kernel_squares(cudaStream_t stream, const struct update_work *work, const void *values);
+void kernel_factors(cudaStream_t stream, const struct update_work *work, const struct update_step *step,
+                    const double *sums);
+void kernel_adam(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
+                 const struct update_step *step);
+void kernel_moments(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
+                    const struct update_step *step);
+void kernel_shares(cudaStream_t stream, const struct update_work *work, const struct update_step *step);
+void kernel_apply(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
+                  const struct update_step *step);
 
 #ifdef __cplusplus
 }

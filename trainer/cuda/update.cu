@@ -1,7 +1,8 @@
 /* What an optimizer does to flat memory: a block has a chunk of at most 16,384 numbers. Formulas stand at struct
- * update_step (ops.h) and are those of cpu/update.c, number by number. Sums of squares are doubles, by a thread over
- * its numbers in order, then over the block in a fixed tree. An infinity or NaN among gradients makes its chunk's sum
- * one: that is how overflow is found.
+ * update_step (optim/numbers.h) and are those of cpu/update.c, number by number. Sums of squares are doubles, by a
+ * thread over its numbers in order, then over the block in a fixed tree; so are sums over the chunks of a tensor, by a
+ * block, and those over tensors, by one block, which then works out the numbers that are per tensor. An infinity or NaN
+ * among gradients makes its chunk's sum one: that is how overflow is found.
  *
  * Bytes a parameter: squares 4, adam 28, moments 24, apply 16 (LANS 20). With Adam and the norm, large (336e6) needs
  * 3.2 ms at 3.35e12 bytes/s. */
@@ -15,14 +16,14 @@ struct update_numbers {
     float rate, shrink_rate;          /* of adam: rate * lead, rate */
     float weight_decay, vector_decay; /* beside the step, or through the gradient */
     bool decoupled, slopes;
-    const double *factors;
+    update_work work;
 };
 
 struct chunk_numbers {
     float factor, decay, added;
 };
 
-static update_numbers numbers_of(const struct update_step *step)
+static update_numbers numbers_of(const struct update_step *step, const struct update_work *work)
 {
     return {(float)step->beta1,
             (float)step->beta2,
@@ -36,14 +37,14 @@ static update_numbers numbers_of(const struct update_step *step)
             (float)step->weight_decay,
             (float)step->vector_decay,
             step->decoupled,
-            step->slopes,
-            step->factors};
+            step->kind == OPTIMIZER_LANS,
+            *work};
 }
 
 static __device__ __forceinline__ chunk_numbers chunk_of(const update_numbers &u, const param_chunk &chunk)
 {
     const float decay = chunk.decay ? u.weight_decay : u.vector_decay;
-    return {(float)u.factors[chunk.tensor], u.decoupled ? decay : 0, u.decoupled ? 0 : decay};
+    return {(float)u.work.factors[chunk.tensor], u.decoupled ? decay : 0, u.decoupled ? 0 : decay};
 }
 
 /* Where a number stands in all four arrays. */
@@ -90,11 +91,10 @@ static __device__ __forceinline__ void each_number(const update_memory &memory, 
     }
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    squares_kernel(double *squares, const float *values, const param_chunk *chunks)
+static __global__ void __launch_bounds__(THREADS) squares_kernel(const update_work work, const float *values)
 {
     __shared__ double room[WARP];
-    const param_chunk chunk = chunks[blockIdx.x];
+    const param_chunk chunk = work.chunks[blockIdx.x];
     const float *from = values + chunk.offset;
     const int fours = chunk.offset % 4 == 0 ? chunk.count / 4 : 0;
     double sum = 0;
@@ -110,8 +110,63 @@ static __global__ void __launch_bounds__(THREADS)
         sum += (double)from[i] * (double)from[i];
     sum = block_sum(sum, room);
     if (threadIdx.x == 0)
-        squares[blockIdx.x] = sum;
+        work.squares[blockIdx.x] = sum;
 }
+
+/* ---- numbers per tensor ---- */
+
+/* Sums over a tensor's chunks of one of `each` doubles a chunk, in every thread of the block. */
+static __device__ __forceinline__ double tensor_sum(const update_work &work, int tensor, const double *of_chunks,
+                                                    int each, double *room)
+{
+    double sum = 0;
+    for (int i = work.firsts[tensor] + threadIdx.x; i < work.firsts[tensor + 1]; i += THREADS)
+        sum += of_chunks[each * (size_t)i];
+    return block_sum(sum, room);
+}
+
+/* factors[tensor] = sum of squares, for the kernel behind it */
+static __global__ void __launch_bounds__(THREADS) tensor_squares_kernel(const update_work work)
+{
+    __shared__ double room[WARP];
+    const double sum = tensor_sum(work, blockIdx.x, work.squares, 1, room);
+    if (threadIdx.x == 0)
+        work.factors[blockIdx.x] = sum;
+}
+
+/* One block. */
+static __global__ void __launch_bounds__(THREADS)
+    factors_kernel(const update_work work, const update_step step, const double *sums)
+{
+    __shared__ double room[WARP];
+    const int tensors = (int)work.tensors;
+    double all = 0;
+    for (int i = threadIdx.x; i < tensors; i += THREADS)
+        all += work.factors[i];
+    all = block_sum(all, room);
+    if (threadIdx.x == 0)
+        record_step(work.record, &step, all, sums);
+    __syncthreads();
+    const double factor = work.record->factor;
+    for (int i = threadIdx.x; i < tensors; i += THREADS)
+        work.factors[i] = tensor_factor(&step, factor, work.factors[i]);
+}
+
+static __global__ void __launch_bounds__(THREADS) shares_kernel(const update_work work, const update_step step)
+{
+    __shared__ double room[WARP];
+    const int tensor = blockIdx.x;
+    double sums[3];
+    for (int k = 0; k < 3; k++)
+        sums[k] = tensor_sum(work, tensor, work.sums + k, 3, room);
+    if (threadIdx.x > 0)
+        return;
+    const struct tensor_shares found = tensor_shares(&step, work.chunks[work.firsts[tensor]].decay, sums);
+    work.shares[2 * tensor] = found.u;
+    work.shares[2 * tensor + 1] = found.c;
+}
+
+/* ---- updates ---- */
 
 /* The gradient as the step sees it; m and v after it. */
 static __device__ __forceinline__ float take_gradient(const update_place &x, const chunk_numbers &c)
@@ -124,10 +179,11 @@ static __device__ __forceinline__ void update_moments(update_place &x, float g, 
     x.v = u.beta2 * x.v + u.share2 * g * g;
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    adam_kernel(const update_memory memory, const param_chunk *chunks, const update_numbers u)
+static __global__ void __launch_bounds__(THREADS) adam_kernel(const update_memory memory, const update_numbers u)
 {
-    const param_chunk chunk = chunks[blockIdx.x];
+    if (u.work.record->skipped)
+        return;
+    const param_chunk chunk = u.work.chunks[blockIdx.x];
     const chunk_numbers c = chunk_of(u, chunk);
     const float shrink = u.shrink_rate * c.decay;
     each_number<READS_GRADIENTS | STORES_MOMENTS | STORES_PARAMS>(memory, chunk, [&](update_place &x) {
@@ -136,11 +192,12 @@ static __global__ void __launch_bounds__(THREADS)
     });
 }
 
-static __global__ void __launch_bounds__(THREADS)
-    moments_kernel(double *sums, const update_memory memory, const param_chunk *chunks, const update_numbers u)
+static __global__ void __launch_bounds__(THREADS) moments_kernel(const update_memory memory, const update_numbers u)
 {
     __shared__ double room[WARP];
-    const param_chunk chunk = chunks[blockIdx.x];
+    if (u.work.record->skipped)
+        return;
+    const param_chunk chunk = u.work.chunks[blockIdx.x];
     const chunk_numbers c = chunk_of(u, chunk);
     double pp = 0, uu = 0, cc = 0;
     each_number<READS_GRADIENTS | STORES_MOMENTS>(memory, chunk, [&](update_place &x) {
@@ -157,18 +214,19 @@ static __global__ void __launch_bounds__(THREADS)
     uu = block_sum(uu, room);
     cc = block_sum(cc, room);
     if (threadIdx.x < 3)
-        sums[3 * (size_t)blockIdx.x + threadIdx.x] = threadIdx.x == 0 ? pp : threadIdx.x == 1 ? uu : cc;
+        u.work.sums[3 * (size_t)blockIdx.x + threadIdx.x] = threadIdx.x == 0 ? pp : threadIdx.x == 1 ? uu : cc;
 }
 
 /* Gradients are looked at for LANS alone: without slopes, c has no share. */
 template <bool slopes>
-static __global__ void __launch_bounds__(THREADS)
-    apply_kernel(const update_memory memory, const param_chunk *chunks, const update_numbers u, const double *shares)
+static __global__ void __launch_bounds__(THREADS) apply_kernel(const update_memory memory, const update_numbers u)
 {
-    const param_chunk chunk = chunks[blockIdx.x];
+    if (u.work.record->skipped)
+        return;
+    const param_chunk chunk = u.work.chunks[blockIdx.x];
     const chunk_numbers c = chunk_of(u, chunk);
-    const float share_u = (float)shares[2 * (size_t)chunk.tensor];
-    const float share_c = slopes ? (float)shares[2 * (size_t)chunk.tensor + 1] : 0;
+    const float share_u = (float)u.work.shares[2 * (size_t)chunk.tensor];
+    const float share_c = slopes ? (float)u.work.shares[2 * (size_t)chunk.tensor + 1] : 0;
     each_number<(slopes ? READS_GRADIENTS : 0) | STORES_PARAMS>(memory, chunk, [&](update_place &x) {
         const float d = sqrtf(x.v) * u.root + u.epsilon;
         float change = share_u * (u.lead * x.m / d + c.decay * x.p);
@@ -178,27 +236,38 @@ static __global__ void __launch_bounds__(THREADS)
     });
 }
 
-void kernel_squares(cudaStream_t stream, double *squares, const void *values, const struct param_chunk *chunks,
-                    size_t chunk_count)
+void kernel_squares(cudaStream_t stream, const struct update_work *work, const void *values)
 {
-    launch(squares_kernel, chunk_count, THREADS, 0, stream, squares, (const float *)values, chunks);
+    launch(squares_kernel, work->chunk_count, THREADS, 0, stream, *work, (const float *)values);
 }
 
-void kernel_adam(cudaStream_t stream, const struct update_memory *memory, const struct param_chunk *chunks,
-                 size_t chunk_count, const struct update_step *step)
+void kernel_factors(cudaStream_t stream, const struct update_work *work, const struct update_step *step,
+                    const double *sums)
 {
-    launch(adam_kernel, chunk_count, THREADS, 0, stream, *memory, chunks, numbers_of(step));
+    launch(tensor_squares_kernel, work->tensors, THREADS, 0, stream, *work);
+    launch(factors_kernel, 1, THREADS, 0, stream, *work, *step, sums);
 }
 
-void kernel_moments(cudaStream_t stream, double *sums, const struct update_memory *memory,
-                    const struct param_chunk *chunks, size_t chunk_count, const struct update_step *step)
+void kernel_adam(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
+                 const struct update_step *step)
 {
-    launch(moments_kernel, chunk_count, THREADS, 0, stream, sums, *memory, chunks, numbers_of(step));
+    launch(adam_kernel, work->chunk_count, THREADS, 0, stream, *memory, numbers_of(step, work));
 }
 
-void kernel_apply(cudaStream_t stream, const struct update_memory *memory, const struct param_chunk *chunks,
-                  size_t chunk_count, const struct update_step *step, const double *shares)
+void kernel_moments(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
+                    const struct update_step *step)
 {
-    launch(step->slopes ? apply_kernel<true> : apply_kernel<false>, chunk_count, THREADS, 0, stream, *memory, chunks,
-           numbers_of(step), shares);
+    launch(moments_kernel, work->chunk_count, THREADS, 0, stream, *memory, numbers_of(step, work));
+}
+
+void kernel_shares(cudaStream_t stream, const struct update_work *work, const struct update_step *step)
+{
+    launch(shares_kernel, work->tensors, THREADS, 0, stream, *work, *step);
+}
+
+void kernel_apply(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
+                  const struct update_step *step)
+{
+    launch(step->kind == OPTIMIZER_LANS ? apply_kernel<true> : apply_kernel<false>, work->chunk_count, THREADS, 0,
+           stream, *memory, numbers_of(step, work));
 }

@@ -1,5 +1,5 @@
 /* One micro-batch as the model sees it: no padding travels (design 4). B sequences stand end to end in T token rows;
- * only attention knows where one ends. Row counts are rounded up (CPU: to 64); rows beyond the live ones are dead: zeros
+ * only attention knows where one ends. Row counts are rounded up (pack.h); rows beyond the live ones are dead: zeros
  * in every buffer, forward and backward, never stale memory. */
 #ifndef TRAINER_DATA_BATCH_H
 #define TRAINER_DATA_BATCH_H

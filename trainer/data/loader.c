@@ -115,7 +115,7 @@ static int make(void *context, void *job, uint64_t number, struct error *err)
            pack_add(&micro->batch, &loader->options.limits, &loader->samples[loader->cut], loader->cut))
         loader->cut++;
     assert(micro->batch.sequences > 0); /* limits have room for one sample */
-    pack_finish(&micro->batch);
+    pack_finish(&micro->batch, &loader->options.limits);
     micro->ends = loader->cut == loader->loaded;
     micro->masked = loader->masked;
     micro->sequences = loader->loaded;

@@ -71,10 +71,18 @@ bool pack_add(struct batch *batch, const struct pack_limits *limits, const struc
     return true;
 }
 
-void pack_finish(struct batch *batch)
+/* The next of the row counts that batches may have, none of them above the limit's own. */
+static int32_t shape_of(int32_t rows, int32_t limit, int32_t shapes)
 {
-    batch->token_rows = rounded(batch->tokens);
-    batch->masked_rows = rounded(batch->masked);
+    const int32_t most = rounded(limit), step = shapes > 0 ? rounded((most + shapes - 1) / shapes) : BATCH_ROW_MULTIPLE;
+    const int32_t up = (rows + step - 1) / step * step;
+    return up < most ? up : most;
+}
+
+void pack_finish(struct batch *batch, const struct pack_limits *limits)
+{
+    batch->token_rows = shape_of(batch->tokens, limits->tokens, limits->shapes);
+    batch->masked_rows = shape_of(batch->masked, limits->masked, limits->shapes);
     batch->starts[batch->sequences] = batch->tokens;
     for (int32_t i = batch->tokens; i < batch->token_rows; i++) {
         batch->ids[i] = batch->sequence_of[i] = -1;

@@ -16,7 +16,8 @@
 /* ---- directories ---- */
 
 /* A directory of ours with the files in it, no deeper: first it loses its name, so that no half is ever taken for
- * whole. */
+ * whole. At last it is gone from disk too: behind a run's last save there is nobody to tidy up what a power loss brings
+ * back. */
 static int remove_directory(const char *path, struct error *err)
 {
     struct buf doomed = {0};
@@ -36,6 +37,8 @@ static int remove_directory(const char *path, struct error *err)
     }
     if (result == 0)
         result = path_remove(buf_text(&doomed), err);
+    if (result == 0)
+        result = path_sync_directory_of(buf_text(&doomed), err);
     path_list_release(&files);
     buf_release(&doomed);
     return result;

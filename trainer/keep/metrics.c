@@ -76,7 +76,10 @@ static void add_real(struct buf *line, const char *key, double value, const char
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
 {
     struct buf text = {0};
-    TRY(events_write(&metrics->events, line, err)); /* first: an evaluation that has its line has its event too */
+    /* First: an evaluation that has its line has its event too. */
+    TRY(events_write(&metrics->events, line, err));
+    if (line->valid)
+        TRY(file_sync(&metrics->events.file, err));
     buf_addf(&text, "{\"step\":%" PRIu64, line->step);
     if (line->valid)
         buf_addf(&text, ",\"split\":\"valid\",\"valid_samples\":%" PRIu64, line->valid_samples);
@@ -94,9 +97,17 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
     add_real(&text, "data_wait_seconds", line->data_wait_seconds, "%.3f");
     add_real(&text, "loss_scale", line->loss_scale, "%g");
     buf_addf(&text, ",\"skipped\":%" PRIu64 "}\n", line->skipped);
-    const int result = file_write(&metrics->file, text.data, text.size, err);
+    int result = file_write(&metrics->file, text.data, text.size, err);
+    if (result == 0 && line->valid)
+        result = file_sync(&metrics->file, err);
     buf_release(&text);
     return result;
+}
+
+int metrics_sync(struct metrics *metrics, struct error *err)
+{
+    TRY(file_sync(&metrics->events.file, err));
+    return file_sync(&metrics->file, err);
 }
 
 void metrics_close(struct metrics *metrics)

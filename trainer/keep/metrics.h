@@ -40,7 +40,10 @@ struct metrics {
 /* Opens the files in a directory for lines behind `step`, made where absent: cuts them at the first line of a later
  * step and at anything that is no whole line. *evaluated: an evaluation after exactly this step stands there. */
 int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, bool *evaluated, struct error *err);
+/* An evaluation is on disk when this returns: a run that is finished has nobody to make it again. */
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err);
+/* All lines so far are on disk: a checkpoint goes on behind them, so they come before it. */
+int metrics_sync(struct metrics *metrics, struct error *err);
 void metrics_close(struct metrics *metrics); /* safe on METRICS_CLOSED */
 
 #endif

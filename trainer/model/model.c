@@ -106,16 +106,26 @@ static void forget(struct model *model)
     model->counts = (struct model_metrics){0};
 }
 
-/* Hands it to a caller: the one place where a pass waits for the device. */
+const double *model_sums(const struct model *model)
+{
+    return model->sums;
+}
+
+void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUMS])
+{
+    metrics->mlm_loss += sums[SUM_MASKED];
+    metrics->mlm_correct += (int64_t)sums[SUM_MASKED + 1];
+    metrics->next_loss += sums[SUM_NEXT];
+    metrics->next_correct += (int64_t)sums[SUM_NEXT + 1];
+}
+
+/* Hands it to a caller: the one place where a pass waits for the device. Training does not come here. */
 static void take(struct model *model, struct model_metrics *metrics)
 {
     const struct ops *ops = model->ops;
     const size_t bytes = SUMS * sizeof *model->sums;
     double *sums = ops->map(ops->device, model->sums, bytes, MAP_READ);
-    metrics->mlm_loss += sums[SUM_MASKED];
-    metrics->mlm_correct += (int64_t)sums[SUM_MASKED + 1];
-    metrics->next_loss += sums[SUM_NEXT];
-    metrics->next_correct += (int64_t)sums[SUM_NEXT + 1];
+    model_metrics_add(metrics, sums);
     metrics->masked += model->counts.masked;
     metrics->sequences += model->counts.sequences;
     metrics->tokens += model->counts.tokens;
@@ -148,6 +158,8 @@ static void check_batch(const struct model *model, const struct batch *batch)
 static void pass(struct model *model, const struct batch *batch, bool training, struct model_metrics *metrics)
 {
     check_batch(model, batch);
+    if (model->training && !training)
+        forget(model);
     model->training = training;
     choose_layers(model);
     const struct batch *there = model->ops->bring(model->ops->device, batch);

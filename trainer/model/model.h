@@ -1,7 +1,7 @@
 /* BERT with its pre-training heads (Devlin et al. 2019), forward and backward by hand over struct ops.
  *
  *     model_open → fill model_params → model_refresh
- *       → per step: model_begin_step → model_forward_backward (each micro-batch) → clip, update → model_refresh
+ *       → per step: model_begin_step → model_forward_backward (each micro-batch) → optimizer_update → model_refresh
  *       → whenever: model_evaluate
  *     model_close
  *
@@ -77,10 +77,16 @@ struct model_metrics {
 /* Clears the gradients and keeps the settings. Drops sums that no call has asked for. */
 void model_begin_step(struct model *model, const struct step_settings *settings);
 /* Forward and backward: gradients += ; metrics +=, which waits for the device. NULL: what would have been added is kept
- * for the next call that asks. */
+ * for the next call that asks, or for whom model_sums serves. */
 void model_forward_backward(struct model *model, const struct batch *batch, struct model_metrics *metrics);
-/* Forward only, without dropout; leaves gradients and the step alone. */
+/* Forward only, without dropout; leaves gradients and the step alone, but drops sums of its passes that no call has asked
+ * for. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);
+
+/* What the metrics' sums are made of, in the device's memory [STEP_SUMS], for the record of a step (ops.h); and their
+ * way back from there into metrics, counts left alone. */
+const double *model_sums(const struct model *model);
+void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUMS]);
 
 /* theta of a step, counted from 1. */
 double layer_drop_theta(const struct layer_drop *drop, uint32_t step);

@@ -25,7 +25,7 @@ struct layer {
 };
 
 /* Places in the device's sums: loss and hits of each head. */
-enum { SUM_MASKED, SUM_NEXT = 2, SUMS = 4 };
+enum { SUM_MASKED, SUM_NEXT = 2, SUMS = STEP_SUMS };
 
 struct model {
     struct model_config config;

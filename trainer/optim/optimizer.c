@@ -1,12 +1,10 @@
-/* In: gradients and moments in flat memory. Out: parameters after one update. Passes over flat memory are the backend's
- * (ops.h); what is worked out here is a few numbers per tensor. */
+/* In: gradients and moments in flat memory. Out: parameters after one update. Passes over flat memory and what is worked
+ * out per tensor are the backend's (ops.h, numbers.h), so that the host only says which, and never waits. */
 #include "trainer/optim/optimizer.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 /* clang-format off */
 #define COMMON .beta1 = 0.9, .beta2 = 0.999, .decoupled = true, .gradient_average = true
@@ -45,131 +43,93 @@ const char *optimizer_name(enum optimizer_kind kind)
     return names[kind];
 }
 
-void optimizer_work_init(struct optimizer_work *work, const struct params *params)
+void optimizer_work_init(struct update_work *work, const struct ops *ops, const struct params *params)
 {
-    *work = (struct optimizer_work){
-        .squares = mem_array(params->chunk_count, sizeof(double)),
-        .sums = mem_array(3 * params->chunk_count, sizeof(double)),
-        .factors = mem_array(params->count, sizeof(double)),
-        .shares = mem_array(2 * params->count, sizeof(double)),
+    struct device *device = ops->device;
+    const size_t chunks = params->chunk_count, tensors = params->count;
+    const size_t chunk_bytes = chunks * sizeof *work->chunks, first_bytes = (tensors + 1) * sizeof *work->firsts;
+    *work = (struct update_work){
+        .numbers = params->total,
+        .chunk_count = chunks,
+        .tensors = tensors,
+        .chunks = ops->allocate(device, chunk_bytes),
+        .firsts = ops->allocate(device, first_bytes),
+        .squares = ops->allocate(device, chunks * sizeof(double)),
+        .sums = ops->allocate(device, 3 * chunks * sizeof(double)),
+        .factors = ops->allocate(device, tensors * sizeof(double)),
+        .shares = ops->allocate(device, 2 * tensors * sizeof(double)),
+        .record = ops->allocate(device, sizeof *work->record),
     };
-}
-
-void optimizer_work_release(struct optimizer_work *work)
-{
-    mem_free(work->squares);
-    mem_free(work->sums);
-    mem_free(work->factors);
-    mem_free(work->shares);
-    *work = (struct optimizer_work){0};
-}
-
-/* ---- what gradients are multiplied by ---- */
-
-/* The norm of one tensor's gradient; *chunk walks over the table. */
-static double tensor_norm(const struct params *params, const double *squares, size_t tensor, size_t *chunk)
-{
-    double sum = 0;
-    for (; *chunk < params->chunk_count && (size_t)params->chunks[*chunk].tensor == tensor; ++*chunk)
-        sum += squares[*chunk];
-    return sqrt(sum);
-}
-
-static void set_factors(const struct optimizer *optimizer, const struct params *params, struct optimizer_work *work,
-                        double factor)
-{
-    double all = 0;
-    for (size_t i = 0; i < params->chunk_count && optimizer->norm_max > 0; i++)
-        all += work->squares[i];
-    const double excess = optimizer->norm_max > 0 ? factor * sqrt(all) / optimizer->norm_max : 0;
-    if (excess > 1)
-        factor /= excess;
-    for (size_t tensor = 0, chunk = 0; tensor < params->count; tensor++) {
-        const double norm = factor * tensor_norm(params, work->squares, tensor, &chunk);
-        work->factors[tensor] = factor;
-        if (optimizer->kind == OPTIMIZER_LANS && norm > 0)
-            work->factors[tensor] = factor / (norm + optimizer->epsilon);
-        else if (optimizer->tensor_norm > 0 && norm + 1e-6 > optimizer->tensor_norm) /* as clip_grad_norm_ */
-            work->factors[tensor] = factor * optimizer->tensor_norm / (norm + 1e-6);
+    struct param_chunk *table = ops->map(device, work->chunks, chunk_bytes, MAP_FILL);
+    memcpy(table, params->chunks, chunk_bytes);
+    ops->unmap(device, work->chunks, table, chunk_bytes, MAP_FILL);
+    int32_t *firsts = ops->map(device, work->firsts, first_bytes, MAP_FILL);
+    for (size_t chunk = 0, tensor = 0; tensor <= tensors; tensor++) {
+        while (chunk < chunks && (size_t)params->chunks[chunk].tensor < tensor)
+            chunk++;
+        firsts[tensor] = (int32_t)chunk;
     }
+    ops->unmap(device, work->firsts, firsts, first_bytes, MAP_FILL);
 }
 
-/* ---- what directions are multiplied by ---- */
-
-static double ratio_of(double weight, double direction)
+void optimizer_work_release(struct update_work *work, const struct ops *ops)
 {
-    return weight > 0 && direction > 0 ? weight / direction : 1;
+    void *const all[] = {work->chunks,  work->firsts, work->squares, work->sums,
+                         work->factors, work->shares, work->record};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ops->release(ops->device, all[i]);
+    *work = (struct update_work){0};
 }
 
-static double lamb_ratio(const struct optimizer *optimizer, double weight, double direction)
+static struct update_step step_of(const struct optimizer *o, const struct update *update)
 {
-    if (!(weight > 0 && direction > 0))
-        return 1;
-    return fmin(fmax(weight / direction, optimizer->ratio_min), optimizer->ratio_max);
-}
-
-static void set_shares(const struct optimizer *optimizer, const struct params *params, struct optimizer_work *work,
-                       const struct update_step *step)
-{
-    for (size_t tensor = 0, chunk = 0; tensor < params->count; tensor++) {
-        double pp = 0, uu = 0, cc = 0;
-        for (; chunk < params->chunk_count && (size_t)params->chunks[chunk].tensor == tensor; chunk++) {
-            pp += work->sums[3 * chunk];
-            uu += work->sums[3 * chunk + 1];
-            cc += work->sums[3 * chunk + 2];
-        }
-        const double weight = sqrt(pp), u = sqrt(uu), c = sqrt(cc);
-        double *shares = work->shares + 2 * tensor;
-        shares[1] = 0;
-        if (optimizer->kind == OPTIMIZER_LAMB) {
-            shares[0] = step->rate * lamb_ratio(optimizer, weight, u);
-        } else if (optimizer->kind == OPTIMIZER_NVLAMB) {
-            const double decay = params->items[tensor].decay ? step->weight_decay : step->vector_decay;
-            shares[0] = step->rate * (optimizer->ratio_always || decay != 0 ? ratio_of(weight, u) : 1);
-        } else {
-            shares[0] = step->rate * step->beta1 * ratio_of(weight, u);
-            shares[1] = step->rate * step->share * ratio_of(weight, c);
-        }
-    }
-}
-
-/* ---- all together ---- */
-
-void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct params *params,
-                      const struct update_memory *memory, struct optimizer_work *work, double rate, uint64_t update,
-                      double factor)
-{
-    assert(update >= 1);
-    const bool adam = optimizer->kind == OPTIMIZER_ADAM, lamb = optimizer->kind == OPTIMIZER_LAMB;
-    const double rest1 = optimizer->bias_correction ? 1 - pow(optimizer->beta1, (double)update) : 1;
-    const double rest2 = optimizer->bias_correction ? 1 - pow(optimizer->beta2, (double)update) : 1;
+    const bool adam = o->kind == OPTIMIZER_ADAM, lamb = o->kind == OPTIMIZER_LAMB;
+    const double rest1 = o->bias_correction ? 1 - pow(o->beta1, (double)update->number) : 1;
+    const double rest2 = o->bias_correction ? 1 - pow(o->beta2, (double)update->number) : 1;
     struct update_step step = {
-        .rate = rate,
-        .beta1 = optimizer->beta1,
-        .beta2 = optimizer->beta2,
-        .share = adam || lamb || optimizer->gradient_average ? 1 - optimizer->beta1 : 1,
+        .kind = o->kind,
+        .loss_scale = update->loss_scale,
+        .norm_max = update->norm_max,
+        .own_norm_max = o->norm_max,
+        .tensor_norm = o->tensor_norm,
+        .halts = update->halts,
+        .rate = update->rate,
+        .beta1 = o->beta1,
+        .beta2 = o->beta2,
+        .share = adam || lamb || o->gradient_average ? 1 - o->beta1 : 1,
         .lead = 1 / rest1,
         .root = 1 / sqrt(rest2),
-        .epsilon = optimizer->epsilon,
-        .weight_decay = optimizer->weight_decay,
-        .vector_decay = optimizer->decay_all ? optimizer->weight_decay : 0,
-        .decoupled = !adam || optimizer->decoupled,
-        .slopes = optimizer->kind == OPTIMIZER_LANS,
-        .factors = work->factors,
+        .epsilon = o->epsilon,
+        .weight_decay = o->weight_decay,
+        .vector_decay = o->decay_all ? o->weight_decay : 0,
+        .decoupled = !adam || o->decoupled,
+        .ratio_min = o->ratio_min,
+        .ratio_max = o->ratio_max,
+        .ratio_always = o->ratio_always,
     };
     if (lamb) { /* the correction is of the whole step, decay included */
-        step.rate = rate * sqrt(rest2) / rest1;
+        step.rate = update->rate * sqrt(rest2) / rest1;
         step.lead = step.root = 1;
-    } else if (optimizer->scaled_rate) { /* of Adam's part alone */
+    } else if (o->scaled_rate) { /* of Adam's part alone */
         step.lead = sqrt(rest2) / rest1;
         step.root = 1;
     }
-    set_factors(optimizer, params, work, factor);
-    if (adam) {
-        ops->adam(ops->device, memory, params->chunks, params->chunk_count, &step);
+    return step;
+}
+
+void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                      const struct update_work *work, const struct update *update)
+{
+    assert(update->number >= 1 && update->loss_scale > 0);
+    struct device *device = ops->device;
+    const struct update_step step = step_of(optimizer, update);
+    ops->squares(device, work, memory->gradients);
+    ops->factors(device, work, &step, update->sums);
+    if (optimizer->kind == OPTIMIZER_ADAM) {
+        ops->adam(device, memory, work, &step);
         return;
     }
-    ops->moments(ops->device, work->sums, memory, params->chunks, params->chunk_count, &step);
-    set_shares(optimizer, params, work, &step);
-    ops->apply(ops->device, memory, params->chunks, params->chunk_count, &step, work->shares);
+    ops->moments(device, memory, work, &step);
+    ops->shares(device, work, &step);
+    ops->apply(device, memory, work, &step);
 }

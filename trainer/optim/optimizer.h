@@ -24,7 +24,6 @@
 #include "trainer/model/params.h"
 #include "trainer/ops.h"
 
-enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_LAMB, OPTIMIZER_NVLAMB, OPTIMIZER_LANS };
 #define OPTIMIZER_NAMES "adam|lamb|nvlamb|lans"
 
 struct optimizer {
@@ -54,19 +53,22 @@ const struct optimizer_type *optimizer_type(const char *name); /* NULL: unknown 
 extern const struct optimizer_type optimizer_types[];          /* ends with a NULL name */
 const char *optimizer_name(enum optimizer_kind kind);
 
-/* Working memory of updates, on the host. */
-struct optimizer_work {
-    double *squares; /* [chunk_count] of the gradients as they lie: filled by gradient_norm (clip.h) */
-    double *sums;    /* [3 chunk_count] */
-    double *factors; /* [tensors] */
-    double *shares;  /* [2 tensors] */
-};
-void optimizer_work_init(struct optimizer_work *work, const struct params *params);
-void optimizer_work_release(struct optimizer_work *work);
+/* Takes the device's memory of updates, and fills its table. */
+void optimizer_work_init(struct update_work *work, const struct ops *ops, const struct params *params);
+void optimizer_work_release(struct update_work *work, const struct ops *ops); /* safe on a zeroed one */
 
-/* Update number `update` (from 1). `factor` multiplies the gradients first (clip.h); work->squares must be theirs. */
-void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct params *params,
-                      const struct update_memory *memory, struct optimizer_work *work, double rate, uint64_t update,
-                      double factor);
+/* What is said anew with each update. */
+struct update {
+    uint64_t number; /* from 1 */
+    double rate;
+    double norm_max;    /* clips the norm of all gradients, before all else; 0: no */
+    double loss_scale;  /* that the gradients carry; 1 but for fp16 */
+    bool halts;         /* what comes to no number stops all updates behind it (struct update_step) */
+    const double *sums; /* [STEP_SUMS] of losses, the device's: model_sums, or zeros */
+};
+
+/* Queues it; work->record then says what the step came to. */
+void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                      const struct update_work *work, const struct update *update);
 
 #endif

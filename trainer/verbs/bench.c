@@ -16,7 +16,6 @@
 #include "trainer/keep/json.h"
 #include "trainer/machine.h"
 #include "trainer/model/model.h"
-#include "trainer/optim/clip.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
@@ -39,8 +38,9 @@ struct bench {
     struct batch batch;
     struct model *model;
     struct optimizer optimizer;
-    struct optimizer_work work;
+    struct update_work work;
     struct update_memory memory;
+    bool sent;      /* a record is on its way that nobody has received */
     uint32_t steps; /* done */
 };
 
@@ -73,7 +73,7 @@ static void make_batch(struct bench *b)
 {
     const struct shard_layout layout =
         shard_layout_make((uint32_t)b->seq, (uint32_t)b->masked, (uint32_t)b->config.vocabulary);
-    const struct pack_limits limits = {b->seq * b->sequences, b->masked * b->sequences, b->sequences};
+    const struct pack_limits limits = {b->seq * b->sequences, b->masked * b->sequences, b->sequences, 0};
     struct sample sample = sample_make(&layout);
     pack_init(&b->batch, &limits);
     pack_clear(&b->batch);
@@ -81,7 +81,7 @@ static void make_batch(struct bench *b)
         make_sample(b, (uint32_t)i, &sample);
         pack_add(&b->batch, &limits, &sample, (uint32_t)i);
     }
-    pack_finish(&b->batch);
+    pack_finish(&b->batch, &limits);
     sample_release(&sample);
 }
 
@@ -124,12 +124,12 @@ static void open_model(struct bench *b)
     model_refresh(b->model);
     b->memory = (struct update_memory){model_params(b->model), ops->allocate(ops->device, bytes),
                                        ops->allocate(ops->device, bytes), model_gradients(b->model)};
-    optimizer_work_init(&b->work, params);
+    optimizer_work_init(&b->work, ops, params);
 }
 
 static void close_model(struct bench *b)
 {
-    optimizer_work_release(&b->work);
+    optimizer_work_release(&b->work, b->ops);
     b->ops->release(b->ops->device, b->memory.first);
     b->ops->release(b->ops->device, b->memory.second);
     model_close(b->model);
@@ -149,20 +149,23 @@ static void begin(struct bench *b, int accumulation)
 
 static void update(struct bench *b)
 {
-    const struct params *params = model_table(b->model);
-    const double norm = gradient_norm(b->ops, params, b->memory.gradients, b->work.squares);
-    optimizer_update(&b->optimizer, b->ops, params, &b->memory, &b->work, 1e-5, b->steps, clip_factor(norm, 1, 1));
+    optimizer_update(&b->optimizer, b->ops, &b->memory, &b->work,
+                     &(struct update){b->steps, 1e-5, 1, 1, false, model_sums(b->model)});
     model_refresh(b->model);
 }
 
-/* Steps as training does them: the losses are asked for with the last micro-batch. */
+/* Steps as training does them: what one came to is received behind the next. */
 static void steps(struct bench *b, int accumulation)
 {
-    struct model_metrics metrics = {0};
+    struct step_record record;
     begin(b, accumulation);
     for (int i = 0; i < accumulation; i++)
-        model_forward_backward(b->model, &b->batch, i + 1 == accumulation ? &metrics : NULL);
+        model_forward_backward(b->model, &b->batch, NULL);
     update(b);
+    b->ops->send(b->ops->device, (int)(b->steps % 2), b->work.record, sizeof record);
+    if (b->sent)
+        b->ops->receive(b->ops->device, (int)((b->steps - 1) % 2), &record, sizeof record);
+    b->sent = true;
 }
 
 static void passes(struct bench *b, int accumulation)
@@ -176,6 +179,7 @@ static void updates(struct bench *b, int accumulation)
     (void)accumulation;
     begin(b, 1);
     update(b);
+    b->sent = false;
 }
 
 /* Mean seconds of `work`, all that it queued included. */

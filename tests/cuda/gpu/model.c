@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "tests/cuda/gpu/sides.h"
-#include "trainer/optim/clip.h"
 #include "trainer/optim/optimizer.h"
 
 /* ---- gradients ---- */
@@ -139,6 +138,69 @@ void check_models(void)
 
 /* ---- optimizers: ten steps ---- */
 
+/* One update on one side, and what it came to. */
+static struct step_record update_side(const struct optimizer *optimizer, enum side s, const struct update_work *work,
+                                      const struct update_memory *memory, const struct update *update)
+{
+    struct step_record record;
+    const int slot = (int)(update->number % 2);
+    optimizer_update(optimizer, OPS(s), memory, work, update);
+    OPS(s)->send(OPS(s)->device, slot, work->record, sizeof record);
+    OPS(s)->receive(OPS(s)->device, slot, &record, sizeof record);
+    return record;
+}
+
+static bool is_changed(const struct array *array, enum side s, const double *before)
+{
+    double *now = mem_array(array->count, sizeof *now);
+    array_get(array, s, now);
+    const bool changed = memcmp(now, before, array->count * sizeof *now) != 0;
+    mem_free(now);
+    return changed;
+}
+
+/* An infinite gradient changes nothing and holds back what comes behind it; NaN among the losses is the same to a step
+ * that does not halt, but for those behind it. */
+static void check_skips(const struct optimizer *optimizer, const struct params *params, const struct update_work *work,
+                        struct array flat[5])
+{
+    const enum side s = TESTED;
+    struct array *gradients = &flat[3], *sums = &flat[4];
+    const struct update_memory memory = {AT(flat[0]), AT(flat[1]), AT(flat[2]), AT(*gradients)};
+    struct update update = {11, 1e-3, 1, 1, true, AT(*sums)};
+    double *good = mem_array(params->size, sizeof *good), *before[2], losses[STEP_SUMS] = {1, 2, (double)NAN, 4};
+    for (int i = 0; i < 2; i++) {
+        before[i] = mem_array(params->size, sizeof *before[i]);
+        array_get(&flat[i], s, before[i]);
+    }
+    array_get(gradients, s, good);
+    double *one = &good[params->items[3].offset + 1];
+    const double kept = *one;
+    *one = INFINITY;
+    array_put(gradients, good);
+    struct step_record record = update_side(optimizer, s, work, &memory, &update);
+    check(record.skipped && record.halted && !isfinite(record.norm), "an infinite gradient does not halt");
+    *one = kept;
+    array_put(gradients, good);
+    update.number++;
+    record = update_side(optimizer, s, work, &memory, &update);
+    check(record.skipped && record.halted && isfinite(record.norm), "the step behind it is not held back");
+    OPS(s)->clear(OPS(s)->device, work->record, sizeof record);
+    array_put(sums, losses);
+    update.halts = false;
+    record = update_side(optimizer, s, work, &memory, &update);
+    check(record.skipped && !record.halted && isnan(record.sums[2]) && record.sums[3] == 4, "a loss of NaN counts");
+    check(!is_changed(&flat[0], s, before[0]) && !is_changed(&flat[1], s, before[1]), "a skipped step changed numbers");
+    losses[2] = 3;
+    array_put(sums, losses);
+    record = update_side(optimizer, s, work, &memory, &update);
+    check(!record.skipped && is_changed(&flat[0], s, before[0]) && is_changed(&flat[1], s, before[1]),
+          "a step that came to a number is skipped");
+    for (int i = 0; i < 2; i++)
+        mem_free(before[i]);
+    mem_free(good);
+}
+
 static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
 {
     struct params params;
@@ -161,21 +223,20 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
         array_get(&flat, s, begun[s]);
     }
     double norms[SIDES];
+    struct update_work work[SIDES];
+    struct array sums = array_zero(STEP_SUMS, DOUBLE);
+    EACH_SIDE (s)
+        optimizer_work_init(&work[s], OPS(s), &params);
     for (uint64_t update = 1; update <= 10; update++) {
         for (size_t i = 0; i < params.count; i++)
             for (size_t j = 0; j < params.items[i].count; j++)
                 values[params.items[i].offset + j] = draw() * draw() * 0.3;
         array_put(&gradients, values);
-        EACH_SIDE (s) {
-            struct optimizer_work work;
-            optimizer_work_init(&work, &params);
-            const double norm = gradient_norm(OPS(s), &params, AT(gradients), work.squares);
-            optimizer_update(&optimizer, OPS(s), &params,
-                             &(struct update_memory){AT(flat), AT(first), AT(second), AT(gradients)}, &work, 1e-3,
-                             update, clip_factor(norm, 1, 1));
-            optimizer_work_release(&work);
-            norms[s] = norm;
-        }
+        EACH_SIDE (s)
+            norms[s] = update_side(&optimizer, s, &work[s],
+                                   &(struct update_memory){AT(flat), AT(first), AT(second), AT(gradients)},
+                                   &(struct update){update, 1e-3, 1, 1, true, AT(sums)})
+                           .norm;
     }
     compare_numbers(norms[EXACT], norms[HOST], norms[TESTED], 1e-6, "norm of the gradient");
     double *now[SIDES];
@@ -198,10 +259,13 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
         touched += !named[i] && now[TESTED][i] != 0;
     check(touched == 0, "%s: %zu numbers between tensors were changed", type->name, touched);
     mem_free(named);
+    check_skips(&optimizer, &params, &work[TESTED], (struct array[]){flat, first, second, gradients, sums});
     EACH_SIDE (s) {
+        optimizer_work_release(&work[s], OPS(s));
         mem_free(begun[s]);
         mem_free(now[s]);
     }
+    array_release(&sums);
     mem_free(values);
     array_release(&flat);
     array_release(&first);
@@ -229,14 +293,15 @@ struct run {
     struct ops *ops;
     struct model *model;
     struct update_memory memory;
-    struct optimizer_work work;
+    struct update_work work;
     struct model_budget budget;
 };
 
 static struct ops *open_ops(enum device_kind device, enum precision precision)
 {
     struct error err;
-    struct ops *ops = backend_open(device, &(struct cpu_options){.precision = precision, .level = cpu_level()}, NULL, &err);
+    struct ops *ops =
+        backend_open(device, &(struct cpu_options){.precision = precision, .level = cpu_level()}, NULL, &err);
     if (!ops) {
         error_print(&err, "dstrain_cuda_test", 0);
         abort();
@@ -261,12 +326,12 @@ static void run_open(struct run *run, enum device_kind device, enum precision pr
     model_refresh(run->model);
     run->memory = (struct update_memory){model_params(run->model), ops->allocate(ops->device, bytes),
                                          ops->allocate(ops->device, bytes), model_gradients(run->model)};
-    optimizer_work_init(&run->work, params);
+    optimizer_work_init(&run->work, ops, params);
 }
 
 static void run_close(struct run *run)
 {
-    optimizer_work_release(&run->work);
+    optimizer_work_release(&run->work, run->ops);
     run->ops->release(run->ops->device, run->memory.first);
     run->ops->release(run->ops->device, run->memory.second);
     model_close(run->model);
@@ -312,11 +377,9 @@ static double run_step(struct run *run, uint32_t step, int32_t pieces)
         model_forward_backward(run->model, &batch, piece + 1 == pieces ? &metrics : NULL);
         made_batch_release(&batch);
     }
-    const struct params *params = model_table(run->model);
-    const double norm = gradient_norm(run->ops, params, run->memory.gradients, run->work.squares);
     const double rate = 1e-3 * (step < 20 ? step / 20.0 : 1);
-    optimizer_update(&optimizer_type("AdamW")->optimizer, run->ops, params, &run->memory, &run->work, rate, step,
-                     clip_factor(norm, 1, 1));
+    optimizer_update(&optimizer_type("AdamW")->optimizer, run->ops, &run->memory, &run->work,
+                     &(struct update){step, rate, 1, 1, true, model_sums(run->model)});
     model_refresh(run->model);
     return metrics.mlm_loss / (double)metrics.masked;
 }

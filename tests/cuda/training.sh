@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# dstrain itself on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. What the host hears late must leave no
+# trace: a run that was stopped ends with the bytes of one that was not, every step is told once and in order, and of
+# steps that come to no number the first one is blamed.
+set -u
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cp "$1" "$2" "$scratch"
+make_shards=$3
+cd "$scratch" || exit 1
+"$make_shards" data 32 60 20 50 >log 2>&1 || { cat log; exit 1; }
+cat >model.json <<'JSON'
+{"model_type": "bert", "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 128,
+ "max_position_embeddings": 32, "hidden_act": "gelu_new"}
+JSON
+failed=0
+
+complain() {
+    echo "$1"
+    tail -5 stderr | sed 's/^/    /'
+    failed=1
+}
+
+# train CODE NAME OPTION…
+train() {
+    local expected=$1 out=$2 code=0
+    shift 2
+    timeout 120 ./dstrain --device cuda --shards data --model model.json --steps 7 --batch 4 --micro-batch 2 \
+        --log-every 1 --threads 1 --out "$out" "$@" >stdout 2>stderr || code=$?
+    [ "$code" = "$expected" ] || complain "$out: exit code $code, not $expected"
+}
+
+# Metrics without what a clock said.
+told() {
+    sed -E 's/"seconds".*"loss_scale"/"loss_scale"/' "$1/metrics.jsonl"
+}
+
+for case in bf16:lamb fp16:adam fp32:lans; do
+    with=(--precision "${case%:*}" --optimizer "${case#*:}")
+    train 0 "whole-$case" "${with[@]}" --save-every 3
+    train 75 "parts-$case" "${with[@]}" --stop-after 4
+    train 0 "parts-$case" "${with[@]}"
+    diff -r "whole-$case/checkpoints/step-00000007" "parts-$case/checkpoints/step-00000007" >diff.log ||
+        complain "$case: other bytes after a stop"
+    diff <(told "whole-$case") <(told "parts-$case") >diff.log || complain "$case: other metrics after a stop"
+    steps=$(grep -o '^{"step":[0-9]*' "whole-$case/metrics.jsonl" | cut -d: -f2 | tr '\n' ' ')
+    [ "$steps" = "1 2 3 4 5 6 7 " ] || complain "$case: steps told are $steps"
+done
+
+train 8 wild --precision fp32 --save-every 3 --set scheduler.type=LRRangeTest scheduler.params.lr_range_test_min_lr=1e3 \
+    scheduler.params.lr_range_test_step_size=3 scheduler.params.lr_range_test_step_rate=1e6 \
+    scheduler.params.lr_range_test_staircase=true
+step=$(sed -nE 's/.*"step": ?([0-9]+).*/\1/p' wild/not-finite.json | head -1)
+last=$(wc -l <wild/metrics.jsonl)
+[ "$step" = $((last + 1)) ] || complain "step $step is blamed, $last are told"
+grep -q "step $step: the " stderr || complain "the message does not name step $step"
+grep -q "the checkpoint of step $(((step - 1) / 3 * 3)) is intact" stderr || complain "the checkpoint is not named"
+[ $failed = 0 ] && echo "all right"
+exit $failed

@@ -1,0 +1,371 @@
+/* The loop over steps, on a CPU that is taken for a device which is late: what a step came to is heard behind the next
+ * one. Nothing of what remains may tell the difference. */
+#include "tests/shards/tiny.h"
+
+#include <signal.h>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "trainer/blame.h"
+#include "trainer/train.h"
+
+#define main program_main
+int program_main(int argc, char **argv);
+#include "trainer/dstrain.c"
+#undef main
+
+static struct error *const err = &tiny_err;
+static const struct opt_program program = {
+    .name = "dstrain", .verbs = verbs, .rows = rows, .default_verb = "train", .not_built_yet = not_built_yet};
+
+/* ---- a training, as a command line has it ---- */
+
+#define ARGUMENTS 40
+struct command {
+    char *argv[ARGUMENTS];
+    int argc;
+    struct settings settings;
+    struct opt_result parsed;
+    struct training training;
+};
+
+/* `more` ends with NULL. */
+static int command_open(struct command *command, const char *directory, const char *out, const char *const *more)
+{
+    const char *const fixed[] = {"dstrain",   "--steps", "9",           "--batch", "4",  "--micro-batch", "2",
+                                 "--threads", "1",       "--log-every", "1",       "-q", "--device",      "cpu"};
+    *command = (struct command){0};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        command->argv[command->argc++] = mem_copy_text(fixed[i]);
+    const char *const paths[][2] = {{"--shards", ""}, {"--model", "model.json"}, {"--out", out}};
+    for (int i = 0; i < 3; i++) {
+        command->argv[command->argc++] = mem_copy_text(paths[i][0]);
+        command->argv[command->argc++] = path_join(directory, paths[i][1]);
+    }
+    for (; *more; more++)
+        command->argv[command->argc++] = mem_copy_text(*more);
+    assert_true(command->argc < ARGUMENTS);
+    assert_ok(opts_parse(&program, command->argc, command->argv, &command->settings, &command->parsed, err));
+    command->settings.program = &program;
+    command->settings.result = &command->parsed;
+    command->settings.argc = command->argc;
+    command->settings.argv = command->argv;
+    return training_open(&command->training, &command->settings, err);
+}
+
+static void command_close(struct command *command)
+{
+    training_close(&command->training);
+    opts_release(&program, &command->settings, &command->parsed);
+    for (int i = 0; i < command->argc; i++)
+        mem_free(command->argv[i]);
+}
+
+static struct ops plain;                /* of the run under way */
+static void (*tamper)(struct ops *ops); /* with the backend of a run, before it begins; NULL: nothing is done */
+static float last_params[1 << 16];      /* of the run that was last */
+
+/* The whole run, from wherever it stands; its error's kind, or -1 where there was none. */
+static int run(const char *directory, const char *out, bool late, const char *const *more)
+{
+    struct command command;
+    struct training *t = &command.training;
+    assert_ok(command_open(&command, directory, out, more));
+    t->ops->late = late;
+    plain = *t->ops;
+    if (tamper)
+        tamper(t->ops);
+    *err = (struct error){0};
+    const int result = training_run(t, err);
+    assert_true(model_table(t->model)->size <= sizeof last_params / sizeof *last_params);
+    memcpy(last_params, model_params(t->model), model_table(t->model)->size * sizeof *last_params);
+    command_close(&command);
+    return result < 0 ? (int)err->kind : -1;
+}
+
+#define RUN(out, late, ...) run(*state, out, late, (const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_same_file(const char *directory, const char *a, const char *b, const char *name)
+{
+    char *names[2] = {path_join(a, name), path_join(b, name)};
+    struct buf bytes[2] = {tiny_read(directory, names[0]), tiny_read(directory, names[1])};
+    assert_true(bytes[0].size > 0);
+    assert_int_equal(bytes[0].size, bytes[1].size);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+    for (int i = 0; i < 2; i++) {
+        buf_release(&bytes[i]);
+        mem_free(names[i]);
+    }
+}
+
+static void assert_same_end(const char *directory, const char *a, const char *b)
+{
+    assert_same_file(directory, a, b, "checkpoints/step-00000009/model.safetensors");
+    assert_same_file(directory, a, b, "checkpoints/step-00000009/optimizer.safetensors");
+    assert_same_file(directory, a, b, "checkpoints/step-00000009/state.json");
+}
+
+/* Lines of metrics without what a clock said. */
+static json_t *metrics_of(const char *directory, const char *out)
+{
+    char *name = path_join(out, METRICS_NAME);
+    struct buf text = tiny_read(directory, name);
+    json_t *lines = json_array();
+    for (const char *line = buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
+        json_t *one = json_loadb(line, (size_t)(end - line), 0, NULL);
+        assert_non_null(one);
+        assert_true(json_real_value(json_object_get(one, "seconds")) >= 0);
+        json_object_del(one, "seconds");
+        json_object_del(one, "sequences_per_second");
+        json_object_del(one, "data_wait_seconds");
+        json_array_append_new(lines, one);
+    }
+    buf_release(&text);
+    mem_free(name);
+    return lines;
+}
+
+static void assert_same_metrics(const char *directory, const char *a, const char *b, size_t lines)
+{
+    json_t *left = metrics_of(directory, a), *right = metrics_of(directory, b);
+    assert_int_equal(json_array_size(left), lines);
+    assert_true(json_equal(left, right));
+    json_decref(left);
+    json_decref(right);
+}
+
+/* ---- the cases ---- */
+
+static void late_facts_leave_the_same_run(void **state)
+{
+    assert_int_equal(RUN("at-once", false, "--save-every", "4", "--eval-every", "3"), -1);
+    assert_int_equal(RUN("late", true, "--save-every", "4", "--eval-every", "3"), -1);
+    assert_same_end(*state, "at-once", "late");
+    assert_same_metrics(*state, "at-once", "late", 9 + 3);
+    assert_int_equal(RUN("fewer", true, "--save-every", "100"), -1);
+    assert_same_end(*state, "at-once", "fewer");
+}
+
+/* Every step stands in the metrics once and in order, the last one before a stop too. */
+static void a_stop_and_a_resume_lose_no_line(void **state)
+{
+    assert_int_equal(RUN("whole", false, "--eval-every", "100"), -1);
+    assert_int_equal(RUN("parts", true, "--stop-after", "1"), (int)ERR_STOPPED);
+    assert_int_equal(RUN("parts", true, "--stop-after", "4"), (int)ERR_STOPPED);
+    assert_non_null(strstr(err->text, "step 5 of 9"));
+    assert_int_equal(RUN("parts", true, "--stop-after", "2"), (int)ERR_STOPPED);
+    assert_int_equal(RUN("parts", true, "--eval-every", "100"), -1);
+    assert_same_end(*state, "whole", "parts");
+    assert_same_metrics(*state, "whole", "parts", 9 + 1);
+}
+
+/* What overflows is skipped before the next step is queued, late or not. */
+static void fp16_hears_of_an_overflow_at_once(void **state)
+{
+    assert_int_equal(RUN("half", false, "--precision", "fp16", "--set", "fp16.initial_scale_power=24"), -1);
+    assert_int_equal(RUN("half-late", true, "--precision", "fp16", "--set", "fp16.initial_scale_power=24"), -1);
+    assert_same_end(*state, "half", "half-late");
+    assert_same_metrics(*state, "half", "half-late", 9 + 1);
+    json_t *lines = metrics_of(*state, "half");
+    const json_int_t skipped = json_integer_value(json_object_get(json_array_get(lines, 8), "skipped"));
+    assert_in_range(skipped, 1, 8);
+    json_decref(lines);
+}
+
+#define WILD                                                                                                           \
+    "--precision", "fp32", "--save-every", "2", "--set", "scheduler.type=LRRangeTest",                                 \
+        "scheduler.params.lr_range_test_min_lr=1e3", "scheduler.params.lr_range_test_step_size=2",                     \
+        "scheduler.params.lr_range_test_step_rate=1e6", "scheduler.params.lr_range_test_staircase=true"
+
+/* The step, its tensors and its samples are the same, though another step was queued behind it. */
+static void a_step_without_a_number_is_blamed_all_the_same(void **state)
+{
+    assert_int_equal(RUN("wild", false, WILD), (int)ERR_NUMERIC);
+    char text[sizeof err->text];
+    strcpy(text, strstr(err->text, "step "));
+    assert_non_null(strstr(text, "not finite"));
+    assert_int_equal(RUN("wild-late", true, WILD), (int)ERR_NUMERIC);
+    assert_string_equal(text, strstr(err->text, "step "));
+    assert_same_file(*state, "wild", "wild-late", BLAME_NAME);
+    assert_same_file(*state, "wild", "wild-late", "latest");
+    json_t *lines = metrics_of(*state, "wild");
+    const size_t told = json_array_size(lines);
+    assert_in_range(told, 1, 8);
+    assert_same_metrics(*state, "wild", "wild-late", told);
+    json_decref(lines);
+}
+
+/* One gradient of step 5 is infinite, and no other. */
+static void norm_backward_5(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias,
+                            const void *dy, const void *z, const void *statistics, const void *gain, struct rows taken,
+                            int32_t hidden, const struct batch *batch, const struct dropout *dropout, void *scratch)
+{
+    plain.norm_backward(device, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, taken, hidden, batch, dropout,
+                        scratch);
+    if (dropout && dropout->threshold > 0 && dropout->key[1] == 5)
+        ((float *)dgain)[3] = INFINITY;
+}
+
+static void break_step_5(struct ops *ops)
+{
+    ops->norm_backward = norm_backward_5;
+}
+
+static void what_comes_behind_it_is_not_applied(void **state)
+{
+    static float params[sizeof last_params / sizeof *last_params];
+    char text[sizeof err->text];
+    tamper = break_step_5;
+    assert_int_equal(RUN("broken", false, "--save-every", "3"), (int)ERR_NUMERIC);
+    memcpy(params, last_params, sizeof params);
+    strcpy(text, strstr(err->text, "step "));
+    assert_ptr_equal(strstr(text, "step 5: the gradient's norm is infinite"), text);
+    assert_non_null(strstr(text, "LayerNorm.weight and"));
+    assert_int_equal(RUN("broken-late", true, "--save-every", "3"), (int)ERR_NUMERIC);
+    tamper = NULL;
+    assert_string_equal(text, strstr(err->text, "step "));
+    assert_memory_equal(params, last_params, sizeof params);
+    assert_same_file(*state, "broken", "broken-late", BLAME_NAME);
+    assert_same_file(*state, "broken", "broken-late", "latest");
+    assert_same_metrics(*state, "broken", "broken-late", 4);
+}
+
+/* A signal comes while a step is queued behind another whose facts are not known. */
+static void squares_signal(struct device *device, const struct update_work *work, const void *values)
+{
+    static int calls;
+    if (++calls == 4)
+        raise(SIGTERM);
+    plain.squares(device, work, values);
+}
+
+static void signal_at_4(struct ops *ops)
+{
+    ops->squares = squares_signal;
+}
+
+/* In a process of its own, as a request to stop cannot be taken back. */
+static int signalled(char *directory)
+{
+    void *const made = directory, *const *state = &made;
+    log_open("test", LOG_QUIET, false);
+    stop_on_signals();
+    tamper = signal_at_4;
+    const int kind = RUN("disturbed", true, "--eval-every", "100");
+    return kind == (int)ERR_STOPPED && strstr(err->text, "at step 4 of 9") ? 0 : 1;
+}
+
+static void a_signal_saves_the_last_step_that_was_queued(void **state)
+{
+    char program_path[4096] = "", command[4200];
+    assert_true(readlink("/proc/self/exe", program_path, sizeof program_path - 1) > 0);
+    snprintf(command, sizeof command, "'%s' '%s'", program_path, (const char *)*state);
+    assert_int_equal(RUN("undisturbed", false, "--eval-every", "100"), -1);
+    assert_int_equal(system(command), 0);
+    json_t *lines = metrics_of(*state, "disturbed");
+    assert_int_equal(json_array_size(lines), 4);
+    json_decref(lines);
+    assert_int_equal(RUN("disturbed", true, "--eval-every", "100"), -1);
+    assert_same_end(*state, "undisturbed", "disturbed");
+    assert_same_metrics(*state, "undisturbed", "disturbed", 9 + 1);
+}
+
+/* ---- what a step asks of the device ---- */
+
+static int maps, waits, allocations, sends, receives;
+
+static void *counted_map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
+{
+    maps++;
+    return plain.map(device, memory, bytes, mode);
+}
+
+static void counted_wait(struct device *device)
+{
+    waits++;
+    plain.wait(device);
+}
+
+static void *counted_allocate(struct device *device, size_t bytes)
+{
+    allocations++;
+    return plain.allocate(device, bytes);
+}
+
+static void counted_send(struct device *device, int slot, const void *memory, size_t bytes)
+{
+    sends++;
+    plain.send(device, slot, memory, bytes);
+}
+
+static void counted_receive(struct device *device, int slot, void *host, size_t bytes)
+{
+    receives++;
+    assert_true(receives < sends); /* the slot of a step before the last one */
+    plain.receive(device, slot, host, bytes);
+}
+
+static void a_step_neither_waits_nor_allocates(void **state)
+{
+    static const char *const names[] = {"adam", "lamb", "nvlamb", "lans"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct command command;
+        struct training *t = &command.training;
+        const char *const more[] = {"--optimizer", names[i], "--precision", "bf16", NULL};
+        assert_ok(command_open(&command, *state, names[i], more));
+        plain = *t->ops;
+        maps = waits = allocations = sends = receives = 0;
+        t->ops->map = counted_map;
+        t->ops->wait = counted_wait;
+        t->ops->allocate = counted_allocate;
+        t->ops->send = counted_send;
+        t->ops->receive = counted_receive;
+        for (int step = 1; step <= 5; step++) {
+            assert_ok(training_queue_step(t, err));
+            assert_ok(training_settle(t, 1, err));
+            assert_int_equal(t->state.step, step - 1);
+        }
+        assert_true(maps == 0 && waits == 0 && allocations == 0 && sends == 5 && receives == 4);
+        *t->ops = plain;
+        assert_ok(training_settle(t, 0, err));
+        assert_true(t->state.step == 5 && t->state.updates == 5 && t->state.samples == 20);
+        command_close(&command);
+    }
+}
+
+/* ---- all ---- */
+
+static int set_up(void **state)
+{
+    static const char model[] = "{\"model_type\": \"bert\", \"hidden_size\": 32, \"num_hidden_layers\": 2, "
+                                "\"num_attention_heads\": 2, \"intermediate_size\": 64, "
+                                "\"max_position_embeddings\": 32, \"hidden_act\": \"gelu_new\"}";
+    char *directory = tiny_directory();
+    log_open("test", LOG_QUIET, false);
+    tiny_dataset(directory);
+    tiny_write(directory, "model.json", model, sizeof model - 1);
+    *state = directory;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    tiny_remove(*state);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2)
+        return signalled(argv[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_facts_leave_the_same_run),
+        cmocka_unit_test(a_stop_and_a_resume_lose_no_line),
+        cmocka_unit_test(fp16_hears_of_an_overflow_at_once),
+        cmocka_unit_test(a_step_without_a_number_is_blamed_all_the_same),
+        cmocka_unit_test(what_comes_behind_it_is_not_applied),
+        cmocka_unit_test(a_signal_saves_the_last_step_that_was_queued),
+        cmocka_unit_test(a_step_neither_waits_nor_allocates),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
