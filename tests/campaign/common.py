@@ -66,6 +66,20 @@ class Campaign:
             self.check(word not in said, " ".join(map(str, arguments)), said, count=False)
         return code, said
 
+    def changes(self, program, arguments):
+        """Every change of files that a run makes, as DS_TRACE_FILE tells (base/call_trace.h): [(what, fields, data)]. The n-th
+        is the one that DS_FAIL_FILE=n meets."""
+        trace, changes, at = self.scratch / "trace", [], 0
+        code, said = self.run(*arguments, program=program, DS_TRACE_FILE=trace)
+        self.must(code == 0, said)
+        text = trace.read_bytes()
+        while at < len(text):
+            end = text.index(b"\n", at)
+            what, *fields = text[at:end].decode().split(" ")
+            at = end + 1 + (int(fields[2]) if what == "write" else 0)
+            changes.append((what, fields, text[end + 1:at]))
+        return changes
+
     def vocabulary(self, size=1500):
         path = self.scratch / "vocab.txt"
         code, said = self.run("vocab", SAMPLES, "--vocab-size", size, "--out", path)
@@ -81,6 +95,13 @@ class Campaign:
         items = list(items)
         wanted = max(1, round(len(items) * min(1.0, self.share)))
         return [items[(2 * i + 1) * len(items) // (2 * wanted)] for i in range(wanted)] if items else []
+
+    def some_of_each(self, items, kind):
+        """The same of each kind(item), so that none is left out."""
+        kinds = {}
+        for item in items:
+            kinds.setdefault(kind(item), []).append(item)
+        return sorted(item for group in kinds.values() for item in self.some(group))
 
     def count(self, whole):
         """How many of `whole` random attempts to make."""
@@ -135,7 +156,7 @@ class Campaign:
 class TrainingCampaign(Campaign):
     """The same for dstrain: a dataset of some hundred samples, and a model whose step takes a millisecond."""
 
-    not_compared = {"run.json", "metrics.jsonl", "events.out.tfevents.dstrain"}  # hold times; metrics are, without them
+    not_compared = {"run.json", "metrics.jsonl", "events.out.tfevents.dstrain"}  # hold times; the last two are, without them
     INTERVAL = 3  # steps between checkpoints
 
     def __init__(self, name, what):
@@ -161,6 +182,18 @@ class TrainingCampaign(Campaign):
         lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
         return [{key: value for key, value in json.loads(line).items() if "second" not in key} for line in lines]
 
+    @staticmethod
+    def events(run):
+        """TensorBoard's events, without times: steps, names and numbers as they are on disk."""
+        path, found, at = run / "events.out.tfevents.dstrain", [], 0
+        content = path.read_bytes() if path.exists() else b""
+        while at < len(content):
+            size = int.from_bytes(content[at:at + 8], "little")
+            message = content[at + 12:at + 12 + size]  # behind the size and its sum: the time's key and 8 bytes
+            found.append(re.sub(rb"sequences_per_second\x15.{4}", b"", message[9:], flags=re.DOTALL))
+            at += 12 + size + 4
+        return found
+
     def check_left(self, run, done, interval=INTERVAL):
         """Checks what a run left behind: whatever checkpoint `latest` names is whole, and not more than an interval old."""
         reached = max((line["step"] for line in self.metrics(run)), default=0)
@@ -174,4 +207,6 @@ class TrainingCampaign(Campaign):
     def difference(self, directory, good, done):
         if self.metrics(directory) != self.metrics(good):
             return False, done, "other metrics"
+        if self.events(directory) != self.events(good):
+            return False, done, "other events"
         return super().difference(directory, good, done)

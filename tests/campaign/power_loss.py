@@ -3,104 +3,138 @@
 """Power loss. A build writes down every change of its files (DS_TRACE_FILE); from that trace a disk is laid out as it may
 look after the power went: what was synced is there, of the rest any part may be missing, in any order. The model is the
 pessimist's: a name is safe when its directory was synced, bytes are safe when their file was synced, and either may
-survive without the other; a rename is whole or did not happen. From every such disk the same command must end with the
-same bytes."""
+survive without the other; a rename is whole or did not happen; of a write any sectors may be missing. From every such disk
+the same command must end with the same bytes.
+
+Disk and PowerLoss are also train_power's."""
+
+import pathlib
+import shutil
 
 import common
 
-campaign = common.Campaign("power", "power lost after every change, unsynced changes lost or reordered")
-vocab = campaign.vocabulary()
-place = campaign.scratch / "place"
-out = place / "d"
-KEEP_ALL, LOSE_ALL, LOSE_BYTES, LOSE_NAMES, ANY = range(5)
+KEEP_ALL, LOSE_ALL, LOSE_BYTES, LOSE_NAMES = "all kept", "all lost", "bytes lost", "names lost"
+ANY, LIES = "any lost", "the disk lied"
 ANY_TIMES = 8
+SECTOR = 512
 
 
-def read_trace(path):
-    """[(what, fields, data)]"""
-    changes, text, at = [], path.read_bytes(), 0
-    while at < len(text):
-        end = text.index(b"\n", at)
-        what, *fields = text[at:end].decode().split(" ")
-        at = end + 1
-        data = b""
-        if what == "write":
-            data = text[at:at + int(fields[2])]
-            at += len(data)
-        changes.append((what, fields, data))
-    return changes
+class Thing:
+    """A file (bytes) or a directory ({name: Thing}): what of it is safe, and the changes since."""
+
+    def __init__(self, safe):
+        self.safe, self.loose = safe, []
+        self.seen = dict(safe) if isinstance(safe, dict) else None  # a directory as the program sees it
 
 
 class Disk:
-    """Files are numbered objects; names map to them. Both are kept as synced state and a list of what came since."""
+    """What is below a directory. All that is there at first is safe; a disk that lies says that a sync was done and does none."""
 
-    def __init__(self):
-        self.safe_bytes, self.loose_bytes = {}, {}  # object -> bytes; object -> [(offset, data) or size]
-        self.safe_names, self.loose_names = {}, []  # path -> object or "dir"; [(directory, change)]
-        self.names, self.objects = {}, {}           # as the program sees it: path -> object; inode -> object
+    def __init__(self, top, lies=False):
+        self.top, self.lies = pathlib.Path(top), lies
+        self.root = self.load(self.top)
+        self.files = {}  # as the program sees them: inode -> Thing
+
+    def load(self, path):
+        return Thing({entry.name: self.load(entry) for entry in path.iterdir()} if path.is_dir() else path.read_bytes())
+
+    def find(self, path):
+        thing = self.root
+        for name in pathlib.Path(path).relative_to(self.top).parts:
+            thing = thing.seen[name]
+        return thing
+
+    def enter(self, edits):
+        """Names change, all of them or none: [(path, what it names from now on, or None)]."""
+        places = [(self.find(pathlib.Path(path).parent), pathlib.Path(path).name, thing) for path, thing in edits]
+        for directory, name, thing in places:
+            edit(directory.seen, name, thing)
+        places[-1][0].loose.append(places)  # the sync of this one makes it safe
 
     def apply(self, what, fields, data):
         if what == "create":
             inode, path = fields
-            if path in self.names:
-                self.objects[inode] = self.names[path]
-                return
-            thing = len(self.safe_bytes)
-            self.safe_bytes[thing], self.loose_bytes[thing] = b"", []
-            self.objects[inode] = thing
-            self.rename_to(path, thing, None)
+            there = self.find(pathlib.Path(path).parent).seen.get(pathlib.Path(path).name)
+            self.files[inode] = there or Thing(b"")
+            if not there:
+                self.enter([(path, self.files[inode])])
         elif what == "write":
-            self.loose_bytes[self.objects[fields[0]]].append((int(fields[1]), data))
+            self.files[fields[0]].loose.append((int(fields[1]), data))
         elif what == "truncate":
-            self.loose_bytes[self.objects[fields[0]]].append(int(fields[1]))
+            self.files[fields[0]].loose.append(int(fields[1]))
         elif what == "sync":
-            thing = self.objects[fields[0]]
-            self.safe_bytes[thing] = written(self.safe_bytes[thing], self.loose_bytes[thing])
-            self.loose_bytes[thing] = []
+            if not self.lies:
+                file = self.files[fields[0]]
+                file.safe, file.loose = written(file.safe, file.loose), []
         elif what == "syncdir":
-            kept = []
-            for directory, change in self.loose_names:
-                if directory == fields[0]:
-                    change(self.safe_names)
-                else:
-                    kept.append((directory, change))
-            self.loose_names = kept
+            if not self.lies:
+                directory = self.find(fields[0])
+                for places in directory.loose:
+                    for other, name, thing in places:
+                        edit(other.safe, name, thing)
+                directory.loose = []
         elif what == "mkdir":
-            self.rename_to(fields[0], "dir", None)
+            self.enter([(fields[0], Thing({}))])
         elif what == "remove":
-            self.rename_to(None, None, fields[0])
+            self.enter([(fields[0], None)])
         elif what == "rename":
-            self.rename_to(fields[1], self.names[fields[0]], fields[0])
+            self.enter([(fields[0], None), (fields[1], self.find(fields[0]))])
         else:
             raise ValueError(what)
 
-    def rename_to(self, path, thing, old):
-        def change(names):
-            if old:
-                names.pop(old, None)
-            if path:
-                names[path] = thing
-
-        change(self.names)
-        self.loose_names.append(((path or old).rpartition("/")[0], change))
-
     def image(self, kind, draw):
-        """{path: bytes or None for a directory} after a power loss now."""
-        keep_name = {KEEP_ALL: True, LOSE_ALL: False, LOSE_BYTES: True, LOSE_NAMES: False}.get(kind)
-        keep_bytes = {KEEP_ALL: True, LOSE_ALL: False, LOSE_BYTES: False, LOSE_NAMES: True}.get(kind)
-        names = dict(self.safe_names)
-        for _, change in self.loose_names:
-            if draw.random() < 0.5 if keep_name is None else keep_name:
-                change(names)
-        image = {}
-        for path, thing in sorted(names.items()):
-            if thing == "dir":
-                image[path] = None
-                continue
-            loose = [change for change in self.loose_bytes[thing]
-                     if (draw.random() < 0.5 if keep_bytes is None else keep_bytes)]
-            image[path] = written(self.safe_bytes[thing], loose)
+        """{path below the top: bytes, or None for a directory} after a power loss now; what holds a file stands before it."""
+        keep_name = {KEEP_ALL: 1, LOSE_ALL: 0, LOSE_BYTES: 1, LOSE_NAMES: 0, ANY: 0.5, LIES: 0.98}[kind]
+        keep_bytes = {KEEP_ALL: 1, LOSE_ALL: 0, LOSE_BYTES: 0, LOSE_NAMES: 1, ANY: 0.5, LIES: 0.98}[kind]
+        image, open_directories, names = {}, [("", self.root)], {}
+        for directory in self.directories():
+            names.setdefault(directory, dict(directory.safe))
+            for places in directory.loose:
+                if draw.random() < keep_name:
+                    for other, name, thing in places:
+                        edit(names.setdefault(other, dict(other.safe)), name, thing)
+        while open_directories:
+            path, directory = open_directories.pop()
+            for name, thing in sorted(names[directory].items()):
+                if isinstance(thing.safe, dict):
+                    image[path + name] = None
+                    open_directories.append((path + name + "/", thing))
+                elif not thing.loose:
+                    image[path + name] = thing.safe
+                else:
+                    image[path + name] = written(thing.safe, survivors(thing.loose, keep_bytes, draw))
         return image
+
+    def directories(self):
+        """All that a name leads to, or once led to and may again."""
+        found, waiting = {}, [self.root]
+        while waiting:
+            directory = waiting.pop()
+            if directory in found:
+                continue
+            found[directory] = True
+            named = [*directory.safe.values(), *directory.seen.values()]
+            named += [thing for places in directory.loose for _, _, thing in places if thing]
+            waiting += [thing for thing in named if isinstance(thing.safe, dict)]
+        return found
+
+
+def edit(names, name, thing):
+    if thing:
+        names[name] = thing
+    else:
+        names.pop(name, None)
+
+
+def survivors(loose, keep, draw):
+    """The changes of a file that arrived: each with this probability, and where it may be either, as often in parts."""
+    for change in loose:
+        if draw.random() < keep:
+            yield change
+        elif 0 < keep < 1 and not isinstance(change, int) and draw.random() < 0.5:
+            offset, data = change
+            sectors = [(offset + at, data[at:at + SECTOR]) for at in range(0, len(data), SECTOR)]
+            yield from (sector for sector in sectors if draw.random() < 0.5)
 
 
 def written(content, changes):
@@ -116,44 +150,55 @@ def written(content, changes):
     return bytes(content)
 
 
-def lay_out(image):
-    """Writes an image below `place`, if its directories are there; those that hang in the air are lost."""
-    campaign.clear(place).mkdir()
-    there = {str(place)}
-    for path, content in image.items():
-        if path.rpartition("/")[0] not in there:
-            continue
-        if content is None:
-            there.add(path)
-            (campaign.scratch / path).mkdir()
-        else:
-            (campaign.scratch / path).write_bytes(content)
+class PowerLoss:
+    """Lays out the disks on which programs find themselves after the power went, each once, at `place`."""
+
+    def __init__(self, campaign, place):
+        self.campaign, self.place = campaign, place
+        self.laid_out = set()
+
+    def disks(self, disk, changes, kinds=(KEEP_ALL, LOSE_ALL, LOSE_BYTES, LOSE_NAMES, *[ANY] * ANY_TIMES)):
+        """For the share of the changes to be done, and every kind: (which change was the last, what happened, image)."""
+        chosen = set(self.campaign.some(range(len(changes))))
+        for number, change in enumerate(changes):
+            disk.apply(*change)
+            for kind in kinds if number in chosen else ():
+                image = disk.image(kind, self.campaign.random)
+                key = hash(tuple(image.items()))
+                if key not in self.laid_out:
+                    self.laid_out.add(key)
+                    self.lay_out(image)
+                    yield number, f"power lost after change {number} ({change[0]} {' '.join(change[1])}), {kind}", image
+
+    def lay_out(self, image):
+        shutil.rmtree(self.place, ignore_errors=True)
+        self.place.mkdir()
+        for path, content in image.items():
+            if content is None:
+                (self.place / path).mkdir()
+            else:
+                (self.place / path).write_bytes(content)
 
 
-images, good = set(), campaign.scratch / "good"
-for threads in (1, 2):
-    command = [*campaign.tiny(vocab), "--threads", threads, "--out", out]
-    campaign.clear(place).mkdir()
-    code, said = campaign.run(*command, DS_TRACE_FILE=campaign.scratch / "trace")
-    campaign.must(code == 0, said)
-    if not good.exists():
-        out.rename(good)
-    changes = read_trace(campaign.scratch / "trace")
-    chosen = set(campaign.some(range(len(changes))))
-    disk = Disk()
-    for number, change in enumerate(changes):
-        disk.apply(*change)
-        if number not in chosen:
-            continue
-        for kind in (KEEP_ALL, LOSE_ALL, LOSE_BYTES, LOSE_NAMES, *[ANY] * ANY_TIMES):
-            image = disk.image(kind, campaign.random)
-            key = hash(tuple(image.items()))
-            if key in images:
-                continue
-            images.add(key)
-            lay_out(image)
-            what = f"power lost after change {number} ({change[0]} {' '.join(change[1])}), kind {kind}, {threads} threads"
+def main():
+    campaign = common.Campaign("power", "power lost after every change, unsynced changes lost or reordered")
+    vocab = campaign.vocabulary()
+    place, good = campaign.scratch / "place", campaign.scratch / "good"
+    out = place / "d"
+    power = PowerLoss(campaign, place)
+    for threads in (1, 2):
+        command = [*campaign.tiny(vocab), "--threads", threads, "--out", out]
+        campaign.clear(place).mkdir()
+        disk = Disk(place)
+        changes = campaign.changes(campaign.dsdata, command)
+        if not good.exists():
+            out.rename(good)
+        for _, what, _ in power.disks(disk, changes):
             code, said = campaign.run(*command)
             if campaign.check(code == 0, what, f"exit {code}: {said}"):
-                campaign.same(out, good, what)
-campaign.end(f"{len(images)} different disks")
+                campaign.same(out, good, f"{what}, {threads} threads")
+    campaign.end(f"{len(power.laid_out)} different disks")
+
+
+if __name__ == "__main__":
+    main()
