@@ -1,4 +1,3 @@
-// labels: threads
 /* Every op of the CPU backend, in every number type and at every level this processor has, against its definition in
  * plain doubles. Inputs are rounded to storage first, so what is measured is the op's own error. Outputs start as NaN:
  * what an op leaves unwritten, dead rows included, is seen. */
