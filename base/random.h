@@ -64,4 +64,12 @@ static inline uint32_t random_below(uint32_t random, uint32_t n)
     return (uint32_t)(((uint64_t)random * n) >> 32);
 }
 
+/* The next number of [-1, 1), even, quick and poor: for measuring, where it only has to look like data. The state begins
+ * anywhere (a linear congruence of Numerical Recipes). */
+static inline float random_quick(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (float)(*state >> 8) * 0x1p-23f - 1;
+}
+
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Breaks dsdata and dstrain on purpose, in every way we know, and prints how much of it was lost: nothing should be. The test
-# suite does a small share of this every time; the whole takes about an hour and a half on two cores.
+# suite does a small share of this every time; the whole takes some hours on two cores,
+# most of them for train_faults.
 #
 #     scripts/campaign.sh              all of it
 #     scripts/campaign.sh 0.1          a tenth

@@ -49,7 +49,7 @@ static const struct opt_row rows[] = {
     {.name = "batch", .type = OPT_COUNT, .field = FIELD(batch), .value = "N", .default_text = "256", .min = 1,
      .max = 1u << 20, .verbs = " train plan ", .help = "Sequences per step."},
     {.name = "micro-batch", .type = OPT_COUNT, .field = FIELD(micro_batch), .value = "N", .min = 1, .max = 1u << 16,
-     .default_help = "as many as fit 2,048 tokens; on CUDA by its memory", .verbs = " train plan eval bench ",
+     .default_help = "as many as fit 2,048 tokens; on CUDA by its memory, for bench 32,768", .verbs = " train plan eval bench ",
      .help = "Budget of a forward pass: the tokens of N full sequences."},
     {.name = "steps", .type = OPT_COUNT, .field = FIELD(steps), .value = "N", .default_text = "1000", .min = 1,
      .max = UINT32_MAX, .verbs = " train plan ", .help = "Steps of the whole run."},

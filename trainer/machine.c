@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/random.h"
 #include "trainer/optim/optimizer.h"
 
 /* The number in a small file, or UINT64_MAX where there is none ("max"). */
@@ -46,10 +47,8 @@ static void *made_up(const struct ops *ops, size_t count)
     void *real = ops->allocate(ops->device, bytes);
     float *values = ops->map(ops->device, real, bytes, MAP_FILL);
     uint32_t state = 1;
-    for (size_t i = 0; i < count && ops->real_size == sizeof *values; i++) {
-        state = state * 1664525u + 1013904223u; /* Numerical Recipes' linear congruence */
-        values[i] = (float)(state >> 8) * 0x1p-23f - 1;
-    }
+    for (size_t i = 0; i < count && ops->real_size == sizeof *values; i++)
+        values[i] = random_quick(&state);
     ops->unmap(ops->device, real, values, bytes, MAP_FILL);
     ops->convert(ops->device, storage, real, count);
     ops->release(ops->device, real);

@@ -1,5 +1,5 @@
 /* The boundary between the model and a backend. The model (model/, optim/) says what is computed and plans every
- * buffer; a backend (cpu/, later cuda/) says how. Ops own nothing and allocate nothing: what they need beyond their
+ * buffer; a backend (cpu/, cuda/) says how. Ops own nothing and allocate nothing: what they need beyond their
  * operands is `scratch`, lent by the model and sized once by scratch_bytes.
  *
  * Two number types. STORAGE is what travels: activations, their gradients, tables and matrices of weights (float, bf16,

@@ -102,8 +102,7 @@ static void fill_params(const struct params *params, float *flat)
     for (size_t i = 0; i < params->count; i++) {
         const struct param *param = &params->items[i];
         for (size_t j = 0; j < param->count; j++) {
-            state = state * 1664525u + 1013904223u; /* Numerical Recipes' linear congruence */
-            const float even = (float)(state >> 8) * 0x1p-23f - 1;
+            const float even = random_quick(&state);
             flat[param->offset + j] = param->init == INIT_NORMAL ? 1.7f * (float)param->deviation * even
                                       : param->init == INIT_ONE  ? 1
                                                                  : 0;
@@ -150,7 +149,13 @@ static void begin(struct bench *b, int accumulation)
 static void update(struct bench *b)
 {
     optimizer_update(&b->optimizer, b->ops, &b->memory, &b->work,
-                     &(struct update){b->steps, 1e-5, 1, 1, false, model_sums(b->model)});
+                     &(struct update){
+                         .number = b->steps,
+                         .rate = 1e-5,
+                         .norm_max = 1,
+                         .loss_scale = 1,
+                         .sums = model_sums(b->model),
+                     });
     model_refresh(b->model);
 }
 
