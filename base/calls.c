@@ -7,9 +7,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,17 +58,30 @@ int call_open(const char *path)
 {
     int fd;
     do
-        fd = is_hit(FILE_READS) && !is_short(FILE_READS) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+        fd = is_hit(FILE_READS) && !is_short(FILE_READS) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     while (fd < 0 && errno == EINTR);
     return fd;
+}
+
+/* Until there is something to read, or the end: 0, or -1 where a stop is requested. */
+static int wait_for_data(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    int result;
+    do
+        result = poll(&ready, 1, -1);
+    while (result < 0 && errno == EINTR && !stop_requested());
+    return result < 0 ? -1 : 0;
 }
 
 ssize_t call_read_next(int fd, void *out, size_t bytes)
 {
     ssize_t got;
-    do
+    do {
+        if (wait_for_data(fd) < 0)
+            return -1;
         got = !is_hit(FILE_READS) ? read(fd, out, bytes) : is_short(FILE_READS) ? read(fd, out, (bytes + 1) / 2) : -1;
-    while (got < 0 && errno == EINTR);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
     return got;
 }
 
@@ -86,7 +101,7 @@ int call_create(const char *path, int flags)
     int fd;
     trace_begin();
     do
-        fd = is_hit(FILE_CHANGES) ? -1 : open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        fd = is_hit(FILE_CHANGES) ? -1 : open(path, flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     while (fd < 0 && errno == EINTR);
     trace_create(fd, path);
     return fd;

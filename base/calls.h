@@ -7,11 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-int call_open(const char *path); /* for reading, with O_CLOEXEC */
+int call_open(const char *path); /* for reading, with O_CLOEXEC and O_NONBLOCK: a FIFO without a writer opens at once */
+/* Waits until there is something to read; -1 with EINTR where a stop is requested meanwhile. */
 ssize_t call_read_next(int fd, void *out, size_t bytes);
 ssize_t call_read_at(int fd, void *out, size_t bytes, uint64_t offset);
 
-int call_create(const char *path, int flags); /* open, with O_CREAT, O_CLOEXEC and O_NOFOLLOW added */
+int call_create(const char *path, int flags); /* open, with O_CREAT, O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK */
 ssize_t call_write(int fd, const void *data, size_t bytes);
 ssize_t call_write_at(int fd, const void *data, size_t bytes, uint64_t offset);
 int call_sync(int fd);

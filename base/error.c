@@ -125,7 +125,12 @@ void die(enum error_kind kind, const char *format, ...)
     va_start(args, format);
     set_text(&err, kind, "", ERROR_NO_OFFSET, format, args);
     va_end(args);
-    const int code = error_print(&err, program_invocation_short_name, log_is_json());
+    error_leave(&err);
+}
+
+void error_leave(const struct error *err)
+{
+    const int code = error_print(err, program_invocation_short_name, log_is_json());
     /* Other threads may still be at work: no exit handlers, which would free what they use. */
     fflush(stdout);
     _exit(code);

@@ -64,6 +64,7 @@ int error_print(const struct error *err, const char *program, int json);
 
 /* Hopeless (out of memory, a broken GPU): say why on stderr and leave with `kind`. */
 __attribute__((format(printf, 2, 3), noreturn)) void die(enum error_kind kind, const char *format, ...);
+__attribute__((noreturn)) void error_leave(const struct error *err); /* the same, with an error that is filled */
 
 /* For callers that hold nothing: pass a failure on. */
 #define TRY(call)                                                                                                      \

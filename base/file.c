@@ -37,21 +37,44 @@ static int open_existing(const char *path)
     return call_open(path);
 }
 
-int file_open_read(struct file *file, const char *path, struct error *err)
+/* What stands there in place of a file. */
+static const char *kind_name(mode_t mode)
+{
+    return S_ISFIFO(mode) ? "a named pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+static int open_read(struct file *file, const char *path, bool is_input, struct error *err)
 {
     struct stat status;
     *file = FILE_CLOSED;
     const int fd = open_existing(path);
     if (fd < 0)
         return fail_errno(err, path, "cannot be opened");
-    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
-        close(fd);
+    int result = fstat(fd, &status) < 0 ? fail_errno(err, path, "cannot be examined") : 0;
+    if (result == 0 && S_ISDIR(status.st_mode)) {
         errno = EISDIR; /* open takes directories, and only the first read would say so */
-        return fail_errno(err, path, "cannot be read");
+        result = fail_errno(err, path, "cannot be read");
+    } else if (result == 0 && !S_ISREG(status.st_mode) && !is_input) {
+        result =
+            fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is %s, not a regular file", kind_name(status.st_mode));
+    }
+    if (result < 0) {
+        close(fd);
+        return -1;
     }
     file->fd = fd;
     file->path = mem_copy_text(path);
     return 0;
+}
+
+int file_open_read(struct file *file, const char *path, struct error *err)
+{
+    return open_read(file, path, false, err);
+}
+
+int file_open_input(struct file *file, const char *path, struct error *err)
+{
+    return open_read(file, path, true, err);
 }
 
 int64_t file_size(const struct file *file, struct error *err)
@@ -83,6 +106,9 @@ int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err)
     size_t done = 0;
     while (done < bytes) {
         const ssize_t got = call_read_next(file->fd, (char *)out + done, bytes - done);
+        if (got < 0 && errno == EINTR)
+            return fail_at(err, ERR_STOPPED, name_of(file), ERROR_NO_OFFSET,
+                           "stopped on request while waiting for data");
         if (got < 0)
             return fail_errno(err, name_of(file), "cannot be read");
         if (got == 0)

@@ -23,8 +23,11 @@ struct file {
     uint64_t written; /* bytes handed to file_write since it was opened or created */
 };
 
-/* Reading. "-" is standard input for file_open_read only; it has no file_size and no file_read_at. */
+/* Reading. A regular file only: what else stands under the name, in a dataset from elsewhere say, is ERR_UNSAFE (a
+ * directory ERR_USAGE), and no open waits. An input that the user names may also be a pipe or a device, and "-" is standard
+ * input; those have no file_size and no file_read_at, and reading them ends with ERR_STOPPED at a request to stop. */
 int file_open_read(struct file *file, const char *path, struct error *err);
+int file_open_input(struct file *file, const char *path, struct error *err);
 int64_t file_size(const struct file *file, struct error *err); /* bytes, < 0 on error */
 /* Reads up to `bytes` at `offset`; fewer only at the end of the file. Returns the bytes read, < 0 on error. */
 int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t offset, struct error *err);
@@ -59,6 +62,7 @@ void file_unmap(struct mapping *mapping);
 
 /* Names. */
 bool path_exists(const char *path);
+bool path_is_file(const char *path); /* a regular one, or a link to one */
 bool path_is_directory(const char *path);
 int path_make_directory(const char *path, struct error *err);         /* with its parents; existing is fine */
 int path_remove(const char *path, struct error *err);                 /* a file or an empty directory; absent is fine */

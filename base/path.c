@@ -21,6 +21,12 @@ bool path_exists(const char *path)
     return lstat(path, &status) == 0;
 }
 
+bool path_is_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 bool path_is_directory(const char *path)
 {
     struct stat status;
@@ -211,9 +217,12 @@ static int sign(int fd, const char *path, struct error *err)
     char host[256] = "", text[300];
     gethostname(host, sizeof(host) - 1);
     const int size = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), host);
-    if (call_truncate(fd, 0) < 0 || call_write(fd, text, (size_t)size) != size)
-        return fail_errno(err, path, "cannot be written");
-    return 0;
+    ssize_t written = call_truncate(fd, 0);
+    if (written == 0)
+        written = call_write(fd, text, (size_t)size);
+    if (written >= 0 && written < size)
+        errno = ENOSPC;
+    return written < size ? fail_errno(err, path, "cannot be written") : 0;
 }
 
 /* A lock of the open file, not of the process, on `bytes` bytes (0: all there may ever be); as fcntl says. */

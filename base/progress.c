@@ -116,8 +116,11 @@ void stop_on_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 && numbers[i] == SIGHUP && before.sa_handler == SIG_IGN)
+            continue; /* nohup: the run outlives its terminal */
         const int failed = sigaction(numbers[i], &action, NULL);
         assert(!failed);
     }

@@ -29,8 +29,8 @@ void progress_close(struct progress *progress); /* clears the line */
 
 double clock_now(void); /* monotonic seconds */
 
-/* Requests to stop: SIGINT, SIGTERM and SIGUSR1 set a flag that long work polls; a second signal leaves at once with
- * exit code 75. */
+/* Requests to stop: SIGINT, SIGTERM, SIGUSR1 and, unless it is ignored (nohup), SIGHUP set a flag that long work polls; a
+ * second signal leaves at once with exit code 75. */
 void stop_on_signals(void);
 bool stop_requested(void);
 void stop_request(void); /* as a signal would; for tests and --stop-after */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opts.h"
+#include "base/process.h"
 #include "base/progress.h"
 #include "pipeline/settings.h"
 
@@ -193,8 +194,8 @@ static const char *version_text(void)
 
 int main(int argc, char **argv)
 {
+    process_open("dsdata");
     setlocale(LC_ALL, "C");
-    faults_from_environment();
 
     struct opt_program program = {.name = "dsdata",
                                   .summary = "Turns Wikipedia dumps and other text into masked-LM shards for BERT.",
@@ -220,5 +221,5 @@ int main(int argc, char **argv)
     /* A verb may also return an exit code of its own: verify, whose object has said all that an error would. */
     int code = done < 0 ? error_print(&err, "dsdata", opts_typed(argc, argv, "json")) : done;
     opts_release(&program, &settings, &result);
-    return code;
+    return process_close(code);
 }

@@ -143,7 +143,7 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
         return 0;
     const uint64_t bytes = dump_bytes(inputs->dumps[index]);
     struct file file = FILE_CLOSED;
-    TRY(file_open_read(&file, inputs->paths[index], err));
+    TRY(file_open_input(&file, inputs->paths[index], err));
     char *ends = mem_clear(2, FINGERPRINT_BYTES);
     int64_t first = file_read_at(&file, ends, FINGERPRINT_BYTES, 0, err), last = 0;
     if (first >= 0)

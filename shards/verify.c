@@ -81,8 +81,8 @@ static int open_expected(struct verifier *v, const char *name, uint64_t expected
     *file = FILE_CLOSED;
     if (!path_exists(path)) {
         verify_note(v->report, name, 0, expected, "the file is missing");
-    } else if (path_is_directory(path)) {
-        verify_note(v->report, name, 0, expected, "a directory stands in the file's place");
+    } else if (!path_is_file(path)) {
+        verify_note(v->report, name, 0, expected, "something else stands in the file's place");
     } else {
         result = file_open_read(file, path, v->err);
         const int64_t size = result < 0 ? -1 : file_size(file, v->err);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/opts.h"
+#include "base/process.h"
 #include "trainer/backend.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/onednn.h"
@@ -196,8 +197,8 @@ static const char *version_text(void)
 
 int main(int argc, char **argv)
 {
+    process_open("dstrain");
     setlocale(LC_ALL, "C");
-    faults_from_environment();
     json_set_alloc_funcs(mem_alloc, mem_free);
 
     const struct opt_program program = {
@@ -226,5 +227,5 @@ int main(int argc, char **argv)
     }
     const int code = result < 0 ? error_print(&err, "dstrain", opts_typed(argc, argv, "json")) : result;
     opts_release(&program, &settings, &parsed);
-    return code;
+    return process_close(code);
 }

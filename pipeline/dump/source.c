@@ -9,7 +9,7 @@ int source_open(struct source *source, const char *path, struct error *err)
 {
     bool standard = strcmp(path, "-") == 0;
     *source = (struct source){.file = FILE_CLOSED, .name = standard ? "standard input" : path};
-    TRY(file_open_read(&source->file, path, err));
+    TRY(file_open_input(&source->file, path, err));
     struct error irregular;
     int64_t bytes = standard ? -1 : file_size(&source->file, &irregular);
     source->pipe = bytes < 0;

@@ -40,7 +40,7 @@ static int open_next(struct tokenization *work, struct error *err)
         return 1;
     if (work->path == work->path_count)
         return 0;
-    TRY(file_open_read(&work->file, work->paths[work->path], err));
+    TRY(file_open_input(&work->file, work->paths[work->path], err));
     work->offset = 0;
     return 1;
 }

@@ -154,16 +154,35 @@ static void links_are_not_followed_when_we_create(void **state)
     struct error err;
     struct file file;
     assert_int_equal(file_write_all(path_of("victim"), "safe", 4, &err), 0);
-    char target[300];
-    assert_non_null(realpath(path_of("victim"), target));
+    char *target = realpath(path_of("victim"), NULL);
+    assert_non_null(target);
     assert_int_equal(symlink(target, path_of("trap")), 0);
     assert_int_equal(file_append_open(&file, path_of("trap"), &err), -1);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_int_equal(symlink(target, path_of("new.tmp")), 0);
+    free(target);
     assert_int_equal(file_write_all(path_of("new"), "mine", 4, &err), 0);
     expect_content(path_of("victim"), "safe");
     expect_content(path_of("new"), "mine");
     assert_false(path_exists(path_of("new.tmp")));
+}
+
+static void only_inputs_may_be_pipes(void **state)
+{
+    (void)state;
+    struct error err;
+    struct file file;
+    struct mapping mapping;
+    assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
+    assert_int_equal(file_open_read(&file, path_of("pipe"), &err), -1); /* and does not wait for a writer */
+    assert_int_equal(err.kind, ERR_UNSAFE);
+    assert_non_null(strstr(err.text, "a named pipe"));
+    assert_int_equal(file_map(&mapping, "/dev/zero", &err), -1);
+    assert_int_equal(err.kind, ERR_UNSAFE);
+    assert_int_equal(file_append_open(&file, path_of("pipe"), &err), -1);
+    assert_int_equal(file_open_input(&file, path_of("pipe"), &err), 0);
+    file_close(&file);
+    assert_false(path_is_file(path_of("pipe")));
 }
 
 static void a_leftover_of_a_killed_process_is_taken_over(void **state)
@@ -188,7 +207,7 @@ static void pipe_through_stdin(void *argument)
         _exit(90);
     close(ends[1]);
     dup2(ends[0], STDIN_FILENO);
-    if (file_open_read(&file, "-", &err) < 0 || file_size(&file, &err) >= 0 || strcmp(err.file, "standard input") != 0)
+    if (file_open_input(&file, "-", &err) < 0 || file_size(&file, &err) >= 0 || strcmp(err.file, "standard input") != 0)
         _exit(91);
     if (file_read(&file, bytes, 4, &err) != 4 || memcmp(bytes, "abcd", 4) != 0)
         _exit(92);
@@ -339,11 +358,12 @@ static void a_trace_tells_every_change_in_its_order(void **state)
     struct outcome seen;
     struct error err;
     struct buf text = {0};
-    char expected[500], where[200];
+    char expected[500];
     in_child(traced, path_of("trace"), &seen);
     assert_int_equal(seen.code, 0);
     assert_int_equal(file_read_all(path_of("trace"), 10000, &text, &err), 0);
-    assert_non_null(realpath(directory, where));
+    char *where = realpath(directory, NULL);
+    assert_non_null(where);
     unsigned long long number = 0;
     assert_int_equal(sscanf(buf_text(&text), "create %llu", &number), 1);
     snprintf(expected, sizeof expected,
@@ -351,6 +371,7 @@ static void a_trace_tells_every_change_in_its_order(void **state)
              "create %llu %s/t\ntruncate %llu 1\nremove %s/t\n",
              number, directory, number, number, directory, directory, where, number, directory, number, directory);
     assert_string_equal(buf_text(&text), expected);
+    free(where);
     buf_release(&text);
 }
 
@@ -390,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_log_grows_and_is_cut),
         cmocka_unit_test(errors_name_the_path_and_the_kind),
         cmocka_unit_test(links_are_not_followed_when_we_create),
+        cmocka_unit_test(only_inputs_may_be_pipes),
         cmocka_unit_test(a_leftover_of_a_killed_process_is_taken_over),
         cmocka_unit_test(dash_is_standard_input),
         cmocka_unit_test(descriptors_do_not_reach_other_programs),

@@ -1,0 +1,109 @@
+/* In: the descriptors and signals that a caller left us. Out: ones that cannot turn a good run into damage or a silent
+ * end. */
+#include "base/process.h"
+
+#include "base/error.h"
+#include "base/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *program_name = "";
+
+static void open_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) /* the lowest free number, hence this one */
+            _exit(ERR_RESOURCE);                                       /* there is nowhere to say why */
+}
+
+/* The file that is mapped at `address`, and the byte there; false where none is. The line of /proc/self/maps is
+ * "from-to access offset device inode   path" (proc(5)). */
+static bool mapped_at(uintptr_t address, char path[512], uint64_t *byte)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[1024];
+    bool found = false;
+    while (maps && !found && fgets(line, sizeof line, maps)) {
+        uintptr_t from, to;
+        uint64_t offset;
+        int name = 0;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %" SCNx64 " %*s %*s %n", &from, &to, &offset, &name) < 3)
+            continue;
+        found = address >= from && address < to && line[name] == '/';
+        if (found) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(path, 512, "%s", line + name);
+            *byte = offset + (address - from);
+        }
+    }
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+/* It comes in the thread that read the mapping, in code of ours that only computes: no lock of the library is held here,
+ * so that this handler may print. */
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    struct error err;
+    char path[512];
+    uint64_t byte;
+    static atomic_flag met = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&met)) /* another thread of ours met it first, and ends the process */
+        pause();
+    if (info->si_code <= 0 || !mapped_at((uintptr_t)info->si_addr, path, &byte)) {
+        signal(number, SIG_DFL);
+        raise(number); /* taken when the handler returns */
+        return;
+    }
+    fail_at(&err, ERR_VERIFY, path, byte, "cannot be read any more: it became shorter, or its disk fails");
+    hint(&err, "nothing was written to it; verify names what is damaged");
+    error_leave(&err);
+}
+
+static void handle(int number, void (*ignored)(int), void (*handler)(int, siginfo_t *, void *))
+{
+    struct sigaction action = {.sa_handler = ignored};
+    if (handler) {
+        action.sa_sigaction = handler;
+        action.sa_flags = SA_SIGINFO;
+    }
+    sigemptyset(&action.sa_mask);
+    const int failed = sigaction(number, &action, NULL);
+    assert(!failed);
+}
+
+void process_open(const char *program)
+{
+    program_name = program;
+    open_standard_files();
+    handle(SIGPIPE, SIG_IGN, NULL);
+    handle(SIGXFSZ, SIG_IGN, NULL);
+    handle(SIGBUS, NULL, on_bus_error);
+    faults_from_environment();
+}
+
+int process_close(int code)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != ERR_NONE)
+        return code;
+    struct error err;
+    if (errno)
+        fail_errno(&err, "standard output", "cannot be written");
+    else
+        fail_at(&err, ERR_RESOURCE, "standard output", ERROR_NO_OFFSET, "cannot be written");
+    err.kind = ERR_RESOURCE;
+    return error_print(&err, program_name, 0);
+}
