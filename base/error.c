@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include "base/log.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -90,12 +91,8 @@ static bool print_json(const struct error *err, const char *text, const char *fi
                         err->offset == ERROR_NO_OFFSET ? json_null() : json_integer((json_int_t)err->offset));
     json_object_set_new(object, "hint", advice[0] ? json_string(advice) : json_null());
     json_object_set_new(object, "exit", json_integer(err->kind));
-    const int failed = json_dumpf(object, stdout, JSON_COMPACT);
-    json_decref(object);
-    if (failed)
-        return false;
-    putchar('\n');
-    return fflush(stdout) == 0;
+    output_json(object, JSON_COMPACT);
+    return !ferror(stdout);
 }
 
 int error_print(const struct error *err, const char *program, int json)

@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#define LINE_BYTES_MAX 4096 /* of a line; a longer one holds a name that somebody made long, and is cut */
+
 /* Set once by log_open, before there are threads. */
 static const char *program_name = "";
 static enum log_level level_now = LOG_NORMAL;
@@ -78,12 +80,14 @@ static size_t characters(const char *text)
 void log_status(const char *text, const char *end)
 {
     struct winsize window = {0};
+    char safe[LINE_BYTES_MAX];
     size_t columns = 79;
     if (text && ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1)
         columns = (size_t)window.ws_col - 1; /* a full last column would wrap on some terminals */
     pthread_mutex_lock(&lock);
     clear_status();
     if (text) {
+        text = log_safe(text, safe, sizeof(safe));
         const size_t end_columns = characters(end);
         const size_t cut = fitting_bytes(text, columns > end_columns ? columns - end_columns : 0);
         fprintf(stderr, "%.*s%.*s", (int)cut, text, (int)fitting_bytes(end, columns), end);
@@ -93,12 +97,11 @@ void log_status(const char *text, const char *end)
     pthread_mutex_unlock(&lock);
 }
 
-static json_t *json_line(const char *level, struct buf *text)
+static json_t *json_line(const char *level, const char *safe)
 {
-    text->size = utf8_repair(text->data, text->size, NULL); /* jansson refuses other text */
     json_t *object = json_object();
     json_object_set_new(object, "level", json_string(level));
-    json_object_set_new(object, "text", json_stringn(text->data, text->size));
+    json_object_set_new(object, "text", json_string(safe));
     return object;
 }
 
@@ -115,30 +118,30 @@ static void print(const char *level, const char *prefix, const char *format, va_
     const int size = vasprintf(&line, format, args);
     if (size < 0)
         return;
-    struct buf text = {line, (size_t)size, (size_t)size + 1};
+    char safe[LINE_BYTES_MAX];
+    log_safe(line, safe, sizeof(safe));
+    free(line);
     pthread_mutex_lock(&lock);
     clear_status();
     if (json_lines)
-        print_json(json_line(level, &text));
+        print_json(json_line(level, safe));
     else
-        fprintf(stderr, "%s%s\n", prefix, line);
+        fprintf(stderr, "%s%s\n", prefix, safe);
     pthread_mutex_unlock(&lock);
-    free(line);
 }
 
 void log_progress_json(const char *text, double share, double left)
 {
-    struct buf copy = {0};
-    buf_add_text(&copy, text);
+    char safe[LINE_BYTES_MAX];
+    log_safe(text, safe, sizeof(safe));
     pthread_mutex_lock(&lock);
-    json_t *object = json_line("progress", &copy);
+    json_t *object = json_line("progress", safe);
     if (share >= 0)
         json_object_set_new(object, "share", json_real(share));
     if (left >= 0)
         json_object_set_new(object, "seconds_left", json_real(left));
     print_json(object);
     pthread_mutex_unlock(&lock);
-    buf_release(&copy);
 }
 
 void log_say(const char *format, ...)
@@ -170,7 +173,7 @@ void log_warn(const char *format, ...)
 }
 
 /* C0, DEL, C1, and the characters that turn the direction of the text around (Unicode annex 9, "Trojan Source"). */
-static bool is_harmful(uint32_t c)
+bool log_is_harmful(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
            (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
@@ -184,7 +187,7 @@ char *log_safe(const char *text, char *out, unsigned long out_size)
         uint32_t code_point = 0;
         unsigned skip;
         const unsigned length = utf8_decode(text + at, size - at, &code_point, &skip);
-        const bool good = length && !is_harmful(code_point);
+        const bool good = length && !log_is_harmful(code_point);
         const unsigned bytes = good ? length : 1;
         if (used + bytes + 1 > out_size)
             break;

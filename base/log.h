@@ -4,6 +4,7 @@
 #define BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
 
@@ -11,6 +12,8 @@ void log_open(const char *program, enum log_level level, bool json);
 bool log_is_json(void);
 enum log_level log_level_now(void);
 bool log_colours(void); /* stderr is a terminal, TERM is not dumb, NO_COLOR is unset or empty */
+
+/* Every line is cleaned (log_safe) and cut at 4 KiB: callers put names from outside into it as they are. */
 
 /* A line at LOG_NORMAL (log_say), at LOG_VERBOSE (log_detail), and "warning: ..." always, under -q too (log_warn). No
  * newline at the end. They first clear a progress line that stands. */
@@ -29,5 +32,6 @@ void log_status(const char *text, const char *end);
 /* Copies text with control characters (C0, C1, DEL) and bidirectional overrides and ill-formed UTF-8 replaced by '?',
  * at most out_size - 1 bytes, cut at a character: for titles and names printed to a terminal. Returns out. */
 char *log_safe(const char *text, char *out, unsigned long out_size);
+bool log_is_harmful(uint32_t code_point); /* one of those */
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/verbs/facts.h"
 
@@ -37,15 +38,15 @@ static const char *format_short(uint64_t count, char out[32])
 
 static void say_input(const struct inputs *inputs, size_t i, const char *directory)
 {
-    char bytes[32], name[256];
+    char bytes[32];
     const struct dump *dump = inputs->dumps[i];
     const struct siteinfo *siteinfo = dump_siteinfo(dump);
     const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
     const char *slash = strrchr(inputs->paths[i], '/');
-    log_say("%s   %s%s%.*s%s, %s%s%s", log_safe(slash ? slash + 1 : inputs->paths[i], name, sizeof name), kind,
-            siteinfo->language.size ? ", " : "", (int)siteinfo->language.size, siteinfo->language.data,
-            dump_compressed(dump) ? ", bzip2" : "", dump_bytes(dump) ? format_bytes(dump_bytes(dump), bytes) : "a pipe",
-            directory ? "  →  " : "", directory ? directory : "");
+    log_say("%s   %s%s%.*s%s, %s%s%s", slash ? slash + 1 : inputs->paths[i], kind, siteinfo->language.size ? ", " : "",
+            (int)siteinfo->language.size, siteinfo->language.data, dump_compressed(dump) ? ", bzip2" : "",
+            dump_bytes(dump) ? format_bytes(dump_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
+            directory ? directory : "");
 }
 
 void summary_plan(const char *directory, const struct settings *settings, const struct inputs *inputs,
@@ -81,9 +82,7 @@ int summary_dry_run(const struct settings *settings, const struct plan *plan, co
                                    (json_int_t)plan->dataset_bytes, "disk_bytes", (json_int_t)plan->disk_bytes,
                                    "memory_bytes", (json_int_t)plan->memory, "threads", (json_int_t)plan->threads,
                                    "lengths", lengths, "seconds", seconds);
-        json_dumpf(object, stdout, JSON_INDENT(1));
-        putchar('\n');
-        json_decref(object);
+        output_json(object, JSON_INDENT(1));
         return 0;
     }
     log_say("plan       about %s of text with its markup; nothing is written (--dry-run)",
@@ -151,9 +150,9 @@ void summary_sealing(struct progress *progress, const struct build_facts *facts,
                   format_short(samples, all));
 }
 
-static void next_command(const char *directory, char *out, size_t out_size)
+static char *next_command(const char *directory)
 {
-    snprintf(out, out_size, "dstrain --shards %s", directory);
+    return command_of("dstrain", "--shards", directory, NULL);
 }
 
 static void say_pages(const struct manifest *manifest, const struct counts *counts)
@@ -219,12 +218,12 @@ static const char *slowest(const struct build_facts *facts)
 static int print_json(const char *directory, const struct manifest *manifest, const struct build_facts *facts,
                       struct error *err)
 {
-    char next[600];
+    char *next = next_command(directory);
     json_t *build = build_memory(directory), *object = facts_json(manifest, build);
-    next_command(directory, next, sizeof next);
     json_object_set_new(object, "seconds", json_real(facts ? facts->seconds : 0.0));
     json_object_set_new(object, "peak_memory_bytes", json_integer((json_int_t)mem_peak_bytes()));
     json_object_set_new(object, "next", json_string(next));
+    mem_free(next);
     json_decref(build);
     return facts_print(object, err);
 }
@@ -236,7 +235,7 @@ int summary_print(const char *directory, const struct settings *settings, const 
     warn_empty(manifest, settings);
     if (settings->json)
         return print_json(directory, manifest, facts, err);
-    char time[32], bytes[32], xml[32], root[17], next[600];
+    char time[32], bytes[32], xml[32], root[17];
     uint64_t size = manifest->vocab_bytes;
     for (size_t i = 0; i < manifest->length_count; i++)
         size += manifest_length_bytes(manifest, &manifest->lengths[i]);
@@ -257,21 +256,19 @@ int summary_print(const char *directory, const struct settings *settings, const 
             format_bytes(counts->input_bytes, xml), (double)counts->input_bytes / 1e6 / fmax(facts->seconds, 1e-3),
             (double)mem_peak_bytes() / 1e9, slowest(facts));
     log_say("root       %s   text_version %u", hash_text(manifest->root_hash, root), manifest->text_version);
-    next_command(directory, next, sizeof next);
-    log_say("next       %s", next);
+    say_next(next_command(directory));
     return 0;
 }
 
 int summary_finished(const char *directory, const struct settings *settings, const struct manifest *manifest,
                      struct error *err)
 {
-    char root[17], next[600];
+    char root[17];
     if (settings->json)
         return print_json(directory, manifest, NULL, err);
-    next_command(directory, next, sizeof next);
     log_say("%s is finished already: nothing to do (--fresh builds it anew)", directory);
     log_say("root       %s   text_version %u", hash_text(manifest->root_hash, root), manifest->text_version);
-    log_say("next       %s", next);
+    say_next(next_command(directory));
     return 0;
 }
 

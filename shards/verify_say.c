@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/output.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ json_t *verify_json(const struct verify_report *report)
     for (size_t i = 0; i < report->count; i++) {
         const struct damage *d = &report->damaged[i];
         json_t *range = json_object();
-        json_object_set_new(range, "file", json_string(d->file));
+        json_object_set_new(range, "file", json_name(d->file));
         json_object_set_new(range, "from", json_integer((json_int_t)d->from));
         json_object_set_new(range, "to", json_integer((json_int_t)d->to));
         json_object_set_new(range, "what", json_string(d->what));
@@ -46,13 +47,13 @@ int verify_say(const char *directory, const struct verify_report *report, struct
 {
     char bytes[32];
     if (report->count == 0) {
-        printf("%s: %" PRIu64 " files, %s: every byte is as it was written\n", directory, report->files,
-               format_bytes(report->bytes, bytes));
+        output_line("%s: %" PRIu64 " files, %s: every byte is as it was written", directory, report->files,
+                    format_bytes(report->bytes, bytes));
         return 0;
     }
     for (size_t i = 0; i < report->count; i++) {
         const struct damage *d = &report->damaged[i];
-        printf("%s: bytes %" PRIu64 " to %" PRIu64 ": %s\n", d->file, d->from, d->to, d->what);
+        output_line("%s: bytes %" PRIu64 " to %" PRIu64 ": %s", d->file, d->from, d->to, d->what);
     }
     const struct damage *first = &report->damaged[0];
     char *path = path_join(directory, first->file);

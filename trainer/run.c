@@ -267,11 +267,10 @@ static bool describe(const char *directory, const json_t *identity, struct buf *
         found = json_equal(json_object_get(other, same[i]), json_object_get(identity, same[i]));
     if (found) {
         struct buf differences = {0};
-        char name[256];
         const struct str step = str_trim(buf_str(&latest));
         run_differences(other, identity, &differences);
-        buf_addf(out, "%s is unfinished at %.*s; differs: %.200s", log_safe(directory, name, sizeof name),
-                 step.size < 40 ? (int)step.size : 40, step.data, buf_text(&differences));
+        buf_addf(out, "%s is unfinished at %.*s; differs: %.200s", directory, step.size < 40 ? (int)step.size : 40,
+                 step.data, buf_text(&differences));
         buf_release(&differences);
     }
     json_decref(record);

@@ -48,7 +48,7 @@ bool training_save_due(const struct training *t, uint64_t step)
 
 int training_save_when_due(struct training *t, struct error *err)
 {
-    char file[sizeof err->file], kept[80] = "there is none before it";
+    char kept[80] = "there is none before it";
     if (!training_save_due(t, t->state.step))
         return 0;
     const int result = training_save(t, err);
@@ -57,8 +57,7 @@ int training_save_when_due(struct training *t, struct error *err)
         return result;
     if (t->saved_step > 0)
         snprintf(kept, sizeof kept, "the checkpoint of step %" PRIu64 " stays", t->saved_step);
-    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training goes on", t->state.step,
-             log_safe(err->file, file, sizeof file), err->text, kept);
+    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training goes on", t->state.step, err->file, err->text, kept);
     *err = (struct error){0};
     t->saved_clock = clock_now();
     return 0;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/config.h"
 #include "trainer/keep/json.h"
 #include "trainer/train.h"
@@ -200,11 +201,17 @@ void screen_end_steps(struct training *t)
 
 /* ---- closing ---- */
 
+static void append_command(json_t *commands, char *command)
+{
+    json_array_append_new(commands, json_string(command));
+    mem_free(command);
+}
+
 /* The commands that a user would want now: a longer length, if the dataset has one, and the model for others. */
 static json_t *next_commands(const struct training *t)
 {
     json_t *next = json_array();
-    char name[32];
+    char name[32], model[40], seq[16], steps[24];
     const struct manifest *manifest = &t->data.manifest;
     uint32_t longer = 0;
     for (size_t i = 0; i < manifest->length_count; i++) {
@@ -213,12 +220,14 @@ static json_t *next_commands(const struct training *t)
             length->seq <= (uint32_t)t->recipe.config.positions && (longer == 0 || length->seq < longer))
             longer = length->seq;
     }
-    if (longer > 0)
-        json_array_append_new(next, json_sprintf("dstrain --shards %s --seq %" PRIu32 " --init %s --steps %" PRIu64,
-                                                 t->settings->shards, longer, t->run.directory,
-                                                 t->recipe.schedule.steps / 10 + 1));
-    json_array_append_new(
-        next, json_sprintf("dstrain export %s --out bert-%s", t->run.directory, config_name(&t->recipe.config, name)));
+    if (longer > 0) {
+        snprintf(seq, sizeof seq, "%" PRIu32, longer);
+        snprintf(steps, sizeof steps, "%" PRIu64, t->recipe.schedule.steps / 10 + 1);
+        append_command(next, command_of("dstrain", "--shards", t->settings->shards, "--seq", seq, "--init",
+                                        t->run.directory, "--steps", steps, NULL));
+    }
+    snprintf(model, sizeof model, "bert-%s", config_name(&t->recipe.config, name));
+    append_command(next, command_of("dstrain", "export", t->run.directory, "--out", model, NULL));
     return next;
 }
 
@@ -237,9 +246,8 @@ json_t *screen_means_json(double loss, double mlm, double nsp, double mlm_accura
 /* The facts, as one object on stdout. Takes over `next`. */
 static void print_json(const struct training *t, json_t *next)
 {
-    struct buf text = {0};
     const struct step_facts *last = &t->screen.last;
-    json_t *facts = json_pack("{s:s, s:b, s:I, s:I, s:i}", "run", t->run.directory, "finished", 1, "steps",
+    json_t *facts = json_pack("{s:o, s:b, s:I, s:I, s:i}", "run", json_name(t->run.directory), "finished", 1, "steps",
                               (json_int_t)t->recipe.schedule.steps, "parameters",
                               t->model ? (json_int_t)model_table(t->model)->total : (json_int_t)0, "starts",
                               (int)run_starts(&t->run));
@@ -269,10 +277,7 @@ static void print_json(const struct training *t, json_t *next)
         json_object_set_new(facts, "valid", means);
     }
     json_object_set_new(facts, "next", next);
-    json_add_text(facts, JSON_INDENT(2), &text);
-    puts(buf_text(&text));
-    buf_release(&text);
-    json_decref(facts);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
 static char *spikes_text(const struct spikes *spikes, char out[96])

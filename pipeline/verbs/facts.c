@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/random.h"
 
 #include <stdio.h>
@@ -209,9 +210,8 @@ bool facts_colours(void)
 
 int facts_print(json_t *object, struct error *err)
 {
-    const int failed = json_dumpf(object, stdout, JSON_REAL_PRECISION(9)) != 0 || putchar('\n') == EOF;
-    json_decref(object);
-    if (failed || fflush(stdout) != 0)
+    output_json(object, JSON_REAL_PRECISION(9));
+    if (ferror(stdout))
         return fail_errno(err, "standard output", "cannot be written");
     return 0;
 }

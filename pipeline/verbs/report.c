@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/settings.h"
 
@@ -32,7 +33,7 @@ int verb_report(void *data, struct opt_paths bare, struct error *err)
     if (result == 0 && strcmp(path, "-") != 0) {
         log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
                 format_bytes(page.size, bytes));
-        log_say("next       dstrain --shards %s", directory);
+        say_next(command_of("dstrain", "--shards", directory, NULL));
     }
     buf_release(&page);
     mem_free(path);

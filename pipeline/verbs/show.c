@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/random.h"
 #include "pipeline/settings.h"
 #include "pipeline/verbs/facts.h"
@@ -16,49 +17,48 @@
 
 static void print_pages(const struct manifest *m)
 {
-    char count[32], name[128];
-    size_t listed = 0;
-    printf("pages      %s kept", format_count(m->pages_kept, count));
+    char count[32];
+    struct buf dropped = {0};
     for (size_t i = 0; i < m->dropped_count; i++)
         if (m->dropped[i].pages)
-            printf("%s%s %s", listed++ ? ", " : "; dropped ", format_count(m->dropped[i].pages, count),
-                   log_safe(m->dropped[i].name, name, sizeof(name)));
-    printf("\n");
+            buf_addf(&dropped, "%s%s %s", dropped.size ? ", " : "; dropped ", format_count(m->dropped[i].pages, count),
+                     m->dropped[i].name);
+    output_line("pages      %s kept%s", format_count(m->pages_kept, count), buf_text(&dropped));
+    buf_release(&dropped);
 }
 
 static void print_length(const struct manifest *m, const struct manifest_length *l)
 {
-    char name[16], samples[32], tokens[32], bytes[32];
+    char name[16], samples[32], tokens[32], bytes[32], filled[128] = "";
     snprintf(name, sizeof(name), "seq%u", l->seq);
-    printf("%-10s %s  %s samples", l->split == SPLIT_TRAIN ? name : "", split_names[l->split],
-           format_count(l->samples, samples));
     if (l->samples)
-        printf(", %s tokens, %.1f %% filled, %u shard%s, %s", format_count(l->tokens, tokens), manifest_filled(l) / 1e4,
-               l->shards, l->shards == 1 ? "" : "s", format_bytes(manifest_length_bytes(m, l), bytes));
-    printf("\n");
+        snprintf(filled, sizeof(filled), ", %s tokens, %.1f %% filled, %u shard%s, %s", format_count(l->tokens, tokens),
+                 manifest_filled(l) / 1e4, l->shards, l->shards == 1 ? "" : "s",
+                 format_bytes(manifest_length_bytes(m, l), bytes));
+    output_line("%-10s %s  %s samples%s", l->split == SPLIT_TRAIN ? name : "", split_names[l->split],
+                format_count(l->samples, samples), filled);
 }
 
 static void print_dataset(const char *directory, const struct manifest *m, const json_t *build)
 {
-    char hash[17], count[32], bytes[32], safe[512];
+    char hash[17], count[32], bytes[32];
     uint64_t total = 0;
     for (size_t i = 0; i < m->length_count; i++)
         total += manifest_length_bytes(m, &m->lengths[i]);
-    printf("%s   %s\n", log_safe(directory, safe, sizeof(safe)), format_bytes(total, bytes));
-    printf("root       %s   format_version %u   text_version %u\n", hash_text(m->root_hash, hash), m->format_version,
-           m->text_version);
+    output_line("%s   %s", directory, format_bytes(total, bytes));
+    output_line("root       %s   format_version %u   text_version %u", hash_text(m->root_hash, hash), m->format_version,
+                m->text_version);
     for (size_t i = 0; i < m->source_count; i++) {
         const char *name = build_source_name(build, i);
-        printf("%-10s %s   %s   %s\n", i ? "" : "sources",
-               log_safe(name ? name : "(name not known)", safe, sizeof(safe)), format_bytes(m->sources[i].bytes, bytes),
-               hash_text(m->sources[i].hash, hash));
+        output_line("%-10s %s   %s   %s", i ? "" : "sources", name ? name : "(name not known)",
+                    format_bytes(m->sources[i].bytes, bytes), hash_text(m->sources[i].hash, hash));
     }
     print_pages(m);
-    printf("documents  %s\n", format_count(m->documents, count));
-    printf("vocab      %s pieces, %s, accents %s   %s\n", format_count(m->vocab_size, count),
-           m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped", hash_text(m->vocab_hash, hash));
-    printf("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64 "\n", m->mask_millionths / 1e4,
-           mask_names[m->masking], pair_names[m->pairs], m->seed);
+    output_line("documents  %s", format_count(m->documents, count));
+    output_line("vocab      %s pieces, %s, accents %s   %s", format_count(m->vocab_size, count),
+                m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped", hash_text(m->vocab_hash, hash));
+    output_line("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64, m->mask_millionths / 1e4,
+                mask_names[m->masking], pair_names[m->pairs], m->seed);
     for (size_t i = 0; i < m->length_count; i++)
         print_length(m, &m->lengths[i]);
 }
@@ -73,7 +73,7 @@ static int show_dataset(const struct settings *settings, const char *directory, 
         result = facts_print(facts_json(&manifest, build), err);
     } else {
         print_dataset(directory, &manifest, build);
-        log_say("next       dsdata show %s --sample 0", directory);
+        say_next(command_of("dsdata", "show", directory, "--sample", "0", NULL));
     }
     json_decref(build);
     manifest_release(&manifest);
@@ -100,15 +100,15 @@ static json_t *shard_json(const struct shard *shard)
 static void print_shard(const struct shard *shard)
 {
     const struct shard_header *h = &shard->header;
-    char hash[17], count[32], bytes[32], safe[512];
-    printf("%s   %s\n", log_safe(shard->path, safe, sizeof(safe)), format_bytes(shard_file_bytes(h), bytes));
-    printf("shard      %u of %u of split %s   format_version %u   text_version %u   %s\n", h->shard, h->shard_count,
-           split_names[h->split], h->format_version, h->text_version, hash_text(shard->hash, hash));
-    printf("samples    %s of length %u, at most %u masked, %u bytes each\n", format_count(h->record_count, count),
-           h->seq, h->predictions, h->record_bytes);
-    printf("vocab      %s pieces   %s\n", format_count(h->vocab_size, count), hash_text(h->vocab_hash, hash));
-    printf("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64 "\n", h->mask_millionths / 1e4,
-           mask_names[h->masking], pair_names[h->pairs], h->seed);
+    char hash[17], count[32], bytes[32];
+    output_line("%s   %s", shard->path, format_bytes(shard_file_bytes(h), bytes));
+    output_line("shard      %u of %u of split %s   format_version %u   text_version %u   %s", h->shard, h->shard_count,
+                split_names[h->split], h->format_version, h->text_version, hash_text(shard->hash, hash));
+    output_line("samples    %s of length %u, at most %u masked, %u bytes each", format_count(h->record_count, count),
+                h->seq, h->predictions, h->record_bytes);
+    output_line("vocab      %s pieces   %s", format_count(h->vocab_size, count), hash_text(h->vocab_hash, hash));
+    output_line("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64, h->mask_millionths / 1e4,
+                mask_names[h->masking], pair_names[h->pairs], h->seed);
 }
 
 static int show_shard(const struct settings *settings, const char *path, struct error *err)
@@ -120,7 +120,7 @@ static int show_shard(const struct settings *settings, const char *path, struct 
         result = facts_print(shard_json(&shard), err);
     } else {
         print_shard(&shard);
-        log_say("next       dsdata show %s --sample 0", path);
+        say_next(command_of("dsdata", "show", path, "--sample", "0", NULL));
     }
     shard_close(&shard);
     return result;

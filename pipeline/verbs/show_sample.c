@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "pipeline/verbs/facts.h"
 #include "shards/dataset.h"
 #include "tokenizer/vocab.h"
@@ -164,6 +165,13 @@ static int print_view(const struct settings *settings, struct view *view, struct
     return 0;
 }
 
+static void say_next_sample(const char *directory, uint64_t sample)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%" PRIu64, sample);
+    say_next(command_of("dsdata", "show", directory, "--sample", number, NULL));
+}
+
 int show_sample_of_dataset(const struct settings *settings, const char *directory, struct error *err)
 {
     struct dataset dataset;
@@ -181,8 +189,7 @@ int show_sample_of_dataset(const struct settings *settings, const char *director
         result = print_view(settings, &view, err);
     }
     if (result == 0 && !settings->json)
-        log_say("next       dsdata show %s --sample %" PRIu64, directory,
-                settings->sample + 1 < dataset.samples ? settings->sample + 1 : 0);
+        say_next_sample(directory, settings->sample + 1 < dataset.samples ? settings->sample + 1 : 0);
     vocab_close(vocab);
     sample_release(&sample);
     mem_free(path);

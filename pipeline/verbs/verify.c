@@ -3,6 +3,7 @@
 #include "shards/verify_say.h"
 
 #include "base/log.h"
+#include "base/output.h"
 #include "pipeline/settings.h"
 #include "pipeline/verbs/facts.h"
 
@@ -41,7 +42,7 @@ int verb_verify(void *data, struct opt_paths bare, struct error *err)
         if (result < 0)
             hint(err, "rebuild it: %s", command.data);
         else
-            log_say("next       dsdata report %s", directory);
+            say_next(command_of("dsdata", "report", directory, NULL));
     }
     buf_release(&command);
     verify_release(&report);

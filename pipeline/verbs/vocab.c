@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/settings.h"
 #include "pipeline/verbs/vocab_check.h"
@@ -51,6 +52,21 @@ static void tell_coverage(const char *name, const struct coverage *coverage)
             100 * share(coverage->letters - coverage->foreign, coverage->letters));
 }
 
+/* With the settings that make its words ours. */
+static void say_next_build(const char *path, const struct recipe *recipe)
+{
+    struct buf command = {0};
+    const char *const words[] = {"dsdata", "build", "INPUT", "--vocab", path};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        command_add(&command, words[i]);
+    if (recipe->cased)
+        command_add(&command, "--cased");
+    if (recipe->cased == recipe->strip_accents)
+        buf_addf(&command, " --accents %s", recipe->cased ? "strip" : "keep");
+    buf_text(&command);
+    say_next(command.data);
+}
+
 static void tell(const struct settings *settings, const struct recipe *recipe, const struct vocab *vocab,
                  const struct vocabulary_facts *facts)
 {
@@ -75,8 +91,7 @@ static void tell(const struct settings *settings, const struct recipe *recipe, c
         log_say("held out   nothing: so little text is all learned from");
     }
     if (settings->out && strcmp(settings->out, "-") != 0)
-        log_say("next       dsdata build INPUT --vocab %s%s%s", settings->out, recipe->cased ? " --cased" : "",
-                recipe->cased == recipe->strip_accents ? recipe->cased ? " --accents strip" : " --accents keep" : "");
+        say_next_build(settings->out, recipe);
     if (vocab->count < settings->vocab_size)
         log_warn("the text gives %u pieces only, %llu were asked for", vocab->count,
                  (unsigned long long)settings->vocab_size);
@@ -105,9 +120,7 @@ static void print_json(const struct settings *settings, const struct vocab *voca
         "distinct_words_left_out", (json_int_t)learned->words_left_out, "alphabet", "letters", (int)learned->letters,
         "left_out", (json_int_t)learned->letters_left_out, "most_frequent_left_out", left_out, "text",
         coverage_json(&facts->text), "held_out", facts->held_out.words ? coverage_json(&facts->held_out) : json_null());
-    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    putchar('\n');
-    json_decref(object);
+    output_json(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
 int verb_vocab(void *argument, struct opt_paths bare, struct error *err)

@@ -2,6 +2,7 @@
  * code stays 0; a file that cannot be used is the error that `build` would give. */
 #include "base/file.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "pipeline/published.h"
 #include "pipeline/verbs/vocab_check.h"
 #include "tokenizer/vocab_check.h"
@@ -14,22 +15,22 @@
 static void tell(const char *path, uint64_t line, uint64_t count, const char *what)
 {
     if (count)
-        printf("%s:%" PRIu64 ": %" PRIu64 " %s\n", path, line, count, what);
+        output_line("%s:%" PRIu64 ": %" PRIu64 " %s", path, line, count, what);
 }
 
 static void tell_defects(const char *path, const struct vocab_defects *d)
 {
     if (d->byte_order_mark)
-        printf("%s:1: a byte order mark, which belongs to the first piece: remove it\n", path);
+        output_line("%s:1: a byte order mark, which belongs to the first piece: remove it", path);
     tell(path, d->first_crlf, d->crlf, "lines end in CR LF; the CR is ignored");
     tell(path, d->first_spaced, d->spaced, "lines end in white space, which is ignored");
     tell(path, d->first_empty, d->empty, "empty lines; their ids never come out, those at the end are ignored");
     tell(path, d->first_duplicate, d->duplicates, "lines stand again further down; the last one's id counts");
     tell(path, d->first_ill_formed, d->ill_formed, "lines are not UTF-8");
     if (d->no_final_newline)
-        printf("%s:%" PRIu64 ": no line feed behind the last line\n", path, d->lines);
+        output_line("%s:%" PRIu64 ": no line feed at the end of the last line", path, d->lines);
     for (size_t i = 0; i < d->missing_count; i++)
-        printf("%s: no %s\n", path, d->missing[i]);
+        output_line("%s: no %s", path, d->missing[i]);
 }
 
 static void print_json(const struct vocab_defects *d, const struct vocab *vocab, const struct vocab_unreachable *found)
@@ -63,12 +64,13 @@ int vocab_check(struct settings *settings, struct error *err)
         vocab_unreachable(vocab, &options, &found);
         if (!settings->json) {
             if (vocab->count > ID_16_PIECES_MAX)
-                printf("%s: more than %u pieces: an id takes four bytes in a shard, not two\n", path, ID_16_PIECES_MAX);
+                output_line("%s: more than %u pieces: an id takes four bytes in a shard, not two", path,
+                            ID_16_PIECES_MAX);
             if (found.unreachable)
-                printf("%s: %u of %u pieces can never come out, the first is %.*s\n", path, found.unreachable,
-                       found.pieces, (int)vocab->pieces[found.first].size, vocab->pieces[found.first].data);
-            printf("%s: %u pieces, %s, accents %s\n", path, vocab->count, options.cased ? "cased" : "uncased",
-                   options.strip_accents ? "stripped" : "kept");
+                output_line("%s: %u of %u pieces can never come out, the first is %.*s", path, found.unreachable,
+                            found.pieces, (int)vocab->pieces[found.first].size, vocab->pieces[found.first].data);
+            output_line("%s: %u pieces, %s, accents %s", path, vocab->count, options.cased ? "cased" : "uncased",
+                        options.strip_accents ? "stripped" : "kept");
         }
         result = published_fits(settings->vocab, vocab, &options, err);
     }

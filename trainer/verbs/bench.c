@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "trainer/backend.h"
@@ -228,7 +229,6 @@ static void say(const struct bench *b, const struct bench_result *r, uint64_t pa
 
 static void print_json(const struct bench *b, const struct bench_result *r)
 {
-    struct buf text = {0};
     char name[32];
     json_t *facts = json_pack(
         "{s:s, s:s, s:s, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "model",
@@ -237,10 +237,7 @@ static void print_json(const struct bench *b, const struct bench_result *r)
         r->products, "bytes_per_second", r->bandwidth, "flops_per_sequence", r->flops, "pass_seconds", r->pass,
         "update_seconds", r->update, "step_seconds", r->step, "long_step_seconds", r->long_step, "sequences_per_second",
         b->sequences / r->step, "long_sequences_per_second", ACCUMULATION * b->sequences / r->long_step);
-    json_add_text(facts, JSON_INDENT(2), &text);
-    puts(buf_text(&text));
-    buf_release(&text);
-    json_decref(facts);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
 /* ---- all together ---- */

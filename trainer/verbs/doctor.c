@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/opts.h"
+#include "base/output.h"
 #include "trainer/backend.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/keep/json.h"
@@ -77,16 +78,12 @@ int verb_doctor(void *context, struct opt_paths bare, struct error *err)
     json_t *cuda = look_at_cuda();
     log_say("next       dstrain plan --shards DIR");
     if (settings->json) {
-        struct buf text = {0};
         json_t *facts =
             json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:O}", "level", cpu_level_name(cpu_level()), "threads",
                       (int)threads, "onednn", onednn_version(), "memory_bytes", (json_int_t)machine_memory_bytes(),
                       "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second", rates, "default_precision",
                       precision_name(cpu_default_precision(cpu_level())), "cuda", cuda);
-        json_add_text(facts, JSON_INDENT(2), &text);
-        puts(buf_text(&text));
-        buf_release(&text);
-        json_decref(facts);
+        output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     }
     json_decref(rates);
     json_decref(cuda);

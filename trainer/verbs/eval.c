@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "base/progress.h"
 #include "trainer/keep/json.h"
 #include "trainer/train.h"
@@ -43,22 +44,18 @@ static int model_load(struct training *t, const struct origin *origin, struct er
 static void tell(const struct training *t, const struct origin *origin, const char *split, double seconds)
 {
     const struct evaluation *e = &t->valid_now;
-    struct buf text = {0};
     screen_means(e, split);
     if (!t->settings->json)
         return;
-    json_t *facts =
-        json_pack("{s:s, s:s, s:i, s:I, s:I, s:f}", "model", origin->name, "split", split, "seq", (int)t->recipe.seq,
-                  "samples", (json_int_t)e->samples, "tokens", (json_int_t)e->tokens, "seconds", seconds);
+    json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
+                              (int)t->recipe.seq, "samples", (json_int_t)e->samples, "tokens", (json_int_t)e->tokens,
+                              "seconds", seconds);
     if (origin->source != SOURCE_HUGGING_FACE)
         json_object_set_new(facts, "step", json_integer((json_int_t)origin->state.step));
     json_t *means = screen_means_json(e->loss, e->mlm_loss, e->nsp_loss, e->mlm_accuracy, e->nsp_accuracy);
     json_object_update(facts, means);
     json_decref(means);
-    json_add_text(facts, JSON_INDENT(2), &text);
-    puts(buf_text(&text));
-    buf_release(&text);
-    json_decref(facts);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
 static int eval(const struct settings *settings, struct training *t, struct origin *origin, struct error *err)

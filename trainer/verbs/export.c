@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
@@ -113,11 +114,11 @@ static struct model_config config_in(const char *directory)
 static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
                  json_t *copied)
 {
-    json_t *next = config->order == ORDER_LARGE
-                       ? json_sprintf("dstrain --shards DATASET --init %s", settings->out)
-                       : json_sprintf("python3 -c \"from transformers import pipeline; print(pipeline('fill-mask', "
-                                      "'%s')('Paris is the [MASK] of France.'))\"",
-                                      settings->out);
+    static const char fill_mask[] = "import sys; from transformers import pipeline; "
+                                    "print(pipeline(\"fill-mask\", sys.argv[1])(\"Paris is the [MASK] of France.\"))";
+    char *next = config->order == ORDER_LARGE
+                     ? command_of("dstrain", "--shards", "DATASET", "--init", settings->out, NULL)
+                     : command_of("python3", "-c", fill_mask, settings->out, NULL);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (config->order == ORDER_LARGE)
@@ -126,19 +127,14 @@ static void tell(const struct settings *settings, const char *from, uint64_t ste
         log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",
                 config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");
     log_say("done       %s", settings->out);
-    log_say("next       %s", json_string_value(next));
     if (settings->json) {
-        struct buf text = {0};
-        json_t *facts =
-            json_pack("{s:s, s:s, s:O, s:[O]}", "from", from, "out", settings->out, "files", copied, "next", next);
+        json_t *facts = json_pack("{s:o, s:o, s:O, s:[s]}", "from", json_name(from), "out", json_name(settings->out),
+                                  "files", copied, "next", next);
         if (step > 0)
             json_object_set_new(facts, "step", json_integer((json_int_t)step));
-        json_add_text(facts, JSON_INDENT(2), &text);
-        puts(buf_text(&text));
-        buf_release(&text);
-        json_decref(facts);
+        output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     }
-    json_decref(next);
+    say_next(next);
 }
 
 int verb_export(void *context, struct opt_paths bare, struct error *err)

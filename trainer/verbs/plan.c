@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/config.h"
 #include "trainer/keep/json.h"
 #include "trainer/machine.h"
@@ -109,14 +110,13 @@ static int check_fit(const struct needs *needs, int64_t disk_free, struct error 
 /* The command that trains: this one without the word plan. */
 static void add_command(const struct settings *settings, struct buf *out)
 {
-    buf_add_text(out, "dstrain");
+    command_add(out, "dstrain");
     for (int i = 1; i < settings->argc; i++) {
-        char word[300];
         const char *argument = settings->argv[i];
         if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
             strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0)
             continue;
-        buf_addf(out, " %s", log_safe(argument, word, sizeof word));
+        command_add(out, argument);
     }
 }
 
@@ -152,7 +152,6 @@ static void say_time(const struct needs *needs)
 
 static void print_json(const struct training *t, const struct needs *needs, int64_t disk_free, const char *next)
 {
-    struct buf text = {0};
     char name[32];
     json_t *memory = json_pack("{s:I, s:I, s:I, s:I, s:I}", "weights", (json_int_t)needs->weights, "gradients",
                                (json_int_t)needs->gradients, "moments", (json_int_t)needs->moments, "activations",
@@ -167,10 +166,7 @@ static void print_json(const struct training *t, const struct needs *needs, int6
         needs->flops, "mean_length", needs->estimate.mean_length, "products_flops_per_second", needs->estimate.products,
         "passes_flops_per_second", needs->estimate.passes, "seconds_per_step", needs->estimate.step, "seconds",
         needs->seconds, "run", t->identity, "next", next);
-    json_add_text(facts, JSON_INDENT(2), &text);
-    puts(buf_text(&text));
-    buf_release(&text);
-    json_decref(facts);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
 int verb_plan(void *context, struct opt_paths bare, struct error *err)

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
@@ -142,7 +143,7 @@ static void say(const json_t *facts)
             buf_add_text(&text, json_string_value(value));
         else
             json_add_text(value, JSON_ENCODE_ANY, &text);
-        printf("%-22s %s\n", key, buf_text(&text));
+        output_line("%-22s %s", key, buf_text(&text));
         buf_release(&text);
     }
 }
@@ -153,8 +154,8 @@ int verb_show(void *context, struct opt_paths bare, struct error *err)
     enum model_source source;
     char *files = NULL;
     TRY(checkpoint_locate(bare.items[0], &source, &files, err));
-    json_t *facts =
-        json_pack("{s:s, s:s}", "path", bare.items[0], "kind", source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
+    json_t *facts = json_pack("{s:o, s:s}", "path", json_name(bare.items[0]), "kind",
+                              source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
     int result = add_run(bare.items[0], facts, err);
     const bool begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
     if (result == 0 && begun) /* a run that was stopped before its first checkpoint has neither */
@@ -162,13 +163,10 @@ int verb_show(void *context, struct opt_paths bare, struct error *err)
     if (result == 0 && begun)
         result = add_state(files, facts, err);
     if (result == 0 && settings->json) {
-        struct buf text = {0};
-        json_add_text(facts, JSON_INDENT(2), &text);
-        puts(buf_text(&text));
-        buf_release(&text);
+        output_json(json_incref(facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     } else if (result == 0) {
         say(facts);
-        log_say("next       dstrain %s %s", begun ? "eval" : "show", bare.items[0]);
+        say_next(command_of("dstrain", begun ? "eval" : "show", bare.items[0], NULL));
     }
     json_decref(facts);
     mem_free(files);

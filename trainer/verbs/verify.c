@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "shards/manifest.h"
 #include "shards/verify_say.h"
 #include "trainer/keep/checkpoint.h"
@@ -76,10 +77,7 @@ int verb_verify(void *context, struct opt_paths bare, struct error *err)
     int result = survey(directory, verify_shown(&progress), &report, err);
     progress_close(&progress);
     if (result == 0 && settings->json) {
-        json_t *facts = verify_json(&report);
-        json_dumpf(facts, stdout, 0);
-        puts("");
-        json_decref(facts);
+        output_json(verify_json(&report), 0);
         if (report.count)
             result = ERR_VERIFY; /* the object has said it */
     } else if (result == 0) {

@@ -1,0 +1,126 @@
+/* In: facts and commands with names from outside. Out: bytes that are safe to show, and to paste into a shell. */
+#include "base/output.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void output_line(const char *format, ...)
+{
+    char *line = NULL;
+    va_list args;
+    va_start(args, format);
+    const int size = vasprintf(&line, format, args);
+    va_end(args);
+    if (size < 0)
+        return;
+    char *safe = mem_alloc((size_t)size + 1);
+    puts(log_safe(line, safe, (size_t)size + 1));
+    mem_free(safe);
+    free(line);
+}
+
+/* JSON text is ASCII but for the inside of strings, so every harmful character stands in one. */
+static void put_escaped(struct str text)
+{
+    size_t from = 0;
+    for (size_t at = 0; at < text.size;) {
+        uint32_t code_point;
+        unsigned skip;
+        const unsigned length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
+        if (length > 0 && text.data[at] != '\n' && log_is_harmful(code_point)) {
+            fwrite(text.data + from, 1, at - from, stdout);
+            printf("\\u%04x", code_point); /* none of them lies beyond 0xFFFF */
+            from = at + length;
+        }
+        at += length ? length : skip;
+    }
+    fwrite(text.data + from, 1, text.size - from, stdout);
+}
+
+static int add_part(const char *part, size_t size, void *out)
+{
+    buf_add(out, part, size);
+    return 0;
+}
+
+void output_json(json_t *facts, size_t flags)
+{
+    struct buf text = {0};
+    json_dump_callback(facts, add_part, &text, flags);
+    put_escaped(buf_str(&text));
+    putchar('\n');
+    fflush(stdout);
+    buf_release(&text);
+    json_decref(facts);
+}
+
+json_t *json_name(const char *name)
+{
+    const size_t size = strlen(name);
+    if (utf8_valid((struct str){name, size}))
+        return json_string(name);
+    char *safe = mem_alloc(size + 1);
+    json_t *string = json_string(log_safe(name, safe, size + 1));
+    mem_free(safe);
+    return string;
+}
+
+/* ------------------------------------------------------------------------------------------------ commands */
+
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+,:@%=-";
+
+/* Bash, zsh and POSIX 2024: $'…' with escapes. */
+static void add_escaped(struct buf *command, const char *word)
+{
+    buf_add_text(command, "$'");
+    for (const char *at = word; *at; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        if (byte < 0x20 || byte >= 0x7F)
+            buf_addf(command, "\\x%02x", byte);
+        else
+            buf_addf(command, "%s%c", byte == '\'' || byte == '\\' ? "\\" : "", byte);
+    }
+    buf_add_byte(command, '\'');
+}
+
+void command_add(struct buf *command, const char *word)
+{
+    const size_t size = strlen(word);
+    char *safe = mem_alloc(size + 1);
+    const bool is_safe = strcmp(log_safe(word, safe, size + 1), word) == 0;
+    mem_free(safe);
+    if (command->size > 0)
+        buf_add_byte(command, ' ');
+    if (size > 0 && word[strspn(word, plain)] == '\0') {
+        buf_add_text(command, word);
+    } else if (!is_safe) {
+        add_escaped(command, word);
+    } else {
+        buf_add_byte(command, '\'');
+        for (const char *at = word; *at; at++)
+            buf_addf(command, *at == '\'' ? "'\\''" : "%c", *at);
+        buf_add_byte(command, '\'');
+    }
+}
+
+char *command_of(const char *word, ...)
+{
+    struct buf command = {0};
+    va_list words;
+    va_start(words, word);
+    for (; word; word = va_arg(words, const char *))
+        command_add(&command, word);
+    va_end(words);
+    buf_text(&command);
+    return command.data;
+}
+
+void say_next(char *command)
+{
+    log_say("next       %s", command);
+    mem_free(command);
+}
