@@ -113,6 +113,10 @@ static const struct opt_row rows[] = {
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
      .default_help = "all cores", .verbs = " build vocab extract tokenize ",
      .help = "Computing threads in all; never changes a byte."},
+    {.name = "peer-timeout", .type = OPT_DURATION, .field = FIELD(peer_timeout), .value = "TIME",
+     .default_text = "10m", .verbs = " build ",
+     .help = "Under mpirun or srun: end with exit code 9 when a process has not moved for this long (0s: never). What is done "
+             "stays."},
     {.name = "memory", .type = OPT_SIZE, .field = FIELD(memory), .value = "SIZE",
      .default_help = "1G, or 64M per thread if that is more", .min = 1, .verbs = " build vocab extract ",
      .help = "Bound on resident memory; never changes a byte."},

@@ -1,7 +1,7 @@
 /* Who is alive: process r holds byte ALIVE + r of the directory's lock as long as it lives, and byte GOES_ON + r until it
  * stops or fails. The first watches all others, they watch the first; so what happens to one is known to all after two
- * looks. Byte BEATS + r it holds and lets go in turns: of one where that stands still the user is told. It is waited for,
- * because a process that was stopped may go on. */
+ * looks. Byte BEATS + r it holds and releases in turns. A process whose beat stands still is reported, waited for until
+ * the peer timeout, because one that was stopped may go on, and then given up as if it had died. */
 #include "pipeline/ranks.h"
 
 #include "base/launcher.h"
@@ -24,7 +24,7 @@
 #define NOBODY        UINT32_MAX
 #define LOOK_SECONDS  1.0
 #define BEAT_LOOKS    2u  /* long enough that no beat falls between two looks of another process */
-#define STILL_LOOKS   10u /* without a beat */
+#define STILL_LOOKS   10u /* without a beat: reported */
 #define CLOSE_SECONDS 5.0
 #define TICK_NS       50000000
 
@@ -40,14 +40,17 @@ struct ranks {
     char *directory; /* NULL: nobody is watched yet */
     pthread_t watcher;
     unsigned looks;
-    struct pulse *pulses; /* [count] */
-    atomic_bool ending;   /* others may leave now */
-    atomic_bool stops;    /* this one does not go on, and says so */
-    atomic_uint lost;     /* who has died, or NOBODY */
-    double closing;       /* clock */
+    unsigned patient_looks; /* without a beat: given up; 0: never */
+    struct pulse *pulses;   /* [count] */
+    atomic_bool ending;     /* others may leave now */
+    atomic_bool stops;      /* this one does not go on, and says so */
+    atomic_uint lost;       /* who has died or hangs, or NOBODY */
+    atomic_bool hangs;      /* it has not died */
+    atomic_bool first_left; /* the first process stopped before it ended: it knows why, and says so */
+    double waiting;         /* clock: since when for a message */
 };
 
-int ranks_open(struct ranks **ranks, struct error *err)
+int ranks_open(struct ranks **ranks, uint64_t timeout, struct error *err)
 {
     const char *variable;
     const unsigned long announced = launcher_processes(&variable);
@@ -61,6 +64,7 @@ int ranks_open(struct ranks **ranks, struct error *err)
     }
     struct ranks *opened = mem_clear(1, sizeof *opened);
     opened->lost = NOBODY;
+    opened->patient_looks = timeout < UINT32_MAX ? (unsigned)((double)timeout / LOOK_SECONDS) : 0;
     const int result = messages_open(&opened->rank, &opened->count, &opened->here);
     if (result == 0 && opened->count == announced && announced < RANKS_MAX) {
         *ranks = opened;
@@ -94,6 +98,10 @@ static int fail_lost(struct ranks *ranks, struct error *err)
     const unsigned lost = ranks->lost;
     if (lost == NOBODY)
         fail(err, ERR_PEER, "the processes of this build have lost each other");
+    else if (ranks->hangs)
+        fail(err, ERR_PEER,
+             "process %u of %u has not moved for %.0f s (--peer-timeout): it was stopped, or its machine hangs", lost,
+             ranks->count, ranks->patient_looks * LOOK_SECONDS);
     else
         fail(err, ERR_PEER, "process %u of %u has died", lost, ranks->count);
     if (ranks->directory)
@@ -105,7 +113,7 @@ static int fail_lost(struct ranks *ranks, struct error *err)
 
 bool ranks_speaks(const struct ranks *ranks)
 {
-    return !ranks || ranks->rank == (ranks->lost == 0 ? 1 : 0);
+    return !ranks || ranks->rank == (ranks->lost == 0 && !ranks->first_left ? 1 : 0);
 }
 
 /* When work that cannot be interrupted goes on for too long, or the launcher is about to kill us. */
@@ -129,11 +137,19 @@ static void feel_pulse(struct ranks *ranks, uint32_t other)
 {
     struct pulse *pulse = &ranks->pulses[other];
     const bool held = lock_is_held(ranks->lock, BEATS + other);
-    if (held != pulse->held)
+    if (held != pulse->held) {
         *pulse = (struct pulse){held, 0};
-    else if (++pulse->looks == STILL_LOOKS && ranks->rank <= 1) /* one of those who see it says it */
+        return;
+    }
+    pulse->looks++;
+    if (pulse->looks == STILL_LOOKS && ranks->rank <= 1) /* one of those who see it says it */
         log_warn("process %u of %u has not moved for %.0f s: it was stopped, or its machine hangs; waiting for it",
                  other, ranks->count, STILL_LOOKS * LOOK_SECONDS);
+    if (pulse->looks == ranks->patient_looks) {
+        ranks->hangs = true;
+        ranks->lost = other;
+        stop_all(ranks);
+    }
 }
 
 static void beat(struct ranks *ranks)
@@ -156,7 +172,9 @@ static void look(struct ranks *ranks)
         feel_pulse(ranks, other);
         if (goes_on)
             continue;
-        if (!lock_is_held(ranks->lock, ALIVE + other) && !ranks->ending)
+        if (lock_is_held(ranks->lock, ALIVE + other))
+            ranks->first_left = ranks->first_left || other == 0;
+        else if (!ranks->ending)
             ranks->lost = other;
         stop_all(ranks);
     }
@@ -211,23 +229,26 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
 
 /* --------------------------------------------------------------------------------------------------- messages */
 
+/* Before the watch begins only the clock can say so: nothing takes long until then. */
 static bool is_lost(void *context)
 {
     const struct ranks *ranks = context;
-    return ranks->lost != NOBODY;
+    const double patience = ranks->patient_looks * LOOK_SECONDS;
+    return ranks->lost != NOBODY || (!ranks->directory && patience > 0 && clock_now() - ranks->waiting > patience);
 }
 
 static bool is_late(void *context)
 {
     const struct ranks *ranks = context;
-    return clock_now() - ranks->closing > CLOSE_SECONDS;
+    return clock_now() - ranks->waiting > CLOSE_SECONDS;
 }
 
 int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error *err)
 {
-    if (ranks && messages_sum(values, count, (struct patience){is_lost, ranks}) < 0)
-        return fail_lost(ranks, err);
-    return 0;
+    if (!ranks)
+        return 0;
+    ranks->waiting = clock_now();
+    return messages_sum(values, count, (struct patience){is_lost, ranks}) < 0 ? fail_lost(ranks, err) : 0;
 }
 
 /* Of several errors: one that is more than a stop, of the lowest rank. */
@@ -250,6 +271,7 @@ int ranks_agree(struct ranks *ranks, int result, struct error *err)
     TRY(sum);
     if (well)
         return 0;
+    ranks->waiting = clock_now();
     if (messages_give(worst, err, sizeof *err, (struct patience){is_lost, ranks}) < 0)
         return fail_lost(ranks, err);
     return -1;
@@ -266,6 +288,7 @@ int ranks_give(struct ranks *ranks, struct buf *bytes, struct error *err)
         buf_reserve(bytes, size);
         bytes->size = size;
     }
+    ranks->waiting = clock_now();
     if (size > 0 && messages_give(0, bytes->data, size, (struct patience){is_lost, ranks}) < 0)
         return fail_lost(ranks, err);
     return 0;
@@ -282,7 +305,7 @@ void ranks_close(struct ranks *ranks, struct lock *lock)
         pthread_join(ranks->watcher, NULL);
     /* Who holds no lock any more looks dead: nobody may look by then. */
     uint64_t nothing = 0;
-    ranks->closing = clock_now();
+    ranks->waiting = clock_now();
     const bool all = ranks->lost == NOBODY && messages_sum(&nothing, 1, (struct patience){is_late, ranks}) == 0;
     if (!all) { /* the file stays: others may still hold it */
         mem_free(lock->path);

@@ -4,7 +4,8 @@
  * No other file knows MPI. It is used for little, and waited for asleep: who is alive is told by the lock of the directory,
  * so that a process that dies is noticed by all others within seconds whatever they do. Then they stop, keep what is
  * done, and leave with ERR_PEER; who does not get so far leaves so after LOST_SECONDS. A stop on request, or a failure, of
- * one process stops all others in the same way. One that lives and does not move is named, and waited for. */
+ * one process stops all others in the same way. One that lives and does not move (it was stopped, or its machine hangs)
+ * is named after 10 s, and lost like a dead one after the peer timeout. */
 #ifndef PIPELINE_RANKS_H
 #define PIPELINE_RANKS_H
 
@@ -14,9 +15,9 @@
 
 struct ranks;
 
-/* NULL where no launcher has started several of us. ERR_USAGE: one has, and this program was built without MPI, or MPI
+/* `timeout`: seconds without a sign of life after which a process is lost, 0: never. NULL where no launcher has started several of us. ERR_USAGE: one has, and this program was built without MPI, or MPI
  * sees only one of them. */
-int ranks_open(struct ranks **ranks, struct error *err);
+int ranks_open(struct ranks **ranks, uint64_t timeout, struct error *err);
 /* Of all, at the end or after an error; `lock` is released. */
 void ranks_close(struct ranks *ranks, struct lock *lock);
 
@@ -34,7 +35,7 @@ int ranks_give(struct ranks *ranks, struct buf *bytes, struct error *err);
 /* values[i] becomes the sum of those of all. */
 int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error *err);
 
-/* Is it ours to tell the user of an error? One of all tells it. */
+/* Is it ours to report an error to the user? One of all does. */
 bool ranks_speaks(const struct ranks *ranks);
 
 #endif

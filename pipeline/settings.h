@@ -43,6 +43,7 @@ struct settings {
     /* where to, and with what */
     const char *out;
     uint64_t shard_bytes, memory, threads; /* memory, threads 0: by default */
+    uint64_t peer_timeout;                 /* seconds, 0: none */
     bool fresh, dry_run, force;
 
     /* what to show */

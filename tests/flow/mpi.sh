@@ -212,7 +212,7 @@ PYTHON
     same_as "$scratch/f" "$scratch/g" "3 processes salvage other bytes"
 }
 
-# One that is held still dies of nothing: it is named and waited for.
+# One that is held still for a while is named and waited for.
 held() {
     local victim
     for victim in 0 2; do
@@ -231,8 +231,40 @@ held() {
     done
 }
 
+# One that is held still for longer than the peer timeout: the others leave, and what is done stays.
+hung() {
+    local victim victim_id rank waited left teller
+    for victim in 0 2; do
+        case_begin "process $victim of 3 hangs"
+        rm -rf "$scratch/many"
+        command_line+=(--peer-timeout 3s)
+        start 3
+        unset 'command_line[-1]' 'command_line[-1]'
+        waited=0 left=2 teller=$((victim == 0 ? 1 : 0))
+        victim_id=$(process "$victim")
+        kill -STOP "$victim_id"
+        while [ $left -gt 0 ] && [ $((waited++)) -lt 200 ]; do
+            sleep 0.1
+            left=$((2 - $(find "$scratch" -name "code.*" | wc -l)))
+        done
+        [ $left -le 0 ] || complain "the others did not leave within 20 s"
+        kill -KILL "$victim_id" 2>/dev/null || true # mpirun does so too when it sees the others leave
+        wait $job || true
+        for rank in 0 1 2; do
+            [ $rank = $victim ] || expect_equal "exit of $rank" "$(cat "$scratch/code.$rank" 2>/dev/null)" 9
+        done
+        cp "$scratch/said.$teller" "$scratch/stderr"
+        expect_words "process $victim of 3 has not moved for 3 s (--peer-timeout)" "is safe in"
+        rm "$scratch/said.$teller" "$scratch/said.$victim"
+        ! grep -h "has died" "$scratch"/said.* || complain "another process is named too"
+        expect_exit 0 "${run[@]}" -n 2 "$dsdata" "${command_line[@]}" --threads 1 --out "$scratch/many"
+        same_as "$good" "$scratch/many" "other bytes"
+    done
+}
+
 any_number
 held
+hung
 killed
 stopped
 refused
