@@ -46,7 +46,6 @@ struct ranks {
     atomic_bool stops;      /* this one does not go on, and says so */
     atomic_uint lost;       /* who has died or hangs, or NOBODY */
     atomic_bool hangs;      /* it has not died */
-    atomic_bool first_left; /* the first process stopped before it ended: it knows why, and says so */
     double waiting;         /* clock: since when for a message */
 };
 
@@ -113,7 +112,7 @@ static int fail_lost(struct ranks *ranks, struct error *err)
 
 bool ranks_speaks(const struct ranks *ranks)
 {
-    return !ranks || ranks->rank == (ranks->lost == 0 && !ranks->first_left ? 1 : 0);
+    return !ranks || ranks->rank == (ranks->lost == 0 ? 1 : 0);
 }
 
 /* When work that cannot be interrupted goes on for too long, or the launcher is about to kill us. */
@@ -172,9 +171,7 @@ static void look(struct ranks *ranks)
         feel_pulse(ranks, other);
         if (goes_on)
             continue;
-        if (lock_is_held(ranks->lock, ALIVE + other))
-            ranks->first_left = ranks->first_left || other == 0;
-        else if (!ranks->ending)
+        if (!lock_is_held(ranks->lock, ALIVE + other) && !ranks->ending)
             ranks->lost = other;
         stop_all(ranks);
     }
