@@ -2,12 +2,12 @@ set(DS_avx2 -mavx2 -mbmi -mbmi2 -mpclmul)
 set(DS_avx512 ${DS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512vbmi)
 
 # room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. MAIN is left out,
-# and a folder cuda/, which is a module of its own (cuda.cmake).
+# a folder cuda/, which is a module of its own (cuda.cmake), and what needs MPI (…_mpi.c), for those who want it.
 # A file whose name ends in avx2.c or avx512.c is compiled for that level of base/cpu.h.
 function(room name)
     cmake_parse_arguments(arg "" "MAIN" "LINK" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.c)
-    list(FILTER sources EXCLUDE REGEX "/${name}/cuda/")
+    list(FILTER sources EXCLUDE REGEX "/${name}/cuda/|_mpi\\.c$")
     if(arg_MAIN)
         list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${arg_MAIN})
         set_property(GLOBAL PROPERTY MAIN_OF_${name} ${CMAKE_SOURCE_DIR}/${arg_MAIN})

@@ -456,7 +456,7 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     if (settings->compat == COMPAT_GOOGLE)
         TRY(google_settle(settings, bare, err));
     struct build build = {.settings = settings, .lock = {.fd = -1}, .started = clock_now()};
-    TRY(ranks_open(&build.ranks, build.settings->peer_timeout, err));
+    TRY(ranks_open(&build.ranks, messages_mpi(), build.settings->peer_timeout, err));
     build.facts.processes = ranks_count(build.ranks);
     if (!is_first(&build))
         log_open("dsdata", LOG_QUIET, settings->json);

@@ -6,7 +6,7 @@
 #include "pipeline/collector.h"
 #include "pipeline/extents.h"
 #include "pipeline/plan.h"
-#include "pipeline/ranks.h"
+#include "base/ranks.h"
 #include "pipeline/summary.h"
 
 struct reading_options {

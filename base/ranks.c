@@ -2,13 +2,13 @@
  * stops or fails. The first watches all others, they watch the first; so what happens to one is known to all after two
  * looks. Byte BEATS + r it holds and releases in turns. A process whose beat stands still is reported, waited for until
  * the peer timeout, because one that was stopped may go on, and then given up as if it had died. */
-#include "pipeline/ranks.h"
+#include "base/ranks.h"
 
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/messages.h"
 #include "base/progress.h"
-#include "pipeline/messages.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,6 +35,7 @@ struct pulse {
 };
 
 struct ranks {
+    const struct messages *messages;
     uint32_t rank, count, here;
     struct lock *lock;
     char *directory; /* NULL: nobody is watched yet */
@@ -49,29 +50,30 @@ struct ranks {
     double waiting;         /* clock: since when for a message */
 };
 
-int ranks_open(struct ranks **ranks, uint64_t timeout, struct error *err)
+int ranks_open(struct ranks **ranks, const struct messages *messages, uint64_t timeout, struct error *err)
 {
     const char *variable;
     const unsigned long announced = launcher_processes(&variable);
     *ranks = NULL;
     if (announced <= 1)
         return 0;
-    if (!messages_built()) {
-        fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but this dsdata was built without MPI", announced,
+    if (!messages) {
+        fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but this program was built without MPI", announced,
              variable);
-        return hint(err, "start dsdata once, or build it where Open MPI is installed (Debian: libopenmpi-dev)");
+        return hint(err, "start it once, or build it where Open MPI is installed (Debian: libopenmpi-dev)");
     }
     struct ranks *opened = mem_clear(1, sizeof *opened);
+    opened->messages = messages;
     opened->lost = NOBODY;
     opened->patient_looks = timeout < UINT32_MAX ? (unsigned)((double)timeout / LOOK_SECONDS) : 0;
-    const int result = messages_open(&opened->rank, &opened->count, &opened->here);
+    const int result = messages->open(&opened->rank, &opened->count, &opened->here);
     if (result == 0 && opened->count == announced && announced < RANKS_MAX) {
         *ranks = opened;
         return 0;
     }
     mem_free(opened);
-    fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but they do not find each other by MPI", announced,
-         variable);
+    fail(err, ERR_USAGE, "a launcher started %lu processes (%s), but they do not find each other by %s", announced,
+         variable, messages->name);
     return hint(err, "start them by mpirun, or by srun --mpi=pmix");
 }
 
@@ -96,7 +98,7 @@ static int fail_lost(struct ranks *ranks, struct error *err)
 {
     const unsigned lost = ranks->lost;
     if (lost == NOBODY)
-        fail(err, ERR_PEER, "the processes of this build have lost each other");
+        fail(err, ERR_PEER, "the processes of this job have lost each other");
     else if (ranks->hangs)
         fail(err, ERR_PEER,
              "process %u of %u has not moved for %.0f s (--peer-timeout): it was stopped, or its machine hangs", lost,
@@ -121,7 +123,7 @@ static void leave(struct ranks *ranks)
     struct error err = {0};
     fail_lost(ranks, &err);
     if (ranks_speaks(ranks))
-        error_print(&err, "dsdata", 0);
+        error_leave(&err);
     _exit(ERR_PEER);
 }
 
@@ -245,7 +247,7 @@ int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error 
     if (!ranks)
         return 0;
     ranks->waiting = clock_now();
-    return messages_sum(values, count, (struct patience){is_lost, ranks}) < 0 ? fail_lost(ranks, err) : 0;
+    return ranks->messages->sum(values, count, (struct patience){is_lost, ranks}) < 0 ? fail_lost(ranks, err) : 0;
 }
 
 /* Of several errors: one that is more than a stop, of the lowest rank. */
@@ -269,7 +271,7 @@ int ranks_agree(struct ranks *ranks, int result, struct error *err)
     if (well)
         return 0;
     ranks->waiting = clock_now();
-    if (messages_give(worst, err, sizeof *err, (struct patience){is_lost, ranks}) < 0)
+    if (ranks->messages->give(worst, err, sizeof *err, (struct patience){is_lost, ranks}) < 0)
         return fail_lost(ranks, err);
     return -1;
 }
@@ -286,7 +288,7 @@ int ranks_give(struct ranks *ranks, struct buf *bytes, struct error *err)
         bytes->size = size;
     }
     ranks->waiting = clock_now();
-    if (size > 0 && messages_give(0, bytes->data, size, (struct patience){is_lost, ranks}) < 0)
+    if (size > 0 && ranks->messages->give(0, bytes->data, size, (struct patience){is_lost, ranks}) < 0)
         return fail_lost(ranks, err);
     return 0;
 }
@@ -303,14 +305,14 @@ void ranks_close(struct ranks *ranks, struct lock *lock)
     /* Who holds no lock any more looks dead: nobody may look by then. */
     uint64_t nothing = 0;
     ranks->waiting = clock_now();
-    const bool all = ranks->lost == NOBODY && messages_sum(&nothing, 1, (struct patience){is_late, ranks}) == 0;
+    const bool all = ranks->lost == NOBODY && ranks->messages->sum(&nothing, 1, (struct patience){is_late, ranks}) == 0;
     if (!all) { /* the file stays: others may still hold it */
         mem_free(lock->path);
         lock->path = NULL;
     }
     lock_release(lock);
     if (all)
-        messages_close();
+        ranks->messages->close();
     mem_free(ranks->directory);
     mem_free(ranks->pulses);
     mem_free(ranks);

@@ -1,4 +1,5 @@
-#include "pipeline/messages.h"
+/* In: messages. Out: MPI's calls, none of which waits inside the library, where a process spins. */
+#include "base/messages.h"
 
 #ifdef DS_MPI
 
@@ -9,12 +10,7 @@
 
 #define ASLEEP_NS 1000000 /* between two looks at a message that has not come */
 
-bool messages_built(void)
-{
-    return true;
-}
-
-int messages_open(uint32_t *rank, uint32_t *count, uint32_t *here)
+static int mpi_open(uint32_t *rank, uint32_t *count, uint32_t *here)
 {
     int provided, number, processes, local;
     MPI_Comm machine;
@@ -31,7 +27,7 @@ int messages_open(uint32_t *rank, uint32_t *count, uint32_t *here)
     return 0;
 }
 
-void messages_close(void)
+static void mpi_close(void)
 {
     MPI_Finalize();
 }
@@ -48,7 +44,7 @@ static int wait_for(MPI_Request *request, struct patience patience)
     }
 }
 
-int messages_sum(uint64_t *values, size_t count, struct patience patience)
+static int mpi_sum(uint64_t *values, size_t count, struct patience patience)
 {
     MPI_Request request;
     assert(count <= INT_MAX);
@@ -58,7 +54,7 @@ int messages_sum(uint64_t *values, size_t count, struct patience patience)
     return wait_for(&request, patience);
 }
 
-int messages_give(uint32_t from, void *bytes, size_t size, struct patience patience)
+static int mpi_give(uint32_t from, void *bytes, size_t size, struct patience patience)
 {
     MPI_Request request;
     assert(size <= INT_MAX);
@@ -67,34 +63,18 @@ int messages_give(uint32_t from, void *bytes, size_t size, struct patience patie
     return wait_for(&request, patience);
 }
 
+const struct messages *messages_mpi(void)
+{
+    static const struct messages mpi = {
+        .name = "MPI", .open = mpi_open, .close = mpi_close, .sum = mpi_sum, .give = mpi_give};
+    return &mpi;
+}
+
 #else
 
-bool messages_built(void)
+const struct messages *messages_mpi(void)
 {
-    return false;
-}
-
-int messages_open(uint32_t *rank, uint32_t *count, uint32_t *here)
-{
-    *rank = 0;
-    *count = *here = 1;
-    return 0;
-}
-
-void messages_close(void)
-{
-}
-
-int messages_sum(uint64_t *values, size_t count, struct patience patience)
-{
-    (void)values, (void)count, (void)patience;
-    return 0;
-}
-
-int messages_give(uint32_t from, void *bytes, size_t size, struct patience patience)
-{
-    (void)from, (void)bytes, (void)size, (void)patience;
-    return 0;
+    return NULL;
 }
 
 #endif
