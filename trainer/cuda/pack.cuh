@@ -10,8 +10,9 @@ template <typename storage, int width> struct pack {
     float x[width];
 };
 
+/* By value: through a reference into memory the compiler forgets the alignment and loads byte after byte. */
 template <typename storage>
-static __device__ __forceinline__ pack<storage, vector<storage>::count> unpack(const uint4 &bytes)
+static __device__ __forceinline__ pack<storage, vector<storage>::count> unpack(const uint4 bytes)
 {
     vector<storage> v;
     memcpy(&v, &bytes, sizeof v);
