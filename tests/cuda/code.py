@@ -2,9 +2,10 @@
 """What nvcc makes of the kernels, without a GPU: code.py [--write] NVCC FLAG...
 
 In: every .cu file of trainer/cuda, compiled for Hopper as the module is. A load of one byte from global memory where
-nobody means bytes is wrong: a vector of 16 bytes has become 16 loads (pack.cuh says how). Registers, bytes spilled,
-stack and static shared memory of each kernel are those of the table in tests/golden/cuda-code.txt; --write makes it
-anew. They differ between versions of nvcc, so only the version that made the table is compared with it."""
+none is meant is wrong: a vector of 16 bytes has become 16 loads (pack.cuh says how). Registers, bytes spilled, stack,
+static shared memory and loads from global memory (instructions of the PTX) of each kernel are those of the table in
+tests/golden/cuda-code.txt; --write makes it anew. They differ between versions of nvcc, so only the version that made the
+table is compared with it."""
 
 import concurrent.futures
 import os
@@ -20,10 +21,11 @@ TABLE = ROOT / "tests/golden/cuda-code.txt"
 MEANT = {("update.cu", kernel): 1 for kernel in
          ("adam_kernel", "moments_kernel", "shares_kernel", "apply_kernel<false>", "apply_kernel<true>")}
 BYTE_LOAD = re.compile(r"^\s*(?:@\S+\s+)?ld\.(?!param)[a-z0-9.:]*\b[usb]8\b", re.MULTILINE)
+GLOBAL_LOAD = re.compile(r"^\s*(?:@\S+\s+)?ld\.(?:\w+\.)*global\b", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:\.\w+ )*\.(?:entry|func)\b[^(]*?(?:\([^)]*\)\s*)?(\w+)\s*\(", re.MULTILINE)
 PROPERTIES = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
                         r"(\d+) bytes spill loads\nptxas info\s+: Used (\d+) registers(.*)")
-HEADER = "# file kernel: registers, bytes of spill stores and loads, stack, static shared memory"
+HEADER = "# file kernel: registers, bytes of spill stores and loads, stack, static shared memory, loads from global memory"
 
 
 def compile_kernels(nvcc, flags, source):
@@ -35,14 +37,16 @@ def compile_kernels(nvcc, flags, source):
             sys.exit(f"{source.name} does not compile:\n{run.stderr}")
         ptx = (pathlib.Path(folder) / (source.stem + ".ptx")).read_text()
     parts = FUNCTION.split(ptx)
-    loads = {name: len(BYTE_LOAD.findall(body)) for name, body in zip(parts[1::2], parts[2::2])}
+    bodies = dict(zip(parts[1::2], parts[2::2]))
     kernels = {}
     for name, stack, stores, reloads, registers, rest in PROPERTIES.findall(run.stderr):
         shared = re.search(r"(\d+) bytes smem", rest)
-        row = f"{registers} {stores} {reloads} {stack} {shared.group(1) if shared else 0}"
-        kernels[source.name, name] = loads.pop(name), row
-    if not kernels or any(loads.values()):
-        sys.exit(f"{source.name}: what nvcc says is not understood: {len(kernels)} kernels, others are {loads}")
+        body = bodies.pop(name)
+        kernels[source.name, name] = len(BYTE_LOAD.findall(body)), (
+            f"{registers} {stores} {reloads} {stack} {shared.group(1) if shared else 0} {len(GLOBAL_LOAD.findall(body))}")
+    left = [name for name, body in bodies.items() if BYTE_LOAD.search(body)]
+    if not kernels or left:
+        sys.exit(f"{source.name}: the output of nvcc is not understood: {len(kernels)} kernels, others are {left}")
     return kernels
 
 
