@@ -13,7 +13,7 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     const int row = (int)(i / packs_row), column = (int)(i % packs_row) * width;
     pack<storage, width> p = load_pack<storage, width>(x + i * width);
-    drop_pack(p, drop, row, column);
+    drop_pack(p, drop, name_of(drop, row), column);
     store_pack(x + i * width, p);
 }
 

@@ -44,12 +44,13 @@ template <typename storage, int width> static __device__ __forceinline__ void cl
 
 /* A pack of z = x * keep + residual, stored and rounded. */
 template <typename storage, int width>
-static __device__ __forceinline__ pack<storage, width> sum_pack(const norm_args<storage> &a, int row, int column)
+static __device__ __forceinline__ pack<storage, width> sum_pack(const norm_args<storage> &a, int row,
+                                                                const row_name &name, int column)
 {
     const size_t at = (size_t)row * a.hidden + column;
     pack<storage, width> z = load_pack<storage, width>(a.x + at);
     if (a.adds) {
-        drop_pack(z, a.drop, row, column);
+        drop_pack(z, a.drop, name, column);
         if (a.residual) {
             const pack<storage, width> residual = load_pack<storage, width>(a.residual + at);
 #pragma unroll
@@ -98,13 +99,14 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const 
         clear_row<storage, width>(a, row, lane);
         return;
     }
+    const row_name name = name_of(a.drop, row);
     pack<storage, width> z[packs];
     float sum = 0, squares = 0;
 #pragma unroll
     for (int k = 0; k < packs; k++) {
         const int column = (k * WARP + lane) * width;
         if (column < a.hidden) {
-            z[k] = sum_pack<storage, width>(a, row, column);
+            z[k] = sum_pack<storage, width>(a, row, name, column);
 #pragma unroll
             for (int i = 0; i < width; i++)
                 sum += z[k].x[i];
@@ -129,8 +131,8 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const 
 /* A pack of dz, and of dx, from its own z and the row's two means. */
 template <typename storage, int width>
 static __device__ __forceinline__ void slope_pack(const norm_backward_args<storage> &a, const pack<storage, width> &dy,
-                                                  const pack<storage, width> &z, int row, int column, float mean,
-                                                  float scale, float sum, float product)
+                                                  const pack<storage, width> &z, int row, const row_name &name,
+                                                  int column, float mean, float scale, float sum, float product)
 {
     const size_t at = (size_t)row * a.hidden + column;
     float gain[width];
@@ -143,7 +145,7 @@ static __device__ __forceinline__ void slope_pack(const norm_backward_args<stora
         dz.x[i] += scale * (dy.x[i] * gain[i] - sum - (z.x[i] - mean) * scale * product);
     store_pack(a.dz + at, dz);
     if (a.dx) {
-        drop_pack(dz, a.drop, row, column);
+        drop_pack(dz, a.drop, name, column);
         store_pack(a.dx + at, dz);
     }
 }
@@ -201,6 +203,7 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
                 z_bytes[k] = *reinterpret_cast<const uint4 *>(a.z + (size_t)row * a.hidden + column);
             }
         }
+        const row_name name = name_of(a.drop, row);
 #pragma unroll
         for (int k = 0; k < packs; k++) {
             const int column = (k * WARP + lane) * width;
@@ -225,8 +228,8 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
             if ((k * WARP + lane) * width < a.hidden) {
                 forget(dy_bytes[k]);
                 forget(z_bytes[k]);
-                slope_pack(a, unpack<storage>(dy_bytes[k]), unpack<storage>(z_bytes[k]), row, (k * WARP + lane) * width,
-                           mean, scale, sum, product);
+                slope_pack(a, unpack<storage>(dy_bytes[k]), unpack<storage>(z_bytes[k]), row, name,
+                           (k * WARP + lane) * width, mean, scale, sum, product);
             }
     }
     float *part = a.partials + (size_t)blockIdx.x * 2 * a.hidden;
@@ -247,9 +250,10 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_plain_kernel(
         return;
     }
     const storage *z = a.z + (size_t)row * a.hidden;
+    const row_name name = name_of(a.drop, row);
     float sum = 0, squares = 0;
     for (int column = lane; column < a.hidden; column += WARP)
-        sum += sum_pack<storage, 1>(a, row, column).x[0];
+        sum += sum_pack<storage, 1>(a, row, name, column).x[0];
     const float mean = warp_sum(sum) / (float)a.hidden;
     for (int column = lane; column < a.hidden; column += WARP)
         squares += (load(z[column]) - mean) * (load(z[column]) - mean);
@@ -291,6 +295,7 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(c
     }
     const storage *dy = a.dy + (size_t)row * a.hidden, *z = a.z + (size_t)row * a.hidden;
     const float mean = a.statistics[2 * (size_t)row], scale = a.statistics[2 * (size_t)row + 1];
+    const row_name name = name_of(a.drop, row);
     float sum = 0, product = 0;
     for (int column = lane; column < a.hidden; column += WARP) {
         const float slope = load(dy[column]) * a.gain[column];
@@ -300,8 +305,8 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(c
     sum = warp_sum(sum) / (float)a.hidden;
     product = warp_sum(product) / (float)a.hidden;
     for (int column = lane; column < a.hidden; column += WARP)
-        slope_pack(a, load_pack<storage, 1>(dy + column), load_pack<storage, 1>(z + column), row, column, mean, scale,
-                   sum, product);
+        slope_pack(a, load_pack<storage, 1>(dy + column), load_pack<storage, 1>(z + column), row, name, column, mean,
+                   scale, sum, product);
 }
 
 /* ---- the ops ---- */

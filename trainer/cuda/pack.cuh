@@ -106,14 +106,27 @@ static inline row_dropout row_dropout_of(const struct cuda_batch *batch, const s
     return drop;
 }
 
+/* What a row adds to the name of its dropout. To be read once a row: between stores, which might change it, it would be
+ * read again for every pack. */
+struct row_name {
+    uint32_t number, position;
+};
+
+static __device__ __forceinline__ row_name name_of(const row_dropout &drop, int row)
+{
+    if (drop.dropout.threshold == 0)
+        return {};
+    return {drop.numbers[drop.sequence_of[row]], (uint32_t)drop.positions[row]};
+}
+
 /* p *= 0 or the scale, p being columns `column` … of a row. */
 template <typename storage, int width>
-static __device__ __forceinline__ void drop_pack(pack<storage, width> &p, const row_dropout &drop, int row, int column)
+static __device__ __forceinline__ void drop_pack(pack<storage, width> &p, const row_dropout &drop, const row_name &name,
+                                                 int column)
 {
     uint32_t words[4] = {~0u, ~0u, ~0u, ~0u};
     if (drop.dropout.threshold)
-        dropout_words(drop.dropout, drop.dropout.name, drop.numbers[drop.sequence_of[row]],
-                      (uint32_t)drop.positions[row], (uint32_t)column / 8, words);
+        dropout_words(drop.dropout, drop.dropout.name, name.number, name.position, (uint32_t)column / 8, words);
     if constexpr (width == 8) {
 #pragma unroll
         for (int i = 0; i < width; i++)
