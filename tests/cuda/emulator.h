@@ -121,6 +121,12 @@ static void launch(void (*kernel)(parameters...), size_t blocks, int threads, si
         &all, blocks, threads, shared_bytes);
 }
 
+/* Few, so that a block has several turns. */
+template <typename... parameters> static size_t blocks_of_wave(void (*)(parameters...), int)
+{
+    return 3;
+}
+
 static inline char *shared_memory()
 {
     return emulate_shared();

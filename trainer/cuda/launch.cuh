@@ -20,6 +20,16 @@ static void launch(void (*kernel)(parameters...), size_t blocks, int threads, si
     kernel<<<(unsigned)blocks, threads, shared_bytes, stream>>>(values...);
 }
 
+/* How many blocks of a kernel without dynamic shared memory the card has at once: a grid of as many is one wave. At
+ * least 1. */
+template <typename... parameters> static size_t blocks_of_wave(void (*kernel)(parameters...), int threads)
+{
+    int processors = 0, blocks = 0;
+    cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0);
+    return processors > 0 && blocks > 0 ? (size_t)processors * blocks : 1;
+}
+
 /* The block's dynamic shared memory. */
 static __device__ __forceinline__ char *shared_memory()
 {

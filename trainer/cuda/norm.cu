@@ -3,11 +3,15 @@
  * once: forward 8 H bytes a token (x, residual, z, y in 16 bits), which is 2.4 ns of H = 1024 at 3.35e12 bytes/s.
  *
  * Backward, with n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n). It moves
- * 8 H (dy, z, dz, dx), or 10 H where dz is added to. A warp keeps its columns' sums for dgain and dbias in registers
- * over 16 rows; the 4 warps of a block add theirs in turn, and the blocks' parts are added in a second stage.
+ * 8 H (dy, z, dz, dx), or 10 H where dz is added to. The grid is one wave of blocks, and every warp has rows at even
+ * distance until none is left, so no processor stands idle before the end. A warp keeps its columns' sums for dgain and
+ * dbias in registers over all of its rows; the 4 warps of a block add theirs in turn, and the blocks' parts are added in
+ * a second stage.
  *
  * Rows that are no multiple of a vector, or longer than registers hold (2,048), go through the plain kernels at the
  * end. */
+#include <algorithm>
+
 #include "trainer/cuda/pack.cuh"
 #include "trainer/cuda/partials.cuh"
 #include "trainer/cuda/scratch.h"
@@ -184,10 +188,9 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
 {
     constexpr int width = vector<storage>::count, packs = numbers / width;
     __shared__ float room[numbers * WARP];
-    const int lane = threadIdx.x % WARP, first = blockIdx.x * NORM_ROWS;
+    const int lane = threadIdx.x % WARP, first = blockIdx.x * BACKWARD_WARPS + threadIdx.x / WARP;
     float dgain[packs][width] = {}, dbias[packs][width] = {};
-    for (int i = threadIdx.x / WARP; i < NORM_ROWS && first + i < a.total; i += BACKWARD_WARPS) {
-        const int row = first + i;
+    for (int row = first; row < a.total; row += gridDim.x * BACKWARD_WARPS) {
         if (row >= a.live) {
             clear_slopes<storage, width>(a, row, lane);
             continue;
@@ -359,7 +362,7 @@ static void norm_backward_for(cudaStream_t stream, void *dx, void *dz, int beta,
                                            hidden,
                                            beta != 0,
                                            drop};
-    const size_t blocks = blocks_for(rows.total, NORM_ROWS);
+    size_t blocks = blocks_for(rows.total, NORM_ROWS);
     void (*kernel)(norm_backward_args<storage>) = norm_columns_kernel<storage>;
     if (vectors_serve<storage>(hidden))
         kernel = hidden <= 256    ? norm_backward_kernel<storage, 8>
@@ -368,8 +371,11 @@ static void norm_backward_for(cudaStream_t stream, void *dx, void *dz, int beta,
                  : hidden <= 1024 ? norm_backward_kernel<storage, 32>
                  : hidden <= 2048 ? norm_backward_kernel<storage, 64>
                                   : kernel;
+    const bool plain = kernel == norm_columns_kernel<storage>;
+    if (!plain)
+        blocks = std::min(blocks, blocks_of_wave(kernel, BACKWARD_WARPS * WARP));
     launch(kernel, blocks, BACKWARD_WARPS * WARP, 0, stream, a);
-    if (kernel == norm_columns_kernel<storage>)
+    if (plain)
         launch(norm_rows_kernel<storage>, blocks_for(rows.total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
     add_partials(stream, (float *)dgain, a.partials, blocks, 2 * (size_t)hidden, hidden);
     add_partials(stream, (float *)dbias, a.partials + hidden, blocks, 2 * (size_t)hidden, hidden);

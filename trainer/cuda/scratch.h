@@ -3,7 +3,7 @@
 #define TRAINER_CUDA_SCRATCH_H
 
 #define COLUMN_SUM_ROWS 128 /* rows.cu */
-#define NORM_ROWS       64  /* norm.cu; two parts a column: dgain, dbias */
+#define NORM_ROWS       32  /* norm.cu, at least; two parts a column: dgain, dbias */
 #define EMBED_ROWS      64  /* embed.cu; two parts: of the id at either border */
 #define ATTENTION_KEYS  128 /* attention_backward.cu; dQ of longer sequences is added up in scratch */
 
