@@ -75,28 +75,40 @@ static __device__ __forceinline__ backward_rows<storage> rows_of(const attention
             (const storage *)a.dcontext + narrow, hidden};
 }
 
-/* Log-sums and deltas of the whole sequence; 8 lanes a row. */
+/* Log-sums and deltas of the whole sequence; 8 lanes a row, and 8 rows of theirs at a time, so that they wait for their
+ * loads once: a sequence of up to 128 tokens is one round. */
 template <typename storage>
 static __device__ __forceinline__ void prepare(const backward_room &room, const backward_rows<storage> &rows,
                                                const attention_args &a, const attention_work &work)
 {
     const float *log_sums = a.log_sums + (size_t)work.head * a.token_rows + work.first;
-    const int chunk = threadIdx.x % 8;
-    for (int row = threadIdx.x / 8; row < padded_length(work.length); row += THREADS / 8) {
+    const int chunk = threadIdx.x % 8, apart = THREADS / 8;
+    for (int first = threadIdx.x / 8; first < padded_length(work.length); first += 8 * apart) {
+        const int own = first + chunk * apart; /* of the 8 rows the one that this lane stores */
+        const float log_sum = own < work.length ? log_sums[own] * LOG2_E : INFINITY;
+        vector<storage> x[8] = {}, dx[8] = {};
         float delta = 0;
-        if (row < work.length) {
-            const size_t at = (size_t)row * rows.hidden + chunk * CHUNK;
-            const vector<storage> x = load_vector(rows.context + at), dx = load_vector(rows.dcontext + at);
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            if (first + k * apart < work.length) {
+                const size_t at = (size_t)(first + k * apart) * rows.hidden + chunk * CHUNK;
+                x[k] = load_vector(rows.context + at);
+                dx[k] = load_vector(rows.dcontext + at);
+            }
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            float sum = 0;
 #pragma unroll
             for (int i = 0; i < CHUNK; i++)
-                delta += load(x.items[i]) * load(dx.items[i]);
+                sum += load(x[k].items[i]) * load(dx[k].items[i]);
+            sum += __shfl_xor_sync(FULL_WARP, sum, 1);
+            sum += __shfl_xor_sync(FULL_WARP, sum, 2);
+            sum += __shfl_xor_sync(FULL_WARP, sum, 4);
+            delta = k == chunk ? sum : delta;
         }
-        delta += __shfl_xor_sync(FULL_WARP, delta, 1);
-        delta += __shfl_xor_sync(FULL_WARP, delta, 2);
-        delta += __shfl_xor_sync(FULL_WARP, delta, 4);
-        if (chunk == 0) {
-            room.log_sums[row] = row < work.length ? log_sums[row] * LOG2_E : INFINITY;
-            room.deltas[row] = delta;
+        if (own < padded_length(work.length)) {
+            room.log_sums[own] = log_sum;
+            room.deltas[own] = delta;
         }
     }
 }
@@ -109,6 +121,17 @@ static __device__ __forceinline__ void load_queries(const backward_room &room, i
                                 3 * rows.hidden, length - query);
     load_tile<QUERIES, THREADS>(room.slopes + stage * QUERY_TILE, rows.dcontext + (size_t)query * rows.hidden,
                                 rows.hidden, length - query);
+}
+
+/* A tile of keys and of values, and the first one of queries. */
+template <typename storage>
+static __device__ __forceinline__ void load_keys(const backward_room &room, const backward_rows<storage> &rows, int key,
+                                                 int length)
+{
+    const storage *keys = rows.q + rows.hidden + (size_t)key * 3 * rows.hidden;
+    load_tile<KEYS, THREADS>(room.keys, keys, 3 * rows.hidden, length - key);
+    load_tile<KEYS, THREADS>(room.values, keys + rows.hidden, 3 * rows.hidden, length - key);
+    load_queries(room, 0, rows, 0, length);
 }
 
 /* x = L R^T of the warp's 32 rows of L (keys or values) and 32 rows of R (queries or slopes). */
@@ -268,14 +291,14 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(c
     const backward_room room = room_of(work.length);
     const backward_rows<storage> rows = rows_of<storage>(a, work);
     const int own = threadIdx.x / WARP * 32;
+    load_keys(room, rows, 0, work.length);
     prepare(room, rows, a, work);
     for (int key = 0; key < work.length; key += KEYS) {
-        const storage *k = rows.q + rows.hidden + (size_t)key * 3 * rows.hidden;
         float dkeys[2][8][4] = {}, dvalues[2][8][4] = {};
-        __syncthreads(); /* nobody reads the tiles before any more */
-        load_tile<KEYS, THREADS>(room.keys, k, 3 * rows.hidden, work.length - key);
-        load_tile<KEYS, THREADS>(room.values, k + rows.hidden, 3 * rows.hidden, work.length - key);
-        load_queries(room, 0, rows, 0, work.length);
+        if (key > 0) {
+            __syncthreads(); /* the last tiles are read no more */
+            load_keys(room, rows, key, work.length);
+        }
         for (int query = 0, stage = 0; query < work.length; query += QUERIES, stage ^= 1) {
             copies_landed();
             __syncthreads(); /* this tile is whole; nobody reads the other one nor dS any more */
