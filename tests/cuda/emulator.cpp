@@ -199,9 +199,11 @@ void emulate_run(void (*body)(const void *), const void *arguments, size_t block
     running_arguments = arguments;
     gridDim.x = (unsigned)blocks;
     blockDim.x = (unsigned)threads;
+    device_enter();
     for (size_t block = 0; block < blocks; block++) {
         blockIdx.x = (unsigned)(emulated_order ? blocks - 1 - block : block);
         run_block();
     }
+    device_leave();
     free(shared);
 }

@@ -20,6 +20,8 @@
 #include <tuple>
 #include <type_traits>
 
+#include "tests/cuda/memory.h"
+
 /* ---- the words of CUDA ---- */
 
 #undef __global__
@@ -91,12 +93,14 @@ static inline int __syncthreads_or(int x)
 using std::max;
 using std::min;
 
-#define cudaMemsetAsync(to, value, bytes, stream) memset(to, value, bytes)
 static inline void emulate_clear_rows(void *to, size_t pitch, int value, size_t width, size_t height)
 {
+    device_enter();
     for (size_t row = 0; row < height; row++)
         memset((char *)to + row * pitch, value, width);
+    device_leave();
 }
+#define cudaMemsetAsync(to, value, bytes, stream)                  emulate_clear_rows(to, 0, value, bytes, 1)
 #define cudaMemset2DAsync(to, pitch, value, width, height, stream) emulate_clear_rows(to, pitch, value, width, height)
 
 /* ---- launch.cuh ---- */

@@ -1,38 +1,37 @@
 /* The CUDA runtime and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code can be
- * tested whole where no GPU is. Device memory is the host's, beginning with rubbish; copies from pinned memory and to
- * it wait until somebody waits for their stream (those to it hold what was there when they were asked for: kernels run
- * at once); a product is a plain loop over column-major matrices, its epilogues are as the
- * manual of cublasLtEpilogue_t has them. What it does not show: whether the real library has an algorithm, and
- * speed. */
+ * tested whole where no GPU is. Device memory is memory.h's; copies from pinned memory and to it are done when their
+ * stream, or an event after them, is waited for (those to it hold what was there when they were asked for: kernels run
+ * at once); a product is a plain loop over column-major matrices, its epilogues are as the manual of cublasLtEpilogue_t
+ * has them. What it does not show: whether the real library has an algorithm, and speed. */
 #include <assert.h>
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "tests/cuda/memory.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/fp16.h"
 
 /* ---- runtime: streams, events, copies ---- */
 
-#define PENDING    64
-#define HELD_BYTES 256
+#define PENDING 64
 
 struct CUstream_st {
     struct pending {
         void *to;
-        const void *from; /* NULL: held */
+        const void *from;
         size_t bytes;
-        char held[HELD_BYTES];
-    } pending[PENDING];
-    int count;
+        void *held;     /* from, or NULL */
+    } pending[PENDING]; /* copy n at n mod PENDING */
+    size_t asked, done; /* copies */
 };
 
 struct CUevent_st {
     cudaStream_t stream; /* that recorded it last */
+    size_t asked;        /* of its copies by then */
 };
 
 static struct {
@@ -49,14 +48,20 @@ static bool is_pinned(const void *host)
     return false;
 }
 
+static void settle_some(cudaStream_t stream, size_t until)
+{
+    device_enter();
+    for (; stream->done < until; stream->done++) {
+        const struct pending *copy = &stream->pending[stream->done % PENDING];
+        memcpy(copy->to, copy->from, copy->bytes);
+        mem_free(copy->held);
+    }
+    device_leave();
+}
+
 static void settle(cudaStream_t stream)
 {
-    for (int i = 0; stream && i < stream->count; i++) {
-        const struct pending *copy = &stream->pending[i];
-        memcpy(copy->to, copy->from ? copy->from : copy->held, copy->bytes);
-    }
-    if (stream)
-        stream->count = 0;
+    settle_some(stream, stream->asked);
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -68,6 +73,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    settle(stream);
     mem_free(stream);
     return cudaSuccess;
 }
@@ -99,12 +105,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     event->stream = stream;
+    event->asked = stream->asked;
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    settle(event->stream);
+    settle_some(event->stream, event->asked);
     return cudaSuccess;
 }
 
@@ -120,31 +127,35 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
     (void)stream;
     (void)flags;
-    settle(event->stream);
+    settle_some(event->stream, event->asked);
     return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    assert(stream);
-    struct pending *pending = &stream->pending[stream->count];
-    if (kind == cudaMemcpyHostToDevice && is_pinned(from) && stream->count < PENDING) {
+    const bool pinned_from = kind == cudaMemcpyHostToDevice && is_pinned(from);
+    const bool pinned_to = kind == cudaMemcpyDeviceToHost && is_pinned(to);
+    if (stream->asked - stream->done == PENDING || !(pinned_from || pinned_to))
+        settle(stream);
+    device_enter();
+    if (pinned_from || pinned_to) {
+        struct pending *pending = &stream->pending[stream->asked++ % PENDING];
         *pending = (struct pending){.to = to, .from = from, .bytes = bytes};
-        stream->count++;
-    } else if (kind == cudaMemcpyDeviceToHost && is_pinned(to) && bytes <= HELD_BYTES && stream->count < PENDING) {
-        *pending = (struct pending){.to = to, .bytes = bytes};
-        memcpy(pending->held, from, bytes);
-        stream->count++;
+        if (pinned_to)
+            pending->from = pending->held = memcpy(mem_alloc(bytes), from, bytes);
     } else {
         memcpy(to, from, bytes);
     }
+    device_leave();
     return cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
     settle(stream);
+    device_enter();
     memset(memory, value, bytes);
+    device_leave();
     return cudaSuccess;
 }
 
@@ -152,15 +163,13 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
-    const size_t rounded = (bytes + 255) / 256 * 256;
-    *memory = aligned_alloc(256, rounded);
-    memset(*memory, 0xff, rounded); /* NaN in every type */
-    return cudaSuccess;
+    *memory = device_take(bytes);
+    return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaFree(void *memory)
 {
-    free(memory);
+    device_give(memory);
     return cudaSuccess;
 }
 
@@ -170,10 +179,10 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
     while (pinned[i].memory)
         i++;
     assert(i + 1 < PENDING);
-    const cudaError_t status = cudaMalloc(memory, bytes);
-    pinned[i].memory = *memory;
+    pinned[i].memory = *memory = mem_aligned(bytes);
     pinned[i].bytes = bytes;
-    return status;
+    memset(*memory, 0xff, bytes);
+    return cudaSuccess;
 }
 
 cudaError_t cudaFreeHost(void *memory)
@@ -181,12 +190,14 @@ cudaError_t cudaFreeHost(void *memory)
     for (int i = 0; i < PENDING; i++)
         if (memory && pinned[i].memory == memory)
             pinned[i].memory = NULL;
-    return cudaFree(memory);
+    mem_free(memory);
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *rest, size_t *all)
 {
-    *rest = *all = (size_t)1 << 34;
+    *rest = device_free_bytes();
+    *all = EMULATED_MEMORY;
     return cudaSuccess;
 }
 
@@ -221,7 +232,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *card, int device)
 {
     assert(device == 0);
-    *card = (struct cudaDeviceProp){.major = 9, .multiProcessorCount = 4, .totalGlobalMem = (size_t)1 << 34};
+    *card = (struct cudaDeviceProp){.major = 9, .multiProcessorCount = 4, .totalGlobalMem = EMULATED_MEMORY};
     strcpy(card->name, "no GPU, but the host");
     return cudaSuccess;
 }
@@ -447,6 +458,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     assert(out->rows == (o->a == CUBLAS_OP_N ? left->rows : left->columns));
     assert(out->columns == (o->b == CUBLAS_OP_N ? right->columns : right->rows));
     settle(stream);
+    device_enter();
     for (size_t column = 0; column < out->columns; column++) {
         for (size_t row = 0; row < out->rows; row++) {
             const size_t at = row + column * out->leading;
@@ -465,5 +477,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
             put(o->vector, out->type, column, (float)sum);
         }
     }
+    device_leave();
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,0 +1,119 @@
+/* Every block has pages of its own and ends at one that is never opened. */
+#include "tests/cuda/memory.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define ALIGN      256 /* bytes, as cudaMalloc has it */
+#define LARGE_PAGE ((size_t)2 << 20)
+
+static struct block {
+    char *pages, *memory;
+    size_t open_bytes, bytes; /* pages, but for the last one; of memory, rounded */
+} * blocks;
+static size_t count, taken;
+static int inside;
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void protect(const struct block *block, bool open)
+{
+    const int status = mprotect(block->pages, block->open_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    assert(status == 0);
+}
+
+static void touched(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    for (size_t i = 0; i < count; i++) {
+        const ptrdiff_t at = (char *)info->si_addr - blocks[i].memory;
+        if ((char *)info->si_addr < blocks[i].pages || at >= (ptrdiff_t)(blocks[i].bytes + page_bytes()))
+            continue;
+        fprintf(stderr, "%s device memory: byte %td of %zu\n",
+                inside ? "a kernel, copy or product leaves a block of" : "the host touches", at, blocks[i].bytes);
+        abort();
+    }
+    signal(number, SIG_DFL); /* an ordinary fault: it comes again */
+}
+
+size_t device_free_bytes(void)
+{
+    const char *text = getenv("EMULATED_FREE");
+    const size_t all = text ? (size_t)strtoull(text, NULL, 10) : EMULATED_MEMORY;
+    return all > taken ? all - taken : 0;
+}
+
+/* Large pages, so that opening and closing has few of them to go through. */
+static char *pages_at_large_page(size_t bytes)
+{
+    char *all = mmap(NULL, bytes + LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert(all != MAP_FAILED);
+    char *pages = all + (LARGE_PAGE - (uintptr_t)all % LARGE_PAGE) % LARGE_PAGE;
+    if (pages > all)
+        munmap(all, (size_t)(pages - all));
+    if (pages < all + LARGE_PAGE)
+        munmap(pages + bytes, (size_t)(all + LARGE_PAGE - pages));
+    (void)madvise(pages, bytes, MADV_HUGEPAGE); /* a wish */
+    return pages;
+}
+
+void *device_take(size_t bytes)
+{
+    const size_t page = page_bytes();
+    struct block block = {.bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN};
+    block.open_bytes = (block.bytes + page - 1) / page * page;
+    if (block.bytes > device_free_bytes())
+        return NULL;
+    if (!blocks) {
+        struct sigaction action = {.sa_sigaction = touched, .sa_flags = SA_SIGINFO};
+        sigaction(SIGSEGV, &action, NULL);
+    }
+    block.pages = pages_at_large_page(block.open_bytes + page);
+    block.memory = block.pages + block.open_bytes - block.bytes;
+    protect(&block, true);
+    memset(block.memory, 0xff, block.bytes);
+    protect(&block, inside > 0);
+    blocks = mem_grow(blocks, count + 1, sizeof *blocks);
+    blocks[count++] = block;
+    taken += block.bytes;
+    return block.memory;
+}
+
+void device_give(void *memory)
+{
+    for (size_t i = 0; memory && i < count; i++)
+        if (blocks[i].memory == memory) {
+            munmap(blocks[i].pages, blocks[i].open_bytes + page_bytes());
+            taken -= blocks[i].bytes;
+            blocks[i] = blocks[--count];
+            return;
+        }
+    assert(!memory);
+}
+
+void device_enter(void)
+{
+    for (size_t i = 0; inside == 0 && i < count; i++)
+        protect(&blocks[i], true);
+    inside++;
+}
+
+void device_leave(void)
+{
+    assert(inside > 0);
+    inside--;
+    for (size_t i = 0; inside == 0 && i < count; i++)
+        protect(&blocks[i], false);
+}
