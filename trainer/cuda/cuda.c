@@ -81,19 +81,17 @@ static void clear(struct device *device, void *memory, size_t bytes)
 
 static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
 {
-    void *host = mem_aligned(bytes);
+    char *host = mem_aligned(bytes);
     if (mode == MAP_READ)
-        CHECK(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, device->stream));
+        staging_out(device->staging, device->stream, host, memory, bytes);
     CHECK(cudaStreamSynchronize(device->stream));
     return host;
 }
 
 static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
 {
-    if (mode == MAP_FILL) {
-        CHECK(cudaMemcpyAsync(memory, host, bytes, cudaMemcpyHostToDevice, device->stream));
-        CHECK(cudaStreamSynchronize(device->stream));
-    }
+    if (mode == MAP_FILL)
+        staging_in(device->staging, device->stream, memory, host, bytes);
     mem_free(host);
 }
 
@@ -267,6 +265,7 @@ static void close_cuda(struct ops *ops)
     struct device *device = (struct device *)ops;
     CHECK(cudaStreamSynchronize(device->stream));
     bringer_close(device->bringer);
+    staging_close(device->staging);
     products_close(device->products);
     close_slots(device);
     CHECK(cudaStreamDestroy(device->stream));
@@ -326,6 +325,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
     struct device *device = mem_clear(1, sizeof *device);
     device->products = products;
     device->bringer = bringer_open();
+    device->staging = staging_open();
     open_slots(device);
     CHECK(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
     snprintf(device->name, sizeof device->name, "cuda %s (%s, cuBLASLt %d.%d.%d), %d multiprocessors", names[precision],

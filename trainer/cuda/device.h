@@ -17,6 +17,7 @@ void cuda_check(cudaError_t status, const char *call);
 
 struct bringer;  /* batch.c */
 struct products; /* product.c */
+struct staging;  /* staging.c */
 
 #define CONVERSIONS 8
 
@@ -25,6 +26,7 @@ struct device {
     cudaStream_t stream;
     struct bringer *bringer;
     struct products *products;
+    struct staging *staging;
     struct sent { /* slots of send: pinned, and when they are there */
         char *host;
         cudaEvent_t there;
@@ -42,6 +44,13 @@ struct device {
 struct bringer *bringer_open(void);
 void bringer_close(struct bringer *bringer);
 const struct batch *bring(struct device *device, const struct batch *batch);
+
+/* staging.c: copies in the order of the stream. staging_out has the bytes in `host` when it returns, staging_in in
+ * `memory`. */
+struct staging *staging_open(void);
+void staging_close(struct staging *staging);
+void staging_out(struct staging *staging, cudaStream_t stream, char *host, const char *memory, size_t bytes);
+void staging_in(struct staging *staging, cudaStream_t stream, char *memory, const char *host, size_t bytes);
 
 /* update.c */
 void squares(struct device *device, const struct update_work *work, const void *values);

@@ -2,7 +2,7 @@
  * is no GPU here, nothing was tested.
  *
  *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART]
- *     parts: ops (convert, products, rows, attention, loss), models, optimizers, curve, bits
+ *     parts: ops (memory, convert, products, rows, attention, loss), models, optimizers, curve, bits
  *     dstrain_cuda_test --make-curve FILE
  *
  * --device cpu tests the tests: the CPU against itself. */

@@ -409,6 +409,35 @@ static void check_loss(void)
     drop_scratch();
 }
 
+/* ---- memory ---- */
+
+/* No piece of 16 MiB is like another. */
+static unsigned char byte_at(size_t at)
+{
+    return (unsigned char)((at ^ at >> 24) * 2654435761u >> 16);
+}
+
+/* Through map and unmap and back: the same bytes, also where they go in several pieces. */
+static void check_memory(void)
+{
+    static const size_t sizes[] = {1, 1000, (size_t)16 << 20, ((size_t)16 << 20) + 1, ((size_t)70 << 20) + 12345};
+    const struct ops *ops = OPS(TESTED);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *memory = ops->allocate(ops->device, sizes[i]);
+        unsigned char *host = ops->map(ops->device, memory, sizes[i], MAP_FILL);
+        for (size_t at = 0; at < sizes[i]; at++)
+            host[at] = byte_at(at);
+        ops->unmap(ops->device, memory, host, sizes[i], MAP_FILL);
+        host = ops->map(ops->device, memory, sizes[i], MAP_READ);
+        size_t right = 0;
+        while (right < sizes[i] && host[right] == byte_at(right))
+            right++;
+        check(right == sizes[i], "%s memory: byte %zu of %zu is another one", sides_name(), right, sizes[i]);
+        ops->unmap(ops->device, memory, host, sizes[i], MAP_READ);
+        ops->release(ops->device, memory);
+    }
+}
+
 /* ---- conversion ---- */
 
 static void check_convert(void)
@@ -434,11 +463,8 @@ void check_ops(const char *part)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"convert", check_convert},
-                 {"products", check_products},
-                 {"rows", check_rows},
-                 {"attention", check_attention},
-                 {"loss", check_loss}};
+    } parts[] = {{"memory", check_memory}, {"convert", check_convert},     {"products", check_products},
+                 {"rows", check_rows},     {"attention", check_attention}, {"loss", check_loss}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const int before = checks_failed(), from = checks_done();
         if (part && strcmp(part, parts[i].name) != 0)
