@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "trainer/backend.h"
 #include "trainer/record.h"
 #include "trainer/timings.h"
@@ -40,6 +41,24 @@ struct model_budget training_budget(const struct training *t)
     };
 }
 
+uint64_t training_bytes(const struct training *t, enum training_memory kind)
+{
+    struct model_plan *plan = mem_clear(1, sizeof *plan);
+    const struct model_budget budget = training_budget(t);
+    model_plan(&t->recipe.config, t->ops, &budget, plan);
+    const uint64_t params = plan->rows[0].bytes; /* moments have its size */
+    const uint64_t bytes = plan->bytes + (kind == MEMORY_TRAINING ? 2 * params : 0);
+    mem_free(plan);
+    return bytes;
+}
+
+/* The same, had t micro-batches of `micro` sequences; its limits stay at that. */
+static uint64_t bytes_with(struct training *t, uint32_t micro, enum training_memory kind)
+{
+    t->limits = recipe_limits(micro, t->recipe.batch, &t->data.layout);
+    return training_bytes(t, kind);
+}
+
 /* The budget of a micro-batch, in full sequences. The host's caches want few tokens, a GPU as many as its memory has
  * room for with a tenth to spare, in whole waves where a batch is more than one micro-batch, and up to WAVES of them:
  * beyond, nothing is gained. */
@@ -51,16 +70,9 @@ static uint32_t micro_batch_of(struct training *t)
         return recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
     const uint32_t wave = (uint32_t)t->ops->wave_rows / recipe->seq;
     uint32_t micro = WAVES * wave > 0 ? WAVES * wave : 1;
-    struct model_plan *plan = mem_clear(1, sizeof *plan);
-    for (micro = micro < recipe->batch ? micro : recipe->batch; micro > 1; micro -= micro / 16 + 1) {
-        t->limits = recipe_limits(micro, recipe->batch, &t->data.layout);
-        const struct model_budget budget = training_budget(t);
-        model_plan(&recipe->config, t->ops, &budget, plan);
-        const uint64_t params = plan->rows[0].bytes; /* moments have their size */
-        if ((double)(plan->bytes + 2 * params) < 0.9 * (double)t->ops->memory)
+    for (micro = micro < recipe->batch ? micro : recipe->batch; micro > 1; micro -= micro / 16 + 1)
+        if ((double)bytes_with(t, micro, MEMORY_TRAINING) < 0.9 * (double)t->ops->memory)
             break;
-    }
-    mem_free(plan);
     return micro < recipe->batch && micro > wave && wave > 0 ? micro / wave * wave : micro;
 }
 
@@ -108,9 +120,40 @@ int training_backend(struct training *t, const char *recorded, struct error *err
     return 0;
 }
 
+/* The most sequences that a micro-batch may have in what the device has left, or 0. */
+static uint32_t micro_batch_that_fits(struct training *t, enum training_memory kind)
+{
+    uint32_t fits = 0, beyond = t->micro_batch;
+    while (beyond - fits > 1) {
+        const uint32_t middle = fits + (beyond - fits) / 2;
+        if (bytes_with(t, middle, kind) <= t->ops->rest)
+            fits = middle;
+        else
+            beyond = middle;
+    }
+    return fits;
+}
+
+int training_fits(struct training *t, enum training_memory kind, struct error *err)
+{
+    char needed[32], rest[32], all[32];
+    const uint64_t bytes = training_bytes(t, kind);
+    if (t->ops->memory == 0 || bytes <= t->ops->rest)
+        return 0;
+    fail(err, ERR_RESOURCE, "micro-batches of %" PRIu32 " need %s of the device's memory, %s of %s are left",
+         t->micro_batch, format_bytes(bytes, needed), format_bytes(t->ops->rest, rest),
+         format_bytes(t->ops->memory, all));
+    const uint32_t fits = micro_batch_that_fits(t, kind);
+    if (fits == 0)
+        return hint(err,
+                    "not even --micro-batch 1 fits: another program may hold the device, or the model is too large");
+    return hint(err, "--micro-batch %" PRIu32 " fits; it changes results by rounding only", fits);
+}
+
 int training_model(struct training *t, struct error *err)
 {
     TRY(training_backend(t, run_precision(&t->run), err));
+    TRY(training_fits(t, MEMORY_TRAINING, err));
     if (t->settings->timings)
         t->ops = timings_open(t->ops);
     const struct model_budget budget = training_budget(t);

@@ -112,6 +112,7 @@ struct ops {
     size_t real_size;
     const char *name;  /* for people: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
     uint64_t memory;   /* bytes that the device has in all; 0: it uses the host's */
+    uint64_t rest;     /* of these, what allocate gives at most; others may hold the device too */
     int32_t wave_rows; /* rows of products come in multiples of so many, at best; 0: it does not matter */
     bool late;         /* ops return before they are done: facts of a step had better be asked for a step later */
 

@@ -49,16 +49,6 @@ static void say_run(const struct training *t)
     buf_release(&similar);
 }
 
-static uint64_t memory_bytes(const struct training *t)
-{
-    struct model_plan *plan = mem_clear(1, sizeof *plan);
-    const struct model_budget budget = training_budget(t);
-    model_plan(&t->recipe.config, t->ops, &budget, plan);
-    const uint64_t bytes = plan->bytes + 2 * model_table(t->model)->size * sizeof(float);
-    mem_free(plan);
-    return bytes;
-}
-
 static void say_disk(const struct training *t)
 {
     struct error ignored = {0};
@@ -100,7 +90,7 @@ void screen_opening(struct training *t)
             recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", t->ops->name, recipe->batch,
             t->micro_batch, (recipe->batch + t->micro_batch - 1) / t->micro_batch,
-            format_bytes(memory_bytes(t), memory));
+            format_bytes(training_bytes(t, MEMORY_TRAINING), memory));
     say_disk(t);
     log_say("work       %s steps = %s samples = %.3g epochs%s", format_count(recipe->schedule.steps, steps),
             millions_text(samples, count), samples / (double)t->data.samples, time_text(t, time));

@@ -398,6 +398,7 @@ struct ops *timings_open(struct ops *ops)
         .real_size = ops->real_size,
         .name = ops->name,
         .memory = ops->memory,
+        .rest = ops->rest,
         .wave_rows = ops->wave_rows,
         .close = close_timed,
         .allocate = allocate,

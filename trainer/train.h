@@ -98,6 +98,13 @@ int training_device(struct training *training, struct error *err);
 int training_backend(struct training *training, const char *recorded, struct error *err);
 int training_model(struct training *training, struct error *err);
 
+/* Bytes of the device's memory by arithmetic: of the model alone, or with the moments of a training. */
+enum training_memory { MEMORY_MODEL, MEMORY_TRAINING };
+uint64_t training_bytes(const struct training *training, enum training_memory kind);
+/* Before they are taken, of an open backend. ERR_RESOURCE: the device has less left; the hint has the micro-batch that
+ * fits. On error the limits are no longer those of the micro-batch. */
+int training_fits(struct training *training, enum training_memory kind, struct error *err);
+
 /* Opens dataset, model, run; draws, reads or resumes the weights. A run that is finished (run.kind) opens no model. On
  * error too the caller calls training_close. */
 int training_open(struct training *training, const struct settings *settings, struct error *err);

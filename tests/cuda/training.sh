@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dstrain itself on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. What the host hears late must leave no
-# trace: a run that was stopped ends with the bytes of one that was not, every step is told once and in order, and of
-# steps that come to no number the first one is blamed.
+# trace: a run that was stopped ends with the bytes of one that was not, every step is reported once and in order, and of
+# steps with non-finite numbers the first one is blamed. Where memory is short, the micro-batch that fits is named.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -55,5 +55,21 @@ last=$(wc -l <wild/metrics.jsonl)
 [ "$step" = $((last + 1)) ] || complain "step $step is blamed, $last are told"
 grep -q "step $step: the " stderr || complain "the message does not name step $step"
 grep -q "the checkpoint of step $(((step - 1) / 3 * 3)) is intact" stderr || complain "the checkpoint is not named"
+# Other programs have left some memory: what is named fits, one sequence more does not, and the choice without
+# --micro-batch looks at none of it.
+beside=$(((64 + 256) << 20)) # what the backend takes or keeps free for itself
+export EMULATED_FREE=$((beside + 1500000))
+train 7 narrow --batch 16 --micro-batch 16
+fits=$(sed -nE 's/.*--micro-batch ([0-9]+) fits.*/\1/p' stderr)
+[ "${fits:-0}" -ge 1 ] && [ "$fits" -lt 16 ] || complain "the micro-batch that fits is '$fits'"
+train 7 narrow --batch 16 --micro-batch $((fits + 1))
+grep -q -- "--micro-batch $fits fits" stderr || complain "now another micro-batch fits"
+train 0 narrow --batch 16 --micro-batch "$fits"
+timeout 120 ./dstrain --device cuda --shards data --model model.json --steps 7 --batch 16 --out default >stdout 2>stderr
+[ $? = 7 ] && grep -q "micro-batches of 16 need" stderr || complain "memory that is free changes the default"
+export EMULATED_FREE=$beside
+train 7 none
+grep -q "not even --micro-batch 1 fits" stderr || complain "no micro-batch fits, and one is named"
+unset EMULATED_FREE
 [ $failed = 0 ] && echo "all right"
 exit $failed

@@ -50,6 +50,17 @@ static int look(struct cuda_facts *facts, struct error *err)
 
 /* ---- memory ---- */
 
+/* What comes beside that which is allocated: batches, and the library's kernels, which are loaded at their first use.
+ * An estimate. */
+#define MEMORY_BESIDE ((size_t)256 << 20)
+
+static uint64_t rest_of_memory(void)
+{
+    size_t rest = 0, all = 0;
+    CHECK(cudaMemGetInfo(&rest, &all));
+    return rest > MEMORY_BESIDE ? rest - MEMORY_BESIDE : 0;
+}
+
 static void *allocate(struct device *device, size_t bytes)
 {
     void *memory;
@@ -337,6 +348,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
     device->ops.storage_size = precision == PRECISION_FP32 ? 4 : 2;
     device->ops.name = device->name;
     device->ops.memory = facts.memory;
+    device->ops.rest = rest_of_memory();
     device->ops.wave_rows = facts.processors * TILE_ROWS;
     return &device->ops;
 }

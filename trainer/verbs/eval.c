@@ -67,6 +67,7 @@ static int eval(const struct settings *settings, struct training *t, struct orig
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
                        splits[settings->split], t->recipe.seq);
     TRY(training_backend(t, NULL, err));
+    TRY(training_fits(t, MEMORY_MODEL, err));
     TRY(model_load(t, origin, err));
     const double from = clock_now();
     TRY(evaluate(t->model, data, settings->eval_samples, &t->limits, &t->valid_now, err));
