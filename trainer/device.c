@@ -137,8 +137,10 @@ static uint32_t micro_batch_that_fits(struct training *t, enum training_memory k
 int training_fits(struct training *t, enum training_memory kind, struct error *err)
 {
     char needed[32], rest[32], all[32];
+    if (t->ops->memory == 0)
+        return 0;
     const uint64_t bytes = training_bytes(t, kind);
-    if (t->ops->memory == 0 || bytes <= t->ops->rest)
+    if (bytes <= t->ops->rest)
         return 0;
     fail(err, ERR_RESOURCE, "micro-batches of %" PRIu32 " need %s of the device's memory, %s of %s are left",
          t->micro_batch, format_bytes(bytes, needed), format_bytes(t->ops->rest, rest),
