@@ -5,7 +5,8 @@ In: every .cu file of trainer/cuda, compiled for Hopper as the module is. A load
 none is meant is wrong: a vector of 16 bytes has become 16 loads (pack.cuh says how). Registers, bytes spilled, stack,
 static shared memory and loads from global memory (instructions of the PTX) of each kernel are those of the table in
 tests/golden/cuda-code.txt; --write makes it anew. They differ between versions of nvcc, so only the version that made the
-table is compared with it."""
+table is compared with it. A kernel has static shared memory or dynamic, as launch.cuh holds the dynamic alone against
+the limit."""
 
 import concurrent.futures
 import os
@@ -22,6 +23,7 @@ MEANT = {("update.cu", kernel): 1 for kernel in
          ("adam_kernel", "moments_kernel", "shares_kernel", "apply_kernel<false>", "apply_kernel<true>")}
 BYTE_LOAD = re.compile(r"^\s*(?:@\S+\s+)?ld\.(?!param)[a-z0-9.:]*\b[usb]8\b", re.MULTILINE)
 GLOBAL_LOAD = re.compile(r"^\s*(?:@\S+\s+)?ld\.(?:\w+\.)*global\b", re.MULTILINE)
+DYNAMIC = re.compile(r"^\.extern \.shared\b.* (\w+)\[\];", re.MULTILINE)
 FUNCTION = re.compile(r"^(?:\.\w+ )*\.(?:entry|func)\b[^(]*?(?:\([^)]*\)\s*)?(\w+)\s*\(", re.MULTILINE)
 PROPERTIES = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, "
                         r"(\d+) bytes spill loads\nptxas info\s+: Used (\d+) registers(.*)")
@@ -42,6 +44,8 @@ def compile_kernels(nvcc, flags, source):
     for name, stack, stores, reloads, registers, rest in PROPERTIES.findall(run.stderr):
         shared = re.search(r"(\d+) bytes smem", rest)
         body = bodies.pop(name)
+        if shared and any(re.search(rf"\b{room}\b", body) for room in DYNAMIC.findall(ptx)):
+            sys.exit(f"{source.name}: {name} has static and dynamic shared memory")
         kernels[source.name, name] = len(BYTE_LOAD.findall(body)), (
             f"{registers} {stores} {reloads} {stack} {shared.group(1) if shared else 0} {len(GLOBAL_LOAD.findall(body))}")
     left = [name for name, body in bodies.items() if BYTE_LOAD.search(body)]

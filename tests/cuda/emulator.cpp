@@ -165,9 +165,13 @@ static bool run_warp(unsigned number)
     }
 }
 
+/* What stands in __shared__ arrays, of all kernels. */
+extern char __start_emulated_shared[], __stop_emulated_shared[];
+
 static void run_block()
 {
     memset(shared, 0xff, shared_used); /* NaN in every type */
+    memset(__start_emulated_shared, 0xff, (size_t)(__stop_emulated_shared - __start_emulated_shared));
     memset(warps, 0, sizeof warps);
     barriers_complete = barrier_arrived = fibers_done = 0;
     for (unsigned i = 0; i < blockDim.x; i++) {
@@ -187,10 +191,25 @@ static void run_block()
     }
 }
 
-void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes)
+/* What __launch_bounds__ says; THREADS_MAX where it is missing. */
+static int bound_of(const void *kernel)
 {
-    if (threads % 32 || threads > THREADS_MAX || shared_bytes > SHARED_BYTES) {
-        fprintf(stderr, "a launch of %d threads and %zu bytes of shared memory\n", threads, shared_bytes);
+    static const unsigned char landing[] = {0xf3, 0x0f, 0x1e, 0xfa}, nothing = 0x90; /* endbr64, nop */
+    const unsigned char *code = (const unsigned char *)kernel;
+    int warps = 0;
+    if (memcmp(code, landing, sizeof landing) == 0)
+        code += sizeof landing;
+    while (code[warps] == nothing)
+        warps++;
+    return warps > 0 ? 32 * warps : THREADS_MAX;
+}
+
+void emulate_run(void (*body)(const void *), const void *arguments, const void *kernel, size_t blocks, int threads,
+                 size_t shared_bytes)
+{
+    if (threads % 32 || threads > bound_of(kernel) || shared_bytes > SHARED_BYTES) {
+        fprintf(stderr, "a launch of %d threads (at most %d) with %zu bytes of shared memory (at most %d)\n", threads,
+                bound_of(kernel), shared_bytes, SHARED_BYTES);
         abort();
     }
     shared_used = (shared_bytes + 127) / 128 * 128;

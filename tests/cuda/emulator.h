@@ -28,8 +28,10 @@
 #undef __shared__
 #undef __launch_bounds__
 #define __global__
-#define __shared__ static
-#define __launch_bounds__(...)
+#define __shared__ static __attribute__((section("emulated_shared")))
+/* The most threads of a block, where emulate_run finds them: a no-operation at the kernel's entry for every warp. */
+#define __launch_bounds__(...)        EMULATED_BOUNDS(__VA_ARGS__, 0)
+#define EMULATED_BOUNDS(threads, ...) __attribute__((patchable_function_entry((threads) / 32)))
 
 struct emulated_index {
     unsigned x;
@@ -44,7 +46,8 @@ const char *emulate_exchange(const char *what, const void *in, size_t bytes);
 void emulate_copy(void *to, const void *from, bool live); /* 16 bytes or zeros, not before emulate_landed */
 void emulate_landed(void);
 char *emulate_shared(void);
-void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes);
+void emulate_run(void (*body)(const void *), const void *arguments, const void *kernel, size_t blocks, int threads,
+                 size_t shared_bytes);
 /* Which thread goes first: 0 the first one, 1 the last one. Results must not depend on it. */
 extern int emulated_order;
 /* Rows of one 8x8 matrix that share banks with another. */
@@ -122,7 +125,7 @@ static void launch(void (*kernel)(parameters...), size_t blocks, int threads, si
             const auto *one = (const emulated_launch<parameters...> *)given;
             std::apply(one->kernel, one->values);
         },
-        &all, blocks, threads, shared_bytes);
+        &all, (const void *)kernel, blocks, threads, shared_bytes);
 }
 
 /* Few, so that a block has several turns. */
