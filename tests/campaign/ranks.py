@@ -72,7 +72,10 @@ def kill_one(seconds):
     victims = [job.pid] if ranks == 1 else living(job)
     if not victims or job.poll() is not None:
         return job.wait() != 0
-    os.kill(campaign.random.choice(victims), signal.SIGKILL)
+    try:
+        os.kill(campaign.random.choice(victims), signal.SIGKILL)
+    except ProcessLookupError:  # it has just ended by itself
+        return job.wait() != 0
     begun = time.monotonic()
     while ranks > 1 and living(job) and time.monotonic() - begun < 10:
         time.sleep(0.05)
