@@ -64,8 +64,13 @@ void file_unmap(struct mapping *mapping);
 bool path_exists(const char *path);
 bool path_is_file(const char *path); /* a regular one, or a link to one */
 bool path_is_directory(const char *path);
+/* What a name itself is: a link is PATH_OTHER, whatever it leads to. */
+enum path_kind { PATH_ABSENT, PATH_FILE, PATH_FOLDER, PATH_OTHER };
+enum path_kind path_kind(const char *path);
+bool path_same(const char *a, const char *b); /* do both lead to one file or directory, by device and inode? */
 int path_make_directory(const char *path, struct error *err);         /* with its parents; existing is fine */
 int path_remove(const char *path, struct error *err);                 /* a file or an empty directory; absent is fine */
+int path_remove_empty(const char *path, struct error *err);           /* a directory, if it is empty; else nothing */
 int path_rename(const char *from, const char *to, struct error *err); /* and fsync of the directory */
 int path_sync_directory(const char *path, struct error *err);
 int path_sync_directory_of(const char *path, struct error *err); /* the one that holds path */

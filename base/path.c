@@ -33,6 +33,20 @@ bool path_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+enum path_kind path_kind(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) < 0)
+        return PATH_ABSENT;
+    return S_ISREG(status.st_mode) ? PATH_FILE : S_ISDIR(status.st_mode) ? PATH_FOLDER : PATH_OTHER;
+}
+
+bool path_same(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 /* The directory that holds the last component: "a/b" and "a/b/" are in "a", "b" is in ".". The caller frees it. */
 static char *parent_of(const char *path)
 {
@@ -105,6 +119,14 @@ int path_make_directory(const char *path, struct error *err)
 int path_remove(const char *path, struct error *err)
 {
     if (call_remove(path) < 0 && errno != ENOENT)
+        return fail_errno(err, path, "cannot be removed");
+    return 0;
+}
+
+int path_remove_empty(const char *path, struct error *err)
+{
+    if (path_kind(path) == PATH_FOLDER && call_remove(path) < 0 && errno != ENOTEMPTY && errno != EEXIST &&
+        errno != ENOENT)
         return fail_errno(err, path, "cannot be removed");
     return 0;
 }

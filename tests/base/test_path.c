@@ -98,6 +98,33 @@ static void a_rename_moves(void **state)
     mem_free(to);
 }
 
+static void a_name_is_what_it_is_itself(void **state)
+{
+    (void)state;
+    struct error err;
+    char *folder = path_join(directory, "kinds"), *file = path_join(folder, "file"), *link = path_join(folder, "link");
+    assert_int_equal(path_kind(folder), PATH_ABSENT);
+    assert_int_equal(path_make_directory(folder, &err), 0);
+    assert_int_equal(file_write_all(file, "1", 1, &err), 0);
+    assert_int_equal(symlink("file", link), 0);
+    assert_int_equal(path_kind(folder), PATH_FOLDER);
+    assert_int_equal(path_kind(file), PATH_FILE);
+    assert_int_equal(path_kind(link), PATH_OTHER);
+    assert_true(path_same(link, file) && !path_same(file, folder) && !path_same("not/there", "not/there"));
+
+    assert_int_equal(path_remove_empty(folder, &err), 0);
+    assert_int_equal(path_remove_empty(file, &err), 0);
+    assert_true(path_exists(file)); /* the folder is not empty, the file no folder */
+    assert_int_equal(path_remove(file, &err), 0);
+    assert_int_equal(path_remove(link, &err), 0);
+    assert_int_equal(path_remove_empty(folder, &err), 0);
+    assert_int_equal(path_remove_empty(folder, &err), 0);
+    assert_false(path_exists(folder));
+    mem_free(folder);
+    mem_free(file);
+    mem_free(link);
+}
+
 static void free_space_of_a_path_to_come(void **state)
 {
     (void)state;
@@ -270,6 +297,7 @@ int main(void)
         cmocka_unit_test(directories_are_made_with_parents_and_listed),
         cmocka_unit_test(many_names_come_sorted),
         cmocka_unit_test(a_rename_moves),
+        cmocka_unit_test(a_name_is_what_it_is_itself),
         cmocka_unit_test(free_space_of_a_path_to_come),
         cmocka_unit_test(one_process_holds_a_directory),
         cmocka_unit_test(a_lock_that_comes_and_goes_keeps_others_out),
