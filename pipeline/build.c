@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/directory.h"
+#include "pipeline/fresh.h"
 #include "pipeline/google/google.h"
 #include "pipeline/inputs.h"
 #include "pipeline/plan.h"
@@ -28,7 +29,9 @@ struct build {
     struct inputs inputs;
     struct recipe recipe;
     json_t *identity; /* see directory.h */
-    char *directory;
+    char *directory;  /* as the user names it; locked */
+    char *site;       /* where the dataset is built: the directory itself, or with --fresh .fresh in it */
+    bool replaced;    /* this start has finished what an earlier one with --fresh had begun to put in place */
     struct lock lock;
     struct plan plan;
     struct vocab *vocab;
@@ -51,13 +54,18 @@ static int hint_safe(const struct build *build, struct error *err)
 {
     if (!build->directory || !path_is_directory(build->directory))
         return hint(err, "nothing was written; the same command tries again");
+    if (build->settings->fresh)
+        return hint(err,
+                    "what was done is safe in %s, and what stood in %s before goes only when it is complete; the same "
+                    "command goes on from there",
+                    build->site, build->directory);
     return hint(err, "what was done is safe in %s; the same command goes on from there", build->directory);
 }
 
 /* The vocabulary, and its copy in the dataset. */
 static int settle_vocabulary(struct build *build, struct error *err)
 {
-    char *path = path_join(build->directory, VOCAB_NAME);
+    char *path = path_join(build->site, VOCAB_NAME);
     int result = 0;
     if (build->recipe.learned && build->journal.stage > JOURNAL_VOCABULARY) {
         result = vocab_read(&build->vocab, path, VOCAB_OWN, err);
@@ -145,7 +153,7 @@ static int seal_share(struct build *build, struct manifest *manifest, struct err
     struct seal_extent *extents = mem_array(build->extents.count, sizeof *extents);
     for (size_t i = 0; i < build->extents.count; i++)
         extents[i] = (struct seal_extent){build->extents.items[i].first, build->extents.items[i].spill_bytes};
-    const struct seal_options options = {.spills = {.directory = build->directory,
+    const struct seal_options options = {.spills = {.directory = build->site,
                                                     .sets = build->sets,
                                                     .set_count = manifest->length_count,
                                                     .extents = extents,
@@ -172,10 +180,10 @@ static int seal_share(struct build *build, struct manifest *manifest, struct err
 /* What makes the directory a dataset; then what only the build needed is removed. */
 static int complete(struct build *build, struct manifest *manifest, struct error *err)
 {
-    TRY(summary_build_json(build->directory, build->settings, &build->inputs, &build->plan, build->journal.identity,
+    TRY(summary_build_json(build->site, build->settings, &build->inputs, &build->plan, build->journal.identity,
                            &build->whole.counts, &build->whole.templates, &build->facts, err));
-    TRY(manifest_write(manifest, build->directory, err));
-    TRY(directory_tidy(build->directory, err));
+    TRY(manifest_write(manifest, build->site, err));
+    TRY(build->settings->fresh ? fresh_replace(build->directory, err) : directory_tidy(build->directory, err));
     return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts, &build->facts,
                          err);
 }
@@ -200,7 +208,7 @@ static int finish(struct build *build, struct error *err)
 /* --compat google: the same, as Google's program reads and draws. */
 static int read_like_google(struct build *build, struct error *err)
 {
-    struct collector collector = {.directory = build->directory,
+    struct collector collector = {.directory = build->site,
                                   .inputs = &build->inputs,
                                   .sets = build->sets,
                                   .set_count = build->journal.set_count,
@@ -223,7 +231,7 @@ static int read_like_google(struct build *build, struct error *err)
 
 static int read_inputs(struct build *build, struct error *err)
 {
-    const struct reading_options options = {.directory = build->directory,
+    const struct reading_options options = {.directory = build->site,
                                             .inputs = &build->inputs,
                                             .recipe = &build->recipe,
                                             .plan = &build->plan,
@@ -239,7 +247,7 @@ static int read_inputs(struct build *build, struct error *err)
 static int enter_stage(struct build *build, enum journal_stage stage, struct error *err)
 {
     build->journal.stage = stage;
-    return journal_write(&build->journal, build->directory, err);
+    return journal_write(&build->journal, build->site, err);
 }
 
 /* The vocabulary and the buckets of the spills are settled, by the first process. */
@@ -260,16 +268,16 @@ static int prepare(struct build *build, struct error *err)
     }
     /* A pipe cannot be read from its middle, nor can Google's draws begin there: such a build starts anew. */
     if (journal->stage == JOURNAL_READING && (inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE))
-        return spill_remove_all(build->directory, err);
+        return spill_remove_all(build->site, err);
     return 0;
 }
 
 /* The others take over what the first has prepared. */
 static int take_over(struct build *build, struct error *err)
 {
-    const int found = journal_read(&build->journal, build->directory, err);
+    const int found = journal_read(&build->journal, build->site, err);
     if (found == 0)
-        return fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET,
+        return fail_at(err, ERR_RESOURCE, build->site, ERROR_NO_OFFSET,
                        "is not the directory that the first process sees");
     TRY(found);
     return build->recipe.learned ? settle_vocabulary(build, err) : 0;
@@ -282,7 +290,7 @@ static int run(struct build *build, struct error *err)
     TRY(ranks_agree(build->ranks, is_first(build) ? prepare(build, err) : 0, err));
     TRY(ranks_agree(build->ranks, is_first(build) ? 0 : take_over(build, err), err));
     if (journal->set_count != 2 * build->recipe.length_count) {
-        fail_at(err, ERR_VERIFY, build->directory, ERROR_NO_OFFSET, "the journal of this build cannot be read");
+        fail_at(err, ERR_VERIFY, build->site, ERROR_NO_OFFSET, "the journal of this build cannot be read");
         return hint(err, "start anew with --fresh");
     }
     for (size_t set = 0; set < journal->set_count; set++)
@@ -295,7 +303,7 @@ static int run(struct build *build, struct error *err)
     build->tokenizer = tokenizer_open(build->vocab, &words);
     if (journal->stage == JOURNAL_SEALING) {
         if (is_first(build))
-            log_say("going on with %s: sealing", build->directory);
+            log_say("going on with %s: sealing", build->site);
     } else {
         TRY(read_inputs(build, err));
         TRY(ranks_agree(build->ranks, is_first(build) ? enter_stage(build, JOURNAL_SEALING, err) : 0, err));
@@ -338,25 +346,75 @@ static int make_identity(const struct build *build, json_t **identity, struct er
 static int check_disk(const struct build *build, struct error *err)
 {
     char needed[32], there[32];
-    char *parent = mem_copy_text(build->directory); /* the nearest folder that exists */
-    while (!path_is_directory(parent)) {
-        char *slash = strrchr(parent, '/');
-        if (slash)
-            slash[slash == parent] = '\0';
-        else
-            strcpy(parent, ".");
-    }
-    int64_t bytes = path_free_bytes(parent, err);
-    mem_free(parent);
+    const uint64_t more = build->plan.disk_bytes - build->plan.old_bytes;
+    const int64_t bytes = path_free_bytes(build->directory, err);
     if (bytes < 0)
         return -1;
-    if ((uint64_t)bytes < build->plan.disk_bytes) {
+    if ((uint64_t)bytes < more) {
         fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET,
-                "needs about %s of disk while building, %s are free", format_bytes(build->plan.disk_bytes, needed),
+                "needs about %s of disk while building, %s are free", format_bytes(more, needed),
                 format_bytes((uint64_t)bytes, there));
         return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
     }
     return 0;
+}
+
+/* An earlier start with --fresh was interrupted while it put its dataset in place: that is done first of all, because
+ * --vocab may name a file that is on its way. By the first process. */
+static int settle(struct build *build, struct error *err)
+{
+    struct error ignored = {0};
+    if (build->settings->dry_run || fresh_look(build->directory, &ignored) != FRESH_COMPLETE)
+        return 0;
+    if (build->lock.fd < 0)
+        TRY(lock_take(&build->lock, build->directory, err));
+    const int state = fresh_look(build->directory, err);
+    if (state != FRESH_COMPLETE)
+        return state < 0 ? -1 : 0;
+    log_say("going on with %s: the new dataset is complete and takes the place of the old one", build->directory);
+    TRY(fresh_replace(build->directory, err));
+    build->replaced = true;
+    return 0;
+}
+
+/* --fresh, in a directory that is ours: refuses what would be lost, then looks at the site. */
+static int claim_fresh(struct build *build, struct error *err)
+{
+    struct error differs = {0};
+    if (build->replaced &&
+        directory_look(build->directory, build->identity, &build->journal, &differs) == DIRECTORY_FINISHED)
+        return DIRECTORY_FINISHED; /* of this very command: it has only finished what it had begun */
+    struct path_list inputs = {.names = mem_clear(build->inputs.count + 2, sizeof *inputs.names)};
+    for (size_t i = 0; i < build->inputs.count; i++)
+        inputs.names[inputs.count++] = (char *)(uintptr_t)build->inputs.paths[i];
+    if (build->settings->templates)
+        inputs.names[inputs.count++] = (char *)(uintptr_t)build->settings->templates;
+    const int checked = fresh_check(build->directory, &inputs, build->settings->vocab, err);
+    mem_free(inputs.names);
+    TRY(checked);
+    TRY(fresh_look(build->directory, err));
+    int state = directory_look(build->site, build->identity, &build->journal, err);
+    if (state < 0 && err->kind == ERR_MISMATCH) {
+        log_say("%s held the unfinished build of another command: removed", build->site);
+        *err = (struct error){0};
+        TRY(fresh_discard(build->directory, err));
+        state = DIRECTORY_NEW;
+    }
+    if (state == DIRECTORY_NEW) {
+        TRY(check_disk(build, err));
+        TRY(path_make_directory(build->site, err));
+    }
+    return state;
+}
+
+/* That DIR/.fresh is there, for whoever wonders what a failed build left. */
+static void say_unfinished(const struct build *build)
+{
+    struct error ignored = {0};
+    if (fresh_look(build->directory, &ignored) == FRESH_UNFINISHED)
+        log_say("note       %s/" FRESH_NAME " holds an unfinished build beside what was there: the same command with "
+                "--fresh goes on with it",
+                build->directory);
 }
 
 /* The directory is made, locked and looked at; by the first process. An enum directory_state, or < 0. */
@@ -366,9 +424,13 @@ static int claim(struct build *build, struct error *err)
         TRY(check_disk(build, err));
         TRY(path_make_directory(build->directory, err));
     }
-    TRY(lock_take(&build->lock, build->directory, err));
+    TRY(directory_check(build->directory, err));
+    if (build->lock.fd < 0)
+        TRY(lock_take(&build->lock, build->directory, err));
+    TRY(settle(build, err)); /* of a process that was killed since the first look */
     if (build->settings->fresh)
-        TRY(directory_clear(build->directory, err));
+        return claim_fresh(build, err);
+    say_unfinished(build);
     return directory_look(build->directory, build->identity, &build->journal, err);
 }
 
@@ -414,14 +476,18 @@ static int make_plan(struct build *build, struct opt_paths bare, struct error *e
     const struct tokenizer_options words = recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));
-    build->directory = settings->out ? mem_copy_text(settings->out) : inputs_stem(&build->inputs);
     const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
     TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
+    build->plan.old_bytes = settings->fresh ? fresh_old_bytes(build->directory) : 0;
+    build->plan.disk_bytes += build->plan.old_bytes;
     return make_identity(build, &build->identity, err);
 }
 
 static int start(struct build *build, struct opt_paths bare, struct error *err)
 {
+    build->directory = build->settings->out ? mem_copy_text(build->settings->out) : inputs_stem(build->settings, bare);
+    build->site = build->settings->fresh ? fresh_site(build->directory) : mem_copy_text(build->directory);
+    TRY(ranks_agree(build->ranks, is_first(build) ? settle(build, err) : 0, err));
     TRY(ranks_agree(build->ranks, make_plan(build, bare, err), err));
     TRY(compare_identities(build, err));
     if (is_first(build))
@@ -437,8 +503,7 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     TRY(ranks_watch(build->ranks, build->directory, &build->lock, err));
     if (state == DIRECTORY_FINISHED)
         return ranks_agree(build->ranks, is_first(build) ? already_finished(build, err) : 0, err);
-    build->extents =
-        (struct extents){.directory = build->directory, .inputs = &build->inputs, .limit = build->recipe.limit};
+    build->extents = (struct extents){.directory = build->site, .inputs = &build->inputs, .limit = build->recipe.limit};
     return run(build, err);
 }
 
@@ -466,6 +531,10 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     int result = start(&build, bare, err);
     if (result < 0 && (err->kind == ERR_RESOURCE || err->kind == ERR_STOPPED) && !err->hint[0])
         hint_safe(&build, err);
+    if (result < 0 && settings->fresh && is_first(&build) && build.lock.fd >= 0)
+        say_unfinished(&build);
+    if (result < 0 && err->kind == ERR_VERIFY && settings->fresh)
+        hint(err, "remove %s, and the same command starts anew", build.site);
     extents_release(&build.extents);
     extent_release(&build.whole);
     journal_release(&build.journal);
@@ -476,5 +545,6 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     const bool speaks = ranks_speaks(build.ranks);
     ranks_close(build.ranks, &build.lock);
     mem_free(build.directory);
+    mem_free(build.site);
     return result < 0 && !speaks ? (int)err->kind : result;
 }

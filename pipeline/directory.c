@@ -2,36 +2,27 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "pipeline/report/report.h"
+#include "pipeline/fresh.h"
+#include "pipeline/owned.h"
 #include "pipeline/store/spill.h"
-#include "shards/manifest.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUILD_BYTES_MAX (16u << 20)
 #define LOCK_NAME       ".lock"
 
-static bool is_there(const char *directory, const char *name)
+int directory_is_empty(const char *directory, struct error *err)
 {
-    char *path = path_join(directory, name);
-    bool there = path_exists(path);
-    mem_free(path);
-    return there;
-}
-
-/* Empty but for a lock and the temporary file of a journal that never came to be? */
-static int is_empty(const char *directory, struct error *err)
-{
+    static const char *const ignored[] = {LOCK_NAME, JOURNAL_NAME ".tmp", FRESH_NAME};
     struct path_list list = {0};
     TRY(path_list(&list, directory, err));
-    int empty = 1;
+    size_t left = list.count;
     for (size_t i = 0; i < list.count; i++)
-        if (strcmp(list.names[i], LOCK_NAME) != 0 && strcmp(list.names[i], JOURNAL_NAME ".tmp") != 0)
-            empty = 0;
+        for (size_t j = 0; j < sizeof ignored / sizeof *ignored; j++)
+            left -= strcmp(list.names[i], ignored[j]) == 0;
     path_list_release(&list);
-    return empty;
+    return left == 0;
 }
 
 static int refuse_foreign(const char *directory, struct error *err)
@@ -96,6 +87,17 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
     return result;
 }
 
+/* An intact one. 1, 0, < 0. */
+static int has_manifest(const char *directory, struct error *err)
+{
+    struct manifest manifest;
+    char *path = path_join(directory, MANIFEST_NAME);
+    const int found = owned_manifest(path, &manifest, err);
+    manifest_release(&manifest);
+    mem_free(path);
+    return found;
+}
+
 int directory_look(const char *directory, const json_t *identity, struct journal *journal, struct error *err)
 {
     json_t *here = (json_t *)identity; /* jansson's readers take no const */
@@ -104,11 +106,11 @@ int directory_look(const char *directory, const json_t *identity, struct journal
         return DIRECTORY_NEW;
     if (!path_is_directory(directory))
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "--out is a file, not a directory");
-    if (is_there(directory, MANIFEST_NAME)) {
-        TRY(compare_finished(directory, here, err));
-        return DIRECTORY_FINISHED;
-    }
-    int found = journal_read(journal, directory, err);
+    int found = has_manifest(directory, err);
+    if (found > 0)
+        return compare_finished(directory, here, err) < 0 ? -1 : DIRECTORY_FINISHED;
+    if (found == 0)
+        found = owned_journal(directory, journal, err);
     if (found < 0)
         return -1;
     if (found) {
@@ -118,86 +120,47 @@ int directory_look(const char *directory, const json_t *identity, struct journal
         }
         return DIRECTORY_BUILDING;
     }
-    int empty = is_empty(directory, err);
+    const int empty = directory_is_empty(directory, err);
     if (empty < 0)
         return -1;
     return empty ? DIRECTORY_NEW : refuse_foreign(directory, err);
 }
 
-static int remove_name(const char *directory, const char *name, struct error *err)
+/* 1, 0, < 0. */
+static int is_ours(const char *directory, struct error *err)
 {
-    char *path = path_join(directory, name);
-    int result = path_remove(path, err);
-    mem_free(path);
-    return result;
-}
-
-/* train-00000-of-00004.dss, also while it is being written. */
-static bool is_shard_name(const char *name)
-{
-    char split[6];
-    unsigned shard, count;
-    int end = 0;
-    if (sscanf(name, "%5[a-z]-%5u-of-%5u.dss%n", split, &shard, &count, &end) != 3 || end == 0)
-        return false;
-    return (strcmp(split, "train") == 0 || strcmp(split, "valid") == 0) &&
-           (name[end] == '\0' || strcmp(name + end, ".tmp") == 0);
-}
-
-static int clear_shards(const char *directory, const char *name, struct error *err)
-{
-    char *folder = path_join(directory, name);
-    struct path_list list = {0};
-    int result = path_list(&list, folder, err);
-    size_t left = 0;
-    for (size_t i = 0; result == 0 && i < list.count; i++) {
-        if (is_shard_name(list.names[i]))
-            result = remove_name(folder, list.names[i], err);
-        else
-            left++;
+    struct journal journal;
+    int found = has_manifest(directory, err);
+    if (found == 0) {
+        found = owned_journal(directory, &journal, err);
+        journal_release(&journal);
     }
-    if (result == 0 && left == 0)
-        result = path_remove(folder, err);
-    path_list_release(&list);
-    mem_free(folder);
-    return result;
+    if (found == 0) {
+        found = fresh_look(directory, err);
+        found = found < 0 ? -1 : found != FRESH_ABSENT;
+    }
+    return found == 0 ? directory_is_empty(directory, err) : found;
 }
 
-int directory_clear(const char *directory, struct error *err)
+int directory_check(const char *directory, struct error *err)
 {
-    static const char *const ours[] = {MANIFEST_NAME ".tmp", BUILD_NAME,        BUILD_NAME ".tmp",
-                                       VOCAB_NAME,           VOCAB_NAME ".tmp", JOURNAL_NAME ".tmp",
-                                       REPORT_NAME,          REPORT_NAME ".tmp"};
     if (!path_is_directory(directory))
         return 0;
-    if (!is_there(directory, MANIFEST_NAME) && !is_there(directory, JOURNAL_NAME)) {
-        int empty = is_empty(directory, err);
-        return empty == 0 ? refuse_foreign(directory, err) : empty < 0 ? -1 : 0;
+    /* Twice, because another process may have put one thing into the place of the other between two looks. */
+    int ours = is_ours(directory, err);
+    if (ours <= 0) {
+        *err = (struct error){0};
+        ours = is_ours(directory, err);
     }
-    if (is_there(directory, MANIFEST_NAME)) {
-        /* From now on it is no dataset any more, but still ours, wherever we are interrupted. */
-        char *manifest = path_join(directory, MANIFEST_NAME), *journal = path_join(directory, JOURNAL_NAME);
-        int renamed = path_rename(manifest, journal, err);
-        mem_free(manifest);
-        mem_free(journal);
-        TRY(renamed);
-    }
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        TRY(remove_name(directory, ours[i], err));
-    struct path_list list = {0};
-    int result = path_list(&list, directory, err);
-    for (size_t i = 0; result == 0 && i < list.count; i++) {
-        unsigned seq;
-        int end = 0;
-        if (sscanf(list.names[i], "seq%4u%n", &seq, &end) == 1 && list.names[i][end] == '\0')
-            result = clear_shards(directory, list.names[i], err);
-    }
-    path_list_release(&list);
-    return result < 0 ? -1 : directory_tidy(directory, err);
+    return ours < 0 ? -1 : ours > 0 ? 0 : refuse_foreign(directory, err);
 }
 
 int directory_tidy(const char *directory, struct error *err)
 {
     TRY(spill_remove_all(directory, err));
+    char *site = fresh_site(directory);
+    const int result = path_remove_empty(site, err);
+    mem_free(site);
+    TRY(result);
     return journal_remove(directory, err); /* last: until then the directory says that it is ours */
 }

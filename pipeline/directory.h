@@ -17,11 +17,12 @@ enum directory_state {
  * differs. Returns an enum directory_state, or < 0. */
 int directory_look(const char *directory, const json_t *identity, struct journal *journal, struct error *err);
 
-/* --fresh: removes what our manifest, journal and their builds left there, and nothing else. A foreign directory:
- * ERR_USAGE. */
-int directory_clear(const char *directory, struct error *err);
+/* Before the lock is taken, which writes: a directory that is not empty and holds nothing of ours is ERR_USAGE. */
+int directory_check(const char *directory, struct error *err);
+/* But for the lock, the temporary file of a journal that never came to be, and .fresh? 1, 0, < 0. */
+int directory_is_empty(const char *directory, struct error *err);
 
-/* Removes what only a build under way needs: spills and journal. */
+/* Removes what only a build under way needs: spills and journal, an empty .fresh. */
 int directory_tidy(const char *directory, struct error *err);
 
 #endif

@@ -121,7 +121,7 @@ static const struct opt_row rows[] = {
      .default_help = "1G, or 64M per thread if that is more", .min = 1, .verbs = " build vocab extract ",
      .help = "Bound on resident memory; never changes a byte."},
     {.name = "fresh", .type = OPT_FLAG, .field = FIELD(fresh), .verbs = " build ",
-     .help = "Start anew: removes what an earlier build left in the directory."},
+     .help = "Build anew in DIR/.fresh; what an earlier build left in DIR goes when that is complete."},
     {.name = "dry-run", .letter = 'n', .type = OPT_FLAG, .field = FIELD(dry_run), .verbs = " build ",
      .help = "Print the plan and write nothing."},
     {.name = "format", .type = OPT_CHOICE, .field = FIELD(format), .default_text = "jsonl",

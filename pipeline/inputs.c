@@ -156,11 +156,15 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
     return first < 0 || last < 0 ? -1 : 0;
 }
 
-char *inputs_stem(const struct inputs *inputs)
+char *inputs_stem(const struct settings *settings, struct opt_paths bare)
 {
     static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json"};
-    const char *slash = strrchr(inputs->paths[0], '/');
-    char *stem = mem_copy_text(slash ? slash + 1 : inputs->paths[0]);
+    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
+    const char *path = "";
+    for (size_t list = 0; list < sizeof lists / sizeof *lists && !*path; list++)
+        path = lists[list]->count > 0 ? lists[list]->items[0] : "";
+    const char *slash = strrchr(path, '/');
+    char *stem = mem_copy_text(slash ? slash + 1 : path);
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
         const size_t size = strlen(stem), cut = strlen(extensions[i]);
         if (size > cut && strcmp(stem + size - cut, extensions[i]) == 0) {

@@ -40,7 +40,8 @@ bool inputs_english(const struct inputs *inputs, const struct settings *settings
 /* A quick hash of the file's first and last 64 KiB: enough to see that a file was exchanged; 0 for a pipe. */
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
 
-/* "enwiki-latest-pages-articles" of "/dumps/enwiki-latest-pages-articles.xml.bz2"; freed with mem_free. */
-char *inputs_stem(const struct inputs *inputs);
+/* "enwiki-latest-pages-articles" where the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2"; "" where there is
+ * none. Freed with mem_free. */
+char *inputs_stem(const struct settings *settings, struct opt_paths bare);
 
 #endif

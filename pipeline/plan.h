@@ -15,14 +15,15 @@ struct plan {
     uint64_t xml_bytes;                /* estimated: the inputs, decompressed */
     uint64_t samples[OPT_NUMBERS_MAX]; /* estimated, per length */
     uint64_t dataset_bytes;            /* estimated: the shards */
-    uint64_t disk_bytes;               /* estimated: the most that is needed while building */
+    uint64_t old_bytes;                /* of the dataset that --fresh replaces: it stays until the new one is complete */
+    uint64_t disk_bytes;               /* estimated: the most that is needed while building, old_bytes among it */
     uint32_t bucket_bits[SETS_MAX];
 };
 
 /* Threads and depth alone, for extract and vocab: no recipe. ERR_USAGE where --memory is too small, with the least that
  * does. */
 int plan_threads(const struct settings *settings, struct plan *plan, struct error *err);
-/* All of it. */
+/* All of it but old_bytes, which are 0. */
 int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
               uint32_t vocab_size, struct plan *plan, struct error *err);
 

@@ -64,6 +64,9 @@ void summary_plan(const char *directory, const struct settings *settings, const 
     log_say("%s, accents %s · vocabulary: %s · lengths %s · %zu threads · needs about %s while building",
             recipe->cased ? "cased" : "uncased", recipe->strip_accents ? "stripped" : "kept", vocabulary, lengths,
             plan->threads, format_bytes(plan->disk_bytes, needed));
+    if (plan->old_bytes > 0)
+        log_say("%s of that is the old dataset, which stays until the new one is complete",
+                format_bytes(plan->old_bytes, needed));
     if (settings->threads > plan->threads)
         log_warn("--memory has room for %zu of %llu threads", plan->threads, (unsigned long long)settings->threads);
 }

@@ -25,6 +25,7 @@
 #define BUILD_NAME    "build.json" /* names of the sources, command line, host, time: not part of the identity */
 #define VOCAB_NAME    "vocab.txt"
 #define JOURNAL_NAME  "journal" /* there while the dataset is being built */
+#define FRESH_NAME    ".fresh"  /* there while another one is built to replace it (pipeline/fresh.h) */
 
 #define MANIFEST_BYTES_MAX (256u << 20)
 

@@ -260,7 +260,7 @@ static int read_all(struct reading *r, struct str text, json_t *root, struct man
     }
     if (!manifest_intact(text)) {
         fail_at(r->err, ERR_VERIFY, r->path, ERROR_NO_OFFSET, "the manifest is damaged: its root_hash does not match");
-        return hint(r->err, "copy it again from its source, or rebuild the dataset with dsdata build --fresh");
+        return hint(r->err, "copy it again from its source, or build the dataset anew in another directory");
     }
     TRY(read_count32(r, root, "format_version", SHARD_FORMAT_VERSION, &m->format_version));
     TRY(read_hash(r, root, "root_hash", &m->root_hash));
@@ -283,7 +283,7 @@ int manifest_parse(struct manifest *manifest, struct str text, const char *path,
     if (!json_is_object(root)) {
         json_decref(root);
         fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the manifest is damaged: not JSON in line %d", where.line);
-        return hint(err, "copy it again from its source, or rebuild the dataset with dsdata build --fresh");
+        return hint(err, "copy it again from its source, or build the dataset anew in another directory");
     }
     const int result = read_all(&reading, text, root, manifest);
     json_decref(root);
@@ -301,9 +301,15 @@ int manifest_present(const char *directory, struct error *err)
         return 0;
     if (!path_exists(directory))
         return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "no such directory");
-    char *journal = path_join(directory, JOURNAL_NAME);
-    const bool unfinished = path_exists(journal);
+    char *journal = path_join(directory, JOURNAL_NAME), *fresh = path_join(directory, FRESH_NAME);
+    const bool unfinished = path_exists(journal), replacing = path_exists(fresh);
     mem_free(journal);
+    mem_free(fresh);
+    if (replacing) {
+        fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET,
+                "the dataset is not finished: its build with --fresh was interrupted");
+        return hint(err, "run the same dsdata build --fresh command again; it goes on where it stopped");
+    }
     if (unfinished) {
         fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "the dataset is not finished: its build was interrupted");
         return hint(err, "run the same dsdata build command again; it goes on where it stopped");

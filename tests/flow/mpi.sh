@@ -260,7 +260,30 @@ hung() {
     done
 }
 
+anew() {
+    local n
+    case_begin "an old dataset is replaced by 3 processes"
+    "$dsdata" build "$samples" --vocab "$vocab" --seq 32 --out "$scratch/many" -q 2>"$scratch/stderr"
+    local fresh=("${command_line[@]}" --threads 1 --fresh --out "$scratch/many")
+    expect_exit 0 "${run[@]}" -n 3 "$dsdata" "${fresh[@]}"
+    same_as "$good" "$scratch/many" "other bytes"
+
+    case_begin "the first process is killed while it puts them in place"
+    for ((n = 60; n < 400; n += 3)); do
+        rm -rf "$scratch/many"
+        "$dsdata" build "$samples" --vocab "$vocab" --seq 64 --out "$scratch/many" -q 2>"$scratch/stderr"
+        DS_FAIL_FILE=$n:kill "$dsdata" "${fresh[@]}" -q 2>"$scratch/stderr" || true
+        [ -e "$scratch/many/manifest.json" ] || break
+    done
+    [ -e "$scratch/many/.fresh/manifest.json" ] || complain "it was not killed there"
+    expect_exit 0 "${run[@]}" -n 2 "$dsdata" "${fresh[@]}"
+    expect_words "takes the place" "finished already"
+    same_as "$good" "$scratch/many" "other bytes"
+    rm -rf "$scratch/many"
+}
+
 any_number
+anew
 held
 hung
 killed
