@@ -363,12 +363,15 @@ static int check_disk(const struct build *build, struct error *err)
  * --vocab may name a file that is on its way. By the first process. */
 static int settle(struct build *build, struct error *err)
 {
-    struct error ignored = {0};
-    if (build->settings->dry_run || fresh_look(build->directory, &ignored) != FRESH_COMPLETE)
-        return 0;
+    struct error unlike = {0}; /* what is not ours is claim_fresh's to refuse */
+    int state = build->settings->dry_run ? FRESH_ABSENT : fresh_look(build->directory, &unlike);
+    if (state < 0 && unlike.kind == ERR_RESOURCE)
+        *err = unlike;
+    if (state != FRESH_COMPLETE)
+        return err->kind == ERR_RESOURCE ? -1 : 0;
     if (build->lock.fd < 0)
         TRY(lock_take(&build->lock, build->directory, err));
-    const int state = fresh_look(build->directory, err);
+    state = fresh_look(build->directory, err);
     if (state != FRESH_COMPLETE)
         return state < 0 ? -1 : 0;
     log_say("going on with %s: the new dataset is complete and takes the place of the old one", build->directory);
@@ -478,7 +481,8 @@ static int make_plan(struct build *build, struct opt_paths bare, struct error *e
         TRY(published_fits(settings->vocab, build->vocab, &words, err));
     const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
     TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
-    build->plan.old_bytes = settings->fresh ? fresh_old_bytes(build->directory) : 0;
+    if (settings->fresh)
+        TRY(fresh_old_bytes(build->directory, &build->plan.old_bytes, err));
     build->plan.disk_bytes += build->plan.old_bytes;
     return make_identity(build, &build->identity, err);
 }

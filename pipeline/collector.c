@@ -1,9 +1,23 @@
 #include "pipeline/collector.h"
 
+#include "base/log.h"
 #include "base/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* A journal at least this often, and for at most 1 % of the time. */
 #define JOURNAL_SECONDS 30.0
+
+/* For tests: DS_JOURNAL_EVERY=window writes one behind every window, so that a kill may meet any state of the reading. */
+static bool every_window(void)
+{
+    const char *every = getenv("DS_JOURNAL_EVERY");
+    if (!every || strcmp(every, "window") != 0)
+        return false;
+    log_warn("DS_JOURNAL_EVERY=window is in force: this is a test");
+    return true;
+}
 
 int collector_open(struct collector *collector, uint64_t first, struct error *err)
 {
@@ -12,6 +26,7 @@ int collector_open(struct collector *collector, uint64_t first, struct error *er
     collector->saved = clock_now();
     collector->save_seconds = 0;
     collector->settled = true;
+    collector->every_window = every_window();
     return spill_open(&collector->spill, collector->directory, first, collector->sets, collector->set_count,
                       collector->extent.spill_bytes, err);
 }
@@ -29,6 +44,8 @@ int collector_save(struct collector *collector, struct error *err)
 
 static bool save_is_due(const struct collector *collector)
 {
+    if (collector->every_window)
+        return true;
     const double wait = 100 * collector->save_seconds;
     return clock_now() - collector->saved > (wait < JOURNAL_SECONDS ? wait : JOURNAL_SECONDS);
 }

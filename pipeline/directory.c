@@ -70,13 +70,14 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
     char *path = path_join(directory, BUILD_NAME);
     struct buf text = {0};
     json_t *build = NULL;
-    if (path_exists(path) && file_read_all(path, BUILD_BYTES_MAX, &text, err) == 0)
+    int result = path_exists(path) ? file_read_all(path, BUILD_BYTES_MAX, &text, err) : 0;
+    if (result == 0 && text.size > 0)
         build = json_loadb(text.data, text.size, 0, NULL);
     json_t *there = json_object_get(build, "identity");
-    int result;
-    if (json_is_object(there)) {
+    const bool failed = result < 0 && err->kind == ERR_RESOURCE; /* that says nothing of the file */
+    if (!failed && json_is_object(there)) {
         result = compare(directory, there, identity, err);
-    } else {
+    } else if (!failed) {
         fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
                 "a finished dataset, but this file does not tell by which command it was built");
         result = hint(err, "choose another --out, or start anew there with --fresh");
@@ -148,7 +149,7 @@ int directory_check(const char *directory, struct error *err)
         return 0;
     /* Twice, because another process may have put one thing into the place of the other between two looks. */
     int ours = is_ours(directory, err);
-    if (ours <= 0) {
+    if (ours == 0 || (ours < 0 && err->kind != ERR_RESOURCE)) {
         *err = (struct error){0};
         ours = is_ours(directory, err);
     }

@@ -169,7 +169,7 @@ int fresh_discard(const char *directory, struct error *err)
     return result;
 }
 
-/* The old manifest goes first, so that no reader finds it beside what is left, and is kept aside: it says what has to go. */
+/* The old manifest goes first, so that no reader finds it beside what is left, and is kept aside: it says what goes. */
 static int remove_old(const char *directory, const char *site, struct error *err)
 {
     struct path_list files = {0};
@@ -259,17 +259,15 @@ int fresh_replace(const char *directory, struct error *err)
     return result;
 }
 
-uint64_t fresh_old_bytes(const char *directory)
+int fresh_old_bytes(const char *directory, uint64_t *bytes, struct error *err)
 {
     struct manifest manifest;
-    struct error ignored = {0};
     char *path = path_join(directory, MANIFEST_NAME);
-    uint64_t bytes = 0;
-    if (owned_manifest(path, &manifest, &ignored) > 0)
-        bytes = manifest.vocab_bytes;
+    const int found = owned_manifest(path, &manifest, err);
+    *bytes = found > 0 ? manifest.vocab_bytes : 0;
     for (size_t i = 0; i < manifest.length_count; i++)
-        bytes += manifest_length_bytes(&manifest, &manifest.lengths[i]);
+        *bytes += manifest_length_bytes(&manifest, &manifest.lengths[i]);
     manifest_release(&manifest);
     mem_free(path);
-    return bytes;
+    return found < 0 ? -1 : 0;
 }

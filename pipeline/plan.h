@@ -15,8 +15,8 @@ struct plan {
     uint64_t xml_bytes;                /* estimated: the inputs, decompressed */
     uint64_t samples[OPT_NUMBERS_MAX]; /* estimated, per length */
     uint64_t dataset_bytes;            /* estimated: the shards */
-    uint64_t old_bytes;                /* of the dataset that --fresh replaces: it stays until the new one is complete */
-    uint64_t disk_bytes;               /* estimated: the most that is needed while building, old_bytes among it */
+    uint64_t old_bytes;  /* of the dataset that --fresh replaces: it stays until the new one is complete */
+    uint64_t disk_bytes; /* estimated: the most that is needed while building, old_bytes among it */
     uint32_t bucket_bits[SETS_MAX];
 };
 

@@ -17,7 +17,7 @@ names=("$@")
 if [ ${#names[@]} = 0 ]; then
     for file in tests/campaign/*.py; do
         name=$(basename "$file" .py)
-        [ "$name" = common ] || names+=("$name")
+        [ "$name" = common ] || [ "$name" = scenarios ] || names+=("$name")
     done
 fi
 

@@ -55,10 +55,12 @@ class Campaign:
         """What must be built."""
         return [self.dsdata]
 
-    def run(self, *arguments, program=None, **variables):
-        """Runs dsdata; its exit code (128 + signal where one ended it) and what it said on stderr. Its stdout is in .output."""
-        done = subprocess.run([program or self.dsdata, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL,
-                              env={**os.environ, **{key: str(value) for key, value in variables.items()}}, check=False)
+    def run(self, *arguments, program=None, stdin=None, **variables):
+        """Runs dsdata, with a file as stdin; its exit code (128 + signal where one ended it) and what it said on stderr. Its
+        stdout is in .output."""
+        with open(stdin or os.devnull, "rb") as source:
+            done = subprocess.run([program or self.dsdata, *map(str, arguments)], capture_output=True, stdin=source,
+                                  env={**os.environ, **{key: str(value) for key, value in variables.items()}}, check=False)
         self.output = done.stdout
         said = done.stderr.decode("utf-8", "replace")
         code = done.returncode if done.returncode >= 0 else 128 - done.returncode
@@ -66,11 +68,11 @@ class Campaign:
             self.check(word not in said, " ".join(map(str, arguments)), said, count=False)
         return code, said
 
-    def changes(self, program, arguments):
+    def changes(self, program, arguments, **options):
         """Every change of files that a run makes, as DS_TRACE_FILE tells (base/call_trace.h): [(what, fields, data)]. The n-th
         is the one that DS_FAIL_FILE=n meets."""
         trace, changes, at = self.scratch / "trace", [], 0
-        code, said = self.run(*arguments, program=program, DS_TRACE_FILE=trace)
+        code, said = self.run(*arguments, program=program, DS_TRACE_FILE=trace, **options)
         self.must(code == 0, said)
         text = trace.read_bytes()
         while at < len(text):
@@ -81,7 +83,9 @@ class Campaign:
         return changes
 
     def vocabulary(self, size=1500):
-        path = self.scratch / "vocab.txt"
+        path = self.scratch / f"vocab{size}.txt"
+        if path.exists():
+            return path
         code, said = self.run("vocab", SAMPLES, "--vocab-size", size, "--out", path)
         self.must(code == 0, said)
         return path
@@ -126,7 +130,9 @@ class Campaign:
 
     def last_met(self, is_met, most):
         """The last n of 1 to `most` for which is_met(n) holds; it holds for all before."""
-        low, high = 0, most
+        low, high = 0, min(32, most)
+        while high < most and is_met(high):
+            low, high = high, min(2 * high, most)
         while low < high:
             n = (low + high + 1) // 2
             low, high = (n, high) if is_met(n) else (low, n - 1)

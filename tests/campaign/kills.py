@@ -1,54 +1,39 @@
 #!/usr/bin/env python3
-# share: 0.06
-"""kill -9 before every change of a file, on 1, 2 and 4 threads, with a given and a learned vocabulary, and twice in a row;
-then at random moments of a larger build. The same command always ends with the same bytes, and leaves nothing behind."""
+# share: 0.015
+"""kill -9 before every change of a file that the commands of scenarios.py make, and twice in a row; then at random
+moments of a larger build. A reader then finds what stood there, the new dataset, or a word that it is not finished; the
+same command always ends with the same bytes, and leaves nothing behind."""
 
 import subprocess
 import time
 
 import common
+import scenarios
 
 KILLED = 137
 campaign = common.Campaign("kills", "kill -9 before every change of a file, and at random moments")
-vocab = campaign.vocabulary()
-given = campaign.tiny(vocab)
-learned = ["build", common.SAMPLES, "--vocab-size", "1500", "--seq", "32", "--valid", "0.1"]
 out = campaign.scratch / "killed"
-
-
-def changes(arguments):
-    """How many changes of files a build makes."""
-    def is_met(n):
-        code, _ = campaign.run(*arguments, "--out", campaign.clear(out), DS_FAIL_FILE=f"{n}:kill")
-        return code == KILLED
-
-    return campaign.last_met(is_met, 4096)
-
-
 points = 0
-for arguments in (given, learned):
-    good = campaign.scratch / f"good{points}"
-    code, said = campaign.run(*arguments, "--out", good)
-    campaign.must(code == 0, said)
-    for threads in (1, 2, 4):
-        command = [*arguments, "--threads", threads, "--out", out]
-        for n in campaign.some(range(1, changes([*arguments, "--threads", threads]) + 1)):
-            campaign.clear(out)
-            what = f"killed before change {n} on {threads} threads"
-            code, said = campaign.run(*command, DS_FAIL_FILE=f"{n}:kill")
+for scenario in scenarios.all_of(campaign, out):
+    for threads in scenario.threads:
+        total = scenario.changes(threads)
+        for n in campaign.some(range(1, total + 1)):
+            scenario.begin()
+            what = f"{scenario.name}, killed before change {n} on {threads} threads"
+            code, said = scenario.run(threads, DS_FAIL_FILE=f"{n}:kill")
             campaign.check(code in (0, KILLED), what, f"exit {code}: {said}")
-            again = campaign.random.randrange(1, 40)
-            code, said = campaign.run(*command, DS_FAIL_FILE=f"{again}:kill")
+            scenario.check_left(what)
+            again = campaign.random.randrange(1, total + 1)
+            code, said = scenario.run(threads, DS_FAIL_FILE=f"{again}:kill")
             campaign.check(code in (0, KILLED), f"{what}, then {again}", f"exit {code}: {said}")
-            code, said = campaign.run(*command)
-            if campaign.check(code == 0, what, f"exit {code}: {said}"):
-                campaign.same(out, good, what)
+            scenario.check_left(f"{what}, then {again}")
+            scenario.finish(f"{what}, then {again}", threads)
             points += 1
 
 # A larger build, killed from outside.
 source = common.ENGLISH if common.ENGLISH.exists() else common.SAMPLES
-command = [campaign.dsdata, "build", source, "--vocab", vocab, "--seq", "128,512", "--out"]
-good = campaign.scratch / "good"
+command = [campaign.dsdata, "build", source, "--vocab", campaign.vocabulary(), "--seq", "128,512", "--out"]
+good = campaign.scratch / "larger"
 begun = time.monotonic()
 subprocess.run([*command, good, "-q"], check=True, stdin=subprocess.DEVNULL)
 seconds = time.monotonic() - begun

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-# share: 0.15
-"""Power loss. A build writes down every change of its files (DS_TRACE_FILE); from that trace a disk is laid out as it may
-look after the power went: what was synced is there, of the rest any part may be missing, in any order. The model is the
-pessimist's: a name is safe when its directory was synced, bytes are safe when their file was synced, and either may
-survive without the other; a rename is whole or did not happen; of a write any sectors may be missing. From every such disk
-the same command must end with the same bytes.
+# share: 0.035
+"""Power loss. Each command of scenarios.py writes down every change of its files (DS_TRACE_FILE); from that trace a disk
+is laid out as it may look after the power went: what was synced is there, of the rest any part may be missing, in any
+order. The model is the pessimist's: a name is safe when its directory was synced, bytes are safe when their file was
+synced, and either may survive without the other; a rename is whole or did not happen; of a write any sectors may be
+missing. On every such disk a reader finds the old dataset, the new one or none, and the same command must end with the
+same bytes.
 
 Disk and PowerLoss are also train_power's."""
 
@@ -12,6 +13,7 @@ import pathlib
 import shutil
 
 import common
+import scenarios
 
 KEEP_ALL, LOSE_ALL, LOSE_BYTES, LOSE_NAMES = "all kept", "all lost", "bytes lost", "names lost"
 ANY, LIES = "any lost", "the disk lied"
@@ -182,21 +184,18 @@ class PowerLoss:
 
 def main():
     campaign = common.Campaign("power", "power lost after every change, unsynced changes lost or reordered")
-    vocab = campaign.vocabulary()
-    place, good = campaign.scratch / "place", campaign.scratch / "good"
-    out = place / "d"
+    place = campaign.scratch / "place"
+    place.mkdir()
     power = PowerLoss(campaign, place)
-    for threads in (1, 2):
-        command = [*campaign.tiny(vocab), "--threads", threads, "--out", out]
-        campaign.clear(place).mkdir()
-        disk = Disk(place)
-        changes = campaign.changes(campaign.dsdata, command)
-        if not good.exists():
-            out.rename(good)
-        for _, what, _ in power.disks(disk, changes):
-            code, said = campaign.run(*command)
-            if campaign.check(code == 0, what, f"exit {code}: {said}"):
-                campaign.same(out, good, f"{what}, {threads} threads")
+    for scenario in scenarios.all_of(campaign, place / "d"):
+        for threads in scenario.threads[:2]:
+            campaign.clear(place).mkdir()
+            scenario.begin()
+            disk = Disk(place)
+            for _, what, _ in power.disks(disk, scenario.trace(threads)):
+                what = f"{scenario.name}, {threads} threads, {what}"
+                scenario.check_left(what)
+                scenario.finish(what, threads)
     campaign.end(f"{len(power.laid_out)} different disks")
 
 
