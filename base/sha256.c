@@ -1,0 +1,92 @@
+/* In: bytes. Out: their SHA-256. Names of functions and letters are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. */
+#include "base/sha256.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* 4.2.2: the first 32 bits of the fractions of the cube roots of the first 64 primes. */
+static const uint32_t k[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+/* 5.3.3: the same of the square roots of the first 8. */
+struct sha256 sha256_begin(void)
+{
+    return (struct sha256){
+        .state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+}
+
+static uint32_t turn(uint32_t x, unsigned bits)
+{
+    return x >> bits | x << (32 - bits);
+}
+
+static uint32_t big_endian(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* 6.2.2 */
+static void add_block(uint32_t state[8], const uint8_t *block)
+{
+    uint32_t w[64], s[8];
+    for (int t = 0; t < 16; t++)
+        w[t] = big_endian(block + 4 * t);
+    for (int t = 16; t < 64; t++) {
+        const uint32_t early = w[t - 15], late = w[t - 2];
+        w[t] = w[t - 16] + w[t - 7] + (turn(early, 7) ^ turn(early, 18) ^ early >> 3) +
+               (turn(late, 17) ^ turn(late, 19) ^ late >> 10);
+    }
+    memcpy(s, state, sizeof s);
+    for (int t = 0; t < 64; t++) {
+        const uint32_t a = s[0], e = s[4];
+        const uint32_t choice = (e & s[5]) ^ (~e & s[6]), majority = (a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]);
+        const uint32_t t1 = s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + choice + k[t] + w[t];
+        const uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + majority;
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += t1;
+        s[0] = t1 + t2;
+    }
+    for (int i = 0; i < 8; i++)
+        state[i] += s[i];
+}
+
+void sha256_add(struct sha256 *sha, const void *data, size_t bytes)
+{
+    const uint8_t *from = data;
+    while (bytes > 0) {
+        const size_t held = sha->bytes % sizeof sha->block, room = sizeof sha->block - held;
+        const size_t part = bytes < room ? bytes : room;
+        if (part == sizeof sha->block) {
+            add_block(sha->state, from);
+        } else {
+            memcpy(sha->block + held, from, part);
+            if (part == room)
+                add_block(sha->state, sha->block);
+        }
+        sha->bytes += part;
+        from += part;
+        bytes -= part;
+    }
+}
+
+char *sha256_text(struct sha256 *sha, char out[65])
+{
+    /* 5.1.1: a one bit, zeros up to 8 bytes before the end of a block, the length in bits. */
+    static const uint8_t padding[64] = {0x80};
+    const uint64_t bits = sha->bytes * 8;
+    uint8_t length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (uint8_t)(bits >> (56 - 8 * i));
+    sha256_add(sha, padding, 1 + (119 - sha->bytes % 64) % 64);
+    sha256_add(sha, length, sizeof length);
+    for (int i = 0; i < 8; i++)
+        snprintf(out + 8 * i, 9, "%08x", sha->state[i]);
+    return out;
+}
