@@ -4,11 +4,11 @@
  * where neither is, the blocks that disagree with the stored table are, or the file belongs to another dataset. */
 #include "shards/verify.h"
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "shards/manifest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct verifier {
@@ -47,6 +47,7 @@ void verify_release(struct verify_report *report)
     for (size_t i = 0; i < report->count; i++)
         mem_free(report->damaged[i].file);
     mem_free(report->damaged);
+    path_list_release(&report->unnamed);
     *report = (struct verify_report){0};
 }
 
@@ -236,6 +237,71 @@ static int verify_manifest(struct verifier *v, struct manifest *manifest)
     return result;
 }
 
+/* ------------------------------------------------------------------------------------------------ what is more */
+
+/* seq128 → 128; 0: no such name. */
+static uint32_t length_of(const char *folder)
+{
+    unsigned seq = 0;
+    int end = 0;
+    return sscanf(folder, "seq%9u%n", &seq, &end) == 1 && folder[end] == '\0' ? seq : 0;
+}
+
+static bool is_named(const struct manifest *manifest, const char *name)
+{
+    const uint32_t seq = (uint32_t)strtoul(name + strlen("seq"), NULL, 10);
+    const char *number = strchr(name, '-');
+    char shard[SHARD_NAME_BYTES];
+    for (int split = 0; split < SPLITS && number; split++) {
+        const struct manifest_length *length = manifest_find(manifest, seq, (enum split)split);
+        const unsigned long i = strtoul(number + 1, NULL, 10);
+        if (length && i < length->shards && strcmp(name, manifest_shard_name(length, (uint32_t)i, shard)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void note_unnamed(struct verify_report *report, const char *name)
+{
+    struct path_list *list = &report->unnamed;
+    list->names = mem_grow(list->names, list->count + 1, sizeof(*list->names));
+    list->names[list->count++] = mem_copy_text(name);
+}
+
+static int look_into(struct verifier *v, const struct manifest *manifest, const char *folder)
+{
+    struct path_list list = {0};
+    char *path = path_join(v->directory, folder);
+    int result = path_list(&list, path, v->err);
+    for (size_t i = 0; i < list.count; i++) {
+        char *name = path_join(folder, list.names[i]);
+        if (!is_named(manifest, name))
+            note_unnamed(v->report, name);
+        mem_free(name);
+    }
+    path_list_release(&list);
+    mem_free(path);
+    return result;
+}
+
+/* Everything else in the directory is the user's: notes, a report, sums. */
+static int find_unnamed(struct verifier *v, const struct manifest *manifest)
+{
+    struct path_list list = {0};
+    int result = path_list(&list, v->directory, v->err);
+    for (size_t i = 0; i < list.count && result == 0; i++) {
+        const uint32_t seq = length_of(list.names[i]);
+        char *path = path_join(v->directory, list.names[i]);
+        if (seq && !manifest_find(manifest, seq, SPLIT_TRAIN))
+            note_unnamed(v->report, list.names[i]);
+        else if (seq && path_is_directory(path))
+            result = look_into(v, manifest, list.names[i]);
+        mem_free(path);
+    }
+    path_list_release(&list);
+    return result;
+}
+
 static int verify_all(struct verifier *v, const struct manifest *manifest)
 {
     v->total = v->report->bytes + manifest->vocab_bytes;
@@ -245,7 +311,7 @@ static int verify_all(struct verifier *v, const struct manifest *manifest)
     for (size_t i = 0; i < manifest->length_count; i++)
         for (uint32_t s = 0; s < manifest->lengths[i].shards; s++)
             TRY(verify_shard(v, manifest, &manifest->lengths[i], s));
-    return 0;
+    return find_unnamed(v, manifest);
 }
 
 int dataset_verify(const char *directory, struct verify_progress progress, struct verify_report *report,

@@ -1,9 +1,10 @@
 /* Reads every byte of a dataset and compares it with the hashes of the manifest. Finds all damage, not only the first,
- * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. */
+ * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. What stands where
+ * shards do and is none of the manifest's is named as well: no reader opens it, but a glob may. */
 #ifndef SHARDS_VERIFY_H
 #define SHARDS_VERIFY_H
 
-#include "base/error.h"
+#include "base/file.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,9 +19,15 @@ struct damage {
 struct verify_report {
     struct damage *damaged; /* by file, then from; damaged blocks that touch are one range */
     size_t count;
-    uint64_t files; /* looked at: manifest, vocabulary, shards */
-    uint64_t bytes; /* read */
+    struct path_list unnamed; /* in folders seqN, or such a folder itself; sorted */
+    uint64_t files;           /* looked at: manifest, vocabulary, shards */
+    uint64_t bytes;           /* read */
 };
+
+static inline bool verify_is_good(const struct verify_report *report)
+{
+    return report->count == 0 && report->unnamed.count == 0;
+}
 
 /* Called now and then with bytes done of all (0: not known); < 0 stops with ERR_STOPPED. */
 struct verify_progress {

@@ -26,7 +26,7 @@ struct verify_progress verify_shown(struct progress *progress)
 
 json_t *verify_json(const struct verify_report *report)
 {
-    json_t *object = json_object(), *damaged = json_array();
+    json_t *object = json_object(), *damaged = json_array(), *unnamed = json_array();
     for (size_t i = 0; i < report->count; i++) {
         const struct damage *d = &report->damaged[i];
         json_t *range = json_object();
@@ -36,17 +36,20 @@ json_t *verify_json(const struct verify_report *report)
         json_object_set_new(range, "what", json_string(d->what));
         json_array_append_new(damaged, range);
     }
-    json_object_set_new(object, "ok", json_boolean(report->count == 0));
+    for (size_t i = 0; i < report->unnamed.count; i++)
+        json_array_append_new(unnamed, json_name(report->unnamed.names[i]));
+    json_object_set_new(object, "ok", json_boolean(verify_is_good(report)));
     json_object_set_new(object, "files", json_integer((json_int_t)report->files));
     json_object_set_new(object, "bytes", json_integer((json_int_t)report->bytes));
     json_object_set_new(object, "damaged", damaged);
+    json_object_set_new(object, "unnamed", unnamed);
     return object;
 }
 
 int verify_say(const char *directory, const struct verify_report *report, struct error *err)
 {
     char bytes[32];
-    if (report->count == 0) {
+    if (verify_is_good(report)) {
         output_line("%s: %" PRIu64 " files, %s: every byte is as it was written", directory, report->files,
                     format_bytes(report->bytes, bytes));
         return 0;
@@ -54,6 +57,15 @@ int verify_say(const char *directory, const struct verify_report *report, struct
     for (size_t i = 0; i < report->count; i++) {
         const struct damage *d = &report->damaged[i];
         output_line("%s: bytes %" PRIu64 " to %" PRIu64 ": %s", d->file, d->from, d->to, d->what);
+    }
+    for (size_t i = 0; i < report->unnamed.count; i++)
+        output_line("%s: not named by the manifest", report->unnamed.names[i]);
+    if (report->count == 0) {
+        fail_at(
+            err, ERR_VERIFY, directory, ERROR_NO_OFFSET,
+            "every byte of the dataset is as it was written, but the manifest does not name %s; such names in all: %zu",
+            report->unnamed.names[0], report->unnamed.count);
+        return hint(err, "it is no part of the dataset: move it away before others read it as a shard");
     }
     const struct damage *first = &report->damaged[0];
     char *path = path_join(directory, first->file);

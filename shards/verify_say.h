@@ -10,9 +10,9 @@
 /* A verify_progress that shows the line of `progress` and hears requests to stop. */
 struct verify_progress verify_shown(struct progress *progress);
 
-/* ok, files, bytes, damaged [{file, from, to, what}]. The caller owns the reference. */
+/* ok, files, bytes, damaged [{file, from, to, what}], unnamed [name]. The caller owns the reference. */
 json_t *verify_json(const struct verify_report *report);
-/* Prints the ranges on stdout, or that there are none. Damage is an ERR_VERIFY that names the first of it. */
+/* Prints ranges and names on stdout, or that there are none. Either is an ERR_VERIFY that names the first of it. */
 int verify_say(const char *directory, const struct verify_report *report, struct error *err);
 
 #endif

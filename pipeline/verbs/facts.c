@@ -54,41 +54,13 @@ uint64_t build_templates_missed(const json_t *build)
     return missed > 0 ? (uint64_t)missed : 0;
 }
 
-/* As a shell reads it back (POSIX 2.2.2): plain words as they are, others in single quotes. */
-static void add_quoted(struct buf *out, const char *word)
+json_t *build_words(const json_t *build)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%";
-    if (*word && word[strspn(word, plain)] == 0) {
-        buf_add_text(out, word);
-        return;
-    }
-    buf_add_byte(out, '\'');
-    for (; *word; word++)
-        if (*word == '\'')
-            buf_add_text(out, "'\\''");
-        else
-            buf_add_byte(out, *word);
-    buf_add_byte(out, '\'');
-}
-
-bool build_command(const json_t *build, struct buf *out)
-{
-    const json_t *command = json_object_get(build, "command");
-    bool fresh = false;
+    json_t *command = json_object_get(build, "command");
     size_t i;
     const json_t *word;
-    json_array_foreach(command, i, word)
-    {
-        if (!json_is_string(word))
-            return false;
-        fresh = fresh || strcmp(json_string_value(word), "--fresh") == 0;
-        buf_add_text(out, i ? " " : "");
-        add_quoted(out, json_string_value(word));
-    }
-    if (out->size == 0)
-        return false;
-    buf_add_text(out, fresh ? "" : " --fresh"); /* else the finished dataset would be left as it is */
-    return true;
+    json_array_foreach(command, i, word) if (!json_is_string(word)) return NULL;
+    return json_array_size(command) > 0 ? command : NULL;
 }
 
 static json_t *hash_json(uint64_t hash)

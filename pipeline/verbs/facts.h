@@ -22,8 +22,9 @@ struct build_template {
 bool build_template(const json_t *build, size_t i, struct build_template *out);
 /* What the bytes of such a row may lack. */
 uint64_t build_templates_missed(const json_t *build);
-/* The command that rebuilds the dataset, for a shell, with --fresh; false where it is not known. */
-bool build_command(const json_t *build, struct buf *out);
+/* The words of the command line that made the dataset, or NULL; of `build`. No hash covers that file and anybody may have
+ * written it: show them as what it says, never as something to type. */
+json_t *build_words(const json_t *build);
 
 /* The object that `show --json` prints (contract: root_hash, format_version, … lengths); `build --json` adds to it. The
  * caller owns the reference. `build` may be NULL: then sources have no names. */

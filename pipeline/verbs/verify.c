@@ -3,20 +3,53 @@
 #include "shards/verify_say.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/settings.h"
 #include "pipeline/verbs/facts.h"
 
-/* What to type; never empty. */
-static void rebuilding_command(const char *directory, struct buf *out)
+#include <stdlib.h>
+
+/* As a JSON array in ASCII: so nobody takes it for a line to type, and no byte of it means anything to a terminal. */
+static void quote_command(json_t *build)
 {
-    json_t *build = build_memory(directory);
-    if (!build_command(build, out)) {
-        buf_reset(out);
-        buf_addf(out, "dsdata build INPUT... --out %s --fresh, with the inputs and options that made it", directory);
+    enum { SHOWN = 400 };
+    char *words = json_dumps(build_words(build), JSON_COMPACT | JSON_ENSURE_ASCII);
+    if (words)
+        log_say("build.json, which no hash covers, says that it was made by %.*s%s", SHOWN, words,
+                strlen(words) > SHOWN ? " …" : "");
+    free(words);
+}
+
+/* What to do about damage. */
+static int hint_rebuild(const char *directory, const struct verify_report *report, struct error *err)
+{
+    if (strcmp(report->damaged[0].file, MANIFEST_NAME) == 0)
+        return hint(err, "copy it again from its source, or build the dataset anew in another directory");
+    char *command = command_of("dsdata", "build", "INPUT...", "--out", directory, "--fresh", NULL);
+    hint(err, "rebuild it with the inputs and options that made it: %s", command);
+    mem_free(command);
+    return -1;
+}
+
+static int print_facts(const struct verify_report *report, json_t *build, struct error *err)
+{
+    json_t *facts = verify_json(report), *words = build_words(build);
+    json_object_set_new(facts, "built_by", words ? json_incref(words) : json_null());
+    TRY(facts_print(facts, err));
+    return verify_is_good(report) ? 0 : ERR_VERIFY; /* the object has said it */
+}
+
+static int say(const char *directory, const struct verify_report *report, json_t *build, struct error *err)
+{
+    const int result = verify_say(directory, report, err);
+    if (report->count > 0) {
+        quote_command(build);
+        return hint_rebuild(directory, report, err);
     }
-    json_decref(build);
-    buf_text(out);
+    if (result == 0)
+        say_next(command_of("dsdata", "report", directory, NULL));
+    return result;
 }
 
 int verb_verify(void *data, struct opt_paths bare, struct error *err)
@@ -25,26 +58,15 @@ int verb_verify(void *data, struct opt_paths bare, struct error *err)
     const char *directory = bare.items[0];
     struct verify_report report = {0};
     struct progress progress;
-    struct buf command = {0};
     stop_on_signals();
     progress_open(&progress);
     int result = dataset_verify(directory, verify_shown(&progress), &report, err);
     progress_close(&progress);
-    rebuilding_command(directory, &command);
-    if (result == 0 && settings->json) {
-        json_t *facts = verify_json(&report);
-        json_object_set_new(facts, "rebuild", report.count ? json_string(command.data) : json_null());
-        result = facts_print(facts, err);
-        if (result == 0 && report.count)
-            result = ERR_VERIFY; /* the object has said it */
-    } else if (result == 0) {
-        result = verify_say(directory, &report, err);
-        if (result < 0)
-            hint(err, "rebuild it: %s", command.data);
-        else
-            say_next(command_of("dsdata", "report", directory, NULL));
+    if (result == 0) {
+        json_t *build = build_memory(directory);
+        result = settings->json ? print_facts(&report, build, err) : say(directory, &report, build, err);
+        json_decref(build);
     }
-    buf_release(&command);
     verify_release(&report);
     return result;
 }

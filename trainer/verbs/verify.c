@@ -78,13 +78,13 @@ int verb_verify(void *context, struct opt_paths bare, struct error *err)
     progress_close(&progress);
     if (result == 0 && settings->json) {
         output_json(verify_json(&report), 0);
-        if (report.count)
+        if (!verify_is_good(&report))
             result = ERR_VERIFY; /* the object has said it */
     } else if (result == 0) {
         result = verify_say(directory, &report, err);
-        if (result < 0 && holds(directory, MANIFEST_NAME))
-            hint(err, "dsdata verify %.400s names the command that rebuilds it", directory);
-        else if (result < 0)
+        if (report.count > 0 && holds(directory, MANIFEST_NAME))
+            hint(err, "dsdata verify %.400s says how to rebuild it", directory);
+        else if (report.count > 0)
             hint(err, "dstrain --skip-damaged goes on from the newest checkpoint that is whole");
     }
     verify_release(&report);
