@@ -142,6 +142,8 @@ static const struct opt_row rows[] = {
      .default_help = "the shortest", .verbs = " show export ", .help = "Which sequence length."},
     {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .default_text = "train",
      .choices = "train|valid", .verbs = " show export ", .help = "Which split."},
+    {.name = "sha256", .type = OPT_TEXT, .field = FIELD(sha256), .value = "FILE", .verbs = " verify ",
+     .default_help = "none", .help = "Check against the SHA-256 sums in FILE; where it does not exist, write them there."},
     {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .verbs = " build vocab show verify ",
      .help = "Facts as one JSON object on standard output."},
     {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .field = FIELD(quiet), .help = "Only warnings and errors."},

@@ -53,6 +53,7 @@ struct settings {
     uint64_t sample;     /* show: which sample */
     uint64_t seq_one;    /* show, export: which length; 0: the shortest */
     int split;           /* 0: train, 1: valid */
+    const char *sha256;  /* verify: the list of sums to write or to check, or NULL */
     bool json, quiet, verbose;
 
     const struct opt_program *program; /* for opts_given */

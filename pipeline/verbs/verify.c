@@ -1,5 +1,6 @@
-/* dsdata verify DIR: every byte of a dataset against its hashes (shards/verify.h). What is damaged goes to stdout, a
- * line for each range; the exit code is that of ERR_VERIFY. */
+/* dsdata verify DIR: every byte of a dataset against its hashes (shards/verify.h), with --sha256 also against a list of
+ * sums that somebody vouches for (shards/sums.h). What is damaged goes to stdout, a line for each range; the exit code is
+ * that of ERR_VERIFY. */
 #include "shards/verify_say.h"
 
 #include "base/log.h"
@@ -7,6 +8,7 @@
 #include "base/output.h"
 #include "pipeline/settings.h"
 #include "pipeline/verbs/facts.h"
+#include "shards/sums.h"
 
 #include <stdlib.h>
 
@@ -30,6 +32,19 @@ static int hint_rebuild(const char *directory, const struct verify_report *repor
     hint(err, "rebuild it with the inputs and options that made it: %s", command);
     mem_free(command);
     return -1;
+}
+
+/* After the hashes were found right. */
+static int settle_sums(const char *directory, const char *path, struct verify_progress progress,
+                       struct verify_report *report, struct error *err)
+{
+    const bool there = path_exists(path);
+    TRY(there ? sums_check(directory, path, progress, report, err) : sums_write(directory, path, progress, err));
+    if (!there)
+        log_say("%s   SHA-256 sums, written now: sign the file, and send it another way than the dataset", path);
+    else if (verify_is_good(report))
+        log_say("%s   the SHA-256 sums are those of the dataset", path);
+    return 0;
 }
 
 static int print_facts(const struct verify_report *report, json_t *build, struct error *err)
@@ -61,6 +76,8 @@ int verb_verify(void *data, struct opt_paths bare, struct error *err)
     stop_on_signals();
     progress_open(&progress);
     int result = dataset_verify(directory, verify_shown(&progress), &report, err);
+    if (result == 0 && settings->sha256 && verify_is_good(&report))
+        result = settle_sums(directory, settings->sha256, verify_shown(&progress), &report, err);
     progress_close(&progress);
     if (result == 0) {
         json_t *build = build_memory(directory);

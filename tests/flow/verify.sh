@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# verify beyond the bytes: names that the manifest does not have, what build.json claims.
+# verify beyond the bytes: names that the manifest does not have, what build.json claims, SHA-256 sums.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
@@ -68,4 +68,55 @@ expect_exit 4 "$dsdata" verify d
 expect_words "in another directory"
 grep -q -e --fresh stderr && complain "--fresh is recommended"
 
+case_begin "SHA-256 sums are written where there are none"
+anew
+expect_exit 0 "$dsdata" verify d --sha256 d/SHA256SUMS
+expect_words "written now"
+expect_equal "names" "$(cut -c 67- d/SHA256SUMS | tr '\n' ' ')" \
+    "$(cd good && find . -type f ! -name build.json -printf '%P\n' | LC_ALL=C sort | tr '\n' ' ')"
+(cd d && sha256sum --strict -c SHA256SUMS) >stdout 2>stderr || complain "sha256sum finds other sums"
+(cd d && cut -c 67- SHA256SUMS | xargs sha256sum -b) >sums
+cmp -s <(tr '*' ' ' <sums) d/SHA256SUMS || complain "sha256sum writes others"
+cp sums upper
+sed -i 's/^[0-9a-f]*/\U&/' upper
+
+case_begin "and checked where there are"
+for list in d/SHA256SUMS sums upper; do
+    cp "$list" before
+    expect_exit 0 "$dsdata" verify d --sha256 "$list"
+    expect_words "are those of the dataset"
+    cmp -s "$list" before || complain "the list was written"
+done
+
+case_begin "another dataset whose own hashes are right"
+"$dsdata" build "$samples" --vocab vocab.txt --seq 32,64 --valid 0.1 --seed 2 --out other -q
+expect_exit 4 "$dsdata" verify other --sha256 sums
+grep -q "^manifest.json: .*SHA-256" stdout || complain "the manifest is not named"
+grep -q "^seq32/train-00000-of-00001.dss: .*SHA-256" stdout || complain "a shard is not named"
+grep -q "^vocab.txt" stdout && complain "the vocabulary is the same"
+expect_exit 4 "$dsdata" verify other --sha256 sums --json
+expect_equal damaged "$(json stdout '"manifest.json" in [d["file"] for d in o["damaged"]]')" True
+
+case_begin "a list that is not of this dataset"
+head -3 sums >short
+expect_exit 4 "$dsdata" verify d --sha256 short
+expect_words "does not name it"
+(cat sums; head -1 sums | sed 's/manifest.json/..\/..\/etc\/passwd/') >more
+expect_exit 4 "$dsdata" verify d --sha256 more
+expect_words "line 7 names ../../etc/passwd" "no file of this dataset"
+(cat sums; head -1 sums) >twice
+expect_exit 4 "$dsdata" verify d --sha256 twice
+expect_words "named before"
+printf 'hello\n' >letter
+expect_exit 4 "$dsdata" verify d --sha256 letter
+expect_words "line 1 is not"
+: >empty
+expect_exit 4 "$dsdata" verify d --sha256 empty
+head -c 100000 /dev/zero >zeros
+expect_exit 6 "$dsdata" verify d --sha256 zeros
+
+case_begin "no sums are written of what is damaged"
+printf x | dd of=d/vocab.txt bs=1 seek=100 conv=notrunc status=none
+expect_exit 4 "$dsdata" verify d --sha256 new
+[ ! -e new ] || complain "they were"
 flow_end
