@@ -1,5 +1,5 @@
-/* SHA-256 (FIPS 180-4), for sums that strangers compare and sign: XXH3 (hash.h) finds accidents, and anybody can make
- * two texts with one XXH3. */
+/* SHA-256 (FIPS 180-4), for sums that strangers compare and sign: XXH3 (hash.h) finds accidents, and an
+ * attacker can make two texts with one XXH3. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 

@@ -410,7 +410,7 @@ static int claim_fresh(struct build *build, struct error *err)
     return state;
 }
 
-/* That DIR/.fresh is there, for whoever wonders what a failed build left. */
+/* Says that DIR/.fresh is there: what a failed build left. */
 static void say_unfinished(const struct build *build)
 {
     struct error ignored = {0};

@@ -18,7 +18,7 @@ struct collector {
 
     struct extent extent;
     struct spill spill;
-    bool every_window;   /* of tests, which set DS_JOURNAL_EVERY=window: a journal behind each */
+    bool every_window;   /* of tests, which set DS_JOURNAL_EVERY=window: a journal after each */
     bool settled;        /* the spills hold nothing behind the extent's place */
     double saved;        /* clock: the last journal */
     double save_seconds; /* what it took */

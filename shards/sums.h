@@ -1,9 +1,9 @@
-/* SHA256SUMS of a dataset, as sha256sum(1) writes and checks them: what somebody who vouches for the dataset can sign.
+/* SHA256SUMS of a dataset, as sha256sum(1) writes and checks them: what one signs who vouches for the dataset.
  *
  *     HEX  manifest.json
  *     HEX  seq128/train-00000-of-00004.dss          names below the dataset, sorted bytewise
  *
- * They name the manifest and what it names, so equal datasets have equal sums, whoever built them: build.json is not
+ * They name the manifest and what it names, so equal datasets have equal sums: build.json is not
  * among them. */
 #ifndef SHARDS_SUMS_H
 #define SHARDS_SUMS_H

@@ -22,8 +22,8 @@ struct build_template {
 bool build_template(const json_t *build, size_t i, struct build_template *out);
 /* What the bytes of such a row may lack. */
 uint64_t build_templates_missed(const json_t *build);
-/* The words of the command line that made the dataset, or NULL; of `build`. No hash covers that file and anybody may have
- * written it: show them as what it says, never as something to type. */
+/* The words of the command line that made the dataset, or NULL; of `build`. No hash covers that file, so a
+ * stranger may have written it: show them as what it says, never as something to type. */
 json_t *build_words(const json_t *build);
 
 /* The object that `show --json` prints (contract: root_hash, format_version, … lengths); `build --json` adds to it. The

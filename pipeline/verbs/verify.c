@@ -1,5 +1,5 @@
 /* dsdata verify DIR: every byte of a dataset against its hashes (shards/verify.h), with --sha256 also against a list of
- * sums that somebody vouches for (shards/sums.h). What is damaged goes to stdout, a line for each range; the exit code is
+ * sums that someone vouches for (shards/sums.h). What is damaged goes to stdout, a line for each range; the exit code is
  * that of ERR_VERIFY. */
 #include "shards/verify_say.h"
 
@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* As a JSON array in ASCII: so nobody takes it for a line to type, and no byte of it means anything to a terminal. */
+/* As a JSON array in ASCII: not to be taken for a line to type, and no byte of it means anything to a terminal. */
 static void quote_command(json_t *build)
 {
     enum { SHOWN = 400 };

@@ -54,7 +54,7 @@ class Scenario:
         return self.campaign.last_met(is_met, 4096)
 
     def check_left(self, what):
-        """A reader finds the dataset that stood there, or the new one, or is told that it is not finished."""
+        """A reader finds the dataset that stood there, or the new one, or reads that it is not finished."""
         if not self.before:
             return
         code, said = self.campaign.run("verify", self.out)

@@ -12,7 +12,7 @@ anew() {
     cp -r good d
 }
 
-case_begin "what is the user's is nobody's affair"
+case_begin "other files in the directory are the user's"
 anew
 touch d/README d/SHA256SUMS d/report.html d/.lock d/seq d/sequence
 mkdir d/.fresh d/old
