@@ -2,7 +2,6 @@
  * of the manifest, and the list is compared with them. */
 #include "shards/sums.h"
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "shards/manifest.h"
@@ -132,7 +131,7 @@ static int refuse_line(const char *path, size_t number, const char *what, struct
 
 static int read_list(struct sums *sums, struct str text, const char *path, struct error *err)
 {
-    char safe[SHARD_NAME_BYTES], what[128];
+    char what[128];
     for (size_t number = 1; text.size > 0; number++) {
         const char *end = memchr(text.data, '\n', text.size);
         const struct str line = {text.data, end ? (size_t)(end - text.data) : text.size};
@@ -140,7 +139,7 @@ static int read_list(struct sums *sums, struct str text, const char *path, struc
         if (!read_line(line, &listed))
             return refuse_line(path, number, "is not as sha256sum writes it", err);
         found = bsearch(&listed, sums->items, sums->count, sizeof *sums->items, by_name);
-        snprintf(what, sizeof what, "names %s, which %s", log_safe(listed.name, safe, sizeof safe),
+        snprintf(what, sizeof what, "names %s, which %s", listed.name,
                  found ? "was named before" : "is no file of this dataset");
         if (!found || found->listed[0])
             return refuse_line(path, number, what, err);
