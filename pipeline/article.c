@@ -3,10 +3,9 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "pipeline/json_line.h"
 #include "pipeline/text/wikitext.h"
 #include "pipeline/text/xml.h"
-
-#include <jansson.h>
 
 #define ID_BITS 52 /* an id is below 2^52, so that JSON readers keep it exact */
 
@@ -16,6 +15,7 @@ struct article_reader {
     struct wikitext *wikitext;
     struct wikitext_facts facts; /* of the page read last */
     struct arena arena;          /* the parsed page */
+    struct json_line json;
     struct buf text;
 };
 
@@ -33,6 +33,7 @@ void article_close(struct article_reader *reader)
     page_parser_close(reader->parser);
     wikitext_close(reader->wikitext);
     arena_release(&reader->arena);
+    json_line_release(&reader->json);
     buf_release(&reader->text);
     mem_free(reader);
 }
@@ -106,26 +107,21 @@ static enum page_fate read_text(struct article_reader *reader, struct str lines,
 
 static enum page_fate read_json(struct article_reader *reader, struct str line, struct article *article)
 {
-    json_t *object = json_loadb(line.data, line.size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
-    json_t *text = json_object_get(object, "text");
-    json_t *id = json_object_get(object, "id");
-    json_t *revision = json_object_get(object, "revid");
-    json_t *title = json_object_get(object, "title");
-    enum page_fate fate = PAGE_MALFORMED;
-    if (json_is_string(text)) {
-        fate = read_text(reader, (struct str){json_string_value(text), json_string_length(text)}, article);
-        if (json_is_integer(id) && json_integer_value(id) >= 0 && json_integer_value(id) < (1ll << ID_BITS)) {
-            article->has_id = true;
-            article->id = (uint64_t)json_integer_value(id);
-        }
-        if (json_is_integer(revision) && json_integer_value(revision) >= 0)
-            article->revision_id = (uint64_t)json_integer_value(revision);
-        if (json_is_string(title))
-            article->title =
-                arena_copy(&reader->arena, (struct str){json_string_value(title), json_string_length(title)});
+    enum { TEXT, ID, REVISION, TITLE, MEMBERS };
+    struct json_member members[MEMBERS] = {
+        [TEXT].name = "text", [ID].name = "id", [REVISION].name = "revid", [TITLE].name = "title"};
+    const struct json_member *id = &members[ID], *revision = &members[REVISION];
+    if (!json_line_read(&reader->json, line, members, MEMBERS, &reader->arena) || members[TEXT].kind != MEMBER_TEXT)
+        return PAGE_MALFORMED;
+    if (id->kind == MEMBER_INTEGER && id->integer >= 0 && id->integer < (1ll << ID_BITS)) {
+        article->has_id = true;
+        article->id = (uint64_t)id->integer;
     }
-    json_decref(object);
-    return fate;
+    if (revision->kind == MEMBER_INTEGER && revision->integer >= 0)
+        article->revision_id = (uint64_t)revision->integer;
+    if (members[TITLE].kind == MEMBER_TEXT)
+        article->title = members[TITLE].text;
+    return read_text(reader, members[TEXT].text, article);
 }
 
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,

@@ -3,6 +3,7 @@
 what each took. Under a sanitizer, whose own memory is many times the program's, only exit codes and time are held."""
 
 import bz2
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import tempfile
 import time
 
 MEMORY_MB_MAX = 200
+MEMORY_MARGIN_MB = 16  # that a --memory may be passed by
 SECONDS_MAX = 30
 BLOCK_TEXT = 45_000_000  # of one byte: they fit into one block of bzip2 -9
 HEAD = '<mediawiki version="0.11" xml:lang="en"><siteinfo><dbname>enwiki</dbname></siteinfo>\n'
@@ -127,6 +129,28 @@ INPUTS = [
 ]
 
 
+LINE_BYTES = 15_000_000
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "x"]
+
+
+def many_values():
+    """In brackets: a tree of them takes 45 times their size."""
+    return b"[" + b"[]," * (LINE_BYTES // 3) + b"[]]"
+
+
+def many_keys():
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789_ABC"
+    keys = map("".join, itertools.product(letters, repeat=4))
+    return b"{" + ",".join(f'"{key}":0' for key in itertools.islice(keys, LINE_BYTES // 9)).encode() + b"}"
+
+
+# name, value of another member, lines, --memory, its MB, --threads
+LINES = [
+    ("lines of 15 MB of small values, one thread", many_values, 8, "288M", 302, 1),
+    ("lines of 15 MB of small values, 8 threads", many_values, 8, "1G", 1074, 8),
+    ("lines of 15 MB of keys", many_keys, 2, "288M", 302, 1),
+]
+
 WATCH = """
 import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:], stdout=sys.stderr).returncode
@@ -143,7 +167,7 @@ class Bombs:
         )
         self.failures = 0
 
-    def run(self, name, expected, words, *command):
+    def run(self, name, expected, words, *command, memory_mb=MEMORY_MB_MAX):
         begun = time.monotonic()
         with tempfile.TemporaryFile() as out:
             # In between, for a process is counted the memory of the one that started it.
@@ -161,7 +185,7 @@ class Bombs:
             code == expected
             and words in said
             and seconds < SECONDS_MAX * (5 if self.sanitized else 1)
-            and (self.sanitized or megabytes < MEMORY_MB_MAX)
+            and (self.sanitized or megabytes < memory_mb)
             and "Sanitizer" not in said
             and "Assertion" not in said
         )
@@ -213,6 +237,15 @@ def main():
             "--out",
             scratch / "set",
         )
+        vocabulary = scratch / "vocab.txt"
+        vocabulary.write_text("\n".join(PIECES) + "\n")
+        for name, value, count, memory, megabytes, threads in LINES:
+            path = scratch / "lines.jsonl"
+            path.write_bytes((b'{"text":"x. x.","a":' + value() + b"}\n") * count)
+            command = [dsdata, "build", path, "--vocab", vocabulary, "--seq", "32", "--fresh", "--out", scratch / "lines"]
+            command += ["--memory", memory, "--threads", threads]
+            bombs.run(name, 0, f"pages      {count} of {count} kept", *command, memory_mb=megabytes + MEMORY_MARGIN_MB)
+            path.unlink()
         deep = scratch / "tokenizer.json"
         deep.write_bytes(b'{"model": ' + b'{"a": [' * 1_000_000)
         bombs.run("a tokenizer.json nested a million deep", 3, "JSON", dsdata, "tokenize", "--vocab", deep, deep)

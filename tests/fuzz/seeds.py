@@ -251,6 +251,13 @@ def article():
     yield b"\x02" + json.dumps({"text": "a\0b", "title": "\0", "id": 4503599627370495, "revid": -1}).encode()
 
 
+def json_line():
+    yield from JSONL.strip().split(b"\n")
+    yield b'{"text": "\\u0000\\ud83d\\ude00\\n", "id": -9223372036854775808, "a": [true, false, null, {"a": {}}]}'
+    yield b'{"a": [1.5e308, 0.25, -0, 1E-5, 12e+3, 1e309], "\\u0061": 9223372036854775808}'
+    yield b" {\t\"\":[[[[{}]]]] ,\"b\":{\"k1\":1,\"k2\":2,\"k3\":3,\"\\u006b2\":4}} "
+
+
 def safetensors():
     tensor = lambda dtype, shape, at, to: {"dtype": dtype, "shape": shape, "data_offsets": [at, to]}
     weights = {
@@ -347,6 +354,7 @@ TARGETS = {
         templates,
         report,
         article,
+        json_line,
         safetensors,
         config,
         journal,
