@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -92,6 +93,7 @@ void process_open(const char *program)
     handle(SIGXFSZ, SIG_IGN, NULL);
     handle(SIGBUS, NULL, on_bus_error);
     faults_from_environment();
+    json_memory_open();
 }
 
 int process_close(int code)

@@ -10,6 +10,7 @@
  * - SIGPIPE and SIGXFSZ are ignored: the write that meets the closed pipe or the limit fails with EPIPE or EFBIG.
  * - A mapped file that became shorter, or whose disk fails while it is read (SIGBUS), ends the process with ERR_VERIFY and
  *   the file's name instead of a core dump.
+ * - jansson takes its memory from base/mem.h, which ends the program with ERR_RESOURCE when there is none.
  * - The faults that tests ask for in the environment are in force (base/file.h). */
 void process_open(const char *program);
 

@@ -1,6 +1,7 @@
 #include "pipeline/directory.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "pipeline/fresh.h"
 #include "pipeline/owned.h"
@@ -9,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUILD_BYTES_MAX (16u << 20)
-#define LOCK_NAME       ".lock"
+#define LOCK_NAME ".lock"
 
 int directory_is_empty(const char *directory, struct error *err)
 {
@@ -68,11 +68,8 @@ static int compare(const char *directory, json_t *there, json_t *here, struct er
 static int compare_finished(const char *directory, json_t *identity, struct error *err)
 {
     char *path = path_join(directory, BUILD_NAME);
-    struct buf text = {0};
     json_t *build = NULL;
-    int result = path_exists(path) ? file_read_all(path, BUILD_BYTES_MAX, &text, err) : 0;
-    if (result == 0 && text.size > 0)
-        build = json_loadb(text.data, text.size, 0, NULL);
+    int result = path_exists(path) ? json_read(path, BUILD_BYTES_MAX, ERR_MISMATCH, &build, err) : 0;
     json_t *there = json_object_get(build, "identity");
     const bool failed = result < 0 && err->kind == ERR_RESOURCE; /* that says nothing of the file */
     if (!failed && json_is_object(there)) {
@@ -83,7 +80,6 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
         result = hint(err, "choose another --out, or start anew there with --fresh");
     }
     json_decref(build);
-    buf_release(&text);
     mem_free(path);
     return result;
 }

@@ -12,6 +12,9 @@
 #define THREAD_BYTES (24 * MIB)
 #define JOB_BYTES    (40 * MIB)
 
+/* A third of those that MANIFEST_BYTES_MAX has room for, because a plan is an estimate. */
+#define SHARDS_MAX 200000u
+
 /* Files of spills that are open at a time, of all training sets; half as many of the others. */
 #define BUCKETS_MAX        512u
 #define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
@@ -73,5 +76,11 @@ int plan_make(const struct settings *settings, const struct inputs *inputs, cons
         plan->bucket_bits[2 * i + SPLIT_VALID] = bucket_bits(plan, held_out, BUCKETS_MAX / 2 / recipe->length_count);
     }
     plan->disk_bytes = 2 * plan->dataset_bytes;
+    if (recipe->limit == 0 && plan->dataset_bytes / recipe->shard_bytes > SHARDS_MAX) {
+        fail(err, ERR_USAGE, "these inputs would give about %llu shards, more than a manifest can name safely",
+             (unsigned long long)(plan->dataset_bytes / recipe->shard_bytes));
+        return hint(err, "give at least --shard-bytes %lluM",
+                    (unsigned long long)(plan->dataset_bytes / SHARDS_MAX / MIB + 1));
+    }
     return 0;
 }

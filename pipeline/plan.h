@@ -23,7 +23,7 @@ struct plan {
 /* Threads and depth alone, for extract and vocab: no recipe. ERR_USAGE where --memory is too small, with the least that
  * does. */
 int plan_threads(const struct settings *settings, struct plan *plan, struct error *err);
-/* All of it but old_bytes, which are 0. */
+/* All of it but old_bytes, which are 0. ERR_USAGE also where there would be too many shards. */
 int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
               uint32_t vocab_size, struct plan *plan, struct error *err);
 

@@ -4,32 +4,18 @@
 #include "pipeline/published.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "tokenizer/vocab_check.h"
 
-#include <jansson.h>
+#define TOKENIZER_BYTES_MAX (64u << 20) /* of three million pieces */
+#define CONFIG_BYTES_MAX    (1u << 20)  /* tokenizer_config.json */
 
 /* What the files say. */
 struct speech {
     bool speaks;
     bool lower, strip, joined;
 };
-
-static int read_json(const char *path, json_t **root, struct error *err)
-{
-    struct buf text = {0};
-    TRY(file_read_all(path, VOCAB_FILE_BYTES_MAX, &text, err));
-    json_error_t why;
-    *root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &why);
-    const int position = why.position;
-    buf_release(&text);
-    if (!*root)
-        return fail_at(err, ERR_INPUT, path, (uint64_t)(position > 0 ? position : 0), "not valid JSON: %s", why.text);
-    if (json_is_object(*root))
-        return 0;
-    json_decref(*root);
-    return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "not a JSON object");
-}
 
 static int refuse(const char *path, const char *what, struct error *err)
 {
@@ -135,7 +121,7 @@ static int read_tokenizer(const char *path, enum profile profile, struct vocab *
                           struct error *err)
 {
     json_t *root;
-    TRY(read_json(path, &root, err));
+    TRY(json_read(path, TOKENIZER_BYTES_MAX, ERR_INPUT, &root, err));
     int result = check_rules(path, root, profile, err);
     if (result == 0)
         result = take_pieces(path, root, vocab, err);
@@ -154,7 +140,7 @@ static int read_tokenizer(const char *path, enum profile profile, struct vocab *
 static int read_config(const char *path, enum profile profile, struct speech *speech, struct error *err)
 {
     json_t *root;
-    TRY(read_json(path, &root, err));
+    TRY(json_read(path, CONFIG_BYTES_MAX, ERR_INPUT, &root, err));
     speech->speaks = true;
     speech->lower = choice_of(root, "do_lower_case", true);
     speech->strip = choice_of(root, "strip_accents", speech->lower);

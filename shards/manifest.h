@@ -27,7 +27,8 @@
 #define JOURNAL_NAME  "journal" /* there while the dataset is being built */
 #define FRESH_NAME    ".fresh"  /* there while another one is built to replace it (pipeline/fresh.h) */
 
-#define MANIFEST_BYTES_MAX (256u << 20)
+#define MANIFEST_BYTES_MAX (64u << 20) /* of 600,000 shards, which the plan of a build keeps far away from */
+#define BUILD_BYTES_MAX    (4u << 20)
 
 struct manifest_source {
     uint64_t bytes;

@@ -4,12 +4,12 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "shards/sample.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 
 #define COUNT_MAX   INT64_MAX /* of what JSON readers call an integer */
 #define NAMES_MAX   1024u     /* options; reasons */
@@ -279,10 +279,11 @@ int manifest_parse(struct manifest *manifest, struct str text, const char *path,
     struct reading reading = {path, err};
     json_error_t where;
     *manifest = (struct manifest){0};
-    json_t *root = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, &where);
+    json_t *root = json_parse(text, MANIFEST_BYTES_MAX, &where);
     if (!json_is_object(root)) {
+        fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the manifest is damaged: line %d: %.200s",
+                root ? 1 : where.line, root ? "not a JSON object" : where.text);
         json_decref(root);
-        fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "the manifest is damaged: not JSON in line %d", where.line);
         return hint(err, "copy it again from its source, or build the dataset anew in another directory");
     }
     const int result = read_all(&reading, text, root, manifest);

@@ -8,6 +8,8 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#define CONFIG_BYTES_MAX (1u << 20) /* of a config.json, or of a --config file */
+
 /* --model: a name of MODEL_NAMES or the path of a config.json. The vocabulary in it is the caller's to replace. */
 int config_choose(const char *name, struct model_config *config, struct error *err);
 /* A Hugging Face config.json (bert). ERR_UNSAFE: not a BERT, or one with parts that we do not have. */

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "base/launcher.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/opts.h"
 #include "base/process.h"
 #include "trainer/backend.h"
@@ -199,7 +198,6 @@ int main(int argc, char **argv)
 {
     process_open("dstrain");
     setlocale(LC_ALL, "C");
-    json_set_alloc_funcs(mem_alloc, mem_free);
 
     const struct opt_program program = {
         .name = "dstrain",

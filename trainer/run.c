@@ -63,7 +63,7 @@ static int read_record(const char *directory, json_t **record, struct error *err
 {
     char *path = path_join(directory, RUN_NAME);
     *record = NULL;
-    int result = path_exists(path) ? json_file_read(path, ERR_VERIFY, record, err) : 0;
+    int result = path_exists(path) ? json_read(path, RUN_BYTES_MAX, ERR_VERIFY, record, err) : 0;
     if (*record &&
         (!json_is_object(json_object_get(*record, "identity")) || !json_is_array(json_object_get(*record, "starts")) ||
          !json_is_array(json_object_get(*record, "saves")))) {

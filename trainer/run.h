@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUN_NAME "run.json"
+#define RUN_NAME      "run.json"
+#define RUN_BYTES_MAX (16u << 20) /* of some ten thousand starts */
 
 enum run_kind { RUN_NEW, RUN_RESUMED, RUN_FINISHED };
 

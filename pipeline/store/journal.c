@@ -1,6 +1,7 @@
 #include "pipeline/store/journal.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "shards/manifest.h"
 
@@ -50,8 +51,9 @@ json_t *journal_get(const char *path, struct error *err)
 {
     struct buf text = {0};
     json_t *object = NULL;
+    json_error_t why;
     if (file_read_all(path, JOURNAL_BYTES_MAX, &text, err) == 0) {
-        object = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
+        object = json_parse(buf_str(&text), JOURNAL_BYTES_MAX, &why);
         if (!object)
             journal_damaged(path, err);
     }

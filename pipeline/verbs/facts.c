@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
@@ -11,21 +12,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define BUILD_BYTES_MAX (64u << 20)
-
 json_t *build_memory(const char *directory)
 {
     struct error ignored;
-    struct buf text = {0};
     char *path = path_join(directory, BUILD_NAME);
     json_t *build = NULL;
-    if (path_exists(path) && file_read_all(path, BUILD_BYTES_MAX, &text, &ignored) == 0)
-        build = json_loadb(text.data, text.size, 0, NULL);
-    if (build && !json_is_object(build)) {
-        json_decref(build);
-        build = NULL;
-    }
-    buf_release(&text);
+    if (path_exists(path))
+        json_read(path, BUILD_BYTES_MAX, ERR_VERIFY, &build, &ignored);
     mem_free(path);
     return build;
 }

@@ -129,6 +129,8 @@ INPUTS = [
 ]
 
 
+SMALL_FILE_MB = 100  # a file that is refused by its size: 56 are dstrain's libraries
+TREE_MB = 640  # eight times 64 MiB, and the text
 LINE_BYTES = 15_000_000
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "x"]
 
@@ -195,6 +197,25 @@ class Bombs:
             self.failures += 1
 
 
+def many_small_values(bombs, scratch):
+    """Files of 63 MB of them, wherever JSON is read: trees of them would take 3 to 5 GB."""
+    dsdata, dstrain, dataset = bombs.build / "dsdata", bombs.build / "dstrain", scratch / "lines"
+    hostile = scratch / "hostile.json"
+    hostile.write_bytes(b'{"a":[' + b"{}," * 21_000_000 + b"1]}")
+    (dataset / "build.json").write_bytes(hostile.read_bytes())
+    for verb in ("verify", "show"):
+        bombs.run(f"{verb}, a build.json of 63 MB", 0, "", dsdata, verb, dataset, memory_mb=SMALL_FILE_MB)
+    tokenize = (dsdata, "tokenize", "--vocab", hostile, "/dev/null")
+    bombs.run("a tokenizer.json of 63 MB", 3, "memory", *tokenize, memory_mb=TREE_MB)
+    if dstrain.exists():
+        plan = (dstrain, "plan", "--shards", dataset, "--model", hostile)
+        bombs.run("a config.json of 63 MB", 6, "larger than", *plan, memory_mb=SMALL_FILE_MB)
+        (dataset / "run.json").write_bytes(hostile.read_bytes()[: 15 << 20])
+        bombs.run("a run.json of 15 MB", 4, "memory", dstrain, "show", dataset, memory_mb=TREE_MB)
+    (dataset / "manifest.json").write_bytes(hostile.read_bytes())
+    bombs.run("a manifest of 63 MB", 4, "memory", dsdata, "show", dataset, memory_mb=TREE_MB)
+
+
 def main():
     bombs = Bombs(pathlib.Path(sys.argv[1]).resolve())
     dsdata = bombs.build / "dsdata"
@@ -246,6 +267,7 @@ def main():
             command += ["--memory", memory, "--threads", threads]
             bombs.run(name, 0, f"pages      {count} of {count} kept", *command, memory_mb=megabytes + MEMORY_MARGIN_MB)
             path.unlink()
+        many_small_values(bombs, scratch)
         deep = scratch / "tokenizer.json"
         deep.write_bytes(b'{"model": ' + b'{"a": [' * 1_000_000)
         bombs.run("a tokenizer.json nested a million deep", 3, "JSON", dsdata, "tokenize", "--vocab", deep, deep)

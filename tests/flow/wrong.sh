@@ -152,6 +152,13 @@ bad_options() {
     expect_exit 2 bash -c '"$0" build - <"$1"' "$dsdata" "$samples"
     expect_words --vocab --out
 
+    case_begin "more shards than a manifest can name"
+    { printf '<mediawiki><page><title>A</title></page>\n' && head -c 4096 /dev/zero | tr '\0' ' '; } >"$scratch/large.xml"
+    truncate -s 200G "$scratch/large.xml"
+    expect_exit 2 "$dsdata" build "$scratch/large.xml" --vocab "$scratch/vocab.txt" --shard-bytes 64K --dry-run --out "$out"
+    expect_words "more than a manifest can name" "--shard-bytes 1M"
+    rm "$scratch/large.xml"
+
     case_begin "a directory that cannot be written"
     : >"$scratch/file"
     expect_exit 2 "$dsdata" build "${small[@]}" --out "$scratch/file/below"

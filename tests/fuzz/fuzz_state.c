@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *json;
     if (take_byte(&data, &size) & 1) {
         check_metrics(as_str(data, size));
-    } else if (json_file_read(fuzz_file(as_str(data, size)), ERR_VERIFY, &json, &err) == 0) {
+    } else if (json_read(fuzz_file(as_str(data, size)), STATE_BYTES_MAX, ERR_VERIFY, &json, &err) == 0) {
         mend_hash(json);
         check_state(json);
         json_decref(json);

@@ -91,7 +91,7 @@ static int read_state(const char *directory, struct checkpoint_state *state, jso
     if (!path_exists(path))
         result = fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is missing from the checkpoint");
     if (result == 0)
-        result = json_file_read(path, ERR_VERIFY, json, err);
+        result = json_read(path, STATE_BYTES_MAX, ERR_VERIFY, json, err);
     if (result == 0)
         result = state_take(path, *json, state, err);
     if (result == 0 && !are_names(json_object_get(*json, "files")))

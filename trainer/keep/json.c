@@ -1,30 +1,8 @@
 #include "trainer/keep/json.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/file.h"
-
-int json_file_read(const char *path, enum error_kind kind, json_t **out, struct error *err)
-{
-    struct buf text = {0};
-    json_error_t why;
-    int result = file_read_all(path, JSON_FILE_BYTES_MAX, &text, err);
-    if (result < 0)
-        goto out;
-    *out = json_loadb(text.data ? text.data : "", text.size, JSON_REJECT_DUPLICATES, &why);
-    if (!*out) {
-        result = fail_at(err, kind, path, (uint64_t)(why.position < 0 ? 0 : why.position), "not valid JSON: %.200s",
-                         why.text);
-    } else if (!json_is_object(*out)) {
-        json_decref(*out);
-        *out = NULL;
-        result = fail_at(err, kind, path, ERROR_NO_OFFSET, "is not a JSON object");
-    }
-out:
-    buf_release(&text);
-    return result;
-}
 
 int json_file_write(const char *path, const json_t *value, struct error *err)
 {

@@ -12,7 +12,8 @@
 /* Is this a line of a step up to `step`? */
 static bool keeps(struct str line, uint64_t step, bool *evaluated)
 {
-    json_t *json = json_loadb(line.data, line.size, 0, NULL);
+    json_error_t why;
+    json_t *json = json_parse(line, METRICS_LINE_BYTES_MAX, &why);
     const json_t *number = json_object_get(json, "step");
     const bool kept =
         json_is_integer(number) && json_integer_value(number) >= 0 && (uint64_t)json_integer_value(number) <= step;

@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define METRICS_NAME "metrics.jsonl"
+#define METRICS_NAME           "metrics.jsonl"
+#define METRICS_LINE_BYTES_MAX (64u << 10) /* of which a line of ours takes 1 % */
 
 /* Keys are the contract's. NAN is written as null. */
 struct metrics_line {

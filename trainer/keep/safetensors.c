@@ -3,10 +3,10 @@
 #include "trainer/keep/safetensors.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -170,7 +170,7 @@ int safetensors_open(struct safetensors *file, const char *path, struct error *e
     memcpy(&header_bytes, file->file.data, 8);
     const char *text = (const char *)file->file.data + 8;
     if (header_bytes > SAFETENSORS_HEADER_BYTES_MAX)
-        result = bad(path, NULL, "its header would be larger than 100 MB", err);
+        result = bad(path, NULL, "its header would be larger than 16 MiB", err);
     else if (header_bytes > file->file.size - 8)
         result = fail_at(err, ERR_VERIFY, path, file->file.size, "the file ends within its header");
     else if (header_bytes < 2 || text[0] != '{')
@@ -179,7 +179,7 @@ int safetensors_open(struct safetensors *file, const char *path, struct error *e
         goto out;
 
     json_error_t why;
-    header = json_loadb(text, header_bytes, JSON_REJECT_DUPLICATES, &why);
+    header = json_parse((struct str){text, header_bytes}, SAFETENSORS_HEADER_BYTES_MAX, &why);
     if (!header) {
         result = fail_at(err, ERR_UNSAFE, path, 8u + (uint64_t)why.position,
                          "not a valid safetensors file: header: %.200s", why.text);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define STATE_NAME       "state.json"
+#define STATE_BYTES_MAX  (1u << 20)
 #define WEIGHTS_NAME     "model.safetensors"
 #define MOMENTS_NAME     "optimizer.safetensors"
 #define CHECKPOINTS_NAME "checkpoints"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "trainer/config.h"
 #include "trainer/keep/json.h"
 
 #define DEPTH_MAX 6 /* objects in objects */
@@ -76,7 +77,7 @@ int keys_read(struct keys *keys, const struct settings *settings, struct error *
 {
     *keys = (struct keys){.file = settings->config, .set = json_object()};
     if (keys->file) {
-        TRY(json_file_read(keys->file, ERR_USAGE, &keys->values, err));
+        TRY(json_read(keys->file, CONFIG_BYTES_MAX, ERR_USAGE, &keys->values, err));
         TRY(too_deep(keys->file, keys->values, 1, err));
     } else {
         keys->values = json_object();

@@ -18,7 +18,7 @@ static json_t *recorded_settings(const char *directory)
     struct error ignored = {0};
     json_t *record = NULL, *settings = NULL;
     char *path = path_join(directory, RUN_NAME);
-    if (path_exists(path) && json_file_read(path, ERR_VERIFY, &record, &ignored) == 0)
+    if (path_exists(path) && json_read(path, RUN_BYTES_MAX, ERR_VERIFY, &record, &ignored) == 0)
         settings = json_incref(json_object_get(record, "settings"));
     json_decref(record);
     mem_free(path);

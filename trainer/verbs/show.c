@@ -16,10 +16,10 @@
 #include "trainer/settings.h"
 
 /* An object in a file of a directory, or NULL where there is no such file. */
-static int read_beside(const char *directory, const char *name, json_t **json, struct error *err)
+static int read_beside(const char *directory, const char *name, size_t bytes_max, json_t **json, struct error *err)
 {
     char *path = path_join(directory, name);
-    const int result = path_exists(path) ? json_file_read(path, ERR_VERIFY, json, err) : 0;
+    const int result = path_exists(path) ? json_read(path, bytes_max, ERR_VERIFY, json, err) : 0;
     mem_free(path);
     return result;
 }
@@ -28,16 +28,18 @@ static int read_beside(const char *directory, const char *name, json_t **json, s
 static void add_last_lines(const char *run, json_t *facts)
 {
     struct error ignored = {0};
-    struct buf text = {0};
+    struct mapping text = {0};
+    json_error_t why;
     char *path = path_join(run, METRICS_NAME);
-    const int result = path_exists(path) ? file_read_all(path, (size_t)1 << 30, &text, &ignored) : -1;
+    const int result = path_exists(path) ? file_map(&text, path, &ignored) : -1;
     mem_free(path);
+    const char *data = (const char *)text.data;
     size_t end = text.size;
     for (int found = 0; result == 0 && end > 0 && found != 3;) {
         size_t start = end - 1;
-        while (start > 0 && text.data[start - 1] != '\n')
+        while (start > 0 && data[start - 1] != '\n')
             start--;
-        json_t *line = json_loadb(text.data + start, end - start, 0, NULL);
+        json_t *line = json_parse((struct str){data + start, end - start}, METRICS_LINE_BYTES_MAX, &why);
         const bool valid = json_object_get(line, "split") != NULL;
         if (line && !(found & 1 << valid)) {
             json_object_set(facts, valid ? "valid" : "train", line);
@@ -46,7 +48,7 @@ static void add_last_lines(const char *run, json_t *facts)
         json_decref(line);
         end = start;
     }
-    buf_release(&text);
+    file_unmap(&text);
 }
 
 static void add_checkpoints(const char *run, json_t *facts)
@@ -67,7 +69,7 @@ static void add_checkpoints(const char *run, json_t *facts)
 static int add_run(const char *directory, json_t *facts, struct error *err)
 {
     json_t *record = NULL;
-    TRY(read_beside(directory, RUN_NAME, &record, err));
+    TRY(read_beside(directory, RUN_NAME, RUN_BYTES_MAX, &record, err));
     if (!record)
         return 0;
     json_object_set_new(facts, "kind", json_string("run"));
@@ -86,7 +88,7 @@ static int add_state(const char *files, json_t *facts, struct error *err)
 {
     struct checkpoint_state state;
     json_t *json = NULL;
-    TRY(read_beside(files, STATE_NAME, &json, err));
+    TRY(read_beside(files, STATE_NAME, STATE_BYTES_MAX, &json, err));
     if (!json)
         return 0;
     char *path = path_join(files, STATE_NAME);
