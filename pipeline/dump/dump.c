@@ -441,7 +441,7 @@ static int open_text(struct dump *dump, struct error *err)
     if (result == 0 && dump->compressed)
         result = sniff_container(name, buf_str(&head), &nested, err);
     if (result == 0)
-        result = sniff_kind(name, buf_str(&head), dump->options.kind, &dump->kind, err);
+        result = sniff_kind(name, buf_str(&head), dump->compressed, dump->options.kind, &dump->kind, err);
     if (result == 0 && dump->kind == INPUT_WIKI)
         result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
     if (result == 0)

@@ -101,14 +101,60 @@ static int unrecognised(const char *name, const char *what, const char *advice, 
     return hint(err, "%s", advice);
 }
 
+/* The encoding that an XML declaration names (XML 1.0, 2.8 and 4.3.3); empty where there is none. */
+static struct str declared_encoding(struct str text)
+{
+    static const char blanks[] = " \t\r\n";
+    const char *end = text.data + text.size, *stop = memchr(text.data, '>', text.size);
+    const size_t at = stop ? str_find(str_range(text.data, stop), STR("encoding")) : SIZE_MAX;
+    if (!str_starts(text, STR("<?xml")) || at == SIZE_MAX)
+        return STR("");
+    const char *from = text.data + at + strlen("encoding");
+    while (from < end && (*from == '=' || strchr(blanks, *from)))
+        from++;
+    const char *close = from < end ? memchr(from + 1, *from, (size_t)(end - from - 1)) : NULL;
+    return close && (*from == '"' || *from == '\'') ? str_range(from + 1, close) : STR("");
+}
+
+/* As its name can stand in a message and a command (XML's EncName). */
+static bool is_encoding_name(struct str name)
+{
+    for (size_t i = 0; i < name.size; i++)
+        if (!(name.data[i] >= 'A' && name.data[i] <= 'Z') && !(name.data[i] >= 'a' && name.data[i] <= 'z') &&
+            (i == 0 || !strchr("0123456789._-", name.data[i])))
+            return false;
+    return name.size > 0 && name.size <= 40;
+}
+
+static bool is_utf8_name(struct str name)
+{
+    return str_equal_ascii_nocase(name, STR("utf-8")) || str_equal_ascii_nocase(name, STR("utf8")) ||
+           str_equal_ascii_nocase(name, STR("us-ascii")) || str_equal_ascii_nocase(name, STR("ascii"));
+}
+
+/* The hint takes the declaration's encoding out, which would be wrong afterwards. */
+static int refuse_encoding(const char *name, bool compressed, struct str encoding, struct error *err)
+{
+    if (!is_encoding_name(encoding)) {
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "declares an unknown encoding; only UTF-8 is read");
+        return hint(err, "find out how it is encoded, and convert it to UTF-8 with iconv");
+    }
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is encoded in %.*s; only UTF-8 is read", (int)encoding.size,
+            encoding.data);
+    return hint(err,
+                "%s%s%siconv -f %.*s -t UTF-8%s%s | sed '1s/^\\(<?xml[^?]*\\)encoding[^?]*/\\1/' | "
+                "dsdata build --vocab V --out D -",
+                compressed ? "bzip2 -dc " : "", compressed ? typed(name) : "", compressed ? " | " : "",
+                (int)encoding.size, encoding.data, compressed ? "" : " ", compressed ? "" : typed(name));
+}
+
 /* The kind that the text is, INPUT_SNIFF where that is unclear; an error where it is none whatever was asked for. */
-static int recognise(const char *name, struct str head, enum input_kind *kind, struct error *err)
+static int recognise(const char *name, struct str head, bool compressed, enum input_kind *kind, struct error *err)
 {
     struct str text = text_begin(head);
     *kind = INPUT_SNIFF;
     if (str_starts(head, STR("\xff\xfe")) || str_starts(head, STR("\xfe\xff")))
-        return unrecognised(name, "is UTF-16 text, not UTF-8",
-                            "iconv -f UTF-16 -t UTF-8 FILE | dsdata build --vocab V --out D -", err);
+        return refuse_encoding(name, compressed, STR("UTF-16"), err);
     if (text.size == 0)
         return unrecognised(name, "holds nothing but blanks", "give a Wikipedia dump, text or JSONL", err);
     if (memchr(head.data, 0, head.size < LOOK_BYTES ? head.size : LOOK_BYTES))
@@ -118,6 +164,9 @@ static int recognise(const char *name, struct str head, enum input_kind *kind, s
                             "a mirror's error page? open it in a browser, and download the dump again", err);
     if (text.data[0] == '<' && str_find(text, STR("<mediawiki")) != SIZE_MAX) {
         *kind = INPUT_WIKI;
+        const struct str encoding = declared_encoding(text);
+        if (encoding.size > 0 && !is_utf8_name(encoding))
+            return refuse_encoding(name, compressed, encoding, err);
         if (str_find(text, STR("<page>")) == SIZE_MAX)
             return unrecognised(name, "is a dump without pages",
                                 "pages-articles dumps have pages; dumps of logs do not", err);
@@ -129,9 +178,10 @@ static int recognise(const char *name, struct str head, enum input_kind *kind, s
     return 0;
 }
 
-int sniff_kind(const char *name, struct str head, enum input_kind asked, enum input_kind *kind, struct error *err)
+int sniff_kind(const char *name, struct str head, bool compressed, enum input_kind asked, enum input_kind *kind,
+               struct error *err)
 {
-    TRY(recognise(name, head, kind, err));
+    TRY(recognise(name, head, compressed, kind, err));
     if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
         return text_begin(head).data[0] == '<'
                    ? unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",

@@ -15,9 +15,10 @@
  * input's, for messages. */
 int sniff_container(const char *name, struct str bytes, bool *compressed, struct error *err);
 
-/* What the text is: *kind, or ERR_INPUT. `head` is its beginning: up to and with the first <page>, to
- * HEAD_BYTES_MAX, or all of it. */
-int sniff_kind(const char *name, struct str head, enum input_kind asked, enum input_kind *kind, struct error *err);
+/* What the text is: *kind, or ERR_INPUT; ERR_UNSAFE where it is encoded otherwise than in UTF-8, or declares to be, with
+ * the pipe to type. `head` is its beginning: up to and with the first <page>, to HEAD_BYTES_MAX, or all of it. */
+int sniff_kind(const char *name, struct str head, bool compressed, enum input_kind asked, enum input_kind *kind,
+               struct error *err);
 
 bool has_byte_order_mark(struct str text); /* of UTF-8 */
 /* Without byte order mark, and without blanks at both ends. */

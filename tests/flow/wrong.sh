@@ -19,6 +19,30 @@ open(sys.argv[1], "w").write("\n".join(pieces) + "\n")
 PYTHON
 }
 
+# encoded ENCODING [bz2]: a dump that says it is so encoded is refused, and the command of the hint builds what the same
+# dump in UTF-8 gives.
+encoded() {
+    local file=$scratch/encoded.xml${2:+.$2} command
+    case_begin "a dump in $1${2:+, compressed}"
+    python3 - "$samples" "$1" "$file" "$scratch/utf-8.xml" <<'PYTHON'
+import bz2, sys
+
+text = bz2.open(sys.argv[1], "rt", encoding="utf-8").read().encode("latin-1", "ignore").decode("latin-1")
+declared = f"<?xml version='1.0' encoding = '{sys.argv[2]}' ?>\n" + text
+coded = declared.encode(sys.argv[2])
+open(sys.argv[3], "wb").write(bz2.compress(coded) if sys.argv[3].endswith("bz2") else coded)
+open(sys.argv[4], "w", encoding="utf-8").write(text)
+PYTHON
+    expect_exit 6 "$dsdata" build "$file" --vocab "$scratch/vocab.txt" --out "$out"
+    expect_words "is encoded in $1"
+    command=$(sed -n 's/^  \(.*iconv\)/\1/p' "$scratch/stderr")
+    command=${command/--vocab V --out D/--vocab "$scratch/vocab.txt" --seq 128 --out "$scratch/converted"}
+    expect_exit 0 env PATH="$build:$PATH" bash -o pipefail -c "$command"
+    expect_exit 0 "$dsdata" build "$scratch/utf-8.xml" --vocab "$scratch/vocab.txt" --seq 128 --out "$scratch/plain"
+    expect_exit 0 diff -r "$scratch/converted/seq128" "$scratch/plain/seq128"
+    rm -rf "$scratch/converted" "$scratch/plain"
+}
+
 bad_inputs() {
     case_begin "a missing file"
     expect_exit 2 "$dsdata" build --wiki "$scratch/nowhere.xml.bz2" --out "$out"
@@ -58,6 +82,10 @@ bad_inputs() {
     head -c 500 "$samples" >>"$scratch/dump.xml.gz"
     expect_exit 6 "$dsdata" build "$scratch/dump.xml.gz" --out "$out"
     expect_words dump.xml.gz gzip
+
+    encoded iso-8859-1
+    encoded utf-16
+    encoded iso-8859-1 bz2
 
     case_begin "a truncated dump"
     head -c 60000 "$samples" >"$scratch/short.xml.bz2"

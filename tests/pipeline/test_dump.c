@@ -90,7 +90,16 @@ static const struct sniff_case sniff_cases[] = {
             INPUT_SNIFF, ERR_INPUT, "neither", ""),
     REFUSED("a\0b", INPUT_TEXT, ERR_INPUT, "neither", ""),
     REFUSED("\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9", INPUT_SNIFF, ERR_INPUT, "neither", ""), /* KOI8 */
-    REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_INPUT, "UTF-16", "iconv"),
+    REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in UTF-16", "iconv -f UTF-16 -t UTF-8 dump-test-"),
+    FOUND("<?xml version=\"1.0\" encoding=\"utf-8\"?><mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
+    FOUND("<?xml version=\"1.0\" encoding = 'US-ASCII'?><mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
+    FOUND("<?xml version=\"1.0\"?><mediawiki a=\"encoding='x'\"><page>", INPUT_SNIFF, INPUT_WIKI),
+    REFUSED("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><mediawiki><page>", INPUT_SNIFF, ERR_UNSAFE,
+            "in ISO-8859-1", "-input | sed"),
+    REFUSED("\xef\xbb\xbf<?xml version='1.0' encoding\n= 'koi8-r' ?><mediawiki><page>", INPUT_WIKI, ERR_UNSAFE,
+            "in koi8-r", "iconv -f koi8-r -t UTF-8 dump-test-"),
+    REFUSED("<?xml version=\"1.0\" encoding=\"x' -o y\"?><mediawiki><page>", INPUT_SNIFF, ERR_UNSAFE,
+            "an unknown encoding", "find out"),
     REFUSED("\x1f\x8b\x08\0", INPUT_WIKI, ERR_UNSAFE, "gzip", "gzip -dc dump-test-"),
     REFUSED("\x28\xb5\x2f\xfd", INPUT_SNIFF, ERR_UNSAFE, "Zstandard", "-input | dsdata build --vocab V --out D -"),
     REFUSED("\xfd"
