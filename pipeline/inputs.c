@@ -16,6 +16,8 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
         struct dump_options options = dump_defaults();
         options.kind = kind;
         options.salvage = settings->salvage;
+        if (settings->max_ratio) /* vocab has no such option: it decodes a window up to a bound */
+            options.ratio_max = settings->max_ratio;
         options.file = (uint32_t)inputs->count;
         struct dump *dump = NULL;
         TRY(dump_open(&dump, path, &options, err));

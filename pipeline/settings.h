@@ -16,6 +16,7 @@ struct settings {
     const char *lang;                   /* NULL: what the dump says */
     uint64_t limit;                     /* 0: no limit */
     bool salvage;                       /* skip damage, and count it */
+    uint64_t max_ratio;                 /* of text to bzip2 */
 
     /* text and pieces */
     uint32_t keep;                          /* enum keep of text/wikitext.h */

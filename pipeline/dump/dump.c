@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <endian.h>
+#include <inttypes.h>
 
 struct dump {
     struct dump_options options;
@@ -33,6 +34,7 @@ struct dump {
     struct pages pages;
     uint64_t next_window; /* to be cut */
     bool inside;          /* of that window: the call before returned 1 */
+    uint64_t expanded;    /* bytes of text that have come out of it */
     struct str rest;      /* of the chain's last text, to be cut */
     struct group complete;
     bool waits;  /* `complete` is one, for the next call */
@@ -48,7 +50,9 @@ struct dump_options dump_defaults(void)
                                  .window_bytes_plain = WINDOW_BYTES_PLAIN,
                                  .group_bytes_max = GROUP_BYTES_MAX,
                                  .page_bytes_max = PAGE_BYTES_MAX,
-                                 .piece_bytes_max = PIECE_BYTES_MAX};
+                                 .piece_bytes_max = PIECE_BYTES_MAX,
+                                 .ratio_max = RATIO_MAX,
+                                 .ratio_text_min = RATIO_TEXT_MIN};
 }
 
 enum input_kind dump_kind(const struct dump *dump)
@@ -115,11 +119,33 @@ int dump_decode(const struct dump *dump, struct piece *piece, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------------- cut */
 
+/* A few bytes can be made to decompress to gigabytes. Honest text gives 3 to 30 bytes for one. */
+static int refuse_bomb(struct dump *dump, const struct piece *piece, struct error *err)
+{
+    const uint64_t at = dump->chain.bit / 8, bytes = at > piece->from ? at - piece->from : 1;
+    uint64_t allows = RATIO_MAX;
+    char text[32], ratio[32], compressed[32];
+    if (dump->expanded <= dump->options.ratio_text_min || dump->expanded / bytes <= dump->options.ratio_max)
+        return 0;
+    while (allows < 2 * (dump->expanded / bytes)) /* it goes on rising */
+        allows *= 10;
+    fail_at(err, ERR_UNSAFE, dump->source.name, at, "%s before here decompress to %s, %s times as much",
+            format_bytes(bytes, compressed), format_bytes(dump->expanded, text),
+            format_count(dump->expanded / bytes, ratio));
+    return hint(err, "a file made to fill memory and disks? if you trust it: --max-ratio %" PRIu64, allows);
+}
+
 /* The next text of the window, from whatever the file is: as chain_next. */
 static int text_next(struct dump *dump, struct piece *piece, struct str *text, struct error *err)
 {
-    if (dump->compressed)
-        return chain_next(&dump->chain, &dump->source, piece, text, err);
+    if (dump->compressed) {
+        const int more = chain_next(&dump->chain, &dump->source, piece, text, err);
+        if (more != CHAIN_TEXT)
+            return more;
+        dump->expanded += text->size;
+        TRY(refuse_bomb(dump, piece, err));
+        return CHAIN_TEXT;
+    }
     if (piece->taken)
         return CHAIN_END;
     piece->taken = true;
@@ -149,6 +175,7 @@ static void window_enter(struct dump *dump, const struct piece *piece)
     const uint64_t words[2] = {htole64(piece->window), htole64(piece->hash)};
     dump->hash += hash64(words, sizeof(words));
     dump->inside = true;
+    dump->expanded = 0;
 }
 
 /* The END piece. With salvage a dump may end anywhere, but where it does so too early that is damage too. */

@@ -36,8 +36,14 @@ struct dump_options {
     size_t page_bytes_max;     /* a longer record is skipped and counted */
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes what is beyond */
     bool salvage;              /* damage behind the head is passed over and counted in the groups, not an error */
+    /* What one window may expand to: more than both is ERR_UNSAFE. By window, so that the verdict does not depend on where
+     * a reader began, and that much honest text before it does not help a bomb. */
+    uint64_t ratio_max;      /* bytes of text per byte of the window so far */
+    uint64_t ratio_text_min; /* as long as there is less text, any ratio is fine */
 };
 struct dump_options dump_defaults(void); /* the constants of parts.h, INPUT_SNIFF, file 0 */
+#define RATIO_MAX      10000u
+#define RATIO_TEXT_MIN 1000000000u
 
 /* Opens `path` ("-": standard input), finds out by content what it is and reads its head up to the first record.
  * ERR_USAGE: cannot be opened. ERR_INPUT: empty, unrecognised, not of the kind asked for, without records, damaged at
@@ -77,7 +83,7 @@ int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct er
 int dump_decode(const struct dump *dump, struct piece *piece, struct error *err);
 /* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records
  * and none skipped). Mostly a piece gives one group at one call: a second call waits for the first one's group to go its way.
- * < 0: ERR_INPUT with the byte. *out is the caller's: its memory is swapped, not copied. */
+ * < 0: ERR_INPUT, or ERR_UNSAFE for a bomb, with the byte. *out is the caller's: its memory is swapped, not copied. */
 int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err);
 void group_reset(struct group *group);
 void group_release(struct group *group);

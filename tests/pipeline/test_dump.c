@@ -111,6 +111,72 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("BZh9 is not bzip2", INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
 };
 
+/* Reads to the end or the first error. */
+static int read_all(struct dump *dump, uint64_t number, struct error *err)
+{
+    struct piece piece = {0};
+    struct group group = {0};
+    int more = 1, result = 0;
+    for (; result == 0 && more > 0; number++) {
+        more = dump_read(dump, number, &piece, err);
+        assert_true(more >= 0);
+        assert_int_equal(dump_decode(dump, &piece, err), 0);
+        do
+            result = dump_cut(dump, &piece, &group, err);
+        while (result > 0);
+    }
+    piece_release(&piece);
+    group_release(&group);
+    return result;
+}
+
+/* The verdict on a window is its own: damage is no way around it, and a reader that begins there finds it too. */
+static void a_bomb_is_refused_where_it_stands(void **state)
+{
+    (void)state;
+    enum { WINDOW = 2000, BOMB = 400000 };
+    struct buf file = {0}, text = {0}, blanks = {0};
+    struct error err, again;
+    struct dump *dump;
+    struct dump_state entry;
+    uint64_t random = 5;
+    for (size_t i = 0; i < BOMB; i++)
+        buf_add_byte(&blanks, ' ');
+    buf_add_text(&text, test_head);
+    for (unsigned i = 0; i < 30; i++)
+        add_page(&text, i, 400, &random);
+    add_stream(&file, buf_str(&text), 9, 500);
+    const size_t bomb_at = file.size;
+    for (int i = 0; i < 3; i++)
+        add_stream(&file, buf_str(&blanks), 9, 0);
+    const size_t bomb_end = file.size;
+    add_stream(&file, STR("</mediawiki>"), 9, 0);
+    assert_true(bomb_at > 2 * WINDOW && bomb_end - bomb_at < 300);
+    struct dump_options options = small_options(WINDOW);
+    for (unsigned choice = 0; choice < 8; choice++) {
+        options.salvage = choice & 1;
+        options.ratio_text_min = choice & 2 ? 3 * BOMB : 2 * BOMB; /* the pages of the window are before the bomb */
+        options.ratio_max = choice & 4 ? 3 * BOMB : 100;
+        const bool refused = !(choice & 4);
+        assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
+        assert_int_equal(read_all(dump, 0, &err), refused ? -1 : 0);
+        if (refused) {
+            assert_int_equal(err.kind, ERR_UNSAFE);
+            assert_non_null(strstr(err.hint, "--max-ratio"));
+            assert_true(err.offset > bomb_at && err.offset <= bomb_end);
+            dump_guess(dump, bomb_at / WINDOW, &entry);
+            assert_int_equal(dump_restore(dump, &entry, &again), 0);
+            assert_int_equal(read_all(dump, bomb_at / WINDOW, &again), -1);
+            assert_int_equal(again.kind, ERR_UNSAFE);
+            assert_int_equal(again.offset, err.offset);
+        }
+        dump_close(dump);
+    }
+    buf_release(&file);
+    buf_release(&text);
+    buf_release(&blanks);
+}
+
 static void content_tells_the_kind(void **state)
 {
     (void)state;
@@ -721,6 +787,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_siteinfo_is_read),
         cmocka_unit_test(content_tells_the_kind),
+        cmocka_unit_test(a_bomb_is_refused_where_it_stands),
         cmocka_unit_test(what_cannot_be_opened_is_a_usage_error),
         cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(a_page_is_in_the_group_of_its_blocks_window),
