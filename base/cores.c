@@ -1,7 +1,9 @@
 /* In: what the kernel lets this process have. Out: how many threads can really run. Containers bound CPU time by a
  * quota of their cgroup, which the affinity mask does not show. */
+#include "base/log.h"
 #include "base/opts.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -91,4 +93,12 @@ unsigned cores_allowed(void)
 {
     const unsigned cores = smaller(cores_by_affinity(), smaller(cores_by_cgroup2(), cores_by_cgroup1()));
     return cores ? cores : 1;
+}
+
+void cores_warn(uint64_t threads)
+{
+    const unsigned cores = cores_allowed();
+    if (threads > (uint64_t)4 * cores)
+        log_warn("--threads %" PRIu64 " on %u cores: they will mostly wait for each other; as many as cores are best",
+                 threads, cores);
 }

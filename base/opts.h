@@ -123,5 +123,7 @@ void opts_completion(const struct opt_program *program, struct buf *out);
 
 /* Threads that affinity and cgroup limits allow (at least 1). */
 unsigned cores_allowed(void);
+/* Warns, from a main, of more than four times as many threads as that. */
+void cores_warn(uint64_t threads);
 
 #endif

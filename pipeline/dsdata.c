@@ -223,6 +223,7 @@ int main(int argc, char **argv)
         settings.argv = argv;
         enum log_level level = settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL;
         log_open("dsdata", level, settings.json);
+        cores_warn(settings.threads);
         done = result.verb->run == verb_build ? 0 : launcher_refuse("dsdata", &err); /* a build is shared out */
         if (done == 0)
             done = result.verb->run(&settings, result.bare, &err);

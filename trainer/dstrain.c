@@ -219,6 +219,7 @@ int main(int argc, char **argv)
         settings.argc = argc;
         settings.argv = argv;
         log_open("dstrain", settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL, settings.json);
+        cores_warn(settings.threads);
         result = launcher_refuse("dstrain", &err);
         if (result == 0)
             result = parsed.verb->run(&settings, parsed.bare, &err);

@@ -33,6 +33,13 @@ any_threads() {
         rm -rf "$scratch/threads"
     done
 
+    case_begin "more threads than there can be work for"
+    expect_exit 0 "$dsdata" extract "$samples" --limit 1 --threads 1024
+    expect_words "warning: --threads 1024 on"
+    expect_equal "lines of warning" "$(grep -c warning "$scratch/stderr")" 1
+    expect_exit 0 "$dsdata" extract "$samples" --limit 1 --threads 2
+    expect_equal "lines of warning" "$(grep -c warning "$scratch/stderr")" 0
+
     case_begin "a vocabulary learned on the way"
     local learning=(build --wiki "$samples" --vocab-size 1500 --valid 0.1)
     expect_exit 0 "$dsdata" "${learning[@]}" --threads 1 --out "$scratch/learned"
