@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/thread.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -34,7 +35,7 @@ struct belt {
     size_t job_stride;
     char *jobs;         /* [depth] of job_stride bytes */
     bool has_consumer;  /* belt_open: the consumer is one more ordered step behind the last */
-    pthread_t *threads; /* [thread_count], besides the caller of belt_run */
+    pthread_t *threads; /* [thread_count] */
     size_t thread_count;
 
     pthread_mutex_t lock; /* over all that follows */
@@ -228,8 +229,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static struct belt *open_with(const struct belt_options *options, struct belt_load *loads, bool has_consumer,
-                              size_t thread_count)
+static struct belt *open_with(const struct belt_options *options, struct belt_load *loads, bool has_consumer)
 {
     assert(options->step_count >= 1 && options->step_count <= STEPS_MAX);
     assert(options->steps[0].ordered && options->depth >= 1 && options->threads >= 1);
@@ -246,16 +246,16 @@ static struct belt *open_with(const struct belt_options *options, struct belt_lo
     pthread_mutex_init(&belt->lock, NULL);
     pthread_cond_init(&belt->crew, NULL);
     pthread_cond_init(&belt->consumer, NULL);
-    belt->threads = mem_clear(thread_count, sizeof(*belt->threads));
-    for (; belt->thread_count < thread_count; belt->thread_count++)
-        if (pthread_create(&belt->threads[belt->thread_count], NULL, serve, belt) != 0)
-            die(ERR_RESOURCE, "cannot start thread %zu of %zu", belt->thread_count + 1, thread_count);
+    belt->threads = mem_clear(options->threads, sizeof(*belt->threads));
+    for (; belt->thread_count < options->threads; belt->thread_count++)
+        if (thread_start(&belt->threads[belt->thread_count], serve, belt) != 0)
+            die(ERR_RESOURCE, "cannot start thread %zu of %zu", belt->thread_count + 1, options->threads);
     return belt;
 }
 
 struct belt *belt_open(const struct belt_options *options)
 {
-    return open_with(options, NULL, true, options->threads);
+    return open_with(options, NULL, true);
 }
 
 int belt_next(struct belt *belt, void **job, struct error *err)
@@ -320,9 +320,7 @@ double belt_seconds(const struct belt_load *load)
 
 int belt_run(const struct belt_options *options, struct belt_load *loads, struct error *err)
 {
-    struct belt *belt = open_with(options, loads, false, options->threads - 1);
-    serve(belt);
-    /* The others may still be in a job that no longer counts; the error and the counts stand when they are home. */
+    struct belt *belt = open_with(options, loads, false);
     for (size_t i = 0; i < belt->thread_count; i++)
         pthread_join(belt->threads[i], NULL);
     belt->thread_count = 0;

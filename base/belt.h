@@ -53,7 +53,7 @@ struct belt_load {
 };
 double belt_seconds(const struct belt_load *load);
 
-/* Runs the whole belt with the calling thread as one of the crew (threads = 1: everything in this thread).
+/* Runs the whole belt; the calling thread waits, because the stack of a main thread may be too small for the steps.
  * Returns 0 when the last job has finished all steps, < 0 with the first error in job order. */
 int belt_run(const struct belt_options *options, struct belt_load *loads /* [step_count] or NULL */, struct error *err);
 

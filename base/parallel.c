@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/opts.h"
+#include "base/thread.h"
 
 #define THREADS_MAX 1024
 #define SPINS       1000 /* looks before sleep, some tens of microseconds: most regions come closer upon another */
@@ -75,16 +76,13 @@ static void *serve(void *context)
 /* Where the system gives no more threads, those that are there do the work. */
 static void start_workers(void)
 {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     while (pool.workers + 1 < parallel_threads()) {
         pthread_t thread;
-        if (pthread_create(&thread, &attributes, serve, (void *)(intptr_t)(pool.workers + 1)) != 0)
+        if (thread_start(&thread, serve, (void *)(intptr_t)(pool.workers + 1)) != 0)
             break;
+        pthread_detach(thread);
         pool.workers++;
     }
-    pthread_attr_destroy(&attributes);
 }
 
 void parallel(size_t tasks, void (*run)(const void *args, size_t task, int thread), const void *args)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/messages.h"
 #include "base/progress.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -221,7 +222,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
     ranks->lock = lock;
     ranks->pulses = mem_clear(ranks->count, sizeof *ranks->pulses);
     ranks->directory = mem_copy_text(directory);
-    if (pthread_create(&ranks->watcher, NULL, watch, ranks) != 0)
+    if (thread_start(&ranks->watcher, watch, ranks) != 0)
         die(ERR_RESOURCE, "no further thread can be made");
     return 0;
 }

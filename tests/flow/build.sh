@@ -33,6 +33,14 @@ any_threads() {
         rm -rf "$scratch/threads"
     done
 
+    case_begin "a shell with a small stack"
+    for threads in 1 2; do
+        expect_exit 0 bash -c 'ulimit -s 64 && exec "$@"' shell "$dsdata" "${command_line[@]}" --threads "$threads" \
+            --out "$scratch/stack"
+        diff -rq -x build.json "$good" "$scratch/stack" >"$scratch/stdout" || complain "a small stack gives other bytes"
+        rm -rf "$scratch/stack"
+    done
+
     case_begin "more threads than there can be work for"
     expect_exit 0 "$dsdata" extract "$samples" --limit 1 --threads 1024
     expect_words "warning: --threads 1024 on"
