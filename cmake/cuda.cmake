@@ -6,6 +6,29 @@ set(CMAKE_CUDA_ARCHITECTURES 90-real 80-virtual CACHE STRING "Code for these car
 set(CMAKE_CUDA_STANDARD 17)
 enable_language(CUDA)
 find_package(CUDAToolkit 12.5 REQUIRED)
+
+# cuBLASLt is the toolkit's, else that of Python's package nvidia-cublas, which has no libcublasLt.so.
+if(TARGET CUDA::cublasLt)
+    get_target_property(cublaslt CUDA::cublasLt IMPORTED_LOCATION)
+else()
+    find_package(Python3 REQUIRED COMPONENTS Interpreter)
+    execute_process(COMMAND ${Python3_EXECUTABLE} -c "import sys; print(';'.join(sys.path[1:]))"
+        OUTPUT_VARIABLE python_path OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(places nvidia/cu${CUDAToolkit_VERSION_MAJOR} nvidia/cublas)
+    list(TRANSFORM places APPEND /lib OUTPUT_VARIABLE library_places)
+    list(TRANSFORM places APPEND /include OUTPUT_VARIABLE include_places)
+    find_library(CUBLASLT NAMES libcublasLt.so.${CUDAToolkit_VERSION_MAJOR} PATHS ${python_path}
+        PATH_SUFFIXES ${library_places} NO_DEFAULT_PATH REQUIRED)
+    find_path(CUBLASLT_INCLUDE cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${python_path}
+        PATH_SUFFIXES ${include_places} REQUIRED)
+    add_library(CUDA::cublasLt UNKNOWN IMPORTED)
+    set_target_properties(CUDA::cublasLt PROPERTIES IMPORTED_LOCATION ${CUBLASLT}
+        INTERFACE_INCLUDE_DIRECTORIES ${CUBLASLT_INCLUDE})
+    set(cublaslt ${CUBLASLT})
+    message(STATUS "cuBLASLt: ${CUBLASLT}, of Python's nvidia-cublas")
+endif()
+get_filename_component(cublaslt_directory ${cublaslt} DIRECTORY)
+
 set(CMAKE_CUDA_FLAGS_RELWITHDEBINFO "-O3 -g -lineinfo")
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
 
@@ -14,12 +37,15 @@ file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/cuda/*.c ${CMAKE
 add_library(dstrain_cuda MODULE ${sources})
 target_compile_options(dstrain_cuda PRIVATE
     $<$<COMPILE_LANGUAGE:C>:-Wno-conversion -Wdouble-promotion>
-    $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings -Xcompiler=-Wall,-Wextra>)
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
+    $<$<AND:$<BOOL:${DS_WERROR}>,$<COMPILE_LANGUAGE:CUDA>>:--Werror=all-warnings>)
 set_target_properties(dstrain_cuda PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}
-    C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden INSTALL_RPATH_USE_LINK_PATH ON)
+    C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
+    INSTALL_RPATH "$ORIGIN;${cublaslt_directory}")
 target_include_directories(dstrain_cuda SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(dstrain_cuda PRIVATE base CUDA::cudart_static CUDA::cublasLt)
-target_link_options(dstrain_cuda PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL)
+target_link_options(dstrain_cuda PRIVATE -Wl,--no-undefined -Wl,--exclude-libs,ALL
+    -static-libstdc++ -static-libgcc) # so that it loads where no C++ is installed
 target_compile_definitions(trainer PRIVATE DS_CUDA=1)
 add_dependencies(dstrain dstrain_cuda)
 install(TARGETS dstrain_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -19,12 +19,13 @@ usage() {
     exit 2
 }
 
-# Configures and builds a preset. A build that fails counts as one failed test.
+# build PRESET [OPTION…]: configures and builds a preset. A build that fails counts as one failed test.
 build() {
     local preset=$1 log=build/$1.log
+    shift
     echo "== $preset: build"
     mkdir -p build
-    if cmake --preset "$preset" >"$log" 2>&1 && cmake --build --preset "$preset" >>"$log" 2>&1; then
+    if cmake --preset "$preset" "$@" >"$log" 2>&1 && cmake --build --preset "$preset" >>"$log" 2>&1; then
         return 0
     fi
     grep -E -A 12 'FAILED|error|Error' "$log" | head -60 || tail -40 "$log"
@@ -85,7 +86,7 @@ main() {
     build asan && run_tests asan --preset asan
     build tsan && run_tests tsan --preset tsan
     if [ "$long" = yes ] && command -v nvcc >/dev/null; then # no GPU is needed: kernels are compiled, and run on the host
-        build cuda && run_tests cuda --test-dir build/cuda -R cuda --output-on-failure
+        build cuda -DDS_WERROR=ON && run_tests cuda --test-dir build/cuda -R cuda --output-on-failure
     fi
     if command -v clang >/dev/null; then
         build clang && summary+=("clang: builds without a warning")
