@@ -125,7 +125,8 @@ struct ops {
     /* The same memory where the host can follow it, from map to unmap: itself, or a copy. */
     void *(*map)(struct device *device, void *memory, size_t bytes, enum map_mode mode);
     void (*unmap)(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode);
-    void (*wait)(struct device *device); /* until all is done that was asked for */
+    void (*wait)(struct device *device);                      /* until all is done that was asked for */
+    void (*begin_step)(struct device *device, uint64_t step); /* whose ops follow: for messages. NULL: has no use */
     /* A few bytes for the host, copied when their turn comes into slot 0 or 1; receive waits for that copy alone. A
      * slot is received before it is sent again. */
     void (*send)(struct device *device, int slot, const void *memory, size_t bytes);

@@ -361,6 +361,12 @@ static void wait_all(struct device *device)
     inner_of(device)->wait(inner_of(device)->device);
 }
 
+static void begin_step(struct device *device, uint64_t step)
+{
+    if (inner_of(device)->begin_step)
+        inner_of(device)->begin_step(inner_of(device)->device, step);
+}
+
 static void send(struct device *device, int slot, const void *memory, size_t bytes)
 {
     inner_of(device)->send(inner_of(device)->device, slot, memory, bytes);
@@ -407,6 +413,7 @@ struct ops *timings_open(struct ops *ops)
         .map = map,
         .unmap = unmap,
         .wait = wait_all,
+        .begin_step = begin_step,
         .send = send,
         .receive = receive,
         .bring = bring,

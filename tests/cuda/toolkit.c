@@ -2,18 +2,56 @@
  * tested whole where no GPU is. Device memory is memory.h's; copies from pinned memory and to it are done when their
  * stream, or an event after them, is waited for (those to it hold what was there when they were asked for: kernels run
  * at once); a product is a plain loop over column-major matrices, its epilogues are as the manual of cublasLtEpilogue_t
- * has them. What it does not show: whether the real library has an algorithm, and speed. */
+ * has them. What it does not show: whether the real library has an algorithm, and speed. Things go wrong as the
+ * environment says:
+ *
+ *     TOOLKIT_FAIL=N:now      the launch of the N-th op after the first send fails
+ *     TOOLKIT_FAIL=N:late     its kernel does, which is reported to whoever waits next
+ *     TOOLKIT_REFUSE=N        cublasLtMatmul refuses algorithm N, which the heuristics offer
+ *     TOOLKIT_SLOW=EPILOGUE   the clock of events takes a product with this cublasLtEpilogue_t, a number, for slow
+ *     TOOLKIT_WRONG=EPILOGUE  such a product has a few wrong results */
 #include <assert.h>
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "tests/cuda/memory.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/fp16.h"
+#include "trainer/optim/numbers.h"
+
+/* ---- what goes wrong ---- */
+
+/* The number that the environment says, or -1. */
+static long wish(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? strtol(text, NULL, 10) : -1;
+}
+
+static bool broken; /* a kernel failed: all that waits says so */
+static bool sent;   /* the first step's facts were: of the ops before it some are timed, and so of no fixed number */
+
+static cudaError_t waited(void)
+{
+    return broken ? cudaErrorIllegalAddress : cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void) /* the backend asks once after every op */
+{
+    static long ops;
+    ops += sent;
+    if (!sent || ops != wish("TOOLKIT_FAIL"))
+        return waited();
+    if (strstr(getenv("TOOLKIT_FAIL"), ":now"))
+        return cudaErrorInvalidConfiguration;
+    broken = true;
+    return cudaSuccess;
+}
 
 /* ---- runtime: streams, events, copies ---- */
 
@@ -32,7 +70,10 @@ struct CUstream_st {
 struct CUevent_st {
     cudaStream_t stream; /* that recorded it last */
     size_t asked;        /* of its copies by then */
+    float at;            /* by product_clock */
 };
+
+static float product_clock; /* milliseconds that products took; kernels take none */
 
 static struct {
     const char *memory;
@@ -81,7 +122,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     settle(stream);
-    return cudaSuccess;
+    return waited();
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
@@ -106,20 +147,19 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     event->stream = stream;
     event->asked = stream->asked;
+    event->at = product_clock;
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     settle_some(event->stream, event->asked);
-    return cudaSuccess;
+    return waited();
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
 {
-    (void)from;
-    (void)to;
-    *milliseconds = 1;
+    *milliseconds = to->at - from->at;
     return cudaSuccess;
 }
 
@@ -143,6 +183,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
         *pending = (struct pending){.to = to, .from = from, .bytes = bytes};
         if (pinned_to)
             pending->from = pending->held = memcpy(mem_alloc(bytes), from, bytes);
+        sent |= pinned_to && bytes == sizeof(struct step_record);
     } else {
         memcpy(to, from, bytes);
     }
@@ -201,14 +242,9 @@ cudaError_t cudaMemGetInfo(size_t *rest, size_t *all)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetLastError(void)
-{
-    return cudaSuccess;
-}
-
 const char *cudaGetErrorString(cudaError_t error)
 {
-    return error == cudaSuccess ? "no error" : "an error";
+    return error == cudaSuccess ? "no error" : error == cudaErrorIllegalAddress ? "a broken kernel" : "a bad launch";
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
@@ -450,9 +486,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     const struct matrix *left = (const struct matrix *)a_layout, *right = (const struct matrix *)b_layout;
     const struct matrix *out = (const struct matrix *)d_layout;
     const size_t depth = o->a == CUBLAS_OP_N ? left->columns : left->rows;
+    const bool wrong = wish("TOOLKIT_WRONG") == (long)o->epilogue;
     (void)handle;
     (void)workspace;
     (void)workspace_bytes;
+    if (algorithm->data[0] == (uint64_t)wish("TOOLKIT_REFUSE"))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    product_clock += wish("TOOLKIT_SLOW") == (long)o->epilogue ? 3 : o->epilogue == CUBLASLT_EPILOGUE_DEFAULT ? 2 : 1;
     assert(c == d && c_layout == d_layout && algorithm->data[0] > 0 && *(const float *)alpha == 1);
     assert(depth == (o->b == CUBLAS_OP_N ? right->rows : right->columns));
     assert(out->rows == (o->a == CUBLAS_OP_N ? left->rows : left->columns));
@@ -468,13 +508,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                        (double)get(b, right->type, place(right, o->b, k, column));
             if (*(const float *)beta != 0)
                 sum += (double)*(const float *)beta * (double)get(c, out->type, at);
+            if (wrong && row >= out->rows - out->rows / 16)
+                sum = -sum;
             put(d, out->type, at, (float)finish(o, out, row, column, sum));
         }
         if (o->epilogue == CUBLASLT_EPILOGUE_BGRADB) {
             double sum = 0;
             for (size_t k = 0; k < depth; k++)
                 sum += (double)get(b, right->type, place(right, o->b, k, column));
-            put(o->vector, out->type, column, (float)sum);
+            put(o->vector, out->type, column, wrong && column % 16 == 0 ? 0 : (float)sum);
         }
     }
     device_leave();

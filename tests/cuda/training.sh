@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # dstrain itself on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. What the host hears late must leave no
 # trace: a run that was stopped ends with the bytes of one that was not, every step is reported once and in order, and of
-# steps with non-finite numbers the first one is blamed. Where memory is short, the micro-batch that fits is named.
+# steps with non-finite numbers the first one is blamed. Where memory is short, the micro-batch that fits is named; what
+# CUDA refuses is named too.
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -71,5 +72,25 @@ export EMULATED_FREE=$beside
 train 7 none
 grep -q "not even --micro-batch 1 fits" stderr || complain "no micro-batch fits, and one is named"
 unset EMULATED_FREE
+
+# An error names the op that failed, its sizes and its step: at its launch at once; later, with every op waited for.
+named() { # named N:now|late [VARIABLE=VALUE]: what the message says between "in " and ", seen"
+    local how=$1
+    shift
+    rm -rf broken
+    env "TOOLKIT_FAIL=$how" "$@" ./dstrain --device cuda --shards data --model model.json --steps 7 --batch 4 \
+        --micro-batch 2 --threads 1 --out broken >stdout 2>stderr
+    [ $? = 7 ] || complain "TOOLKIT_FAIL=$how: the exit code is not 7"
+    sed -nE 's/.*CUDA: [a-z ]*, in (.*), seen by .*/\1/p' stderr
+}
+for n in 20 90; do
+    exact=$(named $n:now DSTRAIN_CUDA_SYNC=1)
+    [[ $exact =~ ^[a-z_]+\ \([a-z]+\ [0-9]+.*\),\ step\ [1-7]$ ]] || complain "op $n fails as '$exact'"
+    found=$(named $n:late DSTRAIN_CUDA_SYNC=1)
+    [ "$found" = "$exact" ] || complain "op $n is '$exact', with DSTRAIN_CUDA_SYNC=1 '$found' is named"
+    found=$(named $n:late)
+    [[ $found =~ ^or\ before\ [a-z_]+\ .*\),\ step\ [1-7]$ ]] || complain "op $n, heard of late, is '$found'"
+    grep -q "DSTRAIN_CUDA_SYNC=1" stderr || complain "op $n, heard of late: no word of DSTRAIN_CUDA_SYNC"
+done
 [ $failed = 0 ] && echo "all right"
 exit $failed

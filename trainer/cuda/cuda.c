@@ -9,12 +9,6 @@
 #include "trainer/cuda/device.h"
 #include "trainer/cuda/product.h"
 
-void cuda_check(cudaError_t status, const char *call)
-{
-    if (status != cudaSuccess)
-        die(ERR_RESOURCE, "CUDA: %s: %s", call, cudaGetErrorString(status));
-}
-
 /* ---- what is there ---- */
 
 static int look(struct cuda_facts *facts, struct error *err)
@@ -111,6 +105,12 @@ static void wait_all(struct device *device)
     CHECK(cudaStreamSynchronize(device->stream));
 }
 
+static void begin_step(struct device *device, uint64_t step)
+{
+    (void)device;
+    doing_step(step);
+}
+
 static void send_bytes(struct device *device, int slot, const void *memory, size_t bytes)
 {
     struct sent *sent = &device->sent[slot];
@@ -151,12 +151,6 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
 }
 
 /* ---- ops that are kernels ---- */
-
-#define KERNEL(name, ...)                                                                                              \
-    do {                                                                                                               \
-        kernel_##name(device->stream, device->ops.precision, __VA_ARGS__);                                             \
-        CHECK(cudaGetLastError());                                                                                     \
-    } while (0)
 
 /* What bring made of a batch; NULL stays NULL. */
 static const struct cuda_batch *brought(const struct batch *batch)
@@ -293,6 +287,7 @@ static const struct ops table = {
     .map = map,
     .unmap = unmap,
     .wait = wait_all,
+    .begin_step = begin_step,
     .send = send_bytes,
     .receive = receive_bytes,
     .bring = bring,

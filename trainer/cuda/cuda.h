@@ -21,7 +21,7 @@ struct cuda_facts {
 };
 
 /* Bumped with every change of ops.h, batch.h or this file: a module beside the wrong program is refused. */
-#define CUDA_INTERFACE 3
+#define CUDA_INTERFACE 4
 
 struct cuda_module {
     int interface; /* CUDA_INTERFACE, first for ever */

@@ -1,19 +1,17 @@
 /* What the backend keeps between calls, and what its host files see. One stream computes; a second one brings batches.
- * Whatever CUDA refuses while it works is hopeless: CHECK leaves with exit code 7. */
+ * Whatever CUDA refuses while it works is hopeless: CHECK (doing.h) leaves with exit code 7. */
 #ifndef TRAINER_CUDA_DEVICE_H
 #define TRAINER_CUDA_DEVICE_H
 
 #include "base/error.h"
 #include "trainer/cuda/cuda.h"
+#include "trainer/cuda/doing.h"
 #include "trainer/cuda/kernels.h"
 
 #include <assert.h>
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#define CHECK(call) cuda_check((call), #call)
-void cuda_check(cudaError_t status, const char *call);
 
 struct bringer;  /* batch.c */
 struct products; /* product.c */
@@ -39,6 +37,15 @@ struct device {
     } conversions[CONVERSIONS];
     char name[128];
 };
+
+/* Queues the kernel of an op, in a function with a `device`; KERNEL: one that depends on the precision. */
+#define LAUNCH(name, ...)                                                                                              \
+    do {                                                                                                               \
+        OP(#name, __VA_ARGS__);                                                                                        \
+        kernel_##name(device->stream, __VA_ARGS__);                                                                    \
+        op_queued(device->stream);                                                                                     \
+    } while (0)
+#define KERNEL(name, ...) LAUNCH(name, device->ops.precision, __VA_ARGS__)
 
 /* batch.c */
 struct bringer *bringer_open(void);

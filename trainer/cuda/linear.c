@@ -56,9 +56,10 @@ static void forward(struct device *device, void *y, const void *x, const void *w
 void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows, int32_t out,
             int32_t in)
 {
+    OP("linear", rows, out, in);
     forward(device, y, x, w, b, rows, out, in);
     clear_dead(device, y, rows, out, device->ops.storage_size);
-    CHECK(cudaGetLastError());
+    op_queued(device->stream);
 }
 
 static bool fuses_gelu(const struct device *device, enum gelu gelu)
@@ -72,6 +73,7 @@ void linear_gelu(struct device *device, void *pre, void *y, const void *x, const
     void *vector = b ? rounded(device, b) : NULL;
     const struct product_operands operands = {.d = y, .a = w, .b = x, .vector = vector, .aux = pre};
     const enum product_finish finish = b ? FINISH_BIAS_GELU : FINISH_GELU;
+    OP("linear_gelu", rows, out, in);
     if (fuses_gelu(device, gelu) && (!b || vector) &&
         run(device, PRODUCT_FORWARD, finish, 0, rows, out, in, &operands)) {
         clear_dead(device, pre, rows, out, device->ops.storage_size);
@@ -80,26 +82,28 @@ void linear_gelu(struct device *device, void *pre, void *y, const void *x, const
         forward(device, pre, x, w, b, rows, out, in);
         kernel_gelu(device->stream, device->ops.precision, y, pre, rows, out, gelu);
     }
-    CHECK(cudaGetLastError());
+    op_queued(device->stream);
 }
 
 void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w, const void *pre,
                            struct rows rows, int32_t out, int32_t in, enum gelu gelu)
 {
     const struct product_operands operands = {.d = dx, .a = w, .b = dy, .aux = (void *)pre};
-    if (pre && beta == 0 && fuses_gelu(device, gelu) &&
-        run(device, PRODUCT_INPUT, FINISH_SLOPE, 0, rows, out, in, &operands))
-        return;
-    run_plain(device, PRODUCT_INPUT, beta, rows, out, in, &operands);
-    if (pre)
-        kernel_gelu_backward(device->stream, device->ops.precision, dx, pre, rows, in, gelu);
-    CHECK(cudaGetLastError());
+    OP("linear_backward_input", beta, rows, out, in);
+    if (!(pre && beta == 0 && fuses_gelu(device, gelu) &&
+          run(device, PRODUCT_INPUT, FINISH_SLOPE, 0, rows, out, in, &operands))) {
+        run_plain(device, PRODUCT_INPUT, beta, rows, out, in, &operands);
+        if (pre)
+            kernel_gelu_backward(device->stream, device->ops.precision, dx, pre, rows, in, gelu);
+    }
+    op_queued(device->stream);
 }
 
 void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x, struct rows rows,
                             int32_t out, int32_t in, void *scratch)
 {
     const struct product_operands operands = {.d = dw, .a = x, .b = dy, .vector = scratch};
+    OP("linear_backward_weight", rows, out, in);
     if (db && device->ops.precision != PRECISION_FP32 &&
         run(device, PRODUCT_WEIGHT, FINISH_SUMS, 1, rows, out, in, &operands)) {
         kernel_add(device->stream, db, scratch, (size_t)out);
@@ -108,5 +112,5 @@ void linear_backward_weight(struct device *device, void *dw, void *db, const voi
         if (db)
             kernel_column_sums(device->stream, device->ops.precision, db, dy, rows, out, scratch);
     }
-    CHECK(cudaGetLastError());
+    op_queued(device->stream);
 }

@@ -14,8 +14,11 @@
 #define BLAS(call) blas_check((call), #call)
 static void blas_check(cublasStatus_t status, const char *call)
 {
-    if (status != CUBLAS_STATUS_SUCCESS)
-        die(ERR_RESOURCE, "cuBLASLt: %s: %s", call, cublasLtGetStatusString(status));
+    char where[320];
+    if (status == CUBLAS_STATUS_SUCCESS)
+        return;
+    doing_say(where, sizeof where);
+    die(ERR_RESOURCE, "cuBLASLt: %s in %s, seen by %s", cublasLtGetStatusString(status), where, call);
 }
 
 struct plan {

@@ -4,39 +4,33 @@
 
 void squares(struct device *device, const struct update_work *work, const void *values)
 {
-    kernel_squares(device->stream, work, values);
-    CHECK(cudaGetLastError());
+    LAUNCH(squares, work, values);
 }
 
 void factors(struct device *device, const struct update_work *work, const struct update_step *step, const double *sums)
 {
-    kernel_factors(device->stream, work, step, sums);
-    CHECK(cudaGetLastError());
+    LAUNCH(factors, work, step, sums);
 }
 
 void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
           const struct update_step *step)
 {
-    kernel_adam(device->stream, memory, work, step);
-    CHECK(cudaGetLastError());
+    LAUNCH(adam, memory, work, step);
 }
 
 void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
              const struct update_step *step)
 {
-    kernel_moments(device->stream, memory, work, step);
-    CHECK(cudaGetLastError());
+    LAUNCH(moments, memory, work, step);
 }
 
 void shares(struct device *device, const struct update_work *work, const struct update_step *step)
 {
-    kernel_shares(device->stream, work, step);
-    CHECK(cudaGetLastError());
+    LAUNCH(shares, work, step);
 }
 
 void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
            const struct update_step *step)
 {
-    kernel_apply(device->stream, memory, work, step);
-    CHECK(cudaGetLastError());
+    LAUNCH(apply, memory, work, step);
 }

@@ -137,6 +137,8 @@ void model_begin_step(struct model *model, const struct step_settings *settings)
 {
     assert(settings->loss_scale > 0);
     model->step = *settings;
+    if (model->ops->begin_step)
+        model->ops->begin_step(model->ops->device, settings->step);
     model->ops->clear(model->ops->device, model->gradients, model->table.size * model->ops->real_size);
     forget(model);
 }

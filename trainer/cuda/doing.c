@@ -1,0 +1,116 @@
+/* In: ops as they are queued. Out: messages that name one (doing.h). */
+#include "trainer/cuda/doing.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define SIZES 8 /* of an op that are kept, at most */
+
+static struct {
+    const char *op; /* the one queued last */
+    bool inside;    /* it is being queued */
+    struct {
+        const char *name;
+        int64_t value;
+    } sizes[SIZES];
+    int count;
+    uint64_t step; /* 0: none yet */
+} doing = {.op = "opening the device", .inside = true};
+
+/* DSTRAIN_CUDA_SYNC=1: every op is waited for. */
+static bool waits(void)
+{
+    static int answer = -1;
+    if (answer < 0) {
+        const char *wish = getenv("DSTRAIN_CUDA_SYNC");
+        answer = wish && strcmp(wish, "") != 0 && strcmp(wish, "0") != 0;
+    }
+    return answer;
+}
+
+void doing_step(uint64_t step)
+{
+    doing.step = step;
+}
+
+void doing_say(char *out, size_t size)
+{
+    char sizes[256] = "", step[32] = "";
+    size_t used = 0;
+    for (int i = 0; i < doing.count && used < sizeof sizes; i++)
+        used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%s %" PRId64, i == 0 ? " (" : ", ",
+                                 doing.sizes[i].name, doing.sizes[i].value);
+    if (doing.step > 0)
+        snprintf(step, sizeof step, ", step %" PRIu64, doing.step);
+    snprintf(out, size, "%s%s%s%s", doing.op, sizes, doing.count > 0 ? ")" : "", step);
+}
+
+void cuda_check(cudaError_t status, const char *call)
+{
+    char where[320];
+    if (status == cudaSuccess)
+        return;
+    doing_say(where, sizeof where);
+    if (!waits())
+        die(ERR_RESOURCE,
+            "CUDA: %s, in or before %s, seen by %s; DSTRAIN_CUDA_SYNC=1 in the environment waits after "
+            "every operation and so names the one that fails",
+            cudaGetErrorString(status), where, call);
+    die(ERR_RESOURCE, "CUDA: %s, %s %s, seen by %s", cudaGetErrorString(status), doing.inside ? "in" : "after", where,
+        call);
+}
+
+void op_begin(const char *name)
+{
+    doing.op = name;
+    doing.inside = true;
+    doing.count = 0;
+}
+
+void op_queued(cudaStream_t stream)
+{
+    CHECK(cudaGetLastError());
+    if (waits())
+        CHECK(cudaStreamSynchronize(stream));
+    doing.inside = false;
+}
+
+void op_number(const char *name, int64_t value)
+{
+    if (doing.count == SIZES)
+        return;
+    doing.sizes[doing.count].name = name;
+    doing.sizes[doing.count++].value = value;
+}
+
+void op_rows(const char *name, struct rows rows)
+{
+    op_number(name, rows.total);
+}
+
+void op_batch(const char *name, const struct cuda_batch *batch)
+{
+    (void)name;
+    if (!batch)
+        return;
+    op_number("tokens", batch->batch.tokens);
+    op_number("sequences", batch->batch.sequences);
+    op_number("longest", batch->longest);
+}
+
+void op_shape(const char *name, const struct attention_shape *shape)
+{
+    (void)name;
+    op_number("heads", shape->heads);
+}
+
+void op_work(const char *name, const struct update_work *work)
+{
+    (void)name;
+    op_number("parameters", (int64_t)work->numbers);
+}
