@@ -101,11 +101,21 @@ struct ops *backend_open(enum device_kind device, const struct cpu_options *opti
     return module ? module->open(options->precision, tune, err) : NULL;
 }
 
-int backend_tune(struct ops *ops, const struct model_config *config, int32_t rows, int32_t masked_rows,
-                 const char *path, struct error *err)
+int backend_tune(struct ops *ops, const struct model_config *config, const struct pack_limits *limits, bool all,
+                 struct buf *table, struct error *err)
 {
+    const struct tune_sizes sizes = {
+        .rows = limits->tokens,
+        .masked_rows = limits->masked,
+        .sequences = limits->sequences,
+        .hidden = config->hidden,
+        .intermediate = config->intermediate,
+        .vocabulary = vocabulary_padded(config),
+        .gelu = config->gelu,
+    };
     const struct cuda_module *module = module_load(err);
-    return module ? module->tune(ops, rows, masked_rows, config->hidden, config->intermediate,
-                                 vocabulary_padded(config), path, err)
-                  : -1;
+    if (!module)
+        return -1;
+    module->tune(ops, &sizes, all, table);
+    return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cuda/cuda.h"
+#include "trainer/data/pack.h"
 #include "trainer/model/params.h"
 #include "trainer/ops.h"
 
@@ -27,8 +28,9 @@ enum precision backend_default_precision(enum device_kind device, enum cpu_level
 struct ops *backend_open(enum device_kind device, const struct cpu_options *options, const char *tune,
                          struct error *err);
 
-/* Makes such a table for a model's layers; `ops` is CUDA's own. */
-int backend_tune(struct ops *ops, const struct model_config *config, int32_t rows, int32_t masked_rows,
-                 const char *path, struct error *err);
+/* Times how the products of a model can be done in micro-batches of these limits, takes the fastest ways from now on,
+ * and adds such a table of them to `table`. `ops` is CUDA's own; `all` as in cuda.h. */
+int backend_tune(struct ops *ops, const struct model_config *config, const struct pack_limits *limits, bool all,
+                 struct buf *table, struct error *err);
 
 #endif

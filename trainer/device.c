@@ -76,8 +76,7 @@ static uint32_t micro_batch_of(struct training *t)
     return micro < recipe->batch && micro > wave && wave > 0 ? micro / wave * wave : micro;
 }
 
-/* Product algorithms: the table that is given, else the run's copy of the one it was given before; NULL: none. The
- * caller mem_free's it. */
+/* Product algorithms: the table that is given, else the run's own; NULL: none yet. The caller mem_free's it. */
 static char *tune_of(const struct training *t)
 {
     if (t->settings->tune)
@@ -93,8 +92,9 @@ static int backend_begin(struct training *t, const struct cpu_options *options, 
 {
     char *tune = tune_of(t);
     t->ops = backend_open(t->device, options, tune, err);
+    t->products_given = tune && t->ops;
     if (!t->ops && tune && !t->settings->tune && err->kind == ERR_MISMATCH) {
-        log_warn("the run's %s is not used: %s", TUNE_NAME, err->text);
+        log_warn("the run's %s is not used, its products are timed again: %s", TUNE_NAME, err->text);
         t->ops = backend_open(t->device, options, NULL, err);
     }
     mem_free(tune);
@@ -156,6 +156,8 @@ int training_model(struct training *t, struct error *err)
 {
     TRY(training_backend(t, run_precision(&t->run), err));
     TRY(training_fits(t, MEMORY_TRAINING, err));
+    if (t->device == DEVICE_CUDA && !t->products_given) /* once for a run: record_begin keeps them */
+        TRY(backend_tune(t->ops, &t->recipe.config, &t->limits, false, &t->products, err));
     if (t->settings->timings)
         t->ops = timings_open(t->ops);
     const struct model_budget budget = training_budget(t);

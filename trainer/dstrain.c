@@ -121,7 +121,7 @@ static const struct opt_row rows[] = {
      .default_help = "cuda where it is built in and present, else cpu", .verbs = " train plan eval bench ",
      .help = "Where to compute."},
     {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " train plan ",
-     .default_help = "the run's own, else the library's first choices",
+     .default_help = "the run's own, made at its first start",
      .help = "Algorithms of products on CUDA, as dstrain bench --tune wrote them; the run keeps a copy."},
     {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " bench ",
      .help = "Time every algorithm that cuBLASLt offers for this model, and write the table."},

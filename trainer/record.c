@@ -82,10 +82,12 @@ static int record_start(struct training *t, struct error *err)
     return run_start(&t->run, t->state.step, precision_name(t->recipe.precision), facts, settings_in_force(t), err);
 }
 
-/* A table that is given becomes the run's; where it is the run's already, nothing changes. */
+/* A table that is given or was made becomes the run's, before its first step: later starts choose the same. */
 static int keep_tune(const struct training *t, struct error *err)
 {
     struct buf table = {0};
+    if (t->products.size > 0)
+        return write_small(t->run.directory, TUNE_NAME, &t->products, err);
     if (!t->settings->tune)
         return 0;
     int result = file_read_all(t->settings->tune, TUNE_BYTES_MAX, &table, err);

@@ -4,7 +4,7 @@
 
 #include "trainer/train.h"
 
-/* The run's copy of the table of product algorithms that it was given (--tune). */
+/* The run's table of product algorithms: a copy of what --tune gave, or what was chosen at its first start on CUDA. */
 #define TUNE_NAME "products.txt"
 
 /* Takes the directory that --out or the identity names (run_open). */

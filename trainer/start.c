@@ -288,6 +288,7 @@ void training_close(struct training *training)
         optimizer_work_release(&training->work, training->ops);
         training->ops->close(training->ops);
     }
+    buf_release(&training->products);
     run_close(&training->run);
     json_decref(training->identity);
     tokenizer_release(&training->tokenizer);

@@ -42,6 +42,8 @@ struct training {
     struct model *model;
     void *first, *second; /* moments, flat: the device's */
     struct update_work work;
+    bool products_given; /* product algorithms, by a table that the run had or was given */
+    struct buf products; /* the table that was made now; empty: none was */
     unsigned threads;
     uint32_t micro_batch;
     struct pack_limits limits;

@@ -73,6 +73,22 @@ train 7 none
 grep -q "not even --micro-batch 1 fits" stderr || complain "no micro-batch fits, and one is named"
 unset EMULATED_FREE
 
+# Epilogues are chosen by time at a run's first start, and so at every later one: here the library's sums of biases'
+# gradients (finish 5, epilogue 512) are slow, and are not when the run goes on.
+TOOLKIT_SLOW=512 train 0 slow-whole
+TOOLKIT_SLOW=512 train 75 slow-parts --stop-after 4
+cp slow-parts/products.txt before.txt
+train 0 slow-parts
+cmp -s before.txt slow-parts/products.txt || complain "products.txt has changed at a later start"
+diff -r slow-whole/checkpoints/step-00000007 slow-parts/checkpoints/step-00000007 >diff.log ||
+    complain "other bytes where an epilogue has become fast after a stop"
+plain='( 0000000000000000){8}$'
+[ "$(grep -cE "^2 5 .*$plain" before.txt)" = 7 ] || complain "slow epilogues were chosen"
+[ "$(grep -cE "^[0-9].*$plain" before.txt)" = 7 ] || complain "fast epilogues were not chosen"
+rm -rf refused
+TOOLKIT_REFUSE=1 train 0 refused # what the library offers and then cannot do is no choice
+[ "$(grep -cE "^[0-9].*$plain" refused/products.txt)" = 17 ] || complain "an offer that fails was chosen"
+
 # An error names the op that failed, its sizes and its step: at its launch at once; later, with every op waited for.
 named() { # named N:now|late [VARIABLE=VALUE]: what the message says between "in " and ", seen"
     local how=$1

@@ -5,6 +5,7 @@
 #define TRAINER_CUDA_CUDA_H
 
 #include "base/error.h"
+#include "base/str.h"
 #include "trainer/ops.h"
 
 #define CUDA_HEAD_SIZE 64 /* the only one that attention has */
@@ -20,6 +21,14 @@ struct cuda_facts {
     uint64_t products; /* version of cuBLASLt, 10000 * major + 100 * minor + patch */
 };
 
+/* The products of a model: what decides their shapes. */
+struct tune_sizes {
+    int32_t rows, masked_rows, sequences; /* of a full micro-batch */
+    int32_t hidden, intermediate, vocabulary;
+    enum gelu gelu;
+};
+#define TUNE_SECONDS 3
+
 /* Bumped with every change of ops.h, batch.h or this file: a module beside the wrong program is refused. */
 #define CUDA_INTERFACE 4
 
@@ -29,9 +38,10 @@ struct cuda_module {
     int (*look)(struct cuda_facts *facts, struct error *err);
     /* `tune` is a table of product algorithms (product.h), or NULL: the library's first choices. */
     struct ops *(*open)(enum precision precision, const char *tune, struct error *err);
-    /* Times the library's choices for the products of a model's layers and writes the table. A backend of open. */
-    int (*tune)(struct ops *ops, int32_t rows, int32_t masked_rows, int32_t hidden, int32_t intermediate,
-                int32_t vocabulary, const char *path, struct error *err);
+    /* Times the ways in which a model's products can be done, takes the fastest from now on, and adds them to `table`,
+     * which open reads. `all`: everything that the library offers, which takes minutes. Else only its epilogues, each
+     * against a plain product and a kernel after it: about TUNE_SECONDS at most. */
+    void (*tune)(struct ops *ops, const struct tune_sizes *sizes, bool all, struct buf *table);
 };
 
 #define TUNE_BYTES_MAX ((size_t)1 << 20) /* of a table */

@@ -62,9 +62,20 @@ void linear(struct device *device, void *y, const void *x, const void *w, const 
     op_queued(device->stream);
 }
 
-static bool fuses_gelu(const struct device *device, enum gelu gelu)
+bool linear_fuses(enum precision precision, enum product_finish finish, enum gelu gelu)
 {
-    return gelu == GELU_TANH && device->ops.precision != PRECISION_FP32;
+    switch (finish) {
+    case FINISH_NONE:
+    case FINISH_BIAS:
+        return true;
+    case FINISH_GELU:
+    case FINISH_BIAS_GELU:
+    case FINISH_SLOPE:
+        return gelu == GELU_TANH && precision != PRECISION_FP32;
+    case FINISH_SUMS:
+        return precision != PRECISION_FP32;
+    }
+    return false;
 }
 
 void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
@@ -74,7 +85,7 @@ void linear_gelu(struct device *device, void *pre, void *y, const void *x, const
     const struct product_operands operands = {.d = y, .a = w, .b = x, .vector = vector, .aux = pre};
     const enum product_finish finish = b ? FINISH_BIAS_GELU : FINISH_GELU;
     OP("linear_gelu", rows, out, in);
-    if (fuses_gelu(device, gelu) && (!b || vector) &&
+    if (linear_fuses(device->ops.precision, finish, gelu) && (!b || vector) &&
         run(device, PRODUCT_FORWARD, finish, 0, rows, out, in, &operands)) {
         clear_dead(device, pre, rows, out, device->ops.storage_size);
         clear_dead(device, y, rows, out, device->ops.storage_size);
@@ -90,7 +101,7 @@ void linear_backward_input(struct device *device, void *dx, int beta, const void
 {
     const struct product_operands operands = {.d = dx, .a = w, .b = dy, .aux = (void *)pre};
     OP("linear_backward_input", beta, rows, out, in);
-    if (!(pre && beta == 0 && fuses_gelu(device, gelu) &&
+    if (!(pre && beta == 0 && linear_fuses(device->ops.precision, FINISH_SLOPE, gelu) &&
           run(device, PRODUCT_INPUT, FINISH_SLOPE, 0, rows, out, in, &operands))) {
         run_plain(device, PRODUCT_INPUT, beta, rows, out, in, &operands);
         if (pre)
@@ -104,7 +115,7 @@ void linear_backward_weight(struct device *device, void *dw, void *db, const voi
 {
     const struct product_operands operands = {.d = dw, .a = x, .b = dy, .vector = scratch};
     OP("linear_backward_weight", rows, out, in);
-    if (db && device->ops.precision != PRECISION_FP32 &&
+    if (db && linear_fuses(device->ops.precision, FINISH_SUMS, GELU_TANH) &&
         run(device, PRODUCT_WEIGHT, FINISH_SUMS, 1, rows, out, in, &operands)) {
         kernel_add(device->stream, db, scratch, (size_t)out);
     } else {

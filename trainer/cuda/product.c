@@ -63,13 +63,20 @@ static void plan_release(struct plan *plan)
     mem_free(plan);
 }
 
-void products_close(struct products *products)
+static void forget_plans(struct products *products)
 {
-    for (size_t i = 0; i < BUCKETS; i++)
+    for (size_t i = 0; i < BUCKETS; i++) {
         for (struct plan *plan = products->buckets[i], *next; plan; plan = next) {
             next = plan->next;
             plan_release(plan);
         }
+        products->buckets[i] = NULL;
+    }
+}
+
+void products_close(struct products *products)
+{
+    forget_plans(products);
     BLAS(cublasLtDestroy(products->handle));
     CHECK(cudaFree(products->workspace));
     mem_free(products->choices);
@@ -220,18 +227,17 @@ static bool runs(struct products *products, const struct plan *plan, const cubla
            result.workspaceSize <= WORKSPACE;
 }
 
-/* A row of zeros in the table says that this finish is slower than a kernel behind the product. */
-static bool is_refusal(const cublasLtMatmulAlgo_t *algorithm)
+bool choice_is_plain(const struct product_choice *choice)
 {
-    static const cublasLtMatmulAlgo_t nothing;
-    return memcmp(algorithm, &nothing, sizeof nothing) == 0;
+    static const cublasLtMatmulAlgo_t nothing; /* a row of zeros in the table */
+    return memcmp(&choice->algorithm, &nothing, sizeof nothing) == 0;
 }
 
 static void decide(struct products *products, struct plan *plan)
 {
     cublasLtMatmulHeuristicResult_t result;
     const struct product_choice *choice = find_choice(products, &plan->key);
-    if (choice && is_refusal(&choice->algorithm))
+    if (choice && choice_is_plain(choice))
         return;
     plan->served = choice && runs(products, plan, &choice->algorithm);
     if (plan->served) {
@@ -250,8 +256,8 @@ static int32_t alignment(const void *one, const void *other)
     return (int32_t)(bits & -bits);
 }
 
-struct product_key product_key_of(enum product_kind kind, enum product_finish finish, int beta, struct rows rows,
-                                  int32_t out, int32_t in, const struct product_operands *operands)
+static struct product_key key_of(enum product_kind kind, enum product_finish finish, int beta, struct rows rows,
+                                 int32_t out, int32_t in, const struct product_operands *operands)
 {
     return (struct product_key){
         .kind = kind,
@@ -290,30 +296,62 @@ static struct plan *plan_of(struct products *products, const struct product_key 
     return plan;
 }
 
-int product_offers(struct products *products, const struct product_key *key, const struct product_operands *operands,
-                   cublasLtMatmulAlgo_t offers[PRODUCT_OFFERS])
+/* ---- choosing by time (tune.c) ---- */
+
+void products_choose(struct products *products, const struct product_choice *choices, size_t count)
+{
+    struct product_choice *copy = mem_array(count, sizeof *copy);
+    memcpy(copy, choices, count * sizeof *copy);
+    mem_free(products->choices);
+    products->choices = copy;
+    products->choice_count = count;
+    forget_plans(products);
+}
+
+bool product_ran(const struct products *products, const struct product_choice *choice)
+{
+    const bool fused = !choice_is_plain(choice);
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (const struct plan *plan = products->buckets[i]; plan; plan = plan->next) {
+            const struct product_key *key = &plan->key;
+            if (key->kind == choice->kind && key->finish == choice->finish && key->rows == choice->rows &&
+                key->out == choice->out && key->in == choice->in)
+                return plan->served == fused &&
+                       (!fused || memcmp(&plan->algorithm, &choice->algorithm, sizeof plan->algorithm) == 0);
+        }
+    return false;
+}
+
+int product_offers(struct products *products, const struct product_choice *product,
+                   const struct product_operands *operands, cublasLtMatmulAlgo_t *offers, int most)
 {
     cublasLtMatmulHeuristicResult_t results[PRODUCT_OFFERS];
-    struct plan *plan = plan_make(products->precision, key, operands);
-    const int count = offers_of(products, plan, results, PRODUCT_OFFERS);
+    const struct product_key key = {
+        .kind = product->kind,
+        .finish = product->finish,
+        .rows = product->rows,
+        .out = product->out,
+        .in = product->in,
+        .align_a = PRODUCT_ALIGNED, /* the least that operands of a model have */
+        .align_b = PRODUCT_ALIGNED,
+        .align_d = PRODUCT_ALIGNED,
+        .align_beside = PRODUCT_ALIGNED,
+    };
+    assert(most <= PRODUCT_OFFERS);
+    struct plan *plan = plan_make(products->precision, &key, operands);
+    const int count = offers_of(products, plan, results, most);
     for (int i = 0; i < count; i++)
         offers[i] = results[i].algo;
     plan_release(plan);
     return count;
 }
 
-void product_choose(struct products *products, const struct product_key *key, const struct product_operands *operands,
-                    const cublasLtMatmulAlgo_t *algorithm)
-{
-    struct plan *plan = plan_of(products, key, operands);
-    plan->served = !is_refusal(algorithm);
-    plan->algorithm = *algorithm;
-}
+/* ---- running ---- */
 
 bool product_run(struct products *products, cudaStream_t stream, enum product_kind kind, enum product_finish finish,
                  int beta, struct rows rows, int32_t out, int32_t in, const struct product_operands *operands)
 {
-    const struct product_key key = product_key_of(kind, finish, beta, rows, out, in, operands);
+    const struct product_key key = key_of(kind, finish, beta, rows, out, in, operands);
     struct plan *plan = plan_of(products, &key, operands);
     if (!plan->served)
         return false;

@@ -7,7 +7,7 @@
  *
  * A plan is what the library needs to know for one shape and alignment; it is made when first asked for and kept. Its
  * algorithm is the table's (tune.c) or the library's first choice among those that add in float and in a fixed
- * order. */
+ * order. Nothing is chosen by time here. */
 #ifndef TRAINER_CUDA_PRODUCT_H
 #define TRAINER_CUDA_PRODUCT_H
 
@@ -56,15 +56,17 @@ void products_close(struct products *products);
 bool product_run(struct products *products, cudaStream_t stream, enum product_kind kind, enum product_finish finish,
                  int beta, struct rows rows, int32_t out, int32_t in, const struct product_operands *operands);
 
-/* All that the library offers for a product, the first choice first; returns how many, at most `most`. */
+/* From now on these are the table; plans made before are forgotten. Copies them. */
+void products_choose(struct products *products, const struct product_choice *choices, size_t count);
+/* Has a product been run as this choice says? False where the library refused it and something else was done. */
+bool product_ran(const struct products *products, const struct product_choice *choice);
+/* Says that a product is done without this finish, by kernels of our own after it. */
+bool choice_is_plain(const struct product_choice *choice);
+/* All that the library offers for a product, the first choice first; returns how many, at most `most`. What `operands`
+ * point at is not touched. */
 #define PRODUCT_OFFERS 16
-int product_offers(struct products *products, const struct product_key *key, const struct product_operands *operands,
-                   cublasLtMatmulAlgo_t offers[PRODUCT_OFFERS]);
-/* Makes this way the plan's. */
-void product_choose(struct products *products, const struct product_key *key, const struct product_operands *operands,
-                    const cublasLtMatmulAlgo_t *algorithm);
-struct product_key product_key_of(enum product_kind kind, enum product_finish finish, int beta, struct rows rows,
-                                  int32_t out, int32_t in, const struct product_operands *operands);
+int product_offers(struct products *products, const struct product_choice *product,
+                   const struct product_operands *operands, cublasLtMatmulAlgo_t *offers, int most);
 
 /* ---- linear.c ---- */
 
@@ -77,11 +79,13 @@ void linear_backward_input(struct device *device, void *dx, int beta, const void
 void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x, struct rows rows,
                             int32_t out, int32_t in, void *scratch);
 
+/* Do linear layers ask the library for this finish at all, in this precision and with this GELU? */
+bool linear_fuses(enum precision precision, enum product_finish finish, enum gelu gelu);
+
 /* ---- tune.c ---- */
 
 /* The whole table, which the caller mem_free's; *count of its rows. */
 int tune_read(const char *path, struct product_choice **choices, size_t *count, struct error *err);
-int tune_make(struct ops *ops, int32_t rows, int32_t masked_rows, int32_t hidden, int32_t intermediate,
-              int32_t vocabulary, const char *path, struct error *err);
+void tune_make(struct ops *ops, const struct tune_sizes *sizes, bool all, struct buf *table);
 
 #endif

@@ -1,15 +1,19 @@
-/* The table of product algorithms: read where a run is given one, made by `dstrain bench --tune FILE`. It is text, so
- * that it can be looked at, and names the card and the library it is for: an algorithm's 64 bytes mean something to
- * that version alone. One row a product; zeros where a kernel of our own behind the plain product was faster. */
+/* The table of product algorithms: made by the clock before a run's first step or by `dstrain bench --tune FILE`, read
+ * wherever the same choices are wanted again. It is text, so that it can be looked at, and names the card and the
+ * library it is for: an algorithm's 64 bytes mean something to that version alone. One row a product; zeros where a
+ * kernel of our own after the plain product was faster. */
 #include "trainer/cuda/product.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/progress.h"
+#include "base/random.h"
 #include "base/str.h"
 
 #define WORDS 8 /* of 64 bits: an algorithm */
@@ -81,207 +85,239 @@ int tune_read(const char *path, struct product_choice **choices, size_t *count, 
     return result;
 }
 
-/* ---- making ---- */
+/* ---- timing ---- */
 
-/* A product to time, on memory of its own. */
-struct trial {
-    struct device *device;
-    enum product_kind kind;
-    enum product_finish finish;
-    struct rows rows;
-    int32_t out, in;
-    int beta;
-    struct product_operands operands;
-    void *real; /* bias, or its gradient */
-    void *scratch;
-    cudaEvent_t from, to;
+#define NUMBERS_DRAWN ((size_t)1 << 20)
+#define EPILOGUES     17 /* of a model's products, each timed and timed without */
+#define CHOICES_MAX   (EPILOGUES + 14)
+
+struct layer {
+    int32_t rows, out, in;
+    enum product_finish finish; /* of its forward product */
+    bool slope;                 /* its input came out of a GELU */
 };
 
-#define ROUNDS 5 /* the best of so many … */
-#define RUNS   8 /* … averages over so many */
+/* What is timed, and memory for the largest of it. */
+struct tuning {
+    struct device *device;
+    enum gelu gelu;
+    bool all;
+    void *drawn;                                /* NUMBERS_DRAWN of storage */
+    void *read, *weights, *written, *aux;       /* storage */
+    void *bias, *rounded, *sums, *dw, *scratch; /* real; `rounded` is the bias in storage */
+    cudaEvent_t from, to;
+    struct product_choice table[CHOICES_MAX];
+    size_t count;
+};
 
-/* The product with this finish, or without it and kernels behind, as linear.c has it. */
-static void run_once(const struct trial *t)
+/* The op that such a product belongs to, as a model asks for it: with whatever kernels the table's choice needs. */
+static void run_once(const struct tuning *t, const struct product_choice *c)
 {
-    struct device *device = t->device;
-    const enum precision precision = device->ops.precision;
-    if (product_run(device->products, device->stream, t->kind, t->finish, t->beta, t->rows, t->out, t->in,
-                    &t->operands)) {
-        if (t->finish == FINISH_SUMS)
-            kernel_add(device->stream, t->real, t->operands.vector, (size_t)t->out);
-        return;
-    }
-    const enum product_finish rest = t->finish == FINISH_BIAS_GELU ? FINISH_BIAS : FINISH_NONE;
-    if (!product_run(device->products, device->stream, t->kind, rest, t->beta, t->rows, t->out, t->in, &t->operands))
-        return;
-    switch (t->finish) {
-    case FINISH_NONE:
-    case FINISH_GELU:
+    const struct rows rows = {c->rows, c->rows};
+    switch ((enum product_kind)c->kind) {
+    case PRODUCT_FORWARD:
+        if (c->finish == FINISH_BIAS_GELU)
+            linear_gelu(t->device, t->aux, t->written, t->read, t->weights, t->bias, rows, c->out, c->in, t->gelu);
+        else
+            linear(t->device, t->written, t->read, t->weights, t->bias, rows, c->out, c->in);
         break;
-    case FINISH_BIAS:
-        kernel_add_bias(device->stream, precision, t->operands.d, t->real, t->rows, t->out);
+    case PRODUCT_INPUT:
+        linear_backward_input(t->device, t->written, 0, t->read, t->weights, c->finish == FINISH_SLOPE ? t->aux : NULL,
+                              rows, c->out, c->in, t->gelu);
         break;
-    case FINISH_BIAS_GELU:
-        kernel_gelu(device->stream, precision, t->operands.d, t->operands.aux, t->rows, t->out, GELU_TANH);
-        break;
-    case FINISH_SLOPE:
-        kernel_gelu_backward(device->stream, precision, t->operands.d, t->operands.aux, t->rows, t->in, GELU_TANH);
-        break;
-    case FINISH_SUMS:
-        kernel_column_sums(device->stream, precision, t->real, t->operands.b, t->rows, t->out, t->scratch);
+    case PRODUCT_WEIGHT:
+        linear_backward_weight(t->device, t->dw, c->finish == FINISH_SUMS ? t->sums : NULL, t->read, t->read, rows,
+                               c->out, c->in, t->scratch);
         break;
     }
 }
 
-/* Milliseconds of one run under the plan's present choice. */
-static float measure(const struct trial *t)
+/* Milliseconds of one run under the table as it is: the best round, each the mean of a few. */
+static float measure(const struct tuning *t, const struct product_choice *choice)
 {
+    const int rounds = t->all ? 5 : 3, runs = t->all ? 8 : 4;
+    const double until = t->all ? HUGE_VAL : clock_now() + (double)TUNE_SECONDS / (2 * EPILOGUES);
     float best = 0;
-    run_once(t);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds && (round == 0 || clock_now() < until); round++) {
         float took;
         CHECK(cudaEventRecord(t->from, t->device->stream));
-        for (int i = 0; i < RUNS; i++)
-            run_once(t);
+        for (int i = 0; i < runs; i++)
+            run_once(t, choice);
         CHECK(cudaEventRecord(t->to, t->device->stream));
         CHECK(cudaEventSynchronize(t->to));
         CHECK(cudaEventElapsedTime(&took, t->from, t->to));
         best = round == 0 || took < best ? took : best;
     }
-    return best / RUNS;
+    return best / (float)runs;
 }
 
-static void add_row(struct buf *table, const struct trial *t, const cublasLtMatmulAlgo_t *algorithm)
-{
-    buf_addf(table, "%d %d %d %" PRId32 " %" PRId32 " %" PRId32, (int)t->kind, (int)t->finish,
-             (int)t->device->ops.precision, t->rows.total, t->out, t->in);
-    for (size_t i = 0; i < WORDS; i++)
-        buf_addf(table, " %016" PRIx64, algorithm->data[i]);
-    buf_add_text(table, "\n");
-}
-
-/* Times every offer; without a finish of the library's own, our kernels are an offer too. */
-static void tune_one(const struct trial *t, struct buf *table)
+/* Puts the fastest way of one product into the table. An offer that the library then refuses is none. */
+static void choose(struct tuning *t, enum product_kind kind, enum product_finish finish, const struct layer *layer)
 {
     struct products *products = t->device->products;
-    cublasLtMatmulAlgo_t offers[PRODUCT_OFFERS + 1], *best = NULL;
-    const struct product_key key = product_key_of(t->kind, t->finish, t->beta, t->rows, t->out, t->in, &t->operands);
-    struct product_key least_aligned = key; /* as operands may be in a model */
-    least_aligned.align_a = least_aligned.align_b = least_aligned.align_d = PRODUCT_ALIGNED;
-    int count = product_offers(products, &least_aligned, &t->operands, offers);
-    if (t->finish != FINISH_NONE)
-        memset(&offers[count++], 0, sizeof *offers);
-    float fastest = 0;
+    struct product_choice *choice = &t->table[t->count], best;
+    const struct product_operands beside = {.vector = t->scratch, .aux = t->aux};
+    cublasLtMatmulAlgo_t offers[PRODUCT_OFFERS + 1];
+    float fastest = HUGE_VALF;
+    if (!linear_fuses(t->device->ops.precision, finish, t->gelu))
+        return;
+    *choice = (struct product_choice){.kind = (int32_t)kind,
+                                      .finish = (int32_t)finish,
+                                      .precision = (int32_t)t->device->ops.precision,
+                                      .rows = layer->rows,
+                                      .out = layer->out,
+                                      .in = layer->in};
+    int count = product_offers(products, choice, &beside, offers, t->all ? PRODUCT_OFFERS : 1);
+    if (finish != FINISH_NONE)
+        offers[count++] = (cublasLtMatmulAlgo_t){0}; /* without it */
+    assert(t->count < CHOICES_MAX);
     for (int i = 0; i < count; i++) {
-        product_choose(products, &key, &t->operands, &offers[i]);
-        const float took = measure(t);
-        if (!best || took < fastest) {
-            best = &offers[i];
+        choice->algorithm = offers[i];
+        products_choose(products, t->table, t->count + 1);
+        run_once(t, choice);
+        if (!product_ran(products, choice))
+            continue;
+        const float took = measure(t, choice);
+        if (took < fastest) {
             fastest = took;
+            best = *choice;
         }
     }
-    if (!best)
-        return;
-    product_choose(products, &key, &t->operands, best);
-    add_row(table, t, best);
+    if (fastest < HUGE_VALF)
+        t->table[t->count++] = best;
+    products_choose(products, t->table, t->count);
+}
+
+static void choose_all(struct tuning *t, const struct layer *layers, size_t count)
+{
+    for (const struct layer *layer = layers; layer < layers + count; layer++) {
+        choose(t, PRODUCT_FORWARD, FINISH_BIAS, layer); /* first: it is the other way of one with a GELU */
+        if (layer->finish != FINISH_BIAS)
+            choose(t, PRODUCT_FORWARD, layer->finish, layer);
+        if (t->all)
+            choose(t, PRODUCT_WEIGHT, FINISH_NONE, layer);
+        choose(t, PRODUCT_WEIGHT, FINISH_SUMS, layer);
+        if (t->all)
+            choose(t, PRODUCT_INPUT, FINISH_NONE, layer);
+        if (layer->slope)
+            choose(t, PRODUCT_INPUT, FINISH_SLOPE, layer);
+    }
+}
+
+/* ---- memory ---- */
+
+static void draw_numbers(struct tuning *t)
+{
+    struct device *device = t->device;
+    const struct ops *ops = &device->ops;
+    const size_t bytes = NUMBERS_DRAWN * sizeof(float);
+    void *real = ops->allocate(device, bytes);
+    float *values = ops->map(device, real, bytes, MAP_FILL);
+    uint32_t state = 1;
+    for (size_t i = 0; i < NUMBERS_DRAWN; i++)
+        values[i] = random_quick(&state);
+    ops->unmap(device, real, values, bytes, MAP_FILL);
+    t->drawn = ops->allocate(device, NUMBERS_DRAWN * ops->storage_size);
+    ops->convert(device, t->drawn, real, NUMBERS_DRAWN);
+    ops->release(device, real);
 }
 
 /* Numbers as activations have them: zeros would be multiplied at a higher clock. */
-static void *numbers(struct ops *ops, size_t count)
+static void *numbers(const struct tuning *t, size_t count)
 {
-    void *storage = ops->allocate(ops->device, count * ops->storage_size);
-    void *real = ops->allocate(ops->device, count * sizeof(float));
-    float *values = ops->map(ops->device, real, count * sizeof(float), MAP_FILL);
-    uint32_t state = 1;
-    for (size_t i = 0; i < count; i++) {
-        state = state * 1664525u + 1013904223u; /* Numerical Recipes: good enough for heat */
-        values[i] = (float)(state >> 8) * 0x1p-23f - 1;
+    const struct ops *ops = &t->device->ops;
+    char *storage = ops->allocate(t->device, count * ops->storage_size);
+    for (size_t at = 0; at < count; at += NUMBERS_DRAWN) {
+        const size_t piece = count - at < NUMBERS_DRAWN ? count - at : NUMBERS_DRAWN;
+        CHECK(cudaMemcpyAsync(storage + at * ops->storage_size, t->drawn, piece * ops->storage_size,
+                              cudaMemcpyDeviceToDevice, t->device->stream));
     }
-    ops->unmap(ops->device, real, values, count * sizeof(float), MAP_FILL);
-    if (ops->storage_size == sizeof(float)) {
-        ops->release(ops->device, storage);
-        return real;
-    }
-    ops->convert(ops->device, storage, real, count);
-    ops->release(ops->device, real);
     return storage;
 }
 
-/* One linear layer, all three ways. `finish` is that of its forward product. */
-static void tune_layer(struct ops *ops, int32_t rows, int32_t out, int32_t in, enum product_finish finish,
-                       const struct trial *common, struct buf *table)
+static size_t larger(size_t a, size_t b)
 {
-    struct trial t = *common;
-    void *x = numbers(ops, (size_t)rows * (size_t)in), *w = numbers(ops, (size_t)out * (size_t)in);
-    void *y = numbers(ops, (size_t)rows * (size_t)out), *aux = numbers(ops, (size_t)rows * (size_t)out);
-    void *dw = ops->allocate(ops->device, (size_t)out * (size_t)in * sizeof(float));
-    void *vector = ops->allocate(ops->device, (size_t)out * sizeof(float));
-    t.real = ops->allocate(ops->device, (size_t)out * sizeof(float));
-    t.rows = (struct rows){rows, rows};
-    t.out = out;
-    t.in = in;
-    t.kind = PRODUCT_FORWARD;
-    t.operands = (struct product_operands){.d = y, .a = w, .b = x, .vector = vector, .aux = aux};
-    t.finish = FINISH_BIAS;
-    tune_one(&t, table);
-    t.finish = finish;
-    if (finish != FINISH_BIAS)
-        tune_one(&t, table);
-
-    t.kind = PRODUCT_WEIGHT;
-    t.beta = 1;
-    t.operands = (struct product_operands){.d = dw, .a = x, .b = y, .vector = t.scratch};
-    t.finish = FINISH_NONE;
-    tune_one(&t, table);
-    t.finish = FINISH_SUMS;
-    tune_one(&t, table);
-
-    t.kind = PRODUCT_INPUT;
-    t.beta = 0;
-    t.operands = (struct product_operands){.d = x, .a = w, .b = y};
-    t.finish = FINISH_NONE;
-    tune_one(&t, table);
-    if (in > out) { /* down: its input came out of a GELU */
-        void *pre = numbers(ops, (size_t)rows * (size_t)in);
-        t.operands.aux = pre;
-        t.finish = FINISH_SLOPE;
-        tune_one(&t, table);
-        ops->release(ops->device, pre);
-    }
-    void *const all[] = {x, w, y, aux, dw, vector, t.real};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        ops->release(ops->device, all[i]);
+    return a > b ? a : b;
 }
 
-int tune_make(struct ops *ops, int32_t rows, int32_t masked_rows, int32_t hidden, int32_t intermediate,
-              int32_t vocabulary, const char *path, struct error *err)
+static void take_memory(struct tuning *t, const struct layer *layers, size_t count, const struct ops_limits *limits)
 {
-    const struct ops_limits limits = {
-        .rows_max = rows > masked_rows ? rows : masked_rows,
-        .columns_max = intermediate > 3 * hidden ? intermediate : 3 * hidden,
-        .masked_rows_max = masked_rows,
-        .vocabulary = vocabulary,
-        .length_max = 1,
-        .head_size = 64,
-    };
-    struct trial common = {.device = ops->device};
-    struct buf table = {0};
+    struct device *device = t->device;
+    const struct ops *ops = &device->ops;
+    size_t most = 1, weights = 1, widest = 1; /* numbers of an activation, of a matrix of weights, of a bias */
+    for (const struct layer *layer = layers; layer < layers + count; layer++) {
+        const size_t rows = (size_t)layer->rows, out = (size_t)layer->out, in = (size_t)layer->in;
+        most = larger(most, rows * larger(out, in));
+        weights = larger(weights, out * in);
+        widest = larger(widest, out);
+    }
+    draw_numbers(t);
+    t->read = numbers(t, most);
+    t->weights = numbers(t, weights);
+    t->written = numbers(t, most);
+    t->aux = numbers(t, most);
+    t->bias = ops->allocate(device, widest * sizeof(float));
+    t->rounded = ops->allocate(device, widest * sizeof(float));
+    ops->convert(device, t->rounded, t->bias, widest);
+    t->sums = ops->allocate(device, widest * sizeof(float));
+    t->dw = ops->allocate(device, weights * sizeof(float));
+    t->scratch = ops->allocate(device, ops->scratch_bytes(device, limits));
+    CHECK(cudaEventCreate(&t->from));
+    CHECK(cudaEventCreate(&t->to));
+}
+
+static void drop_memory(struct tuning *t)
+{
+    void *const all[] = {t->drawn, t->read,    t->weights, t->written, t->aux,
+                         t->bias,  t->rounded, t->sums,    t->dw,      t->scratch};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        t->device->ops.release(t->device, all[i]);
+    CHECK(cudaEventDestroy(t->from));
+    CHECK(cudaEventDestroy(t->to));
+}
+
+/* ---- the table ---- */
+
+static void add_table(const struct tuning *t, struct buf *table)
+{
     char head[256];
     head_of(head, sizeof head);
-    buf_add_text(&table, head);
-    common.scratch = ops->allocate(ops->device, ops->scratch_bytes(ops->device, &limits));
-    CHECK(cudaEventCreate(&common.from));
-    CHECK(cudaEventCreate(&common.to));
-    tune_layer(ops, rows, 3 * hidden, hidden, FINISH_BIAS, &common, &table);
-    tune_layer(ops, rows, hidden, hidden, FINISH_BIAS, &common, &table);
-    tune_layer(ops, rows, intermediate, hidden, FINISH_BIAS_GELU, &common, &table);
-    tune_layer(ops, rows, hidden, intermediate, FINISH_BIAS, &common, &table);
-    tune_layer(ops, masked_rows, hidden, hidden, FINISH_BIAS_GELU, &common, &table);
-    tune_layer(ops, masked_rows, vocabulary, hidden, FINISH_BIAS, &common, &table);
-    CHECK(cudaEventDestroy(common.from));
-    CHECK(cudaEventDestroy(common.to));
-    ops->release(ops->device, common.scratch);
-    const int result = file_write_all(path, table.data, table.size, err);
-    buf_release(&table);
-    return result;
+    buf_add_text(table, head);
+    for (const struct product_choice *c = t->table; c < t->table + t->count; c++) {
+        buf_addf(table, "%" PRId32 " %" PRId32 " %" PRId32 " %" PRId32 " %" PRId32 " %" PRId32, c->kind, c->finish,
+                 c->precision, c->rows, c->out, c->in);
+        for (size_t i = 0; i < WORDS; i++)
+            buf_addf(table, " %016" PRIx64, c->algorithm.data[i]);
+        buf_add_text(table, "\n");
+    }
+}
+
+void tune_make(struct ops *ops, const struct tune_sizes *sizes, bool all, struct buf *table)
+{
+    const int32_t rows = sizes->rows, masked = sizes->masked_rows, sequences = (sizes->sequences + 63) / 64 * 64;
+    const int32_t hidden = sizes->hidden, inner = sizes->intermediate;
+    const struct layer layers[] = {
+        {rows, 3 * hidden, hidden, FINISH_BIAS, false},    {rows, hidden, hidden, FINISH_BIAS, false},
+        {rows, inner, hidden, FINISH_BIAS_GELU, false},    {rows, hidden, inner, FINISH_BIAS, true},
+        {masked, hidden, hidden, FINISH_BIAS_GELU, false}, {masked, sizes->vocabulary, hidden, FINISH_BIAS, false},
+        {sequences, hidden, hidden, FINISH_BIAS, false},
+    };
+    const size_t count = sizeof layers / sizeof *layers;
+    const struct ops_limits limits = {
+        .rows_max = rows > masked ? rows : masked,
+        .columns_max = inner > 3 * hidden ? inner : 3 * hidden,
+        .masked_rows_max = masked,
+        .vocabulary = sizes->vocabulary,
+        .length_max = 1,
+        .head_size = CUDA_HEAD_SIZE,
+    };
+    struct tuning *t = mem_clear(1, sizeof *t);
+    t->device = ops->device;
+    t->gelu = sizes->gelu;
+    t->all = all;
+    take_memory(t, layers, count, &limits);
+    choose_all(t, layers, count);
+    drop_memory(t);
+    add_table(t, table);
+    mem_free(t);
 }

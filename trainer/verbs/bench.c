@@ -70,11 +70,16 @@ static void make_sample(const struct bench *b, uint32_t number, struct sample *s
     }
 }
 
+static struct pack_limits limits_of(const struct bench *b)
+{
+    return (struct pack_limits){b->seq * b->sequences, b->masked * b->sequences, b->sequences, 0};
+}
+
 static void make_batch(struct bench *b)
 {
     const struct shard_layout layout =
         shard_layout_make((uint32_t)b->seq, (uint32_t)b->masked, (uint32_t)b->config.vocabulary);
-    const struct pack_limits limits = {b->seq * b->sequences, b->masked * b->sequences, b->sequences, 0};
+    const struct pack_limits limits = limits_of(b);
     struct sample sample = sample_make(&layout);
     pack_init(&b->batch, &limits);
     pack_clear(&b->batch);
@@ -264,10 +269,13 @@ static int choose(struct bench *b, struct error *err)
             b->optimizer = type->optimizer;
             break;
         }
-    return backend_look(b->device, NULL, err);
+    TRY(backend_look(b->device, NULL, err));
+    if (b->device != DEVICE_CUDA && settings->tune)
+        return fail(err, ERR_USAGE, "--tune times product algorithms of CUDA; this computes on the CPU");
+    return 0;
 }
 
-static int open_ops(struct bench *b, const char *tune, struct error *err)
+static int open_ops(struct bench *b, struct error *err)
 {
     const struct settings *settings = b->settings;
     const enum cpu_level level = settings_given(settings, "cpu") ? (enum cpu_level)settings->cpu : cpu_level();
@@ -277,21 +285,24 @@ static int open_ops(struct bench *b, const char *tune, struct error *err)
         .level = level,
         .threads = settings->threads > 0 ? (unsigned)settings->threads : cores_allowed(),
     };
-    b->ops = backend_open(b->device, &options, tune, err);
+    b->ops = backend_open(b->device, &options, NULL, err);
     return b->ops ? 0 : -1;
 }
 
+/* Products as a training has them: chosen by time, among all where --tune wants to keep them. */
 static int tune(struct bench *b, struct error *err)
 {
     const char *path = b->settings->tune;
+    const struct pack_limits limits = limits_of(b);
+    struct buf table = {0};
     if (b->device != DEVICE_CUDA)
-        return fail(err, ERR_USAGE, "--tune times product algorithms of CUDA; this computes on the CPU");
-    TRY(open_ops(b, NULL, err));
-    const int result = backend_tune(b->ops, &b->config, b->seq * b->sequences, b->masked * b->sequences, path, err);
-    b->ops->close(b->ops);
-    b->ops = NULL;
-    if (result == 0)
+        return 0;
+    int result = backend_tune(b->ops, &b->config, &limits, path != NULL, &table, err);
+    if (result == 0 && path)
+        result = file_write_all(path, table.data, table.size, err);
+    if (result == 0 && path)
         log_say("tuned      %s: dstrain --tune %s uses it", path, path);
+    buf_release(&table);
     return result;
 }
 
@@ -315,9 +326,8 @@ int verb_bench(void *context, struct opt_paths bare, struct error *err)
     struct bench_result r = {0};
     (void)bare;
     TRY(choose(&b, err));
-    if (b.settings->tune)
-        TRY(tune(&b, err));
-    TRY(open_ops(&b, b.settings->tune, err));
+    TRY(open_ops(&b, err));
+    TRY(tune(&b, err));
     make_batch(&b);
     const int32_t size = b.device == DEVICE_CUDA ? WHOLE_PRODUCT : HOST_PRODUCT;
     r.products = machine_product_rate(b.ops, size, size, size, SECONDS / 3);
