@@ -1,11 +1,13 @@
 /* dstrain_cuda_test: the CUDA backend against the CPU's, in all precisions. Exit code 0: all right; 1: not; 77: there
- * is no GPU here, nothing was tested.
+ * is no NVIDIA driver or card here, nothing was tested.
  *
- *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART]
- *     parts: ops (memory, convert, products, rows, attention, loss), models, optimizers, curve, bits
+ *     dstrain_cuda_test [--device cpu|cuda] [--precision fp32|bf16|fp16] [--part PART] [--curve FILE]
+ *     parts: ops (memory, convert, products, rows, attention, loss), shapes, models, optimizers, curve, bits
+ *     dstrain_cuda_test --part shapes [--share N] [--tune FILE]
  *     dstrain_cuda_test --make-curve FILE
  *
- * --device cpu tests the tests: the CPU against itself. */
+ * --device cpu tests the tests: the CPU against itself. --share divides the sizes of shapes (by 16 there); --tune
+ * times all algorithms of cuBLASLt first, writes their table and checks those. --curve names golden/curve-mini.txt. */
 #include "tests/cuda/gpu/sides.h"
 
 #include "base/progress.h"
@@ -18,6 +20,8 @@ static const struct {
 struct wishes {
     enum device_kind device;
     const char *precision, *part; /* NULL: all */
+    const char *curve, *tune;
+    int share;
 };
 
 static bool wants(const char *wish, const char *name)
@@ -30,6 +34,8 @@ static int test_precision(const struct wishes *w, enum precision precision, stru
     TRY(sides_open(w->device, precision, err));
     printf("%s\n", side_ops(TESTED)->name);
     check_ops(wants(w->part, "ops") ? NULL : w->part);
+    if (wants(w->part, "shapes"))
+        TRY(check_shapes(w->share, w->tune, err));
     if (wants(w->part, "models"))
         check_models();
     if (wants(w->part, "optimizers") && precision == PRECISION_FP32)
@@ -50,24 +56,33 @@ static int test_all(const struct wishes *w, struct error *err)
         if (wants(w->part, "bits"))
             check_same_bits(w->device, precisions[i].precision);
         if (wants(w->part, "curve"))
-            check_curve(w->device, precisions[i].precision, SOURCE_DIR "/tests/golden/curve-mini.txt");
+            check_curve(w->device, precisions[i].precision, w->curve);
     }
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct wishes w = {.device = DEVICE_CUDA};
+    struct wishes w = {.device = DEVICE_CUDA, .curve = SOURCE_DIR "/tests/golden/curve-mini.txt", .share = 0};
     for (int i = 1; i + 1 < argc; i += 2) {
+        const char *value = argv[i + 1];
         if (strcmp(argv[i], "--make-curve") == 0)
-            return make_curve(argv[i + 1]) < 0;
+            return make_curve(value) < 0;
         if (strcmp(argv[i], "--device") == 0)
-            w.device = strcmp(argv[i + 1], "cpu") == 0 ? DEVICE_CPU : DEVICE_CUDA;
+            w.device = strcmp(value, "cpu") == 0 ? DEVICE_CPU : DEVICE_CUDA;
         else if (strcmp(argv[i], "--precision") == 0)
-            w.precision = argv[i + 1];
+            w.precision = value;
         else if (strcmp(argv[i], "--part") == 0)
-            w.part = argv[i + 1];
+            w.part = value;
+        else if (strcmp(argv[i], "--curve") == 0)
+            w.curve = value;
+        else if (strcmp(argv[i], "--tune") == 0)
+            w.tune = value;
+        else if (strcmp(argv[i], "--share") == 0)
+            w.share = atoi(value);
     }
+    if (w.share < 1)
+        w.share = w.device == DEVICE_CPU ? 16 : 1;
     struct error err;
     const double begun = clock_now();
     if (test_all(&w, &err) < 0) {

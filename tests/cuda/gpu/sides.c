@@ -58,6 +58,16 @@ static double get(const void *memory, size_t size, size_t i)
     return (double)(precision == PRECISION_FP16 ? fp16_to_float(stored) : bf16_to_float(stored));
 }
 
+double side_number(enum side side, const void *memory, enum number number, size_t i)
+{
+    const struct ops *ops = opened[side];
+    const size_t size = size_on(side, number);
+    double room; /* the largest number that there is */
+    ops->send(ops->device, 0, (const char *)memory + i * size, size);
+    ops->receive(ops->device, 0, &room, size);
+    return get(&room, size, 0);
+}
+
 static void put(void *memory, size_t size, size_t i, double value)
 {
     if (size == 8)

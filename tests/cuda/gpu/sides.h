@@ -41,6 +41,9 @@ void array_release(struct array *array);
 void array_get(const struct array *array, enum side side, double *values);
 void array_put(struct array *array, const double *values); /* to all sides, rounded to the precision */
 
+/* Number i of an array in a side's memory. */
+double side_number(enum side side, const void *memory, enum number number, size_t i);
+
 /* Whole numbers in each side's memory. */
 struct index_array {
     int32_t *memory[SIDES];
@@ -69,6 +72,9 @@ int checks_done(void);
 /* ops.c, model.c: the checks themselves, on open sides. `part` names one of ops' parts; NULL: all. */
 void check_ops(const char *part);
 void check_models(void);
+/* shapes.c: products at the sizes of a real training, each divided by `share`. With `tune` among all algorithms that
+ * are offered, whose table is written there. */
+int check_shapes(int share, const char *tune, struct error *err);
 /* These open their own backends. */
 void check_curve(enum device_kind device, enum precision precision, const char *golden);
 void check_same_bits(enum device_kind device, enum precision precision);
