@@ -1,6 +1,6 @@
 /* In: calls of ops. Out: the same calls to another backend, and a table. One function a measured op, each of which says
  * what the op's work is: operations of a product (2 a multiply-add; attention's backward pass counts as twice its
- * forward, though it works the probabilities out again), or the bytes that its operands have. */
+ * forward, though it works the probabilities out again), and the bytes that its operands have. */
 #include "trainer/timings.h"
 
 #include "base/log.h"
@@ -68,6 +68,8 @@ static const char *const op_names[OPS] = {
     "apply",
 };
 
+#define ROWS_MAX 96 /* of the table; what does not fit is left out of it, and so among the rest */
+
 struct timings {
     struct ops ops;    /* first: what the caller holds */
     struct ops *inner; /* what is measured */
@@ -75,9 +77,11 @@ struct timings {
     double pairs;      /* of tokens that attend to each other, in the batch that was brought last */
     struct timings_row {
         enum op op;
+        int32_t out, in; /* of a linear layer; 0, 0: no such */
         uint64_t calls;
         double seconds, flops, bytes;
-    } rows[OPS];
+    } rows[ROWS_MAX];
+    size_t count;
 };
 
 /* ---- one op ---- */
@@ -89,15 +93,28 @@ static const struct ops *begin(struct device *device)
     return timings->inner;
 }
 
-static void end(struct device *device, enum op op, double flops, double bytes)
+static void end_layer(struct device *device, enum op op, int32_t out, int32_t in, double flops, double bytes)
 {
     struct timings *timings = (struct timings *)device;
     timings->inner->wait(timings->inner->device);
-    struct timings_row *row = &timings->rows[op];
+    size_t i = 0;
+    while (i < timings->count &&
+           (timings->rows[i].op != op || timings->rows[i].out != out || timings->rows[i].in != in))
+        i++;
+    if (i == ROWS_MAX)
+        return;
+    struct timings_row *row = &timings->rows[i];
+    if (i == timings->count)
+        timings->rows[timings->count++] = (struct timings_row){.op = op, .out = out, .in = in};
     row->calls++;
     row->seconds += clock_now() - timings->from;
     row->flops += flops;
     row->bytes += bytes;
+}
+
+static void end(struct device *device, enum op op, double flops, double bytes)
+{
+    end_layer(device, op, 0, 0, flops, bytes);
 }
 
 /* Bytes of stored and of real numbers. */
@@ -113,6 +130,12 @@ static double real(const struct device *device, double count)
 static double product(struct rows rows, int32_t out, int32_t in)
 {
     return 2.0 * rows.total * out * in;
+}
+
+/* Numbers of a product's three matrices. */
+static double matrices(struct rows rows, int32_t out, int32_t in)
+{
+    return (double)rows.total * ((double)out + in) + (double)out * in;
 }
 
 static double attention_flops(const struct device *device, const struct attention_shape *shape)
@@ -166,7 +189,7 @@ static void linear(struct device *device, void *y, const void *x, const void *w,
 {
     const struct ops *ops = begin(device);
     ops->linear(ops->device, y, x, w, b, rows, out, in);
-    end(device, OP_LINEAR, product(rows, out, in), 0);
+    end_layer(device, OP_LINEAR, out, in, product(rows, out, in), stored(device, matrices(rows, out, in)));
 }
 
 static void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
@@ -174,7 +197,8 @@ static void linear_gelu(struct device *device, void *pre, void *y, const void *x
 {
     const struct ops *ops = begin(device);
     ops->linear_gelu(ops->device, pre, y, x, w, b, rows, out, in, gelu);
-    end(device, OP_LINEAR_GELU, product(rows, out, in), 0);
+    end_layer(device, OP_LINEAR_GELU, out, in, product(rows, out, in),
+              stored(device, matrices(rows, out, in) + 1.0 * rows.total * out));
 }
 
 static void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w,
@@ -182,7 +206,8 @@ static void linear_backward_input(struct device *device, void *dx, int beta, con
 {
     const struct ops *ops = begin(device);
     ops->linear_backward_input(ops->device, dx, beta, dy, w, pre, rows, out, in, gelu);
-    end(device, OP_LINEAR_BACKWARD_INPUT, product(rows, out, in), 0);
+    end_layer(device, OP_LINEAR_BACKWARD_INPUT, out, in, product(rows, out, in),
+              stored(device, matrices(rows, out, in) + (double)(beta + (pre != NULL)) * rows.total * in));
 }
 
 static void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x,
@@ -190,7 +215,8 @@ static void linear_backward_weight(struct device *device, void *dw, void *db, co
 {
     const struct ops *ops = begin(device);
     ops->linear_backward_weight(ops->device, dw, db, dy, x, rows, out, in, scratch);
-    end(device, OP_LINEAR_BACKWARD_WEIGHT, product(rows, out, in), 0);
+    end_layer(device, OP_LINEAR_BACKWARD_WEIGHT, out, in, product(rows, out, in),
+              stored(device, (double)rows.total * ((double)out + in)) + real(device, 2.0 * out * in));
 }
 
 static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
@@ -218,7 +244,8 @@ static void attention(struct device *device, void *context, void *log_sums, cons
 {
     const struct ops *ops = begin(device);
     ops->attention(ops->device, context, log_sums, qkv, batch, shape, scratch);
-    end(device, OP_ATTENTION, attention_flops(device, shape), 0);
+    end(device, OP_ATTENTION, attention_flops(device, shape),
+        stored(device, 4.0 * batch->tokens * shape->heads * shape->head_size));
 }
 
 static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
@@ -227,7 +254,8 @@ static void attention_backward(struct device *device, void *dqkv, const void *dc
 {
     const struct ops *ops = begin(device);
     ops->attention_backward(ops->device, dqkv, dcontext, qkv, context, log_sums, batch, shape, scratch);
-    end(device, OP_ATTENTION_BACKWARD, 2 * attention_flops(device, shape), 0);
+    end(device, OP_ATTENTION_BACKWARD, 2 * attention_flops(device, shape),
+        stored(device, 8.0 * batch->tokens * shape->heads * shape->head_size));
 }
 
 static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
@@ -443,15 +471,19 @@ struct ops *timings_open(struct ops *ops)
         .shares = shares,
         .apply = apply,
     };
-    timings_clear(&timings->ops);
     return &timings->ops;
+}
+
+struct ops *timings_end(struct ops *timed)
+{
+    struct ops *inner = ((struct timings *)timed)->inner;
+    mem_free(timed);
+    return inner;
 }
 
 void timings_clear(struct ops *timed)
 {
-    struct timings *timings = (struct timings *)timed;
-    for (int op = 0; op < OPS; op++)
-        timings->rows[op] = (struct timings_row){.op = (enum op)op};
+    ((struct timings *)timed)->count = 0;
 }
 
 /* ---- the table ---- */
@@ -462,28 +494,46 @@ static int by_time(const void *a, const void *b)
     return (left->seconds < right->seconds) - (left->seconds > right->seconds);
 }
 
+/* "612.3 TFLOP/s of 790.1, 77.5 %": of what limits the row; without limits, of what its op mostly does. */
+static void say_rate(const struct timings_row *row, const struct timings_limits *limits, char *out, size_t size)
+{
+    const bool known = limits->flops > 0 && limits->bytes > 0;
+    const bool flops = known ? row->flops / limits->flops > row->bytes / limits->bytes : row->flops > 0;
+    const double work = flops ? row->flops : row->bytes, most = flops ? limits->flops : limits->bytes;
+    const bool tera = flops && (known ? most : work / row->seconds) >= 1e12;
+    const double unit = tera ? 1e12 : 1e9;
+    const int used = snprintf(out, size, "%8.1f %s", work / row->seconds / unit,
+                              tera    ? "TFLOP/s"
+                              : flops ? "GFLOP/s"
+                                      : "GB/s   ");
+    if (known)
+        snprintf(out + used, size - (size_t)used, " of %8.1f, %5.1f %%", most / unit, 100 * work / row->seconds / most);
+}
+
 static void say(const char *name, uint64_t calls, double seconds, double all, const char *rate)
 {
     char count[32] = "";
     if (calls > 0)
         snprintf(count, sizeof count, "%llu", (unsigned long long)calls);
-    log_say("  %-22s %9s %10.3f s %6.2f %%  %s", name, count, seconds, all > 0 ? 100 * seconds / all : 0, rate);
+    log_say("  %-34s %7s %10.3f s %6.2f %%  %s", name, count, seconds, all > 0 ? 100 * seconds / all : 0, rate);
 }
 
-void timings_say(const struct ops *timed, double seconds, const struct timings_beside *beside)
+void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
+                 const struct timings_beside *beside)
 {
-    struct timings_row rows[OPS];
+    const struct timings *timings = (const struct timings *)timed;
+    struct timings_row rows[ROWS_MAX];
     double rest = seconds;
-    memcpy(rows, ((const struct timings *)timed)->rows, sizeof rows);
-    qsort(rows, OPS, sizeof *rows, by_time);
-    log_say("timings    %s", timed->name);
-    for (size_t i = 0; i < OPS && rows[i].calls > 0; i++) {
-        char rate[48] = "";
-        if (rows[i].seconds > 0)
-            snprintf(rate, sizeof rate, rows[i].flops > 0 ? "%6.0f GFLOP/s" : "%6.1f GB/s",
-                     (rows[i].flops > 0 ? rows[i].flops : rows[i].bytes) / rows[i].seconds * 1e-9);
-        say(op_names[rows[i].op], rows[i].calls, rows[i].seconds, seconds, rate);
-        rest -= rows[i].seconds;
+    memcpy(rows, timings->rows, timings->count * sizeof *rows);
+    qsort(rows, timings->count, sizeof *rows, by_time);
+    log_say("timings    %s; each operation is waited for", timed->name);
+    for (const struct timings_row *row = rows; row < rows + timings->count; row++) {
+        char name[64], rate[80] = "";
+        snprintf(name, sizeof name, row->out > 0 ? "%s %dx%d" : "%s", op_names[row->op], (int)row->out, (int)row->in);
+        if (row->seconds > 0)
+            say_rate(row, limits, rate, sizeof rate);
+        say(name, row->calls, row->seconds, seconds, rate);
+        rest -= row->seconds;
     }
     for (; beside->name; beside++) {
         say(beside->name, 0, beside->seconds, seconds, "");

@@ -7,6 +7,8 @@
 
 /* Takes over `ops`: closing what comes back closes it too. */
 struct ops *timings_open(struct ops *ops);
+/* Ends the measuring alone and gives `ops` back. */
+struct ops *timings_end(struct ops *timed);
 
 void timings_clear(struct ops *timed); /* as just opened */
 
@@ -15,7 +17,13 @@ struct timings_beside {
     const char *name; /* NULL ends the list */
     double seconds;
 };
-/* The table, to standard error: ops by time, then `beside`, then what is left of `seconds`. */
-void timings_say(const struct ops *timed, double seconds, const struct timings_beside *beside);
+/* What this machine can do at most, each a second; 0: not known. */
+struct timings_limits {
+    double flops, bytes;
+};
+/* The table, to standard error: ops by time, a product's by its shape too, with the rate of what limits each (operations
+ * or bytes) beside that limit; then `beside`, then what is left of `seconds`. */
+void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
+                 const struct timings_beside *beside);
 
 #endif

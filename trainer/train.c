@@ -152,7 +152,7 @@ static void say_timings(const struct training *t, double from)
         {"saving", t->saving},
         {.name = NULL},
     };
-    timings_say(t->ops, clock_now() - from, beside);
+    timings_say(t->ops, clock_now() - from, &(struct timings_limits){0}, beside);
 }
 
 int training_run(struct training *t, struct error *err)

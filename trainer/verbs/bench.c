@@ -1,6 +1,7 @@
-/* dstrain bench: a model's shape in, its speed on this machine out: passes, updates and whole steps on made-up
- * batches of full sequences, beside what the machine's products and memory give at most, and a table of every
- * operation. With --tune it times the algorithms of products first, writes their table, and measures with it. */
+/* dstrain bench: a model's shape in, its speed on this machine out, each line as soon as it is known: a table of every
+ * operation beside what the machine's products and memory give at most, then passes, updates and whole steps, all on
+ * made-up batches of full sequences. With --tune it times the algorithms of products first, writes their table, and
+ * measures with it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -213,23 +214,30 @@ static double measure(struct bench *b, void (*work)(struct bench *, int), int ac
 
 /* ---- the screen ---- */
 
-static void say(const struct bench *b, const struct bench_result *r, uint64_t parameters)
+static void say_machine(const struct bench *b, const struct bench_result *r)
 {
     char name[32], count[32];
-    const double flops = r->flops * b->sequences, sequences = b->sequences;
+    struct params params;
+    params_init(&params, &b->config);
     log_say("model      %s, %s parameters · %s · dropout %g", config_name(&b->config, name),
-            format_count(parameters, count), optimizer_name(b->optimizer.kind), b->config.hidden_dropout);
+            format_count(params.total, count), optimizer_name(b->optimizer.kind), b->config.hidden_dropout);
+    params_release(&params);
     log_say("device     %s", b->ops->name);
-    log_say("machine    products %.1f TFLOP/s, memory %.0f GB/s", r->products * 1e-12, r->bandwidth * 1e-9);
     log_say("batch      %" PRId32 " sequences of %" PRId32 ", %" PRId32 " masked each: %.4g GFLOP a sequence",
             b->sequences, b->seq, b->masked, r->flops * 1e-9);
-    log_say("pass       %9.3f ms  %9.1f seq/s  %7.2f TFLOP/s, %.1f %% of products", r->pass * 1e3, sequences / r->pass,
-            flops / r->pass * 1e-12, 100 * flops / r->pass / r->products);
-    log_say("update     %9.3f ms", r->update * 1e3);
-    log_say("step × 1   %9.3f ms  %9.1f seq/s  %7.2f TFLOP/s, %.1f %% of products", r->step * 1e3, sequences / r->step,
-            flops / r->step * 1e-12, 100 * flops / r->step / r->products);
-    log_say("step × %-3d %9.3f ms  %9.1f seq/s  %7.2f TFLOP/s", ACCUMULATION, r->long_step * 1e3,
-            ACCUMULATION * sequences / r->long_step, ACCUMULATION * flops / r->long_step * 1e-12);
+    log_say("limits     measured here: products %.2f TFLOP/s, memory %.0f GB/s", r->products * 1e-12,
+            r->bandwidth * 1e-9);
+}
+
+/* `seconds` of so many micro-batches; of the update alone 0. */
+static void say_time(const struct bench *b, const struct bench_result *r, const char *name, double seconds, int micro)
+{
+    const double sequences = (double)micro * b->sequences, flops = r->flops * sequences / seconds;
+    if (micro > 0)
+        log_say("%s %9.3f ms  %9.1f seq/s  %7.2f TFLOP/s, %.1f %% of products", name, seconds * 1e3,
+                sequences / seconds, flops * 1e-12, 100 * flops / r->products);
+    else
+        log_say("%s %9.3f ms", name, seconds * 1e3);
 }
 
 static void print_json(const struct bench *b, const struct bench_result *r)
@@ -306,9 +314,10 @@ static int tune(struct bench *b, struct error *err)
     return result;
 }
 
-static void profile(struct bench *b)
+static void profile(struct bench *b, const struct bench_result *r)
 {
     static const struct timings_beside nothing[] = {{NULL, 0}};
+    const struct timings_limits limits = {r->products, r->bandwidth};
     b->ops = timings_open(b->ops);
     open_model(b);
     steps(b, 1);
@@ -316,8 +325,9 @@ static void profile(struct bench *b)
     const double from = clock_now();
     for (int i = 0; i < REPEATS; i++)
         steps(b, 1);
-    timings_say(b->ops, clock_now() - from, nothing);
+    timings_say(b->ops, clock_now() - from, &limits, nothing);
     close_model(b);
+    b->ops = timings_end(b->ops);
 }
 
 int verb_bench(void *context, struct opt_paths bare, struct error *err)
@@ -333,15 +343,19 @@ int verb_bench(void *context, struct opt_paths bare, struct error *err)
     r.products = machine_product_rate(b.ops, size, size, size, SECONDS / 3);
     r.bandwidth = machine_bandwidth(b.ops);
     r.flops = model_flops(&b.config, b.seq, b.masked);
+    say_machine(&b, &r);
+    profile(&b, &r);
     open_model(&b);
     begin(&b, 1);
     r.pass = measure(&b, passes, 1);
+    say_time(&b, &r, "pass      ", r.pass, 1);
     r.update = measure(&b, updates, 1);
+    say_time(&b, &r, "update    ", r.update, 0);
     r.step = measure(&b, steps, 1);
+    say_time(&b, &r, "step × 1  ", r.step, 1);
     r.long_step = measure(&b, steps, ACCUMULATION);
-    say(&b, &r, model_table(b.model)->total);
+    say_time(&b, &r, "step × 16 ", r.long_step, ACCUMULATION);
     close_model(&b);
-    profile(&b);
     if (b.settings->json)
         print_json(&b, &r);
     b.ops->close(b.ops);
