@@ -2,13 +2,17 @@
 #include "trainer/backend.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 
 #ifdef DS_CUDA
+
+static const bool built_in = true;
 
 const char *backend_text(void)
 {
@@ -43,7 +47,8 @@ static const struct cuda_module *module_load(struct error *err)
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         fail(err, ERR_RESOURCE, "the CUDA backend does not load: %s", dlerror());
-        hint(err, "it needs cuBLASLt of the CUDA toolkit it was built with; --device cpu needs none");
+        hint(err, "it needs cuBLASLt of the CUDA toolkit it was built with, or of Python's nvidia-cublas, where "
+                  "LD_LIBRARY_PATH finds it; --device cpu needs none");
         return NULL;
     }
     const struct cuda_module *found = dlsym(library, CUDA_MODULE_SYMBOL);
@@ -55,6 +60,8 @@ static const struct cuda_module *module_load(struct error *err)
 }
 
 #else
+
+static const bool built_in = false;
 
 const char *backend_text(void)
 {
@@ -81,10 +88,28 @@ int backend_look(enum device_kind device, struct cuda_facts *facts, struct error
     return module ? module->look(facts ? facts : &unwanted, err) : -1;
 }
 
+bool backend_card(void)
+{
+    glob_t found;
+    bool there = false;
+    static const char *const nodes[] = {"/dev/nvidia[0-9]*", "/dev/dxg"}; /* the second: under WSL */
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && !there; i++) {
+        there = glob(nodes[i], 0, NULL, &found) == 0;
+        globfree(&found);
+    }
+    return there;
+}
+
 enum device_kind backend_default(void)
 {
-    struct error ignored;
-    return backend_look(DEVICE_CUDA, NULL, &ignored) == 0 ? DEVICE_CUDA : DEVICE_CPU;
+    struct error why;
+    if (backend_look(DEVICE_CUDA, NULL, &why) == 0)
+        return DEVICE_CUDA;
+    if (built_in && backend_card())
+        log_warn("computing on the CPU, though there is an NVIDIA card: %s", why.text);
+    else if (built_in)
+        log_say("note       computing on the CPU: %s", why.text);
+    return DEVICE_CPU;
 }
 
 enum precision backend_default_precision(enum device_kind device, enum cpu_level level)

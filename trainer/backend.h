@@ -19,7 +19,11 @@ const char *backend_text(void); /* "cuda built in", for --version */
  * (may be NULL) say what was seen. */
 int backend_look(enum device_kind device, struct cuda_facts *facts, struct error *err);
 
-/* CUDA where it is built in and answers, else the CPU. */
+/* Is there an NVIDIA card that this process may see, whether or not it can be used: one that backend_look refuses is
+ * something to mend. */
+bool backend_card(void);
+
+/* CUDA where it is built in and answers, else the CPU; says why where it is built in and does not answer. */
 enum device_kind backend_default(void);
 enum precision backend_default_precision(enum device_kind device, enum cpu_level level);
 
