@@ -1,176 +1,237 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016  # commands for bash -c get their own arguments
-# Everything that only a GPU can show, in less than eight minutes on a machine with one GPU and 16 cores:
+# Everything that only a GPU can show, the most important first, in 480 seconds at most:
 #
-#     scripts/gpu_check.sh OUTDIR [PART…]       parts: build quick bench shards tests sanitize; without any, all of them
+#     scripts/gpu_check.sh OUTDIR          tables of speed, parity with the CPU in bf16, training from shards
+#     scripts/gpu_check.sh OUTDIR more     all algorithms of products, fp32 and fp16, compute-sanitizer; 480 s again
+#     scripts/gpu_check.sh OUTDIR torch    the same step in PyTorch (tests/bench/bench_torch.py), which compiles for minutes
 #
-# One more part, torch, measures the same step in PyTorch (tests/bench/bench_torch.py); compiling it takes minutes.
-# builds dstrain with CUDA, measures it, compares the backend with the CPU's, and prints the table. OUTDIR gets the logs
-# and the programs. DEPS=DIR names a folder of unpacked Debian packages (jansson, xxHash, pkgconf) for
-# machines that lack them:
-#     for p in libjansson4 libjansson-dev libxxhash0 libxxhash-dev pkgconf pkgconf-bin libpkgconf3; do
-#         apt-get download $p && dpkg -x ${p}_*.deb deps; done
-# Nothing here is reset or reconfigured, and a part that fails does not stop the others; the exit code says whether
-# one did.
+# OUTDIR gets summary.txt, what is printed here, and one archive of all logs, results.tar.zst (or .tar.gz), after every
+# part; also where the script is stopped by TERM, INT or HUP. PREBUILT=DIR runs the programs that scripts/gpu_pack.sh
+# packed; without it they are built first (preset cuda, in build/cuda), which the time does not include.
+# GPU_CHECK_SECONDS sets another limit. cuBLASLt is looked for in Python's nvidia-cublas too.
+#
+# A part that fails is repeated with DSTRAIN_CUDA_SYNC=1, which names the operation, and does not stop the others.
+# Exit code: 0 all right, 1 something failed, 77 there is no NVIDIA driver or card here, 143 stopped.
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 2
-[ $# -ge 1 ] || { sed -n '3,/^set/{/^set/!p}' "$0"; exit 2; }
+
+usage() {
+    sed -n '3,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"
+    exit 2
+}
+[ $# = 1 ] || { [ $# = 2 ] && [[ $2 =~ ^(more|torch)$ ]]; } || usage
+self=$(realpath "$0")
 mkdir -p "$1"
-out=$(cd "$1" && pwd)
-shift
-parts=${*:-build quick bench shards tests sanitize}
-build=$out/build
-begun=$SECONDS
+out=$(realpath "$1")
+what=${2:-first}
+summary=$out/summary.txt
+work=$(mktemp -d)
+logs=$work/logs
+mkdir "$logs"
+: >"$summary"
 failed=""
+child=""
 
-if [ -n "${DEPS:-}" ]; then
-    deps=$(cd "$DEPS" && pwd)/usr
-    libraries=$deps/lib/$(uname -m)-linux-gnu
-    export PATH=$PATH:$deps/bin CMAKE_PREFIX_PATH=$deps
-    export PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=${deps%/usr}
-    export PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 PKG_CONFIG_ALLOW_SYSTEM_LIBS=1
-    export CPATH=$deps/include LIBRARY_PATH=$libraries LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
+say() {
+    echo "$*" | tee -a "$summary"
+}
 
-# run NAME SECONDS COMMAND…: with a time limit and a log; says how it went.
+# All that there is, in one file that is never half written.
+save() {
+    local name=results.tar.gz how=-z
+    command -v zstd >/dev/null && name=results.tar.zst how=--zstd
+    cp "$summary" "$logs"
+    tar -c $how -f "$work/$name" -C "$work" logs && cp "$work/$name" "$out/.$name" && mv "$out/.$name" "$out/$name"
+}
+
+stop() {
+    trap '' TERM INT HUP
+    [ -n "$child" ] && kill "$child" && wait "$child"
+    say "stopped after $SECONDS s"
+    save
+    exit 143
+}
+trap stop TERM INT HUP
+trap 'rm -rf "$work"' EXIT
+
+# What a part may take of the time; the last seconds are for killing it and for the archive.
+left() {
+    echo $((${GPU_CHECK_SECONDS:-480} - 15 - SECONDS))
+}
+
+# run NAME SECONDS COMMAND…: with a log and a time limit. The name of a part that is shown as it runs begins with "bench".
 run() {
-    local name=$1 limit=$2 from=$SECONDS code=0
+    local name=$1 most=$2 from=$SECONDS code=0 shown=""
     shift 2
-    timeout "$limit" "$@" >"$out/$name.log" 2>&1 || code=$?
-    case $code in
-    0) echo "ok      $name, $((SECONDS - from)) s" ;;
-    77) echo "skipped $name: $(tail -1 "$out/$name.log")" ;;
-    *)
+    [ "$most" -le "$(left)" ] || most=$(left)
+    if [ "$most" -lt 1 ]; then
         failed="$failed $name"
-        echo "FAILED  $name, exit $code, $((SECONDS - from)) s:"
-        tail -6 "$out/$name.log" | sed 's/^/        /'
-        ;;
-    esac
+        say "NOT RUN $name: the time is over"
+        return 124
+    fi
+    timeout -k 5 "$most" "$@" >"$logs/$name.log" 2>&1 &
+    child=$!
+    if [[ $name = bench* ]]; then
+        say "== $name"
+        tail -n +1 -s 0.2 -f --pid="$child" "$logs/$name.log" | tee -a "$summary" &
+        shown=$!
+    fi
+    wait "$child" || code=$?
+    child=""
+    [ -z "$shown" ] || wait "$shown"
+    if [ "$code" = 0 ]; then
+        say "ok      $name, $((SECONDS - from)) s"
+    else
+        failed="$failed $name"
+        say "FAILED  $name, exit $code, $((SECONDS - from)) s:"
+        say "$(tail -6 "$logs/$name.log" | sed 's/^/        /')"
+    fi
+    save
     return "$code"
 }
 
-wanted() {
-    [[ " $parts " == *" $1 "* ]]
+# gpu NAME SECONDS COMMAND…: the same; what fails, but for want of time, is repeated with every operation waited for. A
+# part that skips (77) has failed: there is a card.
+gpu() {
+    local code=0
+    run "$@" || code=$?
+    [[ " 0 2 77 124 137 " == *" $code "* ]] && return "$code"
+    run "$1-sync" 60 env DSTRAIN_CUDA_SYNC=1 "${@:3}"
+    return "$code"
 }
 
 # bench NAME MODEL SEQ MICRO_BATCH [OPTION…]
 bench() {
-    local name=$1 model=$2 seq=$3 micro=$4
-    shift 4
-    run "bench-$name" 90 bash -c '"$@" >"$0"' "$out/bench-$name.json" "$build/dstrain" bench --device cuda --json \
-        --model "$model" --seq "$seq" --micro-batch "$micro" "$@"
-    grep -oh -e '"text":"pass[^"]*' -e '"error": *"[^"]*' "$out/bench-$name".{log,json} | sed 's/^"[a-z]*": *"/        /'
+    gpu "bench-$1" 55 "$bin/dstrain" bench --device cuda --model "$2" --seq "$3" --micro-batch "$4" "${@:5}"
 }
 
-# train NAME SHARDS DIRECTORY OPTION…
+# check PRECISION PART SECONDS [OPTION…]
+check() {
+    gpu "test-$2-$1" "$3" "$bin/dstrain_cuda_test" --precision "$1" --part "$2" --curve "$curve" "${@:4}"
+}
+
+# train NAME SHARDS OPTION…: a run in $work/run-NAME, and the speed of its last steps
 train() {
-    local name=$1 shards=$2 directory=$3
-    shift 3
-    run "train-$name" 120 "$build/dstrain" --shards "$shards" --device cuda --out "$directory" "$@"
+    local metrics=$work/run-$1/metrics.jsonl
+    gpu "train-$1" 90 "$bin/dstrain" --shards "$work/$2" --device cuda --out "$work/run-$1" "${@:3}"
+    [ -f "$metrics" ] && cp "$metrics" "$logs/train-$1.jsonl" && say "        $(grep -v '"split"' "$metrics" | tail -1 |
+        sed -nE 's/.*"sequences_per_second": ?([0-9.]+).*"data_wait_seconds": ?([0-9.]+).*/\1 sequences\/s, \2 s waited for data/p')"
 }
 
-# Rates of what has been measured, one line each.
-table() {
-    python3 - "$out" <<'PYTHON'
-import glob, json, os, sys
+# ---- the programs ----
 
-out = sys.argv[1]
-print("\n| bench | seq/s, step × 1 | seq/s, step × 16 | pass ms | update ms | model TFLOP/s | of products | products TFLOP/s | GB/s |")
-print("|---|---|---|---|---|---|---|---|---|")
-for path in sorted(glob.glob(out + "/bench-*.json")):
-    try:
-        b = json.load(open(path))
-    except ValueError:
-        continue
-    if "error" in b:
-        continue
-    rate = b["flops_per_sequence"] * b["sequences_per_second"]
-    print("| %s | %.1f | %.1f | %.2f | %.2f | %.1f | %.1f %% | %.1f | %.0f |" % (
-        os.path.basename(path)[6:-5], b["sequences_per_second"], b["long_sequences_per_second"],
-        1e3 * b["pass_seconds"], 1e3 * b["update_seconds"], rate * 1e-12,
-        100 * rate / b["products_flops_per_second"], b["products_flops_per_second"] * 1e-12,
-        b["bytes_per_second"] * 1e-9))
-for path in sorted(glob.glob(out + "/torch-*.json")):
-    try:
-        t = json.load(open(path))
-    except ValueError:
-        continue
-    print("| PyTorch %s %s, %d × %d | %.1f | | | | | | | |" % (t["torch"], t["model"], t["batch"], t["seq"],
-                                                            t["sequences_per_second"]))
-print("\n| training from shards | seq/s | waiting for data |\n|---|---|---|")
-for path in sorted(glob.glob(out + "/run-*/metrics.jsonl")):
-    lines = [json.loads(line) for line in open(path)]
-    lines = [line for line in lines if "split" not in line]
-    if len(lines) > 1 and lines[-1].get("sequences_per_second"):
-        last, before = lines[-1], lines[-2]
-        seconds = last["seconds"] - before["seconds"]
-        print("| %s | %.1f | %.2f %% |" % (os.path.basename(os.path.dirname(path))[4:], last["sequences_per_second"],
-                                          100 * last["data_wait_seconds"] / seconds if seconds > 0 else 0))
-PYTHON
-}
-
-nvidia-smi >"$out/nvidia-smi.log" 2>&1 && sed -n '/NVIDIA/p' "$out/nvidia-smi.log" | head -3
-if wanted build; then
-    run build 240 bash -c 'cmake --preset cuda -B "$0" && cmake --build "$0" -j "$(nproc)"' "$build" ||
-        { grep -E -A3 'error|FAILED' "$out/build.log" | head -30; exit 1; }
-fi
-"$build/dstrain" doctor 2>&1 | tee "$out/doctor.log" | grep -E '^(processor|device)'
-
-# The quickest sign of life: every op in bf16.
-if wanted quick; then run quick 120 "$build/dstrain_cuda_test" --precision bf16 --part ops; fi
-
-if wanted bench; then
-    bench large-128 large 128 256
-    bench large-128-tuned large 128 256 --tune "$out/tuned-large-128.txt"
-    bench base-128 base 128 256
-    bench large-512 large 512 64
-fi
-
-if wanted shards; then
-    rm -rf "$out"/shards-* "$out"/run-*
-    run make-shards 60 bash -c '"$0" "$1-512" 512 20000 254.5 && "$0" "$1-128" 128 4000 110' "$build/make_shards" \
-        "$out/shards"
-    train large-512-packed "$out/shards-512" "$out/run-large-512-packed" --model large --seq 512 --batch 512 \
-        --steps 12 --log-every 4 --keep-last 1
-    # The same bits: straight through, again, and stopped on the way.
-    small=(--model mini --batch 64 --steps 30 --save-every 100 --log-every 10)
-    train one "$out/shards-128" "$out/run-one" "${small[@]}"
-    train two "$out/shards-128" "$out/run-two" "${small[@]}"
-    "$build/dstrain" --shards "$out/shards-128" --device cuda --out "$out/run-three" "${small[@]}" --stop-after 11 \
-        >"$out/train-stopped.log" 2>&1
-    train three "$out/shards-128" "$out/run-three" "${small[@]}"
-    run same-bits 30 bash -c 'diff -r "$0-one/checkpoints/step-00000030" "$0-two/checkpoints/step-00000030" &&
-        diff -r "$0-one/checkpoints/step-00000030" "$0-three/checkpoints/step-00000030"' "$out/run"
-    rm -rf "$out"/run-large-512-packed/checkpoints
-fi
-
-if wanted tests; then
-    run test-ops 150 "$build/dstrain_cuda_test" --part ops
-    run test-models 100 "$build/dstrain_cuda_test" --part models
-    run test-optimizers 60 "$build/dstrain_cuda_test" --part optimizers
-    run test-bits 60 "$build/dstrain_cuda_test" --part bits
-    run test-curve 60 "$build/dstrain_cuda_test" --part curve
-fi
-
-if wanted torch; then
-    for model in large base; do
-        run "torch-$model-128" 300 bash -c 'python3 tests/bench/bench_torch.py --model "$1" --json >"$0"' \
-            "$out/torch-$model-128.json" "$model"
-    done
-fi
-
-if wanted sanitize; then
-    sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer)
-    if [ -n "$sanitizer" ]; then
-        for tool in memcheck racecheck; do
-            run "$tool" 75 "$sanitizer" --tool "$tool" --error-exitcode 9 "$build/dstrain_cuda_test" --precision bf16 \
-                --part models
-        done
-    else
-        echo "skipped sanitize: compute-sanitizer is not on this machine"
+if [ -n "${PREBUILT:-}" ]; then
+    bin=$(realpath "$PREBUILT")
+    curve=$bin/curve-mini.txt
+else
+    root=$(realpath "$(dirname "$self")/..")
+    bin=$root/build/cuda
+    curve=$root/tests/golden/curve-mini.txt
+    echo "building in $bin"
+    if ! { cmake -S "$root" --preset cuda && cmake --build "$bin" -j "$(nproc)"; } >"$logs/build.log" 2>&1; then
+        say "FAILED  build: $(grep -E -A3 'error|FAILED' "$logs/build.log" | head -30)"
+        save
+        exit 1
     fi
+    SECONDS=0
 fi
 
-table 2>&1 | tee "$out/table.md"
-echo "$((SECONDS - begun)) s in all; logs in $out${failed:+; FAILED:$failed}"
+# Directories of cuBLASLt that the loader does not know.
+cublas_places() {
+    ls -d /usr/local/cuda*/lib64 2>/dev/null
+    python3 -c 'import glob, sys
+for path in sys.path:
+    print("\n".join(glob.glob(path + "/nvidia/*/lib")))' 2>/dev/null
+}
+
+# Does the backend open at all?
+card() {
+    local code=0 name place
+    timeout 60 "$bin/dstrain_cuda_test" --part none >"$logs/card.log" 2>&1 || code=$?
+    name=$(grep -oE -m1 'libcublasLt\.so\.[0-9]+' "$logs/card.log")
+    if [ "$code" != 0 ] && [ -n "$name" ] && [ -z "${looked:-}" ]; then
+        looked=yes
+        for place in $(cublas_places); do
+            [ -e "$place/$name" ] || continue
+            say "$name: $place"
+            export LD_LIBRARY_PATH=$place${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+            card
+            return
+        done
+    fi
+    return "$code"
+}
+
+smi=0
+timeout 20 nvidia-smi >"$logs/nvidia-smi.log" 2>&1 || smi=$?
+card
+code=$?
+say "$(tail -2 "$logs/card.log")"
+if [ $code = 77 ] && [ $smi != 0 ]; then
+    say "there is no NVIDIA driver or card here: nothing was tested"
+    save
+    exit 77
+elif [ $code != 0 ]; then
+    say "FAILED  the CUDA backend does not open, exit $code"
+    save
+    exit 1
+fi
+
+# ---- the parts ----
+
+first() {
+    bench large-128-264 large 128 264
+    bench large-128-528 large 128 528
+    check bf16 ops 90
+    check bf16 shapes 60
+    check bf16 models 60
+    run make-shards 60 bash -c '"$0" "$1/shards-512" 512 20000 254.5 && "$0" "$1/shards-128" 128 4000 110' \
+        "$bin/make_shards" "$work"
+    train large-512-packed shards-512 --model large --seq 512 --batch 512 --steps 12 --log-every 4 --keep-last 1
+    rm -rf "$work/run-large-512-packed/checkpoints"
+    # The same bits: straight through, again, and stopped on the way.
+    local small=(--model mini --batch 64 --steps 30 --save-every 100 --log-every 10) last=checkpoints/step-00000030
+    train one shards-128 "${small[@]}"
+    cp "$work/run-one/products.txt" "$logs"
+    train two shards-128 "${small[@]}" --tune "$logs/products.txt" # the clock is not to choose anew
+    gpu train-stopped 60 bash -c '"$@"; [ $? = 75 ]' stopped "$bin/dstrain" --shards "$work/shards-128" --device cuda \
+        --out "$work/run-three" "${small[@]}" --stop-after 11 --tune "$logs/products.txt"
+    train three shards-128 "${small[@]}"
+    run same-bits 30 bash -c 'diff -r "$0/run-one/$1" "$0/run-two/$1" && diff -r "$0/run-one/$1" "$0/run-three/$1"' \
+        "$work" "$last"
+    bench base-128-264 base 128 264
+    bench large-512-64 large 512 64
+    check fp32 optimizers 40
+    check bf16 bits 40
+    check bf16 curve 60
+    gpu doctor 30 "$bin/dstrain" doctor
+}
+
+more() {
+    local precision part tool sanitizer
+    gpu bench-large-128-tuned 150 "$bin/dstrain" bench --device cuda --model large --seq 128 --micro-batch 264 \
+        --tune "$logs/products-large-128.txt"
+    check bf16 shapes 90 --tune "$logs/products-shapes.txt"
+    for precision in fp32 fp16; do
+        for part in ops shapes models; do check $precision $part 60; done
+    done
+    check fp32 bits 40
+    check fp32 curve 60
+    sanitizer=$(PATH=$PATH:/usr/local/cuda/bin command -v compute-sanitizer) ||
+        { say "compute-sanitizer is not on this machine"; return; }
+    for tool in memcheck racecheck; do
+        run $tool 75 "$sanitizer" --tool $tool --error-exitcode 9 "$bin/dstrain_cuda_test" --precision bf16 --part models
+    done
+}
+
+torch() {
+    local model
+    for model in large base; do
+        run bench-torch-$model 220 python3 "$(dirname "$self")/../tests/bench/bench_torch.py" --model $model --batch 264
+    done
+}
+
+$what
+say "$SECONDS s in all; logs in $out/results.tar.*${failed:+; FAILED:$failed}"
+save
 [ -z "$failed" ]
