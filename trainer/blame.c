@@ -14,9 +14,9 @@
 
 static json_t *bad_weights(struct training *t)
 {
-    const struct params *params = model_table(t->model);
+    const struct params *params = model_table(t->engine.model);
     const size_t bytes = params->size * sizeof(float);
-    const float *flat = t->ops->map(t->ops->device, model_params(t->model), bytes, MAP_READ);
+    const float *flat = t->engine.ops->map(t->engine.ops->device, model_params(t->engine.model), bytes, MAP_READ);
     json_t *names = json_array();
     for (size_t i = 0; i < params->count; i++) {
         const struct param *param = &params->items[i];
@@ -26,7 +26,7 @@ static json_t *bad_weights(struct training *t)
         if (!finite)
             json_array_append_new(names, json_string(param->name));
     }
-    t->ops->unmap(t->ops->device, model_params(t->model), (void *)flat, bytes, MAP_READ);
+    t->engine.ops->unmap(t->engine.ops->device, model_params(t->engine.model), (void *)flat, bytes, MAP_READ);
     return names;
 }
 
@@ -45,23 +45,23 @@ static int gradients_again(struct training *t, struct error *err)
     struct loader *loader = loader_open(&options);
     int result;
     while ((result = loader_next(loader, &micro, err)) > 0)
-        training_pass(t, micro, t->state.step + 1);
+        engine_pass(&t->engine, micro, t->state.step + 1, training_loss_scale(t));
     loader_close(loader);
     return result;
 }
 
 static json_t *bad_gradients(struct training *t)
 {
-    const struct ops *ops = t->ops;
-    const struct params *params = model_table(t->model);
+    const struct ops *ops = t->engine.ops;
+    const struct params *params = model_table(t->engine.model);
     const size_t bytes = params->chunk_count * sizeof(double);
     struct error ignored = {0};
     json_t *names = json_array();
     int32_t last = -1;
     if (gradients_again(t, &ignored) < 0)
         return names;
-    ops->squares(ops->device, &t->work, model_gradients(t->model));
-    double *squares = ops->map(ops->device, t->work.squares, bytes, MAP_READ);
+    ops->squares(ops->device, &t->engine.work, model_gradients(t->engine.model));
+    double *squares = ops->map(ops->device, t->engine.work.squares, bytes, MAP_READ);
     for (size_t i = params->chunk_count; i-- > 0;) {
         const int32_t tensor = params->chunks[i].tensor;
         if (isfinite(squares[i]) || tensor == last)
@@ -69,7 +69,7 @@ static json_t *bad_gradients(struct training *t)
         json_array_append_new(names, json_string(params->items[tensor].name));
         last = tensor;
     }
-    ops->unmap(ops->device, t->work.squares, squares, bytes, MAP_READ);
+    ops->unmap(ops->device, t->engine.work.squares, squares, bytes, MAP_READ);
     return names;
 }
 
@@ -84,7 +84,7 @@ static int weigh_samples(struct training *t, json_t *samples, uint64_t *bad, str
     *bad = 0;
     for (uint64_t k = options.first; (result = loader_next(loader, &micro, err)) > 0; k++) {
         struct model_metrics metrics = {0};
-        model_evaluate(t->model, &micro->batch, &metrics);
+        model_evaluate(t->engine.model, &micro->batch, &metrics);
         const double loss = evaluation_of(&metrics, t->recipe.config.next_sentence).loss;
         json_array_append_new(samples, json_pack("{s:I, s:o}", "sample", (json_int_t)loader_index(&options, k), "loss",
                                                  isfinite(loss) ? json_real(loss) : json_null()));

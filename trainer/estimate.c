@@ -38,18 +38,18 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
 static int measure_passes(const struct training *t, struct model *model, double *rate, struct error *err)
 {
     const struct micro_batch *micro;
-    const uint32_t most = (uint32_t)t->limits.sequences; /* of a micro-batch */
+    const uint32_t most = (uint32_t)t->engine.limits.sequences; /* of a micro-batch */
     const uint32_t count = t->recipe.batch < most ? t->recipe.batch : most;
     struct loader *loader = loader_open(&(struct loader_options){
         .dataset = &t->data,
         .masks = MASKS_STORED,
         .count = count,
         .batch = count,
-        .limits = t->limits,
+        .limits = t->engine.limits,
     });
     const int result = loader_next(loader, &micro, err);
     if (result > 0)
-        *rate = pass_rate(t->ops, model, micro);
+        *rate = pass_rate(t->engine.ops, model, micro);
     loader_close(loader);
     return result < 0 ? -1 : 0;
 }
@@ -62,12 +62,13 @@ int estimate_make(const struct training *t, struct model *model, double seconds,
     *estimate = (struct estimate){.mean_length = (double)t->data.length->tokens / (double)t->data.samples};
     const double share = estimate->mean_length / t->recipe.seq;
     estimate->flops = model_flops(config, estimate->mean_length, t->data.layout.predictions * share);
-    estimate->products = machine_product_rate(t->ops, t->limits.tokens < 4096 ? t->limits.tokens : 4096,
-                                              config->intermediate, config->hidden, seconds);
+    estimate->products =
+        machine_product_rate(t->engine.ops, t->engine.limits.tokens < 4096 ? t->engine.limits.tokens : 4096,
+                             config->intermediate, config->hidden, seconds);
     if (model)
         TRY(measure_passes(t, model, &estimate->passes, err));
     params_init(&params, config);
-    estimate->update = (double)params.size / machine_update_rate(t->ops, params.size);
+    estimate->update = (double)params.size / machine_update_rate(t->engine.ops, params.size);
     params_release(&params);
     estimate->step =
         t->recipe.batch * estimate->flops / (model ? estimate->passes : estimate->products) + estimate->update;

@@ -20,9 +20,9 @@ static int write_small(const char *directory, const char *name, const struct buf
 /* What may change the last bits and yet is the same run. */
 static json_t *facts_of(const struct training *t)
 {
-    const char *comma = strrchr(t->ops->name, ','); /* the threads stand behind it; they change nothing */
-    const size_t size = comma ? (size_t)(comma - t->ops->name) : strlen(t->ops->name);
-    return json_pack("{s:s%, s:i}", "device", t->ops->name, size, "micro_batch", (int)t->micro_batch);
+    const char *comma = strrchr(t->engine.ops->name, ','); /* the threads stand behind it; they change nothing */
+    const size_t size = comma ? (size_t)(comma - t->engine.ops->name) : strlen(t->engine.ops->name);
+    return json_pack("{s:s%, s:i}", "device", t->engine.ops->name, size, "micro_batch", (int)t->engine.micro_batch);
 }
 
 /* The options as text, with what was chosen where they were left open. */
@@ -47,13 +47,13 @@ static json_t *settings_in_force(const struct training *t)
     json_object_set_new(json, "model", json_string(config_name(&t->recipe.config, name)));
     json_object_set_new(json, "seq", json_sprintf("%" PRIu32, t->recipe.seq));
     json_object_set_new(json, "steps", json_sprintf("%" PRIu64, t->recipe.schedule.steps));
-    json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, t->micro_batch));
+    json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, t->engine.micro_batch));
     json_object_set_new(json, "lr", json_sprintf("%g", t->recipe.schedule.rate));
     json_object_set_new(json, "batch", json_sprintf("%" PRIu32, t->recipe.batch));
     json_object_set_new(json, "optimizer", json_string(optimizer_name(t->recipe.optimizer.kind)));
     json_object_set_new(json, "schedule", json_string(schedule_types[t->recipe.schedule.kind].name));
     json_object_set_new(json, "dropout", json_sprintf("%g", t->recipe.config.hidden_dropout));
-    json_object_set_new(json, "precision", json_string(precision_name(t->recipe.precision)));
+    json_object_set_new(json, "precision", json_string(precision_name(t->engine.ops->precision)));
     json_object_set_new(json, "out", json_string(t->run.directory));
     return json;
 }
@@ -78,16 +78,17 @@ static int record_start(struct training *t, struct error *err)
     for (int i = 0; i < t->settings->argc; i++)
         json_array_append_new(command, json_string(t->settings->argv[i]));
     json_object_set_new(facts, "command", command);
-    json_object_set_new(facts, "threads", json_integer((json_int_t)t->threads));
-    return run_start(&t->run, t->state.step, precision_name(t->recipe.precision), facts, settings_in_force(t), err);
+    json_object_set_new(facts, "threads", json_integer((json_int_t)t->engine.threads));
+    return run_start(&t->run, t->state.step, precision_name(t->engine.ops->precision), facts, settings_in_force(t),
+                     err);
 }
 
 /* A table that is given or was made becomes the run's, before its first step: later starts choose the same. */
 static int keep_tune(const struct training *t, struct error *err)
 {
     struct buf table = {0};
-    if (t->products.size > 0)
-        return write_small(t->run.directory, TUNE_NAME, &t->products, err);
+    if (t->engine.products.size > 0)
+        return write_small(t->run.directory, TUNE_NAME, &t->engine.products, err);
     if (!t->settings->tune)
         return 0;
     int result = file_read_all(t->settings->tune, TUNE_BYTES_MAX, &table, err);

@@ -4,9 +4,6 @@
 
 #include "trainer/train.h"
 
-/* The run's table of product algorithms: a copy of what --tune gave, or what was chosen at its first start on CUDA. */
-#define TUNE_NAME "products.txt"
-
 /* Takes the directory that --out or the identity names (run_open). */
 int record_take(struct training *training, struct error *err);
 /* Records this start, writes the tokenizer's files, opens the metrics behind the step in state. */

@@ -10,11 +10,11 @@
 int training_save(struct training *t, struct error *err)
 {
     const double from = clock_now();
-    const struct flat_state flat = training_map(t, MAP_READ);
+    const struct flat_state flat = engine_map(&t->engine, MAP_READ);
     const struct checkpoint_parts parts = {
         .config = &t->recipe.config,
         .pad_id = t->data.manifest.special.pad,
-        .params = model_table(t->model),
+        .params = model_table(t->engine.model),
         .weights = flat.params,
         .first = flat.first,
         .second = flat.second,
@@ -27,7 +27,7 @@ int training_save(struct training *t, struct error *err)
     if (result == 0)
         result =
             checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, t->settings->keep_every, err);
-    training_unmap(t, &flat, MAP_READ);
+    engine_unmap(&t->engine, &flat, MAP_READ);
     TRY(result);
     t->saved_step = t->state.step;
     t->saved_clock = clock_now();

@@ -53,7 +53,7 @@ static void say_disk(const struct training *t)
 {
     struct error ignored = {0};
     char one[32], all[32], have[32];
-    const uint64_t keep = t->settings->keep_last, bytes = checkpoint_bytes(model_table(t->model));
+    const uint64_t keep = t->settings->keep_last, bytes = checkpoint_bytes(model_table(t->engine.model));
     const int64_t left = path_free_bytes(t->run.directory, &ignored);
     format_bytes(bytes, one);
     if (left < 0)
@@ -86,11 +86,11 @@ void screen_opening(struct training *t)
     const double samples = (double)recipe->schedule.steps * recipe->batch;
     say_run(t);
     log_say("model      %s %s, %s · %s", config_name(&recipe->config, name),
-            millions_text((double)model_table(t->model)->total, size), precision_name(recipe->precision),
+            millions_text((double)model_table(t->engine.model)->total, size), precision_name(t->engine.ops->precision),
             recipe_text(recipe, text));
-    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", t->ops->name, recipe->batch,
-            t->micro_batch, (recipe->batch + t->micro_batch - 1) / t->micro_batch,
-            format_bytes(training_bytes(t, MEMORY_TRAINING), memory));
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", t->engine.ops->name,
+            recipe->batch, t->engine.micro_batch, (recipe->batch + t->engine.micro_batch - 1) / t->engine.micro_batch,
+            format_bytes(engine_bytes(&t->engine, ENGINE_TRAINING), memory));
     say_disk(t);
     log_say("work       %s steps = %s samples = %.3g epochs%s", format_count(recipe->schedule.steps, steps),
             millions_text(samples, count), samples / (double)t->data.samples, time_text(t, time));
@@ -239,9 +239,9 @@ static void print_json(const struct training *t, json_t *next)
     const struct step_facts *last = &t->screen.last;
     json_t *facts = json_pack("{s:o, s:b, s:I, s:I, s:i}", "run", json_name(t->run.directory), "finished", 1, "steps",
                               (json_int_t)t->recipe.schedule.steps, "parameters",
-                              t->model ? (json_int_t)model_table(t->model)->total : (json_int_t)0, "starts",
-                              (int)run_starts(&t->run));
-    if (!t->model) {
+                              t->engine.model ? (json_int_t)model_table(t->engine.model)->total : (json_int_t)0,
+                              "starts", (int)run_starts(&t->run));
+    if (!t->engine.model) {
         json_object_del(facts, "parameters");
     } else {
         json_t *more = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)t->state.samples,

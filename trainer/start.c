@@ -63,7 +63,7 @@ static int config_of(const struct training *t, const struct origin *origin, stru
 static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                          struct error *err)
 {
-    const struct params *params = model_table(t->model);
+    const struct params *params = model_table(t->engine.model);
     if (!origin->files) {
         params_draw_all(params, t->recipe.seed, flat->params);
         return 0;
@@ -146,7 +146,7 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
          t->state.samples != t->recipe.samples_before + (t->state.step - t->recipe.steps_before) * t->recipe.batch))
         result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     if (result == 0)
-        result = checkpoint_read(files, model_table(t->model), flat->params, flat->first, flat->second, err);
+        result = checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
     if (result == 0) /* a crash may have come before the last save did it */
         result = checkpoint_keep(t->run.directory, t->state.step, t->settings->keep_last, t->settings->keep_every, err);
     if (result == 0)
@@ -205,20 +205,33 @@ int training_prepare(struct training *t, const struct settings *settings, struct
     TRY(config_of(t, origin, &config, err));
     TRY(recipe_make(settings, &t->data, &config, origin, &t->recipe, err));
     TRY(model_config_check(&t->recipe.config, err));
-    TRY(training_device(t, err));
+    TRY(engine_choose(&t->engine, settings, &t->recipe, &t->data.layout, err));
     TRY(tokenizer_open(t, origin, config.positions, err));
     t->identity = recipe_identity(&t->recipe);
     return 0;
+}
+
+/* In the precision of the run's first start, and with its own table of product algorithms. */
+static int model_begin(struct training *t, struct error *err)
+{
+    char *tune = path_join(t->run.directory, TUNE_NAME);
+    int result = engine_open(&t->engine, run_precision(&t->run), tune, err);
+    mem_free(tune);
+    if (result == 0)
+        result = engine_load(&t->engine, ENGINE_TRAINING, err);
+    if (result == 0 && t->engine.ops->precision == PRECISION_FP16)
+        t->state.scaler = scaler_begin(&t->recipe.scaling);
+    return result;
 }
 
 /* Weights, moments and position in the data, from a checkpoint of this run or from where it begins. */
 static int state_begin(struct training *t, const struct origin *origin, struct error *err)
 {
     TRY(checkpoint_tidy(t->run.directory, err));
-    const struct flat_state flat = training_map(t, MAP_FILL);
+    const struct flat_state flat = engine_map(&t->engine, MAP_FILL);
     const int result = has_checkpoint(&t->run) ? resume(t, &flat, err) : weights_begin(t, origin, &flat, err);
-    training_unmap(t, &flat, MAP_FILL);
-    model_refresh(t->model);
+    engine_unmap(&t->engine, &flat, MAP_FILL);
+    model_refresh(t->engine.model);
     return result;
 }
 
@@ -243,7 +256,7 @@ struct loader_options training_samples(const struct training *t)
         .first = t->state.samples,
         .count = (t->recipe.schedule.steps - t->state.step) * t->recipe.batch,
         .batch = t->recipe.batch,
-        .limits = t->limits,
+        .limits = t->engine.limits,
     };
 }
 
@@ -254,7 +267,7 @@ static int open_all(struct training *t, const struct settings *settings, struct 
     TRY(record_take(t, err));
     if (t->run.kind == RUN_FINISHED)
         return 0;
-    TRY(training_model(t, err));
+    TRY(model_begin(t, err));
     TRY(state_begin(t, origin, err));
     TRY(record_begin(t, err));
     if (origin->goes_on && t->state.step == origin->state.step)
@@ -280,15 +293,7 @@ void training_close(struct training *training)
 {
     loader_close(training->loader);
     metrics_close(&training->metrics);
-    if (training->model)
-        model_close(training->model);
-    if (training->ops) {
-        training->ops->release(training->ops->device, training->first);
-        training->ops->release(training->ops->device, training->second);
-        optimizer_work_release(&training->work, training->ops);
-        training->ops->close(training->ops);
-    }
-    buf_release(&training->products);
+    engine_close(&training->engine);
     run_close(&training->run);
     json_decref(training->identity);
     tokenizer_release(&training->tokenizer);

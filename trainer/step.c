@@ -20,21 +20,7 @@
 
 double training_loss_scale(const struct training *t)
 {
-    return t->recipe.precision == PRECISION_FP16 ? t->state.scaler.scale : 1;
-}
-
-void training_pass(struct training *t, const struct micro_batch *micro, uint64_t number)
-{
-    if (micro->begins)
-        model_begin_step(t->model, &(struct step_settings){
-                                       .seed = t->recipe.seed,
-                                       .step = (uint32_t)number,
-                                       .dropout = true,
-                                       .masked = micro->masked > 0 ? micro->masked : 1,
-                                       .sequences = micro->sequences,
-                                       .loss_scale = training_loss_scale(t),
-                                   });
-    model_forward_backward(t->model, &micro->batch, NULL);
+    return t->engine.ops->precision == PRECISION_FP16 ? t->state.scaler.scale : 1;
 }
 
 /* Gradients of the next batch. A stop discards them: nothing has been changed. */
@@ -48,7 +34,7 @@ static int forward_backward(struct training *t, uint64_t number, struct queued_s
         const int result = loader_next(t->loader, &micro, err);
         assert(result != 0); /* the loader was told how many samples the run takes */
         TRY(result);
-        training_pass(t, micro, number);
+        engine_pass(&t->engine, micro, number, training_loss_scale(t));
     } while (!micro->ends);
     step->masked = micro->masked;
     step->sequences = micro->sequences;
@@ -57,44 +43,18 @@ static int forward_backward(struct training *t, uint64_t number, struct queued_s
     return 0;
 }
 
-static int dump_gradients(const struct training *t, struct error *err)
-{
-    const struct params *params = model_table(t->model);
-    const size_t bytes = params->size * sizeof(float);
-    float *flat = t->ops->map(t->ops->device, model_gradients(t->model), bytes, MAP_READ);
-    const int result = names_write(t->settings->dump_gradients, params, flat, NULL, err);
-    t->ops->unmap(t->ops->device, model_gradients(t->model), flat, bytes, MAP_READ);
-    return result;
-}
-
 int training_queue_step(struct training *t, struct error *err)
 {
-    const struct ops *ops = t->ops;
     const uint64_t number = t->state.step + t->queued + 1, update = t->state.updates + t->queued + 1;
     struct queued_step *step = &t->queue[number % STEPS_QUEUED];
-    struct optimizer optimizer = t->recipe.optimizer;
     assert(t->queued < STEPS_QUEUED);
     if (t->queued == 0)
         t->told_clock = clock_now();
     TRY(forward_backward(t, number, step, err));
     if (t->settings->dump_gradients && number == t->begun_at + 1)
-        TRY(dump_gradients(t, err));
-    step->rate = schedule_rate(&t->recipe.schedule, update);
+        TRY(engine_dump_gradients(&t->engine, t->settings->dump_gradients, err));
     step->loss_scale = training_loss_scale(t);
-    schedule_momentum(&t->recipe.schedule, update, &optimizer.beta1, &optimizer.beta2);
-    optimizer_update(&optimizer, ops,
-                     &(struct update_memory){model_params(t->model), t->first, t->second, model_gradients(t->model)},
-                     &t->work,
-                     &(struct update){
-                         .number = update,
-                         .rate = step->rate,
-                         .norm_max = t->recipe.clipping,
-                         .loss_scale = step->loss_scale,
-                         .halts = t->recipe.precision != PRECISION_FP16,
-                         .sums = model_sums(t->model),
-                     });
-    ops->send(ops->device, (int)(number % STEPS_QUEUED), t->work.record, sizeof *t->work.record);
-    model_refresh(t->model);
+    step->rate = engine_update(&t->engine, number, update, step->loss_scale);
     t->queued++;
     t->evaluated = false;
     return 0;
@@ -187,11 +147,11 @@ static int tell(struct training *t, const struct step_facts *facts, struct error
 
 int training_settle(struct training *t, uint64_t left, struct error *err)
 {
-    const bool scaled = t->recipe.precision == PRECISION_FP16;
+    const bool scaled = t->engine.ops->precision == PRECISION_FP16;
     while (t->queued > left) {
-        const uint64_t slot = (t->state.step + 1) % STEPS_QUEUED;
+        const uint64_t number = t->state.step + 1, slot = number % STEPS_QUEUED;
         struct step_record record;
-        t->ops->receive(t->ops->device, (int)slot, &record, sizeof record);
+        engine_receive(&t->engine, number, &record);
         const struct step_facts facts = facts_of(t, &t->queue[slot], &record);
         t->queued--;
         if (scaled)

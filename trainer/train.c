@@ -22,7 +22,7 @@
  * taken for its speed. */
 static bool time_is_up(const struct training *t)
 {
-    const double unseen = (double)checkpoint_bytes(model_table(t->model)) / 1e8;
+    const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / 1e8;
     const double save = t->save_longest > 0 ? t->save_longest : unseen;
     return clock_now() + 1.5 * ((double)(t->queued + 1) * t->step_longest + save) >= t->deadline;
 }
@@ -36,7 +36,7 @@ static bool evaluation_due(const struct training *t, uint64_t step)
 
 static int evaluate_now(struct training *t, struct error *err)
 {
-    TRY(evaluate(t->model, &t->valid, t->settings->eval_samples, &t->limits, &t->valid_now, err));
+    TRY(evaluate(t->engine.model, &t->valid, t->settings->eval_samples, &t->engine.limits, &t->valid_now, err));
     t->evaluated = true;
     screen_evaluation(t);
     return metrics_write(&t->metrics,
@@ -97,7 +97,7 @@ static int pause_steps(struct training *t, struct error *err)
  * first, and a device that is done when an op returns has no step to hide behind. */
 static int loop(struct training *t, struct error *err)
 {
-    const uint64_t left = t->ops->late && t->recipe.precision != PRECISION_FP16 ? STEPS_QUEUED - 1 : 0;
+    const uint64_t left = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16 ? STEPS_QUEUED - 1 : 0;
     t->since.samples = t->state.samples;
     for (;;) {
         if (pause_due(t, t->state.step + t->queued))
@@ -152,15 +152,15 @@ static void say_timings(const struct training *t, double from)
         {"saving", t->saving},
         {.name = NULL},
     };
-    timings_say(t->ops, clock_now() - from, &(struct timings_limits){0}, beside);
+    timings_say(t->engine.ops, clock_now() - from, &(struct timings_limits){0}, beside);
 }
 
 int training_run(struct training *t, struct error *err)
 {
     if (t->loader)
-        TRY(estimate_make(t, t->model, PRODUCT_SECONDS, &t->estimate, err));
+        TRY(estimate_make(t, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
     if (t->settings->timings)
-        timings_clear(t->ops);
+        timings_clear(t->engine.ops);
     const double from = clock_now();
     screen_opening(t);
     int result = loop(t, err);

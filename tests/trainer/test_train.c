@@ -71,14 +71,14 @@ static int run(const char *directory, const char *out, bool late, const char *co
     struct command command;
     struct training *t = &command.training;
     assert_ok(command_open(&command, directory, out, more));
-    t->ops->late = late;
-    plain = *t->ops;
+    t->engine.ops->late = late;
+    plain = *t->engine.ops;
     if (tamper)
-        tamper(t->ops);
+        tamper(t->engine.ops);
     *err = (struct error){0};
     const int result = training_run(t, err);
-    assert_true(model_table(t->model)->size <= sizeof last_params / sizeof *last_params);
-    memcpy(last_params, model_params(t->model), model_table(t->model)->size * sizeof *last_params);
+    assert_true(model_table(t->engine.model)->size <= sizeof last_params / sizeof *last_params);
+    memcpy(last_params, model_params(t->engine.model), model_table(t->engine.model)->size * sizeof *last_params);
     command_close(&command);
     return result < 0 ? (int)err->kind : -1;
 }
@@ -313,20 +313,20 @@ static void a_step_neither_waits_nor_allocates(void **state)
         struct training *t = &command.training;
         const char *const more[] = {"--optimizer", names[i], "--precision", "bf16", NULL};
         assert_ok(command_open(&command, *state, names[i], more));
-        plain = *t->ops;
+        plain = *t->engine.ops;
         maps = waits = allocations = sends = receives = 0;
-        t->ops->map = counted_map;
-        t->ops->wait = counted_wait;
-        t->ops->allocate = counted_allocate;
-        t->ops->send = counted_send;
-        t->ops->receive = counted_receive;
+        t->engine.ops->map = counted_map;
+        t->engine.ops->wait = counted_wait;
+        t->engine.ops->allocate = counted_allocate;
+        t->engine.ops->send = counted_send;
+        t->engine.ops->receive = counted_receive;
         for (int step = 1; step <= 5; step++) {
             assert_ok(training_queue_step(t, err));
             assert_ok(training_settle(t, 1, err));
             assert_int_equal(t->state.step, step - 1);
         }
         assert_true(maps == 0 && waits == 0 && allocations == 0 && sends == 5 && receives == 4);
-        *t->ops = plain;
+        *t->engine.ops = plain;
         assert_ok(training_settle(t, 0, err));
         assert_true(t->state.step == 5 && t->state.updates == 5 && t->state.samples == 20);
         command_close(&command);

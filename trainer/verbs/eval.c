@@ -27,17 +27,16 @@ static json_t *recorded_settings(const char *directory)
 
 static int model_load(struct training *t, const struct origin *origin, struct error *err)
 {
-    const struct model_budget budget = training_budget(t);
     struct names_report report;
-    t->model = model_open(&t->recipe.config, t->ops, &budget);
-    const size_t bytes = model_table(t->model)->size * sizeof(float);
-    float *flat = t->ops->map(t->ops->device, model_params(t->model), bytes, MAP_FILL);
-    const int result = names_read(origin->weights, model_table(t->model), t->recipe.seed, flat, &report, err);
-    t->ops->unmap(t->ops->device, model_params(t->model), flat, bytes, MAP_FILL);
+    TRY(engine_load(&t->engine, ENGINE_MODEL, err));
+    const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
+    float *flat = t->engine.ops->map(t->engine.ops->device, model_params(t->engine.model), bytes, MAP_FILL);
+    const int result = names_read(origin->weights, model_table(t->engine.model), t->recipe.seed, flat, &report, err);
+    t->engine.ops->unmap(t->engine.ops->device, model_params(t->engine.model), flat, bytes, MAP_FILL);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
-    model_refresh(t->model);
+    model_refresh(t->engine.model);
     return result;
 }
 
@@ -66,11 +65,10 @@ static int eval(const struct settings *settings, struct training *t, struct orig
     if (data->samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
                        splits[settings->split], t->recipe.seq);
-    TRY(training_backend(t, NULL, err));
-    TRY(training_fits(t, MEMORY_MODEL, err));
+    TRY(engine_open(&t->engine, NULL, NULL, err));
     TRY(model_load(t, origin, err));
     const double from = clock_now();
-    TRY(evaluate(t->model, data, settings->eval_samples, &t->limits, &t->valid_now, err));
+    TRY(evaluate(t->engine.model, data, settings->eval_samples, &t->engine.limits, &t->valid_now, err));
     tell(t, origin, splits[settings->split], clock_now() - from);
     return 0;
 }

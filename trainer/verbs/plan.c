@@ -45,9 +45,9 @@ static void existing_directory(const char *path, char *out, size_t out_size)
 
 static void count_memory(const struct training *t, const struct params *params, struct needs *needs)
 {
-    const struct model_budget budget = training_budget(t);
+    const struct model_budget budget = engine_budget(&t->engine);
     struct model_plan *plan = mem_clear(1, sizeof *plan);
-    model_plan(&t->recipe.config, t->ops, &budget, plan);
+    model_plan(&t->recipe.config, t->engine.ops, &budget, plan);
     needs->moments = 2 * (uint64_t)params->size * sizeof(float);
     for (size_t i = 0; i < plan->count; i++) {
         const char *name = plan->rows[i].name;
@@ -59,17 +59,17 @@ static void count_memory(const struct training *t, const struct params *params, 
         *kind += plan->rows[i].bytes;
     }
     needs->memory = plan->bytes + needs->moments;
-    needs->available = machine_memory_for(t->ops);
+    needs->available = machine_memory_for(t->engine.ops);
     mem_free(plan);
 }
 
 /* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
 static int count_work(const struct training *t, struct needs *needs, struct error *err)
 {
-    const struct model_budget budget = training_budget(t);
+    const struct model_budget budget = engine_budget(&t->engine);
     struct model_config config = t->recipe.config;
     config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
-    struct model *model = model_open(&config, t->ops, &budget);
+    struct model *model = model_open(&config, t->engine.ops, &budget);
     model_refresh(model);
     const int result = estimate_make(t, model, PRODUCT_SECONDS, &needs->estimate, err);
     needs->seconds = (double)t->recipe.schedule.steps * needs->estimate.step;
@@ -125,9 +125,9 @@ static void say(const struct training *t, const struct needs *needs, int64_t dis
     const struct recipe *recipe = &t->recipe;
     char a[32], b[32], c[32], d[32], e[32], f[32], text[160];
     log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
-            format_count(needs->parameters, b), precision_name(recipe->precision), recipe_text(recipe, text));
-    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, t->ops->name, recipe->batch, t->micro_batch,
-            (recipe->batch + t->micro_batch - 1) / t->micro_batch);
+            format_count(needs->parameters, b), precision_name(t->engine.ops->precision), recipe_text(recipe, text));
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, t->engine.ops->name, recipe->batch,
+            t->engine.micro_batch, (recipe->batch + t->engine.micro_batch - 1) / t->engine.micro_batch);
     log_say("memory     %s = weights %s + gradients %s + moments %s + activations %s + scratch %s; this machine: %s",
             format_bytes(needs->memory, a), format_bytes(needs->weights, b), format_bytes(needs->gradients, c),
             format_bytes(needs->moments, d), format_bytes(needs->activations, e), format_bytes(needs->scratch, f),
@@ -159,13 +159,13 @@ static void print_json(const struct training *t, const struct needs *needs, int6
     json_t *facts = json_pack(
         "{s:s, s:I, s:s, s:I, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:O, s:s}", "model",
         config_name(&t->recipe.config, name), "parameters", (json_int_t)needs->parameters, "precision",
-        precision_name(t->recipe.precision), "batch", (json_int_t)t->recipe.batch, "micro_batch", (int)t->micro_batch,
-        "steps", (json_int_t)t->recipe.schedule.steps, "memory_bytes", (json_int_t)needs->memory, "memory", memory,
-        "machine_memory_bytes", (json_int_t)needs->available, "checkpoint_bytes", (json_int_t)needs->checkpoint,
-        "disk_bytes", (json_int_t)needs->disk, "disk_free_bytes", (json_int_t)disk_free, "flops_per_sequence",
-        needs->flops, "mean_length", needs->estimate.mean_length, "products_flops_per_second", needs->estimate.products,
-        "passes_flops_per_second", needs->estimate.passes, "seconds_per_step", needs->estimate.step, "seconds",
-        needs->seconds, "run", t->identity, "next", next);
+        precision_name(t->engine.ops->precision), "batch", (json_int_t)t->recipe.batch, "micro_batch",
+        (int)t->engine.micro_batch, "steps", (json_int_t)t->recipe.schedule.steps, "memory_bytes",
+        (json_int_t)needs->memory, "memory", memory, "machine_memory_bytes", (json_int_t)needs->available,
+        "checkpoint_bytes", (json_int_t)needs->checkpoint, "disk_bytes", (json_int_t)needs->disk, "disk_free_bytes",
+        (json_int_t)disk_free, "flops_per_sequence", needs->flops, "mean_length", needs->estimate.mean_length,
+        "products_flops_per_second", needs->estimate.products, "passes_flops_per_second", needs->estimate.passes,
+        "seconds_per_step", needs->estimate.step, "seconds", needs->seconds, "run", t->identity, "next", next);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
@@ -180,7 +180,7 @@ int verb_plan(void *context, struct opt_paths bare, struct error *err)
     (void)bare;
     int result = training_prepare(&t, settings, &origin, err);
     if (result == 0)
-        result = training_backend(&t, NULL, err);
+        result = engine_open(&t.engine, NULL, NULL, err);
     if (result == 0) {
         count_all(&t, &needs);
         const int64_t disk_free = path_free_bytes(needs.directory, &ignored);

@@ -1,0 +1,266 @@
+/* A recipe and a machine come in; a micro-batch that suits both, a model on the device, its passes and updates go out. */
+#include "trainer/engine.h"
+
+#include <inttypes.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "trainer/keep/names.h"
+#include "trainer/timings.h"
+
+/* ---- the device and its backend ---- */
+
+int engine_choose(struct engine *e, const struct settings *settings, const struct recipe *recipe,
+                  const struct shard_layout *layout, struct error *err)
+{
+    const struct model_config *config = &recipe->config;
+    *e = (struct engine){.settings = settings, .recipe = recipe, .layout = layout};
+    e->device = settings_given(settings, "device") ? (enum device_kind)settings->device : backend_default();
+    TRY(backend_look(e->device, NULL, err));
+    if (e->device == DEVICE_CPU && settings->tune)
+        return fail(err, ERR_USAGE, "--tune names product algorithms of CUDA; this computes on the CPU");
+    if (e->device == DEVICE_CUDA && config->hidden / config->heads != CUDA_HEAD_SIZE) {
+        fail(err, ERR_USAGE, "attention on CUDA has heads of %d, this model has %" PRId32, CUDA_HEAD_SIZE,
+             config->hidden / config->heads);
+        return hint(err, "--device cpu takes any");
+    }
+    return 0;
+}
+
+/* ---- memory and micro-batch ---- */
+
+static struct model_budget budget_of(const struct recipe *recipe, const struct pack_limits *limits)
+{
+    const int64_t layers = recipe->config.layers, groups = (int64_t)recipe->checkpoints;
+    return (struct model_budget){
+        .token_rows_max = limits->tokens,
+        .masked_rows_max = limits->masked,
+        .sequences_max = limits->sequences,
+        .length_max = (int32_t)recipe->seq,
+        .recompute_every = groups == 0       ? 0
+                           : groups < layers ? (int32_t)((layers + groups - 1) / groups)
+                                             : 1,
+    };
+}
+
+struct model_budget engine_budget(const struct engine *e)
+{
+    return budget_of(e->recipe, &e->limits);
+}
+
+static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limits, enum engine_memory kind)
+{
+    struct model_plan *plan = mem_clear(1, sizeof *plan);
+    const struct model_budget budget = budget_of(e->recipe, limits);
+    model_plan(&e->recipe->config, e->ops, &budget, plan);
+    const uint64_t params = plan->rows[0].bytes; /* moments have its size */
+    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? 2 * params : 0);
+    mem_free(plan);
+    return bytes;
+}
+
+uint64_t engine_bytes(const struct engine *e, enum engine_memory kind)
+{
+    return bytes_of(e, &e->limits, kind);
+}
+
+/* The same with micro-batches of `micro` sequences. */
+static uint64_t bytes_with(const struct engine *e, uint32_t micro, enum engine_memory kind)
+{
+    const struct pack_limits limits = recipe_limits(micro, e->recipe->batch, e->layout);
+    return bytes_of(e, &limits, kind);
+}
+
+/* The budget of a micro-batch, in full sequences. The host's caches want few tokens, a GPU as many as its memory has
+ * room for with a tenth to spare, in whole waves where a batch is more than one micro-batch, and up to WAVES of them:
+ * beyond, nothing is gained. */
+#define WAVES 4
+static uint32_t micro_batch_of(const struct engine *e)
+{
+    const struct recipe *recipe = e->recipe;
+    if (recipe->micro_batch > 0 || e->ops->memory == 0)
+        return recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
+    const uint32_t wave = (uint32_t)e->ops->wave_rows / recipe->seq;
+    uint32_t micro = WAVES * wave > 0 ? WAVES * wave : 1;
+    for (micro = micro < recipe->batch ? micro : recipe->batch; micro > 1; micro -= micro / 16 + 1)
+        if ((double)bytes_with(e, micro, ENGINE_TRAINING) < 0.9 * (double)e->ops->memory)
+            break;
+    return micro < recipe->batch && micro > wave && wave > 0 ? micro / wave * wave : micro;
+}
+
+/* The most sequences that a micro-batch may have in what the device has left, or 0. */
+static uint32_t micro_batch_that_fits(const struct engine *e, enum engine_memory kind)
+{
+    uint32_t fits = 0, beyond = e->micro_batch;
+    while (beyond - fits > 1) {
+        const uint32_t middle = fits + (beyond - fits) / 2;
+        if (bytes_with(e, middle, kind) <= e->ops->rest)
+            fits = middle;
+        else
+            beyond = middle;
+    }
+    return fits;
+}
+
+static int check_fit(const struct engine *e, enum engine_memory kind, struct error *err)
+{
+    char needed[32], rest[32], all[32];
+    if (e->ops->memory == 0)
+        return 0;
+    const uint64_t bytes = engine_bytes(e, kind);
+    if (bytes <= e->ops->rest)
+        return 0;
+    fail(err, ERR_RESOURCE, "micro-batches of %" PRIu32 " need %s of the device's memory, %s of %s are left",
+         e->micro_batch, format_bytes(bytes, needed), format_bytes(e->ops->rest, rest),
+         format_bytes(e->ops->memory, all));
+    const uint32_t fits = micro_batch_that_fits(e, kind);
+    if (fits == 0)
+        return hint(err,
+                    "not even --micro-batch 1 fits: another program may hold the device, or the model is too large");
+    return hint(err, "--micro-batch %" PRIu32 " fits; it changes results by rounding only", fits);
+}
+
+/* ---- opening and closing ---- */
+
+/* With the table of product algorithms that is given, else with the run's own where it is there and of this device. */
+static int open_backend(struct engine *e, const struct cpu_options *options, const char *kept, struct error *err)
+{
+    const char *given = e->settings->tune;
+    if (e->device != DEVICE_CUDA || (kept && !path_exists(kept)))
+        kept = NULL;
+    e->ops = backend_open(e->device, options, given ? given : kept, err);
+    e->products_given = (given || kept) && e->ops;
+    if (!e->ops && !given && kept && err->kind == ERR_MISMATCH) {
+        log_warn("the run's %s is not used, its products are timed again: %s", TUNE_NAME, err->text);
+        e->ops = backend_open(e->device, options, NULL, err);
+    }
+    return e->ops ? 0 : -1;
+}
+
+int engine_open(struct engine *e, const char *recorded, const char *tune, struct error *err)
+{
+    const struct settings *settings = e->settings;
+    struct cpu_options options = {
+        .precision = e->recipe->precision,
+        .level = settings_given(settings, "cpu") ? (enum cpu_level)settings->cpu : cpu_level(),
+        .threads = settings->threads > 0 ? (unsigned)settings->threads : cores_allowed(),
+    };
+    e->threads = options.threads;
+    if (!e->recipe->precision_given)
+        options.precision = recorded ? precision_named(recorded) : backend_default_precision(e->device, options.level);
+    TRY(open_backend(e, &options, tune, err));
+    e->micro_batch = micro_batch_of(e);
+    e->limits = recipe_limits(e->micro_batch, e->recipe->batch, e->layout);
+    e->limits.shapes = e->ops->wave_rows > 0 ? PACK_SHAPES : 0;
+    return 0;
+}
+
+int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
+{
+    TRY(check_fit(e, kind, err));
+    if (kind == ENGINE_TRAINING && e->device == DEVICE_CUDA &&
+        !e->products_given) /* once for a run, which keeps them */
+        TRY(backend_tune(e->ops, &e->recipe->config, &e->limits, false, &e->products, err));
+    if (kind == ENGINE_TRAINING && e->settings->timings)
+        e->ops = timings_open(e->ops);
+    const struct model_budget budget = engine_budget(e);
+    e->model = model_open(&e->recipe->config, e->ops, &budget);
+    if (kind == ENGINE_MODEL)
+        return 0;
+    const struct params *params = model_table(e->model);
+    e->first = e->ops->allocate(e->ops->device, params->size * sizeof(float));
+    e->second = e->ops->allocate(e->ops->device, params->size * sizeof(float));
+    optimizer_work_init(&e->work, e->ops, params);
+    return 0;
+}
+
+void engine_close(struct engine *e)
+{
+    if (e->model)
+        model_close(e->model);
+    if (e->ops) {
+        e->ops->release(e->ops->device, e->first);
+        e->ops->release(e->ops->device, e->second);
+        optimizer_work_release(&e->work, e->ops);
+        e->ops->close(e->ops);
+    }
+    buf_release(&e->products);
+    *e = (struct engine){0};
+}
+
+/* ---- a step ---- */
+
+void engine_pass(struct engine *e, const struct micro_batch *micro, uint64_t number, double loss_scale)
+{
+    if (micro->begins)
+        model_begin_step(e->model, &(struct step_settings){
+                                       .seed = e->recipe->seed,
+                                       .step = (uint32_t)number,
+                                       .dropout = true,
+                                       .masked = micro->masked > 0 ? micro->masked : 1,
+                                       .sequences = micro->sequences,
+                                       .loss_scale = loss_scale,
+                                   });
+    model_forward_backward(e->model, &micro->batch, NULL);
+}
+
+double engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale)
+{
+    const struct ops *ops = e->ops;
+    const double rate = schedule_rate(&e->recipe->schedule, update);
+    struct optimizer optimizer = e->recipe->optimizer;
+    schedule_momentum(&e->recipe->schedule, update, &optimizer.beta1, &optimizer.beta2);
+    optimizer_update(&optimizer, ops,
+                     &(struct update_memory){model_params(e->model), e->first, e->second, model_gradients(e->model)},
+                     &e->work,
+                     &(struct update){
+                         .number = update,
+                         .rate = rate,
+                         .norm_max = e->recipe->clipping,
+                         .loss_scale = loss_scale,
+                         .halts = ops->precision != PRECISION_FP16,
+                         .sums = model_sums(e->model),
+                     });
+    ops->send(ops->device, (int)(number % STEPS_QUEUED), e->work.record, sizeof *e->work.record);
+    model_refresh(e->model);
+    return rate;
+}
+
+void engine_receive(struct engine *e, uint64_t number, struct step_record *record)
+{
+    e->ops->receive(e->ops->device, (int)(number % STEPS_QUEUED), record, sizeof *record);
+}
+
+/* ---- the device's memory, for the host ---- */
+
+int engine_dump_gradients(struct engine *e, const char *path, struct error *err)
+{
+    const struct params *params = model_table(e->model);
+    const size_t bytes = params->size * sizeof(float);
+    float *flat = e->ops->map(e->ops->device, model_gradients(e->model), bytes, MAP_READ);
+    const int result = names_write(path, params, flat, NULL, err);
+    e->ops->unmap(e->ops->device, model_gradients(e->model), flat, bytes, MAP_READ);
+    return result;
+}
+
+struct flat_state engine_map(struct engine *e, enum map_mode mode)
+{
+    const struct ops *ops = e->ops;
+    const size_t bytes = model_table(e->model)->size * sizeof(float);
+    return (struct flat_state){
+        .params = ops->map(ops->device, model_params(e->model), bytes, mode),
+        .first = ops->map(ops->device, e->first, bytes, mode),
+        .second = ops->map(ops->device, e->second, bytes, mode),
+    };
+}
+
+void engine_unmap(struct engine *e, const struct flat_state *flat, enum map_mode mode)
+{
+    const struct ops *ops = e->ops;
+    const size_t bytes = model_table(e->model)->size * sizeof(float);
+    ops->unmap(ops->device, model_params(e->model), flat->params, bytes, mode);
+    ops->unmap(ops->device, e->first, flat->first, bytes, mode);
+    ops->unmap(ops->device, e->second, flat->second, bytes, mode);
+}

@@ -1,0 +1,82 @@
+/* What computes: a backend, a model on it, and the memory of its updates. It knows the recipe and the machine, but no
+ * dataset, no run directory and no clock.
+ *
+ *     engine_choose → engine_open → engine_load → { engine_pass … → engine_update → engine_receive } … → engine_close
+ *
+ * engine_open alone serves what only counts and measures (dstrain plan). A zeroed engine may be closed. One thread
+ * calls. Nothing waits for the device but engine_map, engine_receive and a dump of gradients. */
+#ifndef TRAINER_ENGINE_H
+#define TRAINER_ENGINE_H
+
+#include "base/error.h"
+#include "shards/format.h"
+#include "trainer/backend.h"
+#include "trainer/data/loader.h"
+#include "trainer/model/model.h"
+#include "trainer/optim/optimizer.h"
+#include "trainer/recipe.h"
+#include "trainer/settings.h"
+
+struct engine {
+    const struct settings *settings;   /* of this machine: device, threads, processor level, --tune, --timings */
+    const struct recipe *recipe;       /* borrowed, as all three are: they outlive the engine */
+    const struct shard_layout *layout; /* of the samples */
+
+    enum device_kind device;
+    unsigned threads;
+    struct ops *ops; /* ops->precision is the one in force */
+    uint32_t micro_batch;
+    struct pack_limits limits; /* of a micro-batch */
+
+    struct model *model;
+    void *first, *second; /* moments, flat: the device's */
+    struct update_work work;
+
+    bool products_given; /* product algorithms, by a table that the run had or was given */
+    struct buf products; /* the table that engine_load made; empty: none was */
+};
+
+/* The run's table of product algorithms: a copy of what --tune gave, or what was chosen at its first start on CUDA. */
+#define TUNE_NAME "products.txt"
+
+#define STEPS_QUEUED 2 /* steps at most whose records are not received yet; each has a slot of its own (ops.h) */
+
+/* Which device computes, and whether it can compute the model: before anything is opened. */
+int engine_choose(struct engine *engine, const struct settings *settings, const struct recipe *recipe,
+                  const struct shard_layout *layout, struct error *err);
+/* Opens the backend and sets the micro-batch. `recorded` is the precision of an earlier start of the run, or NULL;
+ * `tune` the path of the run's own table of product algorithms, which need not be there, or NULL. */
+int engine_open(struct engine *engine, const char *recorded, const char *tune, struct error *err);
+
+/* Bytes of the device's memory by arithmetic: of the model alone, or with the moments of a training. */
+enum engine_memory { ENGINE_MODEL, ENGINE_TRAINING };
+uint64_t engine_bytes(const struct engine *engine, enum engine_memory kind);
+/* What a micro-batch may bring, and how much of it the model keeps. */
+struct model_budget engine_budget(const struct engine *engine);
+
+/* Opens the model (cleared), and for ENGINE_TRAINING moments and --timings; times product algorithms where CUDA was given
+ * no table of them. ERR_RESOURCE: the device has less memory
+ * left; the hint names the micro-batch that fits, and the engine can only be closed. */
+int engine_load(struct engine *engine, enum engine_memory kind, struct error *err);
+void engine_close(struct engine *engine);
+
+/* One micro-batch of step `number` (from 1), forward and backward: gradients are added up, in the step's first cleared
+ * before. */
+void engine_pass(struct engine *engine, const struct micro_batch *micro, uint64_t number, double loss_scale);
+/* Queues the update that step `number` ends with, number `update` of those that apply, and sends the step's record to
+ * its slot. Returns its learning rate. */
+double engine_update(struct engine *engine, uint64_t number, uint64_t update, double loss_scale);
+/* Waits for the record of step `number`. */
+void engine_receive(struct engine *engine, uint64_t number, struct step_record *record);
+
+/* Gradients as they lie, as a safetensors file. */
+int engine_dump_gradients(struct engine *engine, const char *path, struct error *err);
+
+/* Parameters and moments, flat [params->size], where the host can follow them (ops.h); one at a time. */
+struct flat_state {
+    float *params, *first, *second;
+};
+struct flat_state engine_map(struct engine *engine, enum map_mode mode);
+void engine_unmap(struct engine *engine, const struct flat_state *flat, enum map_mode mode);
+
+#endif
