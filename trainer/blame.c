@@ -85,7 +85,7 @@ static int weigh_samples(struct training *t, json_t *samples, uint64_t *bad, str
     for (uint64_t k = options.first; (result = loader_next(loader, &micro, err)) > 0; k++) {
         struct model_metrics metrics = {0};
         model_evaluate(t->engine.model, &micro->batch, &metrics);
-        const double loss = evaluation_of(&metrics, t->recipe.config.next_sentence).loss;
+        const double loss = evaluation_of(&metrics, t->setup.recipe.config.next_sentence).loss;
         json_array_append_new(samples, json_pack("{s:I, s:o}", "sample", (json_int_t)loader_index(&options, k), "loss",
                                                  isfinite(loss) ? json_real(loss) : json_null()));
         *bad += isfinite(loss) ? 0 : 1;

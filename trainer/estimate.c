@@ -1,11 +1,10 @@
-/* A training in, seconds out. Passes are measured as FLOP/s, so that a model of few layers stands for one of many. */
+/* An engine and a dataset in, seconds out. Passes are measured as FLOP/s, so that a model of few layers stands for one of many. */
 #include "trainer/estimate.h"
 
 #include <math.h>
 
 #include "base/progress.h"
 #include "trainer/machine.h"
-#include "trainer/train.h"
 
 #define PASS_SECONDS 0.1 /* of measured passes, at least one */
 
@@ -35,42 +34,42 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
     return passes * flops / took;
 }
 
-static int measure_passes(const struct training *t, struct model *model, double *rate, struct error *err)
+static int measure_passes(const struct engine *engine, const struct dataset *data, struct model *model, double *rate,
+                          struct error *err)
 {
     const struct micro_batch *micro;
-    const uint32_t most = (uint32_t)t->engine.limits.sequences; /* of a micro-batch */
-    const uint32_t count = t->recipe.batch < most ? t->recipe.batch : most;
+    const uint32_t most = (uint32_t)engine->limits.sequences; /* of a micro-batch */
+    const uint32_t count = engine->recipe->batch < most ? engine->recipe->batch : most;
     struct loader *loader = loader_open(&(struct loader_options){
-        .dataset = &t->data,
+        .dataset = data,
         .masks = MASKS_STORED,
         .count = count,
         .batch = count,
-        .limits = t->engine.limits,
+        .limits = engine->limits,
     });
     const int result = loader_next(loader, &micro, err);
     if (result > 0)
-        *rate = pass_rate(t->engine.ops, model, micro);
+        *rate = pass_rate(engine->ops, model, micro);
     loader_close(loader);
     return result < 0 ? -1 : 0;
 }
 
-int estimate_make(const struct training *t, struct model *model, double seconds, struct estimate *estimate,
-                  struct error *err)
+int estimate_make(const struct engine *engine, const struct dataset *data, struct model *model, double seconds,
+                  struct estimate *estimate, struct error *err)
 {
-    const struct model_config *config = &t->recipe.config;
+    const struct model_config *config = &engine->recipe->config;
     struct params params;
-    *estimate = (struct estimate){.mean_length = (double)t->data.length->tokens / (double)t->data.samples};
-    const double share = estimate->mean_length / t->recipe.seq;
-    estimate->flops = model_flops(config, estimate->mean_length, t->data.layout.predictions * share);
-    estimate->products =
-        machine_product_rate(t->engine.ops, t->engine.limits.tokens < 4096 ? t->engine.limits.tokens : 4096,
-                             config->intermediate, config->hidden, seconds);
+    *estimate = (struct estimate){.mean_length = (double)data->length->tokens / (double)data->samples};
+    const double share = estimate->mean_length / engine->recipe->seq;
+    estimate->flops = model_flops(config, estimate->mean_length, data->layout.predictions * share);
+    estimate->products = machine_product_rate(engine->ops, engine->limits.tokens < 4096 ? engine->limits.tokens : 4096,
+                                              config->intermediate, config->hidden, seconds);
     if (model)
-        TRY(measure_passes(t, model, &estimate->passes, err));
+        TRY(measure_passes(engine, data, model, &estimate->passes, err));
     params_init(&params, config);
-    estimate->update = (double)params.size / machine_update_rate(t->engine.ops, params.size);
+    estimate->update = (double)params.size / machine_update_rate(engine->ops, params.size);
     params_release(&params);
     estimate->step =
-        t->recipe.batch * estimate->flops / (model ? estimate->passes : estimate->products) + estimate->update;
+        engine->recipe->batch * estimate->flops / (model ? estimate->passes : estimate->products) + estimate->update;
     return 0;
 }

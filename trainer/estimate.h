@@ -3,9 +3,8 @@
 #define TRAINER_ESTIMATE_H
 
 #include "base/error.h"
-#include "trainer/model/model.h"
-
-struct training;
+#include "shards/dataset.h"
+#include "trainer/engine.h"
 
 struct estimate {
     double flops;       /* of a sequence of the dataset's mean length, forward and backward */
@@ -17,9 +16,9 @@ struct estimate {
 };
 
 /* Products are measured for `seconds`. `model` lends its memory to passes over the dataset's first samples, one to warm
- * up and one or two measured; its gradients are lost, its parameters stay. It may have fewer layers than the training's.
+ * up and one or two measured; its gradients are lost, its parameters stay. It may have fewer layers than the recipe's.
  * NULL: products alone. Fails where a shard is damaged. */
-int estimate_make(const struct training *training, struct model *model, double seconds, struct estimate *estimate,
-                  struct error *err);
+int estimate_make(const struct engine *engine, const struct dataset *data, struct model *model, double seconds,
+                  struct estimate *estimate, struct error *err);
 
 #endif

@@ -127,7 +127,7 @@ int origin_check_vocabulary(const struct origin *origin, struct str ours, struct
     int result = 0;
     if (path_exists(path)) {
         struct str a, b, left = {0}, right = ours;
-        result = file_read_all(path, 256u << 20, &theirs, err);
+        result = file_read_all(path, VOCAB_BYTES_MAX, &theirs, err);
         left = buf_str(&theirs);
         for (uint64_t i = 0; result == 0; i++) {
             const bool more_a = next_line(&left, &a), more_b = next_line(&right, &b);

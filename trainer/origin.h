@@ -8,6 +8,8 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/settings.h"
 
+#define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt that is read */
+
 struct origin {
     const char *name; /* as the user said it; NULL: none, weights are drawn by seed */
     char *files;      /* their directory; NULL: none */

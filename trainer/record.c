@@ -31,7 +31,7 @@ static json_t *settings_in_force(const struct training *t)
     struct buf echo = {0};
     char name[32];
     json_t *json = json_object();
-    opts_echo(t->settings->program, t->settings->result->verb, t->settings, &echo);
+    opts_echo(t->setup.settings->program, t->setup.settings->result->verb, t->setup.settings, &echo);
     for (const char *line = buf_text(&echo), *end; (end = strchr(line, '\n')); line = end + 1) {
         const char *equals = memchr(line, '=', (size_t)(end - line));
         if (equals)
@@ -40,19 +40,19 @@ static json_t *settings_in_force(const struct training *t)
     }
     buf_release(&echo);
     json_object_del(json, "epochs"); /* steps say it */
-    if (!settings_given(t->settings, "cpu"))
+    if (!settings_given(t->setup.settings, "cpu"))
         json_object_del(json, "cpu"); /* the device says it */
-    if (!settings_given(t->settings, "device"))
+    if (!settings_given(t->setup.settings, "device"))
         json_object_del(json, "device"); /* each start says it */
-    json_object_set_new(json, "model", json_string(config_name(&t->recipe.config, name)));
-    json_object_set_new(json, "seq", json_sprintf("%" PRIu32, t->recipe.seq));
-    json_object_set_new(json, "steps", json_sprintf("%" PRIu64, t->recipe.schedule.steps));
+    json_object_set_new(json, "model", json_string(config_name(&t->setup.recipe.config, name)));
+    json_object_set_new(json, "seq", json_sprintf("%" PRIu32, t->setup.recipe.seq));
+    json_object_set_new(json, "steps", json_sprintf("%" PRIu64, t->setup.recipe.schedule.steps));
     json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, t->engine.micro_batch));
-    json_object_set_new(json, "lr", json_sprintf("%g", t->recipe.schedule.rate));
-    json_object_set_new(json, "batch", json_sprintf("%" PRIu32, t->recipe.batch));
-    json_object_set_new(json, "optimizer", json_string(optimizer_name(t->recipe.optimizer.kind)));
-    json_object_set_new(json, "schedule", json_string(schedule_types[t->recipe.schedule.kind].name));
-    json_object_set_new(json, "dropout", json_sprintf("%g", t->recipe.config.hidden_dropout));
+    json_object_set_new(json, "lr", json_sprintf("%g", t->setup.recipe.schedule.rate));
+    json_object_set_new(json, "batch", json_sprintf("%" PRIu32, t->setup.recipe.batch));
+    json_object_set_new(json, "optimizer", json_string(optimizer_name(t->setup.recipe.optimizer.kind)));
+    json_object_set_new(json, "schedule", json_string(schedule_types[t->setup.recipe.schedule.kind].name));
+    json_object_set_new(json, "dropout", json_sprintf("%g", t->setup.recipe.config.hidden_dropout));
     json_object_set_new(json, "precision", json_string(precision_name(t->engine.ops->precision)));
     json_object_set_new(json, "out", json_string(t->run.directory));
     return json;
@@ -75,8 +75,8 @@ static int record_start(struct training *t, struct error *err)
     json_decref(before);
 
     json_t *command = json_array();
-    for (int i = 0; i < t->settings->argc; i++)
-        json_array_append_new(command, json_string(t->settings->argv[i]));
+    for (int i = 0; i < t->setup.settings->argc; i++)
+        json_array_append_new(command, json_string(t->setup.settings->argv[i]));
     json_object_set_new(facts, "command", command);
     json_object_set_new(facts, "threads", json_integer((json_int_t)t->engine.threads));
     return run_start(&t->run, t->state.step, precision_name(t->engine.ops->precision), facts, settings_in_force(t),
@@ -89,9 +89,9 @@ static int keep_tune(const struct training *t, struct error *err)
     struct buf table = {0};
     if (t->engine.products.size > 0)
         return write_small(t->run.directory, TUNE_NAME, &t->engine.products, err);
-    if (!t->settings->tune)
+    if (!t->setup.settings->tune)
         return 0;
-    int result = file_read_all(t->settings->tune, TUNE_BYTES_MAX, &table, err);
+    int result = file_read_all(t->setup.settings->tune, TUNE_BYTES_MAX, &table, err);
     if (result == 0)
         result = write_small(t->run.directory, TUNE_NAME, &table, err);
     buf_release(&table);
@@ -103,11 +103,11 @@ int record_begin(struct training *t, struct error *err)
     const char *directory = t->run.directory;
     int result = record_start(t, err); /* first: what comes behind is then known to be a run's */
     if (result == 0)
-        result = write_small(directory, "vocab.txt", &t->tokenizer.vocab, err);
+        result = write_small(directory, "vocab.txt", &t->setup.tokenizer.vocab, err);
     if (result == 0)
-        result = write_small(directory, "tokenizer.json", &t->tokenizer.tokenizer, err);
+        result = write_small(directory, "tokenizer.json", &t->setup.tokenizer.tokenizer, err);
     if (result == 0)
-        result = write_small(directory, "tokenizer_config.json", &t->tokenizer.config, err);
+        result = write_small(directory, "tokenizer_config.json", &t->setup.tokenizer.config, err);
     if (result == 0)
         result = keep_tune(t, err);
     if (result == 0)
@@ -118,10 +118,10 @@ int record_begin(struct training *t, struct error *err)
 int record_take(struct training *t, struct error *err)
 {
     char name[32], *moved = NULL;
-    char *directory = t->settings->out
-                          ? mem_copy_text(t->settings->out)
-                          : run_directory(config_name(&t->recipe.config, name), t->recipe.seq, t->identity);
-    const int result = run_open(&t->run, directory, t->identity, t->settings->fresh, &moved, err);
+    char *directory = t->setup.settings->out ? mem_copy_text(t->setup.settings->out)
+                                             : run_directory(config_name(&t->setup.recipe.config, name),
+                                                             t->setup.recipe.seq, t->setup.identity);
+    const int result = run_open(&t->run, directory, t->setup.identity, t->setup.settings->fresh, &moved, err);
     if (moved)
         log_say("note       the run that was there is now %s", moved);
     mem_free(moved);

@@ -12,21 +12,21 @@ int training_save(struct training *t, struct error *err)
     const double from = clock_now();
     const struct flat_state flat = engine_map(&t->engine, MAP_READ);
     const struct checkpoint_parts parts = {
-        .config = &t->recipe.config,
-        .pad_id = t->data.manifest.special.pad,
+        .config = &t->setup.recipe.config,
+        .pad_id = t->setup.data.manifest.special.pad,
         .params = model_table(t->engine.model),
         .weights = flat.params,
         .first = flat.first,
         .second = flat.second,
-        .tokenizer = &t->tokenizer,
-        .identity = t->identity,
+        .tokenizer = &t->setup.tokenizer,
+        .identity = t->setup.identity,
     };
     int result = metrics_sync(&t->metrics, err);
     if (result == 0)
         result = run_saved(&t->run, t->state.step, t->seconds, err);
     if (result == 0)
-        result =
-            checkpoint_write(t->run.directory, &parts, &t->state, t->settings->keep_last, t->settings->keep_every, err);
+        result = checkpoint_write(t->run.directory, &parts, &t->state, t->setup.settings->keep_last,
+                                  t->setup.settings->keep_every, err);
     engine_unmap(&t->engine, &flat, MAP_READ);
     TRY(result);
     t->saved_step = t->state.step;
@@ -38,11 +38,11 @@ int training_save(struct training *t, struct error *err)
 
 bool training_save_due(const struct training *t, uint64_t step)
 {
-    const struct opt_count_or_time every = t->settings->save_every;
-    const uint64_t keep = t->settings->keep_every;
+    const struct opt_count_or_time every = t->setup.settings->save_every;
+    const uint64_t keep = t->setup.settings->keep_every;
     if (step == t->saved_step)
         return false;
-    return step == t->recipe.schedule.steps || (keep > 0 && step % keep == 0) ||
+    return step == t->setup.recipe.schedule.steps || (keep > 0 && step % keep == 0) ||
            (every.count > 0 ? step % every.count == 0 : clock_now() - t->saved_clock >= (double)every.seconds);
 }
 
@@ -52,8 +52,8 @@ int training_save_when_due(struct training *t, struct error *err)
     if (!training_save_due(t, t->state.step))
         return 0;
     const int result = training_save(t, err);
-    if (result == 0 || err->kind != ERR_RESOURCE || !t->settings->save_fails ||
-        t->state.step == t->recipe.schedule.steps)
+    if (result == 0 || err->kind != ERR_RESOURCE || !t->setup.settings->save_fails ||
+        t->state.step == t->setup.recipe.schedule.steps)
         return result;
     if (t->saved_step > 0)
         snprintf(kept, sizeof kept, "the checkpoint of step %" PRIu64 " stays", t->saved_step);

@@ -42,8 +42,8 @@ static void say_run(const struct training *t)
         return;
     }
     log_say("run        %s  (new)", t->run.directory);
-    if (!t->settings->out)
-        run_similar(t->run.directory, t->identity, &similar);
+    if (!t->setup.settings->out)
+        run_similar(t->run.directory, t->setup.identity, &similar);
     if (similar.size > 0)
         log_say("note       %s", buf_text(&similar));
     buf_release(&similar);
@@ -53,7 +53,7 @@ static void say_disk(const struct training *t)
 {
     struct error ignored = {0};
     char one[32], all[32], have[32];
-    const uint64_t keep = t->settings->keep_last, bytes = checkpoint_bytes(model_table(t->engine.model));
+    const uint64_t keep = t->setup.settings->keep_last, bytes = checkpoint_bytes(model_table(t->engine.model));
     const int64_t left = path_free_bytes(t->run.directory, &ignored);
     format_bytes(bytes, one);
     if (left < 0)
@@ -72,7 +72,7 @@ static void say_disk(const struct training *t)
 static char *time_text(const struct training *t, char out[64])
 {
     char time[32];
-    const double seconds = (double)(t->recipe.schedule.steps - t->state.step) * t->estimate.step;
+    const double seconds = (double)(t->setup.recipe.schedule.steps - t->state.step) * t->estimate.step;
     out[0] = '\0';
     if (seconds > 0)
         snprintf(out, 64, ", about %s%s", format_seconds(seconds, time), t->state.step > 0 ? " from here" : "");
@@ -82,7 +82,7 @@ static char *time_text(const struct training *t, char out[64])
 void screen_opening(struct training *t)
 {
     char name[32], size[32], memory[32], steps[32], count[32], time[64], text[160];
-    const struct recipe *recipe = &t->recipe;
+    const struct recipe *recipe = &t->setup.recipe;
     const double samples = (double)recipe->schedule.steps * recipe->batch;
     say_run(t);
     log_say("model      %s %s, %s · %s", config_name(&recipe->config, name),
@@ -93,8 +93,8 @@ void screen_opening(struct training *t)
             format_bytes(engine_bytes(&t->engine, ENGINE_TRAINING), memory));
     say_disk(t);
     log_say("work       %s steps = %s samples = %.3g epochs%s", format_count(recipe->schedule.steps, steps),
-            millions_text(samples, count), samples / (double)t->data.samples, time_text(t, time));
-    if (t->valid.samples == 0)
+            millions_text(samples, count), samples / (double)t->setup.data.samples, time_text(t, time));
+    if (t->setup.valid.samples == 0)
         log_say("note       the dataset holds no validation samples of this length: there will be no evaluation");
     progress_open(&t->screen.progress);
 }
@@ -139,7 +139,7 @@ void screen_step(struct training *t, const struct step_facts *facts)
 {
     struct screen *screen = &t->screen;
     watch_loss(t, facts->loss);
-    const double rate = (double)t->recipe.batch / facts->seconds;
+    const double rate = (double)t->setup.recipe.batch / facts->seconds;
     if (screen->steps++ == 0) {
         screen->first = *facts;
         screen->rate = rate;
@@ -152,9 +152,9 @@ void screen_step(struct training *t, const struct step_facts *facts)
         return;
     char step[32], steps[32], loss[80], speed[32], tokens[32];
     progress_show(
-        &screen->progress, (double)t->state.step / (double)t->recipe.schedule.steps,
+        &screen->progress, (double)t->state.step / (double)t->setup.recipe.schedule.steps,
         "step %s/%s │ %s │ acc %.1f %% │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
-        format_count(t->state.step, step), format_count(t->recipe.schedule.steps, steps),
+        format_count(t->state.step, step), format_count(t->setup.recipe.schedule.steps, steps),
         loss_text(facts->loss, facts->mlm_loss, facts->nsp_loss, loss), 100 * facts->mlm_accuracy, facts->rate,
         facts->norm, rate_text(screen->rate, speed), rate_text(screen->rate * t->estimate.mean_length, tokens),
         share_of_peak(t), 100 * screen->waited / screen->busy);
@@ -173,7 +173,7 @@ static void say_evaluation(const char *split, const struct evaluation *valid, co
 void screen_evaluation(struct training *t)
 {
     char step[32], where[48];
-    if (t->state.step == t->recipe.schedule.steps)
+    if (t->state.step == t->setup.recipe.schedule.steps)
         return; /* the closing screen tells it */
     snprintf(where, sizeof where, ", step %s", format_count(t->state.step, step));
     say_evaluation("valid", &t->valid_now, where);
@@ -202,21 +202,21 @@ static json_t *next_commands(const struct training *t)
 {
     json_t *next = json_array();
     char name[32], model[40], seq[16], steps[24];
-    const struct manifest *manifest = &t->data.manifest;
+    const struct manifest *manifest = &t->setup.data.manifest;
     uint32_t longer = 0;
     for (size_t i = 0; i < manifest->length_count; i++) {
         const struct manifest_length *length = &manifest->lengths[i];
-        if (length->split == SPLIT_TRAIN && length->samples > 0 && length->seq > t->recipe.seq &&
-            length->seq <= (uint32_t)t->recipe.config.positions && (longer == 0 || length->seq < longer))
+        if (length->split == SPLIT_TRAIN && length->samples > 0 && length->seq > t->setup.recipe.seq &&
+            length->seq <= (uint32_t)t->setup.recipe.config.positions && (longer == 0 || length->seq < longer))
             longer = length->seq;
     }
     if (longer > 0) {
         snprintf(seq, sizeof seq, "%" PRIu32, longer);
-        snprintf(steps, sizeof steps, "%" PRIu64, t->recipe.schedule.steps / 10 + 1);
-        append_command(next, command_of("dstrain", "--shards", t->settings->shards, "--seq", seq, "--init",
+        snprintf(steps, sizeof steps, "%" PRIu64, t->setup.recipe.schedule.steps / 10 + 1);
+        append_command(next, command_of("dstrain", "--shards", t->setup.settings->shards, "--seq", seq, "--init",
                                         t->run.directory, "--steps", steps, NULL));
     }
-    snprintf(model, sizeof model, "bert-%s", config_name(&t->recipe.config, name));
+    snprintf(model, sizeof model, "bert-%s", config_name(&t->setup.recipe.config, name));
     append_command(next, command_of("dstrain", "export", t->run.directory, "--out", model, NULL));
     return next;
 }
@@ -238,7 +238,7 @@ static void print_json(const struct training *t, json_t *next)
 {
     const struct step_facts *last = &t->screen.last;
     json_t *facts = json_pack("{s:o, s:b, s:I, s:I, s:i}", "run", json_name(t->run.directory), "finished", 1, "steps",
-                              (json_int_t)t->recipe.schedule.steps, "parameters",
+                              (json_int_t)t->setup.recipe.schedule.steps, "parameters",
                               t->engine.model ? (json_int_t)model_table(t->engine.model)->total : (json_int_t)0,
                               "starts", (int)run_starts(&t->run));
     if (!t->engine.model) {
@@ -246,9 +246,9 @@ static void print_json(const struct training *t, json_t *next)
     } else {
         json_t *more = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)t->state.samples,
                                  "tokens", (json_int_t)t->state.tokens, "epochs",
-                                 (double)t->state.samples / (double)t->data.samples, "seconds", t->seconds, "skipped",
-                                 (json_int_t)(t->state.step - t->state.updates), "largest_grad_norm", t->state.norm_max,
-                                 "largest_grad_norm_step", (json_int_t)t->state.norm_max_step);
+                                 (double)t->state.samples / (double)t->setup.data.samples, "seconds", t->seconds,
+                                 "skipped", (json_int_t)(t->state.step - t->state.updates), "largest_grad_norm",
+                                 t->state.norm_max, "largest_grad_norm_step", (json_int_t)t->state.norm_max_step);
         json_object_update(facts, more);
         json_decref(more);
     }
@@ -286,8 +286,8 @@ static void say_closing(const struct training *t)
     char steps[32], time[32], loss[80], first[80], step[32], spikes[96], speed[32];
     const struct screen *screen = &t->screen;
     log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(t->state.step, steps),
-            (double)t->state.samples / (double)t->data.samples, format_seconds(t->seconds, time), run_starts(&t->run),
-            run_starts(&t->run) == 1 ? "" : "s");
+            (double)t->state.samples / (double)t->setup.data.samples, format_seconds(t->seconds, time),
+            run_starts(&t->run), run_starts(&t->run) == 1 ? "" : "s");
     if (screen->steps > 0)
         log_say("train      %s; at step %s: %s",
                 loss_text(screen->last.loss, screen->last.mlm_loss, screen->last.nsp_loss, loss),
@@ -312,11 +312,11 @@ void screen_closing(const struct training *t)
     char steps[32];
     if (t->run.kind == RUN_FINISHED)
         log_say("run        %s is finished: %s steps; nothing was changed (--fresh starts anew)", t->run.directory,
-                format_count(t->recipe.schedule.steps, steps));
+                format_count(t->setup.recipe.schedule.steps, steps));
     else
         say_closing(t);
     json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
-    if (t->settings->json)
+    if (t->setup.settings->json)
         print_json(t, next);
     else
         json_decref(next);

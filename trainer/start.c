@@ -1,5 +1,4 @@
-/* Opening a training: options and files in, a struct training out that stands at the step where the run goes on. What
- * can be wrong with the command is found before anything is written. */
+/* Opening a training: a command line comes in, a struct training goes out that stands at the step where the run goes on. */
 #include "trainer/train.h"
 
 #include <inttypes.h>
@@ -17,59 +16,16 @@
 #include "trainer/origin.h"
 #include "trainer/record.h"
 
-/* ---- vocabulary and model ---- */
-
-static int tokenizer_open(struct training *t, const struct origin *origin, int32_t positions, struct error *err)
-{
-    struct buf vocab = {0};
-    char *path = path_join(t->data.directory, VOCAB_NAME);
-    int result = file_read_all(path, 256u << 20, &vocab, err);
-    if (result == 0 && origin->files)
-        result = origin_check_vocabulary(origin, buf_str(&vocab), err);
-    const struct manifest *manifest = &t->data.manifest;
-    const struct tokenizer_words words = {.cased = manifest->cased,
-                                          .strip_accents = !manifest->accents_kept,
-                                          .joined = manifest_option(manifest, "handle-chinese-chars")};
-    if (result == 0)
-        result = tokenizer_make(&t->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
-    buf_release(&vocab);
-    mem_free(path);
-    return result;
-}
-
-static int config_of(const struct training *t, const struct origin *origin, struct model_config *config,
-                     struct error *err)
-{
-    const struct manifest *manifest = &t->data.manifest;
-    if (origin->files) {
-        char *path = path_join(origin->files, "config.json");
-        const int result = config_read(path, config, err);
-        mem_free(path);
-        TRY(result);
-        if (config->vocabulary != (int32_t)manifest->vocab_size)
-            return fail_at(err, ERR_MISMATCH, origin->files, ERROR_NO_OFFSET,
-                           "has a vocabulary of %" PRId32 " pieces, the dataset's has %" PRIu32, config->vocabulary,
-                           manifest->vocab_size);
-    } else {
-        TRY(config_choose(t->settings->model ? t->settings->model : "base", config, err));
-    }
-    config->vocabulary = (int32_t)manifest->vocab_size;
-    config->next_sentence = manifest->pairs != PAIRS_NONE;
-    if (config->types < 2 && config->next_sentence)
-        return fail(err, ERR_MISMATCH, "the model knows one segment, the dataset's samples have two");
-    return 0;
-}
-
 static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                          struct error *err)
 {
     const struct params *params = model_table(t->engine.model);
     if (!origin->files) {
-        params_draw_all(params, t->recipe.seed, flat->params);
+        params_draw_all(params, t->setup.recipe.seed, flat->params);
         return 0;
     }
     struct names_report report;
-    int result = names_read(origin->weights, params, t->recipe.seed, flat->params, &report, err);
+    int result = names_read(origin->weights, params, t->setup.recipe.seed, flat->params, &report, err);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
@@ -112,7 +68,7 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
         char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->run.directory, slash + 1) : NULL;
         if (!before)
             return -1;
-        if (!t->settings->skip_damaged) {
+        if (!t->setup.settings->skip_damaged) {
             hint(err, "the checkpoint before it is %.200s; --skip-damaged goes on from there", before);
             mem_free(before);
             return -1;
@@ -135,20 +91,21 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
     int result = find_checkpoint(t, &files, &identity, err);
     if (result == 0) {
         struct buf differences = {0};
-        run_differences(identity, t->identity, &differences);
+        run_differences(identity, t->setup.identity, &differences);
         if (differences.size > 0)
             result = fail_at(err, ERR_MISMATCH, files, ERROR_NO_OFFSET, "is a checkpoint of another run: %.300s",
                              buf_text(&differences));
         buf_release(&differences);
     }
-    if (result == 0 &&
-        (t->state.step > t->recipe.schedule.steps || t->state.updates > t->state.step ||
-         t->state.samples != t->recipe.samples_before + (t->state.step - t->recipe.steps_before) * t->recipe.batch))
+    if (result == 0 && (t->state.step > t->setup.recipe.schedule.steps || t->state.updates > t->state.step ||
+                        t->state.samples != t->setup.recipe.samples_before +
+                                                (t->state.step - t->setup.recipe.steps_before) * t->setup.recipe.batch))
         result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     if (result == 0)
         result = checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
     if (result == 0) /* a crash may have come before the last save did it */
-        result = checkpoint_keep(t->run.directory, t->state.step, t->settings->keep_last, t->settings->keep_every, err);
+        result = checkpoint_keep(t->run.directory, t->state.step, t->setup.settings->keep_last,
+                                 t->setup.settings->keep_every, err);
     if (result == 0)
         t->seconds = run_seconds(&t->run, t->state.step);
     json_decref(identity);
@@ -169,10 +126,10 @@ static void say_branch(const struct training *t, const struct origin *origin)
 {
     struct buf differences = {0};
     json_t *before = json_copy(origin->identity);
-    json_object_set(before, "initial_weights", json_object_get(t->identity, "initial_weights"));
-    json_object_set(before, "resumed_step", json_object_get(t->identity, "resumed_step"));
-    json_object_set(before, "resumed_samples", json_object_get(t->identity, "resumed_samples"));
-    run_differences(before, t->identity, &differences);
+    json_object_set(before, "initial_weights", json_object_get(t->setup.identity, "initial_weights"));
+    json_object_set(before, "resumed_step", json_object_get(t->setup.identity, "resumed_step"));
+    json_object_set(before, "resumed_samples", json_object_get(t->setup.identity, "resumed_samples"));
+    run_differences(before, t->setup.identity, &differences);
     log_say("note       goes on from %s at step %" PRIu64 "; differs: %s", origin->name, origin->state.step,
             differences.size > 0 ? buf_text(&differences) : "nothing");
     json_decref(before);
@@ -180,36 +137,6 @@ static void say_branch(const struct training *t, const struct origin *origin)
 }
 
 /* ---- all together ---- */
-
-static int data_open(struct training *t, struct error *err)
-{
-    const struct settings *settings = t->settings;
-    if (!settings->shards) {
-        fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to train on");
-        return hint(err, "dsdata build makes one");
-    }
-    TRY(dataset_open(&t->data, settings->shards, (uint32_t)settings->seq, SPLIT_TRAIN, err));
-    if (t->data.samples == 0)
-        return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET,
-                       "has no training samples of length %" PRIu32, t->data.layout.seq);
-    return dataset_open(&t->valid, settings->shards, t->data.layout.seq, SPLIT_VALID, err);
-}
-
-int training_prepare(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
-{
-    struct model_config config;
-    *t = (struct training){.settings = settings, .metrics = METRICS_CLOSED};
-    *origin = (struct origin){0};
-    TRY(data_open(t, err));
-    TRY(origin_find(origin, settings, err));
-    TRY(config_of(t, origin, &config, err));
-    TRY(recipe_make(settings, &t->data, &config, origin, &t->recipe, err));
-    TRY(model_config_check(&t->recipe.config, err));
-    TRY(engine_choose(&t->engine, settings, &t->recipe, &t->data.layout, err));
-    TRY(tokenizer_open(t, origin, config.positions, err));
-    t->identity = recipe_identity(&t->recipe);
-    return 0;
-}
 
 /* In the precision of the run's first start, and with its own table of product algorithms. */
 static int model_begin(struct training *t, struct error *err)
@@ -220,7 +147,7 @@ static int model_begin(struct training *t, struct error *err)
     if (result == 0)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
     if (result == 0 && t->engine.ops->precision == PRECISION_FP16)
-        t->state.scaler = scaler_begin(&t->recipe.scaling);
+        t->state.scaler = scaler_begin(&t->setup.recipe.scaling);
     return result;
 }
 
@@ -249,20 +176,22 @@ static double deadline_of(const struct settings *settings)
 struct loader_options training_samples(const struct training *t)
 {
     return (struct loader_options){
-        .dataset = &t->data,
-        .shuffled = t->recipe.shuffled,
-        .masks = t->recipe.masks,
-        .seed = t->recipe.seed,
+        .dataset = &t->setup.data,
+        .shuffled = t->setup.recipe.shuffled,
+        .masks = t->setup.recipe.masks,
+        .seed = t->setup.recipe.seed,
         .first = t->state.samples,
-        .count = (t->recipe.schedule.steps - t->state.step) * t->recipe.batch,
-        .batch = t->recipe.batch,
+        .count = (t->setup.recipe.schedule.steps - t->state.step) * t->setup.recipe.batch,
+        .batch = t->setup.recipe.batch,
         .limits = t->engine.limits,
     };
 }
 
 static int open_all(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
 {
-    TRY(training_prepare(t, settings, origin, err));
+    *t = (struct training){.metrics = METRICS_CLOSED};
+    TRY(setup_open(&t->setup, settings, origin, err));
+    TRY(engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.data.layout, err));
     t->deadline = deadline_of(settings);
     TRY(record_take(t, err));
     if (t->run.kind == RUN_FINISHED)
@@ -274,7 +203,7 @@ static int open_all(struct training *t, const struct settings *settings, struct 
         say_branch(t, origin);
     t->begun_at = t->saved_step = t->state.step;
     t->saved_clock = clock_now();
-    if (t->state.step == t->recipe.schedule.steps)
+    if (t->state.step == t->setup.recipe.schedule.steps)
         return 0; /* only the evaluation is missing */
     const struct loader_options samples = training_samples(t);
     t->loader = loader_open(&samples);
@@ -295,9 +224,6 @@ void training_close(struct training *training)
     metrics_close(&training->metrics);
     engine_close(&training->engine);
     run_close(&training->run);
-    json_decref(training->identity);
-    tokenizer_release(&training->tokenizer);
-    dataset_close(&training->valid);
-    dataset_close(&training->data);
+    setup_close(&training->setup);
     *training = (struct training){0};
 }

@@ -51,8 +51,8 @@ int training_queue_step(struct training *t, struct error *err)
     if (t->queued == 0)
         t->told_clock = clock_now();
     TRY(forward_backward(t, number, step, err));
-    if (t->settings->dump_gradients && number == t->begun_at + 1)
-        TRY(engine_dump_gradients(&t->engine, t->settings->dump_gradients, err));
+    if (t->setup.settings->dump_gradients && number == t->begun_at + 1)
+        TRY(engine_dump_gradients(&t->engine, t->setup.settings->dump_gradients, err));
     step->loss_scale = training_loss_scale(t);
     step->rate = engine_update(&t->engine, number, update, step->loss_scale);
     t->queued++;
@@ -67,9 +67,9 @@ static int scale_loss(struct training *t, const struct step_facts *facts, bool o
 {
     struct scaler_state *scaler = &t->state.scaler;
     const double before = scaler->scale;
-    if (overflow && scaler_exhausted(&t->recipe.scaling, scaler))
+    if (overflow && scaler_exhausted(&t->setup.recipe.scaling, scaler))
         return blame(t, facts, err);
-    scaler_update(&t->recipe.scaling, scaler, t->state.step, overflow);
+    scaler_update(&t->setup.recipe.scaling, scaler, t->state.step, overflow);
     if (overflow)
         log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", t->state.step + 1, scaler->scale,
                    before);
@@ -81,7 +81,7 @@ static struct step_facts facts_of(const struct training *t, const struct queued_
 {
     struct model_metrics metrics = {.masked = step->masked, .sequences = step->sequences, .tokens = step->tokens};
     model_metrics_add(&metrics, record->sums);
-    const struct evaluation means = evaluation_of(&metrics, t->recipe.config.next_sentence);
+    const struct evaluation means = evaluation_of(&metrics, t->setup.recipe.config.next_sentence);
     return (struct step_facts){
         .loss = means.loss,
         .mlm_loss = means.mlm_loss,
@@ -120,7 +120,7 @@ static int tell(struct training *t, const struct step_facts *facts, struct error
     t->since.seconds += facts->seconds;
     t->since.waited += facts->waited;
     screen_step(t, facts);
-    if (t->state.step % t->settings->log_every != 0 && t->state.step != t->recipe.schedule.steps)
+    if (t->state.step % t->setup.settings->log_every != 0 && t->state.step != t->setup.recipe.schedule.steps)
         return 0;
     const struct metrics_line line = {
         .step = t->state.step,
@@ -133,7 +133,7 @@ static int tell(struct training *t, const struct step_facts *facts, struct error
         .grad_norm = facts->norm,
         .samples = t->state.samples,
         .tokens = t->state.tokens,
-        .epoch = (double)t->state.samples / (double)t->data.samples,
+        .epoch = (double)t->state.samples / (double)t->setup.data.samples,
         .seconds = t->seconds,
         .sequences_per_second = (double)(t->state.samples - t->since.samples) / t->since.seconds,
         .data_wait_seconds = t->since.waited,

@@ -29,14 +29,15 @@ static bool time_is_up(const struct training *t)
 
 static bool evaluation_due(const struct training *t, uint64_t step)
 {
-    const uint64_t every = t->settings->eval_every;
-    return !t->evaluated && t->valid.samples > 0 && t->settings->eval_samples > 0 &&
-           (step == t->recipe.schedule.steps || (every > 0 && step > 0 && step % every == 0));
+    const uint64_t every = t->setup.settings->eval_every;
+    return !t->evaluated && t->setup.valid.samples > 0 && t->setup.settings->eval_samples > 0 &&
+           (step == t->setup.recipe.schedule.steps || (every > 0 && step > 0 && step % every == 0));
 }
 
 static int evaluate_now(struct training *t, struct error *err)
 {
-    TRY(evaluate(t->engine.model, &t->valid, t->settings->eval_samples, &t->engine.limits, &t->valid_now, err));
+    TRY(evaluate(t->engine.model, &t->setup.valid, t->setup.settings->eval_samples, &t->engine.limits, &t->valid_now,
+                 err));
     t->evaluated = true;
     screen_evaluation(t);
     return metrics_write(&t->metrics,
@@ -53,7 +54,7 @@ static int evaluate_now(struct training *t, struct error *err)
                              .samples = t->state.samples,
                              .tokens = t->state.tokens,
                              .valid_samples = t->valid_now.samples,
-                             .epoch = (double)t->state.samples / (double)t->data.samples,
+                             .epoch = (double)t->state.samples / (double)t->setup.data.samples,
                              .seconds = t->seconds,
                              .sequences_per_second = (double)NAN,
                              .data_wait_seconds = (double)NAN,
@@ -67,14 +68,14 @@ static int evaluate_now(struct training *t, struct error *err)
 
 static bool stop_due(const struct training *t, uint64_t step)
 {
-    const uint64_t after = t->settings->stop_after;
+    const uint64_t after = t->setup.settings->stop_after;
     return after > 0 && step - t->begun_at == after;
 }
 
 /* Must all be known that was queued up to `step`, because of what is to be done behind it? */
 static bool pause_due(const struct training *t, uint64_t step)
 {
-    return step == t->recipe.schedule.steps || training_save_due(t, step) || evaluation_due(t, step) ||
+    return step == t->setup.recipe.schedule.steps || training_save_due(t, step) || evaluation_due(t, step) ||
            stop_due(t, step) || time_is_up(t);
 }
 
@@ -84,10 +85,10 @@ static int pause_steps(struct training *t, struct error *err)
     TRY(training_save_when_due(t, err));
     if (evaluation_due(t, t->state.step))
         TRY(evaluate_now(t, err));
-    if (t->state.step == t->recipe.schedule.steps)
+    if (t->state.step == t->setup.recipe.schedule.steps)
         return 0;
     if (stop_due(t, t->state.step))
-        return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", t->settings->stop_after);
+        return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", t->setup.settings->stop_after);
     if (time_is_up(t))
         return fail(err, ERR_STOPPED, "stopped by the time limit");
     return 0;
@@ -102,7 +103,7 @@ static int loop(struct training *t, struct error *err)
     for (;;) {
         if (pause_due(t, t->state.step + t->queued))
             TRY(pause_steps(t, err));
-        if (t->state.step == t->recipe.schedule.steps)
+        if (t->state.step == t->setup.recipe.schedule.steps)
             return 0;
         TRY(training_queue_step(t, err));
         TRY(training_settle(t, left, err));
@@ -139,7 +140,7 @@ static int leave(struct training *t, struct error *err)
         char text[160];
         snprintf(text, sizeof text, "%.150s", err->text);
         fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->state.step,
-             t->recipe.schedule.steps, t->run.directory);
+             t->setup.recipe.schedule.steps, t->run.directory);
         hint(err, "the same command goes on from there");
     }
     return -1;
@@ -158,8 +159,8 @@ static void say_timings(const struct training *t, double from)
 int training_run(struct training *t, struct error *err)
 {
     if (t->loader)
-        TRY(estimate_make(t, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
-    if (t->settings->timings)
+        TRY(estimate_make(&t->engine, &t->setup.data, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
+    if (t->setup.settings->timings)
         timings_clear(t->engine.ops);
     const double from = clock_now();
     screen_opening(t);
@@ -168,7 +169,7 @@ int training_run(struct training *t, struct error *err)
         result = end_steps(t, err);
     screen_end_steps(t);
     result = result == 0 ? run_finish(&t->run, err) : leave(t, err);
-    if (t->settings->timings)
+    if (t->setup.settings->timings)
         say_timings(t, from);
     return result;
 }

@@ -5,18 +5,14 @@
 #define TRAINER_TRAIN_H
 
 #include "base/error.h"
-#include "shards/dataset.h"
 #include "trainer/engine.h"
 #include "trainer/estimate.h"
 #include "trainer/evaluate.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/metrics.h"
-#include "trainer/keep/tokenizer.h"
-#include "trainer/origin.h"
-#include "trainer/recipe.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
-#include "trainer/settings.h"
+#include "trainer/setup.h"
 
 /* A step that the device was asked for, and what the host knew of it then. */
 struct queued_step {
@@ -26,14 +22,9 @@ struct queued_step {
 };
 
 struct training {
-    const struct settings *settings;
-    struct recipe recipe; /* the mathematics */
-    struct dataset data, valid;
-    struct tokenizer_files tokenizer;
-    json_t *identity;
+    struct setup setup;   /* what stands */
+    struct engine engine; /* what computes */
     struct run run;
-
-    struct engine engine;
 
     struct checkpoint_state state;          /* behind the last step whose facts are known */
     struct queued_step queue[STEPS_QUEUED]; /* the steps behind it, by number */
@@ -58,10 +49,6 @@ struct training {
     struct screen screen;
 };
 
-/* What can be known before anything is written: dataset, recipe, tokenizer files, identity. On error too the caller
- * calls training_close and origin_release. */
-int training_prepare(struct training *training, const struct settings *settings, struct origin *origin,
-                     struct error *err);
 /* Runs what training_open opened, to its end or to where it has to stop. */
 int training_run(struct training *training, struct error *err);
 

@@ -9,8 +9,12 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
+#include "trainer/engine.h"
+#include "trainer/evaluate.h"
 #include "trainer/keep/json.h"
-#include "trainer/train.h"
+#include "trainer/run.h"
+#include "trainer/screen.h"
+#include "trainer/setup.h"
 
 /* What run.json says a run was trained on; NULL: no run, or not said. */
 static json_t *recorded_settings(const char *directory)
@@ -25,30 +29,32 @@ static json_t *recorded_settings(const char *directory)
     return settings;
 }
 
-static int model_load(struct training *t, const struct origin *origin, struct error *err)
+static const char *const splits[] = {"train", "valid"};
+
+static int load_model(struct engine *e, const struct origin *origin, struct error *err)
 {
     struct names_report report;
-    TRY(engine_load(&t->engine, ENGINE_MODEL, err));
-    const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
-    float *flat = t->engine.ops->map(t->engine.ops->device, model_params(t->engine.model), bytes, MAP_FILL);
-    const int result = names_read(origin->weights, model_table(t->engine.model), t->recipe.seed, flat, &report, err);
-    t->engine.ops->unmap(t->engine.ops->device, model_params(t->engine.model), flat, bytes, MAP_FILL);
+    TRY(engine_load(e, ENGINE_MODEL, err));
+    const size_t bytes = model_table(e->model)->size * sizeof(float);
+    float *flat = e->ops->map(e->ops->device, model_params(e->model), bytes, MAP_FILL);
+    const int result = names_read(origin->weights, model_table(e->model), e->recipe->seed, flat, &report, err);
+    e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
-    model_refresh(t->engine.model);
+    model_refresh(e->model);
     return result;
 }
 
-static void tell(const struct training *t, const struct origin *origin, const char *split, double seconds)
+static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e, double seconds)
 {
-    const struct evaluation *e = &t->valid_now;
+    const char *split = splits[setup->settings->split];
     screen_means(e, split);
-    if (!t->settings->json)
+    if (!setup->settings->json)
         return;
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
-                              (int)t->recipe.seq, "samples", (json_int_t)e->samples, "tokens", (json_int_t)e->tokens,
-                              "seconds", seconds);
+                              (int)setup->recipe.seq, "samples", (json_int_t)e->samples, "tokens",
+                              (json_int_t)e->tokens, "seconds", seconds);
     if (origin->source != SOURCE_HUGGING_FACE)
         json_object_set_new(facts, "step", json_integer((json_int_t)origin->state.step));
     json_t *means = screen_means_json(e->loss, e->mlm_loss, e->nsp_loss, e->mlm_accuracy, e->nsp_accuracy);
@@ -57,26 +63,27 @@ static void tell(const struct training *t, const struct origin *origin, const ch
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
-static int eval(const struct settings *settings, struct training *t, struct origin *origin, struct error *err)
+static int eval(struct setup *setup, struct engine *engine, const struct origin *origin, struct error *err)
 {
-    static const char *const splits[] = {"train", "valid"};
-    TRY(training_prepare(t, settings, origin, err));
-    const struct dataset *data = settings->split == SPLIT_TRAIN ? &t->data : &t->valid;
+    const struct settings *settings = setup->settings;
+    const struct dataset *data = settings->split == SPLIT_TRAIN ? &setup->data : &setup->valid;
+    struct evaluation evaluation;
     if (data->samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
-                       splits[settings->split], t->recipe.seq);
-    TRY(engine_open(&t->engine, NULL, NULL, err));
-    TRY(model_load(t, origin, err));
+                       splits[settings->split], setup->recipe.seq);
+    TRY(engine_open(engine, NULL, NULL, err));
+    TRY(load_model(engine, origin, err));
     const double from = clock_now();
-    TRY(evaluate(t->engine.model, data, settings->eval_samples, &t->engine.limits, &t->valid_now, err));
-    tell(t, origin, splits[settings->split], clock_now() - from);
+    TRY(evaluate(engine->model, data, settings->eval_samples, &engine->limits, &evaluation, err));
+    report(setup, origin, &evaluation, clock_now() - from);
     return 0;
 }
 
 int verb_eval(void *context, struct opt_paths bare, struct error *err)
 {
     struct settings settings = *(const struct settings *)context;
-    struct training t = {.metrics = METRICS_CLOSED};
+    struct setup setup;
+    struct engine engine = {0};
     struct origin origin = {0};
     json_t *recorded = recorded_settings(bare.items[0]);
     const json_t *shards = json_object_get(recorded, "shards"), *seq = json_object_get(recorded, "seq");
@@ -86,9 +93,14 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
         settings.shards = json_string_value(shards);
     if (settings.seq == 0 && seq)
         settings.seq = strtoull(json_string_value(seq), NULL, 10);
-    const int result = eval(&settings, &t, &origin, err);
+    int result = setup_open(&setup, &settings, &origin, err);
+    if (result == 0)
+        result = engine_choose(&engine, &settings, &setup.recipe, &setup.data.layout, err);
+    if (result == 0)
+        result = eval(&setup, &engine, &origin, err);
     origin_release(&origin);
-    training_close(&t);
+    engine_close(&engine);
+    setup_close(&setup);
     json_decref(recorded);
     return result;
 }

@@ -11,9 +11,11 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/config.h"
+#include "trainer/engine.h"
+#include "trainer/estimate.h"
 #include "trainer/keep/json.h"
 #include "trainer/machine.h"
-#include "trainer/train.h"
+#include "trainer/setup.h"
 
 #define PRODUCT_SECONDS 1.0 /* of products that are measured */
 #define LAYERS_MEASURED 2   /* of the model that is measured */
@@ -43,11 +45,11 @@ static void existing_directory(const char *path, char *out, size_t out_size)
     }
 }
 
-static void count_memory(const struct training *t, const struct params *params, struct needs *needs)
+static void count_memory(const struct engine *engine, const struct params *params, struct needs *needs)
 {
-    const struct model_budget budget = engine_budget(&t->engine);
+    const struct model_budget budget = engine_budget(engine);
     struct model_plan *plan = mem_clear(1, sizeof *plan);
-    model_plan(&t->recipe.config, t->engine.ops, &budget, plan);
+    model_plan(&engine->recipe->config, engine->ops, &budget, plan);
     needs->moments = 2 * (uint64_t)params->size * sizeof(float);
     for (size_t i = 0; i < plan->count; i++) {
         const char *name = plan->rows[i].name;
@@ -59,35 +61,35 @@ static void count_memory(const struct training *t, const struct params *params, 
         *kind += plan->rows[i].bytes;
     }
     needs->memory = plan->bytes + needs->moments;
-    needs->available = machine_memory_for(t->engine.ops);
+    needs->available = machine_memory_for(engine->ops);
     mem_free(plan);
 }
 
 /* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
-static int count_work(const struct training *t, struct needs *needs, struct error *err)
+static int count_work(const struct setup *setup, const struct engine *engine, struct needs *needs, struct error *err)
 {
-    const struct model_budget budget = engine_budget(&t->engine);
-    struct model_config config = t->recipe.config;
+    const struct model_budget budget = engine_budget(engine);
+    struct model_config config = setup->recipe.config;
     config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
-    struct model *model = model_open(&config, t->engine.ops, &budget);
+    struct model *model = model_open(&config, engine->ops, &budget);
     model_refresh(model);
-    const int result = estimate_make(t, model, PRODUCT_SECONDS, &needs->estimate, err);
-    needs->seconds = (double)t->recipe.schedule.steps * needs->estimate.step;
+    const int result = estimate_make(engine, &setup->data, model, PRODUCT_SECONDS, &needs->estimate, err);
+    needs->seconds = (double)setup->recipe.schedule.steps * needs->estimate.step;
     model_close(model);
     return result;
 }
 
-static void count_all(const struct training *t, struct needs *needs)
+static void count_all(const struct setup *setup, const struct engine *engine, struct needs *needs)
 {
     struct params params;
-    const struct settings *settings = t->settings;
-    params_init(&params, &t->recipe.config);
+    const struct settings *settings = setup->settings;
+    params_init(&params, &setup->recipe.config);
     needs->parameters = params.total;
     needs->checkpoint = checkpoint_bytes(&params);
     needs->disk = (settings->keep_last > 0 ? settings->keep_last + 1 : 2) * needs->checkpoint;
     existing_directory(settings->out ? settings->out : "runs", needs->directory, sizeof needs->directory);
-    needs->flops = model_flops(&t->recipe.config, t->recipe.seq, t->data.layout.predictions);
-    count_memory(t, &params, needs);
+    needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, setup->data.layout.predictions);
+    count_memory(engine, &params, needs);
     params_release(&params);
 }
 
@@ -120,14 +122,14 @@ static void add_command(const struct settings *settings, struct buf *out)
     }
 }
 
-static void say(const struct training *t, const struct needs *needs, int64_t disk_free)
+static void say(const struct setup *setup, const struct engine *engine, const struct needs *needs, int64_t disk_free)
 {
-    const struct recipe *recipe = &t->recipe;
+    const struct recipe *recipe = &setup->recipe;
     char a[32], b[32], c[32], d[32], e[32], f[32], text[160];
     log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
-            format_count(needs->parameters, b), precision_name(t->engine.ops->precision), recipe_text(recipe, text));
-    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, t->engine.ops->name, recipe->batch,
-            t->engine.micro_batch, (recipe->batch + t->engine.micro_batch - 1) / t->engine.micro_batch);
+            format_count(needs->parameters, b), precision_name(engine->ops->precision), recipe_text(recipe, text));
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, engine->ops->name, recipe->batch,
+            engine->micro_batch, (recipe->batch + engine->micro_batch - 1) / engine->micro_batch);
     log_say("memory     %s = weights %s + gradients %s + moments %s + activations %s + scratch %s; this machine: %s",
             format_bytes(needs->memory, a), format_bytes(needs->weights, b), format_bytes(needs->gradients, c),
             format_bytes(needs->moments, d), format_bytes(needs->activations, e), format_bytes(needs->scratch, f),
@@ -137,8 +139,8 @@ static void say(const struct training *t, const struct needs *needs, int64_t dis
     log_say("work       %s steps = %s samples = %.3g epochs; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
             " tokens on average",
             format_count(recipe->schedule.steps, a), format_count(recipe->schedule.steps * recipe->batch, b),
-            (double)recipe->schedule.steps * recipe->batch / (double)t->data.samples, needs->flops * 1e-9,
-            (double)t->data.length->tokens / (double)t->data.samples, recipe->seq);
+            (double)recipe->schedule.steps * recipe->batch / (double)setup->data.samples, needs->flops * 1e-9,
+            (double)setup->data.length->tokens / (double)setup->data.samples, recipe->seq);
 }
 
 static void say_time(const struct needs *needs)
@@ -150,7 +152,8 @@ static void say_time(const struct needs *needs)
             estimate->products * 1e-9);
 }
 
-static void print_json(const struct training *t, const struct needs *needs, int64_t disk_free, const char *next)
+static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
+                       int64_t disk_free, const char *next)
 {
     char name[32];
     json_t *memory = json_pack("{s:I, s:I, s:I, s:I, s:I}", "weights", (json_int_t)needs->weights, "gradients",
@@ -158,46 +161,50 @@ static void print_json(const struct training *t, const struct needs *needs, int6
                                (json_int_t)needs->activations, "scratch", (json_int_t)needs->scratch);
     json_t *facts = json_pack(
         "{s:s, s:I, s:s, s:I, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:O, s:s}", "model",
-        config_name(&t->recipe.config, name), "parameters", (json_int_t)needs->parameters, "precision",
-        precision_name(t->engine.ops->precision), "batch", (json_int_t)t->recipe.batch, "micro_batch",
-        (int)t->engine.micro_batch, "steps", (json_int_t)t->recipe.schedule.steps, "memory_bytes",
+        config_name(&setup->recipe.config, name), "parameters", (json_int_t)needs->parameters, "precision",
+        precision_name(engine->ops->precision), "batch", (json_int_t)setup->recipe.batch, "micro_batch",
+        (int)engine->micro_batch, "steps", (json_int_t)setup->recipe.schedule.steps, "memory_bytes",
         (json_int_t)needs->memory, "memory", memory, "machine_memory_bytes", (json_int_t)needs->available,
         "checkpoint_bytes", (json_int_t)needs->checkpoint, "disk_bytes", (json_int_t)needs->disk, "disk_free_bytes",
         (json_int_t)disk_free, "flops_per_sequence", needs->flops, "mean_length", needs->estimate.mean_length,
         "products_flops_per_second", needs->estimate.products, "passes_flops_per_second", needs->estimate.passes,
-        "seconds_per_step", needs->estimate.step, "seconds", needs->seconds, "run", t->identity, "next", next);
+        "seconds_per_step", needs->estimate.step, "seconds", needs->seconds, "run", setup->identity, "next", next);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
 int verb_plan(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
-    struct training t;
+    struct setup setup;
+    struct engine engine = {0};
     struct origin origin;
     struct needs needs = {0};
     struct error ignored = {0};
     struct buf next = {0};
     (void)bare;
-    int result = training_prepare(&t, settings, &origin, err);
+    int result = setup_open(&setup, settings, &origin, err);
     if (result == 0)
-        result = engine_open(&t.engine, NULL, NULL, err);
+        result = engine_choose(&engine, settings, &setup.recipe, &setup.data.layout, err);
+    if (result == 0)
+        result = engine_open(&engine, NULL, NULL, err);
     if (result == 0) {
-        count_all(&t, &needs);
+        count_all(&setup, &engine, &needs);
         const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
-        say(&t, &needs, disk_free);
+        say(&setup, &engine, &needs, disk_free);
         result = check_fit(&needs, disk_free, err);
         if (result == 0)
-            result = count_work(&t, &needs, err);
+            result = count_work(&setup, &engine, &needs, err);
         if (result == 0)
             say_time(&needs);
         add_command(settings, &next);
         if (result == 0)
             log_say("next       %s", buf_text(&next));
         if (result == 0 && settings->json)
-            print_json(&t, &needs, disk_free, buf_text(&next));
+            print_json(&setup, &engine, &needs, disk_free, buf_text(&next));
     }
     buf_release(&next);
     origin_release(&origin);
-    training_close(&t);
+    engine_close(&engine);
+    setup_close(&setup);
     return result;
 }
