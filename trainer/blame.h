@@ -1,16 +1,16 @@
-/* A step that came to no number: whose fault it is. */
+/* A step whose loss or gradient is not finite: which weights, gradients and samples it comes from. */
 #ifndef TRAINER_BLAME_H
 #define TRAINER_BLAME_H
 
 #include "base/error.h"
-#include "trainer/screen.h"
-
-struct training;
+#include "trainer/step.h"
 
 #define BLAME_NAME "not-finite.json"
 
-/* ERR_NUMERIC with the step, a tensor and samples in its text; all of them go to BLAME_NAME in the run's directory. The
- * step's gradients and their squares are still there, its parameters and samples as they were before it. */
-int blame(struct training *training, const struct step_facts *facts, struct error *err);
+/* ERR_NUMERIC with the step, a tensor and samples in its text; all of them go to BLAME_NAME in `directory`, whose newest
+ * checkpoint is that of step `saved` (0: it has none). `samples` are the step's; its gradients and their squares are still
+ * there, parameters as they were before it. */
+int blame(struct engine *engine, const struct loader_options *samples, const struct step_facts *facts,
+          const char *directory, uint64_t saved, struct error *err);
 
 #endif

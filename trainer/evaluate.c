@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "base/progress.h"
 #include "trainer/data/loader.h"
 
 struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_sentence)
@@ -27,7 +26,7 @@ struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_s
 }
 
 int evaluate(struct model *model, const struct dataset *dataset, uint64_t samples, const struct pack_limits *limits,
-             struct evaluation *evaluation, struct error *err)
+             const struct halt *halt, struct evaluation *evaluation, struct error *err)
 {
     struct model_metrics metrics = {0};
     const struct micro_batch *micro;
@@ -40,7 +39,7 @@ int evaluate(struct model *model, const struct dataset *dataset, uint64_t sample
     });
     int result;
     while ((result = loader_next(loader, &micro, err)) > 0) {
-        if (stop_requested()) {
+        if (halt->asked(halt->context)) {
             result = fail(err, ERR_STOPPED, "stopped while evaluating");
             break;
         }

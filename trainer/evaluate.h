@@ -6,6 +6,7 @@
 #include "shards/dataset.h"
 #include "trainer/data/pack.h"
 #include "trainer/model/model.h"
+#include "trainer/verdict.h"
 
 struct evaluation {
     uint64_t samples, tokens;
@@ -13,9 +14,9 @@ struct evaluation {
     double mlm_accuracy, nsp_accuracy;
 };
 
-/* The first `samples` samples (at most all). ERR_STOPPED where a stop was requested meanwhile. */
+/* The first `samples` samples (at most all). ERR_STOPPED where `halt` said so. */
 int evaluate(struct model *model, const struct dataset *dataset, uint64_t samples, const struct pack_limits *limits,
-             struct evaluation *evaluation, struct error *err);
+             const struct halt *halt, struct evaluation *evaluation, struct error *err);
 
 /* Sums of a step or a split as means. */
 struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_sentence);

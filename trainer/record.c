@@ -65,7 +65,7 @@ static int record_start(struct training *t, struct error *err)
     const json_t *last = run_last_start(&t->run);
     const char *key;
     json_t *value;
-    json_object_foreach(facts, key, value) if (last && t->state.step > 0)
+    json_object_foreach(facts, key, value) if (last && t->position.state.step > 0)
         json_object_set(before, key, json_object_get(last, key));
     if (json_object_size(before) > 0)
         run_differences(before, facts, &differences);
@@ -79,8 +79,8 @@ static int record_start(struct training *t, struct error *err)
         json_array_append_new(command, json_string(t->setup.settings->argv[i]));
     json_object_set_new(facts, "command", command);
     json_object_set_new(facts, "threads", json_integer((json_int_t)t->engine.threads));
-    return run_start(&t->run, t->state.step, precision_name(t->engine.ops->precision), facts, settings_in_force(t),
-                     err);
+    return run_start(&t->run, t->position.state.step, precision_name(t->engine.ops->precision), facts,
+                     settings_in_force(t), err);
 }
 
 /* A table that is given or was made becomes the run's, before its first step: later starts choose the same. */
@@ -111,7 +111,7 @@ int record_begin(struct training *t, struct error *err)
     if (result == 0)
         result = keep_tune(t, err);
     if (result == 0)
-        result = metrics_open(&t->metrics, directory, t->state.step, &t->evaluated, err);
+        result = metrics_open(&t->metrics, directory, t->position.state.step, &t->evaluated, err);
     return result;
 }
 

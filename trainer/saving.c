@@ -23,13 +23,13 @@ int training_save(struct training *t, struct error *err)
     };
     int result = metrics_sync(&t->metrics, err);
     if (result == 0)
-        result = run_saved(&t->run, t->state.step, t->seconds, err);
+        result = run_saved(&t->run, t->position.state.step, t->position.seconds, err);
     if (result == 0)
-        result = checkpoint_write(t->run.directory, &parts, &t->state, t->setup.settings->keep_last,
+        result = checkpoint_write(t->run.directory, &parts, &t->position.state, t->setup.settings->keep_last,
                                   t->setup.settings->keep_every, err);
     engine_unmap(&t->engine, &flat, MAP_READ);
     TRY(result);
-    t->saved_step = t->state.step;
+    t->saved_step = t->position.state.step;
     t->saved_clock = clock_now();
     t->save_longest = fmax(t->save_longest, t->saved_clock - from);
     t->saving += t->saved_clock - from;
@@ -49,15 +49,16 @@ bool training_save_due(const struct training *t, uint64_t step)
 int training_save_when_due(struct training *t, struct error *err)
 {
     char kept[80] = "there is none before it";
-    if (!training_save_due(t, t->state.step))
+    if (!training_save_due(t, t->position.state.step))
         return 0;
     const int result = training_save(t, err);
     if (result == 0 || err->kind != ERR_RESOURCE || !t->setup.settings->save_fails ||
-        t->state.step == t->setup.recipe.schedule.steps)
+        t->position.state.step == t->setup.recipe.schedule.steps)
         return result;
     if (t->saved_step > 0)
         snprintf(kept, sizeof kept, "the checkpoint of step %" PRIu64 " stays", t->saved_step);
-    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training goes on", t->state.step, err->file, err->text, kept);
+    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training goes on", t->position.state.step, err->file,
+             err->text, kept);
     *err = (struct error){0};
     t->saved_clock = clock_now();
     return 0;

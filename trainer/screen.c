@@ -37,8 +37,8 @@ static void say_run(const struct training *t)
 {
     char step[32];
     struct buf similar = {0};
-    if (t->state.step > 0) {
-        log_say("run        %s  (goes on at step %s)", t->run.directory, format_count(t->state.step, step));
+    if (t->position.state.step > 0) {
+        log_say("run        %s  (goes on at step %s)", t->run.directory, format_count(t->position.state.step, step));
         return;
     }
     log_say("run        %s  (new)", t->run.directory);
@@ -72,10 +72,11 @@ static void say_disk(const struct training *t)
 static char *time_text(const struct training *t, char out[64])
 {
     char time[32];
-    const double seconds = (double)(t->setup.recipe.schedule.steps - t->state.step) * t->estimate.step;
+    const double seconds = (double)(t->setup.recipe.schedule.steps - t->position.state.step) * t->estimate.step;
     out[0] = '\0';
     if (seconds > 0)
-        snprintf(out, 64, ", about %s%s", format_seconds(seconds, time), t->state.step > 0 ? " from here" : "");
+        snprintf(out, 64, ", about %s%s", format_seconds(seconds, time),
+                 t->position.state.step > 0 ? " from here" : "");
     return out;
 }
 
@@ -115,9 +116,9 @@ static void watch_loss(struct training *t, double loss)
 {
     double mean, deviations;
     char step[32];
-    if (spikes_add(&t->screen.spikes, t->state.step, loss, &mean, &deviations))
+    if (spikes_add(&t->screen.spikes, t->position.state.step, loss, &mean, &deviations))
         log_warn("step %s: the loss %.3f lies %.1f deviations above that of the steps before it (mean %.3f)",
-                 format_count(t->state.step, step), loss, deviations, mean);
+                 format_count(t->position.state.step, step), loss, deviations, mean);
 }
 
 /* "0.52", "12.3" or "5,230". */
@@ -152,9 +153,9 @@ void screen_step(struct training *t, const struct step_facts *facts)
         return;
     char step[32], steps[32], loss[80], speed[32], tokens[32];
     progress_show(
-        &screen->progress, (double)t->state.step / (double)t->setup.recipe.schedule.steps,
+        &screen->progress, (double)t->position.state.step / (double)t->setup.recipe.schedule.steps,
         "step %s/%s │ %s │ acc %.1f %% │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
-        format_count(t->state.step, step), format_count(t->setup.recipe.schedule.steps, steps),
+        format_count(t->position.state.step, step), format_count(t->setup.recipe.schedule.steps, steps),
         loss_text(facts->loss, facts->mlm_loss, facts->nsp_loss, loss), 100 * facts->mlm_accuracy, facts->rate,
         facts->norm, rate_text(screen->rate, speed), rate_text(screen->rate * t->estimate.mean_length, tokens),
         share_of_peak(t), 100 * screen->waited / screen->busy);
@@ -173,9 +174,9 @@ static void say_evaluation(const char *split, const struct evaluation *valid, co
 void screen_evaluation(struct training *t)
 {
     char step[32], where[48];
-    if (t->state.step == t->setup.recipe.schedule.steps)
+    if (t->position.state.step == t->setup.recipe.schedule.steps)
         return; /* the closing screen tells it */
-    snprintf(where, sizeof where, ", step %s", format_count(t->state.step, step));
+    snprintf(where, sizeof where, ", step %s", format_count(t->position.state.step, step));
     say_evaluation("valid", &t->valid_now, where);
 }
 
@@ -244,11 +245,12 @@ static void print_json(const struct training *t, json_t *next)
     if (!t->engine.model) {
         json_object_del(facts, "parameters");
     } else {
-        json_t *more = json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)t->state.samples,
-                                 "tokens", (json_int_t)t->state.tokens, "epochs",
-                                 (double)t->state.samples / (double)t->setup.data.samples, "seconds", t->seconds,
-                                 "skipped", (json_int_t)(t->state.step - t->state.updates), "largest_grad_norm",
-                                 t->state.norm_max, "largest_grad_norm_step", (json_int_t)t->state.norm_max_step);
+        json_t *more = json_pack(
+            "{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)t->position.state.samples, "tokens",
+            (json_int_t)t->position.state.tokens, "epochs",
+            (double)t->position.state.samples / (double)t->setup.data.samples, "seconds", t->position.seconds,
+            "skipped", (json_int_t)(t->position.state.step - t->position.state.updates), "largest_grad_norm",
+            t->position.state.norm_max, "largest_grad_norm_step", (json_int_t)t->position.state.norm_max_step);
         json_object_update(facts, more);
         json_decref(more);
     }
@@ -285,13 +287,13 @@ static void say_closing(const struct training *t)
 {
     char steps[32], time[32], loss[80], first[80], step[32], spikes[96], speed[32];
     const struct screen *screen = &t->screen;
-    log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(t->state.step, steps),
-            (double)t->state.samples / (double)t->setup.data.samples, format_seconds(t->seconds, time),
-            run_starts(&t->run), run_starts(&t->run) == 1 ? "" : "s");
+    log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(t->position.state.step, steps),
+            (double)t->position.state.samples / (double)t->setup.data.samples,
+            format_seconds(t->position.seconds, time), run_starts(&t->run), run_starts(&t->run) == 1 ? "" : "s");
     if (screen->steps > 0)
         log_say("train      %s; at step %s: %s",
                 loss_text(screen->last.loss, screen->last.mlm_loss, screen->last.nsp_loss, loss),
-                format_count(t->begun_at + 1, step),
+                format_count(t->position.begun_at + 1, step),
                 loss_text(screen->first.loss, screen->first.mlm_loss, screen->first.nsp_loss, first));
     if (t->evaluated && t->valid_now.samples > 0)
         say_evaluation("valid", &t->valid_now, "");
@@ -301,8 +303,9 @@ static void say_closing(const struct training *t)
     if (screen->waited > WAITED_SHARE * screen->busy)
         log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
                  100 * screen->waited / screen->busy);
-    log_say("health     %" PRIu64 " steps skipped; %s; largest |g| %.3g at step %s", t->state.step - t->state.updates,
-            spikes_text(&screen->spikes, spikes), t->state.norm_max, format_count(t->state.norm_max_step, step));
+    log_say("health     %" PRIu64 " steps skipped; %s; largest |g| %.3g at step %s",
+            t->position.state.step - t->position.state.updates, spikes_text(&screen->spikes, spikes),
+            t->position.state.norm_max, format_count(t->position.state.norm_max_step, step));
 }
 
 void screen_closing(const struct training *t)

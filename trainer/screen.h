@@ -5,23 +5,13 @@
 #include "base/progress.h"
 #include "trainer/evaluate.h"
 #include "trainer/spikes.h"
+#include "trainer/step.h"
 
 #include <jansson.h>
 
 #include <stdint.h>
 
 struct training;
-
-/* What one step came to. */
-struct step_facts {
-    double loss, mlm_loss, nsp_loss; /* nats, means over the step; nsp NAN without that head */
-    double mlm_accuracy, nsp_accuracy;
-    double rate; /* learning rate used */
-    double norm; /* of the gradients, before clipping */
-    double loss_scale;
-    double seconds; /* of the step, waiting included */
-    double waited;  /* of that, for data */
-};
 
 /* The talk's own memory. */
 struct screen {

@@ -32,10 +32,10 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
     if (result == 0 && origin->moments)
         result = checkpoint_read(origin->files, params, NULL, flat->first, flat->second, err);
     if (result == 0 && origin->goes_on) {
-        const struct scaler_state fresh = t->state.scaler;
-        t->state = origin->state;
-        if (fresh.scale == 0 || t->state.scaler.scale == 0) /* one of the two runs is not of fp16 */
-            t->state.scaler = fresh;
+        const struct scaler_state fresh = t->position.state.scaler;
+        t->position.state = origin->state;
+        if (fresh.scale == 0 || t->position.state.scaler.scale == 0) /* one of the two runs is not of fp16 */
+            t->position.state.scaler = fresh;
     }
     return result;
 }
@@ -63,7 +63,7 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
 {
     enum model_source source;
     TRY(checkpoint_locate(t->run.directory, &source, files, err));
-    while (checkpoint_verify(*files, &t->state, identity, err) < 0) {
+    while (checkpoint_verify(*files, &t->position.state, identity, err) < 0) {
         const char *slash = strrchr(*files, '/');
         char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->run.directory, slash + 1) : NULL;
         if (!before)
@@ -97,17 +97,19 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
                              buf_text(&differences));
         buf_release(&differences);
     }
-    if (result == 0 && (t->state.step > t->setup.recipe.schedule.steps || t->state.updates > t->state.step ||
-                        t->state.samples != t->setup.recipe.samples_before +
-                                                (t->state.step - t->setup.recipe.steps_before) * t->setup.recipe.batch))
+    if (result == 0 && (t->position.state.step > t->setup.recipe.schedule.steps ||
+                        t->position.state.updates > t->position.state.step ||
+                        t->position.state.samples !=
+                            t->setup.recipe.samples_before +
+                                (t->position.state.step - t->setup.recipe.steps_before) * t->setup.recipe.batch))
         result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     if (result == 0)
         result = checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
     if (result == 0) /* a crash may have come before the last save did it */
-        result = checkpoint_keep(t->run.directory, t->state.step, t->setup.settings->keep_last,
+        result = checkpoint_keep(t->run.directory, t->position.state.step, t->setup.settings->keep_last,
                                  t->setup.settings->keep_every, err);
     if (result == 0)
-        t->seconds = run_seconds(&t->run, t->state.step);
+        t->position.seconds = run_seconds(&t->run, t->position.state.step);
     json_decref(identity);
     mem_free(files);
     return result;
@@ -147,7 +149,7 @@ static int model_begin(struct training *t, struct error *err)
     if (result == 0)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
     if (result == 0 && t->engine.ops->precision == PRECISION_FP16)
-        t->state.scaler = scaler_begin(&t->setup.recipe.scaling);
+        t->position.state.scaler = scaler_begin(&t->setup.recipe.scaling);
     return result;
 }
 
@@ -180,8 +182,8 @@ struct loader_options training_samples(const struct training *t)
         .shuffled = t->setup.recipe.shuffled,
         .masks = t->setup.recipe.masks,
         .seed = t->setup.recipe.seed,
-        .first = t->state.samples,
-        .count = (t->setup.recipe.schedule.steps - t->state.step) * t->setup.recipe.batch,
+        .first = t->position.state.samples,
+        .count = (t->setup.recipe.schedule.steps - t->position.state.step) * t->setup.recipe.batch,
         .batch = t->setup.recipe.batch,
         .limits = t->engine.limits,
     };
@@ -199,11 +201,11 @@ static int open_all(struct training *t, const struct settings *settings, struct 
     TRY(model_begin(t, err));
     TRY(state_begin(t, origin, err));
     TRY(record_begin(t, err));
-    if (origin->goes_on && t->state.step == origin->state.step)
+    if (origin->goes_on && t->position.state.step == origin->state.step)
         say_branch(t, origin);
-    t->begun_at = t->saved_step = t->state.step;
+    t->position.begun_at = t->saved_step = t->position.state.step;
     t->saved_clock = clock_now();
-    if (t->state.step == t->setup.recipe.schedule.steps)
+    if (t->position.state.step == t->setup.recipe.schedule.steps)
         return 0; /* only the evaluation is missing */
     const struct loader_options samples = training_samples(t);
     t->loader = loader_open(&samples);

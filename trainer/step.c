@@ -1,88 +1,69 @@
-/* One step: what the device is asked for, and what it came to.
- *
- *     training_queue_step: gradients of a batch → clipped and applied → its record is sent
- *     training_settle:     the record is received → the state moves on → screen, metrics
- *
- * A step is one update: the gradients of a whole batch, laid up micro-batch by micro-batch. Nothing in the first half
- * waits for the device, which works out by itself whether a step counts: one that comes to no number changes nothing,
- * nor do those behind it (optim/numbers.h), so that the host may hear of it late. */
-#include "trainer/train.h"
+/* A batch comes in through the loader; gradients, an update on the device, and then the facts of the step go out. */
+#include "trainer/step.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 
-#include "base/log.h"
 #include "base/progress.h"
-#include "trainer/blame.h"
+#include "trainer/evaluate.h"
 
 /* ---- queueing a step ---- */
 
-double training_loss_scale(const struct training *t)
+double step_loss_scale(const struct engine *engine, const struct position *position)
 {
-    return t->engine.ops->precision == PRECISION_FP16 ? t->state.scaler.scale : 1;
+    return engine->ops->precision == PRECISION_FP16 ? position->state.scaler.scale : 1;
 }
 
-/* Gradients of the next batch. A stop discards them: nothing has been changed. */
-static int forward_backward(struct training *t, uint64_t number, struct queued_step *step, struct error *err)
+static uint64_t next_number(const struct position *position)
+{
+    return position->state.step + position->queued + 1;
+}
+
+int step_gradients(struct engine *engine, struct position *position, struct loader *loader, const struct halt *halt,
+                   struct error *err)
 {
     const struct micro_batch *micro;
-    const double waited = loader_waited(t->loader);
+    const uint64_t number = next_number(position);
+    struct queued_step *step = &position->queue[number % STEPS_QUEUED];
+    const double waited = loader_waited(loader);
+    assert(position->queued < STEPS_QUEUED);
+    if (position->queued == 0)
+        position->clock = clock_now();
+    step->loss_scale = step_loss_scale(engine, position);
     do {
-        if (stop_requested())
+        if (halt->asked(halt->context))
             return fail(err, ERR_STOPPED, "stopped on request");
-        const int result = loader_next(t->loader, &micro, err);
-        assert(result != 0); /* the loader was told how many samples the run takes */
+        const int result = loader_next(loader, &micro, err);
+        assert(result != 0); /* the loader was given the number of samples that the run takes */
         TRY(result);
-        engine_pass(&t->engine, micro, number, training_loss_scale(t));
+        engine_pass(engine, micro, number, step->loss_scale);
     } while (!micro->ends);
     step->masked = micro->masked;
     step->sequences = micro->sequences;
     step->tokens = micro->tokens;
-    step->waited = loader_waited(t->loader) - waited;
+    step->waited = loader_waited(loader) - waited;
     return 0;
 }
 
-int training_queue_step(struct training *t, struct error *err)
+void step_update(struct engine *engine, struct position *position)
 {
-    const uint64_t number = t->state.step + t->queued + 1, update = t->state.updates + t->queued + 1;
-    struct queued_step *step = &t->queue[number % STEPS_QUEUED];
-    assert(t->queued < STEPS_QUEUED);
-    if (t->queued == 0)
-        t->told_clock = clock_now();
-    TRY(forward_backward(t, number, step, err));
-    if (t->setup.settings->dump_gradients && number == t->begun_at + 1)
-        TRY(engine_dump_gradients(&t->engine, t->setup.settings->dump_gradients, err));
-    step->loss_scale = training_loss_scale(t);
-    step->rate = engine_update(&t->engine, number, update, step->loss_scale);
-    t->queued++;
-    t->evaluated = false;
-    return 0;
+    const uint64_t number = next_number(position), update = position->state.updates + position->queued + 1;
+    struct queued_step *step = &position->queue[number % STEPS_QUEUED];
+    step->rate = engine_update(engine, number, update, step->loss_scale);
+    position->queued++;
 }
 
-/* ---- what a step came to ---- */
+/* ---- what came of it ---- */
 
-/* fp16: a step that overflowed was skipped; moves the scale, before the next step is queued. */
-static int scale_loss(struct training *t, const struct step_facts *facts, bool overflow, struct error *err)
-{
-    struct scaler_state *scaler = &t->state.scaler;
-    const double before = scaler->scale;
-    if (overflow && scaler_exhausted(&t->setup.recipe.scaling, scaler))
-        return blame(t, facts, err);
-    scaler_update(&t->setup.recipe.scaling, scaler, t->state.step, overflow);
-    if (overflow)
-        log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", t->state.step + 1, scaler->scale,
-                   before);
-    return 0;
-}
-
-static struct step_facts facts_of(const struct training *t, const struct queued_step *step,
-                                  const struct step_record *record)
+static struct step_facts facts_of(const struct engine *engine, const struct position *position,
+                                  const struct queued_step *step, const struct step_record *record)
 {
     struct model_metrics metrics = {.masked = step->masked, .sequences = step->sequences, .tokens = step->tokens};
     model_metrics_add(&metrics, record->sums);
-    const struct evaluation means = evaluation_of(&metrics, t->setup.recipe.config.next_sentence);
+    const struct evaluation means = evaluation_of(&metrics, engine->recipe->config.next_sentence);
     return (struct step_facts){
+        .number = position->state.step + 1,
+        .outcome = record->skipped ? STEP_NOT_FINITE : STEP_APPLIED,
         .loss = means.loss,
         .mlm_loss = means.mlm_loss,
         .nsp_loss = means.nsp_loss,
@@ -91,22 +72,36 @@ static struct step_facts facts_of(const struct training *t, const struct queued_
         .rate = step->rate,
         .norm = record->norm,
         .loss_scale = step->loss_scale,
-        .seconds = clock_now() - t->told_clock,
+        .next_scale = step->loss_scale,
+        .seconds = clock_now() - position->clock,
         .waited = step->waited,
     };
 }
 
-/* The state moves on behind a step whose facts are known. */
-static void step_over(struct training *t, const struct queued_step *step, const struct step_facts *facts, bool skipped)
+/* fp16: a step that overflowed is skipped, unless the scale cannot fall further; moves the scale, before the next step is
+ * queued. */
+static void scale_loss(const struct scaler_settings *settings, struct position *position, struct step_facts *facts)
 {
-    struct checkpoint_state *state = &t->state;
+    struct scaler_state *scaler = &position->state.scaler;
+    const bool overflow = facts->outcome == STEP_NOT_FINITE;
+    if (overflow && scaler_exhausted(settings, scaler))
+        return;
+    if (overflow)
+        facts->outcome = STEP_SKIPPED;
+    scaler_update(settings, scaler, position->state.step, overflow);
+    facts->next_scale = scaler->scale;
+}
+
+static void move_on(struct position *position, const struct queued_step *step, const struct step_facts *facts)
+{
+    struct checkpoint_state *state = &position->state;
     state->step++;
     state->samples += (uint64_t)step->sequences;
     state->tokens += (uint64_t)step->tokens;
-    t->seconds += facts->seconds;
-    t->told_clock += facts->seconds;
-    t->step_longest = fmax(t->step_longest, facts->seconds);
-    if (skipped)
+    position->seconds += facts->seconds;
+    position->clock += facts->seconds;
+    position->step_longest = fmax(position->step_longest, facts->seconds);
+    if (facts->outcome == STEP_SKIPPED)
         return;
     state->updates++;
     if ((float)facts->norm > (float)state->norm_max) {
@@ -115,51 +110,17 @@ static void step_over(struct training *t, const struct queued_step *step, const 
     }
 }
 
-static int tell(struct training *t, const struct step_facts *facts, struct error *err)
+void step_receive(struct engine *engine, struct position *position, struct step_facts *facts)
 {
-    t->since.seconds += facts->seconds;
-    t->since.waited += facts->waited;
-    screen_step(t, facts);
-    if (t->state.step % t->setup.settings->log_every != 0 && t->state.step != t->setup.recipe.schedule.steps)
-        return 0;
-    const struct metrics_line line = {
-        .step = t->state.step,
-        .loss = facts->loss,
-        .mlm_loss = facts->mlm_loss,
-        .nsp_loss = facts->nsp_loss,
-        .mlm_accuracy = facts->mlm_accuracy,
-        .nsp_accuracy = facts->nsp_accuracy,
-        .learning_rate = facts->rate,
-        .grad_norm = facts->norm,
-        .samples = t->state.samples,
-        .tokens = t->state.tokens,
-        .epoch = (double)t->state.samples / (double)t->setup.data.samples,
-        .seconds = t->seconds,
-        .sequences_per_second = (double)(t->state.samples - t->since.samples) / t->since.seconds,
-        .data_wait_seconds = t->since.waited,
-        .loss_scale = facts->loss_scale,
-        .skipped = t->state.step - t->state.updates,
-    };
-    t->since.seconds = t->since.waited = 0;
-    t->since.samples = t->state.samples;
-    return metrics_write(&t->metrics, &line, err);
-}
-
-int training_settle(struct training *t, uint64_t left, struct error *err)
-{
-    const bool scaled = t->engine.ops->precision == PRECISION_FP16;
-    while (t->queued > left) {
-        const uint64_t number = t->state.step + 1, slot = number % STEPS_QUEUED;
-        struct step_record record;
-        engine_receive(&t->engine, number, &record);
-        const struct step_facts facts = facts_of(t, &t->queue[slot], &record);
-        t->queued--;
-        if (scaled)
-            TRY(scale_loss(t, &facts, record.skipped, err));
-        else if (record.skipped)
-            return blame(t, &facts, err);
-        step_over(t, &t->queue[slot], &facts, record.skipped);
-        TRY(tell(t, &facts, err));
-    }
-    return 0;
+    const uint64_t number = position->state.step + 1;
+    const struct queued_step *step = &position->queue[number % STEPS_QUEUED];
+    struct step_record record;
+    assert(position->queued > 0);
+    engine_receive(engine, number, &record);
+    *facts = facts_of(engine, position, step, &record);
+    position->queued--;
+    if (engine->ops->precision == PRECISION_FP16)
+        scale_loss(&engine->recipe->scaling, position, facts);
+    if (facts->outcome != STEP_NOT_FINITE)
+        move_on(position, step, facts);
 }

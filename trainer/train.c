@@ -12,11 +12,19 @@
 
 #include "base/log.h"
 #include "base/progress.h"
+#include "trainer/blame.h"
 #include "trainer/timings.h"
 
 #define PRODUCT_SECONDS 0.2 /* of products, before the first step */
 
 /* ---- beside the steps ---- */
+
+static bool signalled(void *nothing)
+{
+    (void)nothing;
+    return stop_requested();
+}
+static const struct halt on_signal = {signalled, NULL};
 
 /* Would the steps on their way, another one and a save end behind the time limit? Before the first save, 100 MB/s are
  * taken for its speed. */
@@ -24,7 +32,7 @@ static bool time_is_up(const struct training *t)
 {
     const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / 1e8;
     const double save = t->save_longest > 0 ? t->save_longest : unseen;
-    return clock_now() + 1.5 * ((double)(t->queued + 1) * t->step_longest + save) >= t->deadline;
+    return clock_now() + 1.5 * ((double)(t->position.queued + 1) * t->position.step_longest + save) >= t->deadline;
 }
 
 static bool evaluation_due(const struct training *t, uint64_t step)
@@ -36,14 +44,14 @@ static bool evaluation_due(const struct training *t, uint64_t step)
 
 static int evaluate_now(struct training *t, struct error *err)
 {
-    TRY(evaluate(t->engine.model, &t->setup.valid, t->setup.settings->eval_samples, &t->engine.limits, &t->valid_now,
-                 err));
+    TRY(evaluate(t->engine.model, &t->setup.valid, t->setup.settings->eval_samples, &t->engine.limits, &on_signal,
+                 &t->valid_now, err));
     t->evaluated = true;
     screen_evaluation(t);
     return metrics_write(&t->metrics,
                          &(struct metrics_line){
                              .valid = true,
-                             .step = t->state.step,
+                             .step = t->position.state.step,
                              .loss = t->valid_now.loss,
                              .mlm_loss = t->valid_now.mlm_loss,
                              .nsp_loss = t->valid_now.nsp_loss,
@@ -51,17 +59,79 @@ static int evaluate_now(struct training *t, struct error *err)
                              .nsp_accuracy = t->valid_now.nsp_accuracy,
                              .learning_rate = (double)NAN,
                              .grad_norm = (double)NAN,
-                             .samples = t->state.samples,
-                             .tokens = t->state.tokens,
+                             .samples = t->position.state.samples,
+                             .tokens = t->position.state.tokens,
                              .valid_samples = t->valid_now.samples,
-                             .epoch = (double)t->state.samples / (double)t->setup.data.samples,
-                             .seconds = t->seconds,
+                             .epoch = (double)t->position.state.samples / (double)t->setup.data.samples,
+                             .seconds = t->position.seconds,
                              .sequences_per_second = (double)NAN,
                              .data_wait_seconds = (double)NAN,
-                             .loss_scale = training_loss_scale(t),
-                             .skipped = t->state.step - t->state.updates,
+                             .loss_scale = step_loss_scale(&t->engine, &t->position),
+                             .skipped = t->position.state.step - t->position.state.updates,
                          },
                          err);
+}
+
+/* ---- a step ---- */
+
+int training_step(struct training *t, struct error *err)
+{
+    const char *dump = t->setup.settings->dump_gradients;
+    TRY(step_gradients(&t->engine, &t->position, t->loader, &on_signal, err));
+    if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
+        TRY(engine_dump_gradients(&t->engine, dump, err));
+    step_update(&t->engine, &t->position);
+    t->evaluated = false;
+    return 0;
+}
+
+static int report(struct training *t, const struct step_facts *facts, struct error *err)
+{
+    if (facts->outcome == STEP_SKIPPED)
+        log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", facts->number, facts->next_scale,
+                   facts->loss_scale);
+    t->since.seconds += facts->seconds;
+    t->since.waited += facts->waited;
+    screen_step(t, facts);
+    if (t->position.state.step % t->setup.settings->log_every != 0 &&
+        t->position.state.step != t->setup.recipe.schedule.steps)
+        return 0;
+    const struct metrics_line line = {
+        .step = t->position.state.step,
+        .loss = facts->loss,
+        .mlm_loss = facts->mlm_loss,
+        .nsp_loss = facts->nsp_loss,
+        .mlm_accuracy = facts->mlm_accuracy,
+        .nsp_accuracy = facts->nsp_accuracy,
+        .learning_rate = facts->rate,
+        .grad_norm = facts->norm,
+        .samples = t->position.state.samples,
+        .tokens = t->position.state.tokens,
+        .epoch = (double)t->position.state.samples / (double)t->setup.data.samples,
+        .seconds = t->position.seconds,
+        .sequences_per_second = (double)(t->position.state.samples - t->since.samples) / t->since.seconds,
+        .data_wait_seconds = t->since.waited,
+        .loss_scale = facts->loss_scale,
+        .skipped = t->position.state.step - t->position.state.updates,
+    };
+    t->since.seconds = t->since.waited = 0;
+    t->since.samples = t->position.state.samples;
+    return metrics_write(&t->metrics, &line, err);
+}
+
+int training_settle(struct training *t, uint64_t left, struct error *err)
+{
+    struct step_facts facts;
+    while (t->position.queued > left) {
+        step_receive(&t->engine, &t->position, &facts);
+        if (facts.outcome == STEP_NOT_FINITE) {
+            struct loader_options samples = training_samples(t);
+            samples.count = samples.batch;
+            return blame(&t->engine, &samples, &facts, t->run.directory, t->saved_step, err);
+        }
+        TRY(report(t, &facts, err));
+    }
+    return 0;
 }
 
 /* ---- the loop ---- */
@@ -69,7 +139,7 @@ static int evaluate_now(struct training *t, struct error *err)
 static bool stop_due(const struct training *t, uint64_t step)
 {
     const uint64_t after = t->setup.settings->stop_after;
-    return after > 0 && step - t->begun_at == after;
+    return after > 0 && step - t->position.begun_at == after;
 }
 
 /* Must all be known that was queued up to `step`, because of what is to be done behind it? */
@@ -83,11 +153,11 @@ static int pause_steps(struct training *t, struct error *err)
 {
     TRY(training_settle(t, 0, err));
     TRY(training_save_when_due(t, err));
-    if (evaluation_due(t, t->state.step))
+    if (evaluation_due(t, t->position.state.step))
         TRY(evaluate_now(t, err));
-    if (t->state.step == t->setup.recipe.schedule.steps)
+    if (t->position.state.step == t->setup.recipe.schedule.steps)
         return 0;
-    if (stop_due(t, t->state.step))
+    if (stop_due(t, t->position.state.step))
         return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", t->setup.settings->stop_after);
     if (time_is_up(t))
         return fail(err, ERR_STOPPED, "stopped by the time limit");
@@ -99,13 +169,13 @@ static int pause_steps(struct training *t, struct error *err)
 static int loop(struct training *t, struct error *err)
 {
     const uint64_t left = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16 ? STEPS_QUEUED - 1 : 0;
-    t->since.samples = t->state.samples;
+    t->since.samples = t->position.state.samples;
     for (;;) {
-        if (pause_due(t, t->state.step + t->queued))
+        if (pause_due(t, t->position.state.step + t->position.queued))
             TRY(pause_steps(t, err));
-        if (t->state.step == t->setup.recipe.schedule.steps)
+        if (t->position.state.step == t->setup.recipe.schedule.steps)
             return 0;
-        TRY(training_queue_step(t, err));
+        TRY(training_step(t, err));
         TRY(training_settle(t, left, err));
     }
 }
@@ -131,7 +201,7 @@ static int leave(struct training *t, struct error *err)
 {
     const bool whole = is_whole(err);
     struct error second = {0};
-    if (whole && t->saved_step != t->state.step && training_save(t, &second) < 0) {
+    if (whole && t->saved_step != t->position.state.step && training_save(t, &second) < 0) {
         if (err->kind == ERR_STOPPED)
             *err = second; /* 75 would promise that all is saved */
         return -1;
@@ -139,7 +209,7 @@ static int leave(struct training *t, struct error *err)
     if (err->kind == ERR_STOPPED) {
         char text[160];
         snprintf(text, sizeof text, "%.150s", err->text);
-        fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->state.step,
+        fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->position.state.step,
              t->setup.recipe.schedule.steps, t->run.directory);
         hint(err, "the same command goes on from there");
     }

@@ -321,14 +321,14 @@ static void a_step_neither_waits_nor_allocates(void **state)
         t->engine.ops->send = counted_send;
         t->engine.ops->receive = counted_receive;
         for (int step = 1; step <= 5; step++) {
-            assert_ok(training_queue_step(t, err));
+            assert_ok(training_step(t, err));
             assert_ok(training_settle(t, 1, err));
-            assert_int_equal(t->state.step, step - 1);
+            assert_int_equal(t->position.state.step, step - 1);
         }
         assert_true(maps == 0 && waits == 0 && allocations == 0 && sends == 5 && receives == 4);
         *t->engine.ops = plain;
         assert_ok(training_settle(t, 0, err));
-        assert_true(t->state.step == 5 && t->state.updates == 5 && t->state.samples == 20);
+        assert_true(t->position.state.step == 5 && t->position.state.updates == 5 && t->position.state.samples == 20);
         command_close(&command);
     }
 }

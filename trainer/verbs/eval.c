@@ -63,6 +63,12 @@ static void report(const struct setup *setup, const struct origin *origin, const
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
+static bool signalled(void *nothing)
+{
+    (void)nothing;
+    return stop_requested();
+}
+
 static int eval(struct setup *setup, struct engine *engine, const struct origin *origin, struct error *err)
 {
     const struct settings *settings = setup->settings;
@@ -74,7 +80,8 @@ static int eval(struct setup *setup, struct engine *engine, const struct origin 
     TRY(engine_open(engine, NULL, NULL, err));
     TRY(load_model(engine, origin, err));
     const double from = clock_now();
-    TRY(evaluate(engine->model, data, settings->eval_samples, &engine->limits, &evaluation, err));
+    TRY(evaluate(engine->model, data, settings->eval_samples, &engine->limits, &(struct halt){signalled, NULL},
+                 &evaluation, err));
     report(setup, origin, &evaluation, clock_now() - from);
     return 0;
 }

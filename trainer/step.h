@@ -1,0 +1,69 @@
+/* One step, and where a run is between steps. A step is one update: the gradients of a whole batch, added up micro-batch
+ * by micro-batch.
+ *
+ *     step_gradients → step_update → (later, the oldest first) step_receive
+ *
+ * The first two wait for samples, never for the device, which works out by itself whether a step counts: one whose loss
+ * or gradient is not finite changes nothing, nor do those after it (optim/numbers.h). So the host may hear of a step
+ * while the device is at the next one. One thread calls. */
+#ifndef TRAINER_STEP_H
+#define TRAINER_STEP_H
+
+#include "base/error.h"
+#include "trainer/data/loader.h"
+#include "trainer/engine.h"
+#include "trainer/keep/state.h"
+#include "trainer/verdict.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the host knew of a step when it queued it. */
+struct queued_step {
+    double rate, loss_scale;
+    double waited;                     /* seconds, for its samples */
+    int64_t masked, sequences, tokens; /* of its batch */
+};
+
+struct position {
+    struct checkpoint_state state;          /* after the last step that was received */
+    struct queued_step queue[STEPS_QUEUED]; /* the steps after it, at their number modulo STEPS_QUEUED */
+    uint64_t queued;
+    uint64_t begun_at;   /* step at which this start of the program began */
+    double seconds;      /* training time of the whole run, without evaluation and saving */
+    double step_longest; /* seconds, of this start */
+    double clock;        /* clock_now from which the next step's seconds count */
+};
+
+enum step_outcome {
+    STEP_APPLIED,
+    STEP_SKIPPED,    /* fp16: it overflowed; the next one has a smaller loss scale */
+    STEP_NOT_FINITE, /* nothing was changed, and trying again would not help */
+};
+
+/* What came of a step. */
+struct step_facts {
+    uint64_t number;
+    enum step_outcome outcome;
+    double loss, mlm_loss, nsp_loss; /* nats, means over the step; nsp NAN without that head */
+    double mlm_accuracy, nsp_accuracy;
+    double rate; /* learning rate used */
+    double norm; /* of the gradients, before clipping */
+    double loss_scale, next_scale;
+    double seconds; /* of the step, waiting included */
+    double waited;  /* of that, for data */
+};
+
+/* What fp16 multiplies the losses by; 1 otherwise. */
+double step_loss_scale(const struct engine *engine, const struct position *position);
+
+/* Gradients of the next batch. `halt` is asked before every micro-batch; where it says so, the batch is discarded:
+ * ERR_STOPPED, and nothing has been changed. ERR_VERIFY: a damaged shard. */
+int step_gradients(struct engine *engine, struct position *position, struct loader *loader, const struct halt *halt,
+                   struct error *err);
+/* Queues the update by those gradients; at most STEPS_QUEUED before they are received. */
+void step_update(struct engine *engine, struct position *position);
+/* Receives the oldest queued step and, unless it is STEP_NOT_FINITE, moves the position on. */
+void step_receive(struct engine *engine, struct position *position, struct step_facts *facts);
+
+#endif
