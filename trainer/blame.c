@@ -1,4 +1,6 @@
-/* Weights that are not finite come first: all else follows from them. Then the gradients, the last tensor of the table
+/* A step that is not finite comes in; an error and a file that name its cause go out.
+ *
+ * Weights that are not finite come first: all else follows from them. Then the gradients, the last tensor of the table
  * first, since the backward pass meets it first: the device may be a step further by now, so they are worked out again,
  * which gives the same bits, as nothing has changed since. Each sample of the step goes forward alone, without
  * dropout. */
@@ -10,7 +12,6 @@
 
 #include "base/mem.h"
 #include "trainer/keep/json.h"
-#include "trainer/evaluate.h"
 
 static json_t *bad_weights(struct engine *engine)
 {
@@ -119,6 +120,21 @@ static json_t *real_or_text(double value)
     return isfinite(value) ? json_real(value) : json_string(isnan(value) ? "nan" : "inf");
 }
 
+/* The error that says it, and where to go on from. */
+static int fail_not_finite(const char *text, const char *directory, uint64_t saved, struct error *err)
+{
+    if (directory)
+        fail_at(err, ERR_NUMERIC, directory, ERROR_NO_OFFSET, "%.500s", text);
+    else
+        fail(err, ERR_NUMERIC, "%.500s", text);
+    if (!directory || saved == 0)
+        return hint(err, "nothing was changed by this step; try a lower --lr, a longer --warmup, or --precision fp32");
+    return hint(err,
+                "nothing was changed by this step, the checkpoint of step %" PRIu64
+                " is intact; try a lower --lr or --precision fp32, with --resume %.200s",
+                saved, directory);
+}
+
 int blame(struct engine *engine, const struct loader_options *samples, const struct step_facts *facts,
           const char *directory, uint64_t saved, struct error *err)
 {
@@ -127,8 +143,9 @@ int blame(struct engine *engine, const struct loader_options *samples, const str
     uint64_t bad = 0;
     json_t *weights = bad_weights(engine), *gradients = bad_gradients(engine, samples, facts), *each = json_array();
     const bool weighed = weigh_samples(engine, samples, each, &bad, &ignored) == 0;
-    buf_addf(&text, "step %" PRIu64 ": the %s is %s", facts->number, isfinite(facts->loss) ? "gradient's norm" : "loss",
-             isnan(facts->loss) || isnan(facts->norm) ? "not a number" : "infinite");
+    buf_addf(&text, "step %" PRIu64 ": the %s is %s", facts->number,
+             isfinite(facts->means.loss) ? "gradient's norm" : "loss",
+             isnan(facts->means.loss) || isnan(facts->norm) ? "not a number" : "infinite");
     if (json_array_size(weights) > 0)
         add_tensors(weights, "weights that are not finite", &text);
     else if (json_array_size(gradients) > 0)
@@ -136,19 +153,12 @@ int blame(struct engine *engine, const struct loader_options *samples, const str
     if (weighed)
         add_samples(each, bad, &text);
     json_t *all = json_pack("{s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "step", (json_int_t)facts->number, "loss",
-                            real_or_text(facts->loss), "grad_norm", real_or_text(facts->norm), "loss_scale",
+                            real_or_text(facts->means.loss), "grad_norm", real_or_text(facts->norm), "loss_scale",
                             facts->loss_scale, "weights", weights, "gradients", gradients, "samples", each);
-    char *path = path_join(directory, BLAME_NAME);
-    if (json_file_write(path, all, &ignored) == 0)
+    char *path = directory ? path_join(directory, BLAME_NAME) : NULL;
+    if (path && json_file_write(path, all, &ignored) == 0)
         buf_addf(&text, " (all in %s)", BLAME_NAME);
-    fail_at(err, ERR_NUMERIC, directory, ERROR_NO_OFFSET, "%.500s", buf_text(&text));
-    if (saved == 0)
-        hint(err, "nothing was changed by this step; try a lower --lr, a longer --warmup, or --precision fp32");
-    else
-        hint(err,
-             "nothing was changed by this step, the checkpoint of step %" PRIu64
-             " is intact; try a lower --lr or --precision fp32, with --resume %.200s",
-             saved, directory);
+    fail_not_finite(buf_text(&text), directory, saved, err);
     mem_free(path);
     json_decref(all);
     buf_release(&text);

@@ -1,4 +1,5 @@
-/* A training in; its run directory out: which one it is, and what run.json says of this start. */
+/* What stands for a run and what computes it come in; what run.json says of this start goes out, and the small files
+ * beside it. */
 #include "trainer/record.h"
 
 #include <inttypes.h>
@@ -18,20 +19,20 @@ static int write_small(const char *directory, const char *name, const struct buf
 }
 
 /* What may change the last bits and yet is the same run. */
-static json_t *facts_of(const struct training *t)
+static json_t *facts_of(const struct engine *engine)
 {
-    const char *comma = strrchr(t->engine.ops->name, ','); /* the threads stand behind it; they change nothing */
-    const size_t size = comma ? (size_t)(comma - t->engine.ops->name) : strlen(t->engine.ops->name);
-    return json_pack("{s:s%, s:i}", "device", t->engine.ops->name, size, "micro_batch", (int)t->engine.micro_batch);
+    const char *comma = strrchr(engine->ops->name, ','); /* the threads stand behind it; they change nothing */
+    const size_t size = comma ? (size_t)(comma - engine->ops->name) : strlen(engine->ops->name);
+    return json_pack("{s:s%, s:i}", "device", engine->ops->name, size, "micro_batch", (int)engine->micro_batch);
 }
 
 /* The options as text, with what was chosen where they were left open. */
-static json_t *settings_in_force(const struct training *t)
+static json_t *settings_in_force(const struct setup *setup, const struct engine *engine, const char *directory)
 {
     struct buf echo = {0};
     char name[32];
     json_t *json = json_object();
-    opts_echo(t->setup.settings->program, t->setup.settings->result->verb, t->setup.settings, &echo);
+    opts_echo(setup->settings->program, setup->settings->result->verb, setup->settings, &echo);
     for (const char *line = buf_text(&echo), *end; (end = strchr(line, '\n')); line = end + 1) {
         const char *equals = memchr(line, '=', (size_t)(end - line));
         if (equals)
@@ -40,32 +41,33 @@ static json_t *settings_in_force(const struct training *t)
     }
     buf_release(&echo);
     json_object_del(json, "epochs"); /* steps say it */
-    if (!settings_given(t->setup.settings, "cpu"))
+    if (!settings_given(setup->settings, "cpu"))
         json_object_del(json, "cpu"); /* the device says it */
-    if (!settings_given(t->setup.settings, "device"))
+    if (!settings_given(setup->settings, "device"))
         json_object_del(json, "device"); /* each start says it */
-    json_object_set_new(json, "model", json_string(config_name(&t->setup.recipe.config, name)));
-    json_object_set_new(json, "seq", json_sprintf("%" PRIu32, t->setup.recipe.seq));
-    json_object_set_new(json, "steps", json_sprintf("%" PRIu64, t->setup.recipe.schedule.steps));
-    json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, t->engine.micro_batch));
-    json_object_set_new(json, "lr", json_sprintf("%g", t->setup.recipe.schedule.rate));
-    json_object_set_new(json, "batch", json_sprintf("%" PRIu32, t->setup.recipe.batch));
-    json_object_set_new(json, "optimizer", json_string(optimizer_name(t->setup.recipe.optimizer.kind)));
-    json_object_set_new(json, "schedule", json_string(schedule_types[t->setup.recipe.schedule.kind].name));
-    json_object_set_new(json, "dropout", json_sprintf("%g", t->setup.recipe.config.hidden_dropout));
-    json_object_set_new(json, "precision", json_string(precision_name(t->engine.ops->precision)));
-    json_object_set_new(json, "out", json_string(t->run.directory));
+    json_object_set_new(json, "model", json_string(config_name(&setup->recipe.config, name)));
+    json_object_set_new(json, "seq", json_sprintf("%" PRIu32, setup->recipe.seq));
+    json_object_set_new(json, "steps", json_sprintf("%" PRIu64, setup->recipe.schedule.steps));
+    json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, engine->micro_batch));
+    json_object_set_new(json, "lr", json_sprintf("%g", setup->recipe.schedule.rate));
+    json_object_set_new(json, "batch", json_sprintf("%" PRIu32, setup->recipe.batch));
+    json_object_set_new(json, "optimizer", json_string(optimizer_name(setup->recipe.optimizer.kind)));
+    json_object_set_new(json, "schedule", json_string(schedule_types[setup->recipe.schedule.kind].name));
+    json_object_set_new(json, "dropout", json_sprintf("%g", setup->recipe.config.hidden_dropout));
+    json_object_set_new(json, "precision", json_string(precision_name(engine->ops->precision)));
+    json_object_set_new(json, "out", json_string(directory));
     return json;
 }
 
-static int record_start(struct training *t, struct error *err)
+int record_start(struct run *run, const struct setup *setup, const struct engine *engine, uint64_t step,
+                 struct error *err)
 {
     struct buf differences = {0};
-    json_t *facts = facts_of(t), *before = json_object();
-    const json_t *last = run_last_start(&t->run);
+    json_t *facts = facts_of(engine), *before = json_object();
+    const json_t *last = run_last_start(run);
     const char *key;
     json_t *value;
-    json_object_foreach(facts, key, value) if (last && t->position.state.step > 0)
+    json_object_foreach(facts, key, value) if (last && step > 0)
         json_object_set(before, key, json_object_get(last, key));
     if (json_object_size(before) > 0)
         run_differences(before, facts, &differences);
@@ -75,56 +77,34 @@ static int record_start(struct training *t, struct error *err)
     json_decref(before);
 
     json_t *command = json_array();
-    for (int i = 0; i < t->setup.settings->argc; i++)
-        json_array_append_new(command, json_string(t->setup.settings->argv[i]));
+    for (int i = 0; i < setup->settings->argc; i++)
+        json_array_append_new(command, json_string(setup->settings->argv[i]));
     json_object_set_new(facts, "command", command);
-    json_object_set_new(facts, "threads", json_integer((json_int_t)t->engine.threads));
-    return run_start(&t->run, t->position.state.step, precision_name(t->engine.ops->precision), facts,
-                     settings_in_force(t), err);
+    json_object_set_new(facts, "threads", json_integer((json_int_t)engine->threads));
+    return run_start(run, step, precision_name(engine->ops->precision), facts,
+                     settings_in_force(setup, engine, run->directory), err);
 }
 
 /* A table that is given or was made becomes the run's, before its first step: later starts choose the same. */
-static int keep_tune(const struct training *t, struct error *err)
+static int keep_products(const char *directory, const struct engine *engine, struct error *err)
 {
     struct buf table = {0};
-    if (t->engine.products.size > 0)
-        return write_small(t->run.directory, TUNE_NAME, &t->engine.products, err);
-    if (!t->setup.settings->tune)
+    if (engine->products.size > 0)
+        return write_small(directory, TUNE_NAME, &engine->products, err);
+    if (!engine->settings->tune)
         return 0;
-    int result = file_read_all(t->setup.settings->tune, TUNE_BYTES_MAX, &table, err);
+    int result = file_read_all(engine->settings->tune, TUNE_BYTES_MAX, &table, err);
     if (result == 0)
-        result = write_small(t->run.directory, TUNE_NAME, &table, err);
+        result = write_small(directory, TUNE_NAME, &table, err);
     buf_release(&table);
     return result;
 }
 
-int record_begin(struct training *t, struct error *err)
+int record_files(const struct run *run, const struct setup *setup, const struct engine *engine, struct error *err)
 {
-    const char *directory = t->run.directory;
-    int result = record_start(t, err); /* first: what comes behind is then known to be a run's */
-    if (result == 0)
-        result = write_small(directory, "vocab.txt", &t->setup.tokenizer.vocab, err);
-    if (result == 0)
-        result = write_small(directory, "tokenizer.json", &t->setup.tokenizer.tokenizer, err);
-    if (result == 0)
-        result = write_small(directory, "tokenizer_config.json", &t->setup.tokenizer.config, err);
-    if (result == 0)
-        result = keep_tune(t, err);
-    if (result == 0)
-        result = metrics_open(&t->metrics, directory, t->position.state.step, &t->evaluated, err);
-    return result;
-}
-
-int record_take(struct training *t, struct error *err)
-{
-    char name[32], *moved = NULL;
-    char *directory = t->setup.settings->out ? mem_copy_text(t->setup.settings->out)
-                                             : run_directory(config_name(&t->setup.recipe.config, name),
-                                                             t->setup.recipe.seq, t->setup.identity);
-    const int result = run_open(&t->run, directory, t->setup.identity, t->setup.settings->fresh, &moved, err);
-    if (moved)
-        log_say("note       the run that was there is now %s", moved);
-    mem_free(moved);
-    mem_free(directory);
-    return result;
+    const struct tokenizer_files *files = &setup->tokenizer;
+    TRY(write_small(run->directory, "vocab.txt", &files->vocab, err));
+    TRY(write_small(run->directory, "tokenizer.json", &files->tokenizer, err));
+    TRY(write_small(run->directory, "tokenizer_config.json", &files->config, err));
+    return keep_products(run->directory, engine, err);
 }

@@ -1,12 +1,18 @@
-/* What a training leaves in its run directory beside checkpoints. */
+/* What a start leaves in the run's directory beside checkpoints and metrics. */
 #ifndef TRAINER_RECORD_H
 #define TRAINER_RECORD_H
 
-#include "trainer/train.h"
+#include "base/error.h"
+#include "trainer/engine.h"
+#include "trainer/run.h"
+#include "trainer/setup.h"
 
-/* Takes the directory that --out or the identity names (run_open). */
-int record_take(struct training *training, struct error *err);
-/* Records this start, writes the tokenizer's files, opens the metrics behind the step in state. */
-int record_begin(struct training *training, struct error *err);
+#include <stdint.h>
+
+/* Records this start at `step` in run.json; says what differs from the start before it that may change the last bits. */
+int record_start(struct run *run, const struct setup *setup, const struct engine *engine, uint64_t step,
+                 struct error *err);
+/* The tokenizer's files, and the table of product algorithms. */
+int record_files(const struct run *run, const struct setup *setup, const struct engine *engine, struct error *err);
 
 #endif

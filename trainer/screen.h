@@ -1,21 +1,41 @@
-/* What a person sees of a training, on stderr; and with --json the closing facts as one object on stdout. */
+/* What a person sees of a training while it runs, on stderr. Facts come in; it knows nothing of where they are from. */
 #ifndef TRAINER_SCREEN_H
 #define TRAINER_SCREEN_H
 
 #include "base/progress.h"
+#include "trainer/estimate.h"
 #include "trainer/evaluate.h"
 #include "trainer/spikes.h"
 #include "trainer/step.h"
 
 #include <jansson.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 
-struct training;
+/* What is known before the first step; borrowed during the call. */
+struct screen_opening {
+    const char *directory;
+    const char *similar; /* an unfinished run beside it (run_similar), or "" */
+    uint64_t step;       /* where the run goes on */
+    const struct recipe *recipe;
+    enum precision precision;
+    const char *device; /* ops->name */
+    uint32_t micro_batch;
+    uint64_t parameters;                     /* count */
+    uint64_t memory_bytes, checkpoint_bytes; /* of the device; of one checkpoint */
+    uint64_t keep_last;                      /* checkpoints; 0: all */
+    uint64_t samples;                        /* of the dataset */
+    bool evaluates;                          /* there are validation samples */
+    struct estimate estimate;                /* zeroed where no step is left */
+};
 
-/* The talk's own memory. */
+/* What the lines need from one to the next. */
 struct screen {
     struct progress progress;
+    struct estimate estimate;
+    uint64_t run_steps; /* of the whole run */
+    uint32_t batch;
     uint64_t steps; /* seen */
     struct step_facts first, last;
     double rate;         /* sequences per second, a moving mean over about 20 steps */
@@ -23,15 +43,19 @@ struct screen {
     struct spikes spikes;
 };
 
+void screen_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
+void screen_open(struct screen *screen, const struct screen_opening *opening);
+void screen_step(struct screen *screen, const struct step_facts *facts);
+void screen_evaluation(const struct evaluation *means, uint64_t step);
+void screen_close(struct screen *screen); /* clears the progress line */
+
 /* One line of loss and accuracy; and the same as an object, which the caller json_decref's. */
 void screen_means(const struct evaluation *means, const char *split);
-json_t *screen_means_json(double loss, double mlm, double nsp, double mlm_accuracy, double nsp_accuracy);
+json_t *screen_means_json(const struct evaluation *means);
 
-void screen_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
-void screen_opening(struct training *training);
-void screen_step(struct training *training, const struct step_facts *facts);
-void screen_evaluation(struct training *training);
-void screen_end_steps(struct training *training); /* clears the progress line */
-void screen_closing(const struct training *training);
+/* What the lines are made of. */
+char *loss_text(const struct evaluation *means, char out[80]); /* "loss 2.314 (mlm 2.251, nsp 0.063)" */
+char *rate_text(double rate, char out[32]);                    /* "0.52", "12.3" or "5,230" */
+double screen_share_of_peak(const struct screen *screen);      /* of the products' measured rate, in percent */
 
 #endif

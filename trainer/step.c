@@ -5,13 +5,13 @@
 #include <math.h>
 
 #include "base/progress.h"
-#include "trainer/evaluate.h"
 
 /* ---- queueing a step ---- */
 
-double step_loss_scale(const struct engine *engine, const struct position *position)
+double step_loss_scale(const struct position *position)
 {
-    return engine->ops->precision == PRECISION_FP16 ? position->state.scaler.scale : 1;
+    const double scale = position->state.scaler.scale;
+    return scale > 0 ? scale : 1;
 }
 
 static uint64_t next_number(const struct position *position)
@@ -29,7 +29,7 @@ int step_gradients(struct engine *engine, struct position *position, struct load
     assert(position->queued < STEPS_QUEUED);
     if (position->queued == 0)
         position->clock = clock_now();
-    step->loss_scale = step_loss_scale(engine, position);
+    step->loss_scale = step_loss_scale(position);
     do {
         if (halt->asked(halt->context))
             return fail(err, ERR_STOPPED, "stopped on request");
@@ -60,15 +60,10 @@ static struct step_facts facts_of(const struct engine *engine, const struct posi
 {
     struct model_metrics metrics = {.masked = step->masked, .sequences = step->sequences, .tokens = step->tokens};
     model_metrics_add(&metrics, record->sums);
-    const struct evaluation means = evaluation_of(&metrics, engine->recipe->config.next_sentence);
     return (struct step_facts){
         .number = position->state.step + 1,
         .outcome = record->skipped ? STEP_NOT_FINITE : STEP_APPLIED,
-        .loss = means.loss,
-        .mlm_loss = means.mlm_loss,
-        .nsp_loss = means.nsp_loss,
-        .mlm_accuracy = means.mlm_accuracy,
-        .nsp_accuracy = means.nsp_accuracy,
+        .means = evaluation_of(&metrics, engine->recipe->config.next_sentence),
         .rate = step->rate,
         .norm = record->norm,
         .loss_scale = step->loss_scale,

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "trainer/data/loader.h"
 #include "trainer/engine.h"
+#include "trainer/evaluate.h"
 #include "trainer/keep/state.h"
 #include "trainer/verdict.h"
 
@@ -45,17 +46,16 @@ enum step_outcome {
 struct step_facts {
     uint64_t number;
     enum step_outcome outcome;
-    double loss, mlm_loss, nsp_loss; /* nats, means over the step; nsp NAN without that head */
-    double mlm_accuracy, nsp_accuracy;
-    double rate; /* learning rate used */
-    double norm; /* of the gradients, before clipping */
+    struct evaluation means; /* over the step's batch */
+    double rate;             /* learning rate used */
+    double norm;             /* of the gradients, before clipping */
     double loss_scale, next_scale;
     double seconds; /* of the step, waiting included */
     double waited;  /* of that, for data */
 };
 
 /* What fp16 multiplies the losses by; 1 otherwise. */
-double step_loss_scale(const struct engine *engine, const struct position *position);
+double step_loss_scale(const struct position *position);
 
 /* Gradients of the next batch. `halt` is asked before every micro-batch; where it says so, the batch is discarded:
  * ERR_STOPPED, and nothing has been changed. ERR_VERIFY: a damaged shard. */

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "trainer/blame.h"
-#include "trainer/train.h"
+#include "trainer/training.h"
 
 #define main program_main
 int program_main(int argc, char **argv);
@@ -28,6 +28,8 @@ struct command {
     struct opt_result parsed;
     struct training training;
 };
+
+static bool silent; /* the keeper of a run */
 
 /* `more` ends with NULL. */
 static int command_open(struct command *command, const char *directory, const char *out, const char *const *more)
@@ -50,7 +52,7 @@ static int command_open(struct command *command, const char *directory, const ch
     command->settings.result = &command->parsed;
     command->settings.argc = command->argc;
     command->settings.argv = command->argv;
-    return training_open(&command->training, &command->settings, err);
+    return training_open(&command->training, &command->settings, silent, err);
 }
 
 static void command_close(struct command *command)
@@ -76,7 +78,7 @@ static int run(const char *directory, const char *out, bool late, const char *co
     if (tamper)
         tamper(t->engine.ops);
     *err = (struct error){0};
-    const int result = training_run(t, err);
+    const int result = train(t, err);
     assert_true(model_table(t->engine.model)->size <= sizeof last_params / sizeof *last_params);
     memcpy(last_params, model_params(t->engine.model), model_table(t->engine.model)->size * sizeof *last_params);
     command_close(&command);
@@ -136,6 +138,11 @@ static void assert_same_metrics(const char *directory, const char *a, const char
 
 /* ---- the cases ---- */
 
+#define WILD                                                                                                           \
+    "--precision", "fp32", "--save-every", "2", "--set", "scheduler.type=LRRangeTest",                                 \
+        "scheduler.params.lr_range_test_min_lr=1e3", "scheduler.params.lr_range_test_step_size=2",                     \
+        "scheduler.params.lr_range_test_step_rate=1e6", "scheduler.params.lr_range_test_staircase=true"
+
 static void late_facts_leave_the_same_run(void **state)
 {
     assert_int_equal(RUN("at-once", false, "--save-every", "4", "--eval-every", "3"), -1);
@@ -144,6 +151,24 @@ static void late_facts_leave_the_same_run(void **state)
     assert_same_metrics(*state, "at-once", "late", 9 + 3);
     assert_int_equal(RUN("fewer", true, "--save-every", "100"), -1);
     assert_same_end(*state, "at-once", "fewer");
+}
+
+/* A process beside the one that writes: it computes the same, evaluates as often, and leaves nothing. */
+static void a_silent_keeper_changes_no_bit_and_writes_nothing(void **state)
+{
+    static float params[sizeof last_params / sizeof *last_params];
+    assert_int_equal(RUN("speaks", true, "--save-every", "4", "--eval-every", "3"), -1);
+    memcpy(params, last_params, sizeof params);
+    memset(last_params, 0, sizeof last_params);
+    silent = true;
+    assert_int_equal(RUN("silent", true, "--save-every", "4", "--eval-every", "3"), -1);
+    assert_memory_equal(params, last_params, sizeof params);
+    assert_int_equal(RUN("silent", true, "--stop-after", "3"), (int)ERR_STOPPED);
+    assert_int_equal(RUN("silent", true, WILD), (int)ERR_NUMERIC);
+    silent = false;
+    char *path = path_join(*state, "silent");
+    assert_false(path_exists(path));
+    mem_free(path);
 }
 
 /* Every step stands in the metrics once and in order, the last one before a stop too. */
@@ -171,11 +196,6 @@ static void fp16_hears_of_an_overflow_at_once(void **state)
     assert_in_range(skipped, 1, 8);
     json_decref(lines);
 }
-
-#define WILD                                                                                                           \
-    "--precision", "fp32", "--save-every", "2", "--set", "scheduler.type=LRRangeTest",                                 \
-        "scheduler.params.lr_range_test_min_lr=1e3", "scheduler.params.lr_range_test_step_size=2",                     \
-        "scheduler.params.lr_range_test_step_rate=1e6", "scheduler.params.lr_range_test_staircase=true"
 
 /* The step, its tensors and its samples are the same, though another step was queued behind it. */
 static void a_step_without_a_number_is_blamed_all_the_same(void **state)
@@ -305,12 +325,19 @@ static void counted_receive(struct device *device, int slot, void *host, size_t 
     plain.receive(device, slot, host, bytes);
 }
 
+static bool never(void *nothing)
+{
+    (void)nothing;
+    return false;
+}
+
 static void a_step_neither_waits_nor_allocates(void **state)
 {
     static const char *const names[] = {"adam", "lamb", "nvlamb", "lans"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct command command;
         struct training *t = &command.training;
+        struct step_facts facts;
         const char *const more[] = {"--optimizer", names[i], "--precision", "bf16", NULL};
         assert_ok(command_open(&command, *state, names[i], more));
         plain = *t->engine.ops;
@@ -321,13 +348,16 @@ static void a_step_neither_waits_nor_allocates(void **state)
         t->engine.ops->send = counted_send;
         t->engine.ops->receive = counted_receive;
         for (int step = 1; step <= 5; step++) {
-            assert_ok(training_step(t, err));
-            assert_ok(training_settle(t, 1, err));
+            assert_ok(step_gradients(&t->engine, &t->position, t->loader, &(struct halt){never, NULL}, err));
+            step_update(&t->engine, &t->position);
+            if (t->position.queued > 1)
+                step_receive(&t->engine, &t->position, &facts);
             assert_int_equal(t->position.state.step, step - 1);
         }
         assert_true(maps == 0 && waits == 0 && allocations == 0 && sends == 5 && receives == 4);
         *t->engine.ops = plain;
-        assert_ok(training_settle(t, 0, err));
+        step_receive(&t->engine, &t->position, &facts);
+        assert_true(facts.number == 5 && facts.outcome == STEP_APPLIED && t->position.queued == 0);
         assert_true(t->position.state.step == 5 && t->position.state.updates == 5 && t->position.state.samples == 20);
         command_close(&command);
     }
@@ -360,6 +390,7 @@ int main(int argc, char **argv)
         return signalled(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_facts_leave_the_same_run),
+        cmocka_unit_test(a_silent_keeper_changes_no_bit_and_writes_nothing),
         cmocka_unit_test(a_stop_and_a_resume_lose_no_line),
         cmocka_unit_test(fp16_hears_of_an_overflow_at_once),
         cmocka_unit_test(a_step_without_a_number_is_blamed_all_the_same),

@@ -57,7 +57,7 @@ static void report(const struct setup *setup, const struct origin *origin, const
                               (json_int_t)e->tokens, "seconds", seconds);
     if (origin->source != SOURCE_HUGGING_FACE)
         json_object_set_new(facts, "step", json_integer((json_int_t)origin->state.step));
-    json_t *means = screen_means_json(e->loss, e->mlm_loss, e->nsp_loss, e->mlm_accuracy, e->nsp_accuracy);
+    json_t *means = screen_means_json(e);
     json_object_update(facts, means);
     json_decref(means);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));

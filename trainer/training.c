@@ -1,5 +1,5 @@
 /* Opening a training: a command line comes in, a struct training goes out that stands at the step where the run goes on. */
-#include "trainer/train.h"
+#include "trainer/training.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,9 +12,9 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/config.h"
+#include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
 #include "trainer/origin.h"
-#include "trainer/record.h"
 
 static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                          struct error *err)
@@ -26,7 +26,7 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
     }
     struct names_report report;
     int result = names_read(origin->weights, params, t->setup.recipe.seed, flat->params, &report, err);
-    if (result == 0)
+    if (result == 0 && !t->keeper.silent)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
     if (result == 0 && origin->moments)
@@ -62,10 +62,10 @@ static char *checkpoint_before(const char *run, const char *name)
 static int find_checkpoint(struct training *t, char **files, json_t **identity, struct error *err)
 {
     enum model_source source;
-    TRY(checkpoint_locate(t->run.directory, &source, files, err));
+    TRY(checkpoint_locate(t->keeper.run.directory, &source, files, err));
     while (checkpoint_verify(*files, &t->position.state, identity, err) < 0) {
         const char *slash = strrchr(*files, '/');
-        char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->run.directory, slash + 1) : NULL;
+        char *before = err->kind == ERR_VERIFY && slash ? checkpoint_before(t->keeper.run.directory, slash + 1) : NULL;
         if (!before)
             return -1;
         if (!t->setup.settings->skip_damaged) {
@@ -74,7 +74,7 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
             return -1;
         }
         log_warn("%s is damaged; going on from %s", slash + 1, before);
-        char *directory = path_join(t->run.directory, CHECKPOINTS_NAME);
+        char *directory = path_join(t->keeper.run.directory, CHECKPOINTS_NAME);
         mem_free(*files);
         *files = path_join(directory, before);
         mem_free(directory);
@@ -106,10 +106,10 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
     if (result == 0)
         result = checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
     if (result == 0) /* a crash may have come before the last save did it */
-        result = checkpoint_keep(t->run.directory, t->position.state.step, t->setup.settings->keep_last,
+        result = checkpoint_keep(t->keeper.run.directory, t->position.state.step, t->setup.settings->keep_last,
                                  t->setup.settings->keep_every, err);
     if (result == 0)
-        t->position.seconds = run_seconds(&t->run, t->position.state.step);
+        t->position.seconds = run_seconds(&t->keeper.run, t->position.state.step);
     json_decref(identity);
     mem_free(files);
     return result;
@@ -117,6 +117,8 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
 
 static bool has_checkpoint(const struct run *run)
 {
+    if (!run->directory)
+        return false; /* of a silent keeper */
     char *latest = path_join(run->directory, LATEST_NAME);
     const bool there = path_exists(latest);
     mem_free(latest);
@@ -143,8 +145,9 @@ static void say_branch(const struct training *t, const struct origin *origin)
 /* In the precision of the run's first start, and with its own table of product algorithms. */
 static int model_begin(struct training *t, struct error *err)
 {
-    char *tune = path_join(t->run.directory, TUNE_NAME);
-    int result = engine_open(&t->engine, run_precision(&t->run), tune, err);
+    const struct run *run = &t->keeper.run;
+    char *tune = run->directory ? path_join(run->directory, TUNE_NAME) : NULL;
+    int result = engine_open(&t->engine, run->record ? run_precision(run) : NULL, tune, err);
     mem_free(tune);
     if (result == 0)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
@@ -156,9 +159,10 @@ static int model_begin(struct training *t, struct error *err)
 /* Weights, moments and position in the data, from a checkpoint of this run or from where it begins. */
 static int state_begin(struct training *t, const struct origin *origin, struct error *err)
 {
-    TRY(checkpoint_tidy(t->run.directory, err));
+    if (!t->keeper.silent)
+        TRY(checkpoint_tidy(t->keeper.run.directory, err));
     const struct flat_state flat = engine_map(&t->engine, MAP_FILL);
-    const int result = has_checkpoint(&t->run) ? resume(t, &flat, err) : weights_begin(t, origin, &flat, err);
+    const int result = has_checkpoint(&t->keeper.run) ? resume(t, &flat, err) : weights_begin(t, origin, &flat, err);
     engine_unmap(&t->engine, &flat, MAP_FILL);
     model_refresh(t->engine.model);
     return result;
@@ -189,22 +193,22 @@ struct loader_options training_samples(const struct training *t)
     };
 }
 
-static int open_all(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
+static int open_all(struct training *t, const struct settings *settings, bool silent, struct origin *origin,
+                    struct error *err)
 {
-    *t = (struct training){.metrics = METRICS_CLOSED};
+    *t = (struct training){0};
     TRY(setup_open(&t->setup, settings, origin, err));
     TRY(engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.data.layout, err));
     t->deadline = deadline_of(settings);
-    TRY(record_take(t, err));
-    if (t->run.kind == RUN_FINISHED)
+    TRY(keeper_take(&t->keeper, &t->setup, silent, err));
+    if (t->keeper.run.kind == RUN_FINISHED)
         return 0;
     TRY(model_begin(t, err));
     TRY(state_begin(t, origin, err));
-    TRY(record_begin(t, err));
-    if (origin->goes_on && t->position.state.step == origin->state.step)
+    TRY(keeper_begin(&t->keeper, &t->engine, &t->position, err));
+    if (!silent && origin->goes_on && t->position.state.step == origin->state.step)
         say_branch(t, origin);
-    t->position.begun_at = t->saved_step = t->position.state.step;
-    t->saved_clock = clock_now();
+    t->position.begun_at = t->position.state.step;
     if (t->position.state.step == t->setup.recipe.schedule.steps)
         return 0; /* only the evaluation is missing */
     const struct loader_options samples = training_samples(t);
@@ -212,20 +216,19 @@ static int open_all(struct training *t, const struct settings *settings, struct 
     return 0;
 }
 
-int training_open(struct training *training, const struct settings *settings, struct error *err)
+int training_open(struct training *t, const struct settings *settings, bool silent, struct error *err)
 {
     struct origin origin = {0};
-    const int result = open_all(training, settings, &origin, err);
+    const int result = open_all(t, settings, silent, &origin, err);
     origin_release(&origin);
     return result;
 }
 
-void training_close(struct training *training)
+void training_close(struct training *t)
 {
-    loader_close(training->loader);
-    metrics_close(&training->metrics);
-    engine_close(&training->engine);
-    run_close(&training->run);
-    setup_close(&training->setup);
-    *training = (struct training){0};
+    loader_close(t->loader);
+    keeper_close(&t->keeper);
+    engine_close(&t->engine);
+    setup_close(&t->setup);
+    *t = (struct training){0};
 }

@@ -1,0 +1,137 @@
+/* A training at its end comes in; closing lines and facts go out. */
+#include "trainer/closing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/config.h"
+#include "trainer/keep/json.h"
+
+#define WAITED_SHARE 0.05 /* of the time, for data, from which on it is reported */
+
+static void append_command(json_t *commands, char *command)
+{
+    json_array_append_new(commands, json_string(command));
+    mem_free(command);
+}
+
+/* The commands that a user would want now: a longer length, if the dataset has one, and the model for others. */
+static json_t *next_commands(const struct setup *setup, const char *directory)
+{
+    json_t *next = json_array();
+    char name[32], model[40], seq[16], steps[24];
+    const struct manifest *manifest = &setup->data.manifest;
+    uint32_t longer = 0;
+    for (size_t i = 0; i < manifest->length_count; i++) {
+        const struct manifest_length *length = &manifest->lengths[i];
+        if (length->split == SPLIT_TRAIN && length->samples > 0 && length->seq > setup->recipe.seq &&
+            length->seq <= (uint32_t)setup->recipe.config.positions && (longer == 0 || length->seq < longer))
+            longer = length->seq;
+    }
+    if (longer > 0) {
+        snprintf(seq, sizeof seq, "%" PRIu32, longer);
+        snprintf(steps, sizeof steps, "%" PRIu64, setup->recipe.schedule.steps / 10 + 1);
+        append_command(next, command_of("dstrain", "--shards", setup->settings->shards, "--seq", seq, "--init",
+                                        directory, "--steps", steps, NULL));
+    }
+    snprintf(model, sizeof model, "bert-%s", config_name(&setup->recipe.config, name));
+    append_command(next, command_of("dstrain", "export", directory, "--out", model, NULL));
+    return next;
+}
+
+/* Takes over `part`. */
+static void add_all(json_t *facts, json_t *part)
+{
+    json_object_update(facts, part);
+    json_decref(part);
+}
+
+static json_t *position_json(const struct closing *c)
+{
+    const struct position *position = c->position;
+    const struct checkpoint_state *state = &position->state;
+    return json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)state->samples, "tokens",
+                     (json_int_t)state->tokens, "epochs", (double)state->samples / (double)c->setup->data.samples,
+                     "seconds", position->seconds, "skipped", (json_int_t)(state->step - state->updates),
+                     "largest_grad_norm", state->norm_max, "largest_grad_norm_step", (json_int_t)state->norm_max_step);
+}
+
+/* The facts, as one object on stdout. Takes over `next`. */
+static void print_json(const struct closing *c, json_t *next)
+{
+    const struct screen *screen = c->screen;
+    json_t *facts = json_pack("{s:o, s:b, s:I}", "run", json_name(c->run->directory), "finished", 1, "steps",
+                              (json_int_t)c->setup->recipe.schedule.steps);
+    if (c->position)
+        json_object_set_new(facts, "parameters", json_integer((json_int_t)c->parameters));
+    json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(c->run)));
+    if (c->position)
+        add_all(facts, position_json(c));
+    if (screen->steps > 0) {
+        json_object_set_new(facts, "train", screen_means_json(&screen->last.means));
+        json_object_set_new(facts, "share_of_peak", json_real(screen_share_of_peak(screen) / 100));
+        json_object_set_new(facts, "loss_spikes", json_integer((json_int_t)screen->spikes.count));
+    }
+    if (c->evaluation) {
+        json_t *means = screen_means_json(c->evaluation);
+        json_object_set_new(means, "samples", json_integer((json_int_t)c->evaluation->samples));
+        json_object_set_new(facts, "valid", means);
+    }
+    json_object_set_new(facts, "next", next);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+static char *spikes_text(const struct spikes *spikes, char out[96])
+{
+    char step[32];
+    if (spikes->count == 0)
+        snprintf(out, 96, "no loss spikes");
+    else
+        snprintf(out, 96, "%" PRIu64 " loss spike%s, the largest of %.1f deviations at step %s", spikes->count,
+                 spikes->count == 1 ? "" : "s", spikes->largest, format_count(spikes->largest_step, step));
+    return out;
+}
+
+static void say_all(const struct closing *c)
+{
+    char steps[32], time[32], loss[80], first[80], step[32], spikes[96], speed[32];
+    const struct screen *screen = c->screen;
+    const struct checkpoint_state *state = &c->position->state;
+    const size_t starts = run_starts(c->run);
+    log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(state->step, steps),
+            (double)state->samples / (double)c->setup->data.samples, format_seconds(c->position->seconds, time), starts,
+            starts == 1 ? "" : "s");
+    if (screen->steps > 0)
+        log_say("train      %s; at step %s: %s", loss_text(&screen->last.means, loss),
+                format_count(screen->first.number, step), loss_text(&screen->first.means, first));
+    if (c->evaluation)
+        screen_means(c->evaluation, "valid");
+    if (screen->steps > 0)
+        log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that products alone reach here",
+                rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);
+    if (screen->waited > WAITED_SHARE * screen->busy)
+        log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
+                 100 * screen->waited / screen->busy);
+    log_say("health     %" PRIu64 " steps skipped; %s; largest |g| %.3g at step %s", state->step - state->updates,
+            spikes_text(&screen->spikes, spikes), state->norm_max, format_count(state->norm_max_step, step));
+}
+
+void closing_say(const struct closing *c)
+{
+    json_t *next = next_commands(c->setup, c->run->directory), *command;
+    size_t i;
+    char steps[32];
+    if (c->position)
+        say_all(c);
+    else
+        log_say("run        %s is finished: %s steps; nothing was changed (--fresh starts anew)", c->run->directory,
+                format_count(c->setup->recipe.schedule.steps, steps));
+    json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
+    if (c->setup->settings->json)
+        print_json(c, next);
+    else
+        json_decref(next);
+}

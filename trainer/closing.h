@@ -1,0 +1,25 @@
+/* What a person sees when a training is at its end: the closing lines on stderr, with the commands that may come next,
+ * and with --json the facts as one object on stdout. */
+#ifndef TRAINER_CLOSING_H
+#define TRAINER_CLOSING_H
+
+#include "trainer/evaluate.h"
+#include "trainer/run.h"
+#include "trainer/screen.h"
+#include "trainer/setup.h"
+#include "trainer/step.h"
+
+#include <stdint.h>
+
+struct closing {
+    const struct setup *setup;
+    const struct run *run;
+    const struct position *position; /* NULL: the run was finished before, and nothing was done */
+    uint64_t parameters;             /* count, where something was done */
+    const struct screen *screen;
+    const struct evaluation *evaluation; /* after the last step; NULL: none was made by this start */
+};
+
+void closing_say(const struct closing *closing);
+
+#endif

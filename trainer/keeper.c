@@ -1,0 +1,235 @@
+/* Facts of a run come in: its start, its steps, its evaluations; its directory, checkpoints, metrics and the screen go
+ * out. */
+#include "trainer/keeper.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "trainer/closing.h"
+#include "trainer/config.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/record.h"
+
+/* ---- the start ---- */
+
+int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct error *err)
+{
+    const struct recipe *recipe = &setup->recipe;
+    char name[32], *moved = NULL;
+    *k = (struct keeper){.silent = silent, .setup = setup, .metrics = METRICS_CLOSED, .evaluated_step = KEEPER_NEVER};
+    if (silent)
+        return 0;
+    char *directory = setup->settings->out
+                          ? mem_copy_text(setup->settings->out)
+                          : run_directory(config_name(&recipe->config, name), recipe->seq, setup->identity);
+    const int result = run_open(&k->run, directory, setup->identity, setup->settings->fresh, &moved, err);
+    if (moved)
+        log_say("note       the run that was there is now %s", moved);
+    mem_free(moved);
+    mem_free(directory);
+    return result;
+}
+
+int keeper_begin(struct keeper *k, const struct engine *engine, const struct position *position, struct error *err)
+{
+    const uint64_t step = position->state.step;
+    bool evaluated = false;
+    k->saved_step = k->tried_step = step;
+    k->saved_clock = clock_now();
+    k->since.samples = position->state.samples;
+    if (k->silent)
+        return 0;
+    TRY(record_start(&k->run, k->setup, engine, step, err)); /* first: what comes after is then known to be a run's */
+    TRY(record_files(&k->run, k->setup, engine, err));
+    TRY(metrics_open(&k->metrics, k->run.directory, step, &evaluated, err));
+    if (evaluated)
+        k->evaluated_step = step;
+    return 0;
+}
+
+void keeper_close(struct keeper *k)
+{
+    if (!k->setup)
+        return;
+    metrics_close(&k->metrics);
+    run_close(&k->run);
+    *k = (struct keeper){0};
+}
+
+/* ---- the screen ---- */
+
+void keeper_open_screen(struct keeper *k, const struct engine *engine, const struct position *position,
+                        const struct estimate *estimate)
+{
+    const struct setup *setup = k->setup;
+    struct buf similar = {0};
+    if (k->silent)
+        return;
+    if (position->state.step == 0 && !setup->settings->out)
+        run_similar(k->run.directory, setup->identity, &similar);
+    screen_open(&k->screen, &(struct screen_opening){
+                                .directory = k->run.directory,
+                                .similar = buf_text(&similar),
+                                .step = position->state.step,
+                                .recipe = &setup->recipe,
+                                .precision = engine->ops->precision,
+                                .device = engine->ops->name,
+                                .micro_batch = engine->micro_batch,
+                                .parameters = model_table(engine->model)->total,
+                                .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
+                                .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
+                                .keep_last = setup->settings->keep_last,
+                                .samples = setup->data.samples,
+                                .evaluates = setup->valid.samples > 0,
+                                .estimate = *estimate,
+                            });
+    buf_release(&similar);
+}
+
+void keeper_close_screen(struct keeper *k)
+{
+    if (!k->silent)
+        screen_close(&k->screen);
+}
+
+void keeper_closing(const struct keeper *k, const struct engine *engine, const struct position *position)
+{
+    const bool evaluated = k->evaluated_step == position->state.step && k->evaluation.samples > 0;
+    if (!k->silent)
+        closing_say(&(struct closing){
+            .setup = k->setup,
+            .run = &k->run,
+            .position = k->run.kind == RUN_FINISHED ? NULL : position,
+            .parameters = engine->model ? model_table(engine->model)->total : 0,
+            .screen = &k->screen,
+            .evaluation = evaluated ? &k->evaluation : NULL,
+        });
+}
+
+/* ---- metrics ---- */
+
+/* What a line says of the run, whatever it is about. */
+static struct metrics_line line_of(const struct keeper *k, const struct position *position,
+                                   const struct evaluation *means)
+{
+    const struct checkpoint_state *state = &position->state;
+    return (struct metrics_line){
+        .step = state->step,
+        .loss = means->loss,
+        .mlm_loss = means->mlm_loss,
+        .nsp_loss = means->nsp_loss,
+        .mlm_accuracy = means->mlm_accuracy,
+        .nsp_accuracy = means->nsp_accuracy,
+        .learning_rate = (double)NAN,
+        .grad_norm = (double)NAN,
+        .samples = state->samples,
+        .tokens = state->tokens,
+        .epoch = (double)state->samples / (double)k->setup->data.samples,
+        .seconds = position->seconds,
+        .sequences_per_second = (double)NAN,
+        .data_wait_seconds = (double)NAN,
+        .skipped = state->step - state->updates,
+    };
+}
+
+int keeper_step(struct keeper *k, const struct position *position, const struct step_facts *facts, struct error *err)
+{
+    const uint64_t step = position->state.step, samples = position->state.samples;
+    if (k->silent)
+        return 0;
+    if (facts->outcome == STEP_SKIPPED)
+        log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", facts->number, facts->next_scale,
+                   facts->loss_scale);
+    k->since.seconds += facts->seconds;
+    k->since.waited += facts->waited;
+    screen_step(&k->screen, facts);
+    if (step % k->setup->settings->log_every != 0 && step != k->setup->recipe.schedule.steps)
+        return 0;
+    struct metrics_line line = line_of(k, position, &facts->means);
+    line.learning_rate = facts->rate;
+    line.grad_norm = facts->norm;
+    line.sequences_per_second = (double)(samples - k->since.samples) / k->since.seconds;
+    line.data_wait_seconds = k->since.waited;
+    line.loss_scale = facts->loss_scale;
+    k->since.seconds = k->since.waited = 0;
+    k->since.samples = samples;
+    return metrics_write(&k->metrics, &line, err);
+}
+
+int keeper_evaluation(struct keeper *k, const struct position *position, const struct evaluation *evaluation,
+                      struct error *err)
+{
+    k->evaluation = *evaluation;
+    k->evaluated_step = position->state.step;
+    if (k->silent)
+        return 0;
+    if (position->state.step < k->setup->recipe.schedule.steps) /* else the closing lines have it */
+        screen_evaluation(evaluation, position->state.step);
+    struct metrics_line line = line_of(k, position, evaluation);
+    line.valid = true;
+    line.valid_samples = evaluation->samples;
+    line.loss_scale = step_loss_scale(position);
+    return metrics_write(&k->metrics, &line, err);
+}
+
+/* ---- checkpoints ---- */
+
+static int write_checkpoint(struct keeper *k, struct engine *engine, const struct position *position, struct error *err)
+{
+    const struct setup *setup = k->setup;
+    const struct flat_state flat = engine_map(engine, MAP_READ);
+    const struct checkpoint_parts parts = {
+        .config = &setup->recipe.config,
+        .pad_id = setup->data.manifest.special.pad,
+        .params = model_table(engine->model),
+        .weights = flat.params,
+        .first = flat.first,
+        .second = flat.second,
+        .tokenizer = &setup->tokenizer,
+        .identity = setup->identity,
+    };
+    int result = metrics_sync(&k->metrics, err);
+    if (result == 0)
+        result = run_saved(&k->run, position->state.step, position->seconds, err);
+    if (result == 0)
+        result = checkpoint_write(k->run.directory, &parts, &position->state, setup->settings->keep_last,
+                                  setup->settings->keep_every, err);
+    engine_unmap(engine, &flat, MAP_READ);
+    return result;
+}
+
+static void warn_unsaved(const struct keeper *k, uint64_t step, const struct error *err)
+{
+    char kept[80] = "there is none before it";
+    if (k->saved_step > 0)
+        snprintf(kept, sizeof kept, "the checkpoint of step %" PRIu64 " stays", k->saved_step);
+    log_warn("step %" PRIu64 " is not saved: %s: %s; %s, training goes on", step, err->file, err->text, kept);
+}
+
+int keeper_save(struct keeper *k, struct engine *engine, const struct position *position, bool go_on, struct error *err)
+{
+    const double from = clock_now();
+    const int result = k->silent ? 0 : write_checkpoint(k, engine, position, err);
+    k->tried_step = position->state.step;
+    k->saved_clock = clock_now();
+    if (result == 0) {
+        k->saved_step = position->state.step;
+        k->save_longest = fmax(k->save_longest, k->saved_clock - from);
+        k->saving += k->saved_clock - from;
+        return 0;
+    }
+    if (err->kind != ERR_RESOURCE || !go_on)
+        return result;
+    warn_unsaved(k, position->state.step, err);
+    *err = (struct error){0};
+    return 0;
+}
+
+int keeper_finish(struct keeper *k, struct error *err)
+{
+    return k->silent ? 0 : run_finish(&k->run, err);
+}
