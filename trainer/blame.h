@@ -7,9 +7,9 @@
 
 #define BLAME_NAME "not-finite.json"
 
-/* ERR_NUMERIC with the step, a tensor and samples in its text; all of them go to BLAME_NAME in `directory` (NULL: nothing
- * is written), whose newest checkpoint is that of step `saved` (0: it has none). `samples` are the step's; its gradients and their squares are still
- * there, parameters as they were before it. */
+/* ERR_NUMERIC with the step, a tensor and samples in its text; all of them go to BLAME_NAME in `directory` (NULL:
+ * nothing is written), whose newest checkpoint is that of step `saved` (0: it has none). `samples` are the step's;
+ * its gradients and their squares are still there, parameters as they were before it. */
 int blame(struct engine *engine, const struct loader_options *samples, const struct step_facts *facts,
           const char *directory, uint64_t saved, struct error *err);
 

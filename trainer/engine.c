@@ -1,4 +1,5 @@
-/* A recipe and a machine come in; a micro-batch that suits both, a model on the device, its passes and updates go out. */
+/* A recipe and a machine come in; a micro-batch that suits both, a model on the device, its passes and updates go
+ * out. */
 #include "trainer/engine.h"
 
 #include <inttypes.h>

@@ -54,9 +54,9 @@ uint64_t engine_bytes(const struct engine *engine, enum engine_memory kind);
 /* What a micro-batch may bring, and how much of it the model keeps. */
 struct model_budget engine_budget(const struct engine *engine);
 
-/* Opens the model (cleared), and for ENGINE_TRAINING moments and --timings; times product algorithms where CUDA was given
- * no table of them. ERR_RESOURCE: the device has less memory
- * left; the hint names the micro-batch that fits, and the engine can only be closed. */
+/* Opens the model (cleared), and for ENGINE_TRAINING moments and --timings; times product algorithms where CUDA was
+ * given no table of them. ERR_RESOURCE: the device has less memory left; the hint names the micro-batch that fits,
+ * and the engine can only be closed. */
 int engine_load(struct engine *engine, enum engine_memory kind, struct error *err);
 void engine_close(struct engine *engine);
 

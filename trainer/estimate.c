@@ -1,4 +1,5 @@
-/* An engine and a dataset in, seconds out. Passes are measured as FLOP/s, so that a model of few layers stands for one of many. */
+/* An engine and a dataset in, seconds out. Passes are measured as FLOP/s, so that a model of few layers stands for
+ * one of many. */
 #include "trainer/estimate.h"
 
 #include <math.h>

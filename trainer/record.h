@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-/* Records this start at `step` in run.json; says what differs from the start before it that may change the last bits. */
+/* Records this start at `step` in run.json; says what differs from the start before it that may change the last
+ * bits. */
 int record_start(struct run *run, const struct setup *setup, const struct engine *engine, uint64_t step,
                  struct error *err);
 /* The tokenizer's files, and the table of product algorithms. */

@@ -73,8 +73,8 @@ static struct step_facts facts_of(const struct engine *engine, const struct posi
     };
 }
 
-/* fp16: a step that overflowed is skipped, unless the scale cannot fall further; moves the scale, before the next step is
- * queued. */
+/* fp16: a step that overflowed is skipped, unless the scale cannot fall further; moves the scale, before the next
+ * step is queued. */
 static void scale_loss(const struct scaler_settings *settings, struct position *position, struct step_facts *facts)
 {
     struct scaler_state *scaler = &position->state.scaler;

@@ -1,23 +1,24 @@
 /* The recipe. Comes in: a command line. Goes out: a run directory with checkpoints, metrics.jsonl and a model.
  *
- *     open (start.c) → { save, evaluate when due → queue a step → tell what the one before it came to } … → finish
+ *     training_open (training.c) → { verdict → a step, or a pause to save and evaluate } … → the end
  *
- * What a step is stands in step.c. What it computes is named by its number, so a run that was stopped goes on to the same
- * bits. */
+ * What a step is stands in step.c, what a verdict is in verdict.h. What a step computes is named by its number, so a
+ * run that was stopped goes on to the same bits. */
 #include "trainer/training.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
-#include "base/log.h"
 #include "base/progress.h"
 #include "trainer/blame.h"
+#include "trainer/keep/checkpoint.h"
 #include "trainer/timings.h"
+#include "trainer/verdict.h"
 
 #define PRODUCT_SECONDS 0.2 /* of products, before the first step */
+#define SAVE_SPEED      1e8 /* bytes/s that are assumed of a disk before the first save */
 
-/* ---- beside the steps ---- */
+/* ---- verdicts: the only place that asks clocks and signals what to do ---- */
 
 static bool signalled(void *nothing)
 {
@@ -26,58 +27,43 @@ static bool signalled(void *nothing)
 }
 static const struct halt on_signal = {signalled, NULL};
 
-/* Would the steps on their way, another one and a save end behind the time limit? Before the first save, 100 MB/s are
- * taken for its speed. */
-static bool time_is_up(const struct training *t)
+static struct rules rules_of(const struct training *t)
 {
-    const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / 1e8;
-    const double save = t->keeper.save_longest > 0 ? t->keeper.save_longest : unseen;
-    return clock_now() + 1.5 * ((double)(t->position.queued + 1) * t->position.step_longest + save) >= t->deadline;
+    const struct settings *settings = t->setup.settings;
+    return (struct rules){
+        .steps = t->setup.recipe.schedule.steps,
+        .stop_at = settings->stop_after > 0 ? t->position.begun_at + settings->stop_after : 0,
+        .save_every = settings->save_every,
+        .keep_every = settings->keep_every,
+        .evaluates = t->setup.valid.samples > 0 && settings->eval_samples > 0,
+        .eval_every = settings->eval_every,
+        .deadline = t->deadline,
+    };
 }
 
-static bool save_due(const struct training *t, uint64_t step)
+static struct verdict decide(const struct training *t, enum error_kind failure)
 {
-    const struct opt_count_or_time every = t->setup.settings->save_every;
-    const uint64_t keep = t->setup.settings->keep_every;
-    if (step == t->keeper.saved_step)
-        return false;
-    return step == t->setup.recipe.schedule.steps || (keep > 0 && step % keep == 0) ||
-           (every.count > 0 ? step % every.count == 0 : clock_now() - t->keeper.saved_clock >= (double)every.seconds);
+    const struct rules rules = rules_of(t);
+    const struct keeper *keeper = &t->keeper;
+    const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / SAVE_SPEED;
+    return verdict_of(&rules, &(struct verdict_facts){
+                                  .step = t->position.state.step + t->position.queued,
+                                  .queued = t->position.queued,
+                                  .saved_step = keeper->saved_step,
+                                  .tried_step = keeper->tried_step,
+                                  .evaluated_step = keeper->evaluated_step,
+                                  .now = clock_now(),
+                                  .saved_clock = keeper->saved_clock,
+                                  .step_seconds = t->position.step_longest,
+                                  .save_seconds = keeper->save_longest > 0 ? keeper->save_longest : unseen,
+                                  .asked = stop_requested(),
+                                  .failure = failure,
+                              });
 }
 
-/* Only the last save must succeed. */
-static bool may_fail(const struct training *t)
-{
-    return t->setup.settings->save_fails && t->position.state.step < t->setup.recipe.schedule.steps;
-}
+/* ---- a turn ---- */
 
-static bool evaluation_due(const struct training *t, uint64_t step)
-{
-    const uint64_t every = t->setup.settings->eval_every;
-    return t->keeper.evaluated_step != step && t->setup.valid.samples > 0 && t->setup.settings->eval_samples > 0 &&
-           (step == t->setup.recipe.schedule.steps || (every > 0 && step > 0 && step % every == 0));
-}
-
-static int evaluate_now(struct training *t, struct error *err)
-{
-    struct evaluation evaluation;
-    TRY(evaluate(t->engine.model, &t->setup.valid, t->setup.settings->eval_samples, &t->engine.limits, &on_signal,
-                 &evaluation, err));
-    return keeper_evaluation(&t->keeper, &t->position, &evaluation, err);
-}
-
-/* ---- a step ---- */
-
-static int step(struct training *t, struct error *err)
-{
-    const char *dump = t->setup.settings->dump_gradients;
-    TRY(step_gradients(&t->engine, &t->position, t->loader, &on_signal, err));
-    if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
-        TRY(engine_dump_gradients(&t->engine, dump, err));
-    step_update(&t->engine, &t->position);
-    return 0;
-}
-
+/* Receives what came of queued steps until `left` are still on their way. */
 static int settle(struct training *t, uint64_t left, struct error *err)
 {
     struct step_facts facts;
@@ -93,87 +79,85 @@ static int settle(struct training *t, uint64_t left, struct error *err)
     return 0;
 }
 
+/* While the device is at a step, the host queues the next one and receives the one before. fp16 must know of an
+ * overflow first, and a device that is done when an op returns leaves nothing to wait for. */
+static int step(struct training *t, struct error *err)
+{
+    const bool ahead = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16;
+    const char *dump = t->setup.settings->dump_gradients;
+    TRY(step_gradients(&t->engine, &t->position, t->loader, &on_signal, err));
+    if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
+        TRY(engine_dump_gradients(&t->engine, dump, err));
+    step_update(&t->engine, &t->position);
+    return settle(t, ahead ? STEPS_QUEUED - 1 : 0, err);
+}
+
+/* Only the last save must succeed where --save-fails says so. */
+static int pause_steps(struct training *t, const struct verdict *verdict, struct error *err)
+{
+    const struct settings *settings = t->setup.settings;
+    struct evaluation means;
+    TRY(settle(t, 0, err));
+    if (verdict->save) {
+        const bool go_on = settings->save_fails && t->position.state.step < t->setup.recipe.schedule.steps;
+        TRY(keeper_save(&t->keeper, &t->engine, &t->position, go_on, err));
+    }
+    if (!verdict->evaluate)
+        return 0;
+    TRY(evaluate(t->engine.model, &t->setup.valid, settings->eval_samples, &t->engine.limits, &on_signal, &means, err));
+    return keeper_evaluation(&t->keeper, &t->position, &means, err);
+}
+
 /* ---- the loop ---- */
 
-static bool stop_due(const struct training *t, uint64_t step)
+/* What fails in a turn is a fact for the verdict that follows; *err then says what. */
+static struct verdict loop(struct training *t, struct error *err)
 {
-    const uint64_t after = t->setup.settings->stop_after;
-    return after > 0 && step - t->position.begun_at == after;
-}
-
-/* Must all be known that was queued up to `step`, because of what is to be done behind it? */
-static bool pause_due(const struct training *t, uint64_t step)
-{
-    return step == t->setup.recipe.schedule.steps || save_due(t, step) || evaluation_due(t, step) ||
-           stop_due(t, step) || time_is_up(t);
-}
-
-static int pause_steps(struct training *t, struct error *err)
-{
-    TRY(settle(t, 0, err));
-    if (save_due(t, t->position.state.step))
-        TRY(keeper_save(&t->keeper, &t->engine, &t->position, may_fail(t), err));
-    if (evaluation_due(t, t->position.state.step))
-        TRY(evaluate_now(t, err));
-    if (t->position.state.step == t->setup.recipe.schedule.steps)
-        return 0;
-    if (stop_due(t, t->position.state.step))
-        return fail(err, ERR_STOPPED, "stopped after %" PRIu64 " steps", t->setup.settings->stop_after);
-    if (time_is_up(t))
-        return fail(err, ERR_STOPPED, "stopped by the time limit");
-    return 0;
-}
-
-/* While the device is at a step, the host queues the next one and hears of the one before. fp16 must know of an overflow
- * first, and a device that is done when an op returns has no step to hide behind. */
-static int loop(struct training *t, struct error *err)
-{
-    const uint64_t left = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16 ? STEPS_QUEUED - 1 : 0;
-    for (;;) {
-        if (pause_due(t, t->position.state.step + t->position.queued))
-            TRY(pause_steps(t, err));
-        if (t->position.state.step == t->setup.recipe.schedule.steps)
-            return 0;
-        TRY(step(t, err));
-        TRY(settle(t, left, err));
+    struct verdict verdict = decide(t, ERR_NONE);
+    while (verdict.stop == STOP_NONE) {
+        const bool pause = verdict.save || verdict.evaluate;
+        const int result = pause ? pause_steps(t, &verdict, err) : step(t, err);
+        verdict = decide(t, result < 0 ? err->kind : ERR_NONE);
     }
+    return verdict;
 }
 
-/* Is only the way on barred, by a request or by a damaged shard? */
-static bool is_whole(const struct error *err)
+/* What a run that stops before its end says; a turn that was discarded said already why. */
+static int fail_stopped(const struct training *t, enum stop_cause cause, struct error *err)
 {
-    return err->kind == ERR_STOPPED || err->kind == ERR_VERIFY;
+    char text[160] = "stopped on request";
+    if (cause == STOP_AFTER)
+        snprintf(text, sizeof text, "stopped after %" PRIu64 " steps", t->setup.settings->stop_after);
+    else if (cause == STOP_TIME)
+        snprintf(text, sizeof text, "stopped by the time limit");
+    else if (err->kind == ERR_STOPPED)
+        snprintf(text, sizeof text, "%.150s", err->text);
+    if (t->keeper.silent)
+        return fail(err, ERR_STOPPED, "%s", text);
+    fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->position.state.step,
+         t->setup.recipe.schedule.steps, t->keeper.run.directory);
+    return hint(err, "the same command goes on from there");
 }
 
-/* What was queued before the steps ended is told with the others; it may have come to no number. */
-static int end_steps(struct training *t, struct error *err)
+/* Queued steps are received first; what came of them may be a failure of its own. */
+static int end_run(struct training *t, const struct verdict *verdict, struct error *err)
 {
+    const bool failed = verdict->stop == STOP_FAILED;
     struct error second = {0};
-    if (is_whole(err) && settle(t, 0, &second) < 0)
+    const int settled = failed && !verdict->save ? 0 : settle(t, 0, &second);
+    keeper_close_screen(&t->keeper);
+    if (settled < 0) {
         *err = second;
-    return -1;
-}
-
-/* What is done becomes resumable where only the way on is barred. Behind a full disk or a NaN the last checkpoint is the
- * better place to go on from. */
-static int leave(struct training *t, struct error *err)
-{
-    const bool whole = is_whole(err);
-    struct error second = {0};
-    if (whole && t->keeper.saved_step != t->position.state.step &&
-        keeper_save(&t->keeper, &t->engine, &t->position, false, &second) < 0) {
-        if (err->kind == ERR_STOPPED)
+        return -1;
+    }
+    if (verdict->save && keeper_save(&t->keeper, &t->engine, &t->position, false, &second) < 0) {
+        if (!failed)
             *err = second; /* 75 would promise that all is saved */
         return -1;
     }
-    if (err->kind == ERR_STOPPED && !t->keeper.silent) {
-        char text[160];
-        snprintf(text, sizeof text, "%.150s", err->text);
-        fail(err, ERR_STOPPED, "%s, at step %" PRIu64 " of %" PRIu64 "; %s holds it", text, t->position.state.step,
-             t->setup.recipe.schedule.steps, t->keeper.run.directory);
-        hint(err, "the same command goes on from there");
-    }
-    return -1;
+    if (failed)
+        return -1;
+    return verdict->stop == STOP_FINISHED ? keeper_finish(&t->keeper, err) : fail_stopped(t, verdict->stop, err);
 }
 
 static void say_timings(const struct training *t, double from)
@@ -195,11 +179,8 @@ int train(struct training *t, struct error *err)
         timings_clear(t->engine.ops);
     const double from = clock_now();
     keeper_open_screen(&t->keeper, &t->engine, &t->position, &estimate);
-    int result = loop(t, err);
-    if (result < 0)
-        result = end_steps(t, err);
-    keeper_close_screen(&t->keeper);
-    result = result == 0 ? keeper_finish(&t->keeper, err) : leave(t, err);
+    const struct verdict verdict = loop(t, err);
+    const int result = end_run(t, &verdict, err);
     if (t->setup.settings->timings)
         say_timings(t, from);
     return result;

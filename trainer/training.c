@@ -1,4 +1,5 @@
-/* Opening a training: a command line comes in, a struct training goes out that stands at the step where the run goes on. */
+/* Opening a training: a command line comes in, a struct training goes out that stands at the step where the run goes
+ * on. */
 #include "trainer/training.h"
 
 #include <inttypes.h>

@@ -1,0 +1,172 @@
+/* Verdicts on made-up moments of a run of 100 steps. Each row changes a few things of the moment that orders
+ * nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdint.h>
+
+#include "trainer/verdict.h"
+
+#define NEVER UINT64_MAX
+
+/* After step 42, twenty of which are not saved; the clock stands at 1000 s. */
+#define RULES .steps = 100, .save_every = {.seconds = 600}, .evaluates = true, .deadline = INFINITY
+#define MOMENT                                                                                                         \
+    .step = 42, .saved_step = 22, .tried_step = 22, .evaluated_step = NEVER, .now = 1000, .saved_clock = 900,          \
+    .step_seconds = 10, .save_seconds = 5
+
+/* Later members win over those of RULES and MOMENT: that is what the rows are for. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Winitializer-overrides"
+#endif
+
+#define SAVE                                                                                                           \
+    {                                                                                                                  \
+        .save = true                                                                                                   \
+    }
+#define EVALUATE                                                                                                       \
+    {                                                                                                                  \
+        .evaluate = true                                                                                               \
+    }
+#define BOTH                                                                                                           \
+    {                                                                                                                  \
+        .save = true, .evaluate = true                                                                                 \
+    }
+#define STEP                                                                                                           \
+    {                                                                                                                  \
+        .save = false                                                                                                  \
+    }
+
+static const struct row {
+    const char *name;
+    struct rules rules;
+    struct verdict_facts facts;
+    struct verdict verdict;
+} rows[] = {
+    {"nothing is due", {RULES}, {MOMENT}, STEP},
+    {"before the first step", {RULES, .eval_every = 7, .keep_every = 7}, {MOMENT, .step = 0, .saved_step = 0}, STEP},
+
+    {"every 21 steps", {RULES, .save_every = {.count = 21}}, {MOMENT}, SAVE},
+    {"every 20 steps", {RULES, .save_every = {.count = 20}}, {MOMENT}, STEP},
+    {"by the clock, not yet", {RULES}, {MOMENT, .saved_clock = 400.5}, STEP},
+    {"by the clock", {RULES}, {MOMENT, .saved_clock = 400}, SAVE},
+    {"by the clock, at a step that is saved", {RULES}, {MOMENT, .saved_clock = 400, .saved_step = 42}, STEP},
+    {"a step to be kept", {RULES, .keep_every = 14}, {MOMENT}, SAVE},
+    {"one that could not be saved", {RULES, .keep_every = 14}, {MOMENT, .tried_step = 42}, STEP},
+
+    {"evaluation", {RULES, .eval_every = 6}, {MOMENT}, EVALUATE},
+    {"evaluation that was made", {RULES, .eval_every = 6}, {MOMENT, .evaluated_step = 42}, STEP},
+    {"evaluation on nothing", {RULES, .eval_every = 6, .evaluates = false}, {MOMENT}, STEP},
+    {"both", {RULES, .eval_every = 6, .keep_every = 42}, {MOMENT}, BOTH},
+
+    {"the last step", {RULES}, {MOMENT, .step = 100}, BOTH},
+    {"the last step, saved", {RULES}, {MOMENT, .step = 100, .saved_step = 100}, EVALUATE},
+    {"the last step, evaluated", {RULES}, {MOMENT, .step = 100, .evaluated_step = 100}, SAVE},
+    {"the end", {RULES}, {MOMENT, .step = 100, .saved_step = 100, .evaluated_step = 100}, {.stop = STOP_FINISHED}},
+    {"the end, too late",
+     {RULES, .deadline = 7},
+     {MOMENT, .step = 100, .saved_step = 100, .evaluated_step = 100},
+     {.stop = STOP_FINISHED}},
+
+    {"stop after", {RULES, .stop_at = 42}, {MOMENT}, {.save = true, .stop = STOP_AFTER}},
+    {"stop after, saved", {RULES, .stop_at = 42}, {MOMENT, .saved_step = 42}, {.stop = STOP_AFTER}},
+    {"stop after, evaluation first", {RULES, .stop_at = 42, .eval_every = 6}, {MOMENT}, EVALUATE},
+    {"stop after the last step", {RULES, .stop_at = 100}, {MOMENT, .step = 100}, BOTH},
+    {"stop later", {RULES, .stop_at = 43}, {MOMENT}, STEP},
+
+    /* 1.5 × (10 + 5) s are ahead, 1.5 × (20 + 5) with a queued step */
+    {"time for a step and a save", {RULES, .deadline = 1022.6}, {MOMENT}, STEP},
+    {"no time for both", {RULES, .deadline = 1022.5}, {MOMENT}, {.save = true, .stop = STOP_TIME}},
+    {"no time, saved", {RULES, .deadline = 1022.5}, {MOMENT, .saved_step = 42}, {.stop = STOP_TIME}},
+    {"time with a queued step", {RULES, .deadline = 1037.6}, {MOMENT, .queued = 1}, STEP},
+    {"no time with one", {RULES, .deadline = 1037.5}, {MOMENT, .queued = 1}, {.save = true, .stop = STOP_TIME}},
+    {"no time, but a save is due", {RULES, .deadline = 7, .keep_every = 42}, {MOMENT}, SAVE},
+
+    {"a signal", {RULES}, {MOMENT, .asked = true}, {.save = true, .stop = STOP_ASKED}},
+    {"a signal, saved", {RULES}, {MOMENT, .asked = true, .saved_step = 42}, {.stop = STOP_ASKED}},
+    {"a signal, where that could not be saved",
+     {RULES},
+     {MOMENT, .asked = true, .tried_step = 42},
+     {.save = true, .stop = STOP_ASKED}},
+    {"a signal goes before an evaluation",
+     {RULES, .eval_every = 6},
+     {MOMENT, .asked = true},
+     {.save = true, .stop = STOP_ASKED}},
+    {"a signal at the last step, evaluation missing",
+     {RULES},
+     {MOMENT, .asked = true, .step = 100},
+     {.save = true, .stop = STOP_ASKED}},
+    {"a signal at the end",
+     {RULES},
+     {MOMENT, .asked = true, .step = 100, .saved_step = 100, .evaluated_step = 100},
+     {.stop = STOP_FINISHED}},
+    {"a step discarded on request", {RULES}, {MOMENT, .failure = ERR_STOPPED}, {.save = true, .stop = STOP_ASKED}},
+    {"an evaluation discarded on request",
+     {RULES},
+     {MOMENT, .failure = ERR_STOPPED, .step = 100, .saved_step = 100},
+     {.stop = STOP_ASKED}},
+
+    {"a damaged shard", {RULES}, {MOMENT, .failure = ERR_VERIFY}, {.save = true, .stop = STOP_FAILED}},
+    {"a damaged shard, saved", {RULES}, {MOMENT, .failure = ERR_VERIFY, .saved_step = 42}, {.stop = STOP_FAILED}},
+    {"a full disk", {RULES}, {MOMENT, .failure = ERR_RESOURCE}, {.stop = STOP_FAILED}},
+    {"not finite", {RULES, .keep_every = 42}, {MOMENT, .failure = ERR_NUMERIC}, {.stop = STOP_FAILED}},
+    {"a failure goes before a signal", {RULES}, {MOMENT, .failure = ERR_NUMERIC, .asked = true}, {.stop = STOP_FAILED}},
+};
+
+static void moments(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        const struct verdict verdict = verdict_of(&row->rules, &row->facts);
+        if (verdict.save != row->verdict.save || verdict.evaluate != row->verdict.evaluate ||
+            verdict.stop != row->verdict.stop)
+            fail_msg("%s: save %d, evaluate %d, stop %d", row->name, verdict.save, verdict.evaluate, verdict.stop);
+    }
+}
+
+/* A whole run by verdicts alone: what they order is done at once, so every turn must change something. Steps take 2 s,
+ * saves 3 s, evaluations 20 s; the save of step 30 fails and is passed over. */
+static void a_run_ends(void **state)
+{
+    (void)state;
+    const struct rules rules = {RULES, .save_every = {.count = 15}, .eval_every = 10};
+    struct verdict_facts facts = {.evaluated_step = NEVER};
+    struct verdict verdict;
+    int saves = 0, evaluations = 0, turns = 0;
+    while ((verdict = verdict_of(&rules, &facts)).stop == STOP_NONE) {
+        assert_in_range(++turns, 1, 100 + 7 + 10);
+        if (!verdict.save && !verdict.evaluate) {
+            facts.step++;
+            facts.now += 2;
+        }
+        if (verdict.save) {
+            facts.now += 3;
+            facts.tried_step = facts.step;
+            facts.saved_clock = facts.now;
+            if (facts.step != 30)
+                facts.saved_step = facts.step;
+            saves++;
+        }
+        if (verdict.evaluate) {
+            facts.now += 20;
+            facts.evaluated_step = facts.step;
+            evaluations++;
+        }
+    }
+    assert_int_equal(verdict.stop, STOP_FINISHED);
+    assert_true(facts.step == 100 && saves == 7 && evaluations == 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moments),
+        cmocka_unit_test(a_run_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

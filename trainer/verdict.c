@@ -1,0 +1,50 @@
+/* Rules and facts come in; what is to be done between two steps goes out. */
+#include "trainer/verdict.h"
+
+#define TIME_MARGIN 1.5 /* a step or a save may take this much longer than the longest so far */
+
+static bool save_due(const struct rules *rules, const struct verdict_facts *facts)
+{
+    const struct opt_count_or_time every = rules->save_every;
+    if (facts->step == facts->saved_step || facts->step == facts->tried_step)
+        return false;
+    return facts->step == rules->steps || (rules->keep_every > 0 && facts->step % rules->keep_every == 0) ||
+           (every.count > 0 ? facts->step % every.count == 0
+                            : facts->now - facts->saved_clock >= (double)every.seconds);
+}
+
+static bool evaluation_due(const struct rules *rules, const struct verdict_facts *facts)
+{
+    if (!rules->evaluates || facts->step == facts->evaluated_step)
+        return false;
+    return facts->step == rules->steps ||
+           (rules->eval_every > 0 && facts->step > 0 && facts->step % rules->eval_every == 0);
+}
+
+/* Might the queued steps, another one and a save end after the deadline? */
+static bool time_is_up(const struct rules *rules, const struct verdict_facts *facts)
+{
+    const double ahead = (double)(facts->queued + 1) * facts->step_seconds + facts->save_seconds;
+    return facts->now + TIME_MARGIN * ahead >= rules->deadline;
+}
+
+struct verdict verdict_of(const struct rules *rules, const struct verdict_facts *facts)
+{
+    const bool unsaved = facts->step != facts->saved_step, last = facts->step == rules->steps;
+    const bool save = save_due(rules, facts), evaluate = evaluation_due(rules, facts);
+    /* A damaged shard bars the way on and nothing else. After a full disk or a step that is not finite, the checkpoint
+     * before it is the better place to go on from. */
+    if (facts->failure != ERR_NONE && facts->failure != ERR_STOPPED)
+        return (struct verdict){.save = unsaved && facts->failure == ERR_VERIFY, .stop = STOP_FAILED};
+    if (facts->failure == ERR_STOPPED || (facts->asked && !(last && !evaluate)))
+        return (struct verdict){.save = unsaved, .stop = STOP_ASKED};
+    if (save || evaluate)
+        return (struct verdict){.save = save, .evaluate = evaluate};
+    if (last)
+        return (struct verdict){.stop = STOP_FINISHED};
+    if (rules->stop_at > 0 && facts->step == rules->stop_at)
+        return (struct verdict){.save = unsaved, .stop = STOP_AFTER};
+    if (time_is_up(rules, facts))
+        return (struct verdict){.save = unsaved, .stop = STOP_TIME};
+    return (struct verdict){0};
+}
