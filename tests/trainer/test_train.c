@@ -264,30 +264,54 @@ static void signal_at_4(struct ops *ops)
     ops->squares = squares_signal;
 }
 
+/* A signal comes in the first of step 6's two micro-batches, while step 5 is queued. */
+static void norm_backward_signal(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias,
+                                 const void *dy, const void *z, const void *statistics, const void *gain,
+                                 struct rows taken, int32_t hidden, const struct batch *batch,
+                                 const struct dropout *dropout, void *scratch)
+{
+    if (dropout && dropout->threshold > 0 && dropout->key[1] == 6 && !stop_requested())
+        raise(SIGTERM);
+    plain.norm_backward(device, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, taken, hidden, batch, dropout,
+                        scratch);
+}
+
+static void signal_in_6(struct ops *ops)
+{
+    ops->norm_backward = norm_backward_signal;
+}
+
 /* In a process of its own, as a request to stop cannot be taken back. */
-static int signalled(char *directory)
+static int signalled(char *directory, const char *when)
 {
     void *const made = directory, *const *state = &made;
+    const bool inside = strcmp(when, "inside") == 0;
     log_open("test", LOG_QUIET, false);
     stop_on_signals();
-    tamper = signal_at_4;
-    const int kind = RUN("disturbed", true, "--eval-every", "100");
-    return kind == (int)ERR_STOPPED && strstr(err->text, "at step 4 of 9") ? 0 : 1;
+    tamper = inside ? signal_in_6 : signal_at_4;
+    const int kind = RUN(when, true, "--eval-every", "100");
+    return kind == (int)ERR_STOPPED && strstr(err->text, inside ? "at step 5 of 9" : "at step 4 of 9") ? 0 : 1;
+}
+
+static void disturb(void **state, const char *when, size_t lines_left)
+{
+    char program_path[4096] = "", command[4200];
+    assert_true(readlink("/proc/self/exe", program_path, sizeof program_path - 1) > 0);
+    snprintf(command, sizeof command, "'%s' '%s' %s", program_path, (const char *)*state, when);
+    assert_int_equal(system(command), 0);
+    json_t *lines = metrics_of(*state, when);
+    assert_int_equal(json_array_size(lines), lines_left);
+    json_decref(lines);
+    assert_int_equal(RUN(when, true, "--eval-every", "100"), -1);
+    assert_same_end(*state, "undisturbed", when);
+    assert_same_metrics(*state, "undisturbed", when, 9 + 1);
 }
 
 static void a_signal_saves_the_last_step_that_was_queued(void **state)
 {
-    char program_path[4096] = "", command[4200];
-    assert_true(readlink("/proc/self/exe", program_path, sizeof program_path - 1) > 0);
-    snprintf(command, sizeof command, "'%s' '%s'", program_path, (const char *)*state);
     assert_int_equal(RUN("undisturbed", false, "--eval-every", "100"), -1);
-    assert_int_equal(system(command), 0);
-    json_t *lines = metrics_of(*state, "disturbed");
-    assert_int_equal(json_array_size(lines), 4);
-    json_decref(lines);
-    assert_int_equal(RUN("disturbed", true, "--eval-every", "100"), -1);
-    assert_same_end(*state, "undisturbed", "disturbed");
-    assert_same_metrics(*state, "undisturbed", "disturbed", 9 + 1);
+    disturb(state, "between", 4);
+    disturb(state, "inside", 5);
 }
 
 /* ---- what a step asks of the device ---- */
@@ -386,8 +410,8 @@ static int tear_down(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc == 2)
-        return signalled(argv[1]);
+    if (argc == 3)
+        return signalled(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_facts_leave_the_same_run),
         cmocka_unit_test(a_silent_keeper_changes_no_bit_and_writes_nothing),
