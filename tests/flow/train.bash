@@ -39,3 +39,25 @@ last=checkpoints/step-00000012
 expect_same_checkpoint() {
     diff -r "$2/$last" "$3/$last" >"$scratch/stdout" 2>&1 || complain "$1: $2 and $3 differ"
 }
+
+# The table on stderr: every operation once, with a count where it is given, and shares that add up to all of the time.
+expect_table() { # OPERATION[=COUNT]…
+    python3 - "$scratch/stderr" "$@" <<'PYTHON' || complain "the table of operations is wrong: $*"
+import re
+import sys
+
+rows = {}
+for line in open(sys.argv[1], encoding="utf-8"):
+    found = re.match(r"  (\S.*?)\s{2,}(?:([\d,]+)\s+)?([\d.]+) s\s+([\d.]+) %", line)
+    if found:
+        name, count, seconds, share = found.groups()
+        assert name not in rows, f"{name} stands there twice"
+        rows[name] = int((count or "0").replace(",", "")), float(seconds), float(share)
+for wanted in sys.argv[2:]:
+    name, _, count = wanted.partition("=")
+    assert name in rows, f"{name} is missing: {sorted(rows)}"
+    assert not count or rows[name][0] == int(count), f"{name}: {rows[name][0]} times, not {count}"
+shares = sum(share for name, (_, _, share) in rows.items() if name != "all")
+assert rows["all"][2] == 100 and abs(shares - 100) < 0.01 * len(rows), f"the shares add up to {shares}"
+PYTHON
+}
