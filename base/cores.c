@@ -1,7 +1,9 @@
 /* In: what the kernel lets this process have. Out: how many threads can really run. Containers bound CPU time by a
  * quota of their cgroup, which the affinity mask does not show. */
+#include "base/cores.h"
+
 #include "base/log.h"
-#include "base/opts.h"
+#include "base/str.h"
 
 #include <inttypes.h>
 #include <math.h>

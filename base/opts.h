@@ -121,9 +121,4 @@ void opts_echo(const struct opt_program *program, const struct opt_verb *verb, c
 void opts_man_page(const struct opt_program *program, struct buf *out);
 void opts_completion(const struct opt_program *program, struct buf *out);
 
-/* Threads that affinity and cgroup limits allow (at least 1). */
-unsigned cores_allowed(void);
-/* Warns, from a main, of more than four times as many threads as that. */
-void cores_warn(uint64_t threads);
-
 #endif

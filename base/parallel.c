@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/opts.h"
+#include "base/cores.h"
 #include "base/thread.h"
 
 #define THREADS_MAX 1024

@@ -1,6 +1,7 @@
 /* dsdata build, in the order of the flow: inputs → vocabulary → spills → shards → manifest. Killed anywhere, the same
  * command goes on from its journals and ends with the same bytes. Several processes (ranks.h) go through all of this side
  * by side: what one alone may do the first does, and the others learn how it ended. */
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"

@@ -1,5 +1,6 @@
 /* dsdata: the command line. Comes in: argv. Goes out: an exit code. One table holds every option; each verb is a
  * function of the settings (settings.h). */
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/launcher.h"

@@ -1,5 +1,6 @@
 #include "pipeline/plan.h"
 
+#include "base/cores.h"
 #include "base/random.h"
 #include "pipeline/digest.h"
 #include "pipeline/store/spill.h"

@@ -1,5 +1,6 @@
 /* dstrain: the command line. Comes in: argv. Goes out: an exit code. One table holds every option; each verb is a
  * function of the settings (settings.h). The recipe itself is train.c. */
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/launcher.h"

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"

@@ -1,6 +1,7 @@
 /* dsdata tokenize: lines on standard input or in files → a line of pieces for each on standard output. Blocks of whole
  * lines go over a belt: read in order, tokenized by all threads, printed in order; memory is bounded by the blocks. */
 #include "base/belt.h"
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "pipeline/published.h"

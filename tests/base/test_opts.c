@@ -625,12 +625,6 @@ static void the_completion_completes(void **state)
     buf_release(&text);
 }
 
-static void there_is_a_core(void **state)
-{
-    (void)state;
-    assert_true(cores_allowed() >= 1 && cores_allowed() <= 65536);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -648,7 +642,6 @@ int main(void)
         cmocka_unit_test(a_verb_may_be_left_out),
         cmocka_unit_test(the_man_page_is_valid_roff),
         cmocka_unit_test(the_completion_completes),
-        cmocka_unit_test(there_is_a_core),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

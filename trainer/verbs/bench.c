@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"

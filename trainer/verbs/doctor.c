@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/opts.h"
 #include "base/output.h"
 #include "trainer/backend.h"
 #include "trainer/cpu/onednn.h"
