@@ -1,5 +1,5 @@
 /* One table of options per program. A row gives parsing, default, range check, --help, man page, shell completion and
- * the echo of settings in force. Options are long, never abbreviated; `--name value` and `--name=value` are the same.
+ * the record of settings in force. Options are long, never abbreviated; `--name value` and `--name=value` are the same.
  * An option that may be given "where it applies" names its verbs. Settings live in one struct per program; a row holds
  * the offset of its field there. */
 #ifndef BASE_OPTS_H
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,8 +57,8 @@ struct opt_row {
     uint64_t min, max;         /* for counts, sizes, numbers; max 0 = no upper bound */
     double real_min, real_max; /* for OPT_REAL; both 0 = any finite */
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
-    const char *verbs;         /* " build vocab ": verbs that take it, each between blanks; NULL: all */
-    const char *help;          /* one sentence */
+    const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
+    const char *help;                      /* one sentence */
 };
 
 /* A verb of the program. */
@@ -112,9 +113,10 @@ bool opts_given(const struct opt_program *program, const struct opt_result *resu
 /* Is "--name" on the command line, before any "--"? For what must be known even if opts_parse fails: --json. */
 bool opts_typed(int argc, char **argv, const char *name);
 
-/* "name=value" for the verb's options in force, one a line: for records of a run. One line per path; texts and paths
- * that are not set have no line. */
-void opts_echo(const struct opt_program *program, const struct opt_verb *verb, const void *settings, struct buf *out);
+/* The verb's options in force, for the record of a run: an object of strings, each as the command line would have it;
+ * an option that takes paths is an array of strings. Texts and paths that are not set are left out. Ill-formed UTF-8 in
+ * a text becomes '?' (json_name). The caller json_decref's it. */
+json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings);
 
 /* Generated documents: a roff man page, a bash completion script. opts_parse prints them for the hidden arguments
  * `--man` and `--completion`, each alone on the command line: the build uses them at install time. */

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/output.h"
 #include "trainer/config.h"
 
 static int write_small(const char *directory, const char *name, const struct buf *text, struct error *err)
@@ -26,20 +27,11 @@ static json_t *facts_of(const struct engine *engine)
     return json_pack("{s:s%, s:i}", "device", engine->ops->name, size, "micro_batch", (int)engine->micro_batch);
 }
 
-/* The options as text, with what was chosen where they were left open. */
+/* The options, with what was chosen where they were left open. */
 static json_t *settings_in_force(const struct setup *setup, const struct engine *engine, const char *directory)
 {
-    struct buf echo = {0};
     char name[32];
-    json_t *json = json_object();
-    opts_echo(setup->settings->program, setup->settings->result->verb, setup->settings, &echo);
-    for (const char *line = buf_text(&echo), *end; (end = strchr(line, '\n')); line = end + 1) {
-        const char *equals = memchr(line, '=', (size_t)(end - line));
-        if (equals)
-            json_object_setn_new(json, line, (size_t)(equals - line),
-                                 json_stringn(equals + 1, (size_t)(end - equals) - 1));
-    }
-    buf_release(&echo);
+    json_t *json = opts_json(setup->settings->program, setup->settings->result->verb, setup->settings);
     json_object_del(json, "epochs"); /* steps say it */
     if (!settings_given(setup->settings, "cpu"))
         json_object_del(json, "cpu"); /* the device says it */
@@ -55,7 +47,7 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
     json_object_set_new(json, "schedule", json_string(schedule_types[setup->recipe.schedule.kind].name));
     json_object_set_new(json, "dropout", json_sprintf("%g", setup->recipe.config.hidden_dropout));
     json_object_set_new(json, "precision", json_string(precision_name(engine->ops->precision)));
-    json_object_set_new(json, "out", json_string(directory));
+    json_object_set_new(json, "out", json_name(directory));
     return json;
 }
 
@@ -78,7 +70,7 @@ int record_start(struct run *run, const struct setup *setup, const struct engine
 
     json_t *command = json_array();
     for (int i = 0; i < setup->settings->argc; i++)
-        json_array_append_new(command, json_string(setup->settings->argv[i]));
+        json_array_append_new(command, json_name(setup->settings->argv[i]));
     json_object_set_new(facts, "command", command);
     json_object_set_new(facts, "threads", json_integer((json_int_t)engine->threads));
     return run_start(run, step, precision_name(engine->ops->precision), facts,

@@ -52,7 +52,7 @@ struct settings {
     bool timings;
     bool json, quiet, verbose;
 
-    const struct opt_program *program; /* for opts_given and opts_echo */
+    const struct opt_program *program; /* for opts_given and opts_json */
     const struct opt_result *result;
     int argc; /* the command line, for run.json */
     char **argv;

@@ -434,18 +434,39 @@ static void json_is_known_before_parsing(void **state)
     assert_false(opts_typed(run.argc, run.argv, "json"));
 }
 
-static void settings_are_echoed(void **state)
+static void expect_json(struct run *run, const char *expected)
+{
+    json_t *options = opts_json(&program, run->result.verb, &run->settings);
+    char *text = json_dumps(options, JSON_COMPACT);
+    assert_string_equal(text, expected);
+    mem_free(text);
+    json_decref(options);
+    release(run);
+}
+
+static void settings_are_recorded(void **state)
 {
     (void)state;
     struct run run;
-    struct buf text = {0};
     parse_well(&run, "build --wiki a b --lr 0.1 --keep none --mask-prob 0.000010 --cased");
-    opts_echo(&program, run.result.verb, &run.settings, &text);
-    assert_string_equal(buf_text(&text), "wiki=a\nwiki=b\nlang=en\nthreads=0\nlimit=0\nmemory=1073741824\nevery=1800s\n"
-                                         "mask-prob=0.00001\nlr=0.1\ncased=true\nquiet=false\njson=false\npairs=nsp\n"
-                                         "keep=none\nseq=128,512\nsave-every=1800s\n");
+    expect_json(&run,
+                "{\"wiki\":[\"a\",\"b\"],\"lang\":\"en\",\"threads\":\"0\",\"limit\":\"0\",\"memory\":\"1073741824\","
+                "\"every\":\"1800s\",\"mask-prob\":\"0.00001\",\"lr\":\"0.1\",\"cased\":\"true\",\"quiet\":\"false\","
+                "\"json\":\"false\",\"pairs\":\"nsp\",\"keep\":\"none\",\"seq\":\"128,512\",\"save-every\":\"1800s\"}");
+}
+
+/* Names hold any byte but 0. What is no UTF-8, which JSON cannot hold, is '?'. */
+static void any_name_is_recorded(void **state)
+{
+    (void)state;
+    struct run run;
+    parse_well(&run, "verify --out a=b\nlr=9\"\\ --lang \xFFx\xC3");
+    json_t *options = opts_json(&program, run.result.verb, &run.settings);
+    assert_string_equal(json_string_value(json_object_get(options, "out")), "a=b\nlr=9\"\\");
+    assert_string_equal(json_string_value(json_object_get(options, "lang")), "?x?");
+    assert_string_equal(json_string_value(json_object_get(options, "lr")), "0.0001");
+    json_decref(options);
     release(&run);
-    buf_release(&text);
 }
 
 /* ---------------------------------------------------------------------------------- what is printed */
@@ -636,7 +657,8 @@ int main(void)
         cmocka_unit_test(errors_while_paths_are_held_leak_nothing),
         cmocka_unit_test(a_locale_changes_nothing),
         cmocka_unit_test(json_is_known_before_parsing),
-        cmocka_unit_test(settings_are_echoed),
+        cmocka_unit_test(settings_are_recorded),
+        cmocka_unit_test(any_name_is_recorded),
         cmocka_unit_test(help_is_aligned_and_wrapped),
         cmocka_unit_test(the_program_says_what_it_can),
         cmocka_unit_test(a_verb_may_be_left_out),

@@ -96,7 +96,8 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
     const json_t *shards = json_object_get(recorded, "shards"), *seq = json_object_get(recorded, "seq");
     stop_on_signals();
     settings.init = bare.items[0];
-    if (!settings.shards)
+    const bool as_recorded = !settings.shards && shards;
+    if (as_recorded)
         settings.shards = json_string_value(shards);
     if (settings.seq == 0 && seq)
         settings.seq = strtoull(json_string_value(seq), NULL, 10);
@@ -105,6 +106,8 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
         result = engine_choose(&engine, &settings, &setup.recipe, &setup.data.layout, err);
     if (result == 0)
         result = eval(&setup, &engine, &origin, err);
+    if (result < 0 && as_recorded && !path_exists(settings.shards))
+        hint(err, "run.json names that dataset; --shards DIR says where it is now");
     origin_release(&origin);
     engine_close(&engine);
     setup_close(&setup);

@@ -1,5 +1,7 @@
-/* In: settings. Out: one line per option in force, which reads back as the same value. */
+/* In: settings. Out: the options in force as JSON, each with a text that reads back as the same value. */
 #include "base/opts_rows.h"
+
+#include "base/output.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -80,33 +82,43 @@ static void add_value(const struct opt_row *row, const void *field, struct buf *
         buf_addf(out, either->seconds ? "%" PRIu64 "s" : "%" PRIu64, either->seconds ? either->seconds : either->count);
         break;
     case OPT_TEXT:
-    case OPT_PATHS: /* opts_echo */
+    case OPT_PATHS: /* opts_json */
         break;
     }
 }
 
-static void echo_line(const struct opt_row *row, const char *text, struct buf *out)
+static json_t *value_of(const struct opt_row *row, const void *field)
 {
-    if (text)
-        buf_addf(out, "%s=%s\n", row->name, text);
+    struct buf text = {0};
+    add_value(row, field, &text);
+    json_t *value = json_string(buf_text(&text));
+    buf_release(&text);
+    return value;
 }
 
-void opts_echo(const struct opt_program *program, const struct opt_verb *verb, const void *settings, struct buf *out)
+static json_t *names_of(const struct opt_paths *paths)
 {
+    json_t *names = json_array();
+    for (size_t i = 0; i < paths->count; i++)
+        json_array_append_new(names, json_name(paths->items[i]));
+    return names;
+}
+
+json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings)
+{
+    json_t *options = json_object();
     for (const struct opt_row *row = program->rows; row->name; row++) {
         const void *field = opt_field(row, settings);
+        const char *const *text = field;
         const struct opt_paths *paths = field;
         if (!opt_row_is_for(row, verb))
             continue;
-        if (row->type == OPT_TEXT) {
-            echo_line(row, *(const char *const *)field, out);
-        } else if (row->type == OPT_PATHS) {
-            for (size_t i = 0; i < paths->count; i++)
-                echo_line(row, paths->items[i], out);
-        } else {
-            buf_addf(out, "%s=", row->name);
-            add_value(row, field, out);
-            buf_add_byte(out, '\n');
-        }
+        if (row->type == OPT_TEXT && *text)
+            json_object_set_new(options, row->name, json_name(*text));
+        else if (row->type == OPT_PATHS && paths->count > 0)
+            json_object_set_new(options, row->name, names_of(paths));
+        else if (row->type != OPT_TEXT && row->type != OPT_PATHS)
+            json_object_set_new(options, row->name, value_of(row, field));
     }
+    return options;
 }
