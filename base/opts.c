@@ -190,7 +190,16 @@ static void mark_given(struct parser *parser, const struct opt_row *row)
     parser->result->given[i / 64] |= (uint64_t)1 << i % 64;
 }
 
-/* `value` is what stood behind '=', or NULL. */
+static int no_value(const struct opt_row *row, struct error *err)
+{
+    struct buf wanted = {0};
+    opt_value_name(row, &wanted);
+    fail(err, ERR_USAGE, "--%s needs a value:%s", row->name, buf_text(&wanted));
+    buf_release(&wanted);
+    return -1;
+}
+
+/* `value` is what stood after '=', or NULL. */
 static int take_row(struct parser *parser, const struct opt_row *row, const char *value, struct error *err)
 {
     parser->paths = row->type == OPT_PATHS ? row : NULL;
@@ -202,7 +211,7 @@ static int take_row(struct parser *parser, const struct opt_row *row, const char
     }
     if (!value) {
         if (parser->at + 1 == parser->argc || is_option(parser->argv[parser->at + 1]))
-            return fail(err, ERR_USAGE, "--%s needs a value: %s", row->name, row->value ? row->value : row->choices);
+            return no_value(row, err);
         value = parser->argv[++parser->at];
     }
     return opt_value_read(parser->program, row, value, parser->settings, err);

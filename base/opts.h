@@ -22,7 +22,7 @@ enum opt_type {
     OPT_MILLIONTHS,    /* uint32_t: a decimal in [0, 1] as whole millionths, without floating point, half to even */
     OPT_REAL,          /* double, locale independent, finite, within [real_min, real_max] */
     OPT_TEXT,          /* const char *: the argument itself */
-    OPT_CHOICE,        /* int: index in `choices` ("token|whole-word") */
+    OPT_CHOICE,        /* int: index in `choices` ("token|whole-word"), or what `choice` says */
     OPT_SET,           /* uint32_t: bit i set for the i-th of `choices`; a comma list; "" and "none" are empty */
     OPT_NUMBERS,       /* struct opt_numbers: a comma list of counts, each within [min, max] */
     OPT_PATHS,         /* struct opt_paths: this and the bare arguments that follow it; repeated adds */
@@ -46,6 +46,13 @@ struct opt_count_or_time {
     uint64_t seconds; /* 0 where a count was given */
 };
 
+/* One value of an option whose values stand in a table of their own. */
+struct opt_choice {
+    const char *name; /* NULL: there are no more */
+    const char *help; /* a few words for --help, or NULL */
+    int value;        /* what the field gets */
+};
+
 struct opt_row {
     const char *name; /* without dashes */
     char letter;      /* one-letter form, or 0 */
@@ -57,6 +64,7 @@ struct opt_row {
     uint64_t min, max;         /* for counts, sizes, numbers; max 0 = no upper bound */
     double real_min, real_max; /* for OPT_REAL; both 0 = any finite */
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
+    struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };

@@ -128,8 +128,10 @@ static void complete_choices(const struct opt_program *program, const struct opt
         if ((row->type != OPT_CHOICE && row->type != OPT_SET) || !opt_row_is_for(row, verb))
             continue;
         buf_addf(out, "    %s:--%s) words='", verb->name, row->name);
-        for (const char *at = row->choices; *at; at++)
-            buf_add_byte(out, *at == '|' ? ' ' : *at);
+        for (size_t i = 0; opt_choice_name(row, i).data; i++) {
+            buf_add_text(out, i ? " " : "");
+            buf_add_str(out, opt_choice_name(row, i));
+        }
         buf_add_text(out, "' ;;\n");
     }
 }

@@ -52,13 +52,24 @@ static void add_entry(struct buf *out, struct str left, size_t indent, const cha
     add_wrapped(out, indent, indent, right);
 }
 
+static void add_choices(const struct opt_row *row, const char *between, struct buf *out)
+{
+    for (size_t i = 0; opt_choice_name(row, i).data; i++) {
+        buf_add_text(out, i ? between : "");
+        buf_add_str(out, opt_choice_name(row, i));
+    }
+}
+
 void opt_value_name(const struct opt_row *row, struct buf *out)
 {
     if (row->type == OPT_FLAG)
         return;
-    assert(row->value || row->choices);
+    assert(row->value || row->choices || row->choice);
     buf_add_byte(out, ' ');
-    buf_add_text(out, row->value ? row->value : row->choices);
+    if (row->value)
+        buf_add_text(out, row->value);
+    else
+        add_choices(row, "|", out);
     if (row->type == OPT_PATHS && !strstr(row->value, "..."))
         buf_add_text(out, "...");
 }
@@ -72,20 +83,31 @@ static void add_left(const struct opt_row *row, struct buf *out)
     opt_value_name(row, out);
 }
 
+/* " adam: decoupled decay; lamb: DeepSpeed's.", where the table says what they are. */
+static void add_choices_help(const struct opt_row *row, struct buf *out)
+{
+    const char *between = " ";
+    for (size_t i = 0; row->choice && row->choice(i).name; i++)
+        if (row->choice(i).help) {
+            buf_addf(out, "%s%s: %s", between, row->choice(i).name, row->choice(i).help);
+            between = "; ";
+        }
+    if (between[0] == ';')
+        buf_add_byte(out, '.');
+}
+
 void opt_help_text(const struct opt_row *row, struct buf *out)
 {
     const char *value = row->default_help ? row->default_help : row->default_text;
     buf_add_text(out, row->help);
-    if (row->choices && row->value && strcmp(row->value, row->choices) != 0) {
+    if (row->value && (row->choice || (row->choices && strcmp(row->value, row->choices) != 0))) {
         const bool sentence = out->size > 0 && out->data[out->size - 1] == '.';
         out->size -= sentence; /* its full stop goes behind the list */
         buf_add_text(out, ": ");
-        for (size_t i = 0; opt_choice(row->choices, i).data; i++) {
-            buf_add_text(out, i ? ", " : "");
-            buf_add_str(out, opt_choice(row->choices, i));
-        }
+        add_choices(row, ", ", out);
         buf_add_text(out, sentence ? "." : "");
     }
+    add_choices_help(row, out);
     if (value)
         buf_addf(out, " [default: %s]", value[0] ? value : "none");
 }

@@ -36,7 +36,7 @@ static void add_set(const struct opt_row *row, uint32_t bits, struct buf *out)
     for (size_t i = 0; i < 32; i++)
         if (bits >> i & 1) {
             buf_add_text(out, comma);
-            buf_add_str(out, opt_choice(row->choices, i));
+            buf_add_str(out, opt_choice_name(row, i));
             comma = ",";
         }
     if (!bits)
@@ -47,6 +47,14 @@ static void add_numbers(const struct opt_numbers *numbers, struct buf *out)
 {
     for (size_t i = 0; i < numbers->count; i++)
         buf_addf(out, "%s%" PRIu32, i ? "," : "", numbers->values[i]);
+}
+
+static void add_choice(const struct opt_row *row, int value, struct buf *out)
+{
+    size_t i = 0;
+    while (opt_choice_name(row, i).data && opt_choice_value(row, i) != value)
+        i++;
+    buf_add_str(out, opt_choice_name(row, i));
 }
 
 static void add_value(const struct opt_row *row, const void *field, struct buf *out)
@@ -70,7 +78,7 @@ static void add_value(const struct opt_row *row, const void *field, struct buf *
         add_real(*(const double *)field, out);
         break;
     case OPT_CHOICE:
-        buf_add_str(out, opt_choice(row->choices, (size_t) * (const int *)field));
+        add_choice(row, *(const int *)field, out);
         break;
     case OPT_SET:
         add_set(row, *(const uint32_t *)field, out);

@@ -22,15 +22,17 @@ int opt_value_read(const struct opt_program *program, const struct opt_row *row,
 void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings);
 struct opt_paths *opt_paths_of(const struct opt_row *row, void *settings);
 void opt_paths_add(struct opt_paths *paths, const char *item);
-/* The i-th of "a|b|c"; size 0 and data NULL behind the last. */
-struct str opt_choice(const char *choices, size_t i);
+/* The i-th name among the row's choices; size 0 and data NULL after the last. */
+struct str opt_choice_name(const struct opt_row *row, size_t i);
+/* What the field of an OPT_CHOICE holds for it. */
+int opt_choice_value(const struct opt_row *row, size_t i);
 
 /* opts_help.c */
 void opt_help_program(const struct opt_program *program, bool in_short, struct buf *out);
 void opt_help_verb(const struct opt_program *program, const struct opt_verb *verb, struct buf *out);
-/* What stands behind the option's name: " FILE", "" for a flag. */
+/* What stands after the option's name: " FILE", " a|b|c", "" for a flag. */
 void opt_value_name(const struct opt_row *row, struct buf *out);
-/* The option's sentence, the choices where the value's name does not show them, and the default. */
+/* The option's sentence, the choices where the value's name does not show them, what each is, and the default. */
 void opt_help_text(const struct opt_row *row, struct buf *out);
 
 #endif

@@ -24,15 +24,24 @@ void opt_paths_add(struct opt_paths *paths, const char *item)
     paths->items[paths->count++] = item;
 }
 
-struct str opt_choice(const char *choices, size_t i)
+struct str opt_choice_name(const struct opt_row *row, size_t i)
 {
-    for (; choices; i--) {
+    if (row->choice) {
+        const char *name = row->choice(i).name;
+        return name ? str_of(name) : (struct str){0};
+    }
+    for (const char *choices = row->choices; choices; i--) {
         const char *bar = strchr(choices, '|');
         if (i == 0)
             return bar ? str_range(choices, bar) : str_of(choices);
         choices = bar ? bar + 1 : NULL;
     }
     return (struct str){0};
+}
+
+int opt_choice_value(const struct opt_row *row, size_t i)
+{
+    return row->choice ? row->choice(i).value : (int)i;
 }
 
 /* ------------------------------------------------------------------------------------------------ numbers */
@@ -174,8 +183,8 @@ static int unknown_choice(const struct opt_program *program, const struct opt_ro
         return fail(err, ERR_USAGE, "--%s %.*s is not built yet", row->name, (int)text.size, text.data);
     size_t used = 0;
     list[0] = 0;
-    for (size_t i = 0; opt_choice(row->choices, i).data && used < sizeof(list); i++) {
-        const struct str choice = opt_choice(row->choices, i);
+    for (size_t i = 0; opt_choice_name(row, i).data && used < sizeof(list); i++) {
+        const struct str choice = opt_choice_name(row, i);
         const int size =
             snprintf(list + used, sizeof(list) - used, "%s%.*s", i ? ", " : "", (int)choice.size, choice.data);
         used += (size_t)size;
@@ -186,9 +195,9 @@ static int unknown_choice(const struct opt_program *program, const struct opt_ro
 static int read_choice(const struct opt_program *program, const struct opt_row *row, struct str text, int *value,
                        struct error *err)
 {
-    for (int i = 0; opt_choice(row->choices, (size_t)i).data; i++)
-        if (str_equal(opt_choice(row->choices, (size_t)i), text)) {
-            *value = i;
+    for (size_t i = 0; opt_choice_name(row, i).data; i++)
+        if (str_equal(opt_choice_name(row, i), text)) {
+            *value = opt_choice_value(row, i);
             return 0;
         }
     return unknown_choice(program, row, text, err);

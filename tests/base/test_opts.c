@@ -13,7 +13,7 @@ struct settings {
     uint32_t mask, keep, keep_extract;
     double lr;
     bool cased, quiet, json;
-    int pairs, format;
+    int pairs, format, shape;
     struct opt_numbers seq;
     struct opt_count_or_time save;
 };
@@ -26,6 +26,12 @@ static int run_nothing(void *settings, struct opt_paths bare, struct error *err)
     (void)bare;
     (void)err;
     return 0;
+}
+
+static struct opt_choice shape(size_t i)
+{
+    static const struct opt_choice shapes[] = {{"ball", "round", 7}, {"cube", NULL, -2}, {"cone", "round below", 3}};
+    return i < COUNT(shapes) ? shapes[i] : (struct opt_choice){0};
 }
 
 static const struct opt_row rows[] = {
@@ -118,6 +124,13 @@ static const struct opt_row rows[] = {
      .default_text = "sentences",
      .verbs = " extract ",
      .help = "how it is printed"},
+    {.name = "shape",
+     .type = OPT_CHOICE,
+     .field = FIELD(shape),
+     .choice = shape,
+     .default_text = "ball",
+     .verbs = " extract ",
+     .help = "its form."},
     {.name = "seq",
      .type = OPT_NUMBERS,
      .field = FIELD(seq),
@@ -353,7 +366,7 @@ static void what_is_wrong_is_said(void **state)
         {"build --out --cased", "--out needs a value: DIR", ""},
         {"build --out=", "--out: the value is empty", ""},
         {"build --wiki ''", "--wiki: the value is empty", ""},
-        {"build --wiki -- a", "--wiki needs a value: FILE", ""},
+        {"build --wiki -- a", "--wiki needs a value: FILE...", ""},
         {"build --cased=yes", "--cased takes no value", ""},
         {"build --threads 0", "--threads: 0 is too small, the least is 1", ""},
         {"build --threads 1025", "--threads: 1025 is too large, the most is 1024", ""},
@@ -467,6 +480,33 @@ static void any_name_is_recorded(void **state)
     assert_string_equal(json_string_value(json_object_get(options, "lr")), "0.0001");
     json_decref(options);
     release(&run);
+}
+
+/* The choices of a table: names, values in any order, what --help says of them. */
+static void choices_come_from_a_table(void **state)
+{
+    (void)state;
+    struct run run;
+    struct buf text = {0};
+    parse_well(&run, "extract x");
+    assert_int_equal(run.settings.shape, 7);
+    release(&run);
+    parse_well(&run, "extract --shape cube x");
+    assert_int_equal(run.settings.shape, -2);
+    json_t *options = opts_json(&program, run.result.verb, &run.settings);
+    assert_string_equal(json_string_value(json_object_get(options, "shape")), "cube");
+    json_decref(options);
+    release(&run);
+    parse(&run, "extract --shape");
+    assert_string_equal(run.err.text, "--shape needs a value: ball|cube|cone");
+    parse(&run, "extract --shape box");
+    assert_string_equal(run.err.text, "--shape: \"box\" is none of ball, cube, cone");
+    opts_man_page(&program, &text);
+    assert_non_null(strstr(buf_text(&text), "its form. ball: round; cone: round below. [default: ball]"));
+    buf_reset(&text);
+    opts_completion(&program, &text);
+    assert_non_null(strstr(buf_text(&text), "extract:--shape) words='ball cube cone' ;;"));
+    buf_release(&text);
 }
 
 /* ---------------------------------------------------------------------------------- what is printed */
@@ -659,6 +699,7 @@ int main(void)
         cmocka_unit_test(json_is_known_before_parsing),
         cmocka_unit_test(settings_are_recorded),
         cmocka_unit_test(any_name_is_recorded),
+        cmocka_unit_test(choices_come_from_a_table),
         cmocka_unit_test(help_is_aligned_and_wrapped),
         cmocka_unit_test(the_program_says_what_it_can),
         cmocka_unit_test(a_verb_may_be_left_out),
