@@ -1,215 +1,21 @@
-/* dstrain: the command line. Comes in: argv. Goes out: an exit code. One table holds every option; each verb is a
- * function of the settings (settings.h). The recipe itself is train.c. */
+/* dstrain: the command line. Comes in: argv. Goes out: an exit code. The options stand in options.c; the recipe itself
+ * is train.c. */
 #include "base/cores.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/launcher.h"
 #include "base/log.h"
-#include "base/opts.h"
 #include "base/process.h"
-#include "trainer/backend.h"
-#include "trainer/cpu/cpu.h"
-#include "trainer/cpu/onednn.h"
-#include "trainer/optim/optimizer.h"
-#include "trainer/optim/schedule.h"
+#include "trainer/options.h"
 #include "trainer/settings.h"
 
-#include <jansson.h>
 #include <locale.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <xxhash.h>
-
-#define FIELD(name) offsetof(struct settings, name)
-
-/* clang-format off */
-static const struct opt_row rows[] = {
-    {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .verbs = " train plan eval ",
-     .help = "The dataset to train on, as dsdata build makes it."},
-    {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq), .value = "N", .min = 16, .max = 4096,
-     .verbs = " train plan eval bench ",
-     .default_help = "the shortest in the dataset; bench: 128", .help = "Which sequence length to train on."},
-    {.name = "model", .type = OPT_TEXT, .field = FIELD(model), .value = "NAME|FILE", .verbs = " train plan bench ",
-     .default_help = "base",
-     .help = "tiny, mini, small, medium, base, large, 1.5b, or a Hugging Face config.json; the vocabulary is the "
-             "dataset's."},
-    {.name = "init", .type = OPT_TEXT, .field = FIELD(init), .value = "DIR", .verbs = " train plan ",
-     .default_help = "random, by seed",
-     .help = "Begin with the weights of a Hugging Face directory, a run or a checkpoint; the shape comes from there."},
-    {.name = "init-moments", .type = OPT_FLAG, .field = FIELD(init_moments), .verbs = " train plan ",
-     .help = "With --init RUN: take the optimizer's moments too; step, schedule and data position start anew."},
-    {.name = "resume", .type = OPT_TEXT, .field = FIELD(resume), .value = "RUN", .verbs = " train plan ",
-     .help = "A new run that goes on with another's step count, moments and data position under other settings."},
-    {.name = "config", .type = OPT_TEXT, .field = FIELD(config), .value = "FILE", .verbs = " train plan ",
-     .help = "A configuration with DeepSpeed's keys; what it leaves out is as DeepSpeed has it. Options win over it."},
-    {.name = "set", .type = OPT_PATHS, .field = FIELD(set), .value = "KEY=VALUE...", .verbs = " train plan ",
-     .help = "One key of such a file: optimizer.type=LANS, scheduler.params.warmup=0.05, gradient_clipping=1."},
-    {.name = "pld-compat", .type = OPT_FLAG, .field = FIELD(pld_compat), .verbs = " train plan ",
-     .help = "With progressive_layer_drop: scale layers and count steps as DeepSpeed does, not without bias."},
-    {.name = "batch", .type = OPT_COUNT, .field = FIELD(batch), .value = "N", .default_text = "256", .min = 1,
-     .max = 1u << 20, .verbs = " train plan ", .help = "Sequences per step."},
-    {.name = "micro-batch", .type = OPT_COUNT, .field = FIELD(micro_batch), .value = "N", .min = 1, .max = 1u << 16,
-     .default_help = "as many as fit 2,048 tokens; on CUDA by its memory, for bench 32,768", .verbs = " train plan eval bench ",
-     .help = "Budget of a forward pass: the tokens of N full sequences."},
-    {.name = "steps", .type = OPT_COUNT, .field = FIELD(steps), .value = "N", .default_text = "1000", .min = 1,
-     .max = UINT32_MAX, .verbs = " train plan ", .help = "Steps of the whole run."},
-    {.name = "epochs", .type = OPT_REAL, .field = FIELD(epochs), .value = "X", .real_min = 1e-6, .real_max = 1e6,
-     .default_help = "as --steps says", .verbs = " train plan ",
-     .help = "Length of the run in epochs instead of steps."},
-    {.name = "lr", .type = OPT_REAL, .field = FIELD(lr), .value = "X", .default_text = "1e-4", .real_min = 0,
-     .real_max = 1e3, .verbs = " train plan ", .help = "Peak learning rate."},
-    {.name = "warmup", .type = OPT_REAL, .field = FIELD(warmup), .value = "P", .default_text = "0.01", .real_min = 0,
-     .real_max = 1e12, .verbs = " train plan ", .help = "Warm-up: below 1 a share of the steps, else steps."},
-    {.name = "schedule", .type = OPT_CHOICE, .field = FIELD(schedule), .value = SCHEDULE_NAMES,
-     .default_text = "linear", .choices = SCHEDULE_NAMES, .verbs = " train plan ",
-     .help = "Learning rate after the warm-up; all other schedules through --config."},
-    {.name = "optimizer", .type = OPT_CHOICE, .field = FIELD(optimizer), .value = OPTIMIZER_NAMES,
-     .default_text = "adam", .choices = OPTIMIZER_NAMES, .verbs = " train plan bench ",
-     .help = "adam: decoupled decay; lamb: DeepSpeed's; nvlamb: apex FusedLAMB; lans: normalised by tensor."},
-    {.name = "precision", .type = OPT_CHOICE, .field = FIELD(precision), .value = "fp32|bf16|fp16",
-     .choices = "fp32|bf16|fp16",
-     .default_help = "bf16 on CUDA and where the processor multiplies it, else fp32", .verbs = " train plan eval bench ",
-     .help = "Type of stored and multiplied numbers; the master copy is fp32."},
-    {.name = "masks", .type = OPT_CHOICE, .field = FIELD(masks), .value = "auto|stored|fresh", .default_text = "auto",
-     .choices = "auto|stored|fresh", .verbs = " train plan ",
-     .help = "auto: the stored masks in the first epoch, fresh ones afterwards; stored with --no-shuffle."},
-    {.name = "dropout", .type = OPT_REAL, .field = FIELD(dropout), .value = "P", .real_min = 0, .real_max = 0.99,
-     .default_help = "the model's, 0.1 for named ones", .verbs = " train plan bench ",
-     .help = "Dropout, hidden and attention."},
-    {.name = "no-shuffle", .type = OPT_FLAG, .field = FIELD(no_shuffle), .verbs = " train plan ",
-     .help = "Samples in the order of the files, in every epoch."},
-    {.name = "seed", .type = OPT_COUNT, .field = FIELD(seed), .value = "N", .default_text = "42", .max = UINT32_MAX,
-     .verbs = " train plan ", .help = "Names initial weights, order, dropout, fresh masks."},
-    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " train plan ",
-     .default_help = "runs/ with model, length and a hash of what the run is",
-     .help = "The run's directory; the same command again goes on there."},
-    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " export ",
-     .help = "The directory to make."},
-    {.name = "fresh", .type = OPT_FLAG, .field = FIELD(fresh), .verbs = " train ",
-     .help = "Start anew: an existing run is renamed to DIR.1."},
-    {.name = "save-every", .type = OPT_COUNT_OR_TIME, .field = FIELD(save_every), .value = "N|TIME",
-     .default_text = "30m", .min = 1, .verbs = " train ",
-     .help = "Steps or time between checkpoints; there is one at the end too."},
-    {.name = "keep-last", .type = OPT_COUNT, .field = FIELD(keep_last), .value = "N", .default_text = "3",
-     .verbs = " train plan ", .help = "Checkpoints kept; 0 keeps all."},
-    {.name = "keep-every", .type = OPT_COUNT, .field = FIELD(keep_every), .value = "N", .min = 1, .verbs = " train ",
-     .default_help = "none", .help = "Save every N-th step and keep that checkpoint for ever."},
-    {.name = "save-fails", .type = OPT_CHOICE, .field = FIELD(save_fails), .value = "stop|go-on",
-     .default_text = "stop", .choices = "stop|go-on", .verbs = " train ",
-     .help = "Where a checkpoint cannot be written: leave with exit code 7, or say so and go on to the next one."},
-    {.name = "skip-damaged", .type = OPT_FLAG, .field = FIELD(skip_damaged), .verbs = " train ",
-     .help = "Resume from the newest checkpoint that verifies where the newest one does not."},
-    {.name = "eval-every", .type = OPT_COUNT, .field = FIELD(eval_every), .value = "N", .min = 1, .verbs = " train ",
-     .default_help = "at the end", .help = "Steps between evaluations on the held-out samples."},
-    {.name = "eval-samples", .type = OPT_COUNT, .field = FIELD(eval_samples), .value = "N", .default_text = "10000",
-     .verbs = " train eval ", .help = "Held-out samples per evaluation, at most."},
-    {.name = "log-every", .type = OPT_COUNT, .field = FIELD(log_every), .value = "N", .default_text = "10", .min = 1,
-     .verbs = " train ", .help = "Steps between lines of metrics.jsonl."},
-    {.name = "stop-after", .type = OPT_COUNT, .field = FIELD(stop_after), .value = "N", .min = 1, .verbs = " train ",
-     .default_help = "never", .help = "Leave resumably, with exit code 75, after N steps of this invocation."},
-    {.name = "time-limit", .type = OPT_DURATION, .field = FIELD(time_limit), .value = "TIME", .verbs = " train ",
-     .default_help = "the end of the Slurm job, if there is one",
-     .help = "Leave resumably, with exit code 75, before the time is up: 90s, 30m, 8h."},
-    {.name = "dry-run", .letter = 'n', .type = OPT_FLAG, .field = FIELD(dry_run), .verbs = " train ",
-     .help = "As the verb plan: say what would be done, do nothing."},
-    {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .value = "train|valid", .choices = "train|valid",
-     .default_text = "valid", .verbs = " eval ", .help = "Which samples."},
-    {.name = "cpu", .type = OPT_CHOICE, .field = FIELD(cpu), .value = "LEVEL", .choices = CPU_LEVELS,
-     .default_help = "what the machine has", .verbs = " train plan eval bench ",
-     .help = "Instructions to compute with, at most those the machine has."},
-    {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = DEVICE_NAMES, .choices = DEVICE_NAMES,
-     .default_help = "cuda where it is built in and present, else cpu", .verbs = " train plan eval bench ",
-     .help = "Where to compute."},
-    {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " train plan ",
-     .default_help = "the run's own, made at its first start",
-     .help = "Algorithms of products on CUDA, as dstrain bench --tune wrote them; the run keeps a copy."},
-    {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " bench ",
-     .help = "Time every algorithm that cuBLASLt offers for this model, and write the table."},
-    {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
-     .default_help = "all cores", .verbs = " train plan eval bench ",
-     .help = "Computing threads; the bits do not depend on them."},
-    {.name = "timings", .type = OPT_FLAG, .field = FIELD(timings), .verbs = " train ",
-     .help = "At the end, a table of where the time went: every operation's seconds, FLOP/s or bytes/s."},
-    {.name = "dump-gradients", .type = OPT_TEXT, .field = FIELD(dump_gradients), .value = "FILE", .verbs = " train ",
-     .help = "Write the first step's gradients, averaged and not clipped, as safetensors."},
-    {.name = "json", .type = OPT_FLAG, .field = FIELD(json), .help = "Facts as one JSON object on standard output."},
-    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .field = FIELD(quiet), .help = "Only warnings and errors."},
-    {.name = "verbose", .letter = 'v', .type = OPT_FLAG, .field = FIELD(verbose), .help = "Say more."},
-    {.name = NULL},
-};
-
-static const struct opt_verb verbs[] = {
-    {"train", "", "Pre-train BERT on a dataset; repeat the command to resume. This verb may be left out.",
-     "dstrain --shards enwiki --model base --steps 100000", verb_train, 0, 0},
-    {"plan", "", "Say what a training needs: memory, operations, disk, time. Takes the options of train.",
-     "dstrain plan --shards enwiki --model base --steps 100000", verb_plan, 0, 0},
-    {"eval", "RUN|CHECKPOINT|DIR", "Loss and accuracy of a model on a split of a dataset.",
-     "dstrain eval runs/base-128-5b81d4", verb_eval, 1, 1},
-    {"show", "RUN|CHECKPOINT|DIR", "What a run, a checkpoint or a model is, and how far it came.",
-     "dstrain show runs/base-128-5b81d4", verb_show, 1, 1},
-    {"verify", "DIR|RUN|CHECKPOINT", "Compare every byte of a dataset or of checkpoints with its hash.",
-     "dstrain verify runs/base-128-5b81d4", verb_verify, 1, 1},
-    {"bench", "", "Measure passes, updates and steps of a model on made-up batches, and every operation.",
-     "dstrain bench --model large --seq 128", verb_bench, 0, 0},
-    {"doctor", "", "What this machine has, and how fast it multiplies.", "dstrain doctor", verb_doctor, 0, 0},
-    {"export", "RUN|CHECKPOINT", "Write a model as a Hugging Face directory.",
-     "dstrain export runs/base-128-5b81d4 --out bert-base", verb_export, 1, 1},
-    {.name = NULL},
-};
-
-static const struct opt_foreign foreign[] = {
-    {"max_steps", "--steps"}, {"max-steps", "--steps"}, {"num_train_steps", "--steps"}, {"num_steps", "--steps"},
-    {"num_train_epochs", "--epochs"}, {"num-epochs", "--epochs"},
-    {"learning_rate", "--lr"}, {"learning-rate", "--lr"},
-    {"warmup_steps", "--warmup"}, {"warmup_proportion", "--warmup"}, {"num_warmup_steps", "--warmup"},
-    {"train_batch_size", "--batch"}, {"batch_size", "--batch"}, {"batch-size", "--batch"},
-    {"global-batch-size", "--batch"},
-    {"per_device_train_batch_size", "--micro-batch"}, {"micro-batch-size", "--micro-batch"},
-    {"gradient_accumulation_steps", "--micro-batch (steps follow from it and --batch)"},
-    {"output_dir", "--out"}, {"output-dir", "--out"}, {"save", "--out"}, {"input_dir", "--shards"},
-    {"data_dir", "--shards"}, {"data", "--shards"}, {"dataset", "--shards"}, {"data-path", "--shards"},
-    {"max_seq_length", "--seq"}, {"max-seq-length", "--seq"}, {"seq-length", "--seq"},
-    {"save_steps", "--save-every"}, {"num_steps_per_checkpoint", "--save-every"}, {"save_total_limit", "--keep-last"},
-    {"eval_steps", "--eval-every"}, {"logging_steps", "--log-every"}, {"log_freq", "--log-every"},
-    {"init_checkpoint", "--init"}, {"model_name_or_path", "--init"}, {"config_file", "--model"},
-    {"config_name", "--model"}, {"lr_scheduler_type", "--schedule"}, {"optim", "--optimizer"},
-    {"resume_from_checkpoint", "the same command again (or --resume)"}, {"overwrite_output_dir", "--fresh"},
-    {"fp16", "--precision"}, {"bf16", "--precision bf16"}, {"no_cuda", "--device cpu"},
-    {"deepspeed", "--config"}, {"deepspeed_config", "--config"},
-    {NULL, NULL},
-};
-
-/* Options, values and verbs of the contract that later work brings. */
-static const char not_built_yet[] =
-    " --gpus --rank --world-size --rendezvous --optimizer=onebit_adam"
-    " squad glue fill-mask report ";
-/* clang-format on */
-
-static const char *version_text(void)
-{
-    static char text[512];
-    snprintf(text, sizeof text, "dstrain %s\njansson %s\nxxHash %u.%u.%u\n%s\n%s\n", DS_VERSION, jansson_version_str(),
-             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100, onednn_version(),
-             backend_text());
-    return text;
-}
 
 int main(int argc, char **argv)
 {
     process_open("dstrain");
     setlocale(LC_ALL, "C");
 
-    const struct opt_program program = {
-        .name = "dstrain",
-        .summary = "Pre-trains BERT on masked-LM shards.",
-        .verbs = verbs,
-        .rows = rows,
-        .foreign = foreign,
-        .default_verb = "train",
-        .not_built_yet = not_built_yet,
-        .version = version_text(),
-    };
+    const struct opt_program program = options_program();
     struct error err = {0};
     struct settings settings = {0};
     struct opt_result parsed = {0};

@@ -1,4 +1,4 @@
-/* What a dstrain command line says: one field per row of the option table in dstrain.c. */
+/* What a dstrain command line says: one field per row of the option table in options.c. */
 #ifndef TRAINER_SETTINGS_H
 #define TRAINER_SETTINGS_H
 

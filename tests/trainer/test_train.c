@@ -7,16 +7,11 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "trainer/blame.h"
+#include "trainer/options.h"
 #include "trainer/training.h"
 
-#define main program_main
-int program_main(int argc, char **argv);
-#include "trainer/dstrain.c"
-#undef main
-
 static struct error *const err = &tiny_err;
-static const struct opt_program program = {
-    .name = "dstrain", .verbs = verbs, .rows = rows, .default_verb = "train", .not_built_yet = not_built_yet};
+static struct opt_program program; /* main sets it */
 
 /* ---- a training, as a command line has it ---- */
 
@@ -410,6 +405,7 @@ static int tear_down(void **state)
 
 int main(int argc, char **argv)
 {
+    program = options_program();
     if (argc == 3)
         return signalled(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
