@@ -25,13 +25,14 @@ def norm(values):
 
 
 def adam(s, p, g, m, v, t, decay):
+    decoupled = s.get("adam_w_mode", 1)
     c1 = 1 - s["beta1"] ** t if s["bias_correction"] else 1
     c2 = 1 - s["beta2"] ** t if s["bias_correction"] else 1
     if s.get("tensor_norm"):
         clip = min(1, s["tensor_norm"] / (norm(g) + 1e-6))
         g = [x * clip for x in g]
     for i, x in enumerate(g):
-        if not s["adam_w_mode"]:
+        if not decoupled:
             x += decay * p[i]
         m[i] = s["beta1"] * m[i] + (1 - s["beta1"]) * x
         v[i] = s["beta2"] * v[i] + (1 - s["beta2"]) * x * x
@@ -39,7 +40,7 @@ def adam(s, p, g, m, v, t, decay):
             step = RATE * math.sqrt(c2) / c1 * m[i] / (math.sqrt(v[i]) + s["eps"])
         else:
             step = RATE * (m[i] / c1) / (math.sqrt(v[i] / c2) + s["eps"])
-        p[i] = p[i] - step - (RATE * decay * p[i] if s["adam_w_mode"] else 0)
+        p[i] = p[i] - step - (RATE * decay * p[i] if decoupled else 0)
 
 
 def lamb(s, p, g, m, v, t, decay):
@@ -110,6 +111,7 @@ OPTIMIZERS = [
     (adam, "Adam", dict(weight_decay=0.01)),
     (adam, "Adam", dict(weight_decay=0.1, bias_correction=0, gradient_clipping=0, beta1=0.8, beta2=0.98)),
     (adam, "Adam", dict(weight_decay=0.1, adam_w_mode=0)),
+    (adam, "AdamW", dict(weight_decay=0.05)),
     (adam, "BertAdam", dict(eps=1e-6, weight_decay=0.01, bias_correction=0, tensor_norm=1, gradient_clipping=0)),
     (adam, "AdamWeightDecay", dict(eps=1e-6, weight_decay=0.01, bias_correction=0)),
     (adam, "FusedAdam", dict(bias_correction=0)),
@@ -121,7 +123,7 @@ OPTIMIZERS = [
     (lans, "LANS", dict(eps=1e-6, weight_decay=0.01, grad_averaging=1, max_grad_norm=0)),
     (lans, "LANS", dict(eps=1e-6, weight_decay=0.01, grad_averaging=0, max_grad_norm=1, bias_correction=0)),
 ]
-COMMON = dict(beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, bias_correction=1, adam_w_mode=1, gradient_clipping=1)
+COMMON = dict(beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, bias_correction=1, gradient_clipping=1)
 
 
 # ---- schedules: u is the number of the update, from 1 ----

@@ -15,6 +15,20 @@
 
 #define FIELD(name) offsetof(struct settings, name)
 
+static struct opt_choice optimizer_choice(size_t i)
+{
+    return i < OPTIMIZER_KINDS ? (struct opt_choice){optimizer_kinds[i].name, optimizer_kinds[i].help, (int)i}
+                               : (struct opt_choice){0};
+}
+
+static struct opt_choice schedule_choice(size_t i)
+{
+    for (int kind = 0; kind < SCHEDULE_KINDS; kind++)
+        if (schedule_types[kind].ours && i-- == 0)
+            return (struct opt_choice){schedule_types[kind].name, NULL, kind};
+    return (struct opt_choice){0};
+}
+
 /* clang-format off */
 static const struct opt_row rows[] = {
     {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .verbs = " train plan eval ",
@@ -54,12 +68,11 @@ static const struct opt_row rows[] = {
      .real_max = 1e3, .verbs = " train plan ", .help = "Peak learning rate."},
     {.name = "warmup", .type = OPT_REAL, .field = FIELD(warmup), .value = "P", .default_text = "0.01", .real_min = 0,
      .real_max = 1e12, .verbs = " train plan ", .help = "Warm-up: below 1 a share of the steps, else steps."},
-    {.name = "schedule", .type = OPT_CHOICE, .field = FIELD(schedule), .value = SCHEDULE_NAMES,
-     .default_text = "linear", .choices = SCHEDULE_NAMES, .verbs = " train plan ",
+    {.name = "schedule", .type = OPT_CHOICE, .field = FIELD(schedule), .choice = schedule_choice,
+     .default_text = "linear", .verbs = " train plan ",
      .help = "Learning rate after the warm-up; all other schedules through --config."},
-    {.name = "optimizer", .type = OPT_CHOICE, .field = FIELD(optimizer), .value = OPTIMIZER_NAMES,
-     .default_text = "adam", .choices = OPTIMIZER_NAMES, .verbs = " train plan bench ",
-     .help = "adam: decoupled decay; lamb: DeepSpeed's; nvlamb: apex FusedLAMB; lans: normalised by tensor."},
+    {.name = "optimizer", .type = OPT_CHOICE, .field = FIELD(optimizer), .choice = optimizer_choice,
+     .default_text = "adam", .verbs = " train plan bench ", .help = "What makes updates of gradients."},
     {.name = "precision", .type = OPT_CHOICE, .field = FIELD(precision), .value = "fp32|bf16|fp16",
      .choices = "fp32|bf16|fp16",
      .default_help = "bf16 on CUDA and where the processor multiplies it, else fp32", .verbs = " train plan eval bench ",

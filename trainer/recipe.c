@@ -116,29 +116,30 @@ static json_t *model_identity(const struct model_config *config)
     return json;
 }
 
+/* What `holder` has in the fields of a table. */
+static void add_fields(json_t *json, const struct json_field *fields, const void *holder)
+{
+    for (; fields->key; fields++) {
+        const void *field = (const char *)holder + fields->field;
+        if (fields->type == FIELD_REAL)
+            json_object_set_new(json, fields->key, json_real(*(const double *)field));
+        else if (fields->type == FIELD_FLAG || fields->type == FIELD_CURVE)
+            json_object_set_new(json, fields->key, json_boolean(*(const bool *)field));
+    }
+}
+
 /* What every optimizer has, then what only this one has. */
 static json_t *optimizer_identity(const struct recipe *recipe)
 {
     const struct optimizer *o = &recipe->optimizer;
-    json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:f, s:b, s:f}", "optimizer", optimizer_name(o->kind), "beta1",
-                             o->beta1, "beta2", o->beta2, "eps", o->epsilon, "weight_decay", o->weight_decay,
-                             "bias_correction", o->bias_correction, "gradient_clipping", recipe->clipping);
-    switch (o->kind) {
-    case OPTIMIZER_ADAM:
-        json_object_set_new(json, "adam_w_mode", json_boolean(o->decoupled));
-        if (o->scaled_rate || o->decay_all || o->tensor_norm > 0)
-            add_all(json, json_pack("{s:b, s:b, s:f}", "scaled_rate", o->scaled_rate, "decay_all", o->decay_all,
-                                    "tensor_norm", o->tensor_norm));
-        break;
-    case OPTIMIZER_LAMB:
-        add_all(json, json_pack("{s:f, s:f}", "min_coeff", o->ratio_min, "max_coeff", o->ratio_max));
-        break;
-    case OPTIMIZER_NVLAMB:
-        json_object_set_new(json, "use_nvlamb", json_boolean(o->ratio_always));
-        /* fall through */
-    case OPTIMIZER_LANS:
-        add_all(json, json_pack("{s:b, s:f}", "grad_averaging", o->gradient_average, "max_grad_norm", o->norm_max));
-    }
+    const struct optimizer_facts *kind = &optimizer_kinds[o->kind];
+    json_t *json = json_pack("{s:s, s:f, s:f, s:f, s:f, s:b, s:f}", "optimizer", kind->name, "beta1", o->beta1, "beta2",
+                             o->beta2, "eps", o->epsilon, "weight_decay", o->weight_decay, "bias_correction",
+                             o->bias_correction, "gradient_clipping", recipe->clipping);
+    add_fields(json, kind->params, o);
+    if (o->scaled_rate || o->decay_all || o->tensor_norm > 0)
+        add_all(json, json_pack("{s:b, s:b, s:f}", "scaled_rate", o->scaled_rate, "decay_all", o->decay_all,
+                                "tensor_norm", o->tensor_norm));
     return json;
 }
 
@@ -146,14 +147,9 @@ static json_t *schedule_identity(const struct schedule *schedule)
 {
     const struct schedule_type *type = &schedule_types[schedule->kind];
     json_t *json = json_pack("{s:s, s:f}", "schedule", type->name, "lr", schedule->rate);
-    if (!type->params[0].key)
+    if (type->ours)
         json_object_set_new(json, "warmup", json_real(schedule->warmup));
-    for (const struct schedule_param *param = type->params; param->key; param++) {
-        const char *field = (const char *)schedule + param->field;
-        json_object_set_new(json, param->key,
-                            param->type == SCHEDULE_REAL ? json_real(*(const double *)field)
-                                                         : json_boolean(*(const bool *)field));
-    }
+    add_fields(json, type->params, schedule);
     if (schedule->begins > 0)
         json_object_set_new(json, "schedule_begins", json_integer((json_int_t)schedule->begins));
     return json;
@@ -182,11 +178,12 @@ char *recipe_text(const struct recipe *recipe, char out[160])
     const struct schedule *schedule = &recipe->schedule;
     const struct schedule_type *type = &schedule_types[schedule->kind];
     char warmup[40] = "";
-    if (!type->params[0].key && schedule->warmup < 1)
+    if (type->ours && schedule->warmup < 1)
         snprintf(warmup, sizeof warmup, "warmup %g %%, ", schedule->warmup * 100);
-    else if (!type->params[0].key)
+    else if (type->ours)
         snprintf(warmup, sizeof warmup, "warmup %g steps, ", schedule->warmup);
-    snprintf(out, 160, "%s lr %g, %s%s", optimizer_name(recipe->optimizer.kind), schedule->rate, warmup, type->name);
+    snprintf(out, 160, "%s lr %g, %s%s", optimizer_kinds[recipe->optimizer.kind].name, schedule->rate, warmup,
+             type->name);
     return out;
 }
 

@@ -43,7 +43,7 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
     json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, engine->micro_batch));
     json_object_set_new(json, "lr", json_sprintf("%g", setup->recipe.schedule.rate));
     json_object_set_new(json, "batch", json_sprintf("%" PRIu32, setup->recipe.batch));
-    json_object_set_new(json, "optimizer", json_string(optimizer_name(setup->recipe.optimizer.kind)));
+    json_object_set_new(json, "optimizer", json_string(optimizer_kinds[setup->recipe.optimizer.kind].name));
     json_object_set_new(json, "schedule", json_string(schedule_types[setup->recipe.schedule.kind].name));
     json_object_set_new(json, "dropout", json_sprintf("%g", setup->recipe.config.hidden_dropout));
     json_object_set_new(json, "precision", json_string(precision_name(engine->ops->precision)));

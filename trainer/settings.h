@@ -24,7 +24,7 @@ struct settings {
     uint64_t steps;
     double epochs;
     double lr, warmup, dropout;
-    int schedule, optimizer; /* 0: linear, adam */
+    int schedule, optimizer; /* enum schedule_kind, enum optimizer_kind */
     int precision;           /* enum precision; where not given, by processor */
     uint64_t seed;
 

@@ -568,7 +568,7 @@ static void run_reference(const struct trial *t, const struct update_step *step)
 {
     reference->squares(DEVICE, &t->wanted, t->plain.gradients);
     reference->factors(DEVICE, &t->wanted, step, t->sums);
-    if (step->kind == OPTIMIZER_ADAM) {
+    if (!optimizer_kinds[step->kind].by_tensor) {
         reference->adam(DEVICE, &t->plain, &t->wanted, step);
         return;
     }
@@ -581,7 +581,7 @@ static void run_kernels(const struct trial *t, const struct update_step *step)
 {
     kernel_squares(NULL, &t->work, t->memory.gradients);
     kernel_factors(NULL, &t->work, step, t->sums);
-    if (step->kind == OPTIMIZER_ADAM) {
+    if (!optimizer_kinds[step->kind].by_tensor) {
         kernel_adam(NULL, &t->memory, &t->work, step);
         return;
     }

@@ -14,6 +14,8 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/options.h"
+#include "trainer/settings.h"
 
 /* A table of one tensor of three numbers. */
 static struct param_chunk chunk = {.offset = 0, .count = 3, .tensor = 0, .decay = true};
@@ -100,43 +102,41 @@ static const struct params four = {
 static const size_t seen[] = {0, 2, 17, 32, 64, 64 + 16383, 64 + 16384, 64 + 16389};
 
 struct golden {
+    const struct optimizer_type *type; /* NULL: a schedule's */
     struct optimizer optimizer;
     double clipping;
     struct schedule schedule;
 };
 
-/* "key=value": what the file says of an optimizer. */
+static void set_field(const struct json_field *fields, void *holder, const char *key, const char *text)
+{
+    const struct json_field *found = json_field_named(fields, key);
+    if (!found)
+        fail_msg("unknown key %s", key);
+    void *field = (char *)holder + found->field;
+    if (found->type == FIELD_REAL)
+        *(double *)field = strtod(text, NULL);
+    else
+        *(bool *)field = strcmp(text, "1") == 0 || strcmp(text, "linear") == 0;
+}
+
+/* "key=value": what the file says of an optimizer; what is its kind's own stands in the kind's table. */
 static void set_optimizer(struct golden *golden, const char *key, const char *text)
 {
-    struct optimizer *o = &golden->optimizer;
-    const struct {
-        const char *key;
-        double *real;
-        bool *flag;
-    } keys[] = {
-        {"beta1", &o->beta1, NULL},
-        {"beta2", &o->beta2, NULL},
-        {"eps", &o->epsilon, NULL},
-        {"weight_decay", &o->weight_decay, NULL},
-        {"bias_correction", NULL, &o->bias_correction},
-        {"adam_w_mode", NULL, &o->decoupled},
-        {"gradient_clipping", &golden->clipping, NULL},
-        {"tensor_norm", &o->tensor_norm, NULL},
-        {"min_coeff", &o->ratio_min, NULL},
-        {"max_coeff", &o->ratio_max, NULL},
-        {"grad_averaging", NULL, &o->gradient_average},
-        {"use_nvlamb", NULL, &o->ratio_always},
-        {"max_grad_norm", &o->norm_max, NULL},
+    static const struct json_field common[] = {
+        {"beta1", FIELD_REAL, offsetof(struct golden, optimizer.beta1), 0, 0, 0},
+        {"beta2", FIELD_REAL, offsetof(struct golden, optimizer.beta2), 0, 0, 0},
+        {"eps", FIELD_REAL, offsetof(struct golden, optimizer.epsilon), 0, 0, 0},
+        {"weight_decay", FIELD_REAL, offsetof(struct golden, optimizer.weight_decay), 0, 0, 0},
+        {"bias_correction", FIELD_FLAG, offsetof(struct golden, optimizer.bias_correction), 0, 0, 0},
+        {"gradient_clipping", FIELD_REAL, offsetof(struct golden, clipping), 0, 0, 0},
+        {"tensor_norm", FIELD_REAL, offsetof(struct golden, optimizer.tensor_norm), 0, 0, 0},
+        {.key = NULL},
     };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(keys[i].key, key) == 0) {
-            if (keys[i].real)
-                *keys[i].real = strtod(text, NULL);
-            else
-                *keys[i].flag = strtod(text, NULL) != 0;
-            return;
-        }
-    fail_msg("unknown key %s", key);
+    if (json_field_named(common, key))
+        set_field(common, golden, key, text);
+    else
+        set_field(optimizer_kinds[golden->optimizer.kind].params, &golden->optimizer, key, text);
 }
 
 static void set_schedule(struct schedule *schedule, const char *key, const char *text)
@@ -145,27 +145,18 @@ static void set_schedule(struct schedule *schedule, const char *key, const char 
         schedule->rate = strtod(text, NULL);
     else if (strcmp(key, "steps") == 0)
         schedule->steps = (uint64_t)atoi(text);
-    else if (strcmp(key, "warmup") == 0 && schedule->kind <= SCHEDULE_POLY)
+    else if (strcmp(key, "warmup") == 0 && schedule_types[schedule->kind].ours)
         schedule->warmup = strtod(text, NULL);
-    else {
-        const struct schedule_param *param = schedule_types[schedule->kind].params;
-        while (param->key && strcmp(param->key, key) != 0)
-            param++;
-        assert_non_null(param->key);
-        void *field = (char *)schedule + param->field;
-        if (param->type == SCHEDULE_REAL)
-            *(double *)field = strtod(text, NULL);
-        else
-            *(bool *)field = strcmp(text, "1") == 0 || strcmp(text, "linear") == 0;
-    }
+    else
+        set_field(schedule_types[schedule->kind].params, schedule, key, text);
 }
 
 /* Reads "KIND NAME key=value…". */
-static bool begin_case(char *line, struct golden *golden)
+static void begin_case(char *line, struct golden *golden)
 {
     char *rest, *kind = strtok_r(line, " \n", &rest), *name = strtok_r(NULL, " \n", &rest);
     const bool optimizer = strcmp(kind, "optimizer") == 0;
-    *golden = (struct golden){.schedule.steps = 1};
+    *golden = (struct golden){.type = optimizer ? optimizer_type(name) : NULL, .schedule.steps = 1};
     if (optimizer)
         golden->optimizer = *plain(name);
     else
@@ -178,7 +169,6 @@ static bool begin_case(char *line, struct golden *golden)
         else
             set_schedule(&golden->schedule, word, equals + 1);
     }
-    return optimizer;
 }
 
 /* The made-up weights and gradients of the script, in double and in float. */
@@ -207,6 +197,16 @@ static void trial_update(struct trial *trial, const struct golden *golden, int s
                      &trial->work, &(struct update){(uint64_t)step, 0.02, golden->clipping, 1, true, no_losses});
 }
 
+#define TYPES_MAX 32
+static size_t type_index(const struct optimizer_type *type)
+{
+    size_t i = 0;
+    while (optimizer_type_at(i) != type)
+        i++;
+    assert_true(i < TYPES_MAX);
+    return i;
+}
+
 static void every_formula_gives_the_scripts_numbers(void **state)
 {
     (void)state;
@@ -218,29 +218,34 @@ static void every_formula_gives_the_scripts_numbers(void **state)
         *all[i] = mem_aligned(FLAT * sizeof(double));
     optimizer_work_init(&trial.work, trial.ops, &four);
     struct golden golden = {0};
-    bool optimizer = false;
-    int cases = 0, numbers = 0;
+    int types[TYPES_MAX] = {0}, schedules[SCHEDULE_KINDS] = {0}; /* rows of numbers that each has */
     for (char line[1000], name[1000]; fgets(line, sizeof line, file);) {
         if (line[0] > '9') {
             strcpy(name, line);
-            optimizer = begin_case(line, &golden);
+            begin_case(line, &golden);
             trial_begin(&trial);
-            cases++;
             continue;
         }
         char *at;
         const long update = strtol(line, &at, 10);
+        const bool optimizer = golden.type != NULL;
+        ++*(optimizer ? &types[type_index(golden.type)] : &schedules[golden.schedule.kind]);
         if (optimizer)
             trial_update(&trial, &golden, (int)update);
-        for (size_t i = 0; i < (optimizer ? sizeof seen / sizeof *seen : 1); i++, numbers++) {
+        for (size_t i = 0; i < (optimizer ? sizeof seen / sizeof *seen : 1); i++) {
             const double expected = strtod(at, &at);
             const double is = optimizer ? trial.p[seen[i]] : schedule_rate(&golden.schedule, (uint64_t)update);
             if (!(fabs(is - expected) <= 1e-11 * (optimizer ? 1 : fmax(fabs(expected), 1e-6))))
                 fail_msg("%supdate %ld, number %zu: %.17g is not %.17g", name, update, i, is, expected);
         }
     }
-    assert_true(cases == 34 && numbers > 2500);
     fclose(file);
+    for (size_t i = 0; optimizer_type_at(i); i++)
+        if (types[i] < 20)
+            fail_msg("no golden numbers for %s: scripts/golden_optim.py makes them", optimizer_type_at(i)->name);
+    for (int kind = 0; kind < SCHEDULE_KINDS; kind++)
+        if (schedules[kind] < 20)
+            fail_msg("no golden numbers for %s: scripts/golden_optim.py makes them", schedule_types[kind].name);
     for (int i = 0; i < 4; i++)
         mem_free(*all[i]);
     optimizer_work_release(&trial.work, trial.ops);
@@ -251,7 +256,8 @@ static void every_formula_gives_the_scripts_numbers(void **state)
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    for (const struct optimizer_type *type = optimizer_types; type->name; type++) {
+    const struct optimizer_type *type;
+    for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
         float *p[2];
         for (int turn = 0; turn < 2; turn++) {
             struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), turn == 0 ? 1 : 3);
@@ -277,6 +283,50 @@ static void bits_do_not_depend_on_threads(void **state)
         assert_memory_equal(p[0], p[1], FLAT * sizeof(float));
         mem_free(p[0]);
         mem_free(p[1]);
+    }
+}
+
+/* ---- the tables ---- */
+
+static void assert_option(const struct opt_program *program, const char *option, const char *name, int value)
+{
+    struct error err = {0};
+    struct opt_result parsed = {0};
+    struct settings settings = {0};
+    char line[80], program_name[] = "dstrain", *argv[] = {program_name, line};
+    snprintf(line, sizeof line, "--%s=%s", option, name);
+    if (opts_parse(program, 2, argv, &settings, &parsed, &err) < 0)
+        fail_msg("%s: %s", line, err.text);
+    assert_int_equal(strcmp(option, "schedule") == 0 ? settings.schedule : settings.optimizer, value);
+    json_t *options = opts_json(program, parsed.verb, &settings);
+    assert_string_equal(json_string_value(json_object_get(options, option)), name);
+    json_decref(options);
+    opts_release(program, &settings, &parsed);
+}
+
+/* Each kind has a row that says it is this kind; its choice on the command line is it, and is recorded as it. */
+static void every_kind_has_its_row(void **state)
+{
+    (void)state;
+    const struct opt_program program = options_program();
+    for (int kind = 0; kind < OPTIMIZER_KINDS; kind++) {
+        const struct optimizer_facts *facts = &optimizer_kinds[kind];
+        if (!facts->name || !facts->help || !facts->type.name)
+            fail_msg("optimizer %d has no row in optimizer_kinds", kind);
+        assert_int_equal(facts->type.optimizer.kind, kind);
+        assert_ptr_equal(optimizer_type(facts->type.name), &facts->type);
+        assert_null(facts->params[OPTIMIZER_PARAMS_MAX - 1].key);
+        assert_option(&program, "optimizer", facts->name, kind);
+    }
+    for (int kind = 0; kind < SCHEDULE_KINDS; kind++) {
+        const struct schedule_type *type = &schedule_types[kind];
+        if (!type->name)
+            fail_msg("schedule %d has no row in schedule_types", kind);
+        assert_ptr_equal(schedule_type(type->name), type);
+        assert_true(type->ours == !type->params[0].key);
+        assert_null(type->params[SCHEDULE_PARAMS_MAX - 1].key);
+        if (type->ours)
+            assert_option(&program, "schedule", type->name, kind);
     }
 }
 
@@ -400,7 +450,8 @@ static void what_comes_to_no_number_changes_nothing(void **state)
 {
     (void)state;
     const double lost[STEP_SUMS] = {1, 2, (double)NAN, 3};
-    for (const struct optimizer_type *type = optimizer_types; type->name; type++) {
+    const struct optimizer_type *type;
+    for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
         const struct optimizer *optimizer = &type->optimizer;
         struct held held;
         held_open(&held, 2);
@@ -607,6 +658,7 @@ static void only_the_patient_rule_gives_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_has_its_row),
         cmocka_unit_test(one_update_gives_the_golden_numbers),
         cmocka_unit_test(every_formula_gives_the_scripts_numbers),
         cmocka_unit_test(bits_do_not_depend_on_threads),

@@ -20,14 +20,15 @@ static int unknown_type(const struct keys *keys, const char *path, const char *n
 static int choose_optimizer(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
                             struct error *err)
 {
-    static const char *const flags[] = {"Adam", "Lamb", "NVLAMB", "LANS"};
     const bool flag = settings_given(settings, "optimizer") || !keys_get(keys->values, "optimizer.type");
-    const char *name = flag ? flags[settings->optimizer] : keys_text(keys, "optimizer.type");
-    const struct optimizer_type *type = name ? optimizer_type(name) : NULL;
+    const char *name = keys_text(keys, "optimizer.type");
+    const struct optimizer_type *type = flag   ? &optimizer_kinds[settings->optimizer].type
+                                        : name ? optimizer_type(name)
+                                               : NULL;
     if (!type) {
         struct buf names = {0};
-        for (const struct optimizer_type *t = optimizer_types; t->name; t++)
-            buf_addf(&names, "%s%s", t == optimizer_types ? "" : ", ", t->name);
+        for (size_t i = 0; (type = optimizer_type_at(i)); i++)
+            buf_addf(&names, "%s%s", i > 0 ? ", " : "", type->name);
         unknown_type(keys, "optimizer.type", buf_text(&names), err);
         buf_release(&names);
         return -1;
@@ -38,11 +39,10 @@ static int choose_optimizer(const struct keys *keys, const struct settings *sett
     recipe->schedule.rate = keys->file && !settings_given(settings, "lr") ? type->rate : settings->lr;
     if (!settings_given(settings, "lr"))
         TRY(keys_real(keys, "optimizer.params.lr", 0, 1e3, &recipe->schedule.rate, err));
-    /* Adam and Lamb hand it to the wrapper that clips all gradients together; the others clip themselves. */
-    const bool own = recipe->optimizer.kind == OPTIMIZER_NVLAMB || recipe->optimizer.kind == OPTIMIZER_LANS;
-    double *clip = own                                 ? &recipe->optimizer.norm_max
-                   : recipe->optimizer.tensor_norm > 0 ? &recipe->optimizer.tensor_norm
-                                                       : &recipe->clipping;
+    /* What does not clip by itself hands it to the wrapper that clips all gradients together. */
+    if (json_field_named(optimizer_kinds[recipe->optimizer.kind].params, "max_grad_norm"))
+        return 0;
+    double *clip = recipe->optimizer.tensor_norm > 0 ? &recipe->optimizer.tensor_norm : &recipe->clipping;
     return keys_real(keys, "optimizer.params.max_grad_norm", 0, 1e6, clip, err);
 }
 
@@ -64,10 +64,11 @@ static int choose_schedule(const struct keys *keys, const struct settings *setti
         return 0;
     }
     const struct schedule_type *type = json_is_string(name) ? schedule_type(json_string_value(name)) : NULL;
-    if (!type || !type->params[0].key) {
+    if (!type || type->ours) {
         struct buf names = {0};
-        for (size_t i = SCHEDULE_POLY + 1; i < SCHEDULE_KINDS; i++)
-            buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", schedule_types[i].name);
+        for (size_t i = 0; i < SCHEDULE_KINDS; i++)
+            if (!schedule_types[i].ours)
+                buf_addf(&names, "%s%s", names.size > 0 ? ", " : "", schedule_types[i].name);
         unknown_type(keys, "scheduler.type", buf_text(&names), err);
         buf_release(&names);
         return -1;

@@ -29,27 +29,21 @@ struct key {
     enum key_kind kind;
     size_t field; /* in struct recipe */
     double min, max;
-    unsigned kinds; /* of optimizers that have it; 0: not an optimizer's */
 };
 
 #define FIELD(name) offsetof(struct recipe, name)
-#define ADAM        (1u << OPTIMIZER_ADAM)
-#define LAMB        (1u << OPTIMIZER_LAMB)
-#define NVLAMB      (1u << OPTIMIZER_NVLAMB)
-#define LANS        (1u << OPTIMIZER_LANS)
-#define ALL         (ADAM | LAMB | NVLAMB | LANS)
 
 /* clang-format off */
 #define WORD(name, what) {.path = name, .kind = what}
-#define PARAM_WORD(name, what, which) {.path = "optimizer.params." name, .kind = what, .kinds = which}
-#define PARAM(name, what, member, least, most, which)                                              \
-    {.path = "optimizer.params." name, .kind = what, .field = FIELD(member), .min = least, .max = most, .kinds = which}
+#define PARAM_WORD(name, what) {.path = "optimizer.params." name, .kind = what}
+#define PARAM(name, what, member, least, most)                                                     \
+    {.path = "optimizer.params." name, .kind = what, .field = FIELD(member), .min = least, .max = most}
 
 static const struct key table[] = {
     WORD("train_batch_size", KEY_TAKEN), WORD("train_micro_batch_size_per_gpu", KEY_TAKEN),
     WORD("gradient_accumulation_steps", KEY_TAKEN),
     {.path = "gradient_clipping", .kind = KEY_REAL, .field = FIELD(clipping), .min = 0, .max = 1e6},
-    WORD("optimizer.type", KEY_TAKEN), PARAM_WORD("lr", KEY_TAKEN, ALL),
+    WORD("optimizer.type", KEY_TAKEN), PARAM_WORD("lr", KEY_TAKEN),
     WORD("scheduler.type", KEY_TAKEN),
     {.path = "scheduler.params.rewarmup", .kind = KEY_FLAG, .field = FIELD(rewarmup)},
     WORD("fp16.enabled", KEY_SWITCH), WORD("bf16.enabled", KEY_SWITCH), WORD("bfloat16.enabled", KEY_SWITCH),
@@ -61,20 +55,13 @@ static const struct key table[] = {
     {.path = "fp16.min_loss_scale", .kind = KEY_REAL, .field = FIELD(scaling.minimum), .min = 0x1p-24, .max = 0x1p32},
     WORD("fp16.auto_cast", KEY_NOTE), WORD("fp16.fp16_master_weights_and_grads", KEY_OFF),
 
-    PARAM("betas", KEY_BETAS, optimizer, 0, 1, ALL),
-    PARAM("eps", KEY_REAL, optimizer.epsilon, 0, 1, ALL),
-    PARAM("weight_decay", KEY_REAL, optimizer.weight_decay, 0, 1e3, ALL),
-    PARAM("bias_correction", KEY_FLAG, optimizer.bias_correction, 0, 1, ALL),
-    PARAM("adam_w_mode", KEY_FLAG, optimizer.decoupled, 0, 1, ADAM),
-    PARAM("max_coeff", KEY_REAL, optimizer.ratio_max, 0, 1e9, LAMB),
-    PARAM("min_coeff", KEY_REAL, optimizer.ratio_min, 0, 1e9, LAMB),
-    PARAM_WORD("max_grad_norm", KEY_TAKEN, ALL),
-    PARAM("grad_averaging", KEY_FLAG, optimizer.gradient_average, 0, 1, NVLAMB | LANS),
-    PARAM("use_nvlamb", KEY_FLAG, optimizer.ratio_always, 0, 1, NVLAMB),
-    PARAM_WORD("amsgrad", KEY_OFF, ALL),
-    PARAM_WORD("eps_inside_sqrt", KEY_OFF, ADAM | LAMB),
-    PARAM_WORD("torch_adam", KEY_NOTE, ADAM), PARAM_WORD("fused", KEY_NOTE, ADAM),
-    PARAM_WORD("set_grad_none", KEY_NOTE, ALL), WORD("optimizer.legacy_fusion", KEY_NOTE),
+    /* What every optimizer has; of each kind's own, optim/optimizer.c has a table, which is looked at first. */
+    PARAM("betas", KEY_BETAS, optimizer, 0, 1),
+    PARAM("eps", KEY_REAL, optimizer.epsilon, 0, 1),
+    PARAM("weight_decay", KEY_REAL, optimizer.weight_decay, 0, 1e3),
+    PARAM("bias_correction", KEY_FLAG, optimizer.bias_correction, 0, 1),
+    PARAM_WORD("max_grad_norm", KEY_TAKEN), PARAM_WORD("amsgrad", KEY_OFF), PARAM_WORD("set_grad_none", KEY_NOTE),
+    WORD("optimizer.legacy_fusion", KEY_NOTE),
 
     WORD("zero_optimization", KEY_NOTE), WORD("zero_allow_untested_optimizer", KEY_NOTE),
     WORD("zero_force_ds_cpu_optimizer", KEY_NOTE), WORD("prescale_gradients", KEY_NOTE),
@@ -157,90 +144,115 @@ int keys_real(const struct keys *keys, const char *path, double min, double max,
     return value ? set_value(keys, path, KEY_REAL, out, min, max, value, err) : 0;
 }
 
-static int apply_key(struct keys *keys, const struct key *key, const json_t *value, struct recipe *recipe,
+/* ---- walking over all keys ---- */
+
+/* Tables of keys that only the recipe's optimizer or schedule has. */
+struct own_keys {
+    const char *prefix;
+    const struct json_field *fields;
+    void *holder;
+};
+#define OWN_KEYS 2
+
+static void own_keys_of(struct recipe *recipe, struct own_keys own[OWN_KEYS])
+{
+    own[0] = (struct own_keys){"optimizer.params.", optimizer_kinds[recipe->optimizer.kind].params, &recipe->optimizer};
+    own[1] = (struct own_keys){"scheduler.params.", schedule_types[recipe->schedule.kind].params, &recipe->schedule};
+}
+
+/* A key that has been found: what it sets. */
+struct found_key {
+    enum key_kind kind;
+    void *field;
+    double min, max;
+};
+
+static bool find_own_key(struct recipe *recipe, const char *path, struct found_key *found)
+{
+    static const enum key_kind kinds[] = {[FIELD_REAL] = KEY_REAL,
+                                          [FIELD_FLAG] = KEY_FLAG,
+                                          [FIELD_CURVE] = KEY_CHOICE,
+                                          [FIELD_NOTE] = KEY_NOTE,
+                                          [FIELD_OFF] = KEY_OFF};
+    struct own_keys own[OWN_KEYS];
+    own_keys_of(recipe, own);
+    for (int i = 0; i < OWN_KEYS; i++) {
+        const size_t size = strlen(own[i].prefix);
+        const struct json_field *field =
+            strncmp(path, own[i].prefix, size) == 0 ? json_field_named(own[i].fields, path + size) : NULL;
+        if (field) {
+            *found =
+                (struct found_key){kinds[field->type], (char *)own[i].holder + field->field, field->min, field->max};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_key(struct recipe *recipe, const char *path, struct found_key *found)
+{
+    if (find_own_key(recipe, path, found))
+        return true;
+    for (size_t i = 0; i < KEYS; i++)
+        if (strcmp(table[i].path, path) == 0) {
+            *found = (struct found_key){table[i].kind, (char *)recipe + table[i].field, table[i].min, table[i].max};
+            return true;
+        }
+    return false;
+}
+
+/* The nearest so far. */
+struct nearest {
+    char key[80];
+    unsigned distance;
+};
+
+static void nearer(struct str path, const char *prefix, const char *name, struct nearest *best)
+{
+    char candidate[sizeof best->key];
+    snprintf(candidate, sizeof candidate, "%s%s", prefix, name);
+    const unsigned distance = str_distance(path, str_of(candidate));
+    if (distance < best->distance) {
+        best->distance = distance;
+        memcpy(best->key, candidate, sizeof candidate);
+    }
+}
+
+static int unknown_key(const struct keys *keys, const char *path, struct recipe *recipe, struct error *err)
+{
+    struct nearest best = {.distance = 20};
+    struct own_keys own[OWN_KEYS];
+    const struct str name = str_of(path);
+    own_keys_of(recipe, own);
+    for (size_t i = 0; i < KEYS && name.size < 64; i++)
+        nearer(name, "", table[i].path, &best);
+    for (int i = 0; i < OWN_KEYS && name.size < 64; i++)
+        for (const struct json_field *field = own[i].fields; field->key; field++)
+            nearer(name, own[i].prefix, field->key, &best);
+    keys_complain(keys, path, "unknown key", err);
+    return best.key[0] ? hint(err, "the nearest key is %s", best.key) : -1;
+}
+
+static int apply_key(struct keys *keys, const char *path, const struct found_key *key, const json_t *value,
                      struct error *err)
 {
-    void *field = (char *)recipe + key->field;
     switch (key->kind) {
     case KEY_SWITCH:
-        return json_is_boolean(value) ? 0 : keys_complain(keys, key->path, "neither true nor false", err);
+        return json_is_boolean(value) ? 0 : keys_complain(keys, path, "neither true nor false", err);
     case KEY_BETAS:
-        return set_betas(keys, key->path, field, value, err);
+        return set_betas(keys, path, key->field, value, err);
     case KEY_NOTE:
-        buf_addf(&keys->notes, "%s%s", keys->notes.size > 0 ? ", " : "", key->path);
+        buf_addf(&keys->notes, "%s%s", keys->notes.size > 0 ? ", " : "", path);
         return 0;
     case KEY_OFF:
         if (json_is_object(value) ? !json_is_true(json_object_get(value, "enabled")) : json_is_false(value))
             return 0;
-        return keys_complain(keys, key->path, "would change the result and is not built", err);
+        return keys_complain(keys, path, "would change the result and is not built", err);
     case KEY_REFUSED:
-        return keys_complain(keys, key->path, "would change the result and is not built", err);
+        return keys_complain(keys, path, "would change the result and is not built", err);
     default:
-        return set_value(keys, key->path, key->kind, field, key->min, key->max, value, err);
+        return set_value(keys, path, key->kind, key->field, key->min, key->max, value, err);
     }
-}
-
-/* ---- walking over all keys ---- */
-
-static const char schedule_params[] = "scheduler.params.";
-
-static const struct schedule_param *schedule_key(const struct recipe *recipe, const char *path)
-{
-    const size_t size = sizeof schedule_params - 1;
-    const struct schedule_param *param = schedule_types[recipe->schedule.kind].params;
-    if (strncmp(path, schedule_params, size) != 0)
-        return NULL;
-    while (param->key && strcmp(param->key, path + size) != 0)
-        param++;
-    return param->key ? param : NULL;
-}
-
-static const struct key *known_key(const struct recipe *recipe, const char *path)
-{
-    for (size_t i = 0; i < KEYS; i++)
-        if (strcmp(table[i].path, path) == 0 && (!table[i].kinds || table[i].kinds & 1u << recipe->optimizer.kind))
-            return &table[i];
-    return NULL;
-}
-
-static void nearer(struct str path, const char *candidate, const char **best, unsigned *distance)
-{
-    const unsigned d = str_distance(path, str_of(candidate));
-    if (d < *distance) {
-        *distance = d;
-        *best = candidate;
-    }
-}
-
-static int unknown_key(const struct keys *keys, const char *path, const struct recipe *recipe, struct error *err)
-{
-    char of[SCHEDULE_PARAMS_MAX][80];
-    const char *best = NULL;
-    unsigned distance = 20;
-    const struct str name = str_of(path);
-    for (size_t i = 0; i < KEYS && name.size < 64; i++)
-        if (!table[i].kinds || table[i].kinds & 1u << recipe->optimizer.kind)
-            nearer(name, table[i].path, &best, &distance);
-    const struct schedule_param *param = schedule_types[recipe->schedule.kind].params;
-    for (size_t i = 0; param[i].key && name.size < 64; i++) {
-        snprintf(of[i], sizeof of[i], "%s%s", schedule_params, param[i].key);
-        nearer(name, of[i], &best, &distance);
-    }
-    keys_complain(keys, path, "unknown key", err);
-    return best ? hint(err, "the nearest key is %s", best) : -1;
-}
-
-static int apply_one(struct keys *keys, const char *path, const json_t *value, struct recipe *recipe, struct error *err)
-{
-    const struct schedule_param *param = schedule_key(recipe, path);
-    if (param) {
-        static const enum key_kind kinds[] = {
-            [SCHEDULE_REAL] = KEY_REAL, [SCHEDULE_FLAG] = KEY_FLAG, [SCHEDULE_WARMUP_TYPE] = KEY_CHOICE};
-        return set_value(keys, path, kinds[param->type], (char *)&recipe->schedule + param->field, param->min,
-                         param->max, value, err);
-    }
-    const struct key *key = known_key(recipe, path);
-    return key ? apply_key(keys, key, value, recipe, err) : unknown_key(keys, path, recipe, err);
 }
 
 /* Objects are walked into, but for those that are keys themselves. Depth is bounded by keys_read. */
@@ -252,13 +264,15 @@ static int apply_all(struct keys *keys, const json_t *object, const char *above,
     json_object_foreach((json_t *)object, name, value)
     {
         char path[256];
+        struct found_key found;
         snprintf(path, sizeof path, "%s%s%s", above, above[0] ? "." : "", name);
-        if (strchr(name, '.'))
-            return unknown_key(keys, path, recipe, err); /* a path is said by objects in objects */
-        if (json_is_object(value) && !known_key(recipe, path) && strlen(path) < sizeof path - 1)
+        const bool known = !strchr(name, '.') && find_key(recipe, path, &found); /* a path is objects in objects */
+        if (known)
+            TRY(apply_key(keys, path, &found, value, err));
+        else if (json_is_object(value) && !strchr(name, '.') && strlen(path) < sizeof path - 1)
             TRY(apply_all(keys, value, path, recipe, err));
         else
-            TRY(apply_one(keys, path, value, recipe, err));
+            return unknown_key(keys, path, recipe, err);
     }
     return 0;
 }
@@ -269,10 +283,10 @@ static int apply_all(struct keys *keys, const json_t *object, const char *above,
 static int check_schedule(const struct keys *keys, const struct schedule *schedule, struct error *err)
 {
     const struct schedule_type *type = &schedule_types[schedule->kind];
-    for (const struct schedule_param *param = type->params; param->key; param++) {
+    for (const struct json_field *param = type->params; param->key; param++) {
         char path[80];
-        snprintf(path, sizeof path, "%s%s", schedule_params, param->key);
-        if (param->type == SCHEDULE_REAL && isnan(*(const double *)((const char *)schedule + param->field)))
+        snprintf(path, sizeof path, "scheduler.params.%s", param->key);
+        if (param->type == FIELD_REAL && isnan(*(const double *)((const char *)schedule + param->field)))
             return keys_complain(keys, path, "is missing", err);
     }
     if (schedule->momentum && schedule->kind == SCHEDULE_ONE_CYCLE && schedule->momentum_min > schedule->momentum_max)

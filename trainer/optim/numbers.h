@@ -15,7 +15,8 @@
 #define NUMBERS static inline
 #endif
 
-enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_LAMB, OPTIMIZER_NVLAMB, OPTIMIZER_LANS };
+/* Each with a row in optimizer.c. */
+enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_LAMB, OPTIMIZER_NVLAMB, OPTIMIZER_LANS, OPTIMIZER_KINDS };
 
 /* One update; optimizer.c sets it. With g the gradient times its tensor's factor (plus decay * p where decay is not
  * decoupled):

@@ -8,39 +8,59 @@
 
 /* clang-format off */
 #define COMMON .beta1 = 0.9, .beta2 = 0.999, .decoupled = true, .gradient_average = true
+#define REAL(name, member, most) {name, FIELD_REAL, offsetof(struct optimizer, member), 0, most, 0}
+#define FLAG(name, member)      {name, FIELD_FLAG, offsetof(struct optimizer, member), 0, 1, 0}
+#define NOTE(name)              {.key = name, .type = FIELD_NOTE}
+#define OFF(name)               {.key = name, .type = FIELD_OFF}
 
-const struct optimizer_type optimizer_types[] = {
-    /* DeepSpeed's own, decoupled decay also under the name Adam (ops/adam/fused_adam.py) */
-    {"Adam", 1e-3, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-8, .bias_correction = true}},
+const struct optimizer_facts optimizer_kinds[] = {
+    [OPTIMIZER_ADAM] = {"adam", "decoupled decay",
+        .type = {"Adam", 1e-3, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-8, .bias_correction = true}},
+        .params = {FLAG("adam_w_mode", decoupled), OFF("eps_inside_sqrt"), NOTE("torch_adam"), NOTE("fused")}},
+    [OPTIMIZER_LAMB] = {"lamb", "DeepSpeed's", .by_tensor = true,
+        .type = {"Lamb", 1e-3, {COMMON, .kind = OPTIMIZER_LAMB, .epsilon = 1e-8, .bias_correction = true,
+                                .ratio_min = 0.01, .ratio_max = 10}},
+        .params = {REAL("min_coeff", ratio_min, 1e9), REAL("max_coeff", ratio_max, 1e9), OFF("eps_inside_sqrt")}},
+    [OPTIMIZER_NVLAMB] = {"nvlamb", "apex FusedLAMB", .by_tensor = true,
+        .type = {"NVLAMB", 1e-3, {COMMON, .kind = OPTIMIZER_NVLAMB, .epsilon = 1e-6, .bias_correction = true,
+                                  .weight_decay = 0.01, .norm_max = 1}},
+        .params = {FLAG("use_nvlamb", ratio_always), FLAG("grad_averaging", gradient_average),
+                   REAL("max_grad_norm", norm_max, 1e6)}},
+    [OPTIMIZER_LANS] = {"lans", "normalised by tensor", .by_tensor = true,
+        .type = {"LANS", 1e-3, {COMMON, .kind = OPTIMIZER_LANS, .epsilon = 1e-6, .bias_correction = true,
+                                .weight_decay = 0.01}},
+        .params = {FLAG("grad_averaging", gradient_average), REAL("max_grad_norm", norm_max, 1e6)}},
+};
+_Static_assert(sizeof optimizer_kinds / sizeof *optimizer_kinds == OPTIMIZER_KINDS, "a row for every kind");
+
+/* A kind as others set it: DeepSpeed's Adam, whose decay is decoupled under both names (ops/adam/fused_adam.py);
+ * pytorch_pretrained_bert's and NVIDIA's BertAdam; Google's optimization.py; NVIDIA's fine-tuning with FusedAdam;
+ * HetSeq. */
+static const struct optimizer_type variants[] = {
     {"AdamW", 1e-3, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-8, .bias_correction = true}},
-    {"Lamb", 1e-3, {COMMON, .kind = OPTIMIZER_LAMB, .epsilon = 1e-8, .bias_correction = true, .ratio_min = 0.01,
-                    .ratio_max = 10}},
-    {"NVLAMB", 1e-3, {COMMON, .kind = OPTIMIZER_NVLAMB, .epsilon = 1e-6, .bias_correction = true, .weight_decay = 0.01,
-                      .norm_max = 1}},
-    {"LANS", 1e-3, {COMMON, .kind = OPTIMIZER_LANS, .epsilon = 1e-6, .bias_correction = true, .weight_decay = 0.01}},
-    /* Adam as others set it: pytorch_pretrained_bert's and NVIDIA's BertAdam; Google's optimization.py; NVIDIA's
-     * fine-tuning with FusedAdam; HetSeq */
     {"BertAdam", 5e-5, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-6, .weight_decay = 0.01, .tensor_norm = 1}},
     {"AdamWeightDecay", 5e-5, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-6, .weight_decay = 0.01}},
     {"FusedAdam", 1e-3, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-8}},
     {"HetSeqAdam", 0.25, {COMMON, .kind = OPTIMIZER_ADAM, .epsilon = 1e-8, .bias_correction = true,
                           .scaled_rate = true, .decay_all = true}},
-    {.name = NULL},
 };
 /* clang-format on */
+#define VARIANTS (sizeof variants / sizeof *variants)
+
+const struct optimizer_type *optimizer_type_at(size_t i)
+{
+    if (i < OPTIMIZER_KINDS)
+        return &optimizer_kinds[i].type;
+    return i < OPTIMIZER_KINDS + VARIANTS ? &variants[i - OPTIMIZER_KINDS] : NULL;
+}
 
 const struct optimizer_type *optimizer_type(const char *name)
 {
-    for (const struct optimizer_type *type = optimizer_types; type->name; type++)
+    const struct optimizer_type *type;
+    for (size_t i = 0; (type = optimizer_type_at(i)); i++)
         if (strcmp(type->name, name) == 0)
-            return type;
-    return NULL;
-}
-
-const char *optimizer_name(enum optimizer_kind kind)
-{
-    static const char *const names[] = {"adam", "lamb", "nvlamb", "lans"};
-    return names[kind];
+            break;
+    return type;
 }
 
 void optimizer_work_init(struct update_work *work, const struct ops *ops, const struct params *params)
@@ -83,7 +103,6 @@ void optimizer_work_release(struct update_work *work, const struct ops *ops)
 
 static struct update_step step_of(const struct optimizer *o, const struct update *update)
 {
-    const bool adam = o->kind == OPTIMIZER_ADAM, lamb = o->kind == OPTIMIZER_LAMB;
     const double rest1 = o->bias_correction ? 1 - pow(o->beta1, (double)update->number) : 1;
     const double rest2 = o->bias_correction ? 1 - pow(o->beta2, (double)update->number) : 1;
     struct update_step step = {
@@ -96,23 +115,32 @@ static struct update_step step_of(const struct optimizer *o, const struct update
         .rate = update->rate,
         .beta1 = o->beta1,
         .beta2 = o->beta2,
-        .share = adam || lamb || o->gradient_average ? 1 - o->beta1 : 1,
+        .share = o->gradient_average ? 1 - o->beta1 : 1,
         .lead = 1 / rest1,
         .root = 1 / sqrt(rest2),
         .epsilon = o->epsilon,
         .weight_decay = o->weight_decay,
         .vector_decay = o->decay_all ? o->weight_decay : 0,
-        .decoupled = !adam || o->decoupled,
+        .decoupled = o->decoupled,
         .ratio_min = o->ratio_min,
         .ratio_max = o->ratio_max,
         .ratio_always = o->ratio_always,
     };
-    if (lamb) { /* the correction is of the whole step, decay included */
-        step.rate = update->rate * sqrt(rest2) / rest1;
+    switch (o->kind) { /* without default: whoever adds a kind is asked by the compiler */
+    case OPTIMIZER_LAMB:
+        step.rate = update->rate * sqrt(rest2) / rest1; /* the correction is of the whole step, decay included */
         step.lead = step.root = 1;
-    } else if (o->scaled_rate) { /* of Adam's part alone */
-        step.lead = sqrt(rest2) / rest1;
+        break;
+    case OPTIMIZER_ADAM:
+        if (!o->scaled_rate)
+            break;
+        step.lead = sqrt(rest2) / rest1; /* of Adam's part alone */
         step.root = 1;
+        break;
+    case OPTIMIZER_NVLAMB:
+    case OPTIMIZER_LANS:
+    case OPTIMIZER_KINDS:
+        break;
     }
     return step;
 }
@@ -125,7 +153,7 @@ void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, 
     const struct update_step step = step_of(optimizer, update);
     ops->squares(device, work, memory->gradients);
     ops->factors(device, work, &step, update->sums);
-    if (optimizer->kind == OPTIMIZER_ADAM) {
+    if (!optimizer_kinds[optimizer->kind].by_tensor) {
         ops->adam(device, memory, work, &step);
         return;
     }

@@ -23,8 +23,7 @@
 
 #include "trainer/model/params.h"
 #include "trainer/ops.h"
-
-#define OPTIMIZER_NAMES "adam|lamb|nvlamb|lans"
+#include "trainer/optim/json_field.h"
 
 struct optimizer {
     enum optimizer_kind kind;
@@ -43,15 +42,29 @@ struct optimizer {
     double norm_max;       /* nvlamb, lans: a clip of their own behind the run's, g / max(1, |g| / norm_max); 0: no */
 };
 
-/* The names of JSON's optimizer.type with the originals' defaults, and who they are. */
+/* A type of JSON's optimizer.type, with the original's defaults. */
 struct optimizer_type {
     const char *name;
     double rate; /* its default */
     struct optimizer optimizer;
 };
 const struct optimizer_type *optimizer_type(const char *name); /* NULL: unknown */
-extern const struct optimizer_type optimizer_types[];          /* ends with a NULL name */
-const char *optimizer_name(enum optimizer_kind kind);
+const struct optimizer_type *optimizer_type_at(size_t i); /* all of them, those of the kinds first; NULL: no more */
+
+#define OPTIMIZER_PARAMS_MAX 8
+
+/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, numbers.h and the backends'
+ * files update. */
+struct optimizer_facts {
+    const char *name;           /* --optimizer's choice, and what a run's identity says */
+    const char *help;           /* for --help, in a few words */
+    bool by_tensor;             /* looks at whole tensors: ops moments, shares and apply; else all is one pass, adam */
+    struct optimizer_type type; /* of JSON that --optimizer stands for */
+    /* Of optimizer.params, beside those that every optimizer has (keys/table.c); ends with a NULL key. max_grad_norm
+     * among them is a clip of its own; else it is the run's, gradient_clipping. */
+    struct json_field params[OPTIMIZER_PARAMS_MAX];
+};
+extern const struct optimizer_facts optimizer_kinds[]; /* [OPTIMIZER_KINDS], by kind */
 
 /* Takes the device's memory of updates, and fills its table. */
 void optimizer_work_init(struct update_work *work, const struct ops *ops, const struct params *params);

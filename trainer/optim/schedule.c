@@ -12,66 +12,67 @@
 
 /* clang-format off */
 #define BING                                                                   \
-    {"warmup_proportion", SCHEDULE_REAL, FIELD(warmup), SHARE, 0.002},            \
-    {"total_training_steps", SCHEDULE_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS}, \
-    {"lr_offset", SCHEDULE_REAL, FIELD(offset), 0, 1e3, 0}
+    {"warmup_proportion", FIELD_REAL, FIELD(warmup), SHARE, 0.002},            \
+    {"total_training_steps", FIELD_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS}, \
+    {"lr_offset", FIELD_REAL, FIELD(offset), 0, 1e3, 0}
 #define BING_EXP                                                               \
-    {"decay_rate", SCHEDULE_REAL, FIELD(decay_rate), 0, 1, (double)NAN},          \
-    {"decay_step", SCHEDULE_REAL, FIELD(decay_step), 1, 1e12, (double)NAN}
+    {"decay_rate", FIELD_REAL, FIELD(decay_rate), 0, 1, (double)NAN},          \
+    {"decay_step", FIELD_REAL, FIELD(decay_step), 1, 1e12, (double)NAN}
 #define WARM_UP                                                                \
-    {"warmup", SCHEDULE_REAL, FIELD(warmup), SHARE, (double)NAN},                 \
-    {"total_steps", SCHEDULE_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS}
+    {"warmup", FIELD_REAL, FIELD(warmup), SHARE, (double)NAN},                 \
+    {"total_steps", FIELD_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS}
 #define DEEPSPEED                                                              \
-    {"warmup_num_steps", SCHEDULE_REAL, FIELD(warmup), UPDATES, 1000},            \
-    {"warmup_type", SCHEDULE_WARMUP_TYPE, FIELD(linear_warmup), 0, 1, 0}
+    {"warmup_num_steps", FIELD_REAL, FIELD(warmup), UPDATES, 1000},            \
+    {"warmup_type", FIELD_CURVE, FIELD(linear_warmup), 0, 1, 0}
 #define DEEPSPEED_RATES                                                        \
-    {"warmup_min_lr", SCHEDULE_REAL, FIELD(minimum), 0, 1e3, 0},                  \
-    {"warmup_max_lr", SCHEDULE_REAL, FIELD(rate), 0, 1e3, 0.001}
+    {"warmup_min_lr", FIELD_REAL, FIELD(minimum), 0, 1e3, 0},                  \
+    {"warmup_max_lr", FIELD_REAL, FIELD(rate), 0, 1e3, 0.001}
 
-const struct schedule_type schedule_types[SCHEDULE_KINDS] = {
-    [SCHEDULE_LINEAR] = {"linear", .params = {{.key = NULL}}},
-    [SCHEDULE_CONSTANT] = {"constant", .params = {{.key = NULL}}},
-    [SCHEDULE_COSINE] = {"cosine", .params = {{.key = NULL}}},
-    [SCHEDULE_POLY] = {"poly", .params = {{.key = NULL}}},
+const struct schedule_type schedule_types[] = {
+    [SCHEDULE_LINEAR] = {"linear", .ours = true},
+    [SCHEDULE_CONSTANT] = {"constant", .ours = true},
+    [SCHEDULE_COSINE] = {"cosine", .ours = true},
+    [SCHEDULE_POLY] = {"poly", .ours = true},
     [SCHEDULE_BING_LINEAR] = {"warmup_linear", .params = {BING}},
     [SCHEDULE_BING_LINEAR_EXP] = {"warmup_linear_decay_exp", .params = {BING, BING_EXP}},
     [SCHEDULE_BING_EXP_EXP] = {"warmup_exp_decay_exp", .params = {BING, BING_EXP}},
     [SCHEDULE_BING_EXP_POLY] = {"warmup_exp_poly", .params = {BING}},
     [SCHEDULE_LINEAR_WARM_UP] = {"LinearWarmUp", .params = {WARM_UP}},
     [SCHEDULE_POLY_WARM_UP] = {"PolyWarmUp", .params = {WARM_UP,
-        {"degree", SCHEDULE_REAL, FIELD(power), 0, 100, 0.5},
-        {"constant", SCHEDULE_REAL, FIELD(constant), SHARE, -1}}},
+        {"degree", FIELD_REAL, FIELD(power), 0, 100, 0.5},
+        {"constant", FIELD_REAL, FIELD(constant), SHARE, -1}}},
     [SCHEDULE_CONSTANT_WARM_UP] = {"ConstantWarmUp", .params = {WARM_UP}},
     [SCHEDULE_WARMUP] = {"WarmupLR", .own_rate = true, .params = {DEEPSPEED_RATES, DEEPSPEED}},
     [SCHEDULE_WARMUP_DECAY] = {"WarmupDecayLR", .own_rate = true, .params = {DEEPSPEED_RATES, DEEPSPEED,
-        {"total_num_steps", SCHEDULE_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS}}},
+        {"total_num_steps", FIELD_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS}}},
     [SCHEDULE_WARMUP_COSINE] = {"WarmupCosineLR", .params = {DEEPSPEED,
-        {"total_num_steps", SCHEDULE_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS},
-        {"warmup_min_ratio", SCHEDULE_REAL, FIELD(minimum), SHARE, 0},
-        {"cos_min_ratio", SCHEDULE_REAL, FIELD(constant), SHARE, 0.0001}}},
+        {"total_num_steps", FIELD_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS},
+        {"warmup_min_ratio", FIELD_REAL, FIELD(minimum), SHARE, 0},
+        {"cos_min_ratio", FIELD_REAL, FIELD(constant), SHARE, 0.0001}}},
     [SCHEDULE_ONE_CYCLE] = {"OneCycle", .own_rate = true, .params = {
-        {"cycle_min_lr", SCHEDULE_REAL, FIELD(minimum), 0, 1e3, (double)NAN},
-        {"cycle_max_lr", SCHEDULE_REAL, FIELD(rate), 0, 1e3, (double)NAN},
-        {"decay_lr_rate", SCHEDULE_REAL, FIELD(decay_rate), 0, 1e6, 0},
-        {"cycle_first_step_size", SCHEDULE_REAL, FIELD(first), 1, 1e12, 2000},
-        {"cycle_second_step_size", SCHEDULE_REAL, FIELD(second), 1, 1e12, 0}, /* as the first */
-        {"decay_step_size", SCHEDULE_REAL, FIELD(decay_step), UPDATES, 0},
-        {"cycle_momentum", SCHEDULE_FLAG, FIELD(momentum), 0, 1, 1},
-        {"cycle_min_mom", SCHEDULE_REAL, FIELD(momentum_min), 0, 0.999, 0.8},
-        {"cycle_max_mom", SCHEDULE_REAL, FIELD(momentum_max), 0, 0.999, 0.9},
-        {"decay_mom_rate", SCHEDULE_REAL, FIELD(momentum_decay), 0, 1e6, 0}}},
+        {"cycle_min_lr", FIELD_REAL, FIELD(minimum), 0, 1e3, (double)NAN},
+        {"cycle_max_lr", FIELD_REAL, FIELD(rate), 0, 1e3, (double)NAN},
+        {"decay_lr_rate", FIELD_REAL, FIELD(decay_rate), 0, 1e6, 0},
+        {"cycle_first_step_size", FIELD_REAL, FIELD(first), 1, 1e12, 2000},
+        {"cycle_second_step_size", FIELD_REAL, FIELD(second), 1, 1e12, 0}, /* as the first */
+        {"decay_step_size", FIELD_REAL, FIELD(decay_step), UPDATES, 0},
+        {"cycle_momentum", FIELD_FLAG, FIELD(momentum), 0, 1, 1},
+        {"cycle_min_mom", FIELD_REAL, FIELD(momentum_min), 0, 0.999, 0.8},
+        {"cycle_max_mom", FIELD_REAL, FIELD(momentum_max), 0, 0.999, 0.9},
+        {"decay_mom_rate", FIELD_REAL, FIELD(momentum_decay), 0, 1e6, 0}}},
     [SCHEDULE_RANGE_TEST] = {"LRRangeTest", .own_rate = true, .params = {
-        {"lr_range_test_min_lr", SCHEDULE_REAL, FIELD(minimum), 0, 1e3, 0.001},
-        {"lr_range_test_step_size", SCHEDULE_REAL, FIELD(first), 1, 1e12, 2000},
-        {"lr_range_test_step_rate", SCHEDULE_REAL, FIELD(decay_rate), 0, 1e6, 1},
-        {"lr_range_test_staircase", SCHEDULE_FLAG, FIELD(staircase), 0, 1, 0}}},
+        {"lr_range_test_min_lr", FIELD_REAL, FIELD(minimum), 0, 1e3, 0.001},
+        {"lr_range_test_step_size", FIELD_REAL, FIELD(first), 1, 1e12, 2000},
+        {"lr_range_test_step_rate", FIELD_REAL, FIELD(decay_rate), 0, 1e6, 1},
+        {"lr_range_test_staircase", FIELD_FLAG, FIELD(staircase), 0, 1, 0}}},
     [SCHEDULE_POLYNOMIAL] = {"polynomial", .params = {
-        {"warmup_updates", SCHEDULE_REAL, FIELD(warmup), UPDATES, 0},
-        {"total_num_update", SCHEDULE_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS},
-        {"end_learning_rate", SCHEDULE_REAL, FIELD(minimum), 0, 1e3, 0},
-        {"power", SCHEDULE_REAL, FIELD(power), 0, 100, 1}}},
+        {"warmup_updates", FIELD_REAL, FIELD(warmup), UPDATES, 0},
+        {"total_num_update", FIELD_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS},
+        {"end_learning_rate", FIELD_REAL, FIELD(minimum), 0, 1e3, 0},
+        {"power", FIELD_REAL, FIELD(power), 0, 100, 1}}},
 };
 /* clang-format on */
+_Static_assert(sizeof schedule_types / sizeof *schedule_types == SCHEDULE_KINDS, "a row for every kind of schedule");
 
 const struct schedule_type *schedule_type(const char *name)
 {
@@ -84,9 +85,9 @@ const struct schedule_type *schedule_type(const char *name)
 void schedule_defaults(struct schedule *schedule, enum schedule_kind kind)
 {
     schedule->kind = kind;
-    for (const struct schedule_param *param = schedule_types[kind].params; param->key; param++) {
+    for (const struct json_field *param = schedule_types[kind].params; param->key; param++) {
         void *field = (char *)schedule + param->field;
-        if (param->type != SCHEDULE_REAL)
+        if (param->type != FIELD_REAL)
             *(bool *)field = param->value > 0;
         else
             *(double *)field = param->value == SCHEDULE_STEPS ? (double)schedule->steps : param->value;

@@ -28,12 +28,13 @@
 #ifndef TRAINER_OPTIM_SCHEDULE_H
 #define TRAINER_OPTIM_SCHEDULE_H
 
+#include "trainer/optim/json_field.h"
+
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum schedule_kind {
-    SCHEDULE_LINEAR, /* the first four are --schedule's choices */
+    SCHEDULE_LINEAR,
     SCHEDULE_CONSTANT,
     SCHEDULE_COSINE,
     SCHEDULE_POLY,
@@ -52,7 +53,6 @@ enum schedule_kind {
     SCHEDULE_POLYNOMIAL,
     SCHEDULE_KINDS,
 };
-#define SCHEDULE_NAMES "linear|constant|cosine|poly"
 
 struct schedule {
     enum schedule_kind kind;
@@ -73,24 +73,17 @@ struct schedule {
     uint64_t steps;     /* updates of the whole run, >= 1 */
 };
 
-/* A parameter of a schedule under its JSON name. */
-struct schedule_param {
-    const char *key;
-    enum { SCHEDULE_REAL, SCHEDULE_FLAG, SCHEDULE_WARMUP_TYPE } type;
-    size_t field;    /* in struct schedule */
-    double min, max; /* of what a user may say */
-    double value;    /* where absent; NAN: must be there; SCHEDULE_STEPS: the run's */
-};
-#define SCHEDULE_STEPS      (-3.0)
+#define SCHEDULE_STEPS      (-3.0) /* default of a parameter: the run's steps */
 #define SCHEDULE_PARAMS_MAX 12
 
-/* Every schedule: JSON's scheduler.type and its params. Indexed by kind; ours have no params. */
+/* A kind of schedule. */
 struct schedule_type {
-    const char *name;
-    bool own_rate; /* brings its peak itself: optimizer.params.lr and --lr are not looked at */
-    struct schedule_param params[SCHEDULE_PARAMS_MAX]; /* ends with a NULL key */
+    const char *name; /* JSON's scheduler.type, or a choice of --schedule; and the identity's */
+    bool ours;        /* a choice of --schedule, which has no params and is no type of JSON's */
+    bool own_rate;    /* brings its peak itself: optimizer.params.lr and --lr are not looked at */
+    struct json_field params[SCHEDULE_PARAMS_MAX]; /* of struct schedule; ends with a NULL key */
 };
-extern const struct schedule_type schedule_types[SCHEDULE_KINDS];
+extern const struct schedule_type schedule_types[];          /* [SCHEDULE_KINDS], by kind */
 const struct schedule_type *schedule_type(const char *name); /* NULL: unknown */
 
 /* Sets what belongs to the kind and is absent; rate and steps must be set. */

@@ -221,7 +221,7 @@ static void say_machine(const struct bench *b, const struct bench_result *r)
     struct params params;
     params_init(&params, &b->config);
     log_say("model      %s, %s parameters · %s · dropout %g", config_name(&b->config, name),
-            format_count(params.total, count), optimizer_name(b->optimizer.kind), b->config.hidden_dropout);
+            format_count(params.total, count), optimizer_kinds[b->optimizer.kind].name, b->config.hidden_dropout);
     params_release(&params);
     log_say("device     %s", b->ops->name);
     log_say("batch      %" PRId32 " sequences of %" PRId32 ", %" PRId32 " masked each: %.4g GFLOP a sequence",
@@ -273,11 +273,7 @@ static int choose(struct bench *b, struct error *err)
     b->sequences = (int32_t)settings->micro_batch;
     if (b->sequences == 0)
         b->sequences = b->device == DEVICE_CUDA ? 32768 / b->seq : (int32_t)recipe_micro_batch(0, 1 << 16, b->seq);
-    for (const struct optimizer_type *type = optimizer_types; type->name; type++)
-        if ((int)type->optimizer.kind == settings->optimizer) {
-            b->optimizer = type->optimizer;
-            break;
-        }
+    b->optimizer = optimizer_kinds[settings->optimizer].type.optimizer;
     TRY(backend_look(b->device, NULL, err));
     if (b->device != DEVICE_CUDA && settings->tune)
         return fail(err, ERR_USAGE, "--tune times product algorithms of CUDA; this computes on the CPU");

@@ -277,7 +277,8 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
 void check_optimizers(void)
 {
     const int before = checks_failed(), from = checks_done();
-    for (const struct optimizer_type *type = optimizer_types; type->name; type++)
+    const struct optimizer_type *type;
+    for (size_t i = 0; (type = optimizer_type_at(i)); i++)
         optimizer_case(type, false);
     optimizer_case(optimizer_type("NVLAMB"), true);
     printf("%s %-10s %d of %d checks right\n", sides_name(), "optimizers",

@@ -1,0 +1,10 @@
+#include "trainer/optim/json_field.h"
+
+#include <string.h>
+
+const struct json_field *json_field_named(const struct json_field *fields, const char *key)
+{
+    while (fields->key && strcmp(fields->key, key) != 0)
+        fields++;
+    return fields->key ? fields : NULL;
+}

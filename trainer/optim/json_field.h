@@ -1,0 +1,28 @@
+/* A number or a switch of an optimizer or a schedule, under the name that JSON and a run's identity have for it. Tables
+ * of them end with a NULL key; their order is the identity's. */
+#ifndef TRAINER_OPTIM_JSON_FIELD_H
+#define TRAINER_OPTIM_JSON_FIELD_H
+
+#include <stddef.h>
+
+enum json_field_type {
+    FIELD_REAL,  /* double */
+    FIELD_FLAG,  /* bool */
+    FIELD_CURVE, /* bool: "linear", else "log" */
+    /* Keys of the originals without a field here: */
+    FIELD_NOTE, /* changes no result */
+    FIELD_OFF,  /* must be false */
+};
+
+struct json_field {
+    const char *key;
+    enum json_field_type type;
+    size_t field;    /* in the struct it belongs to */
+    double min, max; /* of what a user may say */
+    double value;    /* of a schedule, where absent; NAN: must be there; SCHEDULE_STEPS: the run's */
+};
+
+/* The one of that name; NULL: there is none. */
+const struct json_field *json_field_named(const struct json_field *fields, const char *key);
+
+#endif
