@@ -123,7 +123,10 @@ struct ops *backend_open(enum device_kind device, const struct cpu_options *opti
     if (device == DEVICE_CPU)
         return cpu_open(options, err);
     const struct cuda_module *module = module_load(err);
-    return module ? module->open(options->precision, tune, err) : NULL;
+    struct ops *ops = module ? module->open(options->precision, tune, err) : NULL;
+    if (ops)
+        ops_describe(ops);
+    return ops;
 }
 
 int backend_tune(struct ops *ops, const struct model_config *config, const struct pack_limits *limits, bool all,

@@ -27,7 +27,18 @@ enum precision {
     PRECISION_BF16 = 1,
     PRECISION_FP16 = 2,
     PRECISION_FP64 = 3, /* tests: finite differences */
+    PRECISION_KINDS,
 };
+
+struct precision_facts {
+    const char *name;    /* "fp32" */
+    size_t storage_size; /* bytes of a number of STORAGE, */
+    size_t real_size;    /* and of REAL */
+    bool offered;        /* by --precision; else for tests */
+};
+extern const struct precision_facts precision_kinds[]; /* [PRECISION_KINDS], by enum */
+const char *precision_name(enum precision precision);
+enum precision precision_named(const char *name); /* fp32 where there is no such */
 
 enum gelu { GELU_TANH, GELU_ERF }; /* transformers' "gelu_new" and "gelu" */
 
@@ -105,16 +116,27 @@ enum map_mode {
     MAP_FILL, /* to say anew what is there; where it is a copy, it begins cleared */
 };
 
+/* What computes. Another device, processor or library may change the last bits, another number of units does not. */
+struct ops_facts {
+    const char *kind;      /* "cpu", "cuda" */
+    const char *processor; /* instruction set or card: "avx512_bf16", "NVIDIA H200" */
+    const char *library;   /* that multiplies: "oneDNN 2.6.3", "own products" */
+    const char *unit;      /* "threads", "multiprocessors" */
+    int units;             /* of them */
+};
+#define OPS_NAME_SIZE 192
+
 struct ops {
     struct device *device;
     enum precision precision;
     size_t storage_size; /* bytes of one stored number */
     size_t real_size;
-    const char *name;  /* for people: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
-    uint64_t memory;   /* bytes that the device has in all; 0: it uses the host's */
-    uint64_t rest;     /* of these, what allocate gives at most; others may hold the device too */
-    int32_t wave_rows; /* rows of products come in multiples of so many, at best; 0: it does not matter */
-    bool late;         /* ops return before they are done: facts of a step had better be asked for a step later */
+    struct ops_facts facts;   /* their texts live as long as the backend */
+    char name[OPS_NAME_SIZE]; /* ops_describe: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
+    uint64_t memory;          /* bytes that the device has in all; 0: it uses the host's */
+    uint64_t rest;            /* of these, what allocate gives at most; others may hold the device too */
+    int32_t wave_rows;        /* rows of products come in multiples of so many, at best; 0: it does not matter */
+    bool late; /* ops return before they are done: facts of a step had better be asked for a step later */
 
     void (*close)(struct ops *ops); /* ends the backend; frees ops */
 
@@ -229,5 +251,10 @@ struct ops {
 };
 
 #define SENT_BYTES_MAX 128 /* of one slot */
+
+/* The device as a run records it, without the number of units: "cpu bf16 (avx512_bf16, oneDNN 2.6.3)". */
+char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE]);
+/* Makes ops->name from precision and facts. */
+void ops_describe(struct ops *ops);
 
 #endif

@@ -29,6 +29,20 @@ static struct opt_choice schedule_choice(size_t i)
     return (struct opt_choice){0};
 }
 
+static struct opt_choice precision_choice(size_t i)
+{
+    for (int precision = 0; precision < PRECISION_KINDS; precision++)
+        if (precision_kinds[precision].offered && i-- == 0)
+            return (struct opt_choice){precision_kinds[precision].name, NULL, precision};
+    return (struct opt_choice){0};
+}
+
+static struct opt_choice level_choice(size_t i)
+{
+    return i < CPU_LEVELS ? (struct opt_choice){cpu_level_name((enum cpu_level)i), NULL, (int)i}
+                          : (struct opt_choice){0};
+}
+
 /* clang-format off */
 static const struct opt_row rows[] = {
     {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .verbs = " train plan eval ",
@@ -73,9 +87,9 @@ static const struct opt_row rows[] = {
      .help = "Learning rate after the warm-up; all other schedules through --config."},
     {.name = "optimizer", .type = OPT_CHOICE, .field = FIELD(optimizer), .choice = optimizer_choice,
      .default_text = "adam", .verbs = " train plan bench ", .help = "What makes updates of gradients."},
-    {.name = "precision", .type = OPT_CHOICE, .field = FIELD(precision), .value = "fp32|bf16|fp16",
-     .choices = "fp32|bf16|fp16",
-     .default_help = "bf16 on CUDA and where the processor multiplies it, else fp32", .verbs = " train plan eval bench ",
+    {.name = "precision", .type = OPT_CHOICE, .field = FIELD(precision), .choice = precision_choice,
+     .default_help = "bf16 on CUDA and where the processor multiplies it, else fp32",
+     .verbs = " train plan eval bench ",
      .help = "Type of stored and multiplied numbers; the master copy is fp32."},
     {.name = "masks", .type = OPT_CHOICE, .field = FIELD(masks), .value = "auto|stored|fresh", .default_text = "auto",
      .choices = "auto|stored|fresh", .verbs = " train plan ",
@@ -121,7 +135,7 @@ static const struct opt_row rows[] = {
      .help = "As the verb plan: say what would be done, do nothing."},
     {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .value = "train|valid", .choices = "train|valid",
      .default_text = "valid", .verbs = " eval ", .help = "Which samples."},
-    {.name = "cpu", .type = OPT_CHOICE, .field = FIELD(cpu), .value = "LEVEL", .choices = CPU_LEVELS,
+    {.name = "cpu", .type = OPT_CHOICE, .field = FIELD(cpu), .value = "LEVEL", .choice = level_choice,
      .default_help = "what the machine has", .verbs = " train plan eval bench ",
      .help = "Instructions to compute with, at most those the machine has."},
     {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = DEVICE_NAMES, .choices = DEVICE_NAMES,

@@ -67,20 +67,6 @@ int recipe_make(const struct settings *settings, const struct dataset *dataset, 
 
 /* ---- identity ---- */
 
-const char *precision_name(enum precision precision)
-{
-    static const char *const names[] = {"fp32", "bf16", "fp16", "fp64"};
-    return names[precision];
-}
-
-enum precision precision_named(const char *name)
-{
-    enum precision precision = PRECISION_FP64;
-    while (precision > PRECISION_FP32 && strcmp(precision_name(precision), name) != 0)
-        precision--;
-    return precision;
-}
-
 /* Takes over `part`. */
 static void add_all(json_t *identity, json_t *part)
 {

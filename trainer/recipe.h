@@ -48,9 +48,6 @@ json_t *recipe_identity(const struct recipe *recipe);
 
 /* "adam lr 0.0001, warmup 1 %, linear" */
 char *recipe_text(const struct recipe *recipe, char out[160]);
-const char *precision_name(enum precision precision); /* "fp32" */
-/* The name's; fp32 where there is no such. */
-enum precision precision_named(const char *name);
 
 /* The budget of a micro-batch, in full sequences: the largest N <= batch with N·S <= 2048, at least 1. More tokens are
  * no faster on a processor, and take memory: base in bf16 has 280 kB of activations for each. */

@@ -3,8 +3,6 @@
 #include "trainer/record.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -22,9 +20,9 @@ static int write_small(const char *directory, const char *name, const struct buf
 /* What may change the last bits and yet is the same run. */
 static json_t *facts_of(const struct engine *engine)
 {
-    const char *comma = strrchr(engine->ops->name, ','); /* the threads stand behind it; they change nothing */
-    const size_t size = comma ? (size_t)(comma - engine->ops->name) : strlen(engine->ops->name);
-    return json_pack("{s:s%, s:i}", "device", engine->ops->name, size, "micro_batch", (int)engine->micro_batch);
+    char device[OPS_NAME_SIZE];
+    return json_pack("{s:o, s:i}", "device", json_name(ops_device(engine->ops, device)), "micro_batch",
+                     (int)engine->micro_batch);
 }
 
 /* The options, with what was chosen where they were left open. */

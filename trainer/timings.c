@@ -430,7 +430,7 @@ struct ops *timings_open(struct ops *ops)
         .precision = ops->precision,
         .storage_size = ops->storage_size,
         .real_size = ops->real_size,
-        .name = ops->name,
+        .facts = ops->facts,
         .memory = ops->memory,
         .rest = ops->rest,
         .wave_rows = ops->wave_rows,
@@ -471,6 +471,7 @@ struct ops *timings_open(struct ops *ops)
         .shares = shares,
         .apply = apply,
     };
+    ops_describe(&timings->ops);
     return &timings->ops;
 }
 

@@ -163,11 +163,11 @@ static void orders_release(struct cuda_batch *batch)
 
 static void each_precision(void (*test)(void))
 {
-    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16};
     struct ops *opened = made_ops(PRECISION_FP64, CPU_BASE, 1);
     reference = opened;
-    for (int i = 0; i < 3; i++) {
-        precision = precisions[i];
+    for (precision = 0; precision < PRECISION_KINDS; precision++) {
+        if (!precision_kinds[precision].offered)
+            continue;
         drawn = 0;
         test();
     }

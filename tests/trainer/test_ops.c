@@ -131,12 +131,11 @@ static void try_backend(struct ops *opened, void (*test)(void))
 
 static void each_backend(void (*test)(void))
 {
-    static const enum precision precisions[] = {PRECISION_FP32, PRECISION_BF16, PRECISION_FP16, PRECISION_FP64};
-    for (int i = 0; i < 4; i++)
+    for (enum precision precision = 0; precision < PRECISION_KINDS; precision++)
         for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
-            if (precisions[i] == PRECISION_FP64 && level > CPU_BASE)
+            if (precision == PRECISION_FP64 && level > CPU_BASE)
                 continue;
-            try_backend(made_ops(precisions[i], (enum cpu_level)level, 2), test);
+            try_backend(made_ops(precision, (enum cpu_level)level, 2), test);
         }
     try_backend(made_library_ops(2), test);
 }
@@ -712,6 +711,37 @@ static void a_backend_that_cannot_be_is_refused(void **state)
     assert_int_equal(cpu_default_precision(CPU_AVX512), PRECISION_FP32);
 }
 
+static void precisions_have_their_rows(void **state)
+{
+    (void)state;
+    for (enum precision precision = 0; precision < PRECISION_KINDS; precision++) {
+        assert_non_null(precision_name(precision));
+        assert_int_equal(precision_named(precision_name(precision)), precision);
+        struct ops *opened = made_ops(precision, CPU_BASE, 1);
+        assert_int_equal(opened->storage_size, precision_kinds[precision].storage_size);
+        assert_int_equal(opened->real_size, precision_kinds[precision].real_size);
+        opened->close(opened);
+    }
+    assert_int_equal(precision_named("fp8"), PRECISION_FP32);
+}
+
+/* What run.json records of a device: the text that it has had since the first runs. */
+static void a_device_is_recorded_without_its_threads(void **state)
+{
+    (void)state;
+    char text[OPS_NAME_SIZE];
+    struct ops *opened = made_ops(PRECISION_FP16, CPU_BASE, 3);
+    assert_string_equal(ops_device(opened, text), "cpu fp16 (base, own products)");
+    assert_string_equal(opened->name, "cpu fp16 (base, own products), 3 threads");
+    assert_int_equal(opened->facts.units, 3);
+    opened->close(opened);
+    struct ops card = {.precision = PRECISION_BF16,
+                       .facts = {"cuda", "NVIDIA H100 80GB HBM3", "cuBLASLt 12.5.3", "multiprocessors", 132}};
+    ops_describe(&card);
+    assert_string_equal(ops_device(&card, text), "cuda bf16 (NVIDIA H100 80GB HBM3, cuBLASLt 12.5.3)");
+    assert_string_equal(card.name, "cuda bf16 (NVIDIA H100 80GB HBM3, cuBLASLt 12.5.3), 132 multiprocessors");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -725,6 +755,8 @@ int main(void)
         cmocka_unit_test(bf16_rounds_to_even_and_keeps_nan),
         cmocka_unit_test(fp16_rounds_to_even_and_keeps_nan),
         cmocka_unit_test(a_backend_that_cannot_be_is_refused),
+        cmocka_unit_test(precisions_have_their_rows),
+        cmocka_unit_test(a_device_is_recorded_without_its_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,6 @@
 #include "trainer/cpu/device.h"
 #include "trainer/cpu/onednn.h"
 
-#include <stdio.h>
-
 struct cpu {
     struct ops ops; /* first: ops_close gets its address */
     struct device device;
@@ -117,17 +115,17 @@ static void close_cpu(struct ops *ops)
 
 static void choose(struct cpu *cpu, enum precision precision, enum cpu_level level)
 {
-    void (*const install[4][3])(struct ops *) = {
+    void (*const install[PRECISION_KINDS][3])(struct ops *) = {
 #ifdef __x86_64__
-        {install_32_level0, install_32_level1, install_32_level2},
-        {install_16_level0, install_16_level1, install_16_level2},
-        {install_17_level0, install_17_level1, install_17_level2},
+        [PRECISION_FP32] = {install_32_level0, install_32_level1, install_32_level2},
+        [PRECISION_BF16] = {install_16_level0, install_16_level1, install_16_level2},
+        [PRECISION_FP16] = {install_17_level0, install_17_level1, install_17_level2},
 #else
-        {install_32_level0, install_32_level0, install_32_level0},
-        {install_16_level0, install_16_level0, install_16_level0},
-        {install_17_level0, install_17_level0, install_17_level0},
+        [PRECISION_FP32] = {install_32_level0, install_32_level0, install_32_level0},
+        [PRECISION_BF16] = {install_16_level0, install_16_level0, install_16_level0},
+        [PRECISION_FP16] = {install_17_level0, install_17_level0, install_17_level0},
 #endif
-        {install_64_level0, install_64_level0, install_64_level0},
+        [PRECISION_FP64] = {install_64_level0, install_64_level0, install_64_level0},
     };
     const int own = level > CPU_AVX512 ? CPU_AVX512 : (int)level;
     const bool doubles = precision == PRECISION_FP64;
@@ -150,21 +148,22 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
              cpu_level_name(cpu_level()));
         return NULL;
     }
-    static const char *const names[] = {"fp32", "bf16", "fp16", "fp64"};
     struct cpu *cpu = mem_clear(1, sizeof *cpu);
     struct ops *ops = &cpu->ops;
     if (options->threads)
         parallel_set_threads((int)options->threads);
     cpu->device.threads = parallel_threads();
     cpu->device.onednn = onednn_open(options->precision, options->level, options->library, cpu->device.threads);
-    snprintf(cpu->device.name, sizeof cpu->device.name, "cpu %s (%s, %s), %d threads", names[options->precision],
-             cpu_level_name(options->level), cpu->device.onednn ? onednn_version() : "own products",
-             cpu->device.threads);
     ops->device = &cpu->device;
     ops->precision = options->precision;
-    ops->storage_size = options->precision == PRECISION_FP64 ? 8 : options->precision == PRECISION_FP32 ? 4 : 2;
-    ops->real_size = options->precision == PRECISION_FP64 ? 8 : 4;
-    ops->name = cpu->device.name;
+    ops->storage_size = precision_kinds[options->precision].storage_size;
+    ops->real_size = precision_kinds[options->precision].real_size;
+    ops->facts = (struct ops_facts){.kind = "cpu",
+                                    .processor = cpu_level_name(options->level),
+                                    .library = cpu->device.onednn ? onednn_version() : "own products",
+                                    .unit = "threads",
+                                    .units = cpu->device.threads};
+    ops_describe(ops);
     ops->close = close_cpu;
     ops->allocate = allocate;
     ops->release = release;

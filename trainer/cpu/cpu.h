@@ -6,8 +6,7 @@
 #include "trainer/ops.h"
 
 /* Instruction sets, each containing those before it. */
-enum cpu_level { CPU_BASE, CPU_AVX2, CPU_AVX512, CPU_AVX512_BF16, CPU_AMX };
-#define CPU_LEVELS "base|avx2|avx512|avx512_bf16|amx"
+enum cpu_level { CPU_BASE, CPU_AVX2, CPU_AVX512, CPU_AVX512_BF16, CPU_AMX, CPU_LEVELS };
 
 enum cpu_level cpu_level(void); /* the highest this machine has */
 const char *cpu_level_name(enum cpu_level level);

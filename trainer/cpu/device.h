@@ -28,7 +28,6 @@ struct device {
     char *work;            /* of products: a piece for each thread */
     size_t work_thread;    /* its bytes */
     char sent[2][SENT_BYTES_MAX];
-    char name[96];
 };
 
 static inline size_t padded(size_t count, size_t multiple)

@@ -320,7 +320,6 @@ static const struct ops table = {
 
 static struct ops *open_cuda(enum precision precision, const char *tune, struct error *err)
 {
-    static const char *const names[] = {"fp32", "bf16", "fp16"};
     struct cuda_facts facts;
     assert(precision < PRECISION_FP64);
     if (look(&facts, err) < 0)
@@ -334,14 +333,18 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
     device->staging = staging_open();
     open_slots(device);
     CHECK(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));
-    snprintf(device->name, sizeof device->name, "cuda %s (%s, cuBLASLt %d.%d.%d), %d multiprocessors", names[precision],
-             facts.name, (int)(facts.products / 10000), (int)(facts.products / 100 % 100), (int)(facts.products % 100),
-             facts.processors);
+    memcpy(device->processor, facts.name, sizeof device->processor);
+    snprintf(device->library, sizeof device->library, "cuBLASLt %d.%d.%d", (int)(facts.products / 10000),
+             (int)(facts.products / 100 % 100), (int)(facts.products % 100));
     device->ops = table;
     device->ops.device = device;
     device->ops.precision = precision;
     device->ops.storage_size = precision == PRECISION_FP32 ? 4 : 2;
-    device->ops.name = device->name;
+    device->ops.facts = (struct ops_facts){.kind = "cuda",
+                                           .processor = device->processor,
+                                           .library = device->library,
+                                           .unit = "multiprocessors",
+                                           .units = facts.processors};
     device->ops.memory = facts.memory;
     device->ops.rest = rest_of_memory();
     device->ops.wave_rows = facts.processors * TILE_ROWS;

@@ -35,7 +35,7 @@ struct device {
         char *stored;
         size_t count; /* 0: free */
     } conversions[CONVERSIONS];
-    char name[128];
+    char processor[64], library[32]; /* of ops.facts */
 };
 
 /* Queues the kernel of an op, in a function with a `device`; KERNEL: one that depends on the precision. */

@@ -67,8 +67,8 @@ int verb_doctor(void *context, struct opt_paths bare, struct error *err)
     log_say("library    %s", onednn_version());
     log_say("memory     %s", format_bytes(machine_memory_bytes(), memory));
     log_say("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
-    for (enum precision precision = PRECISION_FP32; precision <= PRECISION_FP16; precision++) {
-        const double rate = measure(precision, threads);
+    for (enum precision precision = 0; precision < PRECISION_KINDS; precision++) {
+        const double rate = precision_kinds[precision].offered ? measure(precision, threads) : -1;
         if (rate < 0)
             continue;
         json_object_set_new(rates, precision_name(precision), json_real(rate));

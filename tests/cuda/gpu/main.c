@@ -12,11 +12,6 @@
 
 #include "base/progress.h"
 
-static const struct {
-    const char *name;
-    enum precision precision;
-} precisions[] = {{"fp32", PRECISION_FP32}, {"bf16", PRECISION_BF16}, {"fp16", PRECISION_FP16}};
-
 struct wishes {
     enum device_kind device;
     const char *precision, *part; /* NULL: all */
@@ -47,16 +42,16 @@ static int test_precision(const struct wishes *w, enum precision precision, stru
 static int test_all(const struct wishes *w, struct error *err)
 {
     TRY(backend_look(w->device, NULL, err));
-    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
-        if (wants(w->precision, precisions[i].name))
-            TRY(test_precision(w, precisions[i].precision, err));
-    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++) {
-        if (!wants(w->precision, precisions[i].name) || precisions[i].precision == PRECISION_FP16)
+    for (enum precision precision = 0; precision < PRECISION_KINDS; precision++)
+        if (precision_kinds[precision].offered && wants(w->precision, precision_name(precision)))
+            TRY(test_precision(w, precision, err));
+    for (enum precision precision = 0; precision < PRECISION_FP16; precision++) {
+        if (!wants(w->precision, precision_name(precision)))
             continue;
         if (wants(w->part, "bits"))
-            check_same_bits(w->device, precisions[i].precision);
+            check_same_bits(w->device, precision);
         if (wants(w->part, "curve"))
-            check_curve(w->device, precisions[i].precision, w->curve);
+            check_curve(w->device, precision, w->curve);
     }
     return 0;
 }

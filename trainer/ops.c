@@ -1,0 +1,39 @@
+#include "trainer/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct precision_facts precision_kinds[] = {
+    [PRECISION_FP32] = {"fp32", 4, 4, .offered = true},
+    [PRECISION_BF16] = {"bf16", 2, 4, .offered = true},
+    [PRECISION_FP16] = {"fp16", 2, 4, .offered = true},
+    [PRECISION_FP64] = {"fp64", 8, 8},
+};
+_Static_assert(sizeof precision_kinds / sizeof *precision_kinds == PRECISION_KINDS, "a row for every precision");
+
+const char *precision_name(enum precision precision)
+{
+    return precision_kinds[precision].name;
+}
+
+enum precision precision_named(const char *name)
+{
+    enum precision precision = PRECISION_KINDS - 1;
+    while (precision > PRECISION_FP32 && strcmp(precision_kinds[precision].name, name) != 0)
+        precision--;
+    return precision;
+}
+
+char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE])
+{
+    const struct ops_facts *facts = &ops->facts;
+    snprintf(out, OPS_NAME_SIZE, "%s %s (%s, %s)", facts->kind, precision_name(ops->precision), facts->processor,
+             facts->library);
+    return out;
+}
+
+void ops_describe(struct ops *ops)
+{
+    const size_t size = strlen(ops_device(ops, ops->name));
+    snprintf(ops->name + size, sizeof ops->name - size, ", %d %s", ops->facts.units, ops->facts.unit);
+}
