@@ -83,8 +83,9 @@ static const struct choice activations[] = {
     {"gelu_accurate", GELU_TANH},
     {NULL, 0},
 };
-static const struct choice initializers[] = {
-    {"normal", INITIALIZER_NORMAL}, {"truncated_normal", INITIALIZER_TRUNCATED}, {NULL, 0}};
+static const struct choice initializers[] = {[INITIALIZER_NORMAL] = {"normal", INITIALIZER_NORMAL},
+                                             [INITIALIZER_TRUNCATED] = {"truncated_normal", INITIALIZER_TRUNCATED},
+                                             {NULL, 0}};
 static const struct choice model_types[] = {
     {MODEL_TYPE, false}, {MODEL_TYPE_OURS, false}, {MODEL_TYPE_ROBERTA, true}, {NULL, 0}};
 static const struct choice position_types[] = {{"absolute", 0}, {NULL, 0}};
@@ -106,16 +107,30 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
     return 0;
 }
 
-/* DeepSpeed's and Habana's keys say where the norms stand. */
+/* Where the norms stand: the boolean of config.json that says so (DeepSpeed's, Habana's; NULL: transformers' order, of
+ * which none is true); the model_type; what the model's name ends with. */
+static const struct {
+    const char *key, *type, *suffix;
+} orders[] = {
+    [ORDER_POST] = {NULL, MODEL_TYPE, ""},
+    [ORDER_PRE] = {"pre_layer_norm", MODEL_TYPE_OURS, "-preln"},
+    [ORDER_LARGE] = {"layer_norm_large_model", MODEL_TYPE_OURS, "-lnlarge"},
+};
+_Static_assert(sizeof orders / sizeof *orders == ORDER_KINDS, "a row for every order");
+
 static int take_order(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
-    bool pre, large;
-    TRY(take_flag(path, json, "pre_layer_norm", &pre, err));
-    TRY(take_flag(path, json, "layer_norm_large_model", &large, err));
-    if (pre && large)
-        return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET,
-                       "has both pre_layer_norm and layer_norm_large_model: one of them");
-    config->order = pre ? ORDER_PRE : large ? ORDER_LARGE : ORDER_POST;
+    config->order = ORDER_POST;
+    for (enum norm_order order = 0; order < ORDER_KINDS; order++) {
+        bool said = false;
+        if (orders[order].key)
+            TRY(take_flag(path, json, orders[order].key, &said, err));
+        if (said && config->order != ORDER_POST)
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has both %s and %s: one of them",
+                           orders[config->order].key, orders[order].key);
+        if (said)
+            config->order = order;
+    }
     return 0;
 }
 
@@ -181,24 +196,23 @@ const char *config_activation(const struct model_config *config)
 
 void config_add_variant(const struct model_config *config, json_t *json)
 {
-    if (config->order != ORDER_POST)
-        json_object_set_new(json, config->order == ORDER_PRE ? "pre_layer_norm" : "layer_norm_large_model",
-                            json_true());
+    if (orders[config->order].key)
+        json_object_set_new(json, orders[config->order].key, json_true());
     if (config->initializer != INITIALIZER_NORMAL)
         json_object_set_new(json, "initializer", json_string(initializers[config->initializer].name));
 }
 
 json_t *config_json(const struct model_config *config, uint32_t pad_id)
 {
-    json_t *json = json_pack(
-        "{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
-        config->next_sentence ? "BertForPreTraining" : "BertForMaskedLM", "model_type",
-        config->order == ORDER_POST ? MODEL_TYPE : MODEL_TYPE_OURS, "vocab_size", config->vocabulary, "hidden_size",
-        config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
-        config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
-        "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
-        "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
-        "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
+    json_t *json =
+        json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
+                  config->next_sentence ? "BertForPreTraining" : "BertForMaskedLM", "model_type",
+                  orders[config->order].type, "vocab_size", config->vocabulary, "hidden_size", config->hidden,
+                  "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
+                  config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
+                  "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
+                  "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
+                  "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
     config_add_variant(config, json);
     return json;
 }
@@ -219,8 +233,7 @@ static void shape_name(const struct model_config *config, char out[32])
 
 char *config_name(const struct model_config *config, char out[32])
 {
-    static const char *const suffixes[] = {[ORDER_POST] = "", [ORDER_PRE] = "-preln", [ORDER_LARGE] = "-lnlarge"};
     shape_name(config, out);
-    strncat(out, suffixes[config->order], 31 - strlen(out));
+    strncat(out, orders[config->order].suffix, 31 - strlen(out));
     return out;
 }

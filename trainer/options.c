@@ -5,6 +5,7 @@
 #include "trainer/backend.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/onednn.h"
+#include "trainer/data/loader.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/settings.h"
@@ -41,6 +42,11 @@ static struct opt_choice level_choice(size_t i)
 {
     return i < CPU_LEVELS ? (struct opt_choice){cpu_level_name((enum cpu_level)i), NULL, (int)i}
                           : (struct opt_choice){0};
+}
+
+static struct opt_choice masks_choice(size_t i)
+{
+    return i < MASK_POLICIES ? (struct opt_choice){mask_policies[i], NULL, (int)i} : (struct opt_choice){0};
 }
 
 /* clang-format off */
@@ -91,8 +97,8 @@ static const struct opt_row rows[] = {
      .default_help = "bf16 on CUDA and where the processor multiplies it, else fp32",
      .verbs = " train plan eval bench ",
      .help = "Type of stored and multiplied numbers; the master copy is fp32."},
-    {.name = "masks", .type = OPT_CHOICE, .field = FIELD(masks), .value = "auto|stored|fresh", .default_text = "auto",
-     .choices = "auto|stored|fresh", .verbs = " train plan ",
+    {.name = "masks", .type = OPT_CHOICE, .field = FIELD(masks), .choice = masks_choice, .default_text = "auto",
+     .verbs = " train plan ",
      .help = "auto: the stored masks in the first epoch, fresh ones afterwards; stored with --no-shuffle."},
     {.name = "dropout", .type = OPT_REAL, .field = FIELD(dropout), .value = "P", .real_min = 0, .real_max = 0.99,
      .default_help = "the model's, 0.1 for named ones", .verbs = " train plan bench ",

@@ -76,11 +76,10 @@ static void add_all(json_t *identity, json_t *part)
 
 static json_t *data_identity(const struct recipe *recipe)
 {
-    static const char *const masks[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};
     char dataset[17];
     return json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:s}", "dataset", hash_text(recipe->dataset, dataset),
                      "seq", (int)recipe->seq, "initial_weights", recipe->initial, "order",
-                     recipe->shuffled ? "shuffled" : "file", "masks", masks[recipe->masks], "seed",
+                     recipe->shuffled ? "shuffled" : "file", "masks", mask_policies[recipe->masks], "seed",
                      (json_int_t)recipe->seed, "batch", (int)recipe->batch, "steps", (json_int_t)recipe->schedule.steps,
                      "precision", recipe->precision_given ? precision_name(recipe->precision) : "default");
 }

@@ -11,6 +11,9 @@
 
 #define LOADER_DEPTH 4
 
+const char *const mask_policies[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};
+_Static_assert(sizeof mask_policies / sizeof *mask_policies == MASK_POLICIES, "a name for every policy");
+
 struct loader {
     struct loader_options options;
     struct belt *belt;

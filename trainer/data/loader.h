@@ -22,7 +22,9 @@ enum mask_policy {
     MASKS_AUTO,   /* stored in the first epoch, fresh afterwards */
     MASKS_STORED, /* as the records hold them */
     MASKS_FRESH,  /* laid anew, named by (seed, epoch, sample) */
+    MASK_POLICIES,
 };
+extern const char *const mask_policies[]; /* [MASK_POLICIES], their names */
 
 struct loader_options {
     const struct dataset *dataset; /* at least one sample; must outlive the loader */

@@ -46,6 +46,8 @@ static const void *turn_residual(const struct model *model, int32_t turn)
         return turn > 0 ? model->layers[turn - 1].down_sum : model->embed_out;
     case ORDER_LARGE:
         return turn > 0 ? model->layers[turn - 1].down_sum : NULL;
+    case ORDER_KINDS:
+        break;
     }
     return NULL;
 }

@@ -21,6 +21,7 @@ enum norm_order {
     ORDER_POST, /* behind each sum: Devlin et al. 2019; transformers' BERT knows no other */
     ORDER_PRE,  /* before each branch, and one behind the last layer: DeepSpeed's BERT, whose first weights are below */
     ORDER_LARGE, /* before each branch, on a sum that begins at zero behind the embedding: Habana's large BERT */
+    ORDER_KINDS,
 };
 
 /* How matrices begin. In config.json: initializer "normal" or "truncated_normal". */
