@@ -1,7 +1,7 @@
 /* Several processes of one job, started by mpirun or srun. Process `rank` of `count`; rank 0 is the first. Every call but
  * the questions is made by all of them in the same order. NULL stands for one process alone: then all of this is nothing.
  *
- * Messages (messages.h) are used for little, and waited for asleep: who is alive is told by the lock of the directory,
+ * Messages (messages.h) are used for little, and waited for asleep: the lock of the directory says who is alive,
  * so that a process that dies is noticed by all others within seconds whatever they do. Then they stop, keep what is
  * done, and leave with ERR_PEER; who does not get so far leaves so after LOST_SECONDS. A stop on request, or a failure, of
  * one process stops all others in the same way. One that lives and does not move (it was stopped, or its machine hangs)

@@ -265,7 +265,7 @@ static bool integer_read(struct str digits, int64_t *out)
     return true;
 }
 
-/* Is it a finite double? A number of so many digits and such an exponent mostly shows it. */
+/* Is it a finite double? Few digits and a small exponent show it without parsing. */
 static bool real_fits(struct str number, size_t whole_digits, struct str exponent)
 {
     int64_t tens = 0;
@@ -347,7 +347,7 @@ static bool take_scalar(struct scan *s, struct json_member *member)
 
 /* ------------------------------------------------------------------------------------------------------- flow */
 
-/* One value and all that it holds, and nothing behind it. */
+/* One value and all that it holds, and nothing after it. */
 static bool scan(struct scan *s)
 {
     uint32_t open[DEPTH_MAX]; /* containers: the first key of an object, or IS_ARRAY */

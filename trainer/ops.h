@@ -135,7 +135,7 @@ struct ops {
     char name[OPS_NAME_SIZE]; /* ops_describe: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
     uint64_t memory;          /* bytes that the device has in all; 0: it uses the host's */
     uint64_t rest;            /* of these, what allocate gives at most; others may hold the device too */
-    int32_t wave_rows;        /* rows of products come in multiples of so many, at best; 0: it does not matter */
+    int32_t wave_rows;        /* products are fastest with multiples of this many rows; 0: any */
     bool late; /* ops return before they are done: facts of a step had better be asked for a step later */
 
     void (*close)(struct ops *ops); /* ends the backend; frees ops */

@@ -120,7 +120,7 @@ static const struct opt_row rows[] = {
     {.name = "keep-last", .type = OPT_COUNT, .field = FIELD(keep_last), .value = "N", .default_text = "3",
      .verbs = " train plan ", .help = "Checkpoints kept; 0 keeps all."},
     {.name = "keep-every", .type = OPT_COUNT, .field = FIELD(keep_every), .value = "N", .min = 1, .verbs = " train ",
-     .default_help = "none", .help = "Save every N-th step and keep that checkpoint for ever."},
+     .default_help = "none", .help = "Save every N-th step, and never remove that checkpoint."},
     {.name = "save-fails", .type = OPT_CHOICE, .field = FIELD(save_fails), .value = "stop|go-on",
      .default_text = "stop", .choices = "stop|go-on", .verbs = " train ",
      .help = "Where a checkpoint cannot be written: leave with exit code 7, or say so and go on to the next one."},

@@ -1,5 +1,5 @@
 /* The device's memory, on the host, locked while no kernel, copy or product is at work: host code that follows a device
- * pointer ends the program with a message, as does whoever reads or writes behind the end of a block.
+ * pointer ends the program with a message, as does a read or write past the end of a block.
  *
  * It has 16 GiB, of which other programs hold all but EMULATED_FREE bytes where the environment says so. */
 #ifndef TESTS_CUDA_MEMORY_H

@@ -182,7 +182,7 @@ static void refuses_an_array_and_a_nul(void **state)
     (void)state;
     assert_false(taken(STR("[]"), NULL));
     assert_false(taken(STR("[{\"text\":\"x\"}]"), NULL));
-    assert_false(taken(STR("{\"a\":1\0}"), NULL)); /* which jansson passes over behind a number */
+    assert_false(taken(STR("{\"a\":1\0}"), NULL)); /* which jansson ignores after a number */
 }
 
 static void says_what_was_asked(void **state)

@@ -230,7 +230,7 @@ static void say_machine(const struct bench *b, const struct bench_result *r)
             r->bandwidth * 1e-9);
 }
 
-/* `seconds` of so many micro-batches; of the update alone 0. */
+/* `seconds` of this many micro-batches; of the update alone 0. */
 static void say_time(const struct bench *b, const struct bench_result *r, const char *name, double seconds, int micro)
 {
     const double sequences = (double)micro * b->sequences, flops = r->flops * sequences / seconds;
