@@ -194,6 +194,13 @@ void engine_close(struct engine *e)
 
 /* ---- a step ---- */
 
+/* Where gradients of several processes will be summed while the rest is worked out: one process has nothing to do. */
+static void gradients_final(void *context, size_t from, size_t to)
+{
+    (void)context, (void)from, (void)to;
+}
+static const struct gradient_listener listener = {gradients_final, NULL};
+
 void engine_pass(struct engine *e, const struct micro_batch *micro, uint64_t number, double loss_scale)
 {
     if (micro->begins)
@@ -205,7 +212,7 @@ void engine_pass(struct engine *e, const struct micro_batch *micro, uint64_t num
                                        .sequences = micro->sequences,
                                        .loss_scale = loss_scale,
                                    });
-    model_forward_backward(e->model, &micro->batch, NULL);
+    model_forward_backward(e->model, &micro->batch, micro->ends ? &listener : NULL, NULL);
 }
 
 double engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale)

@@ -26,7 +26,7 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
                                     .sequences = micro->sequences,
                                     .loss_scale = 1,
                                 });
-        model_forward_backward(model, batch, &ignored);
+        model_forward_backward(model, batch, NULL, &ignored);
         ops->wait(ops->device);
         if (passes++ < 0)
             from = clock_now();

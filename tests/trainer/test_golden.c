@@ -183,7 +183,7 @@ static void check_backend(struct ops *ops)
     model_refresh(model);
     struct model_metrics metrics = {0};
     model_begin_step(model, &(struct step_settings){1, 1, true, batch.masked, batch.sequences, (double)scale});
-    model_forward_backward(model, &batch, &metrics);
+    model_forward_backward(model, &batch, NULL, &metrics);
 
     float *losses = floats_of("expected.", "losses", 4);
     const double slack = precision == PRECISION_BF16 ? 2e-2 : half ? 3e-3 : 1e-5;

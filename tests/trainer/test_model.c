@@ -71,7 +71,7 @@ static double loss_of(struct model *model, const struct batch *batch, bool dropo
 {
     struct model_metrics metrics = {0};
     model_begin_step(model, &(struct step_settings){11, 5, dropout, batch->masked, batch->sequences, 1});
-    model_forward_backward(model, batch, &metrics);
+    model_forward_backward(model, batch, NULL, &metrics);
     return metrics.mlm_loss / (double)metrics.masked + metrics.next_loss / (double)metrics.sequences;
 }
 
@@ -191,7 +191,7 @@ static float *gradients_in_parts(const struct ops *ops, const struct model_confi
     model_begin_step(model, &(struct step_settings){9, 3, true, whole.masked, whole.sequences, 1});
     for (int32_t first = 0; first < 16; first += size) {
         struct batch batch = made_batch(&source, lengths + first, first, size);
-        model_forward_backward(model, &batch, metrics);
+        model_forward_backward(model, &batch, NULL, metrics);
         made_batch_release(&batch);
     }
     float *gradients = mem_array(model_table(model)->size, sizeof *gradients);
@@ -209,6 +209,71 @@ static double difference(const float *a, const float *b, size_t count)
         size += (double)b[i] * (double)b[i];
     }
     return sqrt(error / size);
+}
+
+/* Copies each range of gradients when it is called final. */
+struct finals {
+    const float *gradients;
+    float *copy;    /* [size] */
+    size_t down_to; /* where the range before this one began */
+    size_t ranges;
+    bool follows; /* each range ended there */
+};
+
+static void copy_final(void *context, size_t from, size_t to)
+{
+    struct finals *finals = context;
+    finals->follows = finals->follows && to == finals->down_to && from < to;
+    memcpy(finals->copy + from, finals->gradients + from, (to - from) * sizeof *finals->copy);
+    finals->down_to = from;
+    finals->ranges++;
+}
+
+/* What is called final in a pass does not change afterwards, and in the end that is everything. */
+static void check_finals(const struct model_config *config, const struct batch *batch, int32_t recompute_every,
+                         size_t ranges)
+{
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    struct model *model = open_model_with(config, ops, batch, recompute_every);
+    const size_t size = model_table(model)->size;
+    fill_params(model, ops, 0.05f, 0.02f);
+    for (uint32_t step = 1; step <= 9; step++) { /* some of which drop layers */
+        struct finals finals = {model_gradients(model), mem_clear(size, sizeof(float)), size, 0, true};
+        const struct gradient_listener listener = {copy_final, &finals};
+        struct model_metrics metrics = {0};
+        const int64_t masked = batch->masked > 0 ? 2 * batch->masked : 1;
+        model_begin_step(model, &(struct step_settings){9, step, true, masked, 2 * batch->sequences, 1});
+        model_forward_backward(model, batch, NULL, &metrics);
+        assert_int_equal(finals.ranges, 0);
+        model_forward_backward(model, batch, &listener, &metrics);
+        assert_true(finals.follows && finals.down_to == 0);
+        assert_true(config->layer_drop.theta > 0 ? finals.ranges <= ranges : finals.ranges == ranges);
+        assert_memory_equal(finals.copy, model_gradients(model), size * sizeof(float));
+        mem_free(finals.copy);
+        finals.ranges = 0;
+        model_evaluate(model, batch, &metrics);
+        assert_int_equal(finals.ranges, 0);
+    }
+    model_close(model);
+    ops->close(ops);
+}
+
+static void gradients_that_are_final_do_not_change(void **state)
+{
+    (void)state;
+    const struct made_source source = {3, small.vocabulary, 4};
+    struct batch batch = made_batch(&source, lengths, 0, 16), bare = batch;
+    bare.masked = bare.masked_rows = 0;
+    for (enum norm_order order = ORDER_POST; order <= ORDER_LARGE; order++) {
+        const struct model_config config = config_of(order, 3, false);
+        /* heads, three layers and embeddings; or heads, last norm, two layers, and the first with the embeddings */
+        check_finals(&config, &batch, 0, 5);
+        check_finals(&config, &batch, 1, 5);
+        check_finals(&config, &bare, 0, 5);
+    }
+    const struct model_config drops = config_of(ORDER_PRE, 3, true);
+    check_finals(&drops, &batch, 0, 5);
+    made_batch_release(&batch);
 }
 
 static void micro_batches_change_only_rounding(void **state)
@@ -252,7 +317,7 @@ static float *gradients_recomputed(struct ops *ops, const struct model_config *c
     model_begin_step(model, &(struct step_settings){11, 5, true, whole.masked, whole.sequences, 1});
     for (int32_t first = 0; first < 12; first += 4) {
         struct batch batch = made_batch(&source, lengths + first, first, 4);
-        model_forward_backward(model, &batch, &metrics);
+        model_forward_backward(model, &batch, NULL, &metrics);
         made_batch_release(&batch);
     }
     *size = model_table(model)->size;
@@ -369,7 +434,7 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     for (uint32_t step = 0; step < 3; step++) {
         struct model_metrics metrics = {0};
         model_begin_step(model, &(struct step_settings){1, step, true, batch.masked, batch.sequences, 1});
-        model_forward_backward(model, &batch, &metrics);
+        model_forward_backward(model, &batch, NULL, &metrics);
         optimizer_update(&optimizer_type("Adam")->optimizer, ops, &memory, &work,
                          &(struct update){step + 1, 1e-3, 1, 1, true, model_sums(model)});
         assert_true(work.record->norm > 0 && !work.record->skipped);
@@ -463,7 +528,7 @@ static void a_batch_without_masked_tokens_trains_the_next_head_alone(void **stat
     fill_params(model, ops, 0.1f, 0.1f);
     struct model_metrics metrics = {0};
     model_begin_step(model, &(struct step_settings){1, 1, true, 0, 3, 1});
-    model_forward_backward(model, &batch, &metrics);
+    model_forward_backward(model, &batch, NULL, &metrics);
     assert_true(metrics.mlm_loss == 0 && metrics.masked == 0 && metrics.next_loss > 0);
     const float *gradients = model_gradients(model);
     const struct params *params = model_table(model);
@@ -515,7 +580,7 @@ static void the_loss_scale_scales_gradients(void **state)
     memcpy(plain, model_gradients(model), size * sizeof *plain);
     struct model_metrics metrics = {0};
     model_begin_step(model, &(struct step_settings){11, 5, true, batch.masked, batch.sequences, 1024});
-    model_forward_backward(model, &batch, &metrics);
+    model_forward_backward(model, &batch, NULL, &metrics);
     for (size_t i = 0; i < size; i++)
         plain[i] *= 1024;
     assert_true(difference(model_gradients(model), plain, size) < 1e-6);
@@ -570,6 +635,7 @@ int main(void)
         cmocka_unit_test(recomputation_and_threads_change_no_bit),
         cmocka_unit_test(layers_that_never_drop_change_nothing),
         cmocka_unit_test(theta_falls_as_published),
+        cmocka_unit_test(gradients_that_are_final_do_not_change),
         cmocka_unit_test(micro_batches_change_only_rounding),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(first_loss_is_that_of_guessing),

@@ -260,7 +260,7 @@ static void check_whole(const struct golden *golden, const struct ops *ops, bool
     for (int32_t every = 0; every < (recomputed ? golden->config.layers : 1); every++) {
         struct model *model = begin(golden, ops, every);
         struct model_metrics metrics = {0};
-        model_forward_backward(model, &golden->batch, &metrics);
+        model_forward_backward(model, &golden->batch, NULL, &metrics);
         check_model(golden, model, ops, &metrics, every == 0);
         const size_t bytes = model_table(model)->size * ops->real_size;
         if (every == 0)
@@ -279,7 +279,7 @@ static void check_parts(const struct golden *golden, const struct ops *ops)
     for (int32_t i = 0; i < golden->batch.sequences; i++) {
         struct batch one = one_of(&golden->batch, i);
         empty += one.masked == 0;
-        model_forward_backward(model, &one, &metrics);
+        model_forward_backward(model, &one, NULL, &metrics);
         made_batch_release(&one);
     }
     assert_true(golden->batch.sequences == 1 || empty >= 2);

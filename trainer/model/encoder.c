@@ -196,6 +196,16 @@ static void embed_backward(struct model *model, const struct batch *batch)
                         gradient_of(model, &table[PARAM_TYPE]), slopes, batch, hidden, model->scratch);
 }
 
+/* The first tensor whose gradient is final after a turn's backward pass: that of the layer, or in ORDER_PRE of the layer
+ * after it, because the norm that a layer begins with is the second one of the turn before. Layers that were dropped
+ * have no gradient to wait for. */
+static size_t final_after(const struct model *model, int32_t turn)
+{
+    const int32_t layer = model->layers[turn].number + (model->config.order == ORDER_PRE);
+    return layer < model->config.layers ? params_layer(&model->table, layer, 0)->offset
+                                        : params_final(&model->table)->offset;
+}
+
 /* A group of turns whose activations were overwritten by the next group's is worked out again before its last one. */
 void backward(struct model *model, const struct batch *batch)
 {
@@ -205,6 +215,8 @@ void backward(struct model *model, const struct batch *batch)
             for (int32_t again = turn - every + 1; again <= turn; again++)
                 layer_forward(model, batch, again);
         layer_backward(model, batch, turn);
+        report_final(model, final_after(model, turn));
     }
     embed_backward(model, batch);
+    report_final(model, 0);
 }

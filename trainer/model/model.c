@@ -157,9 +157,20 @@ static void check_batch(const struct model *model, const struct batch *batch)
     }
 }
 
-static void pass(struct model *model, const struct batch *batch, bool training, struct model_metrics *metrics)
+void report_final(struct model *model, size_t from)
+{
+    if (!model->listener || from >= model->final_from)
+        return;
+    model->listener->final(model->listener->context, from, model->final_from);
+    model->final_from = from;
+}
+
+static void pass(struct model *model, const struct batch *batch, bool training,
+                 const struct gradient_listener *listener, struct model_metrics *metrics)
 {
     check_batch(model, batch);
+    model->listener = listener;
+    model->final_from = model->table.size;
     if (model->training && !training)
         forget(model);
     model->training = training;
@@ -173,8 +184,10 @@ static void pass(struct model *model, const struct batch *batch, bool training, 
         masked_head(model, there);
     if (model->config.next_sentence)
         next_head(model, there);
-    if (training)
+    if (training) {
+        report_final(model, params_head(&model->table, 0)->offset);
         backward(model, there);
+    }
     model->counts.masked += batch->masked;
     model->counts.sequences += batch->sequences;
     model->counts.tokens += batch->tokens;
@@ -182,15 +195,16 @@ static void pass(struct model *model, const struct batch *batch, bool training, 
         take(model, metrics);
 }
 
-void model_forward_backward(struct model *model, const struct batch *batch, struct model_metrics *metrics)
+void model_forward_backward(struct model *model, const struct batch *batch, const struct gradient_listener *listener,
+                            struct model_metrics *metrics)
 {
     assert(model->step.masked >= batch->masked && model->step.sequences >= batch->sequences);
-    pass(model, batch, true, metrics);
+    pass(model, batch, true, listener, metrics);
 }
 
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics)
 {
-    pass(model, batch, false, metrics);
+    pass(model, batch, false, NULL, metrics);
 }
 
 double model_flops(const struct model_config *config, double length, double masked)

@@ -76,9 +76,17 @@ struct model_metrics {
 
 /* Clears the gradients and keeps the settings. Drops sums that no call has asked for. */
 void model_begin_step(struct model *model, const struct step_settings *settings);
+/* Hears which gradients are final, in the last micro-batch of a step: elements [from, to) of the flat memory, in ranges
+ * that follow each other from its end down to 0: heads, layers from the last to the first, embeddings. The device may
+ * not have worked them out yet, but nothing that is asked of it later changes them. */
+struct gradient_listener {
+    void (*final)(void *context, size_t from, size_t to);
+    void *context;
+};
 /* Forward and backward: gradients += ; metrics +=, which waits for the device. NULL: what would have been added is kept
- * for the next call that asks, or for whom model_sums serves. */
-void model_forward_backward(struct model *model, const struct batch *batch, struct model_metrics *metrics);
+ * for the next call that asks, or for whom model_sums serves. `listener`: of the last micro-batch; else NULL. */
+void model_forward_backward(struct model *model, const struct batch *batch, const struct gradient_listener *listener,
+                            struct model_metrics *metrics);
 /* Forward only, without dropout; leaves gradients and the step alone, but drops sums of its passes that no call has asked
  * for. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);

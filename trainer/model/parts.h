@@ -35,7 +35,9 @@ struct model {
     void *params, *gradients; /* flat, real */
     void *weights;            /* flat, storage; params itself where that is the same */
     struct step_settings step;
-    bool training;               /* the pass under way uses dropout and goes backward */
+    bool training;                            /* the pass under way uses dropout and goes backward */
+    const struct gradient_listener *listener; /* of this pass, or NULL */
+    size_t final_from;                        /* gradients from here on are final, and reported */
     double *sums;                /* [SUMS], the device's: of the passes that no caller has asked about yet */
     struct model_metrics counts; /* of the same passes, without losses and hits */
 
@@ -90,6 +92,7 @@ enum dropout_site { SITE_EMBEDDING, SITE_PROBABILITIES = 1, SITE_ATTENTION, SITE
 struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site);
 
 void choose_layers(struct model *model);                       /* which layers the pass has, and their shares */
+void report_final(struct model *model, size_t from);           /* gradients from there on are final */
 void forward(struct model *model, const struct batch *batch);  /* embedding to the last layer's output */
 void backward(struct model *model, const struct batch *batch); /* from dhidden down to the tables */
 /* A head: sums +=; in training also dhidden += and the head's gradients. */

@@ -173,7 +173,7 @@ static void steps(struct bench *b, int accumulation)
     struct step_record record;
     begin(b, accumulation);
     for (int i = 0; i < accumulation; i++)
-        model_forward_backward(b->model, &b->batch, NULL);
+        model_forward_backward(b->model, &b->batch, NULL, NULL);
     update(b);
     b->ops->send(b->ops->device, (int)(b->steps % 2), b->work.record, sizeof record);
     if (b->sent)
@@ -184,7 +184,7 @@ static void steps(struct bench *b, int accumulation)
 static void passes(struct bench *b, int accumulation)
 {
     (void)accumulation;
-    model_forward_backward(b->model, &b->batch, NULL);
+    model_forward_backward(b->model, &b->batch, NULL, NULL);
 }
 
 static void updates(struct bench *b, int accumulation)

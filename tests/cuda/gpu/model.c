@@ -89,8 +89,8 @@ static void gradients_case(const struct model_config *config, const char *what)
         table = model_table(models[s]);
         fill(models[s], OPS(s));
         model_begin_step(models[s], &(struct step_settings){11, 5, true, 2 * batch.masked, 2 * batch.sequences, 1});
-        model_forward_backward(models[s], &batch, NULL); /* twice: gradients and sums add up */
-        model_forward_backward(models[s], &batch, &metrics[s]);
+        model_forward_backward(models[s], &batch, NULL, NULL); /* twice: gradients and sums add up */
+        model_forward_backward(models[s], &batch, NULL, &metrics[s]);
         found[s] = gradients_of(models[s], OPS(s));
     }
     check(metrics[TESTED].masked == metrics[EXACT].masked && metrics[TESTED].tokens == metrics[EXACT].tokens,
@@ -375,7 +375,7 @@ static double run_step(struct run *run, uint32_t step, int32_t pieces)
     made_batch_release(&whole);
     for (int32_t piece = 0; piece < pieces; piece++) {
         struct batch batch = step_batch(step, piece * (SEQUENCES / pieces), SEQUENCES / pieces);
-        model_forward_backward(run->model, &batch, piece + 1 == pieces ? &metrics : NULL);
+        model_forward_backward(run->model, &batch, NULL, piece + 1 == pieces ? &metrics : NULL);
         made_batch_release(&batch);
     }
     const double rate = 1e-3 * (step < 20 ? step / 20.0 : 1);
