@@ -1,6 +1,7 @@
 /* Which vector instructions our own loops may use. A level never changes a byte of a result, only its time.
  * A source file whose name ends in avx2.c or avx512.c is compiled with the instructions of that level
- * (cmake/rooms.cmake): nothing of it may run unless vector_level() says so. Any thread. */
+ * (cmake/rooms.cmake): nothing of it may run unless vector_level() says so. (trainer/cpu has levels of its own,
+ * whose bits differ: cpu_level().) Any thread. */
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 

@@ -1,9 +1,13 @@
+# Instruction sets of each level of base/cpu.h, and of those of trainer/cpu/cpu.h, which have FMA but not VBMI.
 set(DS_avx2 -mavx2 -mbmi -mbmi2 -mpclmul)
 set(DS_avx512 ${DS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512vbmi)
+set(DS_trainer_avx2 -mavx2 -mfma -mbmi2)
+set(DS_trainer_avx512 ${DS_trainer_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+set(DS_trainer_avx512_bf16 ${DS_trainer_avx512} -mavx512bf16)
 
 # room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. MAIN is left out,
 # a folder cuda/, which is a module of its own (cuda.cmake), and what needs MPI (…_mpi.c), for those who want it.
-# A file whose name ends in avx2.c or avx512.c is compiled for that level of base/cpu.h.
+# A file whose name ends in avx2.c, avx512.c or avx512_bf16.c is compiled for that level, the room's own where it has one.
 function(room name)
     cmake_parse_arguments(arg "" "MAIN" "LINK" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.c)
@@ -12,11 +16,15 @@ function(room name)
         list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${arg_MAIN})
         set_property(GLOBAL PROPERTY MAIN_OF_${name} ${CMAKE_SOURCE_DIR}/${arg_MAIN})
     endif()
-    foreach(level avx2 avx512)
+    foreach(level avx2 avx512 avx512_bf16)
+        set(flags ${DS_${level}})
+        if(DS_${name}_${level})
+            set(flags ${DS_${name}_${level}})
+        endif()
         set(at_level ${sources})
         list(FILTER at_level INCLUDE REGEX "${level}\\.c$")
         if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-            set_source_files_properties(${at_level} PROPERTIES COMPILE_OPTIONS "${DS_${level}}")
+            set_source_files_properties(${at_level} PROPERTIES COMPILE_OPTIONS "${flags}")
         else()
             list(REMOVE_ITEM sources ${at_level} "")
         endif()

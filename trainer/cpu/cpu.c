@@ -1,24 +1,14 @@
 /* Opens the backend: puts the table of ops together for a precision and an instruction set. */
-#ifndef LEVEL
-
 #include "base/mem.h"
 #include "trainer/cpu/device.h"
+#include "trainer/cpu/kernels.h"
 #include "trainer/cpu/onednn.h"
 
 struct cpu {
     struct ops ops; /* first: ops_close gets its address */
     struct device device;
-    void (*install)(struct ops *ops);
-    size_t (*attention_scratch)(const struct ops_limits *limits, int threads);
+    const struct kernels *kernels;
 };
-
-#ifdef __x86_64__
-void install_linear_16_level3(struct ops *ops);
-void install_attention_16_level3(struct ops *ops);
-#endif
-
-#define EACH "trainer/cpu/cpu.c"
-#include "trainer/cpu/each.h"
 
 static void *allocate(struct device *device, size_t bytes)
 {
@@ -99,7 +89,7 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
     const size_t bias =
         blocks_of((size_t)limits->masked_rows_max, BLOCK_ROWS) * (size_t)limits->vocabulary * cpu->ops.real_size;
     const size_t losses = (size_t)limits->rows_max * 2 * sizeof(double);
-    const size_t attention = cpu->attention_scratch(limits, device->threads);
+    const size_t attention = cpu->kernels->attention_scratch(limits, device->threads);
     size_t most = sums > bias ? sums : bias;
     most = losses > most ? losses : most;
     return attention > most ? attention : most;
@@ -113,32 +103,28 @@ static void close_cpu(struct ops *ops)
     mem_free(cpu);
 }
 
-static void choose(struct cpu *cpu, enum precision precision, enum cpu_level level)
+/* The table of the highest level that is no higher than this one. */
+static const struct kernels *kernels_of(enum precision precision, enum cpu_level level)
 {
-    void (*const install[PRECISION_KINDS][3])(struct ops *) = {
 #ifdef __x86_64__
-        [PRECISION_FP32] = {install_32_level0, install_32_level1, install_32_level2},
-        [PRECISION_BF16] = {install_16_level0, install_16_level1, install_16_level2},
-        [PRECISION_FP16] = {install_17_level0, install_17_level1, install_17_level2},
-#else
-        [PRECISION_FP32] = {install_32_level0, install_32_level0, install_32_level0},
-        [PRECISION_BF16] = {install_16_level0, install_16_level0, install_16_level0},
-        [PRECISION_FP16] = {install_17_level0, install_17_level0, install_17_level0},
-#endif
-        [PRECISION_FP64] = {install_64_level0, install_64_level0, install_64_level0},
+    static const struct kernels *const all[PRECISION_KINDS][CPU_LEVELS] = {
+        [PRECISION_FP32] = {&kernels_fp32_base, &kernels_fp32_avx2, &kernels_fp32_avx512},
+        [PRECISION_BF16] = {&kernels_bf16_base, &kernels_bf16_avx2, &kernels_bf16_avx512, &kernels_bf16_avx512_bf16},
+        [PRECISION_FP16] = {&kernels_fp16_base, &kernels_fp16_avx2, &kernels_fp16_avx512},
+        [PRECISION_FP64] = {&kernels_fp64_base},
     };
-    const int own = level > CPU_AVX512 ? CPU_AVX512 : (int)level;
-    const bool doubles = precision == PRECISION_FP64;
-    install[precision][own](&cpu->ops);
-#ifdef __x86_64__
-    if (precision == PRECISION_BF16 && level >= CPU_AVX512_BF16) {
-        install_linear_16_level3(&cpu->ops);
-        install_attention_16_level3(&cpu->ops);
-    }
+#else
+    static const struct kernels *const all[PRECISION_KINDS][CPU_LEVELS] = {
+        [PRECISION_FP32] = {&kernels_fp32_base},
+        [PRECISION_BF16] = {&kernels_bf16_base},
+        [PRECISION_FP16] = {&kernels_fp16_base},
+        [PRECISION_FP64] = {&kernels_fp64_base},
+    };
 #endif
-    cpu->attention_scratch = doubles ? attention_scratch_64_level0 : attention_scratch_32_level0;
-    cpu->device.work_thread = padded(doubles ? linear_work_64_level0() : linear_work_32_level0(), 64);
-    cpu->device.work = mem_aligned((size_t)cpu->device.threads * cpu->device.work_thread);
+    int own = (int)level;
+    while (!all[precision][own])
+        own--;
+    return all[precision][own];
 }
 
 struct ops *cpu_open(const struct cpu_options *options, struct error *err)
@@ -150,9 +136,13 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     }
     struct cpu *cpu = mem_clear(1, sizeof *cpu);
     struct ops *ops = &cpu->ops;
+    cpu->kernels = kernels_of(options->precision, options->level);
+    *ops = cpu->kernels->ops;
     if (options->threads)
         parallel_set_threads((int)options->threads);
     cpu->device.threads = parallel_threads();
+    cpu->device.work_thread = padded(cpu->kernels->linear_work, 64);
+    cpu->device.work = mem_aligned((size_t)cpu->device.threads * cpu->device.work_thread);
     cpu->device.onednn = onednn_open(options->precision, options->level, options->library, cpu->device.threads);
     ops->device = &cpu->device;
     ops->precision = options->precision;
@@ -175,21 +165,5 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     ops->receive = receive;
     ops->bring = bring;
     ops->scratch_bytes = scratch_bytes;
-    choose(cpu, options->precision, options->level);
     return ops;
 }
-
-#else
-
-static void NAME(install)(struct ops *ops)
-{
-    NAME(install_embed)(ops);
-    NAME(install_norm)(ops);
-    NAME(install_linear)(ops);
-    NAME(install_attention)(ops);
-    NAME(install_loss)(ops);
-    NAME(install_rows)(ops);
-    NAME(install_update)(ops);
-}
-
-#endif

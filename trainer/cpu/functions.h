@@ -1,22 +1,26 @@
 /* exp, GELU and its slope as straight-line polynomials that a vectoriser likes, good to about 2e-7 relative in float;
- * in double the C library's. Part of an instance (each.h). NaN goes in and comes out. */
+ * in double the C library's. NaN goes in and comes out. */
+#ifndef TRAINER_CPU_FUNCTIONS_H
+#define TRAINER_CPU_FUNCTIONS_H
+
+#include "trainer/cpu/real.h"
 
 /* a * b + c, rounded once where that is one instruction (the compiler may not contract on its own). */
-#if LEVEL >= 1 && NUMBER != 64
+#if LEVEL >= LEVEL_AVX2
 #define FUSED(a, b, c) __builtin_fmaf(a, b, c)
 #else
 #define FUSED(a, b, c) ((a) * (b) + (c))
 #endif
 
-#if NUMBER == 64
+#if NUMBER == NUMBER_FP64
 
-static inline real NAME(exponential)(real x)
+static inline real exponential(real x)
 {
     return exp(x);
 }
 
 /* The normal distribution function. */
-static inline real NAME(normal_cdf)(real x)
+static inline real normal_cdf(real x)
 {
     return 0.5 * erfc(-x * 0.70710678118654752440);
 }
@@ -25,7 +29,7 @@ static inline real NAME(normal_cdf)(real x)
 
 /* exp(x) = 2^n exp(r), |r| <= ln 2 / 2, with Taylor's series of degree 7 (error 5e-9). Adding 1.5 * 2^23 rounds to a
  * whole n and leaves n in the low bits. Clamped to [-87, 88]: no subnormal and no infinity comes out. */
-static inline real NAME(exponential)(real x)
+static inline real exponential(real x)
 {
     x = x < -87.0f ? -87.0f : x;
     x = x > 88.0f ? 88.0f : x;
@@ -50,7 +54,7 @@ static inline real NAME(exponential)(real x)
 
 /* The normal distribution function through erfc(z) = exp(-z^2) t P(t), t = 1 / (1 + z / 2), z = |x| / sqrt 2; P is our
  * own Chebyshev fit for z up to 9.5 (error 3e-9 before rounding). */
-static inline real NAME(normal_cdf)(real x)
+static inline real normal_cdf(real x)
 {
     const float z = (x < 0.0f ? -x : x) * 0.707106781f;
     const float t = 1.0f / (1.0f + 0.5f * z);
@@ -65,7 +69,7 @@ static inline real NAME(normal_cdf)(real x)
     p = FUSED(p, t, 0.244732119f);
     p = FUSED(p, t, 0.2822975434f);
     p = FUSED(p, t, 0.2820865564f);
-    const float half_erfc = 0.5f * t * p * NAME(exponential)(-z * z);
+    const float half_erfc = 0.5f * t * p * exponential(-z * z);
     return x < 0.0f ? half_erfc : 1.0f - half_erfc;
 }
 
@@ -75,71 +79,69 @@ static inline real NAME(normal_cdf)(real x)
 #define GELU_SLOPE ((real)1.5957691216057308) /* 2 sqrt(2/pi) */
 #define GELU_CUBIC ((real)0.044715)
 
-static inline real NAME(gelu_tanh)(real x)
+static inline real gelu_tanh(real x)
 {
     const real u2 = GELU_SLOPE * FUSED(GELU_CUBIC * x * x, x, x);
-    return x / (1 + NAME(exponential)(-u2));
+    return x / (1 + exponential(-u2));
 }
 
-static inline real NAME(gelu_tanh_slope)(real x)
+static inline real gelu_tanh_slope(real x)
 {
     const real u2 = GELU_SLOPE * FUSED(GELU_CUBIC * x * x, x, x);
-    const real e = NAME(exponential)(-u2);
+    const real e = exponential(-u2);
     const real s = 1 / (1 + e);
     return FUSED(x * s * (e * s) * GELU_SLOPE, FUSED(3 * GELU_CUBIC * x, x, 1), s);
 }
 
-static inline real NAME(gelu_erf)(real x)
+static inline real gelu_erf(real x)
 {
-    return x * NAME(normal_cdf)(x);
+    return x * normal_cdf(x);
 }
 
-static inline real NAME(gelu_erf_slope)(real x)
+static inline real gelu_erf_slope(real x)
 {
-    return FUSED(x * (real)0.39894228040143268, NAME(exponential)(x * x * (real)-0.5), NAME(normal_cdf)(x));
+    return FUSED(x * (real)0.39894228040143268, exponential(x * x * (real)-0.5), normal_cdf(x));
 }
-
-#undef GELU_SLOPE
-#undef GELU_CUBIC
-#undef FUSED
 
 /* y = gelu(x), and y *= gelu'(x), for `count` numbers. */
-static inline void NAME(gelu_all)(storage *restrict y, const storage *restrict x, size_t count, bool erf_form)
+static inline void gelu_all(storage *restrict y, const storage *restrict x, size_t count, bool erf_form)
 {
     if (erf_form) {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            y[i] = STORE(NAME(gelu_erf)(LOAD(x[i])));
+            y[i] = STORE(gelu_erf(LOAD(x[i])));
     } else {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            y[i] = STORE(NAME(gelu_tanh)(LOAD(x[i])));
+            y[i] = STORE(gelu_tanh(LOAD(x[i])));
     }
 }
 
 /* values *= gelu'(x). */
-static inline void NAME(gelu_slope_real)(real *restrict values, const storage *restrict x, size_t count, bool erf_form)
+static inline void gelu_slope_real(real *restrict values, const storage *restrict x, size_t count, bool erf_form)
 {
     if (erf_form) {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            values[i] *= NAME(gelu_erf_slope)(LOAD(x[i]));
+            values[i] *= gelu_erf_slope(LOAD(x[i]));
     } else {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            values[i] *= NAME(gelu_tanh_slope)(LOAD(x[i]));
+            values[i] *= gelu_tanh_slope(LOAD(x[i]));
     }
 }
 
-static inline void NAME(gelu_slope_all)(storage *restrict y, const storage *restrict x, size_t count, bool erf_form)
+static inline void gelu_slope_all(storage *restrict y, const storage *restrict x, size_t count, bool erf_form)
 {
     if (erf_form) {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            y[i] = STORE(LOAD(y[i]) * NAME(gelu_erf_slope)(LOAD(x[i])));
+            y[i] = STORE(LOAD(y[i]) * gelu_erf_slope(LOAD(x[i])));
     } else {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
-            y[i] = STORE(LOAD(y[i]) * NAME(gelu_tanh_slope)(LOAD(x[i])));
+            y[i] = STORE(LOAD(y[i]) * gelu_tanh_slope(LOAD(x[i])));
     }
 }
+
+#endif

@@ -1,11 +1,15 @@
 /* Keyed dropout (struct dropout in ops.h), sixteen Philox blocks at a time so that the compiler's vectors are full.
- * Part of an instance (each.h). Philox 4x32-10: Salmon and others, SC 2011; base/random.c is the plain form, and a test
+ * Philox 4x32-10: Salmon and others, SC 2011; base/random.c is the plain form, and a test
  * compares them. */
+#ifndef TRAINER_CPU_KEEP_H
+#define TRAINER_CPU_KEEP_H
+
+#include "trainer/cpu/real.h"
 
 /* keep[0 .. columns) = 0 or the scale of both drops, for columns first … first + columns - 1 of one row; first is a multiple of 8,
  * columns at most KEEP_PIECE. All of keep may be written. */
-static void NAME(keep_piece)(real keep[KEEP_PIECE], const struct dropout *dropout, uint32_t name, uint32_t number,
-                             uint32_t position, int32_t first, int32_t columns)
+static void keep_piece(real keep[KEEP_PIECE], const struct dropout *dropout, uint32_t name, uint32_t number,
+                       uint32_t position, int32_t first, int32_t columns)
 {
     uint32_t words[KEEP_PIECE / 2];
     const int32_t calls = (columns + 127) / 128 * 16; /* 8 columns each */
@@ -37,3 +41,5 @@ static void NAME(keep_piece)(real keep[KEEP_PIECE], const struct dropout *dropou
         keep[2 * i + 1] = (words[i] >> 16) >= threshold ? scale : 0;
     }
 }
+
+#endif

@@ -1,5 +1,5 @@
 /* In: a product's shape. Out: a oneDNN matmul primitive that one thread runs. Primitives are made for a single thread,
- * so neither their blocking nor their bits know how many there are; linear.c cuts a product into such pieces. (The
+ * so neither their blocking nor their bits know how many there are; linear.h cuts a product into such pieces. (The
  * library's threads are OpenMP's, and each of our threads is told to have no others.) Several
  * threads run one primitive at once, so its scratchpad may not be the library's own (which belongs to the primitive):
  * each thread brings one. */

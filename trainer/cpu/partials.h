@@ -1,7 +1,11 @@
-/* Adds up the parts of a sum over rows that blocks of rows left in scratch. Part of an instance (each.h). */
+/* Adds up the parts of a sum over rows that blocks of rows left in scratch. */
+#ifndef TRAINER_CPU_PARTIALS_H
+#define TRAINER_CPU_PARTIALS_H
+
+#include "trainer/cpu/real.h"
 
 /* out[i] += sum over blocks of partials[block * stride + i], in the blocks' order. */
-static void NAME(add_partials)(real *out, const real *partials, size_t blocks, size_t stride, size_t columns)
+static void add_partials(real *out, const real *partials, size_t blocks, size_t stride, size_t columns)
 {
     enum { PIECE = 64 };
     for (size_t first = 0; first < columns; first += PIECE) {
@@ -14,3 +18,5 @@ static void NAME(add_partials)(real *out, const real *partials, size_t blocks, s
             out[first + i] += sum[i];
     }
 }
+
+#endif

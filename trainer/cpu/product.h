@@ -1,12 +1,16 @@
 /* Matrix products of one thread, in the manner of Goto and van de Geijn (2008): a panel of B, PANEL columns wide, stays
  * in the cache in the order it is read; a strip of STRIP rows of A runs along it, and STRIP x PANEL sums stay in
  * registers while k runs. A step of k is a `unit`: one number in `real`, or with DOT a pair of bf16 that one instruction
- * multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. Part of an instance (each.h). */
+ * multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. */
+#ifndef TRAINER_CPU_PRODUCT_H
+#define TRAINER_CPU_PRODUCT_H
 
-#if LEVEL >= 2
+#include "trainer/cpu/real.h"
+
+#if LEVEL >= LEVEL_AVX512
 #define VECTOR_BYTES 64
 #define TILE_VECTORS 4
-#elif LEVEL == 1
+#elif LEVEL == LEVEL_AVX2
 #define VECTOR_BYTES 32
 #define TILE_VECTORS 2
 #else
@@ -16,8 +20,10 @@
 #define VECTOR_LANES (VECTOR_BYTES / sizeof(real))
 #define PANEL        (TILE_VECTORS * VECTOR_LANES)
 
+#define DOT (LEVEL == LEVEL_AVX512_BF16)
+
 /* What is multiplied: as stored, where the processor multiplies that, else `real`. */
-#ifdef DOT
+#if DOT
 #define operand            uint16_t
 #define PER_UNIT           2
 #define TO_OPERAND(stored) (stored)
@@ -26,58 +32,58 @@
 #define operand            real
 #define PER_UNIT           1
 #define TO_OPERAND(stored) LOAD(stored)
-#define AS_STORED          (NUMBER == 32 || NUMBER == 64)
+#define AS_STORED          (NUMBER == NUMBER_FP32 || NUMBER == NUMBER_FP64)
 #endif
 
-#ifdef DOT
-typedef uint32_t NAME(unit) __attribute__((may_alias));
+#if DOT
+typedef uint32_t unit __attribute__((may_alias));
 #else
-typedef real NAME(unit);
+typedef real unit;
 #endif
-typedef real NAME(vector) __attribute__((vector_size(VECTOR_BYTES)));
+typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
 /* One that stands anywhere in an array of real, or of units. */
-typedef real NAME(stored_vector) __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef real stored_vector __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 
 /* a * b + c, rounded once where the level has it; the compiler may not contract on its own (-ffp-contract=off). */
-#ifdef DOT
-#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm512_dpbf16_ps((__m512)(c), (__m512bh)(a), (__m512bh)(b))
-#define SPREAD(a)             (NAME(vector)) _mm512_set1_epi32((int)(a))
-#elif LEVEL == 2 && NUMBER != 64
-#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
-#define SPREAD(a)             ((a) - (NAME(vector)){0})
-#elif LEVEL == 1 && NUMBER != 64
-#define MULTIPLY_ADD(a, b, c) (NAME(vector)) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
-#define SPREAD(a)             ((a) - (NAME(vector)){0})
+#if DOT
+#define MULTIPLY_ADD(a, b, c) (vector) _mm512_dpbf16_ps((__m512)(c), (__m512bh)(a), (__m512bh)(b))
+#define SPREAD(a)             (vector) _mm512_set1_epi32((int)(a))
+#elif LEVEL >= LEVEL_AVX512
+#define MULTIPLY_ADD(a, b, c) (vector) _mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c))
+#define SPREAD(a)             ((a) - (vector){0})
+#elif LEVEL == LEVEL_AVX2
+#define MULTIPLY_ADD(a, b, c) (vector) _mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c))
+#define SPREAD(a)             ((a) - (vector){0})
 #else
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
-#define SPREAD(a)             ((a) - (NAME(vector)){0})
+#define SPREAD(a)             ((a) - (vector){0})
 #endif
 
 /* C [rows, PANEL] (+)= A [rows, units] times a panel; A(i, l) = a[i * a_row + l * a_step]. */
-static inline __attribute__((always_inline)) void NAME(tile)(real *c, size_t c_row, const NAME(unit) * a, size_t a_row,
-                                                             size_t a_step, const NAME(unit) * panel, size_t units,
-                                                             const int rows, bool add)
+static inline __attribute__((always_inline)) void tile(real *c, size_t c_row, const unit *a, size_t a_row,
+                                                       size_t a_step, const unit *panel, size_t units, const int rows,
+                                                       bool add)
 {
-    NAME(vector) sum[STRIP][TILE_VECTORS];
+    vector sum[STRIP][TILE_VECTORS];
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; j++)
-            sum[i][j] = (NAME(vector)){0};
+            sum[i][j] = (vector){0};
     if (add)
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
             for (int j = 0; j < TILE_VECTORS; j++)
-                sum[i][j] = *(const NAME(stored_vector) *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES);
+                sum[i][j] = *(const stored_vector *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES);
     for (size_t l = 0; l < units; l++) {
-        NAME(vector) right[TILE_VECTORS];
+        vector right[TILE_VECTORS];
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; j++)
-            right[j] = *(const NAME(stored_vector) *)(panel + l * PANEL + (size_t)j * VECTOR_LANES);
+            right[j] = *(const stored_vector *)(panel + l * PANEL + (size_t)j * VECTOR_LANES);
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
-            const NAME(vector) left = SPREAD(a[(size_t)i * a_row + l * a_step]);
+            const vector left = SPREAD(a[(size_t)i * a_row + l * a_step]);
 #pragma GCC unroll 4
             for (int j = 0; j < TILE_VECTORS; j++)
                 sum[i][j] = MULTIPLY_ADD(left, right[j], sum[i][j]);
@@ -87,37 +93,37 @@ static inline __attribute__((always_inline)) void NAME(tile)(real *c, size_t c_r
     for (int i = 0; i < rows; i++)
 #pragma GCC unroll 4
         for (int j = 0; j < TILE_VECTORS; j++)
-            *(NAME(stored_vector) *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) = sum[i][j];
+            *(stored_vector *)(c + (size_t)i * c_row + (size_t)j * VECTOR_LANES) = sum[i][j];
 }
 
 /* The same for 1 to STRIP rows. */
-static void NAME(strip)(real *c, size_t c_row, const NAME(unit) * a, size_t a_row, size_t a_step,
-                        const NAME(unit) * panel, size_t units, size_t rows, bool add)
+static void strip(real *c, size_t c_row, const unit *a, size_t a_row, size_t a_step, const unit *panel, size_t units,
+                  size_t rows, bool add)
 {
     switch (rows) {
     case 1:
-        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 1, add);
+        tile(c, c_row, a, a_row, a_step, panel, units, 1, add);
         break;
     case 2:
-        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 2, add);
+        tile(c, c_row, a, a_row, a_step, panel, units, 2, add);
         break;
     case 3:
-        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 3, add);
+        tile(c, c_row, a, a_row, a_step, panel, units, 3, add);
         break;
     case 4:
-        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 4, add);
+        tile(c, c_row, a, a_row, a_step, panel, units, 4, add);
         break;
     case 5:
-        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, 5, add);
+        tile(c, c_row, a, a_row, a_step, panel, units, 5, add);
         break;
     default:
-        NAME(tile)(c, c_row, a, a_row, a_step, panel, units, STRIP, add);
+        tile(c, c_row, a, a_row, a_step, panel, units, STRIP, add);
     }
 }
 
-#if LEVEL >= 2 && AS_STORED
+#if LEVEL >= LEVEL_AVX512 && AS_STORED
 /* 16 rows of 16 units, `row` numbers apart, become columns, `column` units apart. */
-static inline void NAME(turn_square)(NAME(unit) * out, size_t column, const storage *in, size_t row)
+static inline void turn_square(unit *out, size_t column, const storage *in, size_t row)
 {
     __m512i a[16], b[16];
 #pragma GCC unroll 16
@@ -150,8 +156,8 @@ static inline void NAME(turn_square)(NAME(unit) * out, size_t column, const stor
 #endif
 
 /* A rectangle of lay_steps, a number at a time. */
-static void NAME(lay_corner)(NAME(unit) * out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
-                             size_t first_unit, size_t first_column, size_t columns)
+static void lay_corner(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
+                       size_t first_unit, size_t first_column, size_t columns)
 {
     operand *to = (operand *)out;
     for (size_t l = first_unit * PER_UNIT; l < padded(k, PER_UNIT); l++)
@@ -162,22 +168,22 @@ static void NAME(lay_corner)(NAME(unit) * out, size_t width, const storage *x, s
 
 /* X [k, columns] laid so that a step of k stands side by side, PER_UNIT steps to a unit, `width` columns at a time: out
  * [columns / width][units][width], zeros beside it. X(l, j) = x[l * x_step + j * x_column], one of the strides 1. */
-static void NAME(lay_steps)(NAME(unit) * out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
-                            size_t columns)
+static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
+                      size_t columns)
 {
     const size_t whole = k / PER_UNIT, units = blocks_of(k, PER_UNIT);
     size_t done = 0; /* units */
     for (; done < whole && x_column == 1; done++)
         for (size_t first = 0; first < columns; first += width) {
             const storage *from = x + done * PER_UNIT * x_step + first;
-            NAME(unit) *to = out + first * units + done * width;
+            unit *to = out + first * units + done * width;
             const size_t count = smaller(width, columns - first);
             for (size_t i = 0; i < PER_UNIT; i++) /* rows lie in different pages: no hardware foresees the next one */
                 for (size_t byte = 0; byte < count * sizeof *from; byte += 64)
                     __builtin_prefetch((const char *)(from + (AHEAD * PER_UNIT + i) * x_step) + byte);
 #pragma omp simd
             for (size_t j = 0; j < count; j++)
-#ifdef DOT
+#if DOT
                 to[j] = (uint32_t)from[j] | (uint32_t)from[x_step + j] << 16;
 #else
                 to[j] = LOAD(from[j]);
@@ -185,24 +191,24 @@ static void NAME(lay_steps)(NAME(unit) * out, size_t width, const storage *x, si
         }
     for (size_t first = 0; first < columns; first += width) {
         const storage *from = x + first * x_column;
-        NAME(unit) *to = out + first * units;
+        unit *to = out + first * units;
         const size_t count = smaller(width, columns - first);
         size_t turned = done;
-#if LEVEL >= 2 && AS_STORED
+#if LEVEL >= LEVEL_AVX512 && AS_STORED
         const size_t squares = count / 16 * 16;
         for (; turned + 16 <= whole && x_column != 1; turned += 16)
             for (size_t j = 0; j < squares; j += 16)
-                NAME(turn_square)(to + turned * width + j, width, from + turned * PER_UNIT + j * x_column, x_column);
-        NAME(lay_corner)(to, width, from, x_step, x_column, turned * PER_UNIT, done, squares, count);
+                turn_square(to + turned * width + j, width, from + turned * PER_UNIT + j * x_column, x_column);
+        lay_corner(to, width, from, x_step, x_column, turned * PER_UNIT, done, squares, count);
 #endif
-        NAME(lay_corner)(to, width, from, x_step, x_column, k, turned, 0, count);
+        lay_corner(to, width, from, x_step, x_column, k, turned, 0, count);
         for (size_t l = 0; l < units && count < width; l++)
             memset(to + l * width + count, 0, (width - count) * sizeof *to);
     }
 }
 
 /* out [rows, units] = X [rows, k] with zeros behind it; rows of x are x_row apart. */
-static void NAME(lay_rows)(NAME(unit) * out, const storage *x, size_t x_row, size_t rows, size_t k)
+static void lay_rows(unit *out, const storage *x, size_t x_row, size_t rows, size_t k)
 {
     const size_t wide = padded(k, PER_UNIT);
     for (size_t i = 0; i < rows; i++) {
@@ -214,3 +220,5 @@ static void NAME(lay_rows)(NAME(unit) * out, const storage *x, size_t x_row, siz
             to[k] = 0;
     }
 }
+
+#endif

@@ -1,10 +1,29 @@
-/* One instance of a cpu/ file (see each.h): what `real` and `storage` are, how functions are named, and the functions
- * that instances of different files share. Undone by unreal.h. */
-#if NUMBER == 64
+/* The numbers of one unit (unit.h): what `real` and `storage` are, by the NUMBER and LEVEL that its file chose. */
+#ifndef TRAINER_CPU_REAL_H
+#define TRAINER_CPU_REAL_H
+
+#include "trainer/cpu/device.h"
+
+/* For NUMBER and LEVEL. Each level contains those before it; doubles exist for tests, in LEVEL_BASE. */
+#define NUMBER_FP64 64
+#define NUMBER_FP32 32
+#define NUMBER_BF16 16
+#define NUMBER_FP16 17
+
+#define LEVEL_BASE        0
+#define LEVEL_AVX2        1
+#define LEVEL_AVX512      2
+#define LEVEL_AVX512_BF16 3 /* of bf16 only: one instruction multiplies pairs of them */
+
+#if LEVEL >= LEVEL_AVX2
+#include <immintrin.h>
+#endif
+
+#if NUMBER == NUMBER_FP64
 #define real    double
 #define storage double
 #define SQRT(x) sqrt(x)
-#elif NUMBER == 32
+#elif NUMBER == NUMBER_FP32
 #define real    float
 #define storage float
 #define SQRT(x) sqrtf(x)
@@ -14,10 +33,10 @@
 #define SQRT(x) sqrtf(x)
 #endif
 
-#if NUMBER == 16
+#if NUMBER == NUMBER_BF16
 #define LOAD(stored) bf16_to_float(stored)
 #define STORE(value) bf16_from_float(value)
-#elif NUMBER == 17
+#elif NUMBER == NUMBER_FP16
 #define LOAD(stored) fp16_to_float(stored)
 #define STORE(value) fp16_from_float(value)
 #else
@@ -25,21 +44,4 @@
 #define STORE(value) (value)
 #endif
 
-#define PASTE4(a, b, c, d) a##b##c##d
-#define PASTE(a, b, c, d)  PASTE4(a, b, c, d)
-#define NAME(name)         PASTE(name##_, NUMBER, _level, LEVEL)
-
-/* Each file puts its functions into the table. */
-void NAME(install_embed)(struct ops *ops);
-void NAME(install_norm)(struct ops *ops);
-void NAME(install_linear)(struct ops *ops);
-void NAME(install_attention)(struct ops *ops);
-void NAME(install_loss)(struct ops *ops);
-void NAME(install_rows)(struct ops *ops);
-void NAME(install_update)(struct ops *ops);
-
-/* Bytes of device->work for a thread. */
-size_t NAME(linear_work)(void);
-
-/* Bytes of scratch for one call of attention_backward, all threads. */
-size_t NAME(attention_scratch)(const struct ops_limits *limits, int threads);
+#endif

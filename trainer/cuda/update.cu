@@ -1,5 +1,5 @@
 /* What an optimizer does to flat memory: a block has a chunk of at most 16,384 numbers. Formulas stand at struct
- * update_step (optim/numbers.h) and are those of cpu/update.c, number by number. Sums of squares are doubles, by a
+ * update_step (optim/numbers.h) and are those of cpu/update.h, number by number. Sums of squares are doubles, by a
  * thread over its numbers in order, then over the block in a fixed tree; so are sums over the chunks of a tensor, by a
  * block, and those over tensors, by one block, which then works out the numbers that are per tensor. An infinity or NaN
  * among gradients makes its chunk's sum one: that is how overflow is found.
@@ -10,7 +10,7 @@
 
 #define THREADS 256
 
-/* One chunk's operands: cpu/update.c's. */
+/* One chunk's operands: cpu/update.h's. */
 struct update_numbers {
     float beta1, beta2, share1, share2, lead, root, epsilon;
     float rate, shrink_rate;          /* of adam: rate * lead, rate */

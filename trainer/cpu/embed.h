@@ -1,9 +1,11 @@
 /* Embedding rows, the gradients of their tables, and dropout in place. In: a batch; out: [T, hidden]. A table's
  * gradient may get several rows at one place, so that pass is cut by columns: each task owns its columns and adds rows
  * in order. */
-#ifndef LEVEL
+#ifndef TRAINER_CPU_EMBED_H
+#define TRAINER_CPU_EMBED_H
 
-#include "trainer/cpu/device.h"
+#include "trainer/cpu/keep.h"
+#include "trainer/cpu/real.h"
 
 #define SLICE 64 /* columns of one task of embed_backward */
 
@@ -28,12 +30,7 @@ struct dropout_args {
     const struct dropout *dropout;
 };
 
-#define EACH "trainer/cpu/embed.c"
-#include "trainer/cpu/each.h"
-#else
-#include "trainer/cpu/keep.h"
-
-static void NAME(embed_block)(const void *args, size_t task, int thread)
+static void embed_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct embed_args *a = args;
@@ -53,15 +50,15 @@ static void NAME(embed_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(embed)(struct device *device, void *y, const void *word, const void *position, const void *type,
-                        const struct batch *batch, int32_t hidden)
+static void embed(struct device *device, void *y, const void *word, const void *position, const void *type,
+                  const struct batch *batch, int32_t hidden)
 {
     (void)device;
     const struct embed_args args = {y, word, position, type, batch, (size_t)hidden};
-    parallel(blocks_of((size_t)batch->token_rows, BLOCK_ROWS), NAME(embed_block), &args);
+    parallel(blocks_of((size_t)batch->token_rows, BLOCK_ROWS), embed_block, &args);
 }
 
-static void NAME(embed_backward_slice)(const void *args, size_t task, int thread)
+static void embed_backward_slice(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct embed_backward_args *a = args;
@@ -82,16 +79,16 @@ static void NAME(embed_backward_slice)(const void *args, size_t task, int thread
     }
 }
 
-static void NAME(embed_backward)(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
-                                 const struct batch *batch, int32_t hidden, void *scratch)
+static void embed_backward(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
+                           const struct batch *batch, int32_t hidden, void *scratch)
 {
     (void)device;
     (void)scratch;
     const struct embed_backward_args args = {dword, dposition, dtype, dy, batch, (size_t)hidden};
-    parallel(blocks_of((size_t)hidden, SLICE), NAME(embed_backward_slice), &args);
+    parallel(blocks_of((size_t)hidden, SLICE), embed_backward_slice, &args);
 }
 
-static void NAME(dropout_block)(const void *args, size_t task, int thread)
+static void dropout_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct dropout_args *a = args;
@@ -102,29 +99,21 @@ static void NAME(dropout_block)(const void *args, size_t task, int thread)
         for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
             storage *x = (storage *)a->x + row * a->hidden + first;
             const size_t count = smaller(KEEP_PIECE, a->hidden - first);
-            NAME(keep_piece)
-            (keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[row]],
-             (uint32_t)batch->positions[row], (int32_t)first, (int32_t)count);
+            keep_piece(keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[row]],
+                       (uint32_t)batch->positions[row], (int32_t)first, (int32_t)count);
             for (size_t i = 0; i < count; i++)
                 x[i] = STORE(LOAD(x[i]) * keep[i]);
         }
 }
 
-static void NAME(dropout)(struct device *device, void *x, const struct batch *batch, int32_t hidden,
-                          const struct dropout *dropout)
+static void dropout(struct device *device, void *x, const struct batch *batch, int32_t hidden,
+                    const struct dropout *dropout)
 {
     (void)device;
     if (dropout->threshold == 0)
         return;
     const struct dropout_args args = {x, batch, (size_t)hidden, dropout};
-    parallel(blocks_of((size_t)batch->tokens, BLOCK_ROWS), NAME(dropout_block), &args);
-}
-
-void NAME(install_embed)(struct ops *ops)
-{
-    ops->embed = NAME(embed);
-    ops->embed_backward = NAME(embed_backward);
-    ops->dropout = NAME(dropout);
+    parallel(blocks_of((size_t)batch->tokens, BLOCK_ROWS), dropout_block, &args);
 }
 
 #endif

@@ -3,13 +3,13 @@
  * pass works the probabilities out again from the saved log-sums (Dao and others 2022, without the tiling that a GPU
  * needs). Scores are in `real`; where the processor multiplies bf16, probabilities and their
  * gradients go into products as sums of two of them: rounded to one, the gradients of all layers below were a fifth worse. */
-#ifndef LEVEL
+#ifndef TRAINER_CPU_ATTENTION_H
+#define TRAINER_CPU_ATTENTION_H
 
-#include "trainer/cpu/device.h"
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "trainer/cpu/functions.h"
+#include "trainer/cpu/keep.h"
+#include "trainer/cpu/product.h"
+#include "trainer/cpu/real.h"
 
 #define QUERIES 64 /* rows of a block */
 
@@ -24,18 +24,19 @@ struct attention_args {
     size_t scratch_thread; /* bytes of one thread */
 };
 
-#define EACH "trainer/cpu/attention.c"
-#define EACH_DOT
-#include "trainer/cpu/each.h"
-#else
-#include "trainer/cpu/functions.h"
-#include "trainer/cpu/keep.h"
-#include "trainer/cpu/product.h"
+/* In a unit whose panels are narrower, or whose units hold two numbers, less of it is used. */
+static size_t attention_scratch(const struct ops_limits *limits, int threads)
+{
+    const size_t length = padded((size_t)limits->length_max, PANEL_MAX);
+    const size_t size = padded((size_t)limits->head_size, PANEL_MAX);
+    const size_t numbers = 5 * length * size + 4 * QUERIES * size + 2 * QUERIES * length;
+    return (size_t)threads * padded(numbers * sizeof(real), 64);
+}
 
 /* Numbers in `real` become units that are multiplied to nearly their precision: with DOT the sum of two bf16. */
-static void NAME(split)(real *x, size_t count)
+static void split(real *x, size_t count)
 {
-#ifdef DOT
+#if DOT
 #pragma omp simd
     for (size_t i = 0; i < count; i++) {
         const uint16_t high = STORE(x[i]), low = STORE(x[i] - LOAD(high));
@@ -48,16 +49,16 @@ static void NAME(split)(real *x, size_t count)
 }
 
 /* What such units multiply: X [k, columns] laid as lay_steps does (product.h), but with one step to a unit. */
-static void NAME(lay_split)(NAME(unit) * out, size_t width, const storage *x, size_t x_step, size_t k, size_t columns)
+static void lay_split(unit *out, size_t width, const storage *x, size_t x_step, size_t k, size_t columns)
 {
     for (size_t first = 0; first < columns; first += width)
         for (size_t l = 0; l < k; l++) {
             const storage *from = x + l * x_step + first;
-            NAME(unit) *to = out + first * k + l * width;
+            unit *to = out + first * k + l * width;
             const size_t count = smaller(width, columns - first);
 #pragma omp simd
             for (size_t j = 0; j < count; j++)
-#ifdef DOT
+#if DOT
                 to[j] = from[j] * 0x10001u;
 #else
                 to[j] = LOAD(from[j]);
@@ -67,17 +68,17 @@ static void NAME(lay_split)(NAME(unit) * out, size_t width, const storage *x, si
 }
 
 /* C [m, n] (+)= A [m, units] times panels of B; n is a multiple of PANEL. */
-static void NAME(small_product)(real *c, size_t c_row, const NAME(unit) * a, size_t a_row, size_t a_step,
-                                const NAME(unit) * panels, size_t m, size_t n, size_t units, bool add)
+static void small_product(real *c, size_t c_row, const unit *a, size_t a_row, size_t a_step, const unit *panels,
+                          size_t m, size_t n, size_t units, bool add)
 {
     for (size_t j = 0; j < n; j += PANEL)
         for (size_t i = 0; i < m; i += STRIP)
-            NAME(strip)
-    (c + i * c_row + j, c_row, a + i * a_row, a_row, a_step, panels + j * units, units, smaller(STRIP, m - i), add);
+            strip(c + i * c_row + j, c_row, a + i * a_row, a_row, a_step, panels + j * units, units,
+                  smaller(STRIP, m - i), add);
 }
 
 /* Where one task reads and writes. Row r of Q is at qkv + r * stride; K and V stand `hidden` and 2 `hidden` beside. */
-struct NAME(head) {
+struct head {
     size_t first, length; /* rows of the sequence */
     size_t size, hidden, stride;
     size_t wide_length, wide_size; /* whole panels: row lengths in scratch */
@@ -87,12 +88,12 @@ struct NAME(head) {
     real scale;
 };
 
-static struct NAME(head) NAME(head_of)(const struct attention_args *a, size_t task)
+static struct head head_of(const struct attention_args *a, size_t task)
 {
     const size_t heads = (size_t)a->shape->heads, sequence = task / heads, head = task % heads;
     const size_t first = (size_t)a->batch->starts[sequence], end = (size_t)a->batch->starts[sequence + 1];
     const size_t size = (size_t)a->shape->head_size;
-    return (struct NAME(head)){
+    return (struct head){
         .first = first,
         .length = end - first,
         .size = size,
@@ -108,8 +109,7 @@ static struct NAME(head) NAME(head_of)(const struct attention_args *a, size_t ta
     };
 }
 
-static void NAME(store_rows)(storage *x, size_t stride, const real *in, size_t rows, size_t size, size_t wide,
-                             real scale)
+static void store_rows(storage *x, size_t stride, const real *in, size_t rows, size_t size, size_t wide, real scale)
 {
     for (size_t row = 0; row < rows; row++)
 #pragma omp simd
@@ -118,12 +118,12 @@ static void NAME(store_rows)(storage *x, size_t stride, const real *in, size_t r
 }
 
 /* Multiplies a row of probabilities, or of their gradients, by its dropout. */
-static void NAME(drop_scores)(real *row, const struct attention_args *a, const struct NAME(head) * h, size_t query)
+static void drop_scores(real *row, const struct attention_args *a, const struct head *h, size_t query)
 {
     real keep[KEEP_PIECE];
     for (size_t first = 0; first < h->length; first += KEEP_PIECE) {
         const size_t count = smaller(KEEP_PIECE, h->length - first);
-        NAME(keep_piece)(keep, &a->shape->dropout, h->name, h->number, (uint32_t)query, (int32_t)first, (int32_t)count);
+        keep_piece(keep, &a->shape->dropout, h->name, h->number, (uint32_t)query, (int32_t)first, (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             row[first + i] *= keep[i];
@@ -132,7 +132,7 @@ static void NAME(drop_scores)(real *row, const struct attention_args *a, const s
 
 /* Products of queries and keys to probabilities, in place, zeros behind them; returns the log of the sum of
  * exponentials. */
-static real NAME(softmax)(real *row, const struct NAME(head) * h)
+static real softmax(real *row, const struct head *h)
 {
     real most = row[0];
 #pragma omp simd reduction(max : most)
@@ -141,7 +141,7 @@ static real NAME(softmax)(real *row, const struct NAME(head) * h)
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < h->length; i++) {
-        row[i] = NAME(exponential)((row[i] - most) * h->scale);
+        row[i] = exponential((row[i] - most) * h->scale);
         sum += row[i];
     }
     const real share = 1 / sum;
@@ -152,40 +152,39 @@ static real NAME(softmax)(real *row, const struct NAME(head) * h)
     return most * h->scale + (real)log((double)sum);
 }
 
-static void NAME(attention_head)(const void *args, size_t task, int thread)
+static void attention_head(const void *args, size_t task, int thread)
 {
     const struct attention_args *a = args;
-    const struct NAME(head) h = NAME(head_of)(a, task);
+    const struct head h = head_of(a, task);
     real *scores = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [QUERIES, wide_length] */
     real *result = scores + QUERIES * h.wide_length;                                  /* [QUERIES, wide_size] */
-    NAME(unit) *keys = (NAME(unit) *)(result + QUERIES * h.wide_size);                /* [size, wide_length] */
-    NAME(unit) *values = keys + h.size_units * h.wide_length;                         /* [length, wide_size] */
-    NAME(unit) *queries = values + h.length * h.wide_size;                            /* [QUERIES, size] */
+    unit *keys = (unit *)(result + QUERIES * h.wide_size);                            /* [size, wide_length] */
+    unit *values = keys + h.size_units * h.wide_length;                               /* [length, wide_size] */
+    unit *queries = values + h.length * h.wide_size;                                  /* [QUERIES, size] */
     const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
     storage *context = (storage *)a->context + h.first * h.hidden + h.head * h.size;
     real *log_sums = (real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
 
-    NAME(lay_steps)(keys, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
-    NAME(lay_split)(values, PANEL, q + 2 * h.hidden, h.stride, h.length, h.size);
+    lay_steps(keys, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
+    lay_split(values, PANEL, q + 2 * h.hidden, h.stride, h.length, h.size);
     for (size_t first = 0; first < h.length; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.length - first);
-        NAME(lay_rows)(queries, q + first * h.stride, h.stride, rows, h.size);
-        NAME(small_product)
-        (scores, h.wide_length, queries, h.size_units, 1, keys, rows, h.wide_length, h.size_units, false);
+        lay_rows(queries, q + first * h.stride, h.stride, rows, h.size);
+        small_product(scores, h.wide_length, queries, h.size_units, 1, keys, rows, h.wide_length, h.size_units, false);
         for (size_t i = 0; i < rows; i++) {
-            log_sums[first + i] = NAME(softmax)(scores + i * h.wide_length, &h);
+            log_sums[first + i] = softmax(scores + i * h.wide_length, &h);
             if (a->shape->dropout.threshold)
-                NAME(drop_scores)(scores + i * h.wide_length, a, &h, first + i);
+                drop_scores(scores + i * h.wide_length, a, &h, first + i);
         }
-        NAME(split)(scores, rows * h.wide_length);
-        NAME(small_product)
-        (result, h.wide_size, (NAME(unit) *)scores, h.wide_length, 1, values, rows, h.wide_size, h.length, false);
-        NAME(store_rows)(context + first * h.hidden, h.hidden, result, rows, h.size, h.wide_size, 1);
+        split(scores, rows * h.wide_length);
+        small_product(result, h.wide_size, (unit *)scores, h.wide_length, 1, values, rows, h.wide_size, h.length,
+                      false);
+        store_rows(context + first * h.hidden, h.hidden, result, rows, h.size, h.wide_size, 1);
     }
 }
 
-static void NAME(attention)(struct device *device, void *context, void *log_sums, const void *qkv,
-                            const struct batch *batch, const struct attention_shape *shape, void *scratch)
+static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
+                      const struct attention_shape *shape, void *scratch)
 {
     assert(parallel_threads() <= device->threads);
     const struct ops_limits limits = {.length_max = shape->length_max, .head_size = shape->head_size};
@@ -196,9 +195,9 @@ static void NAME(attention)(struct device *device, void *context, void *log_sums
         .batch = batch,
         .shape = shape,
         .scratch = scratch,
-        .scratch_thread = NAME(attention_scratch)(&limits, 1),
+        .scratch_thread = attention_scratch(&limits, 1),
     };
-    parallel((size_t)batch->sequences * (size_t)shape->heads, NAME(attention_head), &args);
+    parallel((size_t)batch->sequences * (size_t)shape->heads, attention_head, &args);
     const size_t live = (size_t)batch->tokens, dead = (size_t)batch->token_rows - live;
     const size_t hidden = (size_t)shape->heads * (size_t)shape->head_size;
     memset((storage *)context + live * hidden, 0, dead * hidden * sizeof(storage));
@@ -208,8 +207,8 @@ static void NAME(attention)(struct device *device, void *context, void *log_sums
 
 /* The rows of one block of queries, from scores = Q K^T and slopes = dO V^T:
  *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P dP). */
-static void NAME(backward_scores)(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
-                                  size_t rows, const struct attention_args *a, const struct NAME(head) * h)
+static void backward_scores(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
+                            size_t rows, const struct attention_args *a, const struct head *h)
 {
     const size_t beside = h->wide_length - h->length;
     for (size_t i = 0; i < rows; i++) {
@@ -221,11 +220,11 @@ static void NAME(backward_scores)(real *scores, real *slopes, const real *log_su
         for (size_t from = 0; from < h->length; from += KEEP_PIECE) {
             const size_t count = smaller(KEEP_PIECE, h->length - from);
             if (a->shape->dropout.threshold)
-                NAME(keep_piece)
-            (keep, &a->shape->dropout, h->name, h->number, (uint32_t)(first + i), (int32_t)from, (int32_t)count);
+                keep_piece(keep, &a->shape->dropout, h->name, h->number, (uint32_t)(first + i), (int32_t)from,
+                           (int32_t)count);
 #pragma omp simd
             for (size_t j = 0; j < count; j++) {
-                const real p = NAME(exponential)(score[from + j] * h->scale - log_sum);
+                const real p = exponential(score[from + j] * h->scale - log_sum);
                 slope[from + j] = p * (slope[from + j] * keep[j] - delta);
                 score[from + j] = p * keep[j];
             }
@@ -235,22 +234,22 @@ static void NAME(backward_scores)(real *scores, real *slopes, const real *log_su
     }
 }
 
-static void NAME(attention_backward_head)(const void *args, size_t task, int thread)
+static void attention_backward_head(const void *args, size_t task, int thread)
 {
     const struct attention_args *a = args;
-    const struct NAME(head) h = NAME(head_of)(a, task);
+    const struct head h = head_of(a, task);
     const size_t matrix = h.length * h.wide_size, block = QUERIES * h.wide_length;
     real *dkeys = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [length, wide_size] */
     real *dvalues = dkeys + matrix;                                                  /* [length, wide_size] */
     real *dqueries = dvalues + matrix;                                               /* [QUERIES, wide_size] */
     real *scores = dqueries + QUERIES * h.wide_size;                                 /* [QUERIES, wide_length] */
     real *slopes = scores + block;                                                   /* [QUERIES, wide_length] */
-    NAME(unit) *keys = (NAME(unit) *)(slopes + block);                               /* [length, wide_size] */
-    NAME(unit) *keys_across = keys + h.length * h.wide_size;                         /* [size, wide_length] */
-    NAME(unit) *values_across = keys_across + h.size_units * h.wide_length;          /* [size, wide_length] */
-    NAME(unit) *queries = values_across + h.size_units * h.wide_length;              /* [QUERIES, size] */
-    NAME(unit) *dresult = queries + QUERIES * h.size_units;                          /* [QUERIES, size] */
-    NAME(unit) *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: of one of the two at a time */
+    unit *keys = (unit *)(slopes + block);                                           /* [length, wide_size] */
+    unit *keys_across = keys + h.length * h.wide_size;                               /* [size, wide_length] */
+    unit *values_across = keys_across + h.size_units * h.wide_length;                /* [size, wide_length] */
+    unit *queries = values_across + h.size_units * h.wide_length;                    /* [QUERIES, size] */
+    unit *dresult = queries + QUERIES * h.size_units;                                /* [QUERIES, size] */
+    unit *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: of one of the two at a time */
     real deltas[QUERIES];
     const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
     storage *dq = (storage *)a->dqkv + h.first * h.stride + h.head * h.size;
@@ -258,14 +257,14 @@ static void NAME(attention_backward_head)(const void *args, size_t task, int thr
     const storage *dcontext = (const storage *)a->dcontext + h.first * h.hidden + h.head * h.size;
     const real *log_sums = (const real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
 
-    NAME(lay_split)(keys, PANEL, q + h.hidden, h.stride, h.length, h.size);
-    NAME(lay_steps)(keys_across, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
-    NAME(lay_steps)(values_across, PANEL, q + 2 * h.hidden, 1, h.stride, h.size, h.length);
+    lay_split(keys, PANEL, q + h.hidden, h.stride, h.length, h.size);
+    lay_steps(keys_across, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
+    lay_steps(values_across, PANEL, q + 2 * h.hidden, 1, h.stride, h.size, h.length);
     for (size_t first = 0; first < h.length; first += QUERIES) {
         const size_t rows = smaller(QUERIES, h.length - first);
         const storage *from = q + first * h.stride, *dfrom = dcontext + first * h.hidden;
-        NAME(lay_rows)(queries, from, h.stride, rows, h.size);
-        NAME(lay_rows)(dresult, dfrom, h.hidden, rows, h.size);
+        lay_rows(queries, from, h.stride, rows, h.size);
+        lay_rows(dresult, dfrom, h.hidden, rows, h.size);
         for (size_t i = 0; i < rows; i++) {
             real delta = 0;
 #pragma omp simd reduction(+ : delta)
@@ -273,30 +272,30 @@ static void NAME(attention_backward_head)(const void *args, size_t task, int thr
                 delta += LOAD(dfrom[i * h.hidden + j]) * LOAD(context[(first + i) * h.hidden + j]);
             deltas[i] = delta;
         }
-        NAME(small_product)
-        (scores, h.wide_length, queries, h.size_units, 1, keys_across, rows, h.wide_length, h.size_units, false);
-        NAME(small_product)
-        (slopes, h.wide_length, dresult, h.size_units, 1, values_across, rows, h.wide_length, h.size_units, false);
-        NAME(backward_scores)(scores, slopes, log_sums + first, deltas, first, rows, a, &h);
-        NAME(split)(scores, rows * h.wide_length);
-        NAME(split)(slopes, rows * h.wide_length);
-        NAME(lay_split)(panels, PANEL, dfrom, h.hidden, rows, h.size);
-        NAME(small_product)
-        (dvalues, h.wide_size, (NAME(unit) *)scores, 1, h.wide_length, panels, h.length, h.wide_size, rows, first > 0);
-        NAME(lay_split)(panels, PANEL, from, h.stride, rows, h.size);
-        NAME(small_product)
-        (dkeys, h.wide_size, (NAME(unit) *)slopes, 1, h.wide_length, panels, h.length, h.wide_size, rows, first > 0);
-        NAME(small_product)
-        (dqueries, h.wide_size, (NAME(unit) *)slopes, h.wide_length, 1, keys, rows, h.wide_size, h.length, false);
-        NAME(store_rows)(dq + first * h.stride, h.stride, dqueries, rows, h.size, h.wide_size, h.scale);
+        small_product(scores, h.wide_length, queries, h.size_units, 1, keys_across, rows, h.wide_length, h.size_units,
+                      false);
+        small_product(slopes, h.wide_length, dresult, h.size_units, 1, values_across, rows, h.wide_length, h.size_units,
+                      false);
+        backward_scores(scores, slopes, log_sums + first, deltas, first, rows, a, &h);
+        split(scores, rows * h.wide_length);
+        split(slopes, rows * h.wide_length);
+        lay_split(panels, PANEL, dfrom, h.hidden, rows, h.size);
+        small_product(dvalues, h.wide_size, (unit *)scores, 1, h.wide_length, panels, h.length, h.wide_size, rows,
+                      first > 0);
+        lay_split(panels, PANEL, from, h.stride, rows, h.size);
+        small_product(dkeys, h.wide_size, (unit *)slopes, 1, h.wide_length, panels, h.length, h.wide_size, rows,
+                      first > 0);
+        small_product(dqueries, h.wide_size, (unit *)slopes, h.wide_length, 1, keys, rows, h.wide_size, h.length,
+                      false);
+        store_rows(dq + first * h.stride, h.stride, dqueries, rows, h.size, h.wide_size, h.scale);
     }
-    NAME(store_rows)(dq + h.hidden, h.stride, dkeys, h.length, h.size, h.wide_size, h.scale);
-    NAME(store_rows)(dq + 2 * h.hidden, h.stride, dvalues, h.length, h.size, h.wide_size, 1);
+    store_rows(dq + h.hidden, h.stride, dkeys, h.length, h.size, h.wide_size, h.scale);
+    store_rows(dq + 2 * h.hidden, h.stride, dvalues, h.length, h.size, h.wide_size, 1);
 }
 
-static void NAME(attention_backward)(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
-                                     const void *context, const void *log_sums, const struct batch *batch,
-                                     const struct attention_shape *shape, void *scratch)
+static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
+                               const void *context, const void *log_sums, const struct batch *batch,
+                               const struct attention_shape *shape, void *scratch)
 {
     assert(parallel_threads() <= device->threads);
     const struct ops_limits limits = {.length_max = shape->length_max, .head_size = shape->head_size};
@@ -309,27 +308,12 @@ static void NAME(attention_backward)(struct device *device, void *dqkv, const vo
         .batch = batch,
         .shape = shape,
         .scratch = scratch,
-        .scratch_thread = NAME(attention_scratch)(&limits, 1),
+        .scratch_thread = attention_scratch(&limits, 1),
     };
-    parallel((size_t)batch->sequences * (size_t)shape->heads, NAME(attention_backward_head), &args);
+    parallel((size_t)batch->sequences * (size_t)shape->heads, attention_backward_head, &args);
     const size_t stride = 3 * (size_t)shape->heads * (size_t)shape->head_size;
     memset((storage *)dqkv + (size_t)batch->tokens * stride, 0,
            (size_t)(batch->token_rows - batch->tokens) * stride * sizeof(storage));
-}
-
-/* In an instance whose panels are narrower, or whose units hold two numbers, less of it is used. */
-size_t NAME(attention_scratch)(const struct ops_limits *limits, int threads)
-{
-    const size_t length = padded((size_t)limits->length_max, PANEL_MAX);
-    const size_t size = padded((size_t)limits->head_size, PANEL_MAX);
-    const size_t numbers = 5 * length * size + 4 * QUERIES * size + 2 * QUERIES * length;
-    return (size_t)threads * padded(numbers * sizeof(real), 64);
-}
-
-void NAME(install_attention)(struct ops *ops)
-{
-    ops->attention = NAME(attention);
-    ops->attention_backward = NAME(attention_backward);
 }
 
 #endif

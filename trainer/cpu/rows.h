@@ -1,8 +1,10 @@
 /* Work on whole rows and on flat numbers that needs no mathematics: picking and adding rows, tanh, GELU's slope,
  * conversion to storage. */
-#ifndef LEVEL
+#ifndef TRAINER_CPU_ROWS_H
+#define TRAINER_CPU_ROWS_H
 
-#include "trainer/cpu/device.h"
+#include "trainer/cpu/functions.h"
+#include "trainer/cpu/real.h"
 
 #define CONVERT_BLOCK 65536 /* numbers of one task */
 
@@ -21,12 +23,7 @@ struct convert_args {
     size_t count;
 };
 
-#define EACH "trainer/cpu/rows.c"
-#include "trainer/cpu/each.h"
-#else
-#include "trainer/cpu/functions.h"
-
-static void NAME(gather_block)(const void *args, size_t task, int thread)
+static void gather_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct rows_args *a = args;
@@ -40,15 +37,15 @@ static void NAME(gather_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(gather)(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                         int32_t hidden)
+static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                   int32_t hidden)
 {
     (void)device;
     const struct rows_args args = {.y = y, .x = x, .index = index, .rows = rows, .columns = (size_t)hidden};
-    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), NAME(gather_block), &args);
+    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), gather_block, &args);
 }
 
-static void NAME(scatter_block)(const void *args, size_t task, int thread)
+static void scatter_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct rows_args *a = args;
@@ -62,16 +59,16 @@ static void NAME(scatter_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(scatter)(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                          int32_t hidden)
+static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
+                    int32_t hidden)
 {
     (void)device;
     const struct rows_args args = {.y = y, .x = x, .index = index, .rows = rows, .columns = (size_t)hidden};
-    parallel(blocks_of((size_t)rows.live, BLOCK_ROWS), NAME(scatter_block), &args);
+    parallel(blocks_of((size_t)rows.live, BLOCK_ROWS), scatter_block, &args);
 }
 
 /* The pooler is one row a sequence, so the C library's tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */
-static void NAME(tanh)(struct device *device, void *x, struct rows rows, int32_t columns)
+static void tanh_rows(struct device *device, void *x, struct rows rows, int32_t columns)
 {
     (void)device;
     storage *values = x;
@@ -81,7 +78,7 @@ static void NAME(tanh)(struct device *device, void *x, struct rows rows, int32_t
            (size_t)(rows.total - rows.live) * (size_t)columns * sizeof *values);
 }
 
-static void NAME(tanh_backward)(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
+static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
 {
     (void)device;
     storage *slopes = dy;
@@ -90,26 +87,25 @@ static void NAME(tanh_backward)(struct device *device, void *dy, const void *y, 
         slopes[i] = STORE(LOAD(slopes[i]) * (1 - LOAD(values[i]) * LOAD(values[i])));
 }
 
-static void NAME(gelu_backward_block)(const void *args, size_t task, int thread)
+static void gelu_backward_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct rows_args *a = args;
     const size_t first = task * BLOCK_ROWS, end = smaller(first + BLOCK_ROWS, (size_t)a->rows.total);
-    NAME(gelu_slope_all)
-    ((storage *)a->y + first * a->columns, (const storage *)a->x + first * a->columns, (end - first) * a->columns,
-     a->erf_form);
+    gelu_slope_all((storage *)a->y + first * a->columns, (const storage *)a->x + first * a->columns,
+                   (end - first) * a->columns, a->erf_form);
 }
 
-static void NAME(gelu_backward)(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
-                                enum gelu gelu)
+static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
+                          enum gelu gelu)
 {
     (void)device;
     const struct rows_args args = {
         .y = dy, .x = pre, .rows = rows, .columns = (size_t)columns, .erf_form = gelu == GELU_ERF};
-    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), NAME(gelu_backward_block), &args);
+    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), gelu_backward_block, &args);
 }
 
-static void NAME(convert_block)(const void *args, size_t task, int thread)
+static void convert_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct convert_args *a = args;
@@ -121,21 +117,11 @@ static void NAME(convert_block)(const void *args, size_t task, int thread)
         out[i] = STORE(in[i]);
 }
 
-static void NAME(convert)(struct device *device, void *storage_out, const void *real_in, size_t count)
+static void convert(struct device *device, void *storage_out, const void *real_in, size_t count)
 {
     (void)device;
     const struct convert_args args = {storage_out, real_in, count};
-    parallel(blocks_of(count, CONVERT_BLOCK), NAME(convert_block), &args);
-}
-
-void NAME(install_rows)(struct ops *ops)
-{
-    ops->gather = NAME(gather);
-    ops->scatter = NAME(scatter);
-    ops->tanh = NAME(tanh);
-    ops->tanh_backward = NAME(tanh_backward);
-    ops->gelu_backward = NAME(gelu_backward);
-    ops->convert = NAME(convert);
+    parallel(blocks_of(count, CONVERT_BLOCK), convert_block, &args);
 }
 
 #endif

@@ -1,9 +1,12 @@
 /* LayerNorm of dropout(x) + residual, a row at a time, in blocks of rows. z is kept for the backward pass, rounded as
  * it is stored, and the statistics are those of the rounded z. The backward pass leaves each block's part of the sums
  * over rows in scratch; they are added in the blocks' order afterwards. */
-#ifndef LEVEL
+#ifndef TRAINER_CPU_NORM_H
+#define TRAINER_CPU_NORM_H
 
-#include "trainer/cpu/device.h"
+#include "trainer/cpu/keep.h"
+#include "trainer/cpu/partials.h"
+#include "trainer/cpu/real.h"
 
 struct norm_args {
     void *y, *z, *statistics;
@@ -25,14 +28,8 @@ struct norm_backward_args {
     const struct dropout *dropout;
 };
 
-#define EACH "trainer/cpu/norm.c"
-#include "trainer/cpu/each.h"
-#else
-#include "trainer/cpu/keep.h"
-#include "trainer/cpu/partials.h"
-
 /* z = x * keep + residual of one row. */
-static void NAME(add_row)(storage *z, const storage *x, const storage *residual, const struct norm_args *a, size_t row)
+static void add_row(storage *z, const storage *x, const storage *residual, const struct norm_args *a, size_t row)
 {
     real keep[KEEP_PIECE];
     for (size_t i = 0; i < KEEP_PIECE; i++)
@@ -40,9 +37,8 @@ static void NAME(add_row)(storage *z, const storage *x, const storage *residual,
     for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
         const size_t count = smaller(KEEP_PIECE, a->hidden - first);
         if (a->dropout)
-            NAME(keep_piece)
-        (keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
-         (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
+            keep_piece(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
+                       (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
         if (residual)
 #pragma omp simd
             for (size_t i = 0; i < count; i++)
@@ -54,7 +50,7 @@ static void NAME(add_row)(storage *z, const storage *x, const storage *residual,
     }
 }
 
-static void NAME(norm_row)(storage *y, const storage *z, real *statistics, const struct norm_args *a)
+static void norm_row(storage *y, const storage *z, real *statistics, const struct norm_args *a)
 {
     const real *gain = a->gain, *bias = a->bias;
     const size_t hidden = a->hidden;
@@ -75,7 +71,7 @@ static void NAME(norm_row)(storage *y, const storage *z, real *statistics, const
     statistics[1] = scale;
 }
 
-static void NAME(norm_block)(const void *args, size_t task, int thread)
+static void norm_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct norm_args *a = args;
@@ -92,14 +88,14 @@ static void NAME(norm_block)(const void *args, size_t task, int thread)
         }
         const storage *residual = a->residual ? (const storage *)a->residual + at : NULL;
         if (a->z != a->x || residual || a->dropout)
-            NAME(add_row)(z, (const storage *)a->x + at, residual, a, row);
-        NAME(norm_row)(y, z, statistics, a);
+            add_row(z, (const storage *)a->x + at, residual, a, row);
+        norm_row(y, z, statistics, a);
     }
 }
 
-static void NAME(norm)(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
-                       const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
-                       const struct batch *batch, const struct dropout *dropout)
+static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
+                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
+                 const struct batch *batch, const struct dropout *dropout)
 {
     (void)device;
     const struct norm_args args = {
@@ -116,12 +112,12 @@ static void NAME(norm)(struct device *device, void *y, void *z, void *statistics
         .batch = batch,
         .dropout = dropout_acts(dropout) ? dropout : NULL,
     };
-    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), NAME(norm_block), &args);
+    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), norm_block, &args);
 }
 
 /* With n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n), over the row; dx =
  * dz * keep. */
-static void NAME(norm_backward_row)(const struct norm_backward_args *a, size_t row, real *dgain, real *dbias)
+static void norm_backward_row(const struct norm_backward_args *a, size_t row, real *dgain, real *dbias)
 {
     const size_t at = row * a->hidden, hidden = a->hidden;
     const storage *dy = (const storage *)a->dy + at, *z = (const storage *)a->z + at;
@@ -159,16 +155,15 @@ static void NAME(norm_backward_row)(const struct norm_backward_args *a, size_t r
         if (!dx)
             continue;
         if (a->dropout)
-            NAME(keep_piece)
-        (keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
-         (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
+            keep_piece(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
+                       (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             dx[first + i] = STORE(slopes[i] * keep[i]);
     }
 }
 
-static void NAME(norm_backward_block)(const void *args, size_t task, int thread)
+static void norm_backward_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct norm_backward_args *a = args;
@@ -184,14 +179,13 @@ static void NAME(norm_backward_block)(const void *args, size_t task, int thread)
                 memset(dx, 0, hidden * sizeof *dx);
             continue;
         }
-        NAME(norm_backward_row)(a, row, dgain, dbias);
+        norm_backward_row(a, row, dgain, dbias);
     }
 }
 
-static void NAME(norm_backward)(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias,
-                                const void *dy, const void *z, const void *statistics, const void *gain,
-                                struct rows rows, int32_t hidden, const struct batch *batch,
-                                const struct dropout *dropout, void *scratch)
+static void norm_backward(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
+                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
+                          const struct batch *batch, const struct dropout *dropout, void *scratch)
 {
     (void)device;
     const struct norm_backward_args args = {
@@ -209,15 +203,9 @@ static void NAME(norm_backward)(struct device *device, void *dx, void *dz, int b
         .dropout = dropout_acts(dropout) ? dropout : NULL,
     };
     const size_t blocks = blocks_of((size_t)rows.total, BLOCK_ROWS), width = (size_t)hidden;
-    parallel(blocks, NAME(norm_backward_block), &args);
-    NAME(add_partials)(dgain, scratch, blocks, 2 * width, width);
-    NAME(add_partials)(dbias, (const real *)scratch + width, blocks, 2 * width, width);
-}
-
-void NAME(install_norm)(struct ops *ops)
-{
-    ops->norm = NAME(norm);
-    ops->norm_backward = NAME(norm_backward);
+    parallel(blocks, norm_backward_block, &args);
+    add_partials(dgain, scratch, blocks, 2 * width, width);
+    add_partials(dbias, (const real *)scratch + width, blocks, 2 * width, width);
 }
 
 #endif

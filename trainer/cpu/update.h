@@ -1,8 +1,9 @@
 /* What an optimizer does to flat memory, chunk by chunk: sums of squares, Adam's update in one pass, the others' in
  * two; and, between them, the few numbers per tensor (optim/numbers.h), which are doubles whatever the type is. */
-#ifndef LEVEL
+#ifndef TRAINER_CPU_UPDATE_H
+#define TRAINER_CPU_UPDATE_H
 
-#include "trainer/cpu/device.h"
+#include "trainer/cpu/real.h"
 
 #define CHUNKS 4 /* chunks of one task */
 
@@ -56,11 +57,7 @@ static void update(const struct update_memory *memory, const struct update_work 
         each_chunk(&(struct update_args){work, memory, step, NULL}, block);
 }
 
-#define EACH "trainer/cpu/update.c"
-#include "trainer/cpu/each.h"
-#else
-
-static void NAME(squares_block)(const void *args, size_t task, int thread)
+static void squares_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
@@ -76,14 +73,14 @@ static void NAME(squares_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(squares)(struct device *device, const struct update_work *work, const void *values)
+static void squares(struct device *device, const struct update_work *work, const void *values)
 {
     (void)device;
-    each_chunk(&(struct update_args){.work = work, .values = values}, NAME(squares_block));
+    each_chunk(&(struct update_args){.work = work, .values = values}, squares_block);
 }
 
 /* One chunk's operands. */
-struct NAME(operands) {
+struct operands {
     real *p, *m, *v;
     const real *gradients;
     size_t count;
@@ -91,11 +88,11 @@ struct NAME(operands) {
     real decay, added; /* beside the step, or through the gradient: one of them is 0 */
 };
 
-static struct NAME(operands) NAME(operands_of)(const struct update_args *a, const struct param_chunk *chunk)
+static struct operands operands_of(const struct update_args *a, const struct param_chunk *chunk)
 {
     const struct update_step *step = a->step;
     const double decay = chunk->decay ? step->weight_decay : step->vector_decay;
-    return (struct NAME(operands)){
+    return (struct operands){
         .p = (real *)a->memory->params + chunk->offset,
         .m = (real *)a->memory->first + chunk->offset,
         .v = (real *)a->memory->second + chunk->offset,
@@ -114,13 +111,13 @@ static struct NAME(operands) NAME(operands_of)(const struct update_args *a, cons
     };
 }
 
-static void NAME(adam_block)(const void *args, size_t task, int thread)
+static void adam_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
     const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const struct NAME(operands) o = NAME(operands_of)(a, &a->work->chunks[chunk]);
+        const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         const real rate = (real)(a->step->rate * a->step->lead), shrink = (real)a->step->rate * o.decay;
 #pragma omp simd
         for (size_t i = 0; i < o.count; i++) {
@@ -132,14 +129,14 @@ static void NAME(adam_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(moments_block)(const void *args, size_t task, int thread)
+static void moments_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
     const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
     const real slopes = a->step->kind == OPTIMIZER_LANS;
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const struct NAME(operands) o = NAME(operands_of)(a, &a->work->chunks[chunk]);
+        const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         double pp = 0, uu = 0, cc = 0;
 #pragma omp simd reduction(+ : pp, uu, cc)
         for (size_t i = 0; i < o.count; i++) {
@@ -158,13 +155,13 @@ static void NAME(moments_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(apply_block)(const void *args, size_t task, int thread)
+static void apply_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
     const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
-        const struct NAME(operands) o = NAME(operands_of)(a, &a->work->chunks[chunk]);
+        const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         const double *of_tensor = a->work->shares + 2 * (size_t)a->work->chunks[chunk].tensor;
         const real share_u = (real)of_tensor[0], share_c = (real)of_tensor[1];
 #pragma omp simd
@@ -177,35 +174,25 @@ static void NAME(apply_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(adam)(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                       const struct update_step *step)
+static void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                 const struct update_step *step)
 {
     (void)device;
-    update(memory, work, step, NAME(adam_block));
+    update(memory, work, step, adam_block);
 }
 
-static void NAME(moments)(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                          const struct update_step *step)
+static void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                    const struct update_step *step)
 {
     (void)device;
-    update(memory, work, step, NAME(moments_block));
+    update(memory, work, step, moments_block);
 }
 
-static void NAME(apply)(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                        const struct update_step *step)
+static void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
+                  const struct update_step *step)
 {
     (void)device;
-    update(memory, work, step, NAME(apply_block));
-}
-
-void NAME(install_update)(struct ops *ops)
-{
-    ops->squares = NAME(squares);
-    ops->factors = factors;
-    ops->adam = NAME(adam);
-    ops->moments = NAME(moments);
-    ops->shares = shares;
-    ops->apply = NAME(apply);
+    update(memory, work, step, apply_block);
 }
 
 #endif

@@ -2,14 +2,14 @@
  * by oneDNN in one thread where the processor has tiles (AMX), and finished (dead rows, GELU) while it is in the cache.
  * In a task k runs in pieces of DEPTH units: B's piece is laid into panels once, A's rows are read as they lie where
  * they can be, and sums wait in memory of the thread between pieces. */
-#ifndef LEVEL
+#ifndef TRAINER_CPU_LINEAR_H
+#define TRAINER_CPU_LINEAR_H
 
-#include "trainer/cpu/device.h"
+#include "trainer/cpu/functions.h"
 #include "trainer/cpu/onednn.h"
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "trainer/cpu/partials.h"
+#include "trainer/cpu/product.h"
+#include "trainer/cpu/real.h"
 
 #define DEPTH        384 /* units of k at a time: a panel of them is a tenth of a second cache */
 #define ROWS         384 /* rows of C in a task, at most: enough that laying B costs little … */
@@ -44,28 +44,15 @@ struct sum_args {
     size_t rows, columns;
 };
 
-#define EACH "trainer/cpu/linear.c"
-#define EACH_DOT
-#include "trainer/cpu/each.h"
-#else
-#include "trainer/cpu/functions.h"
-#include "trainer/cpu/partials.h"
-#include "trainer/cpu/product.h"
-
 /* What a thread works with. */
-struct NAME(work) {
-    NAME(unit) panels[DEPTH * COLUMNS];
-    NAME(unit) left[DEPTH * LAID];
+struct work {
+    unit panels[DEPTH * COLUMNS];
+    unit left[DEPTH * LAID];
     real sums[ROWS * COLUMNS]; /* tiles of STRIP x PANEL, one behind the other */
 };
 
-size_t NAME(linear_work)(void)
-{
-    return sizeof(struct NAME(work));
-}
-
 /* What is left to do in a row of C that the library wrote. */
-static void NAME(finish_row)(const struct linear_product *p, size_t row, size_t first, size_t count)
+static void finish_row(const struct linear_product *p, size_t row, size_t first, size_t count)
 {
     const size_t at = row * (size_t)p->shape.c_row + first;
     storage *c = (storage *)p->c + at;
@@ -75,14 +62,14 @@ static void NAME(finish_row)(const struct linear_product *p, size_t row, size_t 
         if (activation)
             memset(activation, 0, count * sizeof *activation);
     } else if (p->finish == FINISH_GELU) {
-        NAME(gelu_all)(activation, c, count, p->erf_form);
+        gelu_all(activation, c, count, p->erf_form);
     } else if (p->finish == FINISH_GELU_BACKWARD) {
-        NAME(gelu_slope_all)(c, (const storage *)p->pre + at, count, p->erf_form);
+        gelu_slope_all(c, (const storage *)p->pre + at, count, p->erf_form);
     }
 }
 
 /* A row of a tile, at most PANEL numbers, into C: all that is to be done with it. */
-static void NAME(store_row)(const struct linear_product *p, real *sum, size_t row, size_t first, size_t count)
+static void store_row(const struct linear_product *p, real *sum, size_t row, size_t first, size_t count)
 {
     const size_t at = row * (size_t)p->shape.c_row + first;
     if (p->shape.real_c) {
@@ -94,7 +81,7 @@ static void NAME(store_row)(const struct linear_product *p, real *sum, size_t ro
     }
     storage *c = (storage *)p->c + at;
     if (row >= p->live) {
-        NAME(finish_row)(p, row, first, count);
+        finish_row(p, row, first, count);
         return;
     }
     if (p->shape.bias)
@@ -106,74 +93,71 @@ static void NAME(store_row)(const struct linear_product *p, real *sum, size_t ro
         for (size_t i = 0; i < count; i++)
             sum[i] += LOAD(c[i]);
     if (p->finish == FINISH_GELU_BACKWARD)
-        NAME(gelu_slope_real)(sum, (const storage *)p->pre + at, count, p->erf_form);
+        gelu_slope_real(sum, (const storage *)p->pre + at, count, p->erf_form);
 #pragma omp simd
     for (size_t i = 0; i < count; i++)
         c[i] = STORE(sum[i]);
     if (p->finish == FINISH_GELU)
-        NAME(gelu_all)((storage *)p->activation + at, c, count, p->erf_form);
+        gelu_all((storage *)p->activation + at, c, count, p->erf_form);
 }
 
 /* Is a row of A units side by side? */
-static bool NAME(lies_ready)(const struct product_shape *s, const void *a, size_t k)
+static bool lies_ready(const struct product_shape *s, const void *a, size_t k)
 {
     return AS_STORED && s->a_column == 1 && k % PER_UNIT == 0 && s->a_row % PER_UNIT == 0 &&
-           (uintptr_t)a % sizeof(NAME(unit)) == 0;
+           (uintptr_t)a % sizeof(unit) == 0;
 }
 
 /* Rows of A as strips want them: as they lie, or laid in `left`. */
-static const NAME(unit) * NAME(rows_of)(const struct product_shape *s, const storage *a, NAME(unit) * left, size_t rows,
-                                        size_t k, size_t *a_row, size_t *a_step)
+static const unit *rows_of(const struct product_shape *s, const storage *a, unit *left, size_t rows, size_t k,
+                           size_t *a_row, size_t *a_step)
 {
     if (s->a_column != 1) {
-        NAME(lay_steps)(left, LAID, a, (size_t)s->a_column, (size_t)s->a_row, k, rows);
+        lay_steps(left, LAID, a, (size_t)s->a_column, (size_t)s->a_row, k, rows);
         *a_row = 1;
         *a_step = LAID;
         return left;
     }
     *a_row = blocks_of(k, PER_UNIT);
     *a_step = 1;
-    if (NAME(lies_ready)(s, a, k)) {
+    if (lies_ready(s, a, k)) {
         *a_row = (size_t)s->a_row / PER_UNIT;
-        return (const NAME(unit) *)(const void *)a;
+        return (const unit *)(const void *)a;
     }
-    NAME(lay_rows)(left, a, (size_t)s->a_row, rows, k);
+    lay_rows(left, a, (size_t)s->a_row, rows, k);
     return left;
 }
 
 /* Block (i0, j0) of C, m x n. */
-static void NAME(own_block)(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
+static void own_block(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
 {
     const struct product_shape *s = &p->shape;
-    struct NAME(work) *work = (struct NAME(work) *)(p->work + (size_t)thread * p->work_thread);
+    struct work *work = (struct work *)(p->work + (size_t)thread * p->work_thread);
     const size_t k = (size_t)s->k, deep = DEPTH * PER_UNIT, across = blocks_of(n, PANEL);
     for (size_t k0 = 0; k0 < k; k0 += deep) {
         const size_t piece = smaller(deep, k - k0), units = blocks_of(piece, PER_UNIT);
         const storage *b = (const storage *)p->b + k0 * (size_t)s->b_row + j0 * (size_t)s->b_column;
         const storage *a = (const storage *)p->a + k0 * (size_t)s->a_column + i0 * (size_t)s->a_row;
-        const NAME(unit) *left = NULL;
+        const unit *left = NULL;
         size_t a_row = 0, a_step = 0;
-        NAME(lay_steps)(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
+        lay_steps(work->panels, PANEL, b, (size_t)s->b_row, (size_t)s->b_column, piece, n);
         for (size_t i = 0; i < m; i += STRIP) {
             const size_t rows = smaller(STRIP, m - i);
             if (i % LAID == 0)
-                left = NAME(rows_of)(s, a + i * (size_t)s->a_row, work->left, smaller(LAID, m - i), piece, &a_row,
-                                     &a_step);
+                left = rows_of(s, a + i * (size_t)s->a_row, work->left, smaller(LAID, m - i), piece, &a_row, &a_step);
             for (size_t j = 0; j < across; j++) {
                 real *sum = work->sums + (k > deep ? (i / STRIP * across + j) * STRIP * PANEL : 0);
-                NAME(strip)
-                (sum, PANEL, left + i % LAID * a_row, a_row, a_step, work->panels + j * PANEL * units, units, rows,
-                 k0 > 0);
+                strip(sum, PANEL, left + i % LAID * a_row, a_row, a_step, work->panels + j * PANEL * units, units, rows,
+                      k0 > 0);
                 for (size_t row = 0; row < rows && k0 + piece == k; row++)
-                    NAME(store_row)
-                (p, sum + row * PANEL, i0 + i + row, j0 + j * PANEL, smaller(PANEL, n - j * PANEL));
+                    store_row(p, sum + row * PANEL, i0 + i + row, j0 + j * PANEL, smaller(PANEL, n - j * PANEL));
             }
         }
     }
 }
 
 /* The same by the library; false where it has no such product. */
-static bool NAME(library_block)(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
+static bool library_block(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
 {
     const struct product_shape *s = &p->shape;
     const bool last_m = (int64_t)m < p->block_m, last_n = (int64_t)n < p->block_n;
@@ -188,23 +172,23 @@ static bool NAME(library_block)(const struct linear_product *p, size_t i0, size_
     return true;
 }
 
-static void NAME(product_task)(const void *args, size_t task, int thread)
+static void product_task(const void *args, size_t task, int thread)
 {
     const struct linear_product *p = args;
     const size_t i0 = task / p->across * (size_t)p->block_m, j0 = task % p->across * (size_t)p->block_n;
     const size_t m = smaller((size_t)p->block_m, (size_t)p->shape.m - i0);
     const size_t n = smaller((size_t)p->block_n, (size_t)p->shape.n - j0);
-    if (!NAME(library_block)(p, i0, j0, m, n, thread)) {
-        NAME(own_block)(p, i0, j0, m, n, thread);
+    if (!library_block(p, i0, j0, m, n, thread)) {
+        own_block(p, i0, j0, m, n, thread);
         return;
     }
     if (p->finish != FINISH_NONE || i0 + m > p->live)
         for (size_t i = i0; i < i0 + m; i++)
-            NAME(finish_row)(p, i, j0, n);
+            finish_row(p, i, j0, n);
 }
 
 /* Makes the library's pieces ready, by: is it the last, shorter one of m, of n, of k? */
-static void NAME(prepare)(struct device *device, struct linear_product *p)
+static void prepare(struct device *device, struct linear_product *p)
 {
     const struct product_shape *s = &p->shape;
     p->block_k = s->real_c ? DEPTH * 2 : s->k; /* pieces added to 16-bit numbers would each be rounded */
@@ -220,11 +204,11 @@ static void NAME(prepare)(struct device *device, struct linear_product *p)
 
 /* Cuts the product and runs it: blocks as large as leaves every thread some TASKS of them. How the library sums up may
  * depend on a block's shape, so its blocks do not depend on the threads. */
-static void NAME(multiply)(struct device *device, struct linear_product *p)
+static void multiply(struct device *device, struct linear_product *p)
 {
     const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n,
                  wanted = TASKS * (size_t)(device->onednn ? 4 : device->threads);
-    const bool tall = !device->onednn && NAME(lies_ready)(&p->shape, p->a, (size_t)p->shape.k);
+    const bool tall = !device->onednn && lies_ready(&p->shape, p->a, (size_t)p->shape.k);
     size_t rows = tall ? TALL_ROWS : ROWS, columns = tall ? TALL_COLUMNS : COLUMNS;
     while (rows > LAID && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
         rows /= 2;
@@ -236,13 +220,13 @@ static void NAME(multiply)(struct device *device, struct linear_product *p)
     p->work = device->work;
     p->work_thread = device->work_thread;
     if (device->onednn)
-        NAME(prepare)(device, p);
+        prepare(device, p);
     assert(parallel_threads() <= device->threads);
-    parallel(blocks_of(m, rows) * p->across, NAME(product_task), p);
+    parallel(blocks_of(m, rows) * p->across, product_task, p);
 }
 
-static void NAME(linear_finish)(struct device *device, void *y, void *activation, const void *x, const void *w,
-                                const void *b, struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+static void linear_finish(struct device *device, void *y, void *activation, const void *x, const void *w, const void *b,
+                          struct rows rows, int32_t out, int32_t in, enum gelu gelu)
 {
     struct linear_product product = {
         .shape = {.m = rows.total,
@@ -263,23 +247,23 @@ static void NAME(linear_finish)(struct device *device, void *y, void *activation
         .erf_form = gelu == GELU_ERF,
         .live = (size_t)rows.live,
     };
-    NAME(multiply)(device, &product);
+    multiply(device, &product);
 }
 
-static void NAME(linear)(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
-                         int32_t out, int32_t in)
+static void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
+                   int32_t out, int32_t in)
 {
-    NAME(linear_finish)(device, y, NULL, x, w, b, rows, out, in, GELU_TANH);
+    linear_finish(device, y, NULL, x, w, b, rows, out, in, GELU_TANH);
 }
 
-static void NAME(linear_gelu)(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
-                              struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+static void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
+                        struct rows rows, int32_t out, int32_t in, enum gelu gelu)
 {
-    NAME(linear_finish)(device, pre, y, x, w, b, rows, out, in, gelu);
+    linear_finish(device, pre, y, x, w, b, rows, out, in, gelu);
 }
 
-static void NAME(linear_backward_input)(struct device *device, void *dx, int beta, const void *dy, const void *w,
-                                        const void *pre, struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+static void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w,
+                                  const void *pre, struct rows rows, int32_t out, int32_t in, enum gelu gelu)
 {
     struct linear_product product = {
         .shape = {.m = rows.total,
@@ -299,10 +283,10 @@ static void NAME(linear_backward_input)(struct device *device, void *dx, int bet
         .erf_form = gelu == GELU_ERF,
         .live = SIZE_MAX, /* dead rows of dy are zero, so those of dx are */
     };
-    NAME(multiply)(device, &product);
+    multiply(device, &product);
 }
 
-static void NAME(sum_block)(const void *args, size_t task, int thread)
+static void sum_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct sum_args *a = args;
@@ -317,8 +301,8 @@ static void NAME(sum_block)(const void *args, size_t task, int thread)
     }
 }
 
-static void NAME(linear_backward_weight)(struct device *device, void *dw, void *db, const void *dy, const void *x,
-                                         struct rows rows, int32_t out, int32_t in, void *scratch)
+static void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x,
+                                   struct rows rows, int32_t out, int32_t in, void *scratch)
 {
     struct linear_product product = {
         .shape = {.m = out,
@@ -336,21 +320,13 @@ static void NAME(linear_backward_weight)(struct device *device, void *dw, void *
         .b = x,
         .live = SIZE_MAX,
     };
-    NAME(multiply)(device, &product);
+    multiply(device, &product);
     if (!db)
         return;
     const struct sum_args args = {scratch, dy, (size_t)rows.live, (size_t)out};
     const size_t blocks = blocks_of((size_t)rows.live, BLOCK_ROWS);
-    parallel(blocks, NAME(sum_block), &args);
-    NAME(add_partials)(db, scratch, blocks, (size_t)out, (size_t)out);
-}
-
-void NAME(install_linear)(struct ops *ops)
-{
-    ops->linear = NAME(linear);
-    ops->linear_gelu = NAME(linear_gelu);
-    ops->linear_backward_input = NAME(linear_backward_input);
-    ops->linear_backward_weight = NAME(linear_backward_weight);
+    parallel(blocks, sum_block, &args);
+    add_partials(db, scratch, blocks, (size_t)out, (size_t)out);
 }
 
 #endif

@@ -1,0 +1,21 @@
+/* What the files of levels/ give: the ops that compute, one table for each number type and instruction set. */
+#ifndef TRAINER_CPU_KERNELS_H
+#define TRAINER_CPU_KERNELS_H
+
+#include "trainer/ops.h"
+
+struct kernels {
+    struct ops ops;     /* convert and what follows it; the rest is zero */
+    size_t linear_work; /* bytes of device->work for a thread */
+    /* Bytes of scratch for one call of attention_backward, all threads. */
+    size_t (*attention_scratch)(const struct ops_limits *limits, int threads);
+};
+
+extern const struct kernels kernels_fp32_base, kernels_bf16_base, kernels_fp16_base, kernels_fp64_base;
+#ifdef __x86_64__
+extern const struct kernels kernels_fp32_avx2, kernels_bf16_avx2, kernels_fp16_avx2;
+extern const struct kernels kernels_fp32_avx512, kernels_bf16_avx512, kernels_fp16_avx512;
+extern const struct kernels kernels_bf16_avx512_bf16;
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* One compilation unit: every kernel, for one number type and instruction set. A file of levels/ chooses both,
+ *
+ *     #define NUMBER NUMBER_BF16               real.h has the values
+ *     #define LEVEL  LEVEL_AVX512              as the file's name ends: cmake/rooms.cmake compiles it accordingly
+ *     #include "trainer/cpu/unit.h"
+ *     const struct kernels kernels_bf16_avx512 = KERNELS;
+ *
+ * and exports nothing but that table. The compiler's own vectoriser does most of the rest. Function multi-versioning
+ * (target_clones) would do for one instruction set at a time, but clang 14 lacks it and it leaves no way to force a
+ * level (--cpu). */
+#ifndef TRAINER_CPU_UNIT_H
+#define TRAINER_CPU_UNIT_H
+
+#include "trainer/cpu/attention.h"
+#include "trainer/cpu/embed.h"
+#include "trainer/cpu/kernels.h"
+#include "trainer/cpu/linear.h"
+#include "trainer/cpu/loss.h"
+#include "trainer/cpu/norm.h"
+#include "trainer/cpu/rows.h"
+#include "trainer/cpu/update.h"
+
+#define KERNELS                                                                                                        \
+    {                                                                                                                  \
+        .ops.convert = convert, .ops.embed = embed, .ops.embed_backward = embed_backward, .ops.dropout = dropout,      \
+        .ops.linear = linear, .ops.linear_gelu = linear_gelu, .ops.linear_backward_input = linear_backward_input,      \
+        .ops.linear_backward_weight = linear_backward_weight, .ops.norm = norm, .ops.norm_backward = norm_backward,    \
+        .ops.attention = attention, .ops.attention_backward = attention_backward, .ops.gather = gather,                \
+        .ops.scatter = scatter, .ops.tanh = tanh_rows, .ops.tanh_backward = tanh_backward,                             \
+        .ops.gelu_backward = gelu_backward, .ops.loss = loss, .ops.squares = squares, .ops.factors = factors,          \
+        .ops.adam = adam, .ops.moments = moments, .ops.shares = shares, .ops.apply = apply,                            \
+        .linear_work = sizeof(struct work), .attention_scratch = attention_scratch,                                    \
+    }
+
+#endif
