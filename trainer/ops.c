@@ -7,7 +7,7 @@ const struct precision_facts precision_kinds[] = {
     [PRECISION_FP32] = {"fp32", 4, 4, .offered = true},
     [PRECISION_BF16] = {"bf16", 2, 4, .offered = true},
     [PRECISION_FP16] = {"fp16", 2, 4, .offered = true},
-    [PRECISION_FP64] = {"fp64", 8, 8},
+    [PRECISION_FP64] = {"fp64", 8, 8, .offered = false},
 };
 _Static_assert(sizeof precision_kinds / sizeof *precision_kinds == PRECISION_KINDS, "a row for every precision");
 
