@@ -1,3 +1,4 @@
+/* In: a function. Out: a thread that runs it on a stack of the size that thread.h names, whatever ulimit -s says. */
 #include "base/thread.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* In: a directory with an old dataset, or none, and what was built in DIR/.fresh. Out: the new dataset in its place.
+ * Each step leaves names from which the next start knows where it was interrupted (fresh.h). */
 #include "pipeline/fresh.h"
 
 #include "base/mem.h"

@@ -1,3 +1,5 @@
+/* In: a manifest or a journal. Out: the names of the files it answers for, computed from its lengths and counts, so
+ * that no name that a stranger wrote is ever removed. */
 #include "pipeline/owned.h"
 
 #include "base/hash.h"

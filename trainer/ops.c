@@ -1,3 +1,4 @@
+/* The table of precisions, and what a backend is called, for people and for a run's record. */
 #include "trainer/ops.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* In: a key of JSON. Out: the row of its table. */
 #include "trainer/optim/json_field.h"
 
 #include <string.h>
