@@ -119,10 +119,10 @@ double machine_update_rate(const struct ops *ops, size_t count)
     struct update_work work;
     optimizer_work_init(&work, ops,
                         &(struct params){.count = 1, .total = taken, .chunks = table, .chunk_count = chunks});
-    ops->adam(ops->device, &memory, &work, &step); /* memory is there from its first use on */
+    CALL(ops, adam, .memory = &memory, .work = &work, .step = &step); /* memory is there from its first use on */
     ops->wait(ops->device);
     const double from = clock_now();
-    ops->adam(ops->device, &memory, &work, &step);
+    CALL(ops, adam, .memory = &memory, .work = &work, .step = &step);
     ops->wait(ops->device);
     const double took = clock_now() - from;
     optimizer_work_release(&work, ops);

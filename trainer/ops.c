@@ -1,4 +1,4 @@
-/* The table of precisions, and what a backend is called, for people and for a run's record. */
+/* The table of precisions, the names of ops, and what a backend is called, for people and for a run's record. */
 #include "trainer/ops.h"
 
 #include <stdio.h>
@@ -24,6 +24,9 @@ enum precision precision_named(const char *name)
         precision--;
     return precision;
 }
+
+#define OP_NAME(op) [OP_##op] = #op,
+const char *const op_names[] = {OPS_POSITIONAL(OP_NAME) OPS_COMPUTING(OP_NAME)};
 
 char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE])
 {

@@ -16,7 +16,7 @@
 #define TRAINER_OPS_H
 
 #include "trainer/data/batch.h"
-#include "trainer/optim/numbers.h"
+#include "trainer/ops_args.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,35 +81,6 @@ struct ops_limits {
     int32_t head_size;
 };
 
-/* One piece of a tensor: norms are sums over chunks, so their bits depend on nothing but the values. */
-struct param_chunk {
-    size_t offset;  /* elements from the start of flat memory */
-    int32_t count;  /* elements, at most PARAM_CHUNK */
-    int32_t tensor; /* index of its parameter */
-    bool decay;     /* weight decay applies */
-};
-#define PARAM_CHUNK 16384
-
-/* Flat memory of an update, real. */
-struct update_memory {
-    void *params;
-    void *first;  /* m, zero at the start */
-    void *second; /* v, zero at the start */
-    const void *gradients;
-};
-
-/* Beside flat memory: the table of chunks, and numbers per chunk and per tensor (optimizer_work_init takes it). */
-struct update_work {
-    size_t numbers, chunk_count, tensors; /* the first: elements of all chunks */
-    struct param_chunk *chunks;           /* [chunk_count], those of a tensor side by side, tensors in order */
-    int32_t *firsts;                      /* [tensors + 1] its first chunk; closed by chunk_count */
-    double *squares;                      /* [chunk_count] */
-    double *sums;                         /* [chunk_count, 3] */
-    double *factors;                      /* [tensors] multiply gradients first: unscaling and clipping */
-    double *shares;                       /* [tensors, 2] multiply directions */
-    struct step_record *record;
-};
-
 /* What the host wants of the device's memory. */
 enum map_mode {
     MAP_READ, /* what is there, not to be changed */
@@ -125,6 +96,51 @@ struct ops_facts {
     int units;             /* of them */
 };
 #define OPS_NAME_SIZE 192
+
+/* All ops that compute. An op X is a function of the device and one struct X_args (ops_args.h),
+ *
+ *     ops->adam(ops->device, &(struct adam_args){.memory = memory, .work = work, .step = &step});
+ *
+ * which is CALL(ops, adam, .memory = memory, .work = work, .step = &step).
+ *
+ * From this list are made the members of struct ops, enum op and its names, every backend's table and every decorator's:
+ * what lacks an op does not compile. */
+#define OPS_COMPUTING(OP)                                                                                              \
+    OP(squares)                                                                                                        \
+    OP(factors)                                                                                                        \
+    OP(adam)                                                                                                           \
+    OP(moments)                                                                                                        \
+    OP(shares)                                                                                                         \
+    OP(apply)
+
+/* Those that still take their arguments one by one. */
+#define OPS_POSITIONAL(OP)                                                                                             \
+    OP(clear)                                                                                                          \
+    OP(convert)                                                                                                        \
+    OP(embed)                                                                                                          \
+    OP(embed_backward)                                                                                                 \
+    OP(dropout)                                                                                                        \
+    OP(linear)                                                                                                         \
+    OP(linear_gelu)                                                                                                    \
+    OP(linear_backward_input)                                                                                          \
+    OP(linear_backward_weight)                                                                                         \
+    OP(norm)                                                                                                           \
+    OP(norm_backward)                                                                                                  \
+    OP(attention)                                                                                                      \
+    OP(attention_backward)                                                                                             \
+    OP(gather)                                                                                                         \
+    OP(scatter)                                                                                                        \
+    OP(tanh)                                                                                                           \
+    OP(tanh_backward)                                                                                                  \
+    OP(gelu_backward)                                                                                                  \
+    OP(loss)
+
+#define OP_NUMBER(op) OP_##op,
+enum op { OPS_POSITIONAL(OP_NUMBER) OPS_COMPUTING(OP_NUMBER) OP_KINDS };
+#undef OP_NUMBER
+extern const char *const op_names[]; /* [OP_KINDS], by enum: "adam" */
+
+#define CALL(ops, op, ...) (ops)->op((ops)->device, &(const struct op##_args){__VA_ARGS__})
 
 struct ops {
     struct device *device;
@@ -227,27 +243,9 @@ struct ops {
     void (*loss)(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
                  int32_t columns, int32_t vocabulary, double factor, void *scratch);
 
-    /* An update, with the formulas of optim/numbers.h: squares, factors, then adam, or moments, shares and apply. Sums
-     * over chunks and over tensors have a fixed order. Where the record says that the step is skipped, adam, moments and
-     * apply change nothing.
-     *
-     * work->squares[i] = sum of squares of chunk i of `values` (flat, real). */
-    void (*squares)(struct device *device, const struct update_work *work, const void *values);
-    /* work->record from them and from `sums` [STEP_SUMS] of losses; then each tensor's factor. */
-    void (*factors)(struct device *device, const struct update_work *work, const struct update_step *step,
-                    const double *sums);
-    /* One pass of Adam: m, v, and p -= rate * u. */
-    void (*adam)(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                 const struct update_step *step);
-    /* The same in two, for optimizers that look at whole tensors in between: first m and v, with work->sums[3i] =
-     * |p|^2, [3i + 1] = |u|^2, [3i + 2] = |c|^2 (0 but for LANS) of chunk i; */
-    void (*moments)(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                    const struct update_step *step);
-    /* each tensor's shares from them; */
-    void (*shares)(struct device *device, const struct update_work *work, const struct update_step *step);
-    /* then p -= shares[2 t] * u + shares[2 t + 1] * c, where t is the chunk's tensor. */
-    void (*apply)(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                  const struct update_step *step);
+#define OP_MEMBER(op) void (*op)(struct device * device, const struct op##_args *args);
+    OPS_COMPUTING(OP_MEMBER)
+#undef OP_MEMBER
 };
 
 #define SENT_BYTES_MAX 128 /* of one slot */

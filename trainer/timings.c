@@ -11,63 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum op {
-    OP_CLEAR,
-    OP_CONVERT,
-    OP_EMBED,
-    OP_EMBED_BACKWARD,
-    OP_DROPOUT,
-    OP_LINEAR,
-    OP_LINEAR_GELU,
-    OP_LINEAR_BACKWARD_INPUT,
-    OP_LINEAR_BACKWARD_WEIGHT,
-    OP_NORM,
-    OP_NORM_BACKWARD,
-    OP_ATTENTION,
-    OP_ATTENTION_BACKWARD,
-    OP_GATHER,
-    OP_SCATTER,
-    OP_TANH,
-    OP_TANH_BACKWARD,
-    OP_GELU_BACKWARD,
-    OP_LOSS,
-    OP_SQUARES,
-    OP_FACTORS,
-    OP_ADAM,
-    OP_MOMENTS,
-    OP_SHARES,
-    OP_APPLY,
-    OPS,
-};
-
-static const char *const op_names[OPS] = {
-    "clear",
-    "convert",
-    "embed",
-    "embed_backward",
-    "dropout",
-    "linear",
-    "linear_gelu",
-    "linear_backward_input",
-    "linear_backward_weight",
-    "norm",
-    "norm_backward",
-    "attention",
-    "attention_backward",
-    "gather",
-    "scatter",
-    "tanh",
-    "tanh_backward",
-    "gelu_backward",
-    "loss",
-    "squares",
-    "factors",
-    "adam",
-    "moments",
-    "shares",
-    "apply",
-};
-
 #define ROWS_MAX 96 /* of the table; what does not fit is left out of it, and so among the rest */
 
 struct timings {
@@ -149,14 +92,14 @@ static void clear(struct device *device, void *memory, size_t bytes)
 {
     const struct ops *ops = begin(device);
     ops->clear(ops->device, memory, bytes);
-    end(device, OP_CLEAR, 0, (double)bytes);
+    end(device, OP_clear, 0, (double)bytes);
 }
 
 static void convert(struct device *device, void *storage, const void *values, size_t count)
 {
     const struct ops *ops = begin(device);
     ops->convert(ops->device, storage, values, count);
-    end(device, OP_CONVERT, 0, stored(device, (double)count) + real(device, (double)count));
+    end(device, OP_convert, 0, stored(device, (double)count) + real(device, (double)count));
 }
 
 static void embed(struct device *device, void *y, const void *word, const void *position, const void *type,
@@ -164,7 +107,7 @@ static void embed(struct device *device, void *y, const void *word, const void *
 {
     const struct ops *ops = begin(device);
     ops->embed(ops->device, y, word, position, type, batch, hidden);
-    end(device, OP_EMBED, 0, stored(device, 4.0 * batch->token_rows * hidden));
+    end(device, OP_embed, 0, stored(device, 4.0 * batch->token_rows * hidden));
 }
 
 static void embed_backward(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
@@ -172,7 +115,7 @@ static void embed_backward(struct device *device, void *dword, void *dposition, 
 {
     const struct ops *ops = begin(device);
     ops->embed_backward(ops->device, dword, dposition, dtype, dy, batch, hidden, scratch);
-    end(device, OP_EMBED_BACKWARD, 0,
+    end(device, OP_embed_backward, 0,
         stored(device, 1.0 * batch->tokens * hidden) + real(device, 6.0 * batch->tokens * hidden));
 }
 
@@ -181,7 +124,7 @@ static void dropout(struct device *device, void *x, const struct batch *batch, i
 {
     const struct ops *ops = begin(device);
     ops->dropout(ops->device, x, batch, hidden, drop);
-    end(device, OP_DROPOUT, 0, stored(device, 2.0 * batch->tokens * hidden));
+    end(device, OP_dropout, 0, stored(device, 2.0 * batch->tokens * hidden));
 }
 
 static void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
@@ -189,7 +132,7 @@ static void linear(struct device *device, void *y, const void *x, const void *w,
 {
     const struct ops *ops = begin(device);
     ops->linear(ops->device, y, x, w, b, rows, out, in);
-    end_layer(device, OP_LINEAR, out, in, product(rows, out, in), stored(device, matrices(rows, out, in)));
+    end_layer(device, OP_linear, out, in, product(rows, out, in), stored(device, matrices(rows, out, in)));
 }
 
 static void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
@@ -197,7 +140,7 @@ static void linear_gelu(struct device *device, void *pre, void *y, const void *x
 {
     const struct ops *ops = begin(device);
     ops->linear_gelu(ops->device, pre, y, x, w, b, rows, out, in, gelu);
-    end_layer(device, OP_LINEAR_GELU, out, in, product(rows, out, in),
+    end_layer(device, OP_linear_gelu, out, in, product(rows, out, in),
               stored(device, matrices(rows, out, in) + 1.0 * rows.total * out));
 }
 
@@ -206,7 +149,7 @@ static void linear_backward_input(struct device *device, void *dx, int beta, con
 {
     const struct ops *ops = begin(device);
     ops->linear_backward_input(ops->device, dx, beta, dy, w, pre, rows, out, in, gelu);
-    end_layer(device, OP_LINEAR_BACKWARD_INPUT, out, in, product(rows, out, in),
+    end_layer(device, OP_linear_backward_input, out, in, product(rows, out, in),
               stored(device, matrices(rows, out, in) + (double)(beta + (pre != NULL)) * rows.total * in));
 }
 
@@ -215,7 +158,7 @@ static void linear_backward_weight(struct device *device, void *dw, void *db, co
 {
     const struct ops *ops = begin(device);
     ops->linear_backward_weight(ops->device, dw, db, dy, x, rows, out, in, scratch);
-    end_layer(device, OP_LINEAR_BACKWARD_WEIGHT, out, in, product(rows, out, in),
+    end_layer(device, OP_linear_backward_weight, out, in, product(rows, out, in),
               stored(device, (double)rows.total * ((double)out + in)) + real(device, 2.0 * out * in));
 }
 
@@ -225,7 +168,7 @@ static void norm(struct device *device, void *y, void *z, void *statistics, cons
 {
     const struct ops *ops = begin(device);
     ops->norm(ops->device, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden, batch, drop);
-    end(device, OP_NORM, 0,
+    end(device, OP_norm, 0,
         stored(device, (2.0 + (residual ? 1 : 0) + (z != x || residual ? 1 : 0)) * rows.total * hidden));
 }
 
@@ -236,7 +179,7 @@ static void norm_backward(struct device *device, void *dx, void *dz, int beta, v
     const struct ops *ops = begin(device);
     ops->norm_backward(ops->device, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden, batch, drop,
                        scratch);
-    end(device, OP_NORM_BACKWARD, 0, stored(device, (3.0 + beta + (dx ? 1 : 0)) * rows.total * hidden));
+    end(device, OP_norm_backward, 0, stored(device, (3.0 + beta + (dx ? 1 : 0)) * rows.total * hidden));
 }
 
 static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
@@ -244,7 +187,7 @@ static void attention(struct device *device, void *context, void *log_sums, cons
 {
     const struct ops *ops = begin(device);
     ops->attention(ops->device, context, log_sums, qkv, batch, shape, scratch);
-    end(device, OP_ATTENTION, attention_flops(device, shape),
+    end(device, OP_attention, attention_flops(device, shape),
         stored(device, 4.0 * batch->tokens * shape->heads * shape->head_size));
 }
 
@@ -254,7 +197,7 @@ static void attention_backward(struct device *device, void *dqkv, const void *dc
 {
     const struct ops *ops = begin(device);
     ops->attention_backward(ops->device, dqkv, dcontext, qkv, context, log_sums, batch, shape, scratch);
-    end(device, OP_ATTENTION_BACKWARD, 2 * attention_flops(device, shape),
+    end(device, OP_attention_backward, 2 * attention_flops(device, shape),
         stored(device, 8.0 * batch->tokens * shape->heads * shape->head_size));
 }
 
@@ -263,7 +206,7 @@ static void gather(struct device *device, void *y, const void *x, const int32_t 
 {
     const struct ops *ops = begin(device);
     ops->gather(ops->device, y, x, index, rows, hidden);
-    end(device, OP_GATHER, 0, stored(device, 2.0 * rows.live * hidden));
+    end(device, OP_gather, 0, stored(device, 2.0 * rows.live * hidden));
 }
 
 static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
@@ -271,21 +214,21 @@ static void scatter(struct device *device, void *y, const void *x, const int32_t
 {
     const struct ops *ops = begin(device);
     ops->scatter(ops->device, y, x, index, rows, hidden);
-    end(device, OP_SCATTER, 0, stored(device, 3.0 * rows.live * hidden));
+    end(device, OP_scatter, 0, stored(device, 3.0 * rows.live * hidden));
 }
 
 static void tanh_all(struct device *device, void *x, struct rows rows, int32_t columns)
 {
     const struct ops *ops = begin(device);
     ops->tanh(ops->device, x, rows, columns);
-    end(device, OP_TANH, 0, stored(device, 2.0 * rows.total * columns));
+    end(device, OP_tanh, 0, stored(device, 2.0 * rows.total * columns));
 }
 
 static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
 {
     const struct ops *ops = begin(device);
     ops->tanh_backward(ops->device, dy, y, rows, columns);
-    end(device, OP_TANH_BACKWARD, 0, stored(device, 3.0 * rows.total * columns));
+    end(device, OP_tanh_backward, 0, stored(device, 3.0 * rows.total * columns));
 }
 
 static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
@@ -293,7 +236,7 @@ static void gelu_backward(struct device *device, void *dy, const void *pre, stru
 {
     const struct ops *ops = begin(device);
     ops->gelu_backward(ops->device, dy, pre, rows, columns, gelu);
-    end(device, OP_GELU_BACKWARD, 0, stored(device, 3.0 * rows.total * columns));
+    end(device, OP_gelu_backward, 0, stored(device, 3.0 * rows.total * columns));
 }
 
 static void loss(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
@@ -301,54 +244,69 @@ static void loss(struct device *device, double *sums, void *logits, const int32_
 {
     const struct ops *ops = begin(device);
     ops->loss(ops->device, sums, logits, labels, rows, columns, vocabulary, factor, scratch);
-    end(device, OP_LOSS, 0, stored(device, (factor != 0 ? 2.0 : 1.0) * rows.live * columns));
+    end(device, OP_loss, 0, stored(device, (factor != 0 ? 2.0 : 1.0) * rows.live * columns));
 }
 
-static void squares(struct device *device, const struct update_work *work, const void *values)
+/* ---- what the work of a call is ---- */
+
+struct work {
+    double flops, bytes;
+    int32_t out, in; /* of a linear layer; 0, 0: no such */
+};
+
+static double real_bytes(const struct timings *timings, double count)
 {
-    const struct ops *ops = begin(device);
-    ops->squares(ops->device, work, values);
-    end(device, OP_SQUARES, 0, real(device, (double)work->numbers));
+    return count * (double)timings->ops.real_size;
 }
 
-static void factors(struct device *device, const struct update_work *work, const struct update_step *step,
-                    const double *sums)
+static struct work squares_work(const struct timings *timings, const struct squares_args *args)
 {
-    const struct ops *ops = begin(device);
-    ops->factors(ops->device, work, step, sums);
-    end(device, OP_FACTORS, 0, (double)(2 * work->chunk_count + work->tensors) * sizeof(double));
+    return (struct work){.bytes = real_bytes(timings, (double)args->work->numbers)};
 }
 
-static void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                 const struct update_step *step)
+static struct work factors_work(const struct timings *timings, const struct factors_args *args)
 {
-    const struct ops *ops = begin(device);
-    ops->adam(ops->device, memory, work, step);
-    end(device, OP_ADAM, 0, real(device, 7 * (double)work->numbers));
+    (void)timings;
+    return (struct work){.bytes = (double)(2 * args->work->chunk_count + args->work->tensors) * sizeof(double)};
 }
 
-static void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                    const struct update_step *step)
+static struct work adam_work(const struct timings *timings, const struct adam_args *args)
 {
-    const struct ops *ops = begin(device);
-    ops->moments(ops->device, memory, work, step);
-    end(device, OP_MOMENTS, 0, real(device, 6 * (double)work->numbers));
+    return (struct work){.bytes = real_bytes(timings, 7 * (double)args->work->numbers)};
 }
 
-static void shares(struct device *device, const struct update_work *work, const struct update_step *step)
+static struct work moments_work(const struct timings *timings, const struct moments_args *args)
 {
-    const struct ops *ops = begin(device);
-    ops->shares(ops->device, work, step);
-    end(device, OP_SHARES, 0, (double)(3 * work->chunk_count + 2 * work->tensors) * sizeof(double));
+    return (struct work){.bytes = real_bytes(timings, 6 * (double)args->work->numbers)};
 }
 
-static void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                  const struct update_step *step)
+static struct work shares_work(const struct timings *timings, const struct shares_args *args)
 {
-    const struct ops *ops = begin(device);
-    ops->apply(ops->device, memory, work, step);
-    end(device, OP_APPLY, 0, real(device, 5 * (double)work->numbers));
+    (void)timings;
+    return (struct work){.bytes = (double)(3 * args->work->chunk_count + 2 * args->work->tensors) * sizeof(double)};
 }
+
+static struct work apply_work(const struct timings *timings, const struct apply_args *args)
+{
+    return (struct work){.bytes = real_bytes(timings, 5 * (double)args->work->numbers)};
+}
+
+/* ---- the op itself, between two looks at the clock ---- */
+
+static void end_work(struct device *device, enum op op, struct work work)
+{
+    end_layer(device, op, work.out, work.in, work.flops, work.bytes);
+}
+
+#define TIMED(op)                                                                                                      \
+    static void timed_##op(struct device *device, const struct op##_args *args)                                        \
+    {                                                                                                                  \
+        const struct ops *ops = begin(device);                                                                         \
+        ops->op(ops->device, args);                                                                                    \
+        end_work(device, OP_##op, op##_work((const struct timings *)device, args));                                    \
+    }
+OPS_COMPUTING(TIMED)
+#define SET_TIMED(op) timings->ops.op = timed_##op;
 
 /* ---- handed on, not measured ---- */
 
@@ -464,13 +422,8 @@ struct ops *timings_open(struct ops *ops)
         .tanh_backward = tanh_backward,
         .gelu_backward = gelu_backward,
         .loss = loss,
-        .squares = squares,
-        .factors = factors,
-        .adam = adam,
-        .moments = moments,
-        .shares = shares,
-        .apply = apply,
     };
+    OPS_COMPUTING(SET_TIMED)
     ops_describe(&timings->ops);
     return &timings->ops;
 }

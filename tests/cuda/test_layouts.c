@@ -566,28 +566,30 @@ static void trial_end(struct trial *t)
 
 static void run_reference(const struct trial *t, const struct update_step *step)
 {
-    reference->squares(DEVICE, &t->wanted, t->plain.gradients);
-    reference->factors(DEVICE, &t->wanted, step, t->sums);
+    CALL(reference, squares, .work = &t->wanted, .values = t->plain.gradients);
+    CALL(reference, factors, .work = &t->wanted, .step = step, .sums = t->sums);
     if (!optimizer_kinds[step->kind].by_tensor) {
-        reference->adam(DEVICE, &t->plain, &t->wanted, step);
+        CALL(reference, adam, .memory = &t->plain, .work = &t->wanted, .step = step);
         return;
     }
-    reference->moments(DEVICE, &t->plain, &t->wanted, step);
-    reference->shares(DEVICE, &t->wanted, step);
-    reference->apply(DEVICE, &t->plain, &t->wanted, step);
+    CALL(reference, moments, .memory = &t->plain, .work = &t->wanted, .step = step);
+    CALL(reference, shares, .work = &t->wanted, .step = step);
+    CALL(reference, apply, .memory = &t->plain, .work = &t->wanted, .step = step);
 }
+
+#define UPDATE(op, ...) kernel_##op(NULL, &(struct op##_args){__VA_ARGS__})
 
 static void run_kernels(const struct trial *t, const struct update_step *step)
 {
-    kernel_squares(NULL, &t->work, t->memory.gradients);
-    kernel_factors(NULL, &t->work, step, t->sums);
+    UPDATE(squares, .work = &t->work, .values = t->memory.gradients);
+    UPDATE(factors, .work = &t->work, .step = step, .sums = t->sums);
     if (!optimizer_kinds[step->kind].by_tensor) {
-        kernel_adam(NULL, &t->memory, &t->work, step);
+        UPDATE(adam, .memory = &t->memory, .work = &t->work, .step = step);
         return;
     }
-    kernel_moments(NULL, &t->memory, &t->work, step);
-    kernel_shares(NULL, &t->work, step);
-    kernel_apply(NULL, &t->memory, &t->work, step);
+    UPDATE(moments, .memory = &t->memory, .work = &t->work, .step = step);
+    UPDATE(shares, .work = &t->work, .step = step);
+    UPDATE(apply, .memory = &t->memory, .work = &t->work, .step = step);
 }
 
 static void assert_doubles(const double *is, const double *wanted, size_t count, const char *what)

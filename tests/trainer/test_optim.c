@@ -336,8 +336,8 @@ static void every_kind_has_its_row(void **state)
 static struct step_record record_of(const struct ops *ops, const struct update_work *work, const void *gradients)
 {
     const struct update_step step = {.loss_scale = 1};
-    ops->squares(ops->device, work, gradients);
-    ops->factors(ops->device, work, &step, no_losses);
+    CALL(ops, squares, .work = work, .values = gradients);
+    CALL(ops, factors, .work = work, .step = &step, .sums = no_losses);
     return *work->record;
 }
 

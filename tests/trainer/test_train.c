@@ -246,12 +246,12 @@ static void what_comes_behind_it_is_not_applied(void **state)
 }
 
 /* A signal comes while a step is queued behind another whose facts are not known. */
-static void squares_signal(struct device *device, const struct update_work *work, const void *values)
+static void squares_signal(struct device *device, const struct squares_args *args)
 {
     static int calls;
     if (++calls == 4)
         raise(SIGTERM);
-    plain.squares(device, work, values);
+    plain.squares(device, args);
 }
 
 static void signal_at_4(struct ops *ops)

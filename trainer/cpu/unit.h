@@ -20,15 +20,28 @@
 #include "trainer/cpu/rows.h"
 #include "trainer/cpu/update.h"
 
+#define OP_ROW(op) .op = op,
 #define KERNELS                                                                                                        \
     {                                                                                                                  \
-        .ops.convert = convert, .ops.embed = embed, .ops.embed_backward = embed_backward, .ops.dropout = dropout,      \
-        .ops.linear = linear, .ops.linear_gelu = linear_gelu, .ops.linear_backward_input = linear_backward_input,      \
-        .ops.linear_backward_weight = linear_backward_weight, .ops.norm = norm, .ops.norm_backward = norm_backward,    \
-        .ops.attention = attention, .ops.attention_backward = attention_backward, .ops.gather = gather,                \
-        .ops.scatter = scatter, .ops.tanh = tanh_rows, .ops.tanh_backward = tanh_backward,                             \
-        .ops.gelu_backward = gelu_backward, .ops.loss = loss, .ops.squares = squares, .ops.factors = factors,          \
-        .ops.adam = adam, .ops.moments = moments, .ops.shares = shares, .ops.apply = apply,                            \
+        .ops = {.convert = convert,                                                                                    \
+                .embed = embed,                                                                                        \
+                .embed_backward = embed_backward,                                                                      \
+                .dropout = dropout,                                                                                    \
+                .linear = linear,                                                                                      \
+                .linear_gelu = linear_gelu,                                                                            \
+                .linear_backward_input = linear_backward_input,                                                        \
+                .linear_backward_weight = linear_backward_weight,                                                      \
+                .norm = norm,                                                                                          \
+                .norm_backward = norm_backward,                                                                        \
+                .attention = attention,                                                                                \
+                .attention_backward = attention_backward,                                                              \
+                .gather = gather,                                                                                      \
+                .scatter = scatter,                                                                                    \
+                .tanh = tanh_rows,                                                                                     \
+                .tanh_backward = tanh_backward,                                                                        \
+                .gelu_backward = gelu_backward,                                                                        \
+                .loss = loss,                                                                                          \
+                OPS_COMPUTING(OP_ROW)},                                                                                \
         .linear_work = sizeof(struct work), .attention_scratch = attention_scratch,                                    \
     }
 

@@ -11,17 +11,17 @@ struct update_args {
     const struct update_work *work;
     const struct update_memory *memory;
     const struct update_step *step;
-    const void *values; /* of squares */
 };
 
-static void factors(struct device *device, const struct update_work *work, const struct update_step *step,
-                    const double *sums)
+static void factors(struct device *device, const struct factors_args *args)
 {
     (void)device;
+    const struct update_work *work = args->work;
+    const struct update_step *step = args->step;
     double all = 0;
     for (size_t i = 0; i < work->chunk_count; i++)
         all += work->squares[i];
-    record_step(work->record, step, all, sums);
+    record_step(work->record, step, all, args->sums);
     for (size_t tensor = 0; tensor < work->tensors; tensor++) {
         double own = 0;
         for (int32_t i = work->firsts[tensor]; i < work->firsts[tensor + 1]; i++)
@@ -30,37 +30,32 @@ static void factors(struct device *device, const struct update_work *work, const
     }
 }
 
-static void shares(struct device *device, const struct update_work *work, const struct update_step *step)
+static void shares(struct device *device, const struct shares_args *args)
 {
     (void)device;
+    const struct update_work *work = args->work;
     for (size_t tensor = 0; tensor < work->tensors; tensor++) {
         const int32_t first = work->firsts[tensor];
         double sums[3] = {0};
         for (int32_t i = first; i < work->firsts[tensor + 1]; i++)
             for (int k = 0; k < 3; k++)
                 sums[k] += work->sums[3 * (size_t)i + (size_t)k];
-        const struct tensor_shares found = tensor_shares(step, work->chunks[first].decay, sums);
+        const struct tensor_shares found = tensor_shares(args->step, work->chunks[first].decay, sums);
         work->shares[2 * tensor] = found.u;
         work->shares[2 * tensor + 1] = found.c;
     }
 }
 
-static void each_chunk(const struct update_args *args, void (*block)(const void *args, size_t task, int thread))
+static void update(const struct update_args *args, void (*block)(const void *args, size_t task, int thread))
 {
-    parallel(blocks_of(args->work->chunk_count, CHUNKS), block, args);
-}
-
-static void update(const struct update_memory *memory, const struct update_work *work, const struct update_step *step,
-                   void (*block)(const void *args, size_t task, int thread))
-{
-    if (!work->record->skipped)
-        each_chunk(&(struct update_args){work, memory, step, NULL}, block);
+    if (!args->work->record->skipped)
+        parallel(blocks_of(args->work->chunk_count, CHUNKS), block, args);
 }
 
 static void squares_block(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct update_args *a = args;
+    const struct squares_args *a = args;
     const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
     for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
         const real *values = (const real *)a->values + a->work->chunks[chunk].offset;
@@ -73,10 +68,10 @@ static void squares_block(const void *args, size_t task, int thread)
     }
 }
 
-static void squares(struct device *device, const struct update_work *work, const void *values)
+static void squares(struct device *device, const struct squares_args *args)
 {
     (void)device;
-    each_chunk(&(struct update_args){.work = work, .values = values}, squares_block);
+    parallel(blocks_of(args->work->chunk_count, CHUNKS), squares_block, args);
 }
 
 /* One chunk's operands. */
@@ -174,25 +169,22 @@ static void apply_block(const void *args, size_t task, int thread)
     }
 }
 
-static void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                 const struct update_step *step)
+static void adam(struct device *device, const struct adam_args *args)
 {
     (void)device;
-    update(memory, work, step, adam_block);
+    update(&(struct update_args){args->work, args->memory, args->step}, adam_block);
 }
 
-static void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                    const struct update_step *step)
+static void moments(struct device *device, const struct moments_args *args)
 {
     (void)device;
-    update(memory, work, step, moments_block);
+    update(&(struct update_args){args->work, args->memory, args->step}, moments_block);
 }
 
-static void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
-                  const struct update_step *step)
+static void apply(struct device *device, const struct apply_args *args)
 {
     (void)device;
-    update(memory, work, step, apply_block);
+    update(&(struct update_args){args->work, args->memory, args->step}, apply_block);
 }
 
 #endif

@@ -310,13 +310,8 @@ static const struct ops table = {
     .tanh_backward = tanh_backward,
     .gelu_backward = gelu_backward,
     .loss = loss,
-    .squares = squares,
-    .factors = factors,
-    .adam = adam,
-    .moments = moments,
-    .shares = shares,
-    .apply = apply,
 };
+#define SET_OP(op) device->ops.op = op;
 
 static struct ops *open_cuda(enum precision precision, const char *tune, struct error *err)
 {
@@ -337,6 +332,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
     snprintf(device->library, sizeof device->library, "cuBLASLt %d.%d.%d", (int)(facts.products / 10000),
              (int)(facts.products / 100 % 100), (int)(facts.products % 100));
     device->ops = table;
+    OPS_COMPUTING(SET_OP)
     device->ops.device = device;
     device->ops.precision = precision;
     device->ops.storage_size = precision == PRECISION_FP32 ? 4 : 2;

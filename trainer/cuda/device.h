@@ -45,6 +45,13 @@ struct device {
         kernel_##name(device->stream, __VA_ARGS__);                                                                    \
         op_queued(device->stream);                                                                                     \
     } while (0)
+/* The same of an op with `args`; the rest are its sizes, for messages. */
+#define QUEUE(name, ...)                                                                                               \
+    do {                                                                                                               \
+        OP(#name, __VA_ARGS__);                                                                                        \
+        kernel_##name(device->stream, args);                                                                           \
+        op_queued(device->stream);                                                                                     \
+    } while (0)
 #define KERNEL(name, ...) LAUNCH(name, device->ops.precision, __VA_ARGS__)
 
 /* batch.c */
@@ -59,15 +66,9 @@ void staging_close(struct staging *staging);
 void staging_out(struct staging *staging, cudaStream_t stream, char *host, const char *memory, size_t bytes);
 void staging_in(struct staging *staging, cudaStream_t stream, char *memory, const char *host, size_t bytes);
 
-/* update.c */
-void squares(struct device *device, const struct update_work *work, const void *values);
-void factors(struct device *device, const struct update_work *work, const struct update_step *step, const double *sums);
-void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
-          const struct update_step *step);
-void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
-             const struct update_step *step);
-void shares(struct device *device, const struct update_work *work, const struct update_step *step);
-void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
-           const struct update_step *step);
+/* Each op, in the file of its kind. */
+#define OP_DECLARE(op) void op(struct device *device, const struct op##_args *args);
+OPS_COMPUTING(OP_DECLARE)
+#undef OP_DECLARE
 
 #endif

@@ -95,16 +95,12 @@ void kernel_loss(cudaStream_t stream, enum precision precision, double *sums, vo
 
 /* ---- update.cu: what work points at is the device's ---- */
 
-void kernel_squares(cudaStream_t stream, const struct update_work *work, const void *values);
-void kernel_factors(cudaStream_t stream, const struct update_work *work, const struct update_step *step,
-                    const double *sums);
-void kernel_adam(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
-                 const struct update_step *step);
-void kernel_moments(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
-                    const struct update_step *step);
-void kernel_shares(cudaStream_t stream, const struct update_work *work, const struct update_step *step);
-void kernel_apply(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
-                  const struct update_step *step);
+void kernel_squares(cudaStream_t stream, const struct squares_args *args);
+void kernel_factors(cudaStream_t stream, const struct factors_args *args);
+void kernel_adam(cudaStream_t stream, const struct adam_args *args);
+void kernel_moments(cudaStream_t stream, const struct moments_args *args);
+void kernel_shares(cudaStream_t stream, const struct shares_args *args);
+void kernel_apply(cudaStream_t stream, const struct apply_args *args);
 
 #ifdef __cplusplus
 }

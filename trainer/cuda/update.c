@@ -2,35 +2,32 @@
  * memory; nothing waits. */
 #include "trainer/cuda/device.h"
 
-void squares(struct device *device, const struct update_work *work, const void *values)
+void squares(struct device *device, const struct squares_args *args)
 {
-    LAUNCH(squares, work, values);
+    QUEUE(squares, args->work);
 }
 
-void factors(struct device *device, const struct update_work *work, const struct update_step *step, const double *sums)
+void factors(struct device *device, const struct factors_args *args)
 {
-    LAUNCH(factors, work, step, sums);
+    QUEUE(factors, args->work);
 }
 
-void adam(struct device *device, const struct update_memory *memory, const struct update_work *work,
-          const struct update_step *step)
+void adam(struct device *device, const struct adam_args *args)
 {
-    LAUNCH(adam, memory, work, step);
+    QUEUE(adam, args->work);
 }
 
-void moments(struct device *device, const struct update_memory *memory, const struct update_work *work,
-             const struct update_step *step)
+void moments(struct device *device, const struct moments_args *args)
 {
-    LAUNCH(moments, memory, work, step);
+    QUEUE(moments, args->work);
 }
 
-void shares(struct device *device, const struct update_work *work, const struct update_step *step)
+void shares(struct device *device, const struct shares_args *args)
 {
-    LAUNCH(shares, work, step);
+    QUEUE(shares, args->work);
 }
 
-void apply(struct device *device, const struct update_memory *memory, const struct update_work *work,
-           const struct update_step *step)
+void apply(struct device *device, const struct apply_args *args)
 {
-    LAUNCH(apply, memory, work, step);
+    QUEUE(apply, args->work);
 }

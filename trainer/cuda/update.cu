@@ -236,38 +236,35 @@ static __global__ void __launch_bounds__(THREADS) apply_kernel(const update_memo
     });
 }
 
-void kernel_squares(cudaStream_t stream, const struct update_work *work, const void *values)
+void kernel_squares(cudaStream_t stream, const struct squares_args *args)
 {
-    launch(squares_kernel, work->chunk_count, THREADS, 0, stream, *work, (const float *)values);
+    launch(squares_kernel, args->work->chunk_count, THREADS, 0, stream, *args->work, (const float *)args->values);
 }
 
-void kernel_factors(cudaStream_t stream, const struct update_work *work, const struct update_step *step,
-                    const double *sums)
+void kernel_factors(cudaStream_t stream, const struct factors_args *args)
 {
-    launch(tensor_squares_kernel, work->tensors, THREADS, 0, stream, *work);
-    launch(factors_kernel, 1, THREADS, 0, stream, *work, *step, sums);
+    launch(tensor_squares_kernel, args->work->tensors, THREADS, 0, stream, *args->work);
+    launch(factors_kernel, 1, THREADS, 0, stream, *args->work, *args->step, args->sums);
 }
 
-void kernel_adam(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
-                 const struct update_step *step)
+void kernel_adam(cudaStream_t stream, const struct adam_args *args)
 {
-    launch(adam_kernel, work->chunk_count, THREADS, 0, stream, *memory, numbers_of(step, work));
+    launch(adam_kernel, args->work->chunk_count, THREADS, 0, stream, *args->memory, numbers_of(args->step, args->work));
 }
 
-void kernel_moments(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
-                    const struct update_step *step)
+void kernel_moments(cudaStream_t stream, const struct moments_args *args)
 {
-    launch(moments_kernel, work->chunk_count, THREADS, 0, stream, *memory, numbers_of(step, work));
+    launch(moments_kernel, args->work->chunk_count, THREADS, 0, stream, *args->memory,
+           numbers_of(args->step, args->work));
 }
 
-void kernel_shares(cudaStream_t stream, const struct update_work *work, const struct update_step *step)
+void kernel_shares(cudaStream_t stream, const struct shares_args *args)
 {
-    launch(shares_kernel, work->tensors, THREADS, 0, stream, *work, *step);
+    launch(shares_kernel, args->work->tensors, THREADS, 0, stream, *args->work, *args->step);
 }
 
-void kernel_apply(cudaStream_t stream, const struct update_memory *memory, const struct update_work *work,
-                  const struct update_step *step)
+void kernel_apply(cudaStream_t stream, const struct apply_args *args)
 {
-    launch(step->kind == OPTIMIZER_LANS ? apply_kernel<true> : apply_kernel<false>, work->chunk_count, THREADS, 0,
-           stream, *memory, numbers_of(step, work));
+    launch(args->step->kind == OPTIMIZER_LANS ? apply_kernel<true> : apply_kernel<false>, args->work->chunk_count,
+           THREADS, 0, stream, *args->memory, numbers_of(args->step, args->work));
 }

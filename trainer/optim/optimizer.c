@@ -149,15 +149,14 @@ void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, 
                       const struct update_work *work, const struct update *update)
 {
     assert(update->number >= 1 && update->loss_scale > 0);
-    struct device *device = ops->device;
     const struct update_step step = step_of(optimizer, update);
-    ops->squares(device, work, memory->gradients);
-    ops->factors(device, work, &step, update->sums);
+    CALL(ops, squares, .work = work, .values = memory->gradients);
+    CALL(ops, factors, .work = work, .step = &step, .sums = update->sums);
     if (!optimizer_kinds[optimizer->kind].by_tensor) {
-        ops->adam(device, memory, work, &step);
+        CALL(ops, adam, .memory = memory, .work = work, .step = &step);
         return;
     }
-    ops->moments(device, memory, work, &step);
-    ops->shares(device, work, &step);
-    ops->apply(device, memory, work, &step);
+    CALL(ops, moments, .memory = memory, .work = work, .step = &step);
+    CALL(ops, shares, .work = work, .step = &step);
+    CALL(ops, apply, .memory = memory, .work = work, .step = &step);
 }
