@@ -50,7 +50,7 @@ static void *made_up(const struct ops *ops, size_t count)
     for (size_t i = 0; i < count && ops->real_size == sizeof *values; i++)
         values[i] = random_quick(&state);
     ops->unmap(ops->device, real, values, bytes, MAP_FILL);
-    ops->convert(ops->device, storage, real, count);
+    CALL(ops, convert, .y = storage, .x = real, .count = count);
     ops->release(ops->device, real);
     return storage;
 }
@@ -86,11 +86,11 @@ double machine_bandwidth(const struct ops *ops)
     const size_t count = ops->memory > 0 ? BANDWIDTH_NUMBERS : BANDWIDTH_NUMBERS / 16;
     void *real = ops->allocate(ops->device, count * ops->real_size);
     void *storage = ops->allocate(ops->device, count * ops->storage_size);
-    ops->convert(ops->device, storage, real, count);
+    CALL(ops, convert, .y = storage, .x = real, .count = count);
     ops->wait(ops->device);
     const double from = clock_now();
     for (int i = 0; i < BANDWIDTH_ROUNDS; i++)
-        ops->convert(ops->device, storage, real, count);
+        CALL(ops, convert, .y = storage, .x = real, .count = count);
     ops->wait(ops->device);
     const double took = clock_now() - from;
     ops->release(ops->device, real);

@@ -44,26 +44,6 @@ enum gelu { GELU_TANH, GELU_ERF }; /* transformers' "gelu_new" and "gelu" */
 
 struct device; /* a backend's own state */
 
-struct rows {
-    int32_t live;  /* rows that mean something */
-    int32_t total; /* rows the buffer has for this call; those from `live` on are dead: zero */
-};
-
-/* Keyed dropout (Law 4): word w of Philox(key, counter) with counter = (column / 8, position in its sequence, number of
- * the sequence in the step, name) gives the 16-bit lanes of columns 2w (low half) and 2w + 1 of each eight. Kept where
- * lane >= threshold, and then scaled by 65536 / (65536 - threshold), and by 1 / share where that is not 0. */
-struct dropout {
-    uint32_t key[2];    /* seed, step */
-    uint32_t threshold; /* round(65536 p), below 65536; 0: no dropout */
-    uint32_t name;      /* site * heads (+ head, added by attention) */
-    float share;        /* of all steps in which a branch exists at all (layer drop), for norm alone; 0: always */
-};
-
-static inline bool dropout_acts(const struct dropout *dropout)
-{
-    return dropout && (dropout->threshold > 0 || dropout->share > 0);
-}
-
 struct attention_shape {
     int32_t heads;
     int32_t head_size;      /* hidden = heads * head_size */
@@ -106,6 +86,11 @@ struct ops_facts {
  * From this list are made the members of struct ops, enum op and its names, every backend's table and every decorator's:
  * what lacks an op does not compile. */
 #define OPS_COMPUTING(OP)                                                                                              \
+    OP(clear)                                                                                                          \
+    OP(convert)                                                                                                        \
+    OP(embed)                                                                                                          \
+    OP(embed_backward)                                                                                                 \
+    OP(dropout)                                                                                                        \
     OP(squares)                                                                                                        \
     OP(factors)                                                                                                        \
     OP(adam)                                                                                                           \
@@ -115,11 +100,6 @@ struct ops_facts {
 
 /* Those that still take their arguments one by one. */
 #define OPS_POSITIONAL(OP)                                                                                             \
-    OP(clear)                                                                                                          \
-    OP(convert)                                                                                                        \
-    OP(embed)                                                                                                          \
-    OP(embed_backward)                                                                                                 \
-    OP(dropout)                                                                                                        \
     OP(linear)                                                                                                         \
     OP(linear_gelu)                                                                                                    \
     OP(linear_backward_input)                                                                                          \
@@ -159,7 +139,6 @@ struct ops {
     /* Memory of the device, 64-byte aligned and cleared. */
     void *(*allocate)(struct device *device, size_t bytes);
     void (*release)(struct device *device, void *memory);
-    void (*clear)(struct device *device, void *memory, size_t bytes);
     /* The same memory where the host can follow it, from map to unmap: itself, or a copy. */
     void *(*map)(struct device *device, void *memory, size_t bytes, enum map_mode mode);
     void (*unmap)(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode);
@@ -172,20 +151,6 @@ struct ops {
     /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
-
-    /* storage [count] = real [count], rounded to nearest even. */
-    void (*convert)(struct device *device, void *storage, const void *real, size_t count);
-
-    /* y [T, hidden] = word[id] + position[place] + type[segment]; tables in storage. */
-    void (*embed)(struct device *device, void *y, const void *word, const void *position, const void *type,
-                  const struct batch *batch, int32_t hidden);
-    /* Gradients of the tables (real) += rows of dy (storage). */
-    void (*embed_backward)(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
-                           const struct batch *batch, int32_t hidden, void *scratch);
-
-    /* x [T, hidden] = dropout(x), in place; forward and backward are the same. Row r is named by the batch. */
-    void (*dropout)(struct device *device, void *x, const struct batch *batch, int32_t hidden,
-                    const struct dropout *dropout);
 
     /* y [rows, out] = x [rows, in] W^T + b. W [out, in] storage; b [out] real or NULL. */
     void (*linear)(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,

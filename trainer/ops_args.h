@@ -4,11 +4,76 @@
 #ifndef TRAINER_OPS_ARGS_H
 #define TRAINER_OPS_ARGS_H
 
+#include "trainer/data/batch.h"
 #include "trainer/optim/numbers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct rows {
+    int32_t live;  /* rows that mean something */
+    int32_t total; /* rows the buffer has for this call; those from `live` on are dead: zero */
+};
+
+/* Keyed dropout (Law 4): word w of Philox(key, counter) with counter = (column / 8, position in its sequence, number of
+ * the sequence in the step, name) gives the 16-bit lanes of columns 2w (low half) and 2w + 1 of each eight. Kept where
+ * lane >= threshold, and then scaled by 65536 / (65536 - threshold), and by 1 / share where that is not 0. */
+struct dropout {
+    uint32_t key[2];    /* seed, step */
+    uint32_t threshold; /* round(65536 p), below 65536; 0: no dropout */
+    uint32_t name;      /* site * heads (+ head, added by attention) */
+    float share;        /* of all steps in which a branch exists at all (layer drop), for norm alone; 0: always */
+};
+
+static inline bool dropout_acts(const struct dropout *dropout)
+{
+    return dropout && (dropout->threshold > 0 || dropout->share > 0);
+}
+
+/* ---- memory ---- */
+
+/* Zeros. */
+struct clear_args {
+    void *memory;
+    size_t bytes;
+};
+
+/* y = x, rounded to nearest even. */
+struct convert_args {
+    void *y;       /* [count] storage */
+    const void *x; /* [count] real */
+    size_t count;
+};
+
+/* ---- embedding ---- */
+
+/* y [row] = word [id] + position [place] + type [segment], of each token. */
+struct embed_args {
+    void *y;              /* [T, hidden] storage */
+    const void *word;     /* [vocabulary, hidden] storage */
+    const void *position; /* [positions, hidden] storage */
+    const void *type;     /* [2, hidden] storage */
+    const struct batch *batch;
+    int32_t hidden;
+};
+
+/* Gradients of the tables += rows of dy. */
+struct embed_backward_args {
+    void *dword, *dposition, *dtype; /* as the tables, real */
+    const void *dy;                  /* [T, hidden] storage */
+    const struct batch *batch;
+    int32_t hidden;
+    void *scratch;
+};
+
+/* x = dropout(x), in place; forward and backward are the same. */
+struct dropout_args {
+    void *x;                   /* [T, hidden] storage */
+    const struct batch *batch; /* names the rows */
+    int32_t hidden;
+    const struct dropout *dropout; /* its share has no part in this */
+};
 
 /* ---- an update ----
  *

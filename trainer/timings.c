@@ -88,45 +88,6 @@ static double attention_flops(const struct device *device, const struct attentio
 
 /* ---- all of them ---- */
 
-static void clear(struct device *device, void *memory, size_t bytes)
-{
-    const struct ops *ops = begin(device);
-    ops->clear(ops->device, memory, bytes);
-    end(device, OP_clear, 0, (double)bytes);
-}
-
-static void convert(struct device *device, void *storage, const void *values, size_t count)
-{
-    const struct ops *ops = begin(device);
-    ops->convert(ops->device, storage, values, count);
-    end(device, OP_convert, 0, stored(device, (double)count) + real(device, (double)count));
-}
-
-static void embed(struct device *device, void *y, const void *word, const void *position, const void *type,
-                  const struct batch *batch, int32_t hidden)
-{
-    const struct ops *ops = begin(device);
-    ops->embed(ops->device, y, word, position, type, batch, hidden);
-    end(device, OP_embed, 0, stored(device, 4.0 * batch->token_rows * hidden));
-}
-
-static void embed_backward(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
-                           const struct batch *batch, int32_t hidden, void *scratch)
-{
-    const struct ops *ops = begin(device);
-    ops->embed_backward(ops->device, dword, dposition, dtype, dy, batch, hidden, scratch);
-    end(device, OP_embed_backward, 0,
-        stored(device, 1.0 * batch->tokens * hidden) + real(device, 6.0 * batch->tokens * hidden));
-}
-
-static void dropout(struct device *device, void *x, const struct batch *batch, int32_t hidden,
-                    const struct dropout *drop)
-{
-    const struct ops *ops = begin(device);
-    ops->dropout(ops->device, x, batch, hidden, drop);
-    end(device, OP_dropout, 0, stored(device, 2.0 * batch->tokens * hidden));
-}
-
 static void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
                    int32_t out, int32_t in)
 {
@@ -257,6 +218,39 @@ struct work {
 static double real_bytes(const struct timings *timings, double count)
 {
     return count * (double)timings->ops.real_size;
+}
+
+static double stored_bytes(const struct timings *timings, double count)
+{
+    return count * (double)timings->ops.storage_size;
+}
+
+static struct work clear_work(const struct timings *timings, const struct clear_args *args)
+{
+    (void)timings;
+    return (struct work){.bytes = (double)args->bytes};
+}
+
+static struct work convert_work(const struct timings *timings, const struct convert_args *args)
+{
+    const double count = (double)args->count;
+    return (struct work){.bytes = stored_bytes(timings, count) + real_bytes(timings, count)};
+}
+
+static struct work embed_work(const struct timings *timings, const struct embed_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 4.0 * args->batch->token_rows * args->hidden)};
+}
+
+static struct work embed_backward_work(const struct timings *timings, const struct embed_backward_args *args)
+{
+    const double numbers = (double)args->batch->tokens * args->hidden;
+    return (struct work){.bytes = stored_bytes(timings, numbers) + real_bytes(timings, 6 * numbers)};
+}
+
+static struct work dropout_work(const struct timings *timings, const struct dropout_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->batch->tokens * args->hidden)};
 }
 
 static struct work squares_work(const struct timings *timings, const struct squares_args *args)
@@ -395,7 +389,6 @@ struct ops *timings_open(struct ops *ops)
         .close = close_timed,
         .allocate = allocate,
         .release = release,
-        .clear = clear,
         .map = map,
         .unmap = unmap,
         .wait = wait_all,
@@ -404,10 +397,6 @@ struct ops *timings_open(struct ops *ops)
         .receive = receive,
         .bring = bring,
         .scratch_bytes = scratch_bytes,
-        .convert = convert,
-        .embed = embed,
-        .embed_backward = embed_backward,
-        .dropout = dropout,
         .linear = linear,
         .linear_gelu = linear_gelu,
         .linear_backward_input = linear_backward_input,

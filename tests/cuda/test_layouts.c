@@ -161,6 +161,9 @@ static void orders_release(struct cuda_batch *batch)
     mem_free(batch->by_length);
 }
 
+/* A kernel as the op that it is. */
+#define KERNEL(op, ...) kernel_##op(NULL, precision, &(struct op##_args){__VA_ARGS__})
+
 static void each_precision(void (*test)(void))
 {
     struct ops *opened = made_ops(PRECISION_FP64, CPU_BASE, 1);
@@ -328,10 +331,11 @@ static void embed_of(int32_t hidden, int32_t ids, int32_t only)
     const size_t words = (size_t)source.vocabulary * width, places = 128 * width;
     struct array word = array_of(STORED, words, words, 1), position = array_of(STORED, places, places, 1);
     struct array type = array_of(STORED, 2 * width, 2 * width, 1), y = array_of(STORED, 0, total * width, 0);
-    reference->embed(DEVICE, y.values, word.values, position.values, type.values, &batch, hidden);
+    CALL(reference, embed, .y = y.values, .word = word.values, .position = position.values, .type = type.values,
+         .batch = &batch, .hidden = hidden);
     struct array *forward[] = {&y};
-    BOTH_ORDERS(forward,
-                kernel_embed(NULL, precision, y.memory, word.memory, position.memory, type.memory, &there, hidden));
+    BOTH_ORDERS(forward, KERNEL(embed, .y = y.memory, .word = word.memory, .position = position.memory,
+                                .type = type.memory, .batch = &there.batch, .hidden = hidden));
     assert_close(&y, 1, "embed");
     assert_zero_from(&y, live * width, "a dead row of embed");
 
@@ -339,10 +343,12 @@ static void embed_of(int32_t hidden, int32_t ids, int32_t only)
     struct array dposition = array_of(REAL, places, places, 1), dtype = array_of(REAL, 2 * width, 2 * width, 1);
     const struct ops_limits limits = {batch.token_rows, hidden, 64, 64, 128, 64};
     void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
-    reference->embed_backward(DEVICE, dword.values, dposition.values, dtype.values, dy.values, &batch, hidden, NULL);
+    CALL(reference, embed_backward, .dword = dword.values, .dposition = dposition.values, .dtype = dtype.values,
+         .dy = dy.values, .batch = &batch, .hidden = hidden);
     struct array *backward[] = {&dword, &dposition, &dtype};
-    BOTH_ORDERS(backward, kernel_embed_backward(NULL, precision, dword.memory, dposition.memory, dtype.memory,
-                                                dy.memory, &there, hidden, scratch));
+    BOTH_ORDERS(backward,
+                KERNEL(embed_backward, .dword = dword.memory, .dposition = dposition.memory, .dtype = dtype.memory,
+                       .dy = dy.memory, .batch = &there.batch, .hidden = hidden, .scratch = scratch));
     assert_close(&dword, 2, "dword");
     assert_close(&dposition, 2, "dposition");
     assert_close(&dtype, 2, "dtype");
@@ -428,8 +434,8 @@ static void flat_work(void)
 {
     struct array x = array_of(REAL, 4003, 4003, 5), y = array_of(STORED, 0, 4003, 0), z = array_of(REAL, 4003, 4003, 5);
     struct array *out[] = {&y}, *sum[] = {&z};
-    kernel_convert(NULL, precision, y.memory, x.memory, 4000);
-    BOTH_ORDERS(out, kernel_convert(NULL, precision, y.memory, x.memory, 4003));
+    KERNEL(convert, .y = y.memory, .x = x.memory, .count = 4000);
+    BOTH_ORDERS(out, KERNEL(convert, .y = y.memory, .x = x.memory, .count = 4003));
     memcpy(y.values, x.values, 4003 * sizeof *y.values);
     assert_close(&y, 1, "convert");
     for (size_t i = 0; i < 4003; i++)
@@ -449,8 +455,8 @@ static void drops_of(int32_t hidden)
     const struct dropout dropout = {{1, 2}, 20000, 3, 0};
     struct array x = array_of(STORED, live, total, 1);
     struct array *all[] = {&x};
-    reference->dropout(DEVICE, x.values, &batch, hidden, &dropout);
-    BOTH_ORDERS(all, kernel_dropout(NULL, precision, x.memory, &there, hidden, &dropout));
+    CALL(reference, dropout, .x = x.values, .batch = &batch, .hidden = hidden, .dropout = &dropout);
+    BOTH_ORDERS(all, KERNEL(dropout, .x = x.memory, .batch = &there.batch, .hidden = hidden, .dropout = &dropout));
     assert_close(&x, 1, "dropout");
     release(&x);
     orders_release(&there);

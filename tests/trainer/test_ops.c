@@ -574,11 +574,12 @@ static void row_work(void)
                 gradients[t].values[places[t] * hidden + i] += dy.values[r * hidden + i];
             }
         }
-    ops->embed(DEVICE, y.memory, tables[0].memory, tables[1].memory, tables[2].memory, &batch, (int32_t)hidden);
+    CALL(ops, embed, .y = y.memory, .word = tables[0].memory, .position = tables[1].memory, .type = tables[2].memory,
+         .batch = &batch, .hidden = (int32_t)hidden);
     assert_close(&y, 1, "embed");
     assert_zero_from(&y, live * hidden, "a dead row of embed");
-    ops->embed_backward(DEVICE, gradients[0].memory, gradients[1].memory, gradients[2].memory, dy.memory, &batch,
-                        (int32_t)hidden, NULL);
+    CALL(ops, embed_backward, .dword = gradients[0].memory, .dposition = gradients[1].memory,
+         .dtype = gradients[2].memory, .dy = dy.memory, .batch = &batch, .hidden = (int32_t)hidden);
     for (int i = 0; i < 3; i++)
         assert_close(&gradients[i], 1, "embed_backward");
 
@@ -633,7 +634,7 @@ static void drops(void)
         x.values[i] = keep;
         kept += keep > 0;
     }
-    ops->dropout(DEVICE, x.memory, &batch, (int32_t)hidden, &dropout);
+    CALL(ops, dropout, .x = x.memory, .batch = &batch, .hidden = (int32_t)hidden, .dropout = &dropout);
     assert_close(&x, 1, "dropout");
     for (size_t i = 0; i < x.count; i++) /* the choice itself is exact */
         assert_true((get(x.memory, ops->storage_size, i) == 0) == (x.values[i] == 0));
@@ -671,7 +672,7 @@ static void bf16_rounds_to_even_and_keeps_nan(void **state)
         uint16_t stored[300];
         for (int i = 0; i < 300; i++)
             memcpy(&values[i], &cases[(size_t)i % (sizeof cases / sizeof *cases)].bits, sizeof *values);
-        opened->convert(opened->device, stored, values, 300);
+        CALL(opened, convert, .y = stored, .x = values, .count = 300);
         for (int i = 0; i < 300; i++)
             assert_int_equal(stored[i], cases[(size_t)i % (sizeof cases / sizeof *cases)].rounded);
         opened->close(opened);

@@ -465,7 +465,7 @@ static void what_comes_to_no_number_changes_nothing(void **state)
         assert_false(changes(&held, optimizer, 4, true, no_losses));
         assert_false(changes(&held, optimizer, 5, false, no_losses));
         assert_true(isfinite(held.work.record->norm) && held.work.record->halted);
-        held.ops->clear(held.ops->device, held.work.record, sizeof *held.work.record);
+        CALL(held.ops, clear, .memory = held.work.record, .bytes = sizeof *held.work.record);
         assert_true(changes(&held, optimizer, 3, true, no_losses)); /* … until that is taken back */
         held_close(&held);
     }

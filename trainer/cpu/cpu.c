@@ -22,26 +22,6 @@ static void release(struct device *device, void *memory)
     mem_free(memory);
 }
 
-struct clear_args {
-    char *memory;
-    size_t bytes;
-};
-#define CLEAR_BLOCK ((size_t)1 << 20)
-
-static void clear_block(const void *args, size_t task, int thread)
-{
-    (void)thread;
-    const struct clear_args *a = args;
-    memset(a->memory + task * CLEAR_BLOCK, 0, smaller(CLEAR_BLOCK, a->bytes - task * CLEAR_BLOCK));
-}
-
-static void clear(struct device *device, void *memory, size_t bytes)
-{
-    (void)device;
-    const struct clear_args args = {memory, bytes};
-    parallel(blocks_of(bytes, CLEAR_BLOCK), clear_block, &args);
-}
-
 static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
 {
     (void)device;
@@ -157,7 +137,6 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     ops->close = close_cpu;
     ops->allocate = allocate;
     ops->release = release;
-    ops->clear = clear;
     ops->map = map;
     ops->unmap = unmap;
     ops->wait = wait;

@@ -9,53 +9,30 @@
 
 #define SLICE 64 /* columns of one task of embed_backward */
 
-struct embed_args {
-    void *y;
-    const void *word, *position, *type;
-    const struct batch *batch;
-    size_t hidden;
-};
-
-struct embed_backward_args {
-    void *dword, *dposition, *dtype;
-    const void *dy;
-    const struct batch *batch;
-    size_t hidden;
-};
-
-struct dropout_args {
-    void *x;
-    const struct batch *batch;
-    size_t hidden;
-    const struct dropout *dropout;
-};
-
 static void embed_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct embed_args *a = args;
     const struct batch *batch = a->batch;
-    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)batch->token_rows);
+    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)batch->token_rows);
     for (size_t row = task * BLOCK_ROWS; row < end; row++) {
-        storage *y = (storage *)a->y + row * a->hidden;
+        storage *y = (storage *)a->y + row * hidden;
         if (row >= (size_t)batch->tokens) {
-            memset(y, 0, a->hidden * sizeof *y);
+            memset(y, 0, hidden * sizeof *y);
             continue;
         }
-        const storage *word = (const storage *)a->word + (size_t)batch->ids[row] * a->hidden;
-        const storage *position = (const storage *)a->position + (size_t)batch->positions[row] * a->hidden;
-        const storage *type = (const storage *)a->type + (size_t)batch->segments[row] * a->hidden;
-        for (size_t i = 0; i < a->hidden; i++)
+        const storage *word = (const storage *)a->word + (size_t)batch->ids[row] * hidden;
+        const storage *position = (const storage *)a->position + (size_t)batch->positions[row] * hidden;
+        const storage *type = (const storage *)a->type + (size_t)batch->segments[row] * hidden;
+        for (size_t i = 0; i < hidden; i++)
             y[i] = STORE(LOAD(word[i]) + LOAD(position[i]) + LOAD(type[i]));
     }
 }
 
-static void embed(struct device *device, void *y, const void *word, const void *position, const void *type,
-                  const struct batch *batch, int32_t hidden)
+static void embed(struct device *device, const struct embed_args *args)
 {
     (void)device;
-    const struct embed_args args = {y, word, position, type, batch, (size_t)hidden};
-    parallel(blocks_of((size_t)batch->token_rows, BLOCK_ROWS), embed_block, &args);
+    parallel(blocks_of((size_t)args->batch->token_rows, BLOCK_ROWS), embed_block, args);
 }
 
 static void embed_backward_slice(const void *args, size_t task, int thread)
@@ -63,12 +40,12 @@ static void embed_backward_slice(const void *args, size_t task, int thread)
     (void)thread;
     const struct embed_backward_args *a = args;
     const struct batch *batch = a->batch;
-    const size_t first = task * SLICE, columns = smaller(SLICE, a->hidden - first);
+    const size_t hidden = (size_t)a->hidden, first = task * SLICE, columns = smaller(SLICE, hidden - first);
     for (size_t row = 0; row < (size_t)batch->tokens; row++) {
-        const storage *dy = (const storage *)a->dy + row * a->hidden + first;
-        real *word = (real *)a->dword + (size_t)batch->ids[row] * a->hidden + first;
-        real *position = (real *)a->dposition + (size_t)batch->positions[row] * a->hidden + first;
-        real *type = (real *)a->dtype + (size_t)batch->segments[row] * a->hidden + first;
+        const storage *dy = (const storage *)a->dy + row * hidden + first;
+        real *word = (real *)a->dword + (size_t)batch->ids[row] * hidden + first;
+        real *position = (real *)a->dposition + (size_t)batch->positions[row] * hidden + first;
+        real *type = (real *)a->dtype + (size_t)batch->segments[row] * hidden + first;
 #pragma omp simd
         for (size_t i = 0; i < columns; i++) {
             const real value = LOAD(dy[i]);
@@ -79,13 +56,10 @@ static void embed_backward_slice(const void *args, size_t task, int thread)
     }
 }
 
-static void embed_backward(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
-                           const struct batch *batch, int32_t hidden, void *scratch)
+static void embed_backward(struct device *device, const struct embed_backward_args *args)
 {
     (void)device;
-    (void)scratch;
-    const struct embed_backward_args args = {dword, dposition, dtype, dy, batch, (size_t)hidden};
-    parallel(blocks_of((size_t)hidden, SLICE), embed_backward_slice, &args);
+    parallel(blocks_of((size_t)args->hidden, SLICE), embed_backward_slice, args);
 }
 
 static void dropout_block(const void *args, size_t task, int thread)
@@ -94,11 +68,12 @@ static void dropout_block(const void *args, size_t task, int thread)
     const struct dropout_args *a = args;
     const struct batch *batch = a->batch;
     const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)batch->tokens); /* dead rows are zero already */
+    const size_t hidden = (size_t)a->hidden;
     real keep[KEEP_PIECE];
     for (size_t row = task * BLOCK_ROWS; row < end; row++)
-        for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
-            storage *x = (storage *)a->x + row * a->hidden + first;
-            const size_t count = smaller(KEEP_PIECE, a->hidden - first);
+        for (size_t first = 0; first < hidden; first += KEEP_PIECE) {
+            storage *x = (storage *)a->x + row * hidden + first;
+            const size_t count = smaller(KEEP_PIECE, hidden - first);
             keep_piece(keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[row]],
                        (uint32_t)batch->positions[row], (int32_t)first, (int32_t)count);
             for (size_t i = 0; i < count; i++)
@@ -106,14 +81,11 @@ static void dropout_block(const void *args, size_t task, int thread)
         }
 }
 
-static void dropout(struct device *device, void *x, const struct batch *batch, int32_t hidden,
-                    const struct dropout *dropout)
+static void dropout(struct device *device, const struct dropout_args *args)
 {
     (void)device;
-    if (dropout->threshold == 0)
-        return;
-    const struct dropout_args args = {x, batch, (size_t)hidden, dropout};
-    parallel(blocks_of((size_t)batch->tokens, BLOCK_ROWS), dropout_block, &args);
+    if (args->dropout->threshold > 0)
+        parallel(blocks_of((size_t)args->batch->tokens, BLOCK_ROWS), dropout_block, args);
 }
 
 #endif

@@ -5,7 +5,7 @@
 #include "trainer/ops.h"
 
 struct kernels {
-    struct ops ops;     /* convert and what follows it; the rest is zero */
+    struct ops ops;     /* those that compute; the rest is zero */
     size_t linear_work; /* bytes of device->work for a thread */
     /* Bytes of scratch for one call of attention_backward, all threads. */
     size_t (*attention_scratch)(const struct ops_limits *limits, int threads);

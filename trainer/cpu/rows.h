@@ -1,12 +1,13 @@
 /* Work on whole rows and on flat numbers that needs no mathematics: picking and adding rows, tanh, GELU's slope,
- * conversion to storage. */
+ * conversion to storage, zeros. */
 #ifndef TRAINER_CPU_ROWS_H
 #define TRAINER_CPU_ROWS_H
 
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/real.h"
 
-#define CONVERT_BLOCK 65536 /* numbers of one task */
+#define CONVERT_BLOCK 65536             /* numbers of one task */
+#define CLEAR_BLOCK   ((size_t)1 << 20) /* bytes of one task */
 
 struct rows_args {
     void *y;
@@ -15,12 +16,6 @@ struct rows_args {
     struct rows rows;
     size_t columns;
     bool erf_form;
-};
-
-struct convert_args {
-    void *storage_out;
-    const void *real_in;
-    size_t count;
 };
 
 static void gather_block(const void *args, size_t task, int thread)
@@ -110,18 +105,30 @@ static void convert_block(const void *args, size_t task, int thread)
     (void)thread;
     const struct convert_args *a = args;
     const size_t first = task * CONVERT_BLOCK, end = smaller(first + CONVERT_BLOCK, a->count);
-    storage *out = a->storage_out;
-    const real *in = a->real_in;
+    storage *y = a->y;
+    const real *x = a->x;
 #pragma omp simd
     for (size_t i = first; i < end; i++)
-        out[i] = STORE(in[i]);
+        y[i] = STORE(x[i]);
 }
 
-static void convert(struct device *device, void *storage_out, const void *real_in, size_t count)
+static void convert(struct device *device, const struct convert_args *args)
 {
     (void)device;
-    const struct convert_args args = {storage_out, real_in, count};
-    parallel(blocks_of(count, CONVERT_BLOCK), convert_block, &args);
+    parallel(blocks_of(args->count, CONVERT_BLOCK), convert_block, args);
+}
+
+static void clear_block(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct clear_args *a = args;
+    memset((char *)a->memory + task * CLEAR_BLOCK, 0, smaller(CLEAR_BLOCK, a->bytes - task * CLEAR_BLOCK));
+}
+
+static void clear(struct device *device, const struct clear_args *args)
+{
+    (void)device;
+    parallel(blocks_of(args->bytes, CLEAR_BLOCK), clear_block, args);
 }
 
 #endif

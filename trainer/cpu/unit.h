@@ -23,11 +23,7 @@
 #define OP_ROW(op) .op = op,
 #define KERNELS                                                                                                        \
     {                                                                                                                  \
-        .ops = {.convert = convert,                                                                                    \
-                .embed = embed,                                                                                        \
-                .embed_backward = embed_backward,                                                                      \
-                .dropout = dropout,                                                                                    \
-                .linear = linear,                                                                                      \
+        .ops = {.linear = linear,                                                                                      \
                 .linear_gelu = linear_gelu,                                                                            \
                 .linear_backward_input = linear_backward_input,                                                        \
                 .linear_backward_weight = linear_backward_weight,                                                      \

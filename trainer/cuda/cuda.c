@@ -79,11 +79,6 @@ static void release(struct device *device, void *memory)
     CHECK(cudaFree(memory));
 }
 
-static void clear(struct device *device, void *memory, size_t bytes)
-{
-    CHECK(cudaMemsetAsync(memory, 0, bytes, device->stream));
-}
-
 static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
 {
     char *host = mem_aligned(bytes);
@@ -152,113 +147,67 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
 
 /* ---- ops that are kernels ---- */
 
-/* What bring made of a batch; NULL stays NULL. */
-static const struct cuda_batch *brought(const struct batch *batch)
-{
-    return (const struct cuda_batch *)batch;
-}
-
-/* The same again replaces itself; where all places are taken, the earlier ones stay: a run's products must not
- * change. */
-static void note_conversion(struct device *device, const char *real, char *stored, size_t count)
-{
-    struct conversion *place = NULL;
-    for (int i = CONVERSIONS - 1; i >= 0; i--)
-        if (device->conversions[i].count == 0)
-            place = &device->conversions[i];
-    for (int i = 0; i < CONVERSIONS; i++)
-        if (device->conversions[i].real == real)
-            place = &device->conversions[i];
-    if (place)
-        *place = (struct conversion){real, stored, count};
-}
-
-static void convert(struct device *device, void *storage, const void *real, size_t count)
-{
-    KERNEL(convert, storage, real, count);
-    note_conversion(device, real, storage, count);
-}
-
-static void embed(struct device *device, void *y, const void *word, const void *position, const void *type,
-                  const struct batch *batch, int32_t hidden)
-{
-    KERNEL(embed, y, word, position, type, brought(batch), hidden);
-}
-
-static void embed_backward(struct device *device, void *dword, void *dposition, void *dtype, const void *dy,
-                           const struct batch *batch, int32_t hidden, void *scratch)
-{
-    KERNEL(embed_backward, dword, dposition, dtype, dy, brought(batch), hidden, scratch);
-}
-
-static void dropout_rows(struct device *device, void *x, const struct batch *batch, int32_t hidden,
-                         const struct dropout *dropout)
-{
-    if (dropout->threshold > 0)
-        KERNEL(dropout, x, brought(batch), hidden, dropout);
-}
-
 static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
                  const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
                  const struct batch *batch, const struct dropout *dropout)
 {
-    KERNEL(norm, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden, brought(batch),
-           dropout_acts(dropout) ? dropout : NULL);
+    POSITIONAL(norm, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden, cuda_batch_of(batch),
+               dropout_acts(dropout) ? dropout : NULL);
 }
 
 static void norm_backward(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
                           const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
                           const struct batch *batch, const struct dropout *dropout, void *scratch)
 {
-    KERNEL(norm_backward, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden, brought(batch),
-           dropout_acts(dropout) ? dropout : NULL, scratch);
+    POSITIONAL(norm_backward, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden, cuda_batch_of(batch),
+               dropout_acts(dropout) ? dropout : NULL, scratch);
 }
 
 static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
                       const struct attention_shape *shape, void *scratch)
 {
-    KERNEL(attention, context, log_sums, qkv, brought(batch), shape, scratch);
+    POSITIONAL(attention, context, log_sums, qkv, cuda_batch_of(batch), shape, scratch);
 }
 
 static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
                                const void *context, const void *log_sums, const struct batch *batch,
                                const struct attention_shape *shape, void *scratch)
 {
-    KERNEL(attention_backward, dqkv, dcontext, qkv, context, log_sums, brought(batch), shape, scratch);
+    POSITIONAL(attention_backward, dqkv, dcontext, qkv, context, log_sums, cuda_batch_of(batch), shape, scratch);
 }
 
 static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
                    int32_t hidden)
 {
-    KERNEL(gather, y, x, index, rows, hidden);
+    POSITIONAL(gather, y, x, index, rows, hidden);
 }
 
 static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
                     int32_t hidden)
 {
-    KERNEL(scatter, y, x, index, rows, hidden);
+    POSITIONAL(scatter, y, x, index, rows, hidden);
 }
 
 static void tanh_rows(struct device *device, void *x, struct rows rows, int32_t columns)
 {
-    KERNEL(tanh, x, rows, columns);
+    POSITIONAL(tanh, x, rows, columns);
 }
 
 static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
 {
-    KERNEL(tanh_backward, dy, y, rows, columns);
+    POSITIONAL(tanh_backward, dy, y, rows, columns);
 }
 
 static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
                           enum gelu gelu)
 {
-    KERNEL(gelu_backward, dy, pre, rows, columns, gelu);
+    POSITIONAL(gelu_backward, dy, pre, rows, columns, gelu);
 }
 
 static void loss(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
                  int32_t columns, int32_t vocabulary, double factor, void *scratch)
 {
-    KERNEL(loss, sums, logits, labels, rows, columns, vocabulary, factor, scratch);
+    POSITIONAL(loss, sums, logits, labels, rows, columns, vocabulary, factor, scratch);
 }
 
 /* ---- opening ---- */
@@ -283,7 +232,6 @@ static const struct ops table = {
     .close = close_cuda,
     .allocate = allocate,
     .release = release,
-    .clear = clear,
     .map = map,
     .unmap = unmap,
     .wait = wait_all,
@@ -292,10 +240,6 @@ static const struct ops table = {
     .receive = receive_bytes,
     .bring = bring,
     .scratch_bytes = scratch_bytes,
-    .convert = convert,
-    .embed = embed,
-    .embed_backward = embed_backward,
-    .dropout = dropout_rows,
     .linear = linear,
     .linear_gelu = linear_gelu,
     .linear_backward_input = linear_backward_input,

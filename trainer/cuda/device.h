@@ -38,21 +38,18 @@ struct device {
     char processor[64], library[32]; /* of ops.facts */
 };
 
-/* Queues the kernel of an op, in a function with a `device`; KERNEL: one that depends on the precision. */
-#define LAUNCH(name, ...)                                                                                              \
+/* Queues the kernel of an op with `args` on `device`; what follows its name are its sizes, for messages. */
+#define KERNEL(name, ...)   QUEUE(name, kernel_##name(device->stream, device->ops.precision, args), __VA_ARGS__)
+#define UPDATE_KERNEL(name) QUEUE(name, kernel_##name(device->stream, args), args->work)
+#define QUEUE(name, call, ...)                                                                                         \
     do {                                                                                                               \
         OP(#name, __VA_ARGS__);                                                                                        \
-        kernel_##name(device->stream, __VA_ARGS__);                                                                    \
+        call;                                                                                                          \
         op_queued(device->stream);                                                                                     \
     } while (0)
-/* The same of an op with `args`; the rest are its sizes, for messages. */
-#define QUEUE(name, ...)                                                                                               \
-    do {                                                                                                               \
-        OP(#name, __VA_ARGS__);                                                                                        \
-        kernel_##name(device->stream, args);                                                                           \
-        op_queued(device->stream);                                                                                     \
-    } while (0)
-#define KERNEL(name, ...) LAUNCH(name, device->ops.precision, __VA_ARGS__)
+/* The same of an op with arguments by position. */
+#define POSITIONAL(name, ...)                                                                                          \
+    QUEUE(name, kernel_##name(device->stream, device->ops.precision, __VA_ARGS__), __VA_ARGS__)
 
 /* batch.c */
 struct bringer *bringer_open(void);

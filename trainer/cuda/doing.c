@@ -38,13 +38,20 @@ void doing_step(uint64_t step)
     doing.step = step;
 }
 
+/* "args->hidden" is said as "hidden". */
+static const char *field_of(const char *name)
+{
+    const char *arrow = strrchr(name, '>');
+    return arrow ? arrow + 1 : name;
+}
+
 void doing_say(char *out, size_t size)
 {
     char sizes[256] = "", step[32] = "";
     size_t used = 0;
     for (int i = 0; i < doing.count && used < sizeof sizes; i++)
         used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%s %" PRId64, i == 0 ? " (" : ", ",
-                                 doing.sizes[i].name, doing.sizes[i].value);
+                                 field_of(doing.sizes[i].name), doing.sizes[i].value);
     if (doing.step > 0)
         snprintf(step, sizeof step, ", step %" PRIu64, doing.step);
     snprintf(out, size, "%s%s%s%s", doing.op, sizes, doing.count > 0 ? ")" : "", step);
@@ -93,14 +100,14 @@ void op_rows(const char *name, struct rows rows)
     op_number(name, rows.total);
 }
 
-void op_batch(const char *name, const struct cuda_batch *batch)
+void op_batch(const char *name, const struct batch *batch)
 {
     (void)name;
     if (!batch)
         return;
-    op_number("tokens", batch->batch.tokens);
-    op_number("sequences", batch->batch.sequences);
-    op_number("longest", batch->longest);
+    op_number("tokens", batch->tokens);
+    op_number("sequences", batch->sequences);
+    op_number("longest", cuda_batch_of(batch)->longest);
 }
 
 void op_shape(const char *name, const struct attention_shape *shape)

@@ -2,9 +2,9 @@
  * wrong in a kernel when something waits, so the op named is the one that failed or one after it; with
  * DSTRAIN_CUDA_SYNC=1 in the environment every op is waited for, and the op named is the one that failed.
  *
- *     OP("gather", y, x, index, rows, hidden)     before: sizes are found among the arguments, under their own names
- *     kernel_gather(stream, …)
- *     op_queued(stream)                           after: did the launch fail? Waits where that is wanted
+ *     OP("gather", args->rows, args->hidden)     before: its sizes, which go by the names of their fields
+ *     kernel_gather(stream, …, args)
+ *     op_queued(stream)                          after: did the launch fail? Waits where that is wanted
  *
  * One thread calls. An error leaves with exit code 7. */
 #ifndef TRAINER_CUDA_DOING_H
@@ -29,7 +29,8 @@ void op_queued(cudaStream_t stream);
         int32_t: op_number,                                                                                            \
         size_t: op_number,                                                                                             \
         struct rows: op_rows,                                                                                          \
-        const struct cuda_batch *: op_batch,                                                                           \
+        const struct batch *: op_batch,                                                                                \
+        const struct cuda_batch *: op_cuda_batch,                                                                           \
         const struct attention_shape *: op_shape,                                                                      \
         const struct update_work *: op_work,                                                                           \
         unsigned: op_choice,                                                                                           \
@@ -39,7 +40,11 @@ void op_queued(cudaStream_t stream);
 void op_begin(const char *name);
 void op_number(const char *name, int64_t value);
 void op_rows(const char *name, struct rows rows);
-void op_batch(const char *name, const struct cuda_batch *batch); /* may be NULL */
+void op_batch(const char *name, const struct batch *batch); /* may be NULL */
+static inline void op_cuda_batch(const char *name, const struct cuda_batch *batch)
+{
+    op_batch(name, (const struct batch *)batch);
+}
 void op_shape(const char *name, const struct attention_shape *shape);
 void op_work(const char *name, const struct update_work *work);
 

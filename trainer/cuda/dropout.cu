@@ -17,23 +17,21 @@ static __global__ void __launch_bounds__(THREADS)
     store_pack(x + i * width, p);
 }
 
-template <typename storage>
-static void dropout_of(cudaStream_t stream, void *x, const cuda_batch *batch, int hidden, const row_dropout &drop)
+template <typename storage> static void dropout_of(cudaStream_t stream, const struct dropout_args &a)
 {
-    const int count = vector<storage>::count;
-    const size_t numbers = (size_t)batch->batch.tokens * hidden;
+    const int count = vector<storage>::count, hidden = a.hidden;
+    const size_t numbers = (size_t)a.batch->tokens * hidden;
+    const row_dropout drop = row_dropout_of(cuda_batch_of(a.batch), a.dropout);
     if (vectors_serve<storage>(hidden))
-        launch(dropout_kernel<storage, count>, blocks_for(numbers / count, THREADS), THREADS, 0, stream, (storage *)x,
+        launch(dropout_kernel<storage, count>, blocks_for(numbers / count, THREADS), THREADS, 0, stream, (storage *)a.x,
                numbers / count, hidden / count, drop);
     else
-        launch(dropout_kernel<storage, 1>, blocks_for(numbers, THREADS), THREADS, 0, stream, (storage *)x, numbers,
+        launch(dropout_kernel<storage, 1>, blocks_for(numbers, THREADS), THREADS, 0, stream, (storage *)a.x, numbers,
                hidden, drop);
 }
 
-void kernel_dropout(cudaStream_t stream, enum precision precision, void *x, const struct cuda_batch *batch,
-                    int32_t hidden, const struct dropout *dropout)
+void kernel_dropout(cudaStream_t stream, enum precision precision, const struct dropout_args *args)
 {
-    if (dropout->threshold == 0)
-        return;
-    FOR_STORAGE(precision, dropout_of, stream, x, batch, hidden, row_dropout_of(batch, dropout));
+    if (args->dropout->threshold > 0)
+        FOR_STORAGE(precision, dropout_of, stream, *args);
 }

@@ -198,50 +198,48 @@ static __global__ void __launch_bounds__(THREADS *GROUPS)
 
 /* ---- the ops ---- */
 
-template <typename storage>
-static void embed_of(cudaStream_t stream, void *y, const void *word, const void *position, const void *type,
-                     const cuda_batch *batch, int hidden)
+template <typename storage> static void embed_of(cudaStream_t stream, const struct embed_args &a)
 {
-    launch(vectors_serve<storage>(hidden) ? embed_kernel<storage, vector<storage>::count> : embed_kernel<storage, 1>,
-           blocks_for(batch->batch.token_rows, ROW_WARPS), ROW_WARPS * WARP, 0, stream, (storage *)y,
-           (const storage *)word, (const storage *)position, (const storage *)type, batch->batch, hidden);
+    launch(vectors_serve<storage>(a.hidden) ? embed_kernel<storage, vector<storage>::count> : embed_kernel<storage, 1>,
+           blocks_for(a.batch->token_rows, ROW_WARPS), ROW_WARPS * WARP, 0, stream, (storage *)a.y,
+           (const storage *)a.word, (const storage *)a.position, (const storage *)a.type, *a.batch, a.hidden);
 }
 
-void kernel_embed(cudaStream_t stream, enum precision precision, void *y, const void *word, const void *position,
-                  const void *type, const struct cuda_batch *batch, int32_t hidden)
+void kernel_embed(cudaStream_t stream, enum precision precision, const struct embed_args *args)
 {
-    FOR_STORAGE(precision, embed_of, stream, y, word, position, type, batch, hidden);
+    FOR_STORAGE(precision, embed_of, stream, *args);
 }
 
 template <typename storage, int width>
-static void embed_backward_by(cudaStream_t stream, float *dword, float *dposition, float *dtype, const storage *dy,
-                              const cuda_batch *batch, int hidden, float *scratch)
+static void embed_backward_by(cudaStream_t stream, const struct embed_backward_args &a)
 {
-    const struct batch &b = batch->batch;
+    const struct cuda_batch *batch = cuda_batch_of(a.batch);
+    const struct batch &b = *a.batch;
+    const int hidden = a.hidden;
+    const storage *dy = (const storage *)a.dy;
+    float *dtype = (float *)a.dtype, *scratch = (float *)a.scratch;
     const size_t slices = blocks_for(hidden, THREADS * width), chunks = blocks_for(b.tokens, EMBED_ROWS);
-    const words_args<storage> words = {dword,    scratch,          dy,     b.ids,      batch->order, batch->runs,
-                                       b.tokens, batch->run_count, hidden, (int)slices};
+    const words_args<storage> words = {(float *)a.dword, scratch,     dy,       b.ids,
+                                       batch->order,     batch->runs, b.tokens, batch->run_count,
+                                       hidden,           (int)slices};
     launch(words_kernel<storage, width>, chunks * slices, THREADS, 0, stream, words);
     launch(words_parts_kernel<storage, width>, chunks * slices, THREADS, 0, stream, words);
-    launch(positions_kernel<storage, width>, batch->longest * slices, THREADS * GROUPS, 0, stream, dposition, scratch,
-           dy, b, hidden, (int)slices);
+    launch(positions_kernel<storage, width>, batch->longest * slices, THREADS * GROUPS, 0, stream, (float *)a.dposition,
+           scratch, dy, b, hidden, (int)slices);
     for (int segment = 0; segment < 2; segment++)
         add_partials(stream, dtype + segment * hidden, scratch + segment * hidden, batch->longest, 2 * (size_t)hidden,
                      hidden);
 }
 
-template <typename storage>
-static void embed_backward_of(cudaStream_t stream, void *dword, void *dposition, void *dtype, const void *dy,
-                              const cuda_batch *batch, int hidden, void *scratch)
+template <typename storage> static void embed_backward_of(cudaStream_t stream, const struct embed_backward_args &a)
 {
-    const auto by = vectors_serve<storage>(hidden) ? embed_backward_by<storage, vector<storage>::count>
-                                                   : embed_backward_by<storage, 1>;
-    by(stream, (float *)dword, (float *)dposition, (float *)dtype, (const storage *)dy, batch, hidden,
-       (float *)scratch);
+    if (vectors_serve<storage>(a.hidden))
+        embed_backward_by<storage, vector<storage>::count>(stream, a);
+    else
+        embed_backward_by<storage, 1>(stream, a);
 }
 
-void kernel_embed_backward(cudaStream_t stream, enum precision precision, void *dword, void *dposition, void *dtype,
-                           const void *dy, const struct cuda_batch *batch, int32_t hidden, void *scratch)
+void kernel_embed_backward(cudaStream_t stream, enum precision precision, const struct embed_backward_args *args)
 {
-    FOR_STORAGE(precision, embed_backward_of, stream, dword, dposition, dtype, dy, batch, hidden, scratch);
+    FOR_STORAGE(precision, embed_backward_of, stream, *args);
 }

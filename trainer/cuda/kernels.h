@@ -29,6 +29,12 @@ struct cuda_batch {
     int32_t longest; /* tokens of the longest sequence */
 };
 
+/* NULL stays NULL. */
+static inline const struct cuda_batch *cuda_batch_of(const struct batch *batch)
+{
+    return (const struct cuda_batch *)batch;
+}
+
 /* Bytes of `scratch` for the largest call within limits. */
 size_t kernel_scratch_bytes(const struct ops_limits *limits, enum precision precision);
 
@@ -40,7 +46,7 @@ void kernel_product(cudaStream_t stream, enum precision precision, int kind, voi
 
 /* ---- rows.cu ---- */
 
-void kernel_convert(cudaStream_t stream, enum precision precision, void *storage, const void *real, size_t count);
+void kernel_convert(cudaStream_t stream, enum precision precision, const struct convert_args *args);
 void kernel_gather(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
                    struct rows rows, int32_t hidden);
 void kernel_scatter(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
@@ -64,12 +70,9 @@ void kernel_add(cudaStream_t stream, void *y, const void *x, size_t count);
 
 /* ---- dropout.cu, embed.cu, norm.cu ---- */
 
-void kernel_dropout(cudaStream_t stream, enum precision precision, void *x, const struct cuda_batch *batch,
-                    int32_t hidden, const struct dropout *dropout);
-void kernel_embed(cudaStream_t stream, enum precision precision, void *y, const void *word, const void *position,
-                  const void *type, const struct cuda_batch *batch, int32_t hidden);
-void kernel_embed_backward(cudaStream_t stream, enum precision precision, void *dword, void *dposition, void *dtype,
-                           const void *dy, const struct cuda_batch *batch, int32_t hidden, void *scratch);
+void kernel_dropout(cudaStream_t stream, enum precision precision, const struct dropout_args *args);
+void kernel_embed(cudaStream_t stream, enum precision precision, const struct embed_args *args);
+void kernel_embed_backward(cudaStream_t stream, enum precision precision, const struct embed_backward_args *args);
 void kernel_norm(cudaStream_t stream, enum precision precision, void *y, void *z, void *statistics, const void *x,
                  const void *residual, const void *gain, const void *bias, double epsilon, struct rows rows,
                  int32_t hidden, const struct cuda_batch *batch, const struct dropout *dropout);

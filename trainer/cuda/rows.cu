@@ -254,20 +254,20 @@ static __global__ void __launch_bounds__(THREADS) convert_kernel(storage *out, c
     store_pack(out + i * width, p);
 }
 
-template <typename storage> static void convert_of(cudaStream_t stream, void *out, const void *in, size_t count)
+template <typename storage> static void convert_of(cudaStream_t stream, const struct convert_args &a)
 {
     const int width = vector<storage>::count;
-    if (count % width == 0 && is_aligned(out) && is_aligned(in))
-        launch(convert_kernel<storage, width>, blocks_for(count / width, THREADS), THREADS, 0, stream, (storage *)out,
-               (const float *)in, count / width);
+    if (a.count % width == 0 && is_aligned(a.y) && is_aligned(a.x))
+        launch(convert_kernel<storage, width>, blocks_for(a.count / width, THREADS), THREADS, 0, stream, (storage *)a.y,
+               (const float *)a.x, a.count / width);
     else
-        launch(convert_kernel<storage, 1>, blocks_for(count, THREADS), THREADS, 0, stream, (storage *)out,
-               (const float *)in, count);
+        launch(convert_kernel<storage, 1>, blocks_for(a.count, THREADS), THREADS, 0, stream, (storage *)a.y,
+               (const float *)a.x, a.count);
 }
 
-void kernel_convert(cudaStream_t stream, enum precision precision, void *storage, const void *real, size_t count)
+void kernel_convert(cudaStream_t stream, enum precision precision, const struct convert_args *args)
 {
-    FOR_STORAGE(precision, convert_of, stream, storage, real, count);
+    FOR_STORAGE(precision, convert_of, stream, *args);
 }
 
 static __global__ void __launch_bounds__(THREADS) add_kernel(float *y, const float *x, size_t count)

@@ -218,7 +218,7 @@ static void draw_numbers(struct tuning *t)
         values[i] = random_quick(&state);
     ops->unmap(device, real, values, bytes, MAP_FILL);
     t->drawn = ops->allocate(device, NUMBERS_DRAWN * ops->storage_size);
-    ops->convert(device, t->drawn, real, NUMBERS_DRAWN);
+    CALL(ops, convert, .y = t->drawn, .x = real, .count = NUMBERS_DRAWN);
     ops->release(device, real);
 }
 
@@ -258,7 +258,7 @@ static void take_memory(struct tuning *t, const struct layer *layers, size_t cou
     t->aux = numbers(t, most);
     t->bias = ops->allocate(device, widest * sizeof(float));
     t->rounded = ops->allocate(device, widest * sizeof(float));
-    ops->convert(device, t->rounded, t->bias, widest);
+    CALL(ops, convert, .y = t->rounded, .x = t->bias, .count = widest);
     t->sums = ops->allocate(device, widest * sizeof(float));
     t->dw = ops->allocate(device, weights * sizeof(float));
     t->scratch = ops->allocate(device, ops->scratch_bytes(device, limits));

@@ -75,12 +75,13 @@ static void embed_forward(struct model *model, const struct batch *batch)
     const struct param *table = model->table.items;
     const int32_t hidden = model->config.hidden;
     const struct dropout dropout = dropout_at(model, 0, SITE_EMBEDDING);
-    ops->embed(ops->device, model->embed_sum, weight_of(model, &table[PARAM_WORD]),
-               weight_of(model, &table[PARAM_POSITION]), weight_of(model, &table[PARAM_TYPE]), batch, hidden);
+    CALL(ops, embed, .y = model->embed_sum, .word = weight_of(model, &table[PARAM_WORD]),
+         .position = weight_of(model, &table[PARAM_POSITION]), .type = weight_of(model, &table[PARAM_TYPE]),
+         .batch = batch, .hidden = hidden);
     ops->norm(ops->device, model->embed_out, model->embed_sum, model->embed_stats, model->embed_sum, NULL,
               vector_of(model, &table[PARAM_NORM_WEIGHT]), vector_of(model, &table[PARAM_NORM_BIAS]),
               model->config.norm_epsilon, token_rows(batch), hidden, NULL, NULL);
-    ops->dropout(ops->device, model->embed_out, batch, hidden, &dropout);
+    CALL(ops, dropout, .x = model->embed_out, .batch = batch, .hidden = hidden, .dropout = &dropout);
     if (model->config.order == ORDER_PRE) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
         ops->norm(ops->device, model->entry, model->embed_out, model->entry_stats, model->embed_out, NULL,
@@ -187,13 +188,14 @@ static void embed_backward(struct model *model, const struct batch *batch)
                            model->dbranch, model->embed_out, model->entry_stats, vector_of(model, norm),
                            token_rows(batch), hidden, NULL, NULL, model->scratch);
     }
-    ops->dropout(ops->device, slopes, batch, hidden, &dropout);
+    CALL(ops, dropout, .x = slopes, .batch = batch, .hidden = hidden, .dropout = &dropout);
     ops->norm_backward(ops->device, NULL, slopes, 0, gradient_of(model, &table[PARAM_NORM_WEIGHT]),
                        gradient_of(model, &table[PARAM_NORM_BIAS]), slopes, model->embed_sum, model->embed_stats,
                        vector_of(model, &table[PARAM_NORM_WEIGHT]), token_rows(batch), hidden, NULL, NULL,
                        model->scratch);
-    ops->embed_backward(ops->device, gradient_of(model, &table[PARAM_WORD]), gradient_of(model, &table[PARAM_POSITION]),
-                        gradient_of(model, &table[PARAM_TYPE]), slopes, batch, hidden, model->scratch);
+    CALL(ops, embed_backward, .dword = gradient_of(model, &table[PARAM_WORD]),
+         .dposition = gradient_of(model, &table[PARAM_POSITION]), .dtype = gradient_of(model, &table[PARAM_TYPE]),
+         .dy = slopes, .batch = batch, .hidden = hidden, .scratch = model->scratch);
 }
 
 /* The first tensor whose gradient is final after a turn's backward pass: that of the layer, or in ORDER_PRE of the layer

@@ -83,7 +83,7 @@ const void *model_hidden(const struct model *model)
 void model_refresh(struct model *model)
 {
     if (model->weights != model->params)
-        model->ops->convert(model->ops->device, model->weights, model->params, model->table.size);
+        CALL(model->ops, convert, .y = model->weights, .x = model->params, .count = model->table.size);
 }
 
 struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site)
@@ -102,7 +102,7 @@ struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout
 /* Drops what passes have summed up. */
 static void forget(struct model *model)
 {
-    model->ops->clear(model->ops->device, model->sums, SUMS * sizeof *model->sums);
+    CALL(model->ops, clear, .memory = model->sums, .bytes = SUMS * sizeof *model->sums);
     model->counts = (struct model_metrics){0};
 }
 
@@ -139,7 +139,7 @@ void model_begin_step(struct model *model, const struct step_settings *settings)
     model->step = *settings;
     if (model->ops->begin_step)
         model->ops->begin_step(model->ops->device, settings->step);
-    model->ops->clear(model->ops->device, model->gradients, model->table.size * model->ops->real_size);
+    CALL(model->ops, clear, .memory = model->gradients, .bytes = model->table.size * model->ops->real_size);
     forget(model);
 }
 
@@ -178,8 +178,8 @@ static void pass(struct model *model, const struct batch *batch, bool training,
     const struct batch *there = model->ops->bring(model->ops->device, batch);
     forward(model, there);
     if (training)
-        model->ops->clear(model->ops->device, model->dhidden,
-                          (size_t)batch->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
+        CALL(model->ops, clear, .memory = model->dhidden,
+             .bytes = (size_t)batch->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
     if (batch->masked > 0)
         masked_head(model, there);
     if (model->config.next_sentence)

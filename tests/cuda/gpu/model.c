@@ -185,7 +185,7 @@ static void check_skips(const struct optimizer *optimizer, const struct params *
     update.number++;
     record = update_side(optimizer, s, work, &memory, &update);
     check(record.skipped && record.halted && isfinite(record.norm), "the step behind it is not held back");
-    OPS(s)->clear(OPS(s)->device, work->record, sizeof record);
+    CALL(OPS(s), clear, .memory = work->record, .bytes = sizeof record);
     array_put(sums, losses);
     update.halts = false;
     record = update_side(optimizer, s, work, &memory, &update);

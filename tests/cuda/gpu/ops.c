@@ -54,7 +54,7 @@ static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
         if (converted)
-            ops->convert(ops->device, AT(small), AT(b), width);
+            CALL(ops, convert, .y = AT(small), .x = AT(b), .count = width);
         ops->linear(ops->device, AT(y), AT(x), AT(w), AT(b), rows, out, in);
         ops->linear(ops->device, AT(again), AT(x), AT(w), AT(b), rows, out, in);
     }
@@ -69,7 +69,7 @@ static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
         EACH_SIDE (s) {
             const struct ops *ops = OPS(s);
             if (converted)
-                ops->convert(ops->device, AT(small), AT(b), width);
+                CALL(ops, convert, .y = AT(small), .x = AT(b), .count = width);
             ops->linear_gelu(ops->device, AT(pre), AT(act), AT(x), AT(w), AT(b), rows, out, in, gelu);
         }
         compare(&pre, FP32, "linear before GELU %d, %d x %d x %d", (int)gelu, rows.total, out, in);
@@ -230,11 +230,13 @@ static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t v
     struct array y = array_nan(total, STORED), dy = array_random(live, total, STORED, 1);
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        ops->embed(ops->device, AT(y), AT(tables[0]), AT(tables[1]), AT(tables[2]), batch->on[s], hidden);
-        ops->embed_backward(ops->device, AT(slopes[0]), AT(slopes[1]), AT(slopes[2]), AT(dy), batch->on[s], hidden,
-                            scratch_on[s]);
-        ops->embed_backward(ops->device, AT(slopes_again[0]), AT(slopes_again[1]), AT(slopes_again[2]), AT(dy),
-                            batch->on[s], hidden, scratch_on[s]);
+        CALL(ops, embed, .y = AT(y), .word = AT(tables[0]), .position = AT(tables[1]), .type = AT(tables[2]),
+             .batch = batch->on[s], .hidden = hidden);
+        CALL(ops, embed_backward, .dword = AT(slopes[0]), .dposition = AT(slopes[1]), .dtype = AT(slopes[2]),
+             .dy = AT(dy), .batch = batch->on[s], .hidden = hidden, .scratch = scratch_on[s]);
+        CALL(ops, embed_backward, .dword = AT(slopes_again[0]), .dposition = AT(slopes_again[1]),
+             .dtype = AT(slopes_again[2]), .dy = AT(dy), .batch = batch->on[s], .hidden = hidden,
+             .scratch = scratch_on[s]);
     }
     compare(&y, FP32, "embed, width %d", hidden);
     compare_zero_from(&y, live, "dead rows of embed");
@@ -245,7 +247,7 @@ static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t v
     for (int i = 0; i < DROPS; i++) {
         struct array dropped = array_copy(&dy);
         EACH_SIDE (s)
-            OPS(s)->dropout(OPS(s)->device, AT(dropped), batch->on[s], hidden, &drops[i]);
+            CALL(OPS(s), dropout, .x = AT(dropped), .batch = batch->on[s], .hidden = hidden, .dropout = &drops[i]);
         if (drops[i].share == 0)
             compare(&dropped, FP32, "dropout %u, width %d", drops[i].threshold, hidden);
         array_release(&dropped);
@@ -446,7 +448,7 @@ static void check_convert(void)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct array real = array_random(counts[i], counts[i], REAL, 100), small = array_nan(counts[i], STORED);
         EACH_SIDE (s)
-            OPS(s)->convert(OPS(s)->device, AT(small), AT(real), counts[i]);
+            CALL(OPS(s), convert, .y = AT(small), .x = AT(real), .count = counts[i]);
         double *values[2] = {mem_array(counts[i], sizeof(double)), mem_array(counts[i], sizeof(double))};
         array_get(&small, HOST, values[0]);
         array_get(&small, TESTED, values[1]);

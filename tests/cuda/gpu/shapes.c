@@ -62,7 +62,7 @@ static void *filled(size_t count, double (*number)(size_t))
         for (size_t i = 0; i < numbers; i++)
             host[i] = (float)number(at + i);
         ops->unmap(ops->device, piece, host, numbers * real, MAP_FILL);
-        ops->convert(ops->device, storage + at * ops->storage_size, piece, numbers);
+        CALL(ops, convert, .y = storage + at * ops->storage_size, .x = piece, .count = numbers);
     }
     ops->release(ops->device, piece);
     return storage;
@@ -77,7 +77,7 @@ static void fill_bias(size_t count)
     for (size_t i = 0; i < count; i++)
         host[i] = (float)value(i);
     ops->unmap(ops->device, s.bias, host, count * ops->real_size, MAP_FILL);
-    ops->convert(ops->device, s.rounded, s.bias, count); /* a bias that was converted can be fused */
+    CALL(ops, convert, .y = s.rounded, .x = s.bias, .count = count); /* a bias that was converted can be fused */
 }
 
 static void *window(size_t at)
@@ -284,8 +284,8 @@ static void backward_weight(void)
     const struct rows all = {s.shape.rows, s.shape.rows};
     const size_t out = (size_t)s.shape.out, in = (size_t)s.shape.in;
     for (int with_bias = 1; with_bias >= 0; with_bias--) {
-        ops->clear(ops->device, s.dw, out * in * ops->real_size);
-        ops->clear(ops->device, s.db, out * ops->real_size);
+        CALL(ops, clear, .memory = s.dw, .bytes = out * in * ops->real_size);
+        CALL(ops, clear, .memory = s.db, .bytes = out * ops->real_size);
         ops->linear_backward_weight(ops->device, s.dw, with_bias ? s.db : NULL, window(DY_AT), s.values, all,
                                     s.shape.out, s.shape.in, s.scratch);
         compare_samples(with_bias ? "linear_backward_weight" : "linear_backward_weight alone", s.dw, REAL, out, in,

@@ -1,0 +1,80 @@
+/* The ops that are no product: each hands its arguments to its kernel. All memory is the device's; nothing waits. */
+#include "trainer/cuda/device.h"
+
+/* ---- memory ---- */
+
+void clear(struct device *device, const struct clear_args *args)
+{
+    CHECK(cudaMemsetAsync(args->memory, 0, args->bytes, device->stream));
+}
+
+/* The same again replaces itself; where all places are taken, the earlier ones stay: a run's products must not
+ * change. */
+static void note_conversion(struct device *device, const char *real, char *stored, size_t count)
+{
+    struct conversion *place = NULL;
+    for (int i = CONVERSIONS - 1; i >= 0; i--)
+        if (device->conversions[i].count == 0)
+            place = &device->conversions[i];
+    for (int i = 0; i < CONVERSIONS; i++)
+        if (device->conversions[i].real == real)
+            place = &device->conversions[i];
+    if (place)
+        *place = (struct conversion){real, stored, count};
+}
+
+void convert(struct device *device, const struct convert_args *args)
+{
+    KERNEL(convert, args->count);
+    note_conversion(device, args->x, args->y, args->count);
+}
+
+/* ---- embedding ---- */
+
+void embed(struct device *device, const struct embed_args *args)
+{
+    KERNEL(embed, args->batch, args->hidden);
+}
+
+void embed_backward(struct device *device, const struct embed_backward_args *args)
+{
+    KERNEL(embed_backward, args->batch, args->hidden);
+}
+
+void dropout(struct device *device, const struct dropout_args *args)
+{
+    if (args->dropout->threshold > 0)
+        KERNEL(dropout, args->batch, args->hidden);
+}
+
+/* ---- an update: passes over flat memory, and between them a little per tensor ---- */
+
+void squares(struct device *device, const struct squares_args *args)
+{
+    UPDATE_KERNEL(squares);
+}
+
+void factors(struct device *device, const struct factors_args *args)
+{
+    UPDATE_KERNEL(factors);
+}
+
+void adam(struct device *device, const struct adam_args *args)
+{
+    UPDATE_KERNEL(adam);
+}
+
+void moments(struct device *device, const struct moments_args *args)
+{
+    UPDATE_KERNEL(moments);
+}
+
+void shares(struct device *device, const struct shares_args *args)
+{
+    UPDATE_KERNEL(shares);
+}
+
+void apply(struct device *device, const struct apply_args *args)
+{
+    UPDATE_KERNEL(apply);
+}
