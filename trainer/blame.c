@@ -67,11 +67,12 @@ static json_t *bad_gradients(struct engine *engine, const struct loader_options 
     return names;
 }
 
-/* [{"sample": index in the dataset, "loss": number or null}] of the step; *bad counts the nulls. */
+/* [{"sample": its number in the files, "loss": number or null}] of the step; *bad counts the nulls. */
 static int weigh_samples(struct engine *engine, const struct loader_options *samples, json_t *weighed, uint64_t *bad,
                          struct error *err)
 {
     const struct micro_batch *micro;
+    const struct source *source = samples->source;
     struct loader_options options = *samples;
     options.batch = 1;
     struct loader *loader = loader_open(&options);
@@ -81,8 +82,8 @@ static int weigh_samples(struct engine *engine, const struct loader_options *sam
         struct model_metrics metrics = {0};
         model_evaluate(engine->model, &micro->batch, &metrics);
         const double loss = evaluation_of(&metrics, engine->recipe->config.next_sentence).loss;
-        json_array_append_new(weighed, json_pack("{s:I, s:o}", "sample", (json_int_t)loader_index(&options, k), "loss",
-                                                 isfinite(loss) ? json_real(loss) : json_null()));
+        json_array_append_new(weighed, json_pack("{s:I, s:o}", "sample", (json_int_t)source->number(source->context, k),
+                                                 "loss", isfinite(loss) ? json_real(loss) : json_null()));
         *bad += isfinite(loss) ? 0 : 1;
     }
     loader_close(loader);

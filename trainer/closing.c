@@ -54,7 +54,7 @@ static json_t *position_json(const struct closing *c)
     const struct position *position = c->position;
     const struct checkpoint_state *state = &position->state;
     return json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)state->samples, "tokens",
-                     (json_int_t)state->tokens, "epochs", (double)state->samples / (double)c->setup->data.samples,
+                     (json_int_t)state->tokens, "epochs", (double)state->samples / (double)c->setup->source.samples,
                      "seconds", position->seconds, "skipped", (json_int_t)(state->step - state->updates),
                      "largest_grad_norm", state->norm_max, "largest_grad_norm_step", (json_int_t)state->norm_max_step);
 }
@@ -102,8 +102,8 @@ static void say_all(const struct closing *c)
     const struct checkpoint_state *state = &c->position->state;
     const size_t starts = run_starts(c->run);
     log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(state->step, steps),
-            (double)state->samples / (double)c->setup->data.samples, format_seconds(c->position->seconds, time), starts,
-            starts == 1 ? "" : "s");
+            (double)state->samples / (double)c->setup->source.samples, format_seconds(c->position->seconds, time),
+            starts, starts == 1 ? "" : "s");
     if (screen->steps > 0)
         log_say("train      %s; at step %s: %s", loss_text(&screen->last.means, loss),
                 format_count(screen->first.number, step), loss_text(&screen->first.means, first));

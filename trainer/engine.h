@@ -9,7 +9,6 @@
 #define TRAINER_ENGINE_H
 
 #include "base/error.h"
-#include "shards/format.h"
 #include "trainer/backend.h"
 #include "trainer/data/loader.h"
 #include "trainer/model/model.h"
@@ -18,9 +17,9 @@
 #include "trainer/settings.h"
 
 struct engine {
-    const struct settings *settings;   /* of this machine: device, threads, processor level, --tune, --timings */
-    const struct recipe *recipe;       /* borrowed, as all three are: they outlive the engine */
-    const struct shard_layout *layout; /* of the samples */
+    const struct settings *settings;  /* of this machine: device, threads, processor level, --tune, --timings */
+    const struct recipe *recipe;      /* borrowed, as all three are: they outlive the engine */
+    const struct sequence_room *room; /* of the samples */
 
     enum device_kind device;
     unsigned threads;
@@ -43,7 +42,7 @@ struct engine {
 
 /* Which device computes, and whether it can compute the model: before anything is opened. */
 int engine_choose(struct engine *engine, const struct settings *settings, const struct recipe *recipe,
-                  const struct shard_layout *layout, struct error *err);
+                  const struct sequence_room *room, struct error *err);
 /* Opens the backend and sets the micro-batch. `recorded` is the precision of an earlier start of the run, or NULL;
  * `tune` the path of the run's own table of product algorithms, which need not be there, or NULL. */
 int engine_open(struct engine *engine, const char *recorded, const char *tune, struct error *err);

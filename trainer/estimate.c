@@ -1,4 +1,4 @@
-/* An engine and a dataset in, seconds out. Passes are measured as FLOP/s, so that a model of few layers stands for
+/* An engine and a source in, seconds out. Passes are measured as FLOP/s, so that a model of few layers stands for
  * one of many. */
 #include "trainer/estimate.h"
 
@@ -22,7 +22,7 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
         model_begin_step(model, &(struct step_settings){
                                     .step = 1,
                                     .dropout = true,
-                                    .masked = micro->masked > 0 ? micro->masked : 1,
+                                    .masked = micro->marks[HEAD_MASKED] > 0 ? micro->marks[HEAD_MASKED] : 1,
                                     .sequences = micro->sequences,
                                     .loss_scale = 1,
                                 });
@@ -35,15 +35,14 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
     return passes * flops / took;
 }
 
-static int measure_passes(const struct engine *engine, const struct dataset *data, struct model *model, double *rate,
+static int measure_passes(const struct engine *engine, const struct source *source, struct model *model, double *rate,
                           struct error *err)
 {
     const struct micro_batch *micro;
     const uint32_t most = (uint32_t)engine->limits.sequences; /* of a micro-batch */
     const uint32_t count = engine->recipe->batch < most ? engine->recipe->batch : most;
     struct loader *loader = loader_open(&(struct loader_options){
-        .dataset = data,
-        .masks = MASKS_STORED,
+        .source = source,
         .count = count,
         .batch = count,
         .limits = engine->limits,
@@ -55,18 +54,18 @@ static int measure_passes(const struct engine *engine, const struct dataset *dat
     return result < 0 ? -1 : 0;
 }
 
-int estimate_make(const struct engine *engine, const struct dataset *data, struct model *model, double seconds,
+int estimate_make(const struct engine *engine, const struct source *source, struct model *model, double seconds,
                   struct estimate *estimate, struct error *err)
 {
     const struct model_config *config = &engine->recipe->config;
     struct params params;
-    *estimate = (struct estimate){.mean_length = (double)data->length->tokens / (double)data->samples};
+    *estimate = (struct estimate){.mean_length = (double)source->tokens / (double)source->samples};
     const double share = estimate->mean_length / engine->recipe->seq;
-    estimate->flops = model_flops(config, estimate->mean_length, data->layout.predictions * share);
+    estimate->flops = model_flops(config, estimate->mean_length, source->room.marks[HEAD_MASKED] * share);
     estimate->products = machine_product_rate(engine->ops, engine->limits.tokens < 4096 ? engine->limits.tokens : 4096,
                                               config->intermediate, config->hidden, seconds);
     if (model)
-        TRY(measure_passes(engine, data, model, &estimate->passes, err));
+        TRY(measure_passes(engine, source, model, &estimate->passes, err));
     params_init(&params, config);
     estimate->update = (double)params.size / machine_update_rate(engine->ops, params.size);
     params_release(&params);

@@ -1,13 +1,12 @@
-/* How long a step will take: measured before the first one, on what this machine does with this dataset. */
+/* How long a step will take: measured before the first one, on what this machine does with these samples. */
 #ifndef TRAINER_ESTIMATE_H
 #define TRAINER_ESTIMATE_H
 
 #include "base/error.h"
-#include "shards/dataset.h"
 #include "trainer/engine.h"
 
 struct estimate {
-    double flops;       /* of a sequence of the dataset's mean length, forward and backward */
+    double flops;       /* of a sequence of the mean length, forward and backward */
     double mean_length; /* tokens */
     double products;    /* FLOP/s of the largest product of a layer alone */
     double passes;      /* FLOP/s of forward and backward passes as they are; 0: not measured */
@@ -15,10 +14,10 @@ struct estimate {
     double step;        /* seconds of a step: passes, or products alone, and the update */
 };
 
-/* Products are measured for `seconds`. `model` lends its memory to passes over the dataset's first samples, one to warm
+/* Products are measured for `seconds`. `model` lends its memory to passes over the source's first samples, one to warm
  * up and one or two measured; its gradients are lost, its parameters stay. It may have fewer layers than the recipe's.
- * NULL: products alone. Fails where a shard is damaged. */
-int estimate_make(const struct engine *engine, const struct dataset *data, struct model *model, double seconds,
+ * NULL: products alone. Fails where a sample cannot be fetched. */
+int estimate_make(const struct engine *engine, const struct source *source, struct model *model, double seconds,
                   struct estimate *estimate, struct error *err);
 
 #endif

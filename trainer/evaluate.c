@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "trainer/data/loader.h"
-
 struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_sentence)
 {
     const double masked = metrics->masked > 0 ? (double)metrics->masked : 1;
@@ -25,15 +23,14 @@ struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_s
     return means;
 }
 
-int evaluate(struct model *model, const struct dataset *dataset, uint64_t samples, const struct pack_limits *limits,
+int evaluate(struct model *model, const struct source *source, uint64_t samples, const struct pack_limits *limits,
              const struct halt *halt, struct evaluation *evaluation, struct error *err)
 {
     struct model_metrics metrics = {0};
     const struct micro_batch *micro;
     struct loader *loader = loader_open(&(struct loader_options){
-        .dataset = dataset,
-        .masks = MASKS_STORED,
-        .count = samples < dataset->samples ? samples : dataset->samples,
+        .source = source,
+        .count = samples < source->samples ? samples : source->samples,
         .batch = (uint32_t)limits->sequences,
         .limits = *limits,
     });

@@ -1,10 +1,9 @@
-/* Loss and accuracy of a model on a split, in the dataset's order, with the masks that are stored. */
+/* Loss and accuracy of a model on the samples of a source. */
 #ifndef TRAINER_EVALUATE_H
 #define TRAINER_EVALUATE_H
 
 #include "base/error.h"
-#include "shards/dataset.h"
-#include "trainer/data/pack.h"
+#include "trainer/data/loader.h"
 #include "trainer/model/model.h"
 #include "trainer/verdict.h"
 
@@ -15,7 +14,7 @@ struct evaluation {
 };
 
 /* The first `samples` samples (at most all). ERR_STOPPED where `halt` said so. */
-int evaluate(struct model *model, const struct dataset *dataset, uint64_t samples, const struct pack_limits *limits,
+int evaluate(struct model *model, const struct source *source, uint64_t samples, const struct pack_limits *limits,
              const struct halt *halt, struct evaluation *evaluation, struct error *err);
 
 /* Sums of a step or a split as means. */

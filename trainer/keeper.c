@@ -83,8 +83,8 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
                                 .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
                                 .keep_last = setup->settings->keep_last,
-                                .samples = setup->data.samples,
-                                .evaluates = setup->valid.samples > 0,
+                                .samples = setup->source.samples,
+                                .evaluates = setup->splits[SPLIT_VALID].samples > 0,
                                 .estimate = *estimate,
                             });
     buf_release(&similar);
@@ -128,7 +128,7 @@ static struct metrics_line line_of(const struct keeper *k, const struct position
         .grad_norm = (double)NAN,
         .samples = state->samples,
         .tokens = state->tokens,
-        .epoch = (double)state->samples / (double)k->setup->data.samples,
+        .epoch = (double)state->samples / (double)k->setup->source.samples,
         .seconds = position->seconds,
         .sequences_per_second = (double)NAN,
         .data_wait_seconds = (double)NAN,

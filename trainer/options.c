@@ -5,7 +5,7 @@
 #include "trainer/backend.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/onednn.h"
-#include "trainer/data/loader.h"
+#include "trainer/data/shard_source.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/settings.h"

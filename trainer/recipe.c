@@ -180,12 +180,12 @@ uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq)
     return chosen < batch ? (uint32_t)chosen : batch;
 }
 
-struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct shard_layout *layout)
+struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room)
 {
-    const uint32_t tokens = micro_batch * layout->seq; /* both are bounded by the option table and the shard format */
+    const uint32_t tokens = micro_batch * room->length; /* both are bounded, by the option table and by the source */
     return (struct pack_limits){
         .tokens = (int32_t)tokens,
-        .masked = (int32_t)(micro_batch * layout->predictions),
+        .masked = (int32_t)(micro_batch * room->marks[HEAD_MASKED]),
         .sequences = (int32_t)(batch < tokens ? batch : tokens),
     };
 }

@@ -6,7 +6,8 @@
 
 #include "base/error.h"
 #include "shards/dataset.h"
-#include "trainer/data/loader.h"
+#include "trainer/data/pack.h"
+#include "trainer/data/shard_source.h"
 #include "trainer/model/params.h"
 #include "trainer/origin.h"
 #include "trainer/optim/optimizer.h"
@@ -53,6 +54,6 @@ char *recipe_text(const struct recipe *recipe, char out[160]);
  * no faster on a processor, and take memory: base in bf16 has 280 kB of activations for each. */
 uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq);
 /* The same as limits of live rows. */
-struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct shard_layout *layout);
+struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room);
 
 #endif

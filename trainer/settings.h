@@ -8,7 +8,7 @@ struct settings {
     /* data */
     const char *shards; /* NULL: must be given */
     uint64_t seq;       /* 0: the shortest */
-    int masks;          /* enum mask_policy of data/loader.h */
+    int masks;          /* enum mask_policy of data/shard_source.h */
     bool no_shuffle;
 
     /* model and recipe */

@@ -38,7 +38,7 @@ int step_gradients(struct engine *engine, struct position *position, struct load
         TRY(result);
         engine_pass(engine, micro, number, step->loss_scale);
     } while (!micro->ends);
-    step->masked = micro->masked;
+    step->masked = micro->marks[HEAD_MASKED];
     step->sequences = micro->sequences;
     step->tokens = micro->tokens;
     step->waited = loader_waited(loader) - waited;

@@ -35,7 +35,7 @@ static struct rules rules_of(const struct training *t)
         .stop_at = settings->stop_after > 0 ? t->position.begun_at + settings->stop_after : 0,
         .save_every = settings->save_every,
         .keep_every = settings->keep_every,
-        .evaluates = t->setup.valid.samples > 0 && settings->eval_samples > 0,
+        .evaluates = t->setup.splits[SPLIT_VALID].samples > 0 && settings->eval_samples > 0,
         .eval_every = settings->eval_every,
         .deadline = t->deadline,
     };
@@ -104,7 +104,8 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
     }
     if (!verdict->evaluate)
         return 0;
-    TRY(evaluate(t->engine.model, &t->setup.valid, settings->eval_samples, &t->engine.limits, &on_signal, &means, err));
+    TRY(evaluate(t->engine.model, &t->setup.splits[SPLIT_VALID], settings->eval_samples, &t->engine.limits, &on_signal,
+                 &means, err));
     return keeper_evaluation(&t->keeper, &t->position, &means, err);
 }
 
@@ -174,7 +175,7 @@ int train(struct training *t, struct error *err)
 {
     struct estimate estimate = {0};
     if (t->loader && !t->keeper.silent)
-        TRY(estimate_make(&t->engine, &t->setup.data, t->engine.model, PRODUCT_SECONDS, &estimate, err));
+        TRY(estimate_make(&t->engine, &t->setup.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS, &estimate, err));
     if (t->setup.settings->timings)
         timings_clear(t->engine.ops);
     const double from = clock_now();

@@ -3,40 +3,82 @@
 #include "tests/shards/tiny.h"
 
 #include "trainer/data/loader.h"
+#include "trainer/data/shard_source.h"
 
 static struct error *const err = &tiny_err;
 
-static struct loader_options options_for(const struct dataset *dataset, uint32_t micro_batch)
+static struct shard_reading reading_of(const struct dataset *dataset)
+{
+    return (struct shard_reading){.dataset = dataset, .shuffled = true, .masks = MASKS_STORED, .seed = 42};
+}
+
+static struct loader_options options_for(const struct source *source, uint32_t micro_batch)
 {
     return (struct loader_options){
-        .dataset = dataset,
-        .shuffled = true,
-        .masks = MASKS_STORED,
-        .seed = 42,
-        .count = dataset->samples,
+        .source = source,
+        .count = source->samples,
         .batch = 4,
-        .limits = {(int32_t)(micro_batch * dataset->layout.seq), (int32_t)(micro_batch * dataset->layout.predictions),
-                   4, 0},
+        .limits = {(int32_t)(micro_batch * source->room.length),
+                   (int32_t)(micro_batch * source->room.marks[HEAD_MASKED]), 4, 0},
     };
 }
 
-/* Is sequence s of the batch this sample, with number `number`? */
-static void check_sequence(const struct batch *batch, int32_t s, int32_t *masked, const struct sample *sample,
+static void fetch(const struct source *source, uint64_t k, struct sequence *sequence)
+{
+    assert_ok(source->fetch(source->context, k, sequence, err));
+}
+
+static void assert_same_sequence(const struct sequence *a, const struct sequence *b)
+{
+    assert_int_equal(a->length, b->length);
+    assert_int_equal(a->a_length, b->a_length);
+    assert_memory_equal(a->ids, b->ids, a->length * sizeof *a->ids);
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        const struct marks *one = &a->marks[h], *other = &b->marks[h];
+        assert_int_equal(one->count, other->count);
+        assert_memory_equal(one->tokens, other->tokens, one->count * sizeof *one->tokens);
+        assert_memory_equal(one->labels, other->labels, one->count * sizeof *one->labels);
+    }
+}
+
+/* Is this the record of the dataset? */
+static void assert_is_record(const struct sequence *sequence, const struct dataset *dataset, uint64_t index)
+{
+    struct sample sample = sample_make(&dataset->layout);
+    assert_ok(dataset_sample(dataset, index, &sample, err));
+    const uint32_t first = 0;
+    const struct sequence record = {
+        .length = sample.length,
+        .a_length = sample.a_length,
+        .ids = sample.ids,
+        .marks =
+            {
+                [HEAD_MASKED] = {sample.masked, sample.positions, sample.labels},
+                [HEAD_NEXT] = {1, (uint32_t *)&first, &sample.is_random_next},
+            },
+    };
+    assert_same_sequence(sequence, &record);
+    sample_release(&sample);
+}
+
+/* Is sequence s of the batch this one, with number `number`? */
+static void check_sequence(const struct batch *batch, int32_t s, int32_t *row, const struct sequence *sequence,
                            uint32_t number)
 {
     const int32_t first = batch->starts[s];
-    assert_int_equal(batch->starts[s + 1] - first, sample->length);
+    const struct marks *masked = &sequence->marks[HEAD_MASKED];
+    assert_int_equal(batch->starts[s + 1] - first, sequence->length);
     assert_int_equal(batch->numbers[s], number);
-    assert_int_equal(batch->next_labels[s], sample->is_random_next);
-    for (int32_t i = 0; i < (int32_t)sample->length; i++) {
-        assert_int_equal(batch->ids[first + i], sample->ids[i]);
+    assert_int_equal(batch->next_labels[s], sequence->marks[HEAD_NEXT].labels[0]);
+    for (int32_t i = 0; i < (int32_t)sequence->length; i++) {
+        assert_int_equal(batch->ids[first + i], sequence->ids[i]);
         assert_int_equal(batch->positions[first + i], i);
-        assert_int_equal(batch->segments[first + i], i >= (int32_t)sample->a_length);
+        assert_int_equal(batch->segments[first + i], i >= (int32_t)sequence->a_length);
         assert_int_equal(batch->sequence_of[first + i], s);
     }
-    for (uint32_t i = 0; i < sample->masked; i++, ++*masked) {
-        assert_int_equal(batch->masked_index[*masked], first + (int32_t)sample->positions[i]);
-        assert_int_equal(batch->labels[*masked], sample->labels[i]);
+    for (uint32_t i = 0; i < masked->count; i++, ++*row) {
+        assert_int_equal(batch->masked_index[*row], first + (int32_t)masked->tokens[i]);
+        assert_int_equal(batch->labels[*row], masked->labels[i]);
     }
 }
 
@@ -53,16 +95,20 @@ static void check_dead_rows(const struct batch *batch)
         assert_true(batch->masked_index[i] == -1 && batch->labels[i] == -1);
 }
 
-/* Reads everything: whatever the cut, it is samples first, first + 1, … of the endless sequence, and the batch's counts
- * stand in its first micro-batch already. Returns the number of micro-batches. */
+/* Reads everything: whatever the cut, it is the share of samples first, first + 1, … of the endless sequence, each with
+ * its place in the whole batch as its number, and the share's counts stand in its first micro-batch already. Returns the
+ * number of micro-batches. */
 static size_t check_run(const struct loader_options *options)
 {
+    const struct source *source = options->source;
+    const uint32_t to = options->share_to > 0 ? options->share_to : options->batch;
+    const uint64_t end = options->first + options->count;
     const struct micro_batch *micro;
-    struct sample sample = sample_make(&options->dataset->layout);
+    struct sequence sequence = sequence_make(&source->room);
     struct loader *loader = loader_open(options);
-    uint64_t k = options->first;
-    uint32_t number = 0;
-    int64_t masked = 0, tokens = 0;
+    uint64_t batch_first = options->first;
+    uint32_t number = options->share_from;
+    int64_t marks[HEAD_KINDS] = {0}, tokens = 0;
     size_t count = 0;
     int result;
     for (bool begins = true; (result = loader_next(loader, &micro, err)) == 1; begins = micro->ends, count++) {
@@ -71,41 +117,44 @@ static size_t check_run(const struct loader_options *options)
         assert_int_equal(micro->begins, begins);
         assert_true(batch->tokens <= options->limits.tokens && batch->masked <= options->limits.masked);
         assert_true(batch->sequences >= 1 && batch->sequences <= options->limits.sequences);
-        number = begins ? 0 : number;
-        masked = begins ? 0 : masked;
-        tokens = begins ? 0 : tokens;
         for (int32_t s = 0; s < batch->sequences; s++) {
-            assert_ok(loader_sample(options, k++, &sample, err));
-            check_sequence(batch, s, &row, &sample, number++);
+            fetch(source, batch_first + number, &sequence);
+            check_sequence(batch, s, &row, &sequence, number++);
+            for (int h = 0; h < HEAD_KINDS; h++)
+                marks[h] += sequence.marks[h].count;
         }
         assert_int_equal(row, batch->masked);
         check_dead_rows(batch);
-        masked += batch->masked;
         tokens += batch->tokens;
         if (micro->ends) {
-            assert_int_equal(micro->masked, masked);
+            assert_memory_equal(micro->marks, marks, sizeof marks);
             assert_int_equal(micro->tokens, tokens);
-            assert_int_equal(micro->sequences, number);
-            assert_true(number == options->batch || k == options->first + options->count);
+            assert_int_equal(micro->sequences, number - options->share_from);
+            assert_true(number == to || batch_first + number == end);
+            batch_first += options->batch;
+            number = options->share_from;
+            tokens = 0;
+            memset(marks, 0, sizeof marks);
         }
     }
     assert_int_equal(result, 0);
-    assert_int_equal(k, options->first + options->count);
+    assert_true(batch_first + options->share_from >= end);
     assert_true(loader_waited(loader) >= 0);
     loader_close(loader);
-    sample_release(&sample);
+    sequence_release(&sequence);
     return count;
 }
 
 static void any_micro_batch_cuts_the_same_samples(void **state)
 {
-    const struct dataset *dataset = *state;
-    struct loader_options options = options_for(dataset, 1);
-    options.count = 3 * dataset->samples + 1;
+    const struct shard_reading reading = reading_of(*state);
+    const struct source source = shard_source(&reading);
+    struct loader_options options = options_for(&source, 1);
+    options.count = 3 * source.samples + 1;
     assert_in_range(check_run(&options), 14, options.count);
     for (uint32_t micro_batch = 2; micro_batch <= 4; micro_batch++) {
-        options = options_for(dataset, micro_batch);
-        options.count = 3 * dataset->samples + 1;
+        options = options_for(&source, micro_batch);
+        options.count = 3 * source.samples + 1;
         check_run(&options);
     }
     assert_int_equal(check_run(&options), 13); /* micro-batch 4 is the batch */
@@ -113,72 +162,98 @@ static void any_micro_batch_cuts_the_same_samples(void **state)
 
 static void a_run_goes_on_at_any_sample(void **state)
 {
-    struct loader_options options = options_for(*state, 2);
+    const struct shard_reading reading = reading_of(*state);
+    const struct source source = shard_source(&reading);
+    struct loader_options options = options_for(&source, 2);
     for (options.first = 0; options.first < 40; options.first += 3) {
         options.count = 41 - options.first;
         check_run(&options);
     }
 }
 
+static void a_share_is_a_part_of_every_batch(void **state)
+{
+    const struct shard_reading reading = reading_of(*state);
+    const struct source source = shard_source(&reading);
+    struct loader_options options = options_for(&source, 2);
+    options.first = 5;
+    for (options.share_from = 0; options.share_from < 4; options.share_from++)
+        for (options.share_to = options.share_from + 1; options.share_to <= 4; options.share_to++)
+            for (options.count = 16; options.count < 20; options.count++)
+                check_run(&options);
+    options.share_from = 2;
+    options.share_to = 3;
+    options.count = 18; /* four whole batches, and one that ends where the share would begin */
+    assert_int_equal(check_run(&options), 4);
+    options.count = 19;
+    assert_int_equal(check_run(&options), 5);
+}
+
 static void every_sample_once_per_epoch(void **state)
 {
     const struct dataset *dataset = *state;
-    struct loader_options options = options_for(dataset, 1);
-    struct sample sample = sample_make(&dataset->layout);
+    struct shard_reading reading = reading_of(dataset);
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
     uint64_t orders[3] = {0};
     for (uint64_t epoch = 0; epoch < 3; epoch++) {
         uint32_t seen[17] = {0};
         for (uint64_t n = 0; n < dataset->samples; n++) {
-            assert_ok(loader_sample(&options, epoch * dataset->samples + n, &sample, err));
-            assert_in_range(sample.document_a, 1000, 1016);
-            seen[sample.document_a - 1000]++;
-            orders[epoch] = orders[epoch] * 31 + sample.document_a;
+            const uint64_t k = epoch * dataset->samples + n, index = source.number(source.context, k);
+            assert_in_range(index, 0, 16);
+            seen[index]++;
+            orders[epoch] = orders[epoch] * 31 + index;
+            fetch(&source, k, &sequence);
+            assert_is_record(&sequence, dataset, index);
         }
         for (size_t i = 0; i < dataset->samples; i++)
             assert_int_equal(seen[i], 1);
     }
     assert_true(orders[0] != orders[1] && orders[1] != orders[2]);
-    options.shuffled = false;
-    for (uint64_t k = 0; k < 40; k++) {
-        assert_ok(loader_sample(&options, k, &sample, err));
-        assert_int_equal(sample.document_a, 1000 + k % 17);
-    }
-    sample_release(&sample);
+    reading.shuffled = false;
+    for (uint64_t k = 0; k < 40; k++)
+        assert_int_equal(source.number(source.context, k), k % 17);
+    sequence_release(&sequence);
+}
+
+static void restore(struct sequence *sequence)
+{
+    const struct marks *masked = &sequence->marks[HEAD_MASKED];
+    for (uint32_t i = 0; i < masked->count; i++)
+        sequence->ids[masked->tokens[i]] = masked->labels[i];
 }
 
 static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
 {
     const struct dataset *dataset = *state;
-    struct loader_options options = options_for(dataset, 1);
-    struct sample stored = sample_make(&dataset->layout), fresh = sample_make(&dataset->layout);
+    struct shard_reading reading = reading_of(dataset);
+    reading.shuffled = false; /* so that sample k mod n is the same text in every epoch */
+    reading.masks = MASKS_AUTO;
+    const struct source source = shard_source(&reading);
+    struct sequence stored = sequence_make(&source.room), fresh = sequence_make(&source.room),
+                    again = sequence_make(&source.room);
     uint32_t differing = 0;
-    options.shuffled = false; /* so that sample k mod n is the same text in every epoch */
     for (uint64_t k = 0; k < dataset->samples; k++) {
-        options.masks = MASKS_AUTO;
-        assert_ok(loader_sample(&options, k, &stored, err)); /* the first epoch: as on disk */
-        assert_ok(dataset_sample(dataset, k, &fresh, err));
-        assert_same_sample(&stored, &fresh);
-        assert_ok(loader_sample(&options, k + dataset->samples, &fresh, err));
-        assert_in_range(fresh.masked, 1, dataset->layout.predictions);
-        struct sample again = sample_make(&dataset->layout);
-        assert_ok(loader_sample(&options, k + dataset->samples, &again, err));
-        assert_same_sample(&fresh, &again);
-        assert_ok(loader_sample(&options, k + 2 * dataset->samples, &again, err));
-        differing += again.masked != fresh.masked || memcmp(again.positions, fresh.positions, again.masked * 4) != 0;
-        for (uint32_t i = 0; i < fresh.masked; i++)
-            fresh.ids[fresh.positions[i]] = fresh.labels[i];
-        for (uint32_t i = 0; i < stored.masked; i++)
-            stored.ids[stored.positions[i]] = stored.labels[i];
+        fetch(&source, k, &stored); /* the first epoch: as on disk */
+        assert_is_record(&stored, dataset, k);
+        fetch(&source, k + dataset->samples, &fresh);
+        const struct marks *one = &fresh.marks[HEAD_MASKED], *other = &again.marks[HEAD_MASKED];
+        assert_in_range(one->count, 1, dataset->layout.predictions);
+        fetch(&source, k + dataset->samples, &again);
+        assert_same_sequence(&fresh, &again);
+        fetch(&source, k + 2 * dataset->samples, &again);
+        differing += other->count != one->count || memcmp(other->tokens, one->tokens, other->count * 4) != 0;
+        restore(&fresh);
+        restore(&stored);
         assert_memory_equal(fresh.ids, stored.ids, stored.length * 4);
-        sample_release(&again);
     }
     assert_true(differing >= 5);
-    options.masks = MASKS_STORED;
-    assert_ok(loader_sample(&options, 3 + dataset->samples, &stored, err));
-    assert_ok(dataset_sample(dataset, 3, &fresh, err));
-    assert_same_sample(&stored, &fresh);
-    sample_release(&stored);
-    sample_release(&fresh);
+    reading.masks = MASKS_STORED;
+    fetch(&source, 3 + dataset->samples, &stored);
+    assert_is_record(&stored, dataset, 3);
+    sequence_release(&stored);
+    sequence_release(&fresh);
+    sequence_release(&again);
 }
 
 /* "##s" is masked together with the piece before it, and never alone. */
@@ -191,32 +266,34 @@ static void fresh_masks_are_by_word_where_the_stored_are(void **state)
     tiny_dataset(made);
     tiny_masking = MASKS_TOKEN;
     assert_ok(dataset_open(&dataset, made, 16, SPLIT_TRAIN, err));
-    struct loader_options options = options_for(&dataset, 1);
-    struct sample sample = sample_make(&dataset.layout);
+    struct shard_reading reading = reading_of(&dataset);
+    reading.masks = MASKS_FRESH;
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
     uint32_t words = 0;
-    options.masks = MASKS_FRESH;
     for (uint64_t k = 0; k < 20 * dataset.samples; k++) {
         bool masked[16] = {false};
-        assert_ok(loader_sample(&options, k, &sample, err));
-        for (uint32_t i = 0; i < sample.masked; i++) {
-            masked[sample.positions[i]] = true;
-            sample.ids[sample.positions[i]] = sample.labels[i];
-        }
-        for (uint32_t i = 1; i < sample.length; i++)
-            if (sample.ids[i] == 6 && sample.ids[i - 1] != 2 && sample.ids[i - 1] != 3) {
+        fetch(&source, k, &sequence);
+        for (uint32_t i = 0; i < sequence.marks[HEAD_MASKED].count; i++)
+            masked[sequence.marks[HEAD_MASKED].tokens[i]] = true;
+        restore(&sequence);
+        for (uint32_t i = 1; i < sequence.length; i++)
+            if (sequence.ids[i] == 6 && sequence.ids[i - 1] != 2 && sequence.ids[i - 1] != 3) {
                 assert_int_equal(masked[i], masked[i - 1]);
                 words += masked[i];
             }
     }
     assert_true(words > 10);
-    sample_release(&sample);
+    sequence_release(&sequence);
     dataset_close(&dataset);
     tiny_remove(made);
 }
 
 static void closing_early_is_fine(void **state)
 {
-    struct loader_options options = options_for(*state, 1);
+    const struct shard_reading reading = reading_of(*state);
+    const struct source source = shard_source(&reading);
+    struct loader_options options = options_for(&source, 1);
     const struct micro_batch *micro;
     options.count = 1000000;
     loader_close(loader_open(&options));
@@ -226,28 +303,44 @@ static void closing_early_is_fine(void **state)
     loader_close(NULL);
 }
 
+/* What tiny_sample makes, as a sequence. */
+static void make_sequence(const struct shard_layout *layout, uint64_t n, struct sequence *sequence)
+{
+    struct marks *masked = &sequence->marks[HEAD_MASKED], *next = &sequence->marks[HEAD_NEXT];
+    struct sample sample = {.ids = sequence->ids, .positions = masked->tokens, .labels = masked->labels};
+    tiny_sample(layout, n, &sample);
+    sequence->length = sample.length;
+    sequence->a_length = sample.a_length;
+    masked->count = sample.masked;
+    next->count = 1;
+    next->tokens[0] = 0;
+    next->labels[0] = sample.is_random_next;
+}
+
 static void what_does_not_fit_is_left(void **state)
 {
     const struct dataset *dataset = *state;
-    struct sample sample = sample_make(&dataset->layout);
-    tiny_sample(&dataset->layout, 3, &sample);
-    const struct pack_limits limits[] = {{(int32_t)sample.length * 2 - 1, 100, 100, 0},
-                                         {1000, (int32_t)sample.masked * 2 - 1, 100, 0},
+    const struct shard_reading reading = reading_of(dataset);
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
+    make_sequence(&dataset->layout, 3, &sequence);
+    const struct pack_limits limits[] = {{(int32_t)sequence.length * 2 - 1, 100, 100, 0},
+                                         {1000, (int32_t)sequence.marks[HEAD_MASKED].count * 2 - 1, 100, 0},
                                          {1000, 100, 1, 0}};
     for (size_t i = 0; i < 3; i++) {
         struct batch batch;
         pack_init(&batch, &limits[i]);
         pack_clear(&batch);
-        assert_true(pack_add(&batch, &limits[i], &sample, 5));
-        assert_false(pack_add(&batch, &limits[i], &sample, 6));
+        assert_true(pack_add(&batch, &limits[i], &sequence, 5));
+        assert_false(pack_add(&batch, &limits[i], &sequence, 6));
         pack_finish(&batch, &limits[i]);
         assert_int_equal(batch.sequences, 1);
-        assert_int_equal(batch.tokens, sample.length);
+        assert_int_equal(batch.tokens, sequence.length);
         assert_int_equal(batch.numbers[0], 5);
         check_dead_rows(&batch);
         pack_release(&batch);
     }
-    sample_release(&sample);
+    sequence_release(&sequence);
 }
 
 /* Whatever is packed, there are few row counts, the largest of them is the budget's own, and rows beyond are dead. */
@@ -255,14 +348,16 @@ static void rows_come_in_few_shapes(void **state)
 {
     const struct dataset *dataset = *state;
     const struct pack_limits limits = {.tokens = 5000, .masked = 1337, .sequences = 400, .shapes = PACK_SHAPES};
-    struct sample sample = sample_make(&dataset->layout);
+    const struct shard_reading reading = reading_of(dataset);
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
     struct batch batch;
     int32_t shapes = 0, last = 0, masked_shapes = 0, masked_last = 0;
     pack_init(&batch, &limits);
     pack_clear(&batch);
     for (uint32_t n = 0;; n++) {
-        tiny_sample(&dataset->layout, n % 17, &sample);
-        if (!pack_add(&batch, &limits, &sample, n))
+        make_sequence(&dataset->layout, n % 17, &sequence);
+        if (!pack_add(&batch, &limits, &sequence, n))
             break;
         pack_finish(&batch, &limits);
         assert_true(batch.token_rows % BATCH_ROW_MULTIPLE == 0 && batch.masked_rows % BATCH_ROW_MULTIPLE == 0);
@@ -281,7 +376,7 @@ static void rows_come_in_few_shapes(void **state)
     assert_in_range(shapes, 2, PACK_SHAPES);
     assert_in_range(masked_shapes, 2, PACK_SHAPES);
     pack_release(&batch);
-    sample_release(&sample);
+    sequence_release(&sequence);
 }
 
 static struct dataset opened;
@@ -309,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_micro_batch_cuts_the_same_samples),
         cmocka_unit_test(a_run_goes_on_at_any_sample),
+        cmocka_unit_test(a_share_is_a_part_of_every_batch),
         cmocka_unit_test(every_sample_once_per_epoch),
         cmocka_unit_test(fresh_masks_differ_by_epoch_and_restore_the_text),
         cmocka_unit_test(fresh_masks_are_by_word_where_the_stored_are),

@@ -1,18 +1,15 @@
-/* Comes in: records of a mapped dataset. Goes out: packed micro-batches. One background thread keeps LOADER_DEPTH of
- * them ready; everything it computes is named by the sample's number, so nothing depends on when it runs. */
+/* Samples of a source come in; packed micro-batches go out. One background thread keeps LOADER_DEPTH of them ready;
+ * everything it computes is named by the sample's number, so nothing depends on when it runs. */
 #include "trainer/data/loader.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/belt.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "shards/masking.h"
 
 #define LOADER_DEPTH 4
-
-const char *const mask_policies[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};
-_Static_assert(sizeof mask_policies / sizeof *mask_policies == MASK_POLICIES, "a name for every policy");
 
 struct loader {
     struct loader_options options;
@@ -21,80 +18,40 @@ struct loader {
     double waited;
 
     /* The worker's own. */
-    struct sample *samples; /* [options.batch] the batch that is being cut */
-    uint32_t loaded, cut;   /* samples of it: in memory, handed out */
-    uint64_t next;          /* number of the sample behind them */
-    int64_t masked, tokens; /* of the batch */
+    uint32_t share;             /* share_to - share_from */
+    struct sequence *sequences; /* [share] of the batch that is being cut */
+    uint32_t loaded, cut;       /* how many of them are in memory, and handed out */
+    uint64_t next;              /* number of the first sample after the batch */
+    int64_t tokens, marks[HEAD_KINDS];
 };
-
-/* ---- one sample ---- */
-
-static void lay_masks(const struct loader_options *options, uint64_t epoch, uint64_t index, struct sample *sample)
-{
-    const struct dataset *dataset = options->dataset;
-    const struct manifest *manifest = &dataset->manifest;
-    const struct mask_rules rules = {
-        .vocab_size = manifest->vocab_size,
-        .cls = manifest->special.cls,
-        .sep = manifest->special.sep,
-        .mask = manifest->special.mask,
-        .millionths = manifest->mask_millionths,
-        .predictions = dataset->layout.predictions,
-        .continues = dataset->continues,
-    };
-    const struct random_stream stream =
-        random_stream(options->seed, RANDOM_FRESH, 0, epoch, index >> 32, dataset->layout.seq, 0);
-    mask_restore(sample);
-    mask_sample(&stream, (uint32_t)index, &rules, sample);
-}
-
-uint64_t loader_index(const struct loader_options *options, uint64_t k)
-{
-    const struct dataset *dataset = options->dataset;
-    const struct order order = {
-        .samples = dataset->samples,
-        .shards = dataset->length->shards,
-        .seed = options->seed,
-        .shuffled = options->shuffled,
-    };
-    return order_sample(&order, k / dataset->samples, k % dataset->samples);
-}
-
-int loader_sample(const struct loader_options *options, uint64_t k, struct sample *sample, struct error *err)
-{
-    const struct dataset *dataset = options->dataset;
-    const uint64_t epoch = k / dataset->samples, index = loader_index(options, k);
-    TRY(dataset_sample(dataset, index, sample, err));
-    if (options->masks == MASKS_FRESH || (options->masks == MASKS_AUTO && epoch > 0))
-        lay_masks(options, epoch, index, sample);
-    return 0;
-}
 
 /* ---- the worker ---- */
 
-/* An epoch visits one shard after the other (shards/order.h), so the kernel may read a shard ahead where its turn
- * comes. The few records left over at the end of an epoch are spread over all shards: they are not worth that. */
-static void prefetch(const struct loader_options *options, uint64_t k)
+static int load(struct loader *loader, uint64_t k, struct error *err)
 {
-    const struct dataset *dataset = options->dataset;
-    const uint64_t shards = dataset->length->shards, each = dataset->samples / shards, place = k % dataset->samples;
-    if (place % each == 0 && place < shards * each)
-        dataset_prefetch(dataset, loader_index(options, k));
+    const struct source *source = loader->options.source;
+    struct sequence *sequence = &loader->sequences[loader->loaded++];
+    TRY(source->fetch(source->context, k, sequence, err));
+    loader->tokens += sequence->length;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        loader->marks[h] += sequence->marks[h].count;
+    return 0;
 }
 
-/* The next batch into memory, with its counts. */
+/* The share of the next batch into memory, with its counts. */
 static int load_batch(struct loader *loader, struct error *err)
 {
     const struct loader_options *options = &loader->options;
+    const struct source *source = options->source;
     const uint64_t end = options->first + options->count;
     loader->loaded = loader->cut = 0;
-    loader->masked = loader->tokens = 0;
-    while (loader->loaded < options->batch && loader->next < end) {
-        struct sample *sample = &loader->samples[loader->loaded++];
-        prefetch(options, loader->next);
-        TRY(loader_sample(options, loader->next++, sample, err));
-        loader->masked += sample->masked;
-        loader->tokens += sample->length;
+    loader->tokens = 0;
+    memset(loader->marks, 0, sizeof loader->marks);
+    for (uint32_t place = 0; place < options->batch && loader->next < end; place++, loader->next++) {
+        if (source->prefetch)
+            source->prefetch(source->context, loader->next);
+        if (place >= options->share_from && place < options->share_to)
+            TRY(load(loader, loader->next, err));
     }
     return 0;
 }
@@ -115,14 +72,15 @@ static int make(void *context, void *job, uint64_t number, struct error *err)
     pack_clear(&micro->batch);
     micro->begins = loader->cut == 0;
     while (loader->cut < loader->loaded &&
-           pack_add(&micro->batch, &loader->options.limits, &loader->samples[loader->cut], loader->cut))
+           pack_add(&micro->batch, &loader->options.limits, &loader->sequences[loader->cut],
+                    loader->options.share_from + loader->cut))
         loader->cut++;
     assert(micro->batch.sequences > 0); /* limits have room for one sample */
     pack_finish(&micro->batch, &loader->options.limits);
     micro->ends = loader->cut == loader->loaded;
-    micro->masked = loader->masked;
     micro->sequences = loader->loaded;
     micro->tokens = loader->tokens;
+    memcpy(micro->marks, loader->marks, sizeof micro->marks);
     return BELT_NEXT;
 }
 
@@ -136,17 +94,21 @@ static void job_release(void *job)
 struct loader *loader_open(const struct loader_options *options)
 {
     static const struct belt_step steps[] = {{.name = "load", .ordered = 1, .run = make}};
-    const struct shard_layout *layout = &options->dataset->layout;
-    assert(options->dataset->samples > 0 && options->batch > 0);
-    assert((uint32_t)options->limits.tokens >= layout->seq && options->limits.sequences > 0);
-    assert((uint32_t)options->limits.masked >= layout->predictions);
+    const struct sequence_room *room = &options->source->room;
+    assert(options->source->samples > 0 && options->batch > 0);
+    assert((uint32_t)options->limits.tokens >= room->length && options->limits.sequences > 0);
+    assert((uint32_t)options->limits.masked >= room->marks[HEAD_MASKED]);
 
     struct loader *loader = mem_clear(1, sizeof *loader);
     loader->options = *options;
+    if (options->share_to == 0)
+        loader->options.share_to = options->batch;
+    assert(options->share_from < loader->options.share_to && loader->options.share_to <= options->batch);
     loader->next = options->first;
-    loader->samples = mem_array(options->batch, sizeof *loader->samples);
-    for (uint32_t i = 0; i < options->batch; i++)
-        loader->samples[i] = sample_make(layout);
+    loader->share = loader->options.share_to - options->share_from;
+    loader->sequences = mem_array(loader->share, sizeof *loader->sequences);
+    for (uint32_t i = 0; i < loader->share; i++)
+        loader->sequences[i] = sequence_make(room);
     loader->belt = belt_open(&(struct belt_options){
         .steps = steps,
         .step_count = 1,
@@ -182,8 +144,8 @@ void loader_close(struct loader *loader)
     if (!loader)
         return;
     belt_close(loader->belt);
-    for (uint32_t i = 0; i < loader->options.batch; i++)
-        sample_release(&loader->samples[i]);
-    mem_free(loader->samples);
+    for (uint32_t i = 0; i < loader->share; i++)
+        sequence_release(&loader->sequences[i]);
+    mem_free(loader->sequences);
     mem_free(loader);
 }

@@ -47,26 +47,27 @@ void pack_clear(struct batch *batch)
     batch->sequences = batch->tokens = batch->token_rows = batch->masked = batch->masked_rows = 0;
 }
 
-bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sample *sample, uint32_t number)
+bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sequence *sequence, uint32_t number)
 {
-    const int32_t first = batch->tokens, sequence = batch->sequences;
-    if (sample->length > (uint32_t)(limits->tokens - first) ||
-        sample->masked > (uint32_t)(limits->masked - batch->masked) || sequence == limits->sequences)
+    const int32_t first = batch->tokens, place = batch->sequences;
+    const struct marks *masked = &sequence->marks[HEAD_MASKED], *next = &sequence->marks[HEAD_NEXT];
+    if (sequence->length > (uint32_t)(limits->tokens - first) ||
+        masked->count > (uint32_t)(limits->masked - batch->masked) || place == limits->sequences)
         return false;
-    for (int32_t i = 0; i < (int32_t)sample->length; i++) {
-        batch->ids[first + i] = (int32_t)sample->ids[i];
-        batch->segments[first + i] = (uint32_t)i >= sample->a_length;
+    for (int32_t i = 0; i < (int32_t)sequence->length; i++) {
+        batch->ids[first + i] = (int32_t)sequence->ids[i];
+        batch->segments[first + i] = (uint32_t)i >= sequence->a_length;
         batch->positions[first + i] = i;
-        batch->sequence_of[first + i] = sequence;
+        batch->sequence_of[first + i] = place;
     }
-    for (uint32_t i = 0; i < sample->masked; i++) {
-        batch->masked_index[batch->masked] = first + (int32_t)sample->positions[i];
-        batch->labels[batch->masked++] = (int32_t)sample->labels[i];
+    for (uint32_t i = 0; i < masked->count; i++) {
+        batch->masked_index[batch->masked] = first + (int32_t)masked->tokens[i];
+        batch->labels[batch->masked++] = (int32_t)masked->labels[i];
     }
-    batch->starts[sequence] = first;
-    batch->next_labels[sequence] = (int32_t)sample->is_random_next;
-    batch->numbers[sequence] = number;
-    batch->tokens += (int32_t)sample->length;
+    batch->starts[place] = first;
+    batch->next_labels[place] = next->count > 0 ? (int32_t)next->labels[0] : 0;
+    batch->numbers[place] = number;
+    batch->tokens += (int32_t)sequence->length;
     batch->sequences++;
     return true;
 }

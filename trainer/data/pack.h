@@ -1,4 +1,4 @@
-/* Samples into a micro-batch (batch.h): sequences end to end, dead rows behind them.
+/* Sequences into a micro-batch (batch.h): sequences end to end, dead rows behind them.
  *
  *     pack_init → { pack_clear → pack_add … until it does not fit → pack_finish → use } … → pack_release
  *
@@ -9,8 +9,8 @@
 #ifndef TRAINER_DATA_PACK_H
 #define TRAINER_DATA_PACK_H
 
-#include "shards/sample.h"
 #include "trainer/data/batch.h"
+#include "trainer/data/sequence.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,8 +34,8 @@ void pack_init(struct batch *batch, const struct pack_limits *limits);
 void pack_release(struct batch *batch); /* safe on a zeroed one */
 void pack_clear(struct batch *batch);   /* no sequences */
 
-/* Appends a sample that is number `number` of its step; false (and nothing changed) where it would exceed a limit. */
-bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sample *sample, uint32_t number);
+/* Appends a sequence that is number `number` of its step; false (and nothing changed) where it would exceed a limit. */
+bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sequence *sequence, uint32_t number);
 /* Fills the dead rows and closes the last sequence. */
 void pack_finish(struct batch *batch, const struct pack_limits *limits);
 

@@ -56,19 +56,21 @@ struct bench_result {
 
 /* ---- what is measured ---- */
 
-/* A sequence of made-up words; every so many are masked. */
-static void make_sample(const struct bench *b, uint32_t number, struct sample *sample)
+/* Made-up words; every so many are masked. */
+static void make_sequence(const struct bench *b, uint32_t number, struct sequence *sequence)
 {
     const struct random_stream stream = random_stream(1, RANDOM_FRESH, 0, 0, 0, 0, 0);
-    sample->length = (uint32_t)b->seq;
-    sample->a_length = (uint32_t)b->seq / 2;
-    sample->masked = (uint32_t)b->masked;
-    sample->is_random_next = number % 2;
-    for (uint32_t i = 0; i < sample->length; i++)
-        sample->ids[i] = random_below(random_at(&stream, number, i), (uint32_t)b->config.vocabulary);
-    for (uint32_t i = 0; i < sample->masked; i++) {
-        sample->positions[i] = 1 + i * (sample->length - 1) / sample->masked;
-        sample->labels[i] = sample->ids[sample->positions[i] - 1];
+    struct marks *masked = &sequence->marks[HEAD_MASKED], *next = &sequence->marks[HEAD_NEXT];
+    sequence->length = (uint32_t)b->seq;
+    sequence->a_length = (uint32_t)b->seq / 2;
+    masked->count = (uint32_t)b->masked;
+    next->count = 1;
+    next->labels[0] = number % 2;
+    for (uint32_t i = 0; i < sequence->length; i++)
+        sequence->ids[i] = random_below(random_at(&stream, number, i), (uint32_t)b->config.vocabulary);
+    for (uint32_t i = 0; i < masked->count; i++) {
+        masked->tokens[i] = 1 + i * (sequence->length - 1) / masked->count;
+        masked->labels[i] = sequence->ids[masked->tokens[i] - 1];
     }
 }
 
@@ -79,18 +81,17 @@ static struct pack_limits limits_of(const struct bench *b)
 
 static void make_batch(struct bench *b)
 {
-    const struct shard_layout layout =
-        shard_layout_make((uint32_t)b->seq, (uint32_t)b->masked, (uint32_t)b->config.vocabulary);
+    const struct sequence_room room = {(uint32_t)b->seq, {[HEAD_MASKED] = (uint32_t)b->masked, [HEAD_NEXT] = 1}};
     const struct pack_limits limits = limits_of(b);
-    struct sample sample = sample_make(&layout);
+    struct sequence sequence = sequence_make(&room);
     pack_init(&b->batch, &limits);
     pack_clear(&b->batch);
     for (int32_t i = 0; i < b->sequences; i++) {
-        make_sample(b, (uint32_t)i, &sample);
-        pack_add(&b->batch, &limits, &sample, (uint32_t)i);
+        make_sequence(b, (uint32_t)i, &sequence);
+        pack_add(&b->batch, &limits, &sequence, (uint32_t)i);
     }
     pack_finish(&b->batch, &limits);
-    sample_release(&sample);
+    sequence_release(&sequence);
 }
 
 static struct model_budget budget_of(const struct bench *b)

@@ -72,15 +72,15 @@ static bool signalled(void *nothing)
 static int eval(struct setup *setup, struct engine *engine, const struct origin *origin, struct error *err)
 {
     const struct settings *settings = setup->settings;
-    const struct dataset *data = settings->split == SPLIT_TRAIN ? &setup->data : &setup->valid;
+    const struct source *source = &setup->splits[settings->split];
     struct evaluation evaluation;
-    if (data->samples == 0)
+    if (source->samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
                        splits[settings->split], setup->recipe.seq);
     TRY(engine_open(engine, NULL, NULL, err));
     TRY(load_model(engine, origin, err));
     const double from = clock_now();
-    TRY(evaluate(engine->model, data, settings->eval_samples, &engine->limits, &(struct halt){signalled, NULL},
+    TRY(evaluate(engine->model, source, settings->eval_samples, &engine->limits, &(struct halt){signalled, NULL},
                  &evaluation, err));
     report(setup, origin, &evaluation, clock_now() - from);
     return 0;
@@ -103,7 +103,7 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
         settings.seq = strtoull(json_string_value(seq), NULL, 10);
     int result = setup_open(&setup, &settings, &origin, err);
     if (result == 0)
-        result = engine_choose(&engine, &settings, &setup.recipe, &setup.data.layout, err);
+        result = engine_choose(&engine, &settings, &setup.recipe, &setup.source.room, err);
     if (result == 0)
         result = eval(&setup, &engine, &origin, err);
     if (result < 0 && as_recorded && !path_exists(settings.shards))

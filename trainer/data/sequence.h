@@ -1,0 +1,34 @@
+/* One sample as a micro-batch takes it: its tokens, and for every head the tokens that it has labels for. */
+#ifndef TRAINER_DATA_SEQUENCE_H
+#define TRAINER_DATA_SEQUENCE_H
+
+#include "trainer/heads.h"
+
+#include <stdint.h>
+
+/* The labels of one head, in the order in which its loss adds them up. A label is a piece, a class or the bits of a
+ * float, as the head has it. */
+struct marks {
+    uint32_t count;
+    uint32_t *tokens; /* [count] place in the sequence */
+    uint32_t *labels; /* [count] */
+};
+
+struct sequence {
+    uint32_t length;   /* tokens */
+    uint32_t a_length; /* those of the first segment; equal to length where there is one only */
+    uint32_t *ids;     /* [length] as the model sees them */
+    struct marks marks[HEAD_KINDS];
+};
+
+/* The largest sequence that a source has. */
+struct sequence_room {
+    uint32_t length;
+    uint32_t marks[HEAD_KINDS]; /* 0: the head has no labels here */
+};
+
+/* A sequence with arrays of this size, from one allocation; free with sequence_release. */
+struct sequence sequence_make(const struct sequence_room *room);
+void sequence_release(struct sequence *sequence);
+
+#endif

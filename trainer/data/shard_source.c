@@ -1,0 +1,95 @@
+/* Records of a mapped dataset come in; sequences with their masks laid go out. */
+#include "trainer/data/shard_source.h"
+
+#include "shards/masking.h"
+#include "shards/order.h"
+
+const char *const mask_policies[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};
+_Static_assert(sizeof mask_policies / sizeof *mask_policies == MASK_POLICIES, "a name for every policy");
+
+static void lay_masks(const struct shard_reading *reading, uint64_t epoch, uint64_t index, struct sample *sample)
+{
+    const struct dataset *dataset = reading->dataset;
+    const struct manifest *manifest = &dataset->manifest;
+    const struct mask_rules rules = {
+        .vocab_size = manifest->vocab_size,
+        .cls = manifest->special.cls,
+        .sep = manifest->special.sep,
+        .mask = manifest->special.mask,
+        .millionths = manifest->mask_millionths,
+        .predictions = dataset->layout.predictions,
+        .continues = dataset->continues,
+    };
+    const struct random_stream stream =
+        random_stream(reading->seed, RANDOM_FRESH, 0, epoch, index >> 32, dataset->layout.seq, 0);
+    mask_restore(sample);
+    mask_sample(&stream, (uint32_t)index, &rules, sample);
+}
+
+static uint64_t index_of(const void *context, uint64_t k)
+{
+    const struct shard_reading *reading = context;
+    const struct dataset *dataset = reading->dataset;
+    const struct order order = {
+        .samples = dataset->samples,
+        .shards = dataset->length->shards,
+        .seed = reading->seed,
+        .shuffled = reading->shuffled,
+    };
+    return order_sample(&order, k / dataset->samples, k % dataset->samples);
+}
+
+/* The record is decoded and masked in the sequence's own arrays. */
+static int fetch(const void *context, uint64_t k, struct sequence *sequence, struct error *err)
+{
+    const struct shard_reading *reading = context;
+    const struct dataset *dataset = reading->dataset;
+    const uint64_t epoch = k / dataset->samples, index = index_of(reading, k);
+    struct marks *masked = &sequence->marks[HEAD_MASKED], *next = &sequence->marks[HEAD_NEXT];
+    struct sample sample = {.ids = sequence->ids, .positions = masked->tokens, .labels = masked->labels};
+    TRY(dataset_sample(dataset, index, &sample, err));
+    if (reading->masks == MASKS_FRESH || (reading->masks == MASKS_AUTO && epoch > 0))
+        lay_masks(reading, epoch, index, &sample);
+    sequence->length = sample.length;
+    sequence->a_length = sample.a_length;
+    masked->count = sample.masked;
+    next->count = dataset->manifest.pairs != PAIRS_NONE;
+    if (next->count > 0) {
+        next->tokens[0] = 0;
+        next->labels[0] = sample.is_random_next;
+    }
+    return 0;
+}
+
+/* An epoch visits one shard after the other (shards/order.h), so the kernel may read a shard ahead where its turn
+ * comes. The few records left over at the end of an epoch are spread over all shards: they are not worth that. */
+static void prefetch(const void *context, uint64_t k)
+{
+    const struct shard_reading *reading = context;
+    const struct dataset *dataset = reading->dataset;
+    const uint64_t shards = dataset->length->shards, each = dataset->samples / shards, place = k % dataset->samples;
+    if (place % each == 0 && place < shards * each)
+        dataset_prefetch(dataset, index_of(reading, k));
+}
+
+struct source shard_source(const struct shard_reading *reading)
+{
+    const struct dataset *dataset = reading->dataset;
+    return (struct source){
+        .samples = dataset->samples,
+        .tokens = dataset->length ? dataset->length->tokens : 0,
+        .room =
+            {
+                .length = dataset->layout.seq,
+                .marks =
+                    {
+                        [HEAD_MASKED] = dataset->layout.predictions,
+                        [HEAD_NEXT] = dataset->manifest.pairs != PAIRS_NONE,
+                    },
+            },
+        .context = reading,
+        .fetch = fetch,
+        .prefetch = prefetch,
+        .number = index_of,
+    };
+}

@@ -1,0 +1,31 @@
+/* The samples of a mapped dataset as a source: sample k is place k mod n of epoch k / n (shards/order), with the masks
+ * that are stored or with fresh ones. Labels: the pieces of masked tokens, and where the dataset's samples are pairs,
+ * whether B is random. */
+#ifndef TRAINER_DATA_SHARD_SOURCE_H
+#define TRAINER_DATA_SHARD_SOURCE_H
+
+#include "shards/dataset.h"
+#include "trainer/data/source.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum mask_policy {
+    MASKS_AUTO,   /* stored in the first epoch, fresh afterwards */
+    MASKS_STORED, /* as the records hold them */
+    MASKS_FRESH,  /* laid anew, named by (seed, epoch, sample) */
+    MASK_POLICIES,
+};
+extern const char *const mask_policies[]; /* [MASK_POLICIES], their names */
+
+struct shard_reading {
+    const struct dataset *dataset; /* outlives the source */
+    bool shuffled;
+    enum mask_policy masks;
+    uint64_t seed; /* names order and fresh masks */
+};
+
+/* `reading` outlives the source. A damaged shard: ERR_VERIFY. Numbers are those that dsdata show --sample takes. */
+struct source shard_source(const struct shard_reading *reading);
+
+#endif
