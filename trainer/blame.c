@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "trainer/evaluate.h"
 #include "trainer/keep/json.h"
 
 static json_t *bad_weights(struct engine *engine)
@@ -81,7 +82,7 @@ static int weigh_samples(struct engine *engine, const struct loader_options *sam
     for (uint64_t k = options.first; (result = loader_next(loader, &micro, err)) > 0; k++) {
         struct model_metrics metrics = {0};
         model_evaluate(engine->model, &micro->batch, &metrics);
-        const double loss = evaluation_of(&metrics, engine->recipe->config.next_sentence).loss;
+        const double loss = evaluation_of(engine->task, &metrics).loss;
         json_array_append_new(weighed, json_pack("{s:I, s:o}", "sample", (json_int_t)source->number(source->context, k),
                                                  "loss", isfinite(loss) ? json_real(loss) : json_null()));
         *bad += isfinite(loss) ? 0 : 1;

@@ -54,15 +54,17 @@ static json_t *position_json(const struct closing *c)
     const struct position *position = c->position;
     const struct checkpoint_state *state = &position->state;
     return json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:I}", "samples", (json_int_t)state->samples, "tokens",
-                     (json_int_t)state->tokens, "epochs", (double)state->samples / (double)c->setup->source.samples,
-                     "seconds", position->seconds, "skipped", (json_int_t)(state->step - state->updates),
-                     "largest_grad_norm", state->norm_max, "largest_grad_norm_step", (json_int_t)state->norm_max_step);
+                     (json_int_t)state->tokens, "epochs",
+                     (double)state->samples / (double)c->setup->task.samples.samples, "seconds", position->seconds,
+                     "skipped", (json_int_t)(state->step - state->updates), "largest_grad_norm", state->norm_max,
+                     "largest_grad_norm_step", (json_int_t)state->norm_max_step);
 }
 
 /* The facts, as one object on stdout. Takes over `next`. */
 static void print_json(const struct closing *c, json_t *next)
 {
     const struct screen *screen = c->screen;
+    const struct metric_table *metrics = &c->setup->task.metrics;
     json_t *facts = json_pack("{s:o, s:b, s:I}", "run", json_name(c->run->directory), "finished", 1, "steps",
                               (json_int_t)c->setup->recipe.schedule.steps);
     if (c->position)
@@ -71,12 +73,12 @@ static void print_json(const struct closing *c, json_t *next)
     if (c->position)
         add_all(facts, position_json(c));
     if (screen->steps > 0) {
-        json_object_set_new(facts, "train", screen_means_json(&screen->last.means));
+        json_object_set_new(facts, "train", screen_means_json(metrics, &screen->last.means));
         json_object_set_new(facts, "share_of_peak", json_real(screen_share_of_peak(screen) / 100));
         json_object_set_new(facts, "loss_spikes", json_integer((json_int_t)screen->spikes.count));
     }
     if (c->evaluation) {
-        json_t *means = screen_means_json(c->evaluation);
+        json_t *means = screen_means_json(metrics, c->evaluation);
         json_object_set_new(means, "samples", json_integer((json_int_t)c->evaluation->samples));
         json_object_set_new(facts, "valid", means);
     }
@@ -97,18 +99,19 @@ static char *spikes_text(const struct spikes *spikes, char out[96])
 
 static void say_all(const struct closing *c)
 {
-    char steps[32], time[32], loss[80], first[80], step[32], spikes[96], speed[32];
+    char steps[32], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], spikes[96], speed[32];
+    const struct metric_table *metrics = &c->setup->task.metrics;
     const struct screen *screen = c->screen;
     const struct checkpoint_state *state = &c->position->state;
     const size_t starts = run_starts(c->run);
     log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(state->step, steps),
-            (double)state->samples / (double)c->setup->source.samples, format_seconds(c->position->seconds, time),
+            (double)state->samples / (double)c->setup->task.samples.samples, format_seconds(c->position->seconds, time),
             starts, starts == 1 ? "" : "s");
     if (screen->steps > 0)
-        log_say("train      %s; at step %s: %s", loss_text(&screen->last.means, loss),
-                format_count(screen->first.number, step), loss_text(&screen->first.means, first));
+        log_say("train      %s; at step %s: %s", loss_text(metrics, &screen->last.means, loss),
+                format_count(screen->first.number, step), loss_text(metrics, &screen->first.means, first));
     if (c->evaluation)
-        screen_means(c->evaluation, "valid");
+        screen_means(metrics, c->evaluation, "valid");
     if (screen->steps > 0)
         log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that products alone reach here",
                 rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);

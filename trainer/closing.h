@@ -3,7 +3,7 @@
 #ifndef TRAINER_CLOSING_H
 #define TRAINER_CLOSING_H
 
-#include "trainer/evaluate.h"
+#include "trainer/metric.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"

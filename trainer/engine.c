@@ -15,10 +15,10 @@
 /* ---- the device and its backend ---- */
 
 int engine_choose(struct engine *e, const struct settings *settings, const struct recipe *recipe,
-                  const struct sequence_room *room, struct error *err)
+                  const struct task *task, struct error *err)
 {
     const struct model_config *config = &recipe->config;
-    *e = (struct engine){.settings = settings, .recipe = recipe, .room = room};
+    *e = (struct engine){.settings = settings, .recipe = recipe, .task = task};
     e->device = settings_given(settings, "device") ? (enum device_kind)settings->device : backend_default();
     TRY(backend_look(e->device, NULL, err));
     if (e->device == DEVICE_CPU && settings->tune)
@@ -71,7 +71,7 @@ uint64_t engine_bytes(const struct engine *e, enum engine_memory kind)
 /* The same with micro-batches of `micro` sequences. */
 static uint64_t bytes_with(const struct engine *e, uint32_t micro, enum engine_memory kind)
 {
-    const struct pack_limits limits = recipe_limits(micro, e->recipe->batch, e->room);
+    const struct pack_limits limits = recipe_limits(micro, e->recipe->batch, &e->task->samples.room);
     return bytes_of(e, &limits, kind);
 }
 
@@ -154,7 +154,7 @@ int engine_open(struct engine *e, const char *recorded, const char *tune, struct
         options.precision = recorded ? precision_named(recorded) : backend_default_precision(e->device, options.level);
     TRY(open_backend(e, &options, tune, err));
     e->micro_batch = micro_batch_of(e);
-    e->limits = recipe_limits(e->micro_batch, e->recipe->batch, e->room);
+    e->limits = recipe_limits(e->micro_batch, e->recipe->batch, &e->task->samples.room);
     e->limits.shapes = e->ops->wave_rows > 0 ? PACK_SHAPES : 0;
     return 0;
 }

@@ -1,5 +1,5 @@
-/* What computes: a backend, a model on it, and the memory of its updates. It knows the recipe and the machine, but no
- * dataset, no run directory and no clock.
+/* What computes: a backend, a model on it, and the memory of its updates. It knows the recipe, the task and the machine, but
+ * no dataset, no run directory and no clock.
  *
  *     engine_choose → engine_open → engine_load → { engine_pass … → engine_update → engine_receive } … → engine_close
  *
@@ -10,16 +10,16 @@
 
 #include "base/error.h"
 #include "trainer/backend.h"
-#include "trainer/data/loader.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
+#include "trainer/task.h"
 
 struct engine {
-    const struct settings *settings;  /* of this machine: device, threads, processor level, --tune, --timings */
-    const struct recipe *recipe;      /* borrowed, as all three are: they outlive the engine */
-    const struct sequence_room *room; /* of the samples */
+    const struct settings *settings; /* of this machine: device, threads, processor level, --tune, --timings */
+    const struct recipe *recipe;     /* borrowed, as all three are: they outlive the engine */
+    const struct task *task;
 
     enum device_kind device;
     unsigned threads;
@@ -42,7 +42,7 @@ struct engine {
 
 /* Which device computes, and whether it can compute the model: before anything is opened. */
 int engine_choose(struct engine *engine, const struct settings *settings, const struct recipe *recipe,
-                  const struct sequence_room *room, struct error *err);
+                  const struct task *task, struct error *err);
 /* Opens the backend and sets the micro-batch. `recorded` is the precision of an earlier start of the run, or NULL;
  * `tune` the path of the run's own table of product algorithms, which need not be there, or NULL. */
 int engine_open(struct engine *engine, const char *recorded, const char *tune, struct error *err);

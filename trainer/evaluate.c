@@ -2,47 +2,44 @@
 
 #include <math.h>
 
-struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_sentence)
+static double mean_of(const struct metric *metric, const struct head_metrics *sums)
 {
-    const double masked = metrics->masked > 0 ? (double)metrics->masked : 1;
-    const double sequences = metrics->sequences > 0 ? (double)metrics->sequences : 1;
-    struct evaluation means = {
-        .samples = (uint64_t)metrics->sequences,
-        .tokens = (uint64_t)metrics->tokens,
-        .mlm_loss = metrics->mlm_loss / masked,
-        .nsp_loss = (double)NAN,
-        .mlm_accuracy = (double)metrics->mlm_correct / masked,
-        .nsp_accuracy = (double)NAN,
-    };
-    means.loss = means.mlm_loss;
-    if (next_sentence) {
-        means.nsp_loss = metrics->next_loss / sequences;
-        means.nsp_accuracy = (double)metrics->next_correct / sequences;
-        means.loss += means.nsp_loss;
+    const double count = sums->count > 0 ? (double)sums->count : 1;
+    return (metric->kind == METRIC_LOSS ? sums->loss : sums->hits) / count;
+}
+
+struct evaluation evaluation_of(const struct task *task, const struct model_metrics *sums)
+{
+    struct evaluation means = {.samples = (uint64_t)sums->sequences, .tokens = (uint64_t)sums->tokens};
+    for (size_t i = 0; i < task->metrics.count; i++) {
+        const struct metric *metric = &task->metrics.rows[i];
+        const bool there = task->heads >> metric->head & 1;
+        means.values[i] = there ? mean_of(metric, &sums->heads[metric->head]) : (double)NAN;
+        if (there && metric->kind == METRIC_LOSS)
+            means.loss += means.values[i];
     }
     return means;
 }
 
-int evaluate(struct model *model, const struct source *source, uint64_t samples, const struct pack_limits *limits,
-             const struct halt *halt, struct evaluation *evaluation, struct error *err)
+int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err)
 {
-    struct model_metrics metrics = {0};
+    struct model_metrics sums = {0};
     const struct micro_batch *micro;
     struct loader *loader = loader_open(&(struct loader_options){
-        .source = source,
-        .count = samples < source->samples ? samples : source->samples,
-        .batch = (uint32_t)limits->sequences,
-        .limits = *limits,
+        .source = work->source,
+        .count = work->samples < work->source->samples ? work->samples : work->source->samples,
+        .batch = (uint32_t)work->limits->sequences,
+        .limits = *work->limits,
     });
     int result;
     while ((result = loader_next(loader, &micro, err)) > 0) {
-        if (halt->asked(halt->context)) {
+        if (work->halt->asked(work->halt->context)) {
             result = fail(err, ERR_STOPPED, "stopped while evaluating");
             break;
         }
-        model_evaluate(model, &micro->batch, &metrics);
+        model_evaluate(work->model, &micro->batch, &sums);
     }
     loader_close(loader);
-    *evaluation = evaluation_of(&metrics, model_config(model)->next_sentence);
+    *evaluation = evaluation_of(work->task, &sums);
     return result;
 }

@@ -1,23 +1,12 @@
-/* Loss and accuracy of a model on the samples of a source. */
+/* Sums of a model's heads as means, of a step or of all samples of a source. */
 #ifndef TRAINER_EVALUATE_H
 #define TRAINER_EVALUATE_H
 
-#include "base/error.h"
-#include "trainer/data/loader.h"
-#include "trainer/model/model.h"
-#include "trainer/verdict.h"
+#include "trainer/task.h"
 
-struct evaluation {
-    uint64_t samples, tokens;
-    double loss, mlm_loss, nsp_loss; /* nats, means; nsp NAN without that head */
-    double mlm_accuracy, nsp_accuracy;
-};
+/* A task's `evaluate` where its metrics are means alone. */
+int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err);
 
-/* The first `samples` samples (at most all). ERR_STOPPED where `halt` said so. */
-int evaluate(struct model *model, const struct source *source, uint64_t samples, const struct pack_limits *limits,
-             const struct halt *halt, struct evaluation *evaluation, struct error *err);
-
-/* Sums of a step or a split as means. */
-struct evaluation evaluation_of(const struct model_metrics *metrics, bool next_sentence);
+struct evaluation evaluation_of(const struct task *task, const struct model_metrics *sums);
 
 #endif

@@ -1,5 +1,5 @@
 /* The heads that may stand on a model's last layer, by number. What each one is stands in model/heads.c; which of them
- * run is for the dataset to say. */
+ * run is the task's to say (task.h). */
 #ifndef TRAINER_HEADS_H
 #define TRAINER_HEADS_H
 
@@ -8,5 +8,7 @@ enum head_kind {
     HEAD_NEXT,   /* whether segment B follows segment A */
     HEAD_KINDS,
 };
+
+#define HEAD_SUMS 2 /* what a head's loss adds up: losses, hits */
 
 #endif

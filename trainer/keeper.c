@@ -76,6 +76,7 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .similar = buf_text(&similar),
                                 .step = position->state.step,
                                 .recipe = &setup->recipe,
+                                .metrics = &setup->task.metrics,
                                 .precision = engine->ops->precision,
                                 .device = engine->ops->name,
                                 .micro_batch = engine->micro_batch,
@@ -83,8 +84,8 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
                                 .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
                                 .keep_last = setup->settings->keep_last,
-                                .samples = setup->source.samples,
-                                .evaluates = setup->splits[SPLIT_VALID].samples > 0,
+                                .samples = setup->task.samples.samples,
+                                .evaluates = setup->task.splits[SPLIT_VALID].samples > 0,
                                 .estimate = *estimate,
                             });
     buf_release(&similar);
@@ -119,16 +120,13 @@ static struct metrics_line line_of(const struct keeper *k, const struct position
     const struct checkpoint_state *state = &position->state;
     return (struct metrics_line){
         .step = state->step,
-        .loss = means->loss,
-        .mlm_loss = means->mlm_loss,
-        .nsp_loss = means->nsp_loss,
-        .mlm_accuracy = means->mlm_accuracy,
-        .nsp_accuracy = means->nsp_accuracy,
+        .metrics = &k->setup->task.metrics,
+        .means = means,
         .learning_rate = (double)NAN,
         .grad_norm = (double)NAN,
         .samples = state->samples,
         .tokens = state->tokens,
-        .epoch = (double)state->samples / (double)k->setup->source.samples,
+        .epoch = (double)state->samples / (double)k->setup->task.samples.samples,
         .seconds = position->seconds,
         .sequences_per_second = (double)NAN,
         .data_wait_seconds = (double)NAN,
@@ -168,10 +166,9 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
     if (k->silent)
         return 0;
     if (position->state.step < k->setup->recipe.schedule.steps) /* else the closing lines have it */
-        screen_evaluation(evaluation, position->state.step);
+        screen_evaluation(&k->screen, evaluation, position->state.step);
     struct metrics_line line = line_of(k, position, evaluation);
     line.valid = true;
-    line.valid_samples = evaluation->samples;
     line.loss_scale = step_loss_scale(position);
     return metrics_write(&k->metrics, &line, err);
 }

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "trainer/engine.h"
-#include "trainer/evaluate.h"
 #include "trainer/keep/metrics.h"
+#include "trainer/metric.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"

@@ -77,8 +77,12 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
     const struct recipe *recipe = opening->recipe;
     const uint32_t micro = opening->micro_batch;
     const double samples = (double)recipe->schedule.steps * recipe->batch;
-    *screen =
-        (struct screen){.estimate = opening->estimate, .run_steps = recipe->schedule.steps, .batch = recipe->batch};
+    *screen = (struct screen){
+        .metrics = opening->metrics,
+        .estimate = opening->estimate,
+        .run_steps = recipe->schedule.steps,
+        .batch = recipe->batch,
+    };
     say_run(opening);
     log_say("model      %s %s, %s · %s", config_name(&recipe->config, name),
             millions_text((double)opening->parameters, size), precision_name(opening->precision),
@@ -95,12 +99,41 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
 
 /* ---- on the way ---- */
 
-char *loss_text(const struct evaluation *means, char out[80])
+/* "one 2.251, other 0.063": the metrics of a kind that the model has; returns how many. */
+static size_t list_metrics(const struct metric_table *metrics, const struct evaluation *means, enum metric_kind kind,
+                           char out[LOSS_TEXT_SIZE])
 {
-    if (isnan(means->nsp_loss))
-        snprintf(out, 80, "loss %.3f", means->loss);
+    size_t used = 0, count = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < metrics->count; i++) {
+        if (metrics->rows[i].kind != kind || isnan(means->values[i]) || used >= LOSS_TEXT_SIZE)
+            continue;
+        const double value = kind == METRIC_LOSS ? means->values[i] : 100 * means->values[i];
+        used += (size_t)snprintf(out + used, LOSS_TEXT_SIZE - used, kind == METRIC_LOSS ? "%s%s %.3f" : "%s%s %.1f %%",
+                                 count++ > 0 ? ", " : "", metrics->rows[i].column, value);
+    }
+    return count;
+}
+
+char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE])
+{
+    char parts[LOSS_TEXT_SIZE];
+    if (list_metrics(metrics, means, METRIC_LOSS, parts) < 2)
+        snprintf(out, LOSS_TEXT_SIZE, "loss %.3f", means->loss);
     else
-        snprintf(out, 80, "loss %.3f (mlm %.3f, nsp %.3f)", means->loss, means->mlm_loss, means->nsp_loss);
+        snprintf(out, LOSS_TEXT_SIZE, "loss %.3f (%.120s)", means->loss, parts);
+    return out;
+}
+
+/* " │ acc 41.2 %": the first accuracy of the table; nothing where the task has none. */
+static char *accuracy_text(const struct metric_table *metrics, const struct evaluation *means, char out[32])
+{
+    size_t i = 0;
+    while (i < metrics->count && metrics->rows[i].kind != METRIC_ACCURACY)
+        i++;
+    out[0] = '\0';
+    if (i < metrics->count)
+        snprintf(out, 32, " │ acc %.1f %%", 100 * means->values[i]);
     return out;
 }
 
@@ -140,35 +173,35 @@ void screen_step(struct screen *screen, const struct step_facts *facts)
     screen->busy += facts->seconds;
     if (!progress_due(&screen->progress))
         return;
-    char step[32], steps[32], loss[80], speed[32], tokens[32];
-    progress_show(
-        &screen->progress, (double)facts->number / (double)screen->run_steps,
-        "step %s/%s │ %s │ acc %.1f %% │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
-        format_count(facts->number, step), format_count(screen->run_steps, steps), loss_text(&facts->means, loss),
-        100 * facts->means.mlm_accuracy, facts->rate, facts->norm, rate_text(screen->rate, speed),
-        rate_text(screen->rate * screen->estimate.mean_length, tokens), screen_share_of_peak(screen),
-        100 * screen->waited / screen->busy);
+    char step[32], steps[32], loss[LOSS_TEXT_SIZE], accuracy[32], speed[32], tokens[32];
+    progress_show(&screen->progress, (double)facts->number / (double)screen->run_steps,
+                  "step %s/%s │ %s%s │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
+                  format_count(facts->number, step), format_count(screen->run_steps, steps),
+                  loss_text(screen->metrics, &facts->means, loss),
+                  accuracy_text(screen->metrics, &facts->means, accuracy), facts->rate, facts->norm,
+                  rate_text(screen->rate, speed), rate_text(screen->rate * screen->estimate.mean_length, tokens),
+                  screen_share_of_peak(screen), 100 * screen->waited / screen->busy);
 }
 
-static void say_means(const struct evaluation *means, const char *split, const char *where)
+static void say_means(const struct metric_table *metrics, const struct evaluation *means, const char *split,
+                      const char *where)
 {
-    char loss[80], samples[32], nsp[32] = "";
-    if (!isnan(means->nsp_accuracy))
-        snprintf(nsp, sizeof nsp, ", nsp %.1f %%", 100 * means->nsp_accuracy);
-    log_say("%-10s %s   accuracy mlm %.1f %%%s   %s samples%s", split, loss_text(means, loss),
-            100 * means->mlm_accuracy, nsp, format_count(means->samples, samples), where);
+    char loss[LOSS_TEXT_SIZE], accuracies[LOSS_TEXT_SIZE], samples[32];
+    const bool any = list_metrics(metrics, means, METRIC_ACCURACY, accuracies) > 0;
+    log_say("%-10s %s%s%s   %s samples%s", split, loss_text(metrics, means, loss), any ? "   accuracy " : "",
+            accuracies, format_count(means->samples, samples), where);
 }
 
-void screen_evaluation(const struct evaluation *means, uint64_t step)
+void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step)
 {
     char count[32], where[48];
     snprintf(where, sizeof where, ", step %s", format_count(step, count));
-    say_means(means, "valid", where);
+    say_means(screen->metrics, means, "valid", where);
 }
 
-void screen_means(const struct evaluation *means, const char *split)
+void screen_means(const struct metric_table *metrics, const struct evaluation *means, const char *split)
 {
-    say_means(means, split, "");
+    say_means(metrics, means, split, "");
 }
 
 static json_t *real_or_null(double value)
@@ -176,11 +209,12 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-json_t *screen_means_json(const struct evaluation *means)
+json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "loss", real_or_null(means->loss), "mlm_loss",
-                     real_or_null(means->mlm_loss), "nsp_loss", real_or_null(means->nsp_loss), "mlm_accuracy",
-                     real_or_null(means->mlm_accuracy), "nsp_accuracy", real_or_null(means->nsp_accuracy));
+    json_t *facts = json_pack("{s:o}", "loss", real_or_null(means->loss));
+    for (size_t i = 0; i < metrics->count; i++)
+        json_object_set_new(facts, metrics->rows[i].key, real_or_null(means->values[i]));
+    return facts;
 }
 
 void screen_close(struct screen *screen)

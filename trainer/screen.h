@@ -4,7 +4,7 @@
 
 #include "base/progress.h"
 #include "trainer/estimate.h"
-#include "trainer/evaluate.h"
+#include "trainer/metric.h"
 #include "trainer/spikes.h"
 #include "trainer/step.h"
 
@@ -19,6 +19,7 @@ struct screen_opening {
     const char *similar; /* an unfinished run beside it (run_similar), or "" */
     uint64_t step;       /* where the run goes on */
     const struct recipe *recipe;
+    const struct metric_table *metrics; /* outlives the screen */
     enum precision precision;
     const char *device; /* ops->name */
     uint32_t micro_batch;
@@ -33,6 +34,7 @@ struct screen_opening {
 /* What the lines need from one to the next. */
 struct screen {
     struct progress progress;
+    const struct metric_table *metrics;
     struct estimate estimate;
     uint64_t run_steps; /* of the whole run */
     uint32_t batch;
@@ -46,16 +48,18 @@ struct screen {
 void screen_init(const char *directory, const char *drawn, const char *unused); /* lists of names, or "" */
 void screen_open(struct screen *screen, const struct screen_opening *opening);
 void screen_step(struct screen *screen, const struct step_facts *facts);
-void screen_evaluation(const struct evaluation *means, uint64_t step);
+void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step);
 void screen_close(struct screen *screen); /* clears the progress line */
 
 /* One line of loss and accuracy; and the same as an object, which the caller json_decref's. */
-void screen_means(const struct evaluation *means, const char *split);
-json_t *screen_means_json(const struct evaluation *means);
+void screen_means(const struct metric_table *metrics, const struct evaluation *means, const char *split);
+json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
 
 /* What the lines are made of. */
-char *loss_text(const struct evaluation *means, char out[80]); /* "loss 2.314 (mlm 2.251, nsp 0.063)" */
-char *rate_text(double rate, char out[32]);                    /* "0.52", "12.3" or "5,230" */
-double screen_share_of_peak(const struct screen *screen);      /* of the products' measured rate, in percent */
+#define LOSS_TEXT_SIZE 160
+/* "loss 2.314 (one 2.251, other 0.063)"; a single part is not told apart. */
+char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);
+char *rate_text(double rate, char out[32]);               /* "0.52", "12.3" or "5,230" */
+double screen_share_of_peak(const struct screen *screen); /* of the products' measured rate, in percent */
 
 #endif

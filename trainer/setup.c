@@ -64,22 +64,6 @@ static int data_open(struct setup *s, struct error *err)
     return dataset_open(&s->valid, settings->shards, s->data.layout.seq, SPLIT_VALID, err);
 }
 
-static void open_sources(struct setup *s)
-{
-    const struct dataset *datasets[SPLITS] = {[SPLIT_TRAIN] = &s->data, [SPLIT_VALID] = &s->valid};
-    s->training = (struct shard_reading){
-        .dataset = &s->data,
-        .shuffled = s->recipe.shuffled,
-        .masks = s->recipe.masks,
-        .seed = s->recipe.seed,
-    };
-    s->source = shard_source(&s->training);
-    for (int split = 0; split < SPLITS; split++) {
-        s->stored[split] = (struct shard_reading){.dataset = datasets[split], .masks = MASKS_STORED};
-        s->splits[split] = shard_source(&s->stored[split]);
-    }
-}
-
 int setup_open(struct setup *s, const struct settings *settings, struct origin *origin, struct error *err)
 {
     struct model_config config;
@@ -92,7 +76,7 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     TRY(model_config_check(&s->recipe.config, err));
     TRY(make_tokenizer(s, origin, config.positions, err));
     s->identity = recipe_identity(&s->recipe);
-    open_sources(s);
+    s->task = pretraining_task(&s->pretraining, &s->data, &s->valid, &s->recipe);
     return 0;
 }
 

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "shards/dataset.h"
-#include "trainer/data/shard_source.h"
 #include "trainer/keep/tokenizer.h"
 #include "trainer/origin.h"
+#include "trainer/pretraining.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
 
@@ -16,9 +16,8 @@ struct setup {
     const struct settings *settings; /* borrowed: the command line */
     struct recipe recipe;            /* the mathematics */
     struct dataset data, valid;      /* to train on, and to evaluate on (may have no samples) */
-    struct shard_reading training, stored[SPLITS];
-    struct source source;         /* the samples of the run, in its order and with its masks */
-    struct source splits[SPLITS]; /* those of each split, in file order and as they are stored */
+    struct pretraining pretraining;  /* what the task reads */
+    struct task task;
     struct tokenizer_files tokenizer;
     json_t *identity; /* of the run: recipe_identity */
 };

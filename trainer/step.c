@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/progress.h"
+#include "trainer/evaluate.h"
 
 /* ---- queueing a step ---- */
 
@@ -38,9 +39,9 @@ int step_gradients(struct engine *engine, struct position *position, struct load
         TRY(result);
         engine_pass(engine, micro, number, step->loss_scale);
     } while (!micro->ends);
-    step->masked = micro->marks[HEAD_MASKED];
-    step->sequences = micro->sequences;
-    step->tokens = micro->tokens;
+    step->counts = (struct model_metrics){.sequences = micro->sequences, .tokens = micro->tokens};
+    for (int h = 0; h < HEAD_KINDS; h++)
+        step->counts.heads[h].count = micro->marks[h];
     step->waited = loader_waited(loader) - waited;
     return 0;
 }
@@ -58,12 +59,12 @@ void step_update(struct engine *engine, struct position *position)
 static struct step_facts facts_of(const struct engine *engine, const struct position *position,
                                   const struct queued_step *step, const struct step_record *record)
 {
-    struct model_metrics metrics = {.masked = step->masked, .sequences = step->sequences, .tokens = step->tokens};
+    struct model_metrics metrics = step->counts;
     model_metrics_add(&metrics, record->sums);
     return (struct step_facts){
         .number = position->state.step + 1,
         .outcome = record->skipped ? STEP_NOT_FINITE : STEP_APPLIED,
-        .means = evaluation_of(&metrics, engine->recipe->config.next_sentence),
+        .means = evaluation_of(engine->task, &metrics),
         .rate = step->rate,
         .norm = record->norm,
         .loss_scale = step->loss_scale,
@@ -91,8 +92,8 @@ static void move_on(struct position *position, const struct queued_step *step, c
 {
     struct checkpoint_state *state = &position->state;
     state->step++;
-    state->samples += (uint64_t)step->sequences;
-    state->tokens += (uint64_t)step->tokens;
+    state->samples += (uint64_t)step->counts.sequences;
+    state->tokens += (uint64_t)step->counts.tokens;
     position->seconds += facts->seconds;
     position->clock += facts->seconds;
     position->step_longest = fmax(position->step_longest, facts->seconds);

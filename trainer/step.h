@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "trainer/data/loader.h"
 #include "trainer/engine.h"
-#include "trainer/evaluate.h"
 #include "trainer/keep/state.h"
+#include "trainer/metric.h"
 #include "trainer/verdict.h"
 
 #include <stdbool.h>
@@ -22,8 +22,8 @@
 /* What the host knew of a step when it queued it. */
 struct queued_step {
     double rate, loss_scale;
-    double waited;                     /* seconds, for its samples */
-    int64_t masked, sequences, tokens; /* of its batch */
+    double waited;               /* seconds, for its samples */
+    struct model_metrics counts; /* of its batch; what it sums up is not known yet */
 };
 
 struct position {

@@ -35,7 +35,7 @@ static struct rules rules_of(const struct training *t)
         .stop_at = settings->stop_after > 0 ? t->position.begun_at + settings->stop_after : 0,
         .save_every = settings->save_every,
         .keep_every = settings->keep_every,
-        .evaluates = t->setup.splits[SPLIT_VALID].samples > 0 && settings->eval_samples > 0,
+        .evaluates = t->setup.task.splits[SPLIT_VALID].samples > 0 && settings->eval_samples > 0,
         .eval_every = settings->eval_every,
         .deadline = t->deadline,
     };
@@ -104,8 +104,15 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
     }
     if (!verdict->evaluate)
         return 0;
-    TRY(evaluate(t->engine.model, &t->setup.splits[SPLIT_VALID], settings->eval_samples, &t->engine.limits, &on_signal,
-                 &means, err));
+    const struct evaluation_work work = {
+        .task = &t->setup.task,
+        .model = t->engine.model,
+        .source = &t->setup.task.splits[SPLIT_VALID],
+        .samples = settings->eval_samples,
+        .limits = &t->engine.limits,
+        .halt = &on_signal,
+    };
+    TRY(work.task->evaluate(&work, &means, err));
     return keeper_evaluation(&t->keeper, &t->position, &means, err);
 }
 
@@ -175,7 +182,8 @@ int train(struct training *t, struct error *err)
 {
     struct estimate estimate = {0};
     if (t->loader && !t->keeper.silent)
-        TRY(estimate_make(&t->engine, &t->setup.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS, &estimate, err));
+        TRY(estimate_make(&t->engine, &t->setup.task.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS, &estimate,
+                          err));
     if (t->setup.settings->timings)
         timings_clear(t->engine.ops);
     const double from = clock_now();

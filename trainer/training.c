@@ -183,7 +183,7 @@ static double deadline_of(const struct settings *settings)
 struct loader_options training_samples(const struct training *t)
 {
     return (struct loader_options){
-        .source = &t->setup.source,
+        .source = &t->setup.task.samples,
         .first = t->position.state.samples,
         .count = (t->setup.recipe.schedule.steps - t->position.state.step) * t->setup.recipe.batch,
         .batch = t->setup.recipe.batch,
@@ -196,7 +196,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
 {
     *t = (struct training){0};
     TRY(setup_open(&t->setup, settings, origin, err));
-    TRY(engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.source.room, err));
+    TRY(engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err));
     t->deadline = deadline_of(settings);
     TRY(keeper_take(&t->keeper, &t->setup, silent, err));
     if (t->keeper.run.kind == RUN_FINISHED)

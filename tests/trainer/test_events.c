@@ -7,6 +7,7 @@
 #include "base/tfrecord.h"
 #include "trainer/keep/events.h"
 #include "trainer/keep/metrics.h"
+#include "trainer/pretraining.h"
 
 static struct error *const err = &tiny_err;
 
@@ -17,8 +18,15 @@ static void reopen(struct events *events, const char *directory, uint64_t step, 
 
 static void write_line(struct events *events, uint64_t step, bool valid)
 {
+    const struct evaluation means = {.loss = 2.5, .values = {2.25, NAN, 0.5, NAN}};
     const struct metrics_line line = {
-        .step = step, .valid = valid, .loss = 2.5, .nsp_loss = NAN, .grad_norm = 1e300, .learning_rate = 1e-4};
+        .step = step,
+        .valid = valid,
+        .metrics = &pretraining_metrics,
+        .means = &means,
+        .grad_norm = 1e300,
+        .learning_rate = 1e-4,
+    };
     assert_ok(events_write(events, &line, err));
 }
 

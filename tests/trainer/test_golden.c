@@ -187,11 +187,12 @@ static void check_backend(struct ops *ops)
 
     float *losses = floats_of("expected.", "losses", 4);
     const double slack = precision == PRECISION_BF16 ? 2e-2 : half ? 3e-3 : 1e-5;
-    assert_true(fabs(metrics.mlm_loss / (double)metrics.masked / (double)losses[0] - 1) < slack);
-    assert_true(fabs(metrics.next_loss / (double)metrics.sequences / (double)losses[1] - 1) < slack);
+    assert_true(fabs(metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count / (double)losses[0] -
+                     1) < slack);
+    assert_true(fabs(metrics.heads[HEAD_NEXT].loss / (double)metrics.sequences / (double)losses[1] - 1) < slack);
     if (!half) {
-        assert_int_equal(metrics.mlm_correct, (int64_t)losses[2]);
-        assert_int_equal(metrics.next_correct, (int64_t)losses[3]);
+        assert_int_equal(metrics.heads[HEAD_MASKED].hits, (int64_t)losses[2]);
+        assert_int_equal(metrics.heads[HEAD_NEXT].hits, (int64_t)losses[3]);
     }
     mem_free(losses);
 

@@ -6,16 +6,22 @@
 #include <math.h>
 
 #include "trainer/keep/metrics.h"
+#include "trainer/pretraining.h"
 
 static struct error *const err = &tiny_err;
 
 static void write_line(struct metrics *metrics, uint64_t step, bool valid)
 {
-    assert_ok(metrics_write(
-        metrics,
-        &(struct metrics_line){
-            .step = step, .valid = valid, .loss = 2.5, .nsp_loss = NAN, .samples = step * 4, .learning_rate = 1e-4},
-        err));
+    const struct evaluation means = {.loss = 2.5, .values = {2.25, NAN, 0.5, NAN}};
+    const struct metrics_line line = {
+        .step = step,
+        .valid = valid,
+        .metrics = &pretraining_metrics,
+        .means = &means,
+        .samples = step * 4,
+        .learning_rate = 1e-4,
+    };
+    assert_ok(metrics_write(metrics, &line, err));
 }
 
 static void expect(const char *directory, const char *steps, uint64_t at, bool evaluated)
@@ -89,6 +95,8 @@ static void a_line_has_every_key(void **state)
     assert_null(json_object_get(json, "split"));
     assert_true(json_is_null(json_object_get(json, "nsp_loss")));
     assert_true(json_real_value(json_object_get(json, "loss")) == 2.5);
+    assert_true(json_real_value(json_object_get(json, "mlm_loss")) == 2.25);
+    assert_true(json_real_value(json_object_get(json, "mlm_accuracy")) == 0.5);
     assert_int_equal(json_integer_value(json_object_get(json, "samples")), 28);
     json_decref(json);
     buf_release(&text);
@@ -98,7 +106,8 @@ static void a_line_has_every_key(void **state)
  * may not, nor what lies before a checkpoint. */
 static void evaluations_are_synced_and_the_rest_when_asked(void **state)
 {
-    const struct metrics_line line = {.step = 2, .valid = true, .loss = 2.5};
+    const struct evaluation means = {.loss = 2.5};
+    const struct metrics_line line = {.step = 2, .valid = true, .metrics = &pretraining_metrics, .means = &means};
     struct metrics metrics;
     bool evaluated;
     assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));

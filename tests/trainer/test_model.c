@@ -72,7 +72,8 @@ static double loss_of(struct model *model, const struct batch *batch, bool dropo
     struct model_metrics metrics = {0};
     model_begin_step(model, &(struct step_settings){11, 5, dropout, batch->masked, batch->sequences, 1});
     model_forward_backward(model, batch, NULL, &metrics);
-    return metrics.mlm_loss / (double)metrics.masked + metrics.next_loss / (double)metrics.sequences;
+    return metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count +
+           metrics.heads[HEAD_NEXT].loss / (double)metrics.sequences;
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -294,9 +295,10 @@ static void micro_batches_change_only_rounding(void **state)
             float *sum = gradients_in_parts(ops, config, size, &parts);
             assert_true(difference(sum, whole, params.size) < limit);
             assert_true(difference(sum, whole, params.size) > 0); /* else it was the same computation */
-            assert_int_equal(one.masked, parts.masked);
+            assert_int_equal(one.heads[HEAD_MASKED].count, parts.heads[HEAD_MASKED].count);
             assert_int_equal(one.tokens, parts.tokens);
-            assert_true(fabs(one.mlm_loss - parts.mlm_loss) < limit * one.mlm_loss);
+            assert_true(fabs(one.heads[HEAD_MASKED].loss - parts.heads[HEAD_MASKED].loss) <
+                        limit * one.heads[HEAD_MASKED].loss);
             mem_free(sum);
         }
         mem_free(whole);
@@ -383,7 +385,7 @@ static void layers_that_never_drop_change_nothing(void **state)
         fill_params(model, ops, 0.1f, 0.1f);
         loss_of(model, &batch, true);
         model_evaluate(model, &batch, &metrics);
-        losses[i] = metrics.mlm_loss;
+        losses[i] = metrics.heads[HEAD_MASKED].loss;
         model_close(model);
     }
     assert_true(losses[0] == losses[1]);
@@ -486,8 +488,8 @@ static void first_loss_is_that_of_guessing(void **state)
     model_refresh(model);
     struct model_metrics metrics = {0};
     model_evaluate(model, &batch, &metrics);
-    assert_true(fabs(metrics.mlm_loss / (double)metrics.masked - log(30522)) < 0.15);
-    assert_true(fabs(metrics.next_loss / (double)metrics.sequences - log(2)) < 0.15);
+    assert_true(fabs(metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count - log(30522)) < 0.15);
+    assert_true(fabs(metrics.heads[HEAD_NEXT].loss / (double)metrics.sequences - log(2)) < 0.15);
     made_batch_release(&batch);
     model_close(model);
     ops->close(ops);
@@ -508,7 +510,8 @@ static void evaluation_leaves_gradients_and_is_training_without_dropout(void **s
     struct model_metrics metrics = {0};
     model_evaluate(model, &batch, &metrics);
     assert_memory_equal(before, model_gradients(model), bytes);
-    const double evaluated = metrics.mlm_loss / (double)metrics.masked + metrics.next_loss / (double)metrics.sequences;
+    const double evaluated = metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count +
+                             metrics.heads[HEAD_NEXT].loss / (double)metrics.sequences;
     assert_true(evaluated == still);
     assert_true(fabs(dropped - still) > 1e-4);
     mem_free(before);
@@ -529,7 +532,8 @@ static void a_batch_without_masked_tokens_trains_the_next_head_alone(void **stat
     struct model_metrics metrics = {0};
     model_begin_step(model, &(struct step_settings){1, 1, true, 0, 3, 1});
     model_forward_backward(model, &batch, NULL, &metrics);
-    assert_true(metrics.mlm_loss == 0 && metrics.masked == 0 && metrics.next_loss > 0);
+    assert_true(metrics.heads[HEAD_MASKED].loss == 0 && metrics.heads[HEAD_MASKED].count == 0 &&
+                metrics.heads[HEAD_NEXT].loss > 0);
     const float *gradients = model_gradients(model);
     const struct params *params = model_table(model);
     assert_true(gradients[params_head(params, HEAD_TRANSFORM_WEIGHT)->offset] == 0);

@@ -204,13 +204,13 @@ static void check_model(const struct golden *golden, struct model *model, const 
     const enum precision precision = ops->precision;
     size_t count;
     float *losses = numbers_of(golden, "losses", &count);
-    const double masked = metrics->mlm_loss / (double)metrics->masked;
-    const double next = metrics->next_loss / (double)metrics->sequences;
+    const double masked = metrics->heads[HEAD_MASKED].loss / (double)metrics->heads[HEAD_MASKED].count;
+    const double next = metrics->heads[HEAD_NEXT].loss / (double)metrics->sequences;
     const double slack = precision == PRECISION_BF16 ? 0.1 : 1e-5;
     assert_true(fabs(masked - (double)losses[0]) < slack && fabs(next - (double)losses[1]) < slack);
     if (precision != PRECISION_BF16) {
-        assert_int_equal(metrics->mlm_correct, (int64_t)losses[2]);
-        assert_int_equal(metrics->next_correct, (int64_t)losses[3]);
+        assert_int_equal(metrics->heads[HEAD_MASKED].hits, (int64_t)losses[2]);
+        assert_int_equal(metrics->heads[HEAD_NEXT].hits, (int64_t)losses[3]);
     }
     mem_free(losses);
     if (hidden)

@@ -18,22 +18,6 @@ enum { SUMMARY_VALUE = 1, VALUE_NAME = 1, VALUE_FLOAT = 2 };
 
 #define KEY(field, wire) ((char)((field) << 3 | (wire)))
 
-static const struct {
-    const char *name;
-    size_t at; /* a double of struct metrics_line */
-    bool valid;
-} scalars[] = {
-    {"loss", offsetof(struct metrics_line, loss), true},
-    {"mlm_loss", offsetof(struct metrics_line, mlm_loss), true},
-    {"nsp_loss", offsetof(struct metrics_line, nsp_loss), true},
-    {"mlm_accuracy", offsetof(struct metrics_line, mlm_accuracy), true},
-    {"nsp_accuracy", offsetof(struct metrics_line, nsp_accuracy), true},
-    {"learning_rate", offsetof(struct metrics_line, learning_rate), false},
-    {"grad_norm", offsetof(struct metrics_line, grad_norm), false},
-    {"sequences_per_second", offsetof(struct metrics_line, sequences_per_second), false},
-    {"loss_scale", offsetof(struct metrics_line, loss_scale), false},
-};
-
 /* ---- a message ---- */
 
 static void add_varint(struct buf *out, uint64_t number)
@@ -59,22 +43,31 @@ static void add_float(struct buf *out, int field, float number)
     buf_add(out, &bits, sizeof bits);
 }
 
+/* Events hold floats; what is no finite one is left out. */
+static void add_scalar(struct buf *out, bool valid, const char *key, double number)
+{
+    char name[64];
+    struct buf value = {0};
+    if (!isfinite((float)number))
+        return;
+    snprintf(name, sizeof name, "%s%s", valid ? VALID_PREFIX : "", key);
+    add_part(&value, VALUE_NAME, str_of(name));
+    add_float(&value, VALUE_FLOAT, (float)number);
+    add_part(out, SUMMARY_VALUE, buf_str(&value));
+    buf_release(&value);
+}
+
 static void add_summary(struct buf *out, const struct metrics_line *line)
 {
-    struct buf value = {0};
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
-        char name[64];
-        double number;
-        memcpy(&number, (const char *)line + scalars[i].at, sizeof number);
-        if (!isfinite((float)number) || (line->valid && !scalars[i].valid))
-            continue;
-        snprintf(name, sizeof name, "%s%s", line->valid ? VALID_PREFIX : "", scalars[i].name);
-        buf_reset(&value);
-        add_part(&value, VALUE_NAME, str_of(name));
-        add_float(&value, VALUE_FLOAT, (float)number);
-        add_part(out, SUMMARY_VALUE, buf_str(&value));
-    }
-    buf_release(&value);
+    add_scalar(out, line->valid, "loss", line->means->loss);
+    for (size_t i = 0; i < line->metrics->count; i++)
+        add_scalar(out, line->valid, line->metrics->rows[i].key, line->means->values[i]);
+    if (line->valid)
+        return;
+    add_scalar(out, false, "learning_rate", line->learning_rate);
+    add_scalar(out, false, "grad_norm", line->grad_norm);
+    add_scalar(out, false, "sequences_per_second", line->sequences_per_second);
+    add_scalar(out, false, "loss_scale", line->loss_scale);
 }
 
 static int write_event(struct events *events, uint64_t step, int field, struct str part, struct error *err)

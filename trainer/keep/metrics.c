@@ -76,6 +76,7 @@ static void add_real(struct buf *line, const char *key, double value, const char
 
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
 {
+    static const char *const formats[] = {[METRIC_LOSS] = "%.7g", [METRIC_ACCURACY] = "%.6g"};
     struct buf text = {0};
     /* First: an evaluation that has its line has its event too. */
     TRY(events_write(&metrics->events, line, err));
@@ -83,12 +84,12 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
         TRY(file_sync(&metrics->events.file, err));
     buf_addf(&text, "{\"step\":%" PRIu64, line->step);
     if (line->valid)
-        buf_addf(&text, ",\"split\":\"valid\",\"valid_samples\":%" PRIu64, line->valid_samples);
-    add_real(&text, "loss", line->loss, "%.7g");
-    add_real(&text, "mlm_loss", line->mlm_loss, "%.7g");
-    add_real(&text, "nsp_loss", line->nsp_loss, "%.7g");
-    add_real(&text, "mlm_accuracy", line->mlm_accuracy, "%.6g");
-    add_real(&text, "nsp_accuracy", line->nsp_accuracy, "%.6g");
+        buf_addf(&text, ",\"split\":\"valid\",\"valid_samples\":%" PRIu64, line->means->samples);
+    add_real(&text, "loss", line->means->loss, formats[METRIC_LOSS]);
+    for (size_t i = 0; i < line->metrics->count; i++) {
+        const struct metric *metric = &line->metrics->rows[i];
+        add_real(&text, metric->key, line->means->values[i], formats[metric->kind]);
+    }
     add_real(&text, "learning_rate", line->learning_rate, "%.9g");
     add_real(&text, "grad_norm", line->grad_norm, "%.7g");
     buf_addf(&text, ",\"samples\":%" PRIu64 ",\"tokens\":%" PRIu64, line->samples, line->tokens);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "trainer/keep/events.h"
+#include "trainer/metric.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,16 +15,15 @@
 #define METRICS_NAME           "metrics.jsonl"
 #define METRICS_LINE_BYTES_MAX (64u << 10) /* of which a line of ours takes 1 % */
 
-/* Keys are the contract's. NAN is written as null. */
+/* Keys are fixed, those of the task's metrics by its table. NAN is written as null. */
 struct metrics_line {
     bool valid; /* "split": "valid": an evaluation after this step; else the training step itself */
     uint64_t step;
-    double loss, mlm_loss, nsp_loss;   /* nats; the sum and its parts */
-    double mlm_accuracy, nsp_accuracy; /* shares, 0 to 1 */
-    double learning_rate;              /* the one used */
-    double grad_norm;                  /* averaged, before clipping */
-    uint64_t samples, tokens;          /* trained on, up to and with this step */
-    uint64_t valid_samples;            /* of an evaluation */
+    const struct metric_table *metrics;
+    const struct evaluation *means; /* its samples are written for an evaluation alone */
+    double learning_rate;           /* the one used */
+    double grad_norm;               /* averaged, before clipping */
+    uint64_t samples, tokens;       /* trained on, up to and with this step */
     double epoch;
     double seconds;              /* training time of the whole run */
     double sequences_per_second; /* since the line before */

@@ -49,7 +49,7 @@ void masked_head(struct model *model, const struct batch *batch)
               model->config.norm_epsilon, rows, hidden, NULL, NULL);
     ops->linear(ops->device, model->logits, model->features, weight_of(model, &model->table.items[PARAM_WORD]),
                 vector_of(model, HEAD(HEAD_BIAS)), rows, vocabulary, hidden);
-    ops->loss(ops->device, model->sums + SUM_MASKED, model->logits, batch->labels, rows, vocabulary,
+    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_MASKED, model->logits, batch->labels, rows, vocabulary,
               model->config.vocabulary, slope_factor(model, model->step.masked), model->scratch);
     if (model->training)
         masked_backward(model, batch, rows);
@@ -86,7 +86,7 @@ void next_head(struct model *model, const struct batch *batch)
     ops->tanh(ops->device, model->pooled, rows, hidden);
     ops->linear(ops->device, model->next_logits, model->pooled, weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
                 vector_of(model, HEAD(HEAD_NEXT_BIAS)), rows, 2, hidden);
-    ops->loss(ops->device, model->sums + SUM_NEXT, model->next_logits, batch->next_labels, rows, 2, 2,
+    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_NEXT, model->next_logits, batch->next_labels, rows, 2, 2,
               slope_factor(model, model->step.sequences), model->scratch);
     if (model->training)
         next_backward(model, batch, rows);

@@ -102,7 +102,7 @@ struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout
 /* Drops what passes have summed up. */
 static void forget(struct model *model)
 {
-    CALL(model->ops, clear, .memory = model->sums, .bytes = SUMS * sizeof *model->sums);
+    CALL(model->ops, clear, .memory = model->sums, .bytes = STEP_SUMS * sizeof *model->sums);
     model->counts = (struct model_metrics){0};
 }
 
@@ -113,20 +113,21 @@ const double *model_sums(const struct model *model)
 
 void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUMS])
 {
-    metrics->mlm_loss += sums[SUM_MASKED];
-    metrics->mlm_correct += (int64_t)sums[SUM_MASKED + 1];
-    metrics->next_loss += sums[SUM_NEXT];
-    metrics->next_correct += (int64_t)sums[SUM_NEXT + 1];
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        metrics->heads[h].loss += sums[HEAD_SUMS * h];
+        metrics->heads[h].hits += sums[HEAD_SUMS * h + 1];
+    }
 }
 
 /* Hands it to a caller: the one place where a pass waits for the device. Training does not come here. */
 static void take(struct model *model, struct model_metrics *metrics)
 {
     const struct ops *ops = model->ops;
-    const size_t bytes = SUMS * sizeof *model->sums;
+    const size_t bytes = STEP_SUMS * sizeof *model->sums;
     double *sums = ops->map(ops->device, model->sums, bytes, MAP_READ);
     model_metrics_add(metrics, sums);
-    metrics->masked += model->counts.masked;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        metrics->heads[h].count += model->counts.heads[h].count;
     metrics->sequences += model->counts.sequences;
     metrics->tokens += model->counts.tokens;
     ops->unmap(ops->device, model->sums, sums, bytes, MAP_READ);
@@ -188,7 +189,8 @@ static void pass(struct model *model, const struct batch *batch, bool training,
         report_final(model, params_head(&model->table, 0)->offset);
         backward(model, there);
     }
-    model->counts.masked += batch->masked;
+    model->counts.heads[HEAD_MASKED].count += batch->masked;
+    model->counts.heads[HEAD_NEXT].count += batch->sequences;
     model->counts.sequences += batch->sequences;
     model->counts.tokens += batch->tokens;
     if (metrics)

@@ -67,11 +67,15 @@ struct step_settings {
     double loss_scale;   /* multiplies every gradient; 1 but for fp16 */
 };
 
-/* Sums that calls add to; divide by masked and sequences for means. */
+/* Sums that calls add to. */
+struct head_metrics {
+    double loss;   /* of all labels: cross-entropy in nats; divide by count for the mean */
+    double hits;   /* labels that have the largest logit */
+    int64_t count; /* labels */
+};
 struct model_metrics {
-    double mlm_loss, next_loss;        /* cross-entropy in nats, sums */
-    int64_t mlm_correct, next_correct; /* largest logit is the label's */
-    int64_t masked, sequences, tokens;
+    struct head_metrics heads[HEAD_KINDS];
+    int64_t sequences, tokens;
 };
 
 /* Clears the gradients and keeps the settings. Drops sums that no call has asked for. */

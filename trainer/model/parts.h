@@ -24,9 +24,6 @@ struct layer {
     void *out;             /* [T, H]: behind it */
 };
 
-/* Places in the device's sums: loss and hits of each head. */
-enum { SUM_MASKED, SUM_NEXT = 2, SUMS = STEP_SUMS };
-
 struct model {
     struct model_config config;
     struct model_budget budget; /* rows rounded up */
@@ -38,7 +35,7 @@ struct model {
     bool training;                            /* the pass under way uses dropout and goes backward */
     const struct gradient_listener *listener; /* of this pass, or NULL */
     size_t final_from;                        /* gradients from here on are final, and reported */
-    double *sums;                /* [SUMS], the device's: of the passes that no caller has asked about yet */
+    double *sums;                /* [STEP_SUMS], the device's: of the passes that no caller has asked about yet */
     struct model_metrics counts; /* of the same passes, without losses and hits */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */

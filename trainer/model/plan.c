@@ -130,7 +130,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     take(&planner, &model->dup, "gradient.up", rows * inner, ops->storage_size);
     take(&planner, &model->dqkv, "gradient.qkv", rows * 3 * hidden, ops->storage_size);
     take(&planner, &model->dcontext, "gradient.context", rows * hidden, ops->storage_size);
-    take(&planner, (void **)&model->sums, "sums", SUMS, sizeof *model->sums);
+    take(&planner, (void **)&model->sums, "sums", STEP_SUMS, sizeof *model->sums);
     take(&planner, &model->scratch, "scratch", scratch_bytes(model), 1);
     plan->bytes = planner.used;
 }

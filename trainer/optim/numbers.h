@@ -5,6 +5,8 @@
 #ifndef TRAINER_OPTIM_NUMBERS_H
 #define TRAINER_OPTIM_NUMBERS_H
 
+#include "trainer/heads.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,9 +47,9 @@ struct update_step {
 };
 
 /* What a step came to, as the device says it; all that the host learns of it. */
-#define STEP_SUMS 4
+#define STEP_SUMS (HEAD_SUMS * HEAD_KINDS)
 struct step_record {
-    double sums[STEP_SUMS]; /* what the losses added up (model.h) */
+    double sums[STEP_SUMS]; /* loss and hits of each head */
     double norm;            /* of all gradients, without the loss scale */
     double factor;          /* that unscales and clips them */
     int32_t skipped;        /* nothing is changed by this step: it came to no number, or one before it halted */

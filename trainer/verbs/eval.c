@@ -10,7 +10,6 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "trainer/engine.h"
-#include "trainer/evaluate.h"
 #include "trainer/keep/json.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
@@ -49,7 +48,7 @@ static int load_model(struct engine *e, const struct origin *origin, struct erro
 static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e, double seconds)
 {
     const char *split = splits[setup->settings->split];
-    screen_means(e, split);
+    screen_means(&setup->task.metrics, e, split);
     if (!setup->settings->json)
         return;
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
@@ -57,7 +56,7 @@ static void report(const struct setup *setup, const struct origin *origin, const
                               (json_int_t)e->tokens, "seconds", seconds);
     if (origin->source != SOURCE_HUGGING_FACE)
         json_object_set_new(facts, "step", json_integer((json_int_t)origin->state.step));
-    json_t *means = screen_means_json(e);
+    json_t *means = screen_means_json(&setup->task.metrics, e);
     json_object_update(facts, means);
     json_decref(means);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
@@ -72,7 +71,7 @@ static bool signalled(void *nothing)
 static int eval(struct setup *setup, struct engine *engine, const struct origin *origin, struct error *err)
 {
     const struct settings *settings = setup->settings;
-    const struct source *source = &setup->splits[settings->split];
+    const struct source *source = &setup->task.splits[settings->split];
     struct evaluation evaluation;
     if (source->samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
@@ -80,8 +79,15 @@ static int eval(struct setup *setup, struct engine *engine, const struct origin 
     TRY(engine_open(engine, NULL, NULL, err));
     TRY(load_model(engine, origin, err));
     const double from = clock_now();
-    TRY(evaluate(engine->model, source, settings->eval_samples, &engine->limits, &(struct halt){signalled, NULL},
-                 &evaluation, err));
+    const struct evaluation_work work = {
+        .task = &setup->task,
+        .model = engine->model,
+        .source = source,
+        .samples = settings->eval_samples,
+        .limits = &engine->limits,
+        .halt = &(struct halt){signalled, NULL},
+    };
+    TRY(setup->task.evaluate(&work, &evaluation, err));
     report(setup, origin, &evaluation, clock_now() - from);
     return 0;
 }
@@ -103,7 +109,7 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
         settings.seq = strtoull(json_string_value(seq), NULL, 10);
     int result = setup_open(&setup, &settings, &origin, err);
     if (result == 0)
-        result = engine_choose(&engine, &settings, &setup.recipe, &setup.source.room, err);
+        result = engine_choose(&engine, &settings, &setup.recipe, &setup.task, err);
     if (result == 0)
         result = eval(&setup, &engine, &origin, err);
     if (result < 0 && as_recorded && !path_exists(settings.shards))

@@ -74,7 +74,7 @@ static int count_work(const struct setup *setup, const struct engine *engine, st
     struct model *model = model_open(&config, engine->ops, &budget);
     model_refresh(model);
     const int result =
-        estimate_make(engine, &setup->splits[SPLIT_TRAIN], model, PRODUCT_SECONDS, &needs->estimate, err);
+        estimate_make(engine, &setup->task.splits[SPLIT_TRAIN], model, PRODUCT_SECONDS, &needs->estimate, err);
     needs->seconds = (double)setup->recipe.schedule.steps * needs->estimate.step;
     model_close(model);
     return result;
@@ -89,7 +89,7 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
     needs->checkpoint = checkpoint_bytes(&params);
     needs->disk = (settings->keep_last > 0 ? settings->keep_last + 1 : 2) * needs->checkpoint;
     existing_directory(settings->out ? settings->out : "runs", needs->directory, sizeof needs->directory);
-    needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, setup->source.room.marks[HEAD_MASKED]);
+    needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, setup->task.samples.room.marks[HEAD_MASKED]);
     count_memory(engine, &params, needs);
     params_release(&params);
 }
@@ -140,8 +140,8 @@ static void say(const struct setup *setup, const struct engine *engine, const st
     log_say("work       %s steps = %s samples = %.3g epochs; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
             " tokens on average",
             format_count(recipe->schedule.steps, a), format_count(recipe->schedule.steps * recipe->batch, b),
-            (double)recipe->schedule.steps * recipe->batch / (double)setup->source.samples, needs->flops * 1e-9,
-            (double)setup->source.tokens / (double)setup->source.samples, recipe->seq);
+            (double)recipe->schedule.steps * recipe->batch / (double)setup->task.samples.samples, needs->flops * 1e-9,
+            (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
 }
 
 static void say_time(const struct needs *needs)
@@ -185,7 +185,7 @@ int verb_plan(void *context, struct opt_paths bare, struct error *err)
     (void)bare;
     int result = setup_open(&setup, settings, &origin, err);
     if (result == 0)
-        result = engine_choose(&engine, settings, &setup.recipe, &setup.source.room, err);
+        result = engine_choose(&engine, settings, &setup.recipe, &setup.task, err);
     if (result == 0)
         result = engine_open(&engine, NULL, NULL, err);
     if (result == 0) {

@@ -93,12 +93,14 @@ static void gradients_case(const struct model_config *config, const char *what)
         model_forward_backward(models[s], &batch, NULL, &metrics[s]);
         found[s] = gradients_of(models[s], OPS(s));
     }
-    check(metrics[TESTED].masked == metrics[EXACT].masked && metrics[TESTED].tokens == metrics[EXACT].tokens,
+    check(metrics[TESTED].heads[HEAD_MASKED].count == metrics[EXACT].heads[HEAD_MASKED].count &&
+              metrics[TESTED].tokens == metrics[EXACT].tokens,
           "%s %s: counts", sides_name(), what);
-    compare_numbers(metrics[EXACT].mlm_loss, metrics[HOST].mlm_loss, metrics[TESTED].mlm_loss, 1e-5, "masked loss");
+    compare_numbers(metrics[EXACT].heads[HEAD_MASKED].loss, metrics[HOST].heads[HEAD_MASKED].loss,
+                    metrics[TESTED].heads[HEAD_MASKED].loss, 1e-5, "masked loss");
     if (config->next_sentence)
-        compare_numbers(metrics[EXACT].next_loss, metrics[HOST].next_loss, metrics[TESTED].next_loss, 1e-5,
-                        "next loss");
+        compare_numbers(metrics[EXACT].heads[HEAD_NEXT].loss, metrics[HOST].heads[HEAD_NEXT].loss,
+                        metrics[TESTED].heads[HEAD_NEXT].loss, 1e-5, "next loss");
     const bool exact_type = OPS(TESTED)->storage_size == 4;
     for (size_t i = 0; i < table->count; i++) {
         const struct param *param = &table->items[i];
@@ -382,7 +384,7 @@ static double run_step(struct run *run, uint32_t step, int32_t pieces)
     optimizer_update(&optimizer_type("AdamW")->optimizer, run->ops, &run->memory, &run->work,
                      &(struct update){step, rate, 1, 1, true, model_sums(run->model)});
     model_refresh(run->model);
-    return metrics.mlm_loss / (double)metrics.masked;
+    return metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count;
 }
 
 static float *read_flat(struct run *run, void *memory)

@@ -1,0 +1,70 @@
+/* Sums of heads as means, and what is said of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "trainer/evaluate.h"
+#include "trainer/pretraining.h"
+#include "trainer/screen.h"
+
+static const struct model_metrics sums = {
+    .heads = {[HEAD_MASKED] = {12, 3, 4}, [HEAD_NEXT] = {1.5, 2, 6}},
+    .sequences = 6,
+    .tokens = 70,
+};
+
+static struct evaluation means_of(uint32_t heads, const struct model_metrics *metrics)
+{
+    const struct task task = {.heads = heads, .metrics = pretraining_metrics};
+    return evaluation_of(&task, metrics);
+}
+
+static void assert_said(const struct evaluation *means, const char *text, const char *json)
+{
+    char out[LOSS_TEXT_SIZE];
+    assert_string_equal(loss_text(&pretraining_metrics, means, out), text);
+    json_t *facts = screen_means_json(&pretraining_metrics, means);
+    char *dumped = json_dumps(facts, JSON_REAL_PRECISION(6) | JSON_COMPACT);
+    assert_string_equal(dumped, json);
+    free(dumped);
+    json_decref(facts);
+}
+
+static void means_are_by_each_heads_own_count(void **state)
+{
+    (void)state;
+    const struct evaluation means = means_of(1u << HEAD_MASKED | 1u << HEAD_NEXT, &sums);
+    assert_int_equal(means.samples, 6);
+    assert_int_equal(means.tokens, 70);
+    assert_said(&means, "loss 3.250 (mlm 3.000, nsp 0.250)",
+                "{\"loss\":3.25,\"mlm_loss\":3.0,\"nsp_loss\":0.25,\"mlm_accuracy\":0.75,\"nsp_accuracy\":0.333333}");
+}
+
+static void a_head_that_does_not_run_has_no_mean(void **state)
+{
+    (void)state;
+    const struct evaluation means = means_of(1u << HEAD_MASKED, &sums);
+    assert_said(&means, "loss 3.000",
+                "{\"loss\":3.0,\"mlm_loss\":3.0,\"nsp_loss\":null,\"mlm_accuracy\":0.75,\"nsp_accuracy\":null}");
+}
+
+static void no_labels_are_no_loss(void **state)
+{
+    (void)state;
+    const struct model_metrics none = {.sequences = 2, .tokens = 9};
+    const struct evaluation means = means_of(1u << HEAD_MASKED, &none);
+    assert_true(means.loss == 0 && means.values[0] == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(means_are_by_each_heads_own_count),
+        cmocka_unit_test(a_head_that_does_not_run_has_no_mean),
+        cmocka_unit_test(no_labels_are_no_loss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

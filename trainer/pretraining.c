@@ -1,0 +1,41 @@
+#include "trainer/pretraining.h"
+
+#include "trainer/evaluate.h"
+
+static const struct metric metrics[] = {
+    {"mlm_loss", "mlm", METRIC_LOSS, HEAD_MASKED},
+    {"nsp_loss", "nsp", METRIC_LOSS, HEAD_NEXT},
+    {"mlm_accuracy", "mlm", METRIC_ACCURACY, HEAD_MASKED},
+    {"nsp_accuracy", "nsp", METRIC_ACCURACY, HEAD_NEXT},
+};
+_Static_assert(sizeof metrics / sizeof *metrics <= METRICS_MAX, "room for every metric");
+const struct metric_table pretraining_metrics = {metrics, sizeof metrics / sizeof *metrics};
+
+/* In file order, with the masks that are stored: the same samples in every evaluation. */
+static struct source split_source(struct shard_reading *reading, const struct dataset *dataset)
+{
+    *reading = (struct shard_reading){.dataset = dataset, .masks = MASKS_STORED};
+    return shard_source(reading);
+}
+
+struct task pretraining_task(struct pretraining *pretraining, const struct dataset *train, const struct dataset *valid,
+                             const struct recipe *recipe)
+{
+    pretraining->run = (struct shard_reading){
+        .dataset = train,
+        .shuffled = recipe->shuffled,
+        .masks = recipe->masks,
+        .seed = recipe->seed,
+    };
+    return (struct task){
+        .heads = 1u << HEAD_MASKED | (recipe->config.next_sentence ? 1u << HEAD_NEXT : 0),
+        .metrics = pretraining_metrics,
+        .samples = shard_source(&pretraining->run),
+        .splits =
+            {
+                [SPLIT_TRAIN] = split_source(&pretraining->splits[SPLIT_TRAIN], train),
+                [SPLIT_VALID] = split_source(&pretraining->splits[SPLIT_VALID], valid),
+            },
+        .evaluate = evaluate_means,
+    };
+}
