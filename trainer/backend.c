@@ -134,7 +134,7 @@ int backend_tune(struct ops *ops, const struct model_config *config, const struc
 {
     const struct tune_sizes sizes = {
         .rows = limits->tokens,
-        .masked_rows = limits->masked,
+        .masked_rows = limits->marks[HEAD_MASKED],
         .sequences = limits->sequences,
         .hidden = config->hidden,
         .intermediate = config->intermediate,

@@ -3,6 +3,7 @@
 #include "trainer/engine.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cores.h"
 #include "base/file.h"
@@ -36,15 +37,16 @@ int engine_choose(struct engine *e, const struct settings *settings, const struc
 static struct model_budget budget_of(const struct recipe *recipe, const struct pack_limits *limits)
 {
     const int64_t layers = recipe->config.layers, groups = (int64_t)recipe->checkpoints;
-    return (struct model_budget){
+    struct model_budget budget = {
         .token_rows_max = limits->tokens,
-        .masked_rows_max = limits->masked,
         .sequences_max = limits->sequences,
         .length_max = (int32_t)recipe->seq,
         .recompute_every = groups == 0       ? 0
                            : groups < layers ? (int32_t)((layers + groups - 1) / groups)
                                              : 1,
     };
+    memcpy(budget.head_rows_max, limits->marks, sizeof budget.head_rows_max);
+    return budget;
 }
 
 struct model_budget engine_budget(const struct engine *e)
@@ -203,15 +205,16 @@ static const struct gradient_listener listener = {gradients_final, NULL};
 
 void engine_pass(struct engine *e, const struct micro_batch *micro, uint64_t number, double loss_scale)
 {
+    struct step_settings step = {
+        .seed = e->recipe->seed,
+        .step = (uint32_t)number,
+        .dropout = true,
+        .loss_scale = loss_scale,
+    };
+    for (int h = 0; h < HEAD_KINDS; h++)
+        step.counts[h] = micro->marks[h] > 0 ? micro->marks[h] : 1;
     if (micro->begins)
-        model_begin_step(e->model, &(struct step_settings){
-                                       .seed = e->recipe->seed,
-                                       .step = (uint32_t)number,
-                                       .dropout = true,
-                                       .masked = micro->marks[HEAD_MASKED] > 0 ? micro->marks[HEAD_MASKED] : 1,
-                                       .sequences = micro->sequences,
-                                       .loss_scale = loss_scale,
-                                   });
+        model_begin_step(e->model, &step);
     model_forward_backward(e->model, &micro->batch, micro->ends ? &listener : NULL, NULL);
 }
 

@@ -14,18 +14,15 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
 {
     const struct batch *batch = &micro->batch;
     const double sequences = batch->sequences;
-    const double flops =
-        sequences * model_flops(model_config(model), batch->tokens / sequences, batch->masked / sequences);
+    const double flops = sequences * model_flops(model_config(model), batch->tokens / sequences,
+                                                 batch->heads[HEAD_MASKED].live / sequences);
+    struct step_settings step = {.step = 1, .dropout = true, .loss_scale = 1};
+    for (int h = 0; h < HEAD_KINDS; h++)
+        step.counts[h] = micro->marks[h] > 0 ? micro->marks[h] : 1;
     struct model_metrics ignored = {0};
     double from = 0, took = 0, passes = -1; /* the first one makes what is made once */
     do {
-        model_begin_step(model, &(struct step_settings){
-                                    .step = 1,
-                                    .dropout = true,
-                                    .masked = micro->marks[HEAD_MASKED] > 0 ? micro->marks[HEAD_MASKED] : 1,
-                                    .sequences = micro->sequences,
-                                    .loss_scale = 1,
-                                });
+        model_begin_step(model, &step);
         model_forward_backward(model, batch, NULL, &ignored);
         ops->wait(ops->device);
         if (passes++ < 0)

@@ -183,9 +183,14 @@ uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq)
 struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room)
 {
     const uint32_t tokens = micro_batch * room->length; /* both are bounded, by the option table and by the source */
+    const uint32_t sequences = batch < tokens ? batch : tokens;
     return (struct pack_limits){
         .tokens = (int32_t)tokens,
-        .masked = (int32_t)(micro_batch * room->marks[HEAD_MASKED]),
-        .sequences = (int32_t)(batch < tokens ? batch : tokens),
+        .sequences = (int32_t)sequences,
+        .marks =
+            {
+                [HEAD_MASKED] = (int32_t)(micro_batch * room->marks[HEAD_MASKED]),
+                [HEAD_NEXT] = (int32_t)(sequences * room->marks[HEAD_NEXT]),
+            },
     };
 }

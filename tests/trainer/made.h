@@ -33,20 +33,21 @@ static inline struct batch made_batch(const struct made_source *source, const in
     for (int32_t i = 0; i < count; i++)
         batch.tokens += lengths[i];
     batch.token_rows = made_rounded(batch.tokens);
-    int32_t **columns[] = {&batch.ids,         &batch.segments,     &batch.positions,
-                           &batch.sequence_of, &batch.masked_index, &batch.labels};
+    struct head_batch *masked = &batch.heads[HEAD_MASKED], *next = &batch.heads[HEAD_NEXT];
+    int32_t **columns[] = {&batch.ids,     &batch.segments, &batch.positions, &batch.sequence_of,
+                           &masked->index, &masked->labels, &next->index,     &next->labels};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         *columns[i] = mem_array((size_t)batch.token_rows, sizeof **columns[i]);
         memset(*columns[i], 0xff, (size_t)batch.token_rows * sizeof **columns[i]);
     }
     batch.starts = mem_array((size_t)count + 1, sizeof *batch.starts);
-    batch.next_labels = mem_array((size_t)count, sizeof *batch.next_labels);
     batch.numbers = mem_array((size_t)count, sizeof *batch.numbers);
     int32_t row = 0;
     for (int32_t i = 0; i < count; i++) {
         batch.starts[i] = row;
         batch.numbers[i] = (uint32_t)(first + i);
-        batch.next_labels[i] = random_at(&stream, batch.numbers[i], 9999999) & 1;
+        next->index[next->live] = row;
+        next->labels[next->live++] = random_at(&stream, batch.numbers[i], 9999999) & 1;
         for (int32_t j = 0; j < lengths[i]; j++, row++) {
             const uint32_t draw = random_at(&stream, batch.numbers[i], (uint32_t)j);
             batch.ids[row] = (int32_t)(draw % (uint32_t)source->vocabulary);
@@ -54,13 +55,14 @@ static inline struct batch made_batch(const struct made_source *source, const in
             batch.positions[row] = j;
             batch.sequence_of[row] = i;
             if (source->masked_every && j > 0 && (j + first + i) % source->masked_every == 0) {
-                batch.masked_index[batch.masked] = row;
-                batch.labels[batch.masked++] = (int32_t)(draw / 7 % (uint32_t)source->vocabulary);
+                masked->index[masked->live] = row;
+                masked->labels[masked->live++] = (int32_t)(draw / 7 % (uint32_t)source->vocabulary);
             }
         }
     }
     batch.starts[count] = row;
-    batch.masked_rows = made_rounded(batch.masked);
+    masked->total = made_rounded(masked->live);
+    next->total = made_rounded(count);
     return batch;
 }
 
@@ -71,10 +73,11 @@ static inline void made_batch_release(struct batch *batch)
     mem_free(batch->positions);
     mem_free(batch->sequence_of);
     mem_free(batch->starts);
-    mem_free(batch->masked_index);
-    mem_free(batch->labels);
-    mem_free(batch->next_labels);
     mem_free(batch->numbers);
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        mem_free(batch->heads[h].index);
+        mem_free(batch->heads[h].labels);
+    }
 }
 
 /* Room for exactly this batch. */
@@ -84,7 +87,26 @@ static inline struct model_budget made_budget(const struct batch *batch)
     for (int32_t i = 0; i < batch->sequences; i++)
         if (batch->starts[i + 1] - batch->starts[i] > longest)
             longest = batch->starts[i + 1] - batch->starts[i];
-    return (struct model_budget){batch->token_rows, batch->masked_rows, batch->sequences, longest, 0};
+    struct model_budget budget = {
+        .token_rows_max = batch->token_rows, .sequences_max = batch->sequences, .length_max = longest};
+    for (int h = 0; h < HEAD_KINDS; h++)
+        budget.head_rows_max[h] = batch->heads[h].total;
+    return budget;
+}
+
+/* A step with dropout that has `times` such batches. */
+static inline struct step_settings made_step(uint32_t seed, uint32_t step, const struct batch *batch, int times)
+{
+    struct step_settings settings = {.seed = seed, .step = step, .dropout = true, .loss_scale = 1};
+    for (int h = 0; h < HEAD_KINDS; h++)
+        settings.counts[h] = batch->heads[h].live > 0 ? times * batch->heads[h].live : 1;
+    return settings;
+}
+
+/* A head's mean loss. */
+static inline double made_mean(const struct model_metrics *metrics, enum head_kind head)
+{
+    return metrics->heads[head].loss / (double)metrics->heads[head].count;
 }
 
 static inline struct ops *made_backend(const struct cpu_options *options)

@@ -18,8 +18,12 @@ static struct loader_options options_for(const struct source *source, uint32_t m
         .source = source,
         .count = source->samples,
         .batch = 4,
-        .limits = {(int32_t)(micro_batch * source->room.length),
-                   (int32_t)(micro_batch * source->room.marks[HEAD_MASKED]), 4, 0},
+        .limits =
+            {
+                .tokens = (int32_t)(micro_batch * source->room.length),
+                .sequences = 4,
+                .marks = {[HEAD_MASKED] = (int32_t)(micro_batch * source->room.marks[HEAD_MASKED]), [HEAD_NEXT] = 4},
+            },
     };
 }
 
@@ -61,38 +65,43 @@ static void assert_is_record(const struct sequence *sequence, const struct datas
     sample_release(&sample);
 }
 
-/* Is sequence s of the batch this one, with number `number`? */
-static void check_sequence(const struct batch *batch, int32_t s, int32_t *row, const struct sequence *sequence,
+/* Is sequence s of the batch this one, with number `number`? rows [HEAD_KINDS]: those of each head before it. */
+static void check_sequence(const struct batch *batch, int32_t s, int32_t *rows, const struct sequence *sequence,
                            uint32_t number)
 {
     const int32_t first = batch->starts[s];
-    const struct marks *masked = &sequence->marks[HEAD_MASKED];
     assert_int_equal(batch->starts[s + 1] - first, sequence->length);
     assert_int_equal(batch->numbers[s], number);
-    assert_int_equal(batch->next_labels[s], sequence->marks[HEAD_NEXT].labels[0]);
     for (int32_t i = 0; i < (int32_t)sequence->length; i++) {
         assert_int_equal(batch->ids[first + i], sequence->ids[i]);
         assert_int_equal(batch->positions[first + i], i);
         assert_int_equal(batch->segments[first + i], i >= (int32_t)sequence->a_length);
         assert_int_equal(batch->sequence_of[first + i], s);
     }
-    for (uint32_t i = 0; i < masked->count; i++, ++*row) {
-        assert_int_equal(batch->masked_index[*row], first + (int32_t)masked->tokens[i]);
-        assert_int_equal(batch->labels[*row], masked->labels[i]);
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        const struct marks *marks = &sequence->marks[h];
+        for (uint32_t i = 0; i < marks->count; i++, rows[h]++) {
+            assert_int_equal(batch->heads[h].index[rows[h]], first + (int32_t)marks->tokens[i]);
+            assert_int_equal(batch->heads[h].labels[rows[h]], marks->labels[i]);
+        }
     }
 }
 
 static void check_dead_rows(const struct batch *batch)
 {
     assert_int_equal(batch->token_rows % BATCH_ROW_MULTIPLE, 0);
-    assert_int_equal(batch->masked_rows % BATCH_ROW_MULTIPLE, 0);
     assert_in_range(batch->token_rows - batch->tokens, 0, BATCH_ROW_MULTIPLE - 1);
     assert_int_equal(batch->starts[batch->sequences], batch->tokens);
     for (int32_t i = batch->tokens; i < batch->token_rows; i++)
         assert_true(batch->ids[i] == -1 && batch->sequence_of[i] == -1 && batch->segments[i] == 0 &&
                     batch->positions[i] == 0);
-    for (int32_t i = batch->masked; i < batch->masked_rows; i++)
-        assert_true(batch->masked_index[i] == -1 && batch->labels[i] == -1);
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        const struct head_batch *head = &batch->heads[h];
+        assert_int_equal(head->total % BATCH_ROW_MULTIPLE, 0);
+        assert_in_range(head->total - head->live, 0, BATCH_ROW_MULTIPLE - 1);
+        for (int32_t i = head->live; i < head->total; i++)
+            assert_true(head->index[i] == -1 && head->labels[i] == -1);
+    }
 }
 
 /* Reads everything: whatever the cut, it is the share of samples first, first + 1, … of the endless sequence, each with
@@ -113,17 +122,20 @@ static size_t check_run(const struct loader_options *options)
     int result;
     for (bool begins = true; (result = loader_next(loader, &micro, err)) == 1; begins = micro->ends, count++) {
         const struct batch *batch = &micro->batch;
-        int32_t row = 0;
+        int32_t rows[HEAD_KINDS] = {0};
         assert_int_equal(micro->begins, begins);
-        assert_true(batch->tokens <= options->limits.tokens && batch->masked <= options->limits.masked);
+        assert_true(batch->tokens <= options->limits.tokens);
         assert_true(batch->sequences >= 1 && batch->sequences <= options->limits.sequences);
         for (int32_t s = 0; s < batch->sequences; s++) {
             fetch(source, batch_first + number, &sequence);
-            check_sequence(batch, s, &row, &sequence, number++);
+            check_sequence(batch, s, rows, &sequence, number++);
             for (int h = 0; h < HEAD_KINDS; h++)
                 marks[h] += sequence.marks[h].count;
         }
-        assert_int_equal(row, batch->masked);
+        for (int h = 0; h < HEAD_KINDS; h++) {
+            assert_int_equal(rows[h], batch->heads[h].live);
+            assert_true(batch->heads[h].live <= options->limits.marks[h]);
+        }
         check_dead_rows(batch);
         tokens += batch->tokens;
         if (micro->ends) {
@@ -324,10 +336,13 @@ static void what_does_not_fit_is_left(void **state)
     const struct source source = shard_source(&reading);
     struct sequence sequence = sequence_make(&source.room);
     make_sequence(&dataset->layout, 3, &sequence);
-    const struct pack_limits limits[] = {{(int32_t)sequence.length * 2 - 1, 100, 100, 0},
-                                         {1000, (int32_t)sequence.marks[HEAD_MASKED].count * 2 - 1, 100, 0},
-                                         {1000, 100, 1, 0}};
-    for (size_t i = 0; i < 3; i++) {
+    const struct pack_limits limits[] = {
+        {.tokens = (int32_t)sequence.length * 2 - 1, .sequences = 100, .marks = {100, 100}},
+        {.tokens = 1000, .sequences = 100, .marks = {(int32_t)sequence.marks[HEAD_MASKED].count * 2 - 1, 100}},
+        {.tokens = 1000, .sequences = 100, .marks = {100, 1}},
+        {.tokens = 1000, .sequences = 1, .marks = {100, 100}},
+    };
+    for (size_t i = 0; i < 4; i++) {
         struct batch batch;
         pack_init(&batch, &limits[i]);
         pack_clear(&batch);
@@ -347,7 +362,7 @@ static void what_does_not_fit_is_left(void **state)
 static void rows_come_in_few_shapes(void **state)
 {
     const struct dataset *dataset = *state;
-    const struct pack_limits limits = {.tokens = 5000, .masked = 1337, .sequences = 400, .shapes = PACK_SHAPES};
+    const struct pack_limits limits = {.tokens = 5000, .sequences = 400, .marks = {1337, 400}, .shapes = PACK_SHAPES};
     const struct shard_reading reading = reading_of(dataset);
     const struct source source = shard_source(&reading);
     struct sequence sequence = sequence_make(&source.room);
@@ -360,17 +375,18 @@ static void rows_come_in_few_shapes(void **state)
         if (!pack_add(&batch, &limits, &sequence, n))
             break;
         pack_finish(&batch, &limits);
-        assert_true(batch.token_rows % BATCH_ROW_MULTIPLE == 0 && batch.masked_rows % BATCH_ROW_MULTIPLE == 0);
+        assert_true(batch.token_rows % BATCH_ROW_MULTIPLE == 0 &&
+                    batch.heads[HEAD_MASKED].total % BATCH_ROW_MULTIPLE == 0);
         assert_in_range(batch.token_rows, batch.tokens, 5056);
-        assert_in_range(batch.masked_rows, batch.masked, 1344);
+        assert_in_range(batch.heads[HEAD_MASKED].total, batch.heads[HEAD_MASKED].live, 1344);
         for (int32_t i = batch.tokens; i < batch.token_rows; i++)
             assert_true(batch.ids[i] == -1 && batch.sequence_of[i] == -1);
-        for (int32_t i = batch.masked; i < batch.masked_rows; i++)
-            assert_true(batch.masked_index[i] == -1 && batch.labels[i] == -1);
+        for (int32_t i = batch.heads[HEAD_MASKED].live; i < batch.heads[HEAD_MASKED].total; i++)
+            assert_true(batch.heads[HEAD_MASKED].index[i] == -1 && batch.heads[HEAD_MASKED].labels[i] == -1);
         shapes += batch.token_rows != last;
-        masked_shapes += batch.masked_rows != masked_last;
+        masked_shapes += batch.heads[HEAD_MASKED].total != masked_last;
         last = batch.token_rows;
-        masked_last = batch.masked_rows;
+        masked_last = batch.heads[HEAD_MASKED].total;
     }
     assert_true(batch.sequences == 400 || last == 5056);
     assert_in_range(shapes, 2, PACK_SHAPES);

@@ -70,10 +70,11 @@ static void fill_params(struct model *model, const struct ops *ops, float matric
 static double loss_of(struct model *model, const struct batch *batch, bool dropout)
 {
     struct model_metrics metrics = {0};
-    model_begin_step(model, &(struct step_settings){11, 5, dropout, batch->masked, batch->sequences, 1});
+    struct step_settings settings = made_step(11, 5, batch, 1);
+    settings.dropout = dropout;
+    model_begin_step(model, &settings);
     model_forward_backward(model, batch, NULL, &metrics);
-    return metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count +
-           metrics.heads[HEAD_NEXT].loss / (double)metrics.sequences;
+    return made_mean(&metrics, HEAD_MASKED) + made_mean(&metrics, HEAD_NEXT);
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -189,7 +190,8 @@ static float *gradients_in_parts(const struct ops *ops, const struct model_confi
     struct batch whole = made_batch(&source, lengths, 0, 16);
     struct model *model = open_model(config, ops, &whole);
     fill_params(model, ops, 0.05f, 0.02f);
-    model_begin_step(model, &(struct step_settings){9, 3, true, whole.masked, whole.sequences, 1});
+    const struct step_settings settings = made_step(9, 3, &whole, 1);
+    model_begin_step(model, &settings);
     for (int32_t first = 0; first < 16; first += size) {
         struct batch batch = made_batch(&source, lengths + first, first, size);
         model_forward_backward(model, &batch, NULL, metrics);
@@ -242,8 +244,8 @@ static void check_finals(const struct model_config *config, const struct batch *
         struct finals finals = {model_gradients(model), mem_clear(size, sizeof(float)), size, 0, true};
         const struct gradient_listener listener = {copy_final, &finals};
         struct model_metrics metrics = {0};
-        const int64_t masked = batch->masked > 0 ? 2 * batch->masked : 1;
-        model_begin_step(model, &(struct step_settings){9, step, true, masked, 2 * batch->sequences, 1});
+        const struct step_settings settings = made_step(9, step, batch, 2);
+        model_begin_step(model, &settings);
         model_forward_backward(model, batch, NULL, &metrics);
         assert_int_equal(finals.ranges, 0);
         model_forward_backward(model, batch, &listener, &metrics);
@@ -264,7 +266,7 @@ static void gradients_that_are_final_do_not_change(void **state)
     (void)state;
     const struct made_source source = {3, small.vocabulary, 4};
     struct batch batch = made_batch(&source, lengths, 0, 16), bare = batch;
-    bare.masked = bare.masked_rows = 0;
+    bare.heads[HEAD_MASKED].live = bare.heads[HEAD_MASKED].total = 0;
     for (enum norm_order order = ORDER_POST; order <= ORDER_LARGE; order++) {
         const struct model_config config = config_of(order, 3, false);
         /* heads, three layers and embeddings; or heads, last norm, two layers, and the first with the embeddings */
@@ -316,7 +318,8 @@ static float *gradients_recomputed(struct ops *ops, const struct model_config *c
     struct model *model = open_model_with(config, ops, &whole, recompute_every);
     struct model_metrics metrics = {0};
     fill_params(model, ops, 0.1f, 0.05f);
-    model_begin_step(model, &(struct step_settings){11, 5, true, whole.masked, whole.sequences, 1});
+    const struct step_settings settings = made_step(11, 5, &whole, 1);
+    model_begin_step(model, &settings);
     for (int32_t first = 0; first < 12; first += 4) {
         struct batch batch = made_batch(&source, lengths + first, first, 4);
         model_forward_backward(model, &batch, NULL, &metrics);
@@ -435,7 +438,8 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     optimizer_work_init(&work, ops, params);
     for (uint32_t step = 0; step < 3; step++) {
         struct model_metrics metrics = {0};
-        model_begin_step(model, &(struct step_settings){1, step, true, batch.masked, batch.sequences, 1});
+        const struct step_settings settings = made_step(1, step, &batch, 1);
+        model_begin_step(model, &settings);
         model_forward_backward(model, &batch, NULL, &metrics);
         optimizer_update(&optimizer_type("Adam")->optimizer, ops, &memory, &work,
                          &(struct update){step + 1, 1e-3, 1, 1, true, model_sums(model)});
@@ -488,8 +492,8 @@ static void first_loss_is_that_of_guessing(void **state)
     model_refresh(model);
     struct model_metrics metrics = {0};
     model_evaluate(model, &batch, &metrics);
-    assert_true(fabs(metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count - log(30522)) < 0.15);
-    assert_true(fabs(metrics.heads[HEAD_NEXT].loss / (double)metrics.sequences - log(2)) < 0.15);
+    assert_true(fabs(made_mean(&metrics, HEAD_MASKED) - log(30522)) < 0.15);
+    assert_true(fabs(made_mean(&metrics, HEAD_NEXT) - log(2)) < 0.15);
     made_batch_release(&batch);
     model_close(model);
     ops->close(ops);
@@ -510,8 +514,7 @@ static void evaluation_leaves_gradients_and_is_training_without_dropout(void **s
     struct model_metrics metrics = {0};
     model_evaluate(model, &batch, &metrics);
     assert_memory_equal(before, model_gradients(model), bytes);
-    const double evaluated = metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count +
-                             metrics.heads[HEAD_NEXT].loss / (double)metrics.sequences;
+    const double evaluated = made_mean(&metrics, HEAD_MASKED) + made_mean(&metrics, HEAD_NEXT);
     assert_true(evaluated == still);
     assert_true(fabs(dropped - still) > 1e-4);
     mem_free(before);
@@ -526,11 +529,12 @@ static void a_batch_without_masked_tokens_trains_the_next_head_alone(void **stat
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
     const struct made_source source = {3, small.vocabulary, 0};
     struct batch batch = made_batch(&source, lengths, 0, 3);
-    assert_int_equal(batch.masked_rows, 0);
+    assert_int_equal(batch.heads[HEAD_MASKED].total, 0);
     struct model *model = open_model(&small, ops, &batch);
     fill_params(model, ops, 0.1f, 0.1f);
     struct model_metrics metrics = {0};
-    model_begin_step(model, &(struct step_settings){1, 1, true, 0, 3, 1});
+    const struct step_settings settings = made_step(1, 1, &batch, 1);
+    model_begin_step(model, &settings);
     model_forward_backward(model, &batch, NULL, &metrics);
     assert_true(metrics.heads[HEAD_MASKED].loss == 0 && metrics.heads[HEAD_MASKED].count == 0 &&
                 metrics.heads[HEAD_NEXT].loss > 0);
@@ -583,7 +587,9 @@ static void the_loss_scale_scales_gradients(void **state)
     float *plain = mem_array(size, sizeof *plain);
     memcpy(plain, model_gradients(model), size * sizeof *plain);
     struct model_metrics metrics = {0};
-    model_begin_step(model, &(struct step_settings){11, 5, true, batch.masked, batch.sequences, 1024});
+    struct step_settings settings = made_step(11, 5, &batch, 1);
+    settings.loss_scale = 1024;
+    model_begin_step(model, &settings);
     model_forward_backward(model, &batch, NULL, &metrics);
     for (size_t i = 0; i < size; i++)
         plain[i] *= 1024;
@@ -600,8 +606,14 @@ static void the_plan_counts_every_byte(void **state)
     struct model_config config;
     assert_int_equal(model_config_named("base", &config), 0);
     struct ops *ops = made_ops(PRECISION_BF16, cpu_level(), 2);
+    struct model_budget budget = {
+        .token_rows_max = 4096,
+        .head_rows_max = {[HEAD_MASKED] = 640, [HEAD_NEXT] = 32},
+        .sequences_max = 32,
+        .length_max = 128,
+    };
     struct model_plan plan;
-    model_plan(&config, ops, &(struct model_budget){4096, 640, 32, 128, 0}, &plan);
+    model_plan(&config, ops, &budget, &plan);
     uint64_t sum = 0;
     for (size_t i = 0; i < plan.count; i++) {
         assert_true(plan.rows[i].bytes > 0);
@@ -616,7 +628,8 @@ static void the_plan_counts_every_byte(void **state)
 
     /* Of twelve layers' activations, those of three are left, and of the others the outputs of every third. */
     struct model_plan less;
-    model_plan(&config, ops, &(struct model_budget){4096, 640, 32, 128, 3}, &less);
+    budget.recompute_every = 3;
+    model_plan(&config, ops, &budget, &less);
     uint64_t layers[2] = {0, 0}, output = 0;
     for (size_t i = 0; i < plan.count; i++)
         if (strncmp(plan.rows[i].name, "layer.", 6) == 0) {

@@ -583,19 +583,19 @@ static void row_work(void)
     for (int i = 0; i < 3; i++)
         assert_close(&gradients[i], 1, "embed_backward");
 
-    const struct rows masked = {batch.masked, batch.masked_rows};
-    assert_true(batch.masked > 3);
+    const struct rows masked = {batch.heads[HEAD_MASKED].live, batch.heads[HEAD_MASKED].total};
+    assert_true(batch.heads[HEAD_MASKED].live > 3);
     struct array picked = array_of((size_t)masked.total * hidden, small);
     for (size_t r = 0; r < (size_t)masked.live; r++)
         for (size_t i = 0; i < hidden; i++)
-            picked.values[r * hidden + i] = dy.values[(size_t)batch.masked_index[r] * hidden + i];
-    ops->gather(DEVICE, picked.memory, dy.memory, batch.masked_index, masked, (int32_t)hidden);
+            picked.values[r * hidden + i] = dy.values[(size_t)batch.heads[HEAD_MASKED].index[r] * hidden + i];
+    ops->gather(DEVICE, picked.memory, dy.memory, batch.heads[HEAD_MASKED].index, masked, (int32_t)hidden);
     assert_true(error_of(&picked) == 0);
     assert_zero_from(&picked, (size_t)masked.live * hidden, "a dead row of gather");
     for (size_t r = 0; r < (size_t)masked.live; r++)
         for (size_t i = 0; i < hidden; i++)
-            dy.values[(size_t)batch.masked_index[r] * hidden + i] *= 2;
-    ops->scatter(DEVICE, dy.memory, picked.memory, batch.masked_index, masked, (int32_t)hidden);
+            dy.values[(size_t)batch.heads[HEAD_MASKED].index[r] * hidden + i] *= 2;
+    ops->scatter(DEVICE, dy.memory, picked.memory, batch.heads[HEAD_MASKED].index, masked, (int32_t)hidden);
     assert_true(error_of(&dy) == 0); /* twice a number is exact */
 
     struct array slopes = random_array((size_t)masked.live * hidden, (size_t)masked.total * hidden, small, 1);

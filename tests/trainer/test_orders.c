@@ -83,11 +83,12 @@ static void take_batch(struct golden *golden)
     *batch = made_batch(&(struct made_source){1, golden->config.vocabulary, 0}, lengths, 0, sequences);
     assert_int_equal(column_of(golden, "batch.ids", batch->ids), batch->tokens);
     column_of(golden, "batch.segments", batch->segments);
-    column_of(golden, "batch.next_labels", batch->next_labels);
-    column_of(golden, "batch.masked_index", batch->masked_index);
-    batch->masked = column_of(golden, "batch.labels", batch->labels);
-    batch->masked_rows = made_rounded(batch->masked);
-    assert_true(batch->masked > 0);
+    struct head_batch *masked = &batch->heads[HEAD_MASKED];
+    column_of(golden, "batch.next_labels", batch->heads[HEAD_NEXT].labels);
+    column_of(golden, "batch.masked_index", masked->index);
+    masked->live = column_of(golden, "batch.labels", masked->labels);
+    masked->total = made_rounded(masked->live);
+    assert_true(masked->live > 0);
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -204,8 +205,8 @@ static void check_model(const struct golden *golden, struct model *model, const 
     const enum precision precision = ops->precision;
     size_t count;
     float *losses = numbers_of(golden, "losses", &count);
-    const double masked = metrics->heads[HEAD_MASKED].loss / (double)metrics->heads[HEAD_MASKED].count;
-    const double next = metrics->heads[HEAD_NEXT].loss / (double)metrics->sequences;
+    const double masked = made_mean(metrics, HEAD_MASKED);
+    const double next = made_mean(metrics, HEAD_NEXT);
     const double slack = precision == PRECISION_BF16 ? 0.1 : 1e-5;
     assert_true(fabs(masked - (double)losses[0]) < slack && fabs(next - (double)losses[1]) < slack);
     if (precision != PRECISION_BF16) {
@@ -229,13 +230,15 @@ static struct batch one_of(const struct batch *all, int32_t number)
     struct batch one = made_batch(&(struct made_source){1, 2, 0}, &length, number, 1);
     memcpy(one.ids, all->ids + from, (size_t)length * sizeof *one.ids);
     memcpy(one.segments, all->segments + from, (size_t)length * sizeof *one.segments);
-    one.next_labels[0] = all->next_labels[number];
-    for (int32_t i = 0; i < all->masked; i++)
-        if (all->masked_index[i] >= from && all->masked_index[i] < from + length) {
-            one.masked_index[one.masked] = all->masked_index[i] - from;
-            one.labels[one.masked++] = all->labels[i];
+    const struct head_batch *theirs = &all->heads[HEAD_MASKED];
+    struct head_batch *masked = &one.heads[HEAD_MASKED];
+    one.heads[HEAD_NEXT].labels[0] = all->heads[HEAD_NEXT].labels[number];
+    for (int32_t i = 0; i < theirs->live; i++)
+        if (theirs->index[i] >= from && theirs->index[i] < from + length) {
+            masked->index[masked->live] = theirs->index[i] - from;
+            masked->labels[masked->live++] = theirs->labels[i];
         }
-    one.masked_rows = made_rounded(one.masked);
+    masked->total = made_rounded(masked->live);
     return one;
 }
 
@@ -245,12 +248,8 @@ static struct model *begin(const struct golden *golden, const struct ops *ops, i
     budget.recompute_every = recompute_every;
     struct model *model = model_open(&golden->config, ops, &budget);
     make_weights(model, ops);
-    model_begin_step(model, &(struct step_settings){.seed = golden->seed,
-                                                    .step = golden->step,
-                                                    .dropout = true,
-                                                    .masked = golden->batch.masked,
-                                                    .sequences = golden->batch.sequences,
-                                                    .loss_scale = 1});
+    const struct step_settings settings = made_step(golden->seed, golden->step, &golden->batch, 1);
+    model_begin_step(model, &settings);
     return model;
 }
 
@@ -278,7 +277,7 @@ static void check_parts(const struct golden *golden, const struct ops *ops)
     int32_t empty = 0;
     for (int32_t i = 0; i < golden->batch.sequences; i++) {
         struct batch one = one_of(&golden->batch, i);
-        empty += one.masked == 0;
+        empty += one.heads[HEAD_MASKED].live == 0;
         model_forward_backward(model, &one, NULL, &metrics);
         made_batch_release(&one);
     }

@@ -152,7 +152,7 @@ static size_t fill(struct bringer *bringer, struct slot *slot, const struct batc
 {
     struct cursor cursor = {counts_only ? NULL : slot->host, counts_only ? NULL : slot->device, 0};
     struct cuda_batch *there = &slot->batch;
-    const size_t rows = (size_t)batch->token_rows, masked = (size_t)batch->masked_rows;
+    const size_t rows = (size_t)batch->token_rows;
     const size_t sequences = (size_t)batch->sequences, tokens = (size_t)batch->tokens;
     there->batch = *batch;
     copy(&cursor, &there->batch.ids, batch->ids, rows);
@@ -160,9 +160,11 @@ static size_t fill(struct bringer *bringer, struct slot *slot, const struct batc
     copy(&cursor, &there->batch.positions, batch->positions, rows);
     copy(&cursor, &there->batch.sequence_of, batch->sequence_of, rows);
     copy(&cursor, &there->batch.starts, batch->starts, sequences + 1);
-    copy(&cursor, &there->batch.masked_index, batch->masked_index, masked);
-    copy(&cursor, &there->batch.labels, batch->labels, masked);
-    copy(&cursor, &there->batch.next_labels, batch->next_labels, sequences);
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        const struct head_batch *head = &batch->heads[h];
+        copy(&cursor, &there->batch.heads[h].index, head->index, (size_t)head->total);
+        copy(&cursor, &there->batch.heads[h].labels, head->labels, (size_t)head->total);
+    }
     int32_t *numbers;
     copy(&cursor, &numbers, batch->numbers, sequences);
     there->batch.numbers = (uint32_t *)numbers;

@@ -97,7 +97,8 @@ struct loader *loader_open(const struct loader_options *options)
     const struct sequence_room *room = &options->source->room;
     assert(options->source->samples > 0 && options->batch > 0);
     assert((uint32_t)options->limits.tokens >= room->length && options->limits.sequences > 0);
-    assert((uint32_t)options->limits.masked >= room->marks[HEAD_MASKED]);
+    for (int h = 0; h < HEAD_KINDS; h++)
+        assert((uint32_t)options->limits.marks[h] >= room->marks[h]);
 
     struct loader *loader = mem_clear(1, sizeof *loader);
     loader->options = *options;

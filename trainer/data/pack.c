@@ -12,20 +12,21 @@ static int32_t rounded(int32_t rows)
 void pack_init(struct batch *batch, const struct pack_limits *limits)
 {
     assert(limits->tokens >= 1 && limits->tokens <= INT32_MAX - BATCH_ROW_MULTIPLE);
-    assert(limits->masked >= 0 && limits->masked <= INT32_MAX - BATCH_ROW_MULTIPLE);
-    const size_t tokens = (size_t)rounded(limits->tokens), masked = (size_t)rounded(limits->masked);
-    const size_t sequences = (size_t)limits->sequences;
+    const size_t tokens = (size_t)rounded(limits->tokens), sequences = (size_t)limits->sequences;
     *batch = (struct batch){
         .ids = mem_array(tokens, sizeof *batch->ids),
         .segments = mem_array(tokens, sizeof *batch->segments),
         .positions = mem_array(tokens, sizeof *batch->positions),
         .sequence_of = mem_array(tokens, sizeof *batch->sequence_of),
         .starts = mem_array(sequences + 1, sizeof *batch->starts),
-        .masked_index = mem_array(masked, sizeof *batch->masked_index),
-        .labels = mem_array(masked, sizeof *batch->labels),
-        .next_labels = mem_array(sequences, sizeof *batch->next_labels),
         .numbers = mem_array(sequences, sizeof *batch->numbers),
     };
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        assert(limits->marks[h] >= 0 && limits->marks[h] <= INT32_MAX - BATCH_ROW_MULTIPLE);
+        const size_t marks = (size_t)rounded(limits->marks[h]);
+        batch->heads[h].index = mem_array(marks, sizeof *batch->heads[h].index);
+        batch->heads[h].labels = mem_array(marks, sizeof *batch->heads[h].labels);
+    }
 }
 
 void pack_release(struct batch *batch)
@@ -35,24 +36,41 @@ void pack_release(struct batch *batch)
     mem_free(batch->positions);
     mem_free(batch->sequence_of);
     mem_free(batch->starts);
-    mem_free(batch->masked_index);
-    mem_free(batch->labels);
-    mem_free(batch->next_labels);
     mem_free(batch->numbers);
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        mem_free(batch->heads[h].index);
+        mem_free(batch->heads[h].labels);
+    }
     *batch = (struct batch){0};
 }
 
 void pack_clear(struct batch *batch)
 {
-    batch->sequences = batch->tokens = batch->token_rows = batch->masked = batch->masked_rows = 0;
+    batch->sequences = batch->tokens = batch->token_rows = 0;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        batch->heads[h].live = batch->heads[h].total = 0;
+}
+
+static bool fits(const struct batch *batch, const struct pack_limits *limits, const struct sequence *sequence)
+{
+    bool fits = sequence->length <= (uint32_t)(limits->tokens - batch->tokens) && batch->sequences < limits->sequences;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        fits = fits && sequence->marks[h].count <= (uint32_t)(limits->marks[h] - batch->heads[h].live);
+    return fits;
+}
+
+static void add_marks(struct head_batch *head, const struct marks *marks, int32_t first)
+{
+    for (uint32_t i = 0; i < marks->count; i++, head->live++) {
+        head->index[head->live] = first + (int32_t)marks->tokens[i];
+        head->labels[head->live] = (int32_t)marks->labels[i];
+    }
 }
 
 bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sequence *sequence, uint32_t number)
 {
     const int32_t first = batch->tokens, place = batch->sequences;
-    const struct marks *masked = &sequence->marks[HEAD_MASKED], *next = &sequence->marks[HEAD_NEXT];
-    if (sequence->length > (uint32_t)(limits->tokens - first) ||
-        masked->count > (uint32_t)(limits->masked - batch->masked) || place == limits->sequences)
+    if (!fits(batch, limits, sequence))
         return false;
     for (int32_t i = 0; i < (int32_t)sequence->length; i++) {
         batch->ids[first + i] = (int32_t)sequence->ids[i];
@@ -60,12 +78,9 @@ bool pack_add(struct batch *batch, const struct pack_limits *limits, const struc
         batch->positions[first + i] = i;
         batch->sequence_of[first + i] = place;
     }
-    for (uint32_t i = 0; i < masked->count; i++) {
-        batch->masked_index[batch->masked] = first + (int32_t)masked->tokens[i];
-        batch->labels[batch->masked++] = (int32_t)masked->labels[i];
-    }
+    for (int h = 0; h < HEAD_KINDS; h++)
+        add_marks(&batch->heads[h], &sequence->marks[h], first);
     batch->starts[place] = first;
-    batch->next_labels[place] = next->count > 0 ? (int32_t)next->labels[0] : 0;
     batch->numbers[place] = number;
     batch->tokens += (int32_t)sequence->length;
     batch->sequences++;
@@ -83,12 +98,15 @@ static int32_t shape_of(int32_t rows, int32_t limit, int32_t shapes)
 void pack_finish(struct batch *batch, const struct pack_limits *limits)
 {
     batch->token_rows = shape_of(batch->tokens, limits->tokens, limits->shapes);
-    batch->masked_rows = shape_of(batch->masked, limits->masked, limits->shapes);
     batch->starts[batch->sequences] = batch->tokens;
     for (int32_t i = batch->tokens; i < batch->token_rows; i++) {
         batch->ids[i] = batch->sequence_of[i] = -1;
         batch->segments[i] = batch->positions[i] = 0;
     }
-    for (int32_t i = batch->masked; i < batch->masked_rows; i++)
-        batch->masked_index[i] = batch->labels[i] = -1;
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        struct head_batch *head = &batch->heads[h];
+        head->total = shape_of(head->live, limits->marks[h], limits->shapes);
+        for (int32_t i = head->live; i < head->total; i++)
+            head->index[i] = head->labels[i] = -1;
+    }
 }

@@ -24,8 +24,8 @@
  * 0.8 %); the last one rounds up by half a step, 1.6 % of a budget, in the mean. */
 struct pack_limits {
     int32_t tokens;
-    int32_t masked;
     int32_t sequences;
+    int32_t marks[HEAD_KINDS]; /* labels of each head */
     int32_t shapes;
 };
 #define PACK_SHAPES 32

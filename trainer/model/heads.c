@@ -7,9 +7,9 @@
 
 #define HEAD(place) params_head(&model->table, place)
 
-static double slope_factor(const struct model *model, int64_t count)
+static double slope_factor(const struct model *model, enum head_kind head)
 {
-    return model->training ? model->step.loss_scale / (double)count : 0;
+    return model->training ? model->step.loss_scale / (double)model->step.counts[head] : 0;
 }
 
 static void masked_backward(struct model *model, const struct batch *batch, struct rows rows)
@@ -32,15 +32,15 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
                                 hidden, model->scratch);
     ops->linear_backward_input(ops->device, model->picked, 0, gradient, weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)),
                                NULL, rows, hidden, hidden, gelu);
-    ops->scatter(ops->device, model->dhidden, model->picked, batch->masked_index, rows, hidden);
+    ops->scatter(ops->device, model->dhidden, model->picked, batch->heads[HEAD_MASKED].index, rows, hidden);
 }
 
 void masked_head(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
-    const struct rows rows = {batch->masked, batch->masked_rows};
+    const struct rows rows = {batch->heads[HEAD_MASKED].live, batch->heads[HEAD_MASKED].total};
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
-    ops->gather(ops->device, model->picked, model_hidden(model), batch->masked_index, rows, hidden);
+    ops->gather(ops->device, model->picked, model_hidden(model), batch->heads[HEAD_MASKED].index, rows, hidden);
     ops->linear_gelu(ops->device, model->transform, model->transform_out, model->picked,
                      weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), vector_of(model, HEAD(HEAD_TRANSFORM_BIAS)), rows,
                      hidden, hidden, model->config.gelu);
@@ -49,8 +49,8 @@ void masked_head(struct model *model, const struct batch *batch)
               model->config.norm_epsilon, rows, hidden, NULL, NULL);
     ops->linear(ops->device, model->logits, model->features, weight_of(model, &model->table.items[PARAM_WORD]),
                 vector_of(model, HEAD(HEAD_BIAS)), rows, vocabulary, hidden);
-    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_MASKED, model->logits, batch->labels, rows, vocabulary,
-              model->config.vocabulary, slope_factor(model, model->step.masked), model->scratch);
+    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_MASKED, model->logits, batch->heads[HEAD_MASKED].labels, rows,
+              vocabulary, model->config.vocabulary, slope_factor(model, HEAD_MASKED), model->scratch);
     if (model->training)
         masked_backward(model, batch, rows);
 }
@@ -72,22 +72,22 @@ static void next_backward(struct model *model, const struct batch *batch, struct
                                 hidden, model->scratch);
     ops->linear_backward_input(ops->device, model->first, 0, gradient, weight_of(model, HEAD(HEAD_POOLER_WEIGHT)), NULL,
                                rows, hidden, hidden, gelu);
-    ops->scatter(ops->device, model->dhidden, model->first, batch->starts, rows, hidden);
+    ops->scatter(ops->device, model->dhidden, model->first, batch->heads[HEAD_NEXT].index, rows, hidden);
 }
 
 void next_head(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
-    const struct rows rows = {batch->sequences, rows_rounded(batch->sequences)};
+    const struct rows rows = {batch->heads[HEAD_NEXT].live, batch->heads[HEAD_NEXT].total};
     const int32_t hidden = model->config.hidden;
-    ops->gather(ops->device, model->first, model_hidden(model), batch->starts, rows, hidden);
+    ops->gather(ops->device, model->first, model_hidden(model), batch->heads[HEAD_NEXT].index, rows, hidden);
     ops->linear(ops->device, model->pooled, model->first, weight_of(model, HEAD(HEAD_POOLER_WEIGHT)),
                 vector_of(model, HEAD(HEAD_POOLER_BIAS)), rows, hidden, hidden);
     ops->tanh(ops->device, model->pooled, rows, hidden);
     ops->linear(ops->device, model->next_logits, model->pooled, weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
                 vector_of(model, HEAD(HEAD_NEXT_BIAS)), rows, 2, hidden);
-    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_NEXT, model->next_logits, batch->next_labels, rows, 2, 2,
-              slope_factor(model, model->step.sequences), model->scratch);
+    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_NEXT, model->next_logits, batch->heads[HEAD_NEXT].labels,
+              rows, 2, 2, slope_factor(model, HEAD_NEXT), model->scratch);
     if (model->training)
         next_backward(model, batch, rows);
 }

@@ -15,7 +15,8 @@ static void set_sizes(struct model *model, const struct model_config *config, co
     model->ops = ops;
     model->budget = *budget;
     model->budget.token_rows_max = rows_rounded(budget->token_rows_max);
-    model->budget.masked_rows_max = rows_rounded(budget->masked_rows_max);
+    for (int h = 0; h < HEAD_KINDS; h++)
+        model->budget.head_rows_max[h] = rows_rounded(budget->head_rows_max[h]);
     if (budget->recompute_every == 0 || budget->recompute_every > config->layers)
         model->budget.recompute_every = config->layers;
     assert(budget->length_max >= 1 && budget->length_max <= config->positions);
@@ -149,8 +150,10 @@ static void check_batch(const struct model *model, const struct batch *batch)
     assert(batch->sequences >= 1 && batch->sequences <= model->budget.sequences_max);
     assert(batch->tokens >= 1 && batch->tokens <= batch->token_rows);
     assert(batch->token_rows <= model->budget.token_rows_max);
-    assert(batch->masked >= 0 && batch->masked <= batch->masked_rows);
-    assert(batch->masked_rows <= model->budget.masked_rows_max);
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        assert(batch->heads[h].live >= 0 && batch->heads[h].live <= batch->heads[h].total);
+        assert(batch->heads[h].total <= model->budget.head_rows_max[h]);
+    }
     assert(batch->starts[0] == 0 && batch->starts[batch->sequences] == batch->tokens);
     for (int32_t i = 0; i < batch->sequences; i++) {
         const int32_t length = batch->starts[i + 1] - batch->starts[i];
@@ -181,16 +184,16 @@ static void pass(struct model *model, const struct batch *batch, bool training,
     if (training)
         CALL(model->ops, clear, .memory = model->dhidden,
              .bytes = (size_t)batch->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
-    if (batch->masked > 0)
+    if (batch->heads[HEAD_MASKED].live > 0)
         masked_head(model, there);
-    if (model->config.next_sentence)
+    if (model->config.next_sentence && batch->heads[HEAD_NEXT].live > 0)
         next_head(model, there);
     if (training) {
         report_final(model, params_head(&model->table, 0)->offset);
         backward(model, there);
     }
-    model->counts.heads[HEAD_MASKED].count += batch->masked;
-    model->counts.heads[HEAD_NEXT].count += batch->sequences;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        model->counts.heads[h].count += batch->heads[h].live;
     model->counts.sequences += batch->sequences;
     model->counts.tokens += batch->tokens;
     if (metrics)
@@ -200,7 +203,8 @@ static void pass(struct model *model, const struct batch *batch, bool training,
 void model_forward_backward(struct model *model, const struct batch *batch, const struct gradient_listener *listener,
                             struct model_metrics *metrics)
 {
-    assert(model->step.masked >= batch->masked && model->step.sequences >= batch->sequences);
+    for (int h = 0; h < HEAD_KINDS; h++)
+        assert(model->step.counts[h] >= batch->heads[h].live);
     pass(model, batch, true, listener, metrics);
 }
 

@@ -5,8 +5,8 @@
  *       → whenever: model_evaluate
  *     model_close
  *
- * The step's loss is the mean cross-entropy over its masked tokens plus, with NSP, the mean over its sequences.
- * Gradients are written × loss_scale / count of the whole step and only added up, so how a step is cut into
+ * The step's loss is the sum of its heads' mean losses, each over the head's labels in the whole step. A head's
+ * gradients are written × loss_scale / count of those labels and only added up, so how a step is cut into
  * micro-batches changes nothing but rounding (design, Law 4). All memory is planned and taken by model_open. */
 #ifndef TRAINER_MODEL_MODEL_H
 #define TRAINER_MODEL_MODEL_H
@@ -21,8 +21,8 @@
 
 /* The largest batch that a call will bring. */
 struct model_budget {
-    int32_t token_rows_max;  /* rounded to BATCH_ROW_MULTIPLE inside */
-    int32_t masked_rows_max; /* the same; may be 0 */
+    int32_t token_rows_max;            /* rounded to BATCH_ROW_MULTIPLE inside */
+    int32_t head_rows_max[HEAD_KINDS]; /* the same, of each head's labels; may be 0 */
     int32_t sequences_max;
     int32_t length_max; /* tokens of one sequence, at most the config's positions */
     /* Activations are kept at every so many layers only, and worked out again from there in the backward pass: less
@@ -60,11 +60,10 @@ void *model_gradients(struct model *model);
 void model_refresh(struct model *model);
 
 struct step_settings {
-    uint32_t seed, step; /* name what is dropped; steps count from 1 */
-    bool dropout;        /* false: as if the config had no dropout and no layer drop */
-    int64_t masked;      /* masked tokens of the whole step, over all micro-batches and processes */
-    int64_t sequences;   /* the same */
-    double loss_scale;   /* multiplies every gradient; 1 but for fp16 */
+    uint32_t seed, step;        /* name what is dropped; steps count from 1 */
+    bool dropout;               /* false: as if the config had no dropout and no layer drop */
+    double loss_scale;          /* multiplies every gradient; 1 but for fp16 */
+    int64_t counts[HEAD_KINDS]; /* labels of each head in the whole step, over all micro-batches and processes; >= 1 */
 };
 
 /* Sums that calls add to. */

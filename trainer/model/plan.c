@@ -65,8 +65,8 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
 
 static void plan_heads(struct planner *planner, struct model *model)
 {
-    const size_t rows = (size_t)model->budget.masked_rows_max, hidden = (size_t)model->config.hidden;
-    const size_t first = (size_t)rows_rounded(model->budget.sequences_max);
+    const size_t rows = (size_t)model->budget.head_rows_max[HEAD_MASKED], hidden = (size_t)model->config.hidden;
+    const size_t first = (size_t)model->budget.head_rows_max[HEAD_NEXT];
     const size_t vocabulary = (size_t)vocabulary_padded(&model->config);
     const size_t storage = model->ops->storage_size, real = model->ops->real_size;
     take(planner, &model->picked, "masked.picked", rows * hidden, storage);
@@ -87,13 +87,13 @@ static void plan_heads(struct planner *planner, struct model *model)
 static size_t scratch_bytes(const struct model *model)
 {
     const struct model_config *config = &model->config;
-    const int32_t first = rows_rounded(model->budget.sequences_max);
-    const int32_t most = model->budget.token_rows_max > model->budget.masked_rows_max ? model->budget.token_rows_max
-                                                                                      : model->budget.masked_rows_max;
+    int32_t most = model->budget.token_rows_max;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        most = most > model->budget.head_rows_max[h] ? most : model->budget.head_rows_max[h];
     const struct ops_limits limits = {
-        .rows_max = most > first ? most : first,
+        .rows_max = most,
         .columns_max = config->intermediate > 3 * config->hidden ? config->intermediate : 3 * config->hidden,
-        .masked_rows_max = model->budget.masked_rows_max,
+        .masked_rows_max = model->budget.head_rows_max[HEAD_MASKED],
         .vocabulary = vocabulary_padded(config),
         .length_max = model->budget.length_max,
         .head_size = config->hidden / config->heads,

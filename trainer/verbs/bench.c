@@ -76,7 +76,11 @@ static void make_sequence(const struct bench *b, uint32_t number, struct sequenc
 
 static struct pack_limits limits_of(const struct bench *b)
 {
-    return (struct pack_limits){b->seq * b->sequences, b->masked * b->sequences, b->sequences, 0};
+    return (struct pack_limits){
+        .tokens = b->seq * b->sequences,
+        .sequences = b->sequences,
+        .marks = {[HEAD_MASKED] = b->masked * b->sequences, [HEAD_NEXT] = b->sequences},
+    };
 }
 
 static void make_batch(struct bench *b)
@@ -98,7 +102,7 @@ static struct model_budget budget_of(const struct bench *b)
 {
     return (struct model_budget){
         .token_rows_max = b->seq * b->sequences,
-        .masked_rows_max = b->masked * b->sequences,
+        .head_rows_max = {[HEAD_MASKED] = b->masked * b->sequences, [HEAD_NEXT] = b->sequences},
         .sequences_max = b->sequences,
         .length_max = b->seq,
     };
@@ -149,9 +153,12 @@ static void begin(struct bench *b, int accumulation)
                                    .seed = 1,
                                    .step = ++b->steps,
                                    .dropout = true,
-                                   .masked = (int64_t)b->masked * b->sequences * accumulation,
-                                   .sequences = (int64_t)b->sequences * accumulation,
                                    .loss_scale = 1,
+                                   .counts =
+                                       {
+                                           [HEAD_MASKED] = (int64_t)b->masked * b->sequences * accumulation,
+                                           [HEAD_NEXT] = (int64_t)b->sequences * accumulation,
+                                       },
                                });
 }
 

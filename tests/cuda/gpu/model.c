@@ -88,7 +88,8 @@ static void gradients_case(const struct model_config *config, const char *what)
         models[s] = model_open(config, OPS(s), &budget);
         table = model_table(models[s]);
         fill(models[s], OPS(s));
-        model_begin_step(models[s], &(struct step_settings){11, 5, true, 2 * batch.masked, 2 * batch.sequences, 1});
+        const struct step_settings settings = made_step(11, 5, &batch, 2);
+        model_begin_step(models[s], &settings);
         model_forward_backward(models[s], &batch, NULL, NULL); /* twice: gradients and sums add up */
         model_forward_backward(models[s], &batch, NULL, &metrics[s]);
         found[s] = gradients_of(models[s], OPS(s));
@@ -357,13 +358,13 @@ static struct batch step_batch(uint32_t step, int32_t first, int32_t count)
         int32_t word = (int32_t)(random_at(&stream, number, 3000) % WORDS);
         for (int32_t row = batch.starts[i]; row < batch.starts[i + 1]; row++) {
             batch.ids[row] = 10 + word;
-            if (masked < batch.masked && batch.masked_index[masked] == row) {
-                batch.labels[masked++] = batch.ids[row];
+            if (masked < batch.heads[HEAD_MASKED].live && batch.heads[HEAD_MASKED].index[masked] == row) {
+                batch.heads[HEAD_MASKED].labels[masked++] = batch.ids[row];
                 batch.ids[row] = MASK;
             }
             word = (word + (backwards && batch.segments[row] ? WORDS - 7 : 7)) % WORDS;
         }
-        batch.next_labels[i] = backwards;
+        batch.heads[HEAD_NEXT].labels[i] = backwards;
     }
     return batch;
 }
@@ -373,7 +374,8 @@ static double run_step(struct run *run, uint32_t step, int32_t pieces)
 {
     struct model_metrics metrics = {0};
     struct batch whole = step_batch(step, 0, SEQUENCES);
-    model_begin_step(run->model, &(struct step_settings){42, step, true, whole.masked, SEQUENCES, 1});
+    const struct step_settings settings = made_step(42, step, &whole, 1);
+    model_begin_step(run->model, &settings);
     made_batch_release(&whole);
     for (int32_t piece = 0; piece < pieces; piece++) {
         struct batch batch = step_batch(step, piece * (SEQUENCES / pieces), SEQUENCES / pieces);
@@ -384,7 +386,7 @@ static double run_step(struct run *run, uint32_t step, int32_t pieces)
     optimizer_update(&optimizer_type("AdamW")->optimizer, run->ops, &run->memory, &run->work,
                      &(struct update){step, rate, 1, 1, true, model_sums(run->model)});
     model_refresh(run->model);
-    return metrics.heads[HEAD_MASKED].loss / (double)metrics.heads[HEAD_MASKED].count;
+    return made_mean(&metrics, HEAD_MASKED);
 }
 
 static float *read_flat(struct run *run, void *memory)

@@ -259,15 +259,15 @@ static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t v
 
 static void rows_case(const struct case_batch *batch, int32_t hidden)
 {
-    const struct rows rows = {batch->host.masked, batch->host.masked_rows};
+    const struct rows rows = {batch->host.heads[HEAD_MASKED].live, batch->host.heads[HEAD_MASKED].total};
     const size_t width = (size_t)hidden, all = (size_t)batch->host.token_rows * width;
     struct array x = array_random(all, all, STORED, 1), picked = array_nan((size_t)rows.total * width, STORED);
     EACH_SIDE (s)
-        OPS(s)->gather(OPS(s)->device, AT(picked), AT(x), batch->on[s]->masked_index, rows, hidden);
+        OPS(s)->gather(OPS(s)->device, AT(picked), AT(x), batch->on[s]->heads[HEAD_MASKED].index, rows, hidden);
     compare(&picked, 0, "gather, width %d", hidden);
     compare_zero_from(&picked, (size_t)rows.live * width, "dead rows of gather");
     EACH_SIDE (s)
-        OPS(s)->scatter(OPS(s)->device, AT(x), AT(picked), batch->on[s]->masked_index, rows, hidden);
+        OPS(s)->scatter(OPS(s)->device, AT(x), AT(picked), batch->on[s]->heads[HEAD_MASKED].index, rows, hidden);
     compare(&x, FP32, "scatter, width %d", hidden);
 
     struct array pre = array_random((size_t)rows.live * width, picked.count, STORED, 4);

@@ -349,7 +349,8 @@ int check_shapes(int share, const char *tune, struct error *err)
     if (tune) {
         const struct model_config large = {
             .hidden = part_of(1024), .intermediate = part_of(4096), .vocabulary = part_of(30528), .gelu = GELU_TANH};
-        const struct pack_limits limits = {part_of(33792), part_of(5280), part_of(264), 0};
+        const struct pack_limits limits = {
+            .tokens = part_of(33792), .sequences = part_of(264), .marks = {[HEAD_MASKED] = part_of(5280)}};
         struct buf table = {0};
         int result = backend_tune(side_ops(TESTED), &large, &limits, true, &table, err);
         if (result == 0)
