@@ -319,7 +319,10 @@ static void run_open(struct run *run, enum device_kind device, enum precision pr
     model_config_named("mini", &config);
     config.vocabulary = VOCABULARY;
     *run = (struct run){.ops = open_ops(device, precision),
-                        .budget = {SEQUENCES * LENGTH, SEQUENCES * 10, SEQUENCES, LENGTH, 0}};
+                        .budget = {.token_rows_max = SEQUENCES * LENGTH,
+                                   .head_rows_max = {[HEAD_MASKED] = SEQUENCES * 10, [HEAD_NEXT] = SEQUENCES},
+                                   .sequences_max = SEQUENCES,
+                                   .length_max = LENGTH}};
     struct ops *ops = run->ops;
     run->model = model_open(&config, ops, &run->budget);
     const struct params *params = model_table(run->model);
