@@ -61,12 +61,12 @@ double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, in
     void *w = made_up(ops, (size_t)out * (size_t)in);
     void *y = ops->allocate(ops->device, (size_t)rows * (size_t)out * ops->storage_size);
     const struct rows all = {rows, rows};
-    ops->linear(ops->device, y, x, w, NULL, all, out, in); /* makes what is made once */
+    CALL(ops, linear, .y = y, .x = x, .w = w, .rows = all, .out = out, .in = in); /* makes what is made once */
     ops->wait(ops->device);
     const double from = clock_now();
     double shortest = HUGE_VAL, before = from;
     for (int round = 0; round < 1000 && before - from < seconds; round++) {
-        ops->linear(ops->device, y, x, w, NULL, all, out, in);
+        CALL(ops, linear, .y = y, .x = x, .w = w, .rows = all, .out = out, .in = in);
         ops->wait(ops->device);
         const double now = clock_now();
         shortest = fmin(shortest, now - before);

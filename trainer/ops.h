@@ -40,8 +40,6 @@ extern const struct precision_facts precision_kinds[]; /* [PRECISION_KINDS], by 
 const char *precision_name(enum precision precision);
 enum precision precision_named(const char *name); /* fp32 where there is no such */
 
-enum gelu { GELU_TANH, GELU_ERF }; /* transformers' "gelu_new" and "gelu" */
-
 struct device; /* a backend's own state */
 
 struct attention_shape {
@@ -91,6 +89,10 @@ struct ops_facts {
     OP(embed)                                                                                                          \
     OP(embed_backward)                                                                                                 \
     OP(dropout)                                                                                                        \
+    OP(linear)                                                                                                         \
+    OP(linear_gelu)                                                                                                    \
+    OP(linear_backward_input)                                                                                          \
+    OP(linear_backward_weight)                                                                                         \
     OP(squares)                                                                                                        \
     OP(factors)                                                                                                        \
     OP(adam)                                                                                                           \
@@ -100,10 +102,6 @@ struct ops_facts {
 
 /* Those that still take their arguments one by one. */
 #define OPS_POSITIONAL(OP)                                                                                             \
-    OP(linear)                                                                                                         \
-    OP(linear_gelu)                                                                                                    \
-    OP(linear_backward_input)                                                                                          \
-    OP(linear_backward_weight)                                                                                         \
     OP(norm)                                                                                                           \
     OP(norm_backward)                                                                                                  \
     OP(attention)                                                                                                      \
@@ -151,20 +149,6 @@ struct ops {
     /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
-
-    /* y [rows, out] = x [rows, in] W^T + b. W [out, in] storage; b [out] real or NULL. */
-    void (*linear)(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
-                   int32_t out, int32_t in);
-    /* pre = x W^T + b (kept for the backward pass), y = gelu(pre); both [rows, out]. */
-    void (*linear_gelu)(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
-                        struct rows rows, int32_t out, int32_t in, enum gelu gelu);
-    /* dx [rows, in] = beta * dx + dy [rows, out] W, beta 0 or 1. With `pre` [rows, in] (the input of the GELU that made
-     * x) the sum is also multiplied by gelu'(pre), which makes it the gradient of pre. */
-    void (*linear_backward_input)(struct device *device, void *dx, int beta, const void *dy, const void *w,
-                                  const void *pre, struct rows rows, int32_t out, int32_t in, enum gelu gelu);
-    /* dw [out, in] += dy^T x and db [out] += column sums of dy (both real; db may be NULL). */
-    void (*linear_backward_weight)(struct device *device, void *dw, void *db, const void *dy, const void *x,
-                                   struct rows rows, int32_t out, int32_t in, void *scratch);
 
     /* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased
      * variance). x, residual, z, y [rows, hidden] storage; residual may be NULL, z may be x; gain, bias [hidden] real;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum gelu { GELU_TANH, GELU_ERF }; /* transformers' "gelu_new" and "gelu" */
+
 struct rows {
     int32_t live;  /* rows that mean something */
     int32_t total; /* rows the buffer has for this call; those from `live` on are dead: zero */
@@ -73,6 +75,56 @@ struct dropout_args {
     const struct batch *batch; /* names the rows */
     int32_t hidden;
     const struct dropout *dropout; /* its share has no part in this */
+};
+
+/* ---- linear layers ----
+ *
+ * W is [out, in], as in PyTorch; rows [.., out] and [.., in] are storage. */
+
+/* y = x W^T + b. */
+struct linear_args {
+    void *y;       /* [rows, out] */
+    const void *x; /* [rows, in] */
+    const void *w; /* storage */
+    const void *b; /* [out] real, or NULL */
+    struct rows rows;
+    int32_t out, in;
+};
+
+/* pre = x W^T + b, y = gelu(pre). */
+struct linear_gelu_args {
+    void *pre;     /* [rows, out], kept for the backward pass */
+    void *y;       /* [rows, out] */
+    const void *x; /* [rows, in] */
+    const void *w; /* storage */
+    const void *b; /* [out] real, or NULL */
+    struct rows rows;
+    int32_t out, in;
+    enum gelu gelu;
+};
+
+/* dx = dy W, or dx += dy W. With `pre` (the input of the GELU that made x) the sum is also multiplied by gelu'(pre),
+ * which makes it the gradient of pre. */
+struct linear_backward_input_args {
+    void *dx;        /* [rows, in] */
+    bool adds;       /* to what is there */
+    const void *dy;  /* [rows, out] */
+    const void *w;   /* storage */
+    const void *pre; /* [rows, in], or NULL */
+    struct rows rows;
+    int32_t out, in;
+    enum gelu gelu; /* for pre */
+};
+
+/* dw += dy^T x and db += column sums of dy. */
+struct linear_backward_weight_args {
+    void *dw;       /* [out, in] real */
+    void *db;       /* [out] real, or NULL */
+    const void *dy; /* [rows, out] */
+    const void *x;  /* [rows, in] */
+    struct rows rows;
+    int32_t out, in;
+    void *scratch;
 };
 
 /* ---- an update ----

@@ -60,25 +60,10 @@ static void end(struct device *device, enum op op, double flops, double bytes)
     end_layer(device, op, 0, 0, flops, bytes);
 }
 
-/* Bytes of stored and of real numbers. */
+/* Bytes of stored numbers. */
 static double stored(const struct device *device, double count)
 {
     return count * (double)((const struct timings *)device)->ops.storage_size;
-}
-static double real(const struct device *device, double count)
-{
-    return count * (double)((const struct timings *)device)->ops.real_size;
-}
-
-static double product(struct rows rows, int32_t out, int32_t in)
-{
-    return 2.0 * rows.total * out * in;
-}
-
-/* Numbers of a product's three matrices. */
-static double matrices(struct rows rows, int32_t out, int32_t in)
-{
-    return (double)rows.total * ((double)out + in) + (double)out * in;
 }
 
 static double attention_flops(const struct device *device, const struct attention_shape *shape)
@@ -87,41 +72,6 @@ static double attention_flops(const struct device *device, const struct attentio
 }
 
 /* ---- all of them ---- */
-
-static void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
-                   int32_t out, int32_t in)
-{
-    const struct ops *ops = begin(device);
-    ops->linear(ops->device, y, x, w, b, rows, out, in);
-    end_layer(device, OP_linear, out, in, product(rows, out, in), stored(device, matrices(rows, out, in)));
-}
-
-static void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
-                        struct rows rows, int32_t out, int32_t in, enum gelu gelu)
-{
-    const struct ops *ops = begin(device);
-    ops->linear_gelu(ops->device, pre, y, x, w, b, rows, out, in, gelu);
-    end_layer(device, OP_linear_gelu, out, in, product(rows, out, in),
-              stored(device, matrices(rows, out, in) + 1.0 * rows.total * out));
-}
-
-static void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w,
-                                  const void *pre, struct rows rows, int32_t out, int32_t in, enum gelu gelu)
-{
-    const struct ops *ops = begin(device);
-    ops->linear_backward_input(ops->device, dx, beta, dy, w, pre, rows, out, in, gelu);
-    end_layer(device, OP_linear_backward_input, out, in, product(rows, out, in),
-              stored(device, matrices(rows, out, in) + (double)(beta + (pre != NULL)) * rows.total * in));
-}
-
-static void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x,
-                                   struct rows rows, int32_t out, int32_t in, void *scratch)
-{
-    const struct ops *ops = begin(device);
-    ops->linear_backward_weight(ops->device, dw, db, dy, x, rows, out, in, scratch);
-    end_layer(device, OP_linear_backward_weight, out, in, product(rows, out, in),
-              stored(device, (double)rows.total * ((double)out + in)) + real(device, 2.0 * out * in));
-}
 
 static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
                  const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
@@ -251,6 +201,42 @@ static struct work embed_backward_work(const struct timings *timings, const stru
 static struct work dropout_work(const struct timings *timings, const struct dropout_args *args)
 {
     return (struct work){.bytes = stored_bytes(timings, 2.0 * args->batch->tokens * args->hidden)};
+}
+
+/* Of a product: its operations, the numbers of its three matrices, and `beside` more. */
+static struct work product_work(const struct timings *timings, struct rows rows, int32_t out, int32_t in, double beside)
+{
+    const double total = rows.total, width = out, depth = in;
+    return (struct work){.flops = 2 * total * width * depth,
+                         .bytes = stored_bytes(timings, total * (width + depth) + width * depth + beside),
+                         .out = out,
+                         .in = in};
+}
+
+static struct work linear_work(const struct timings *timings, const struct linear_args *args)
+{
+    return product_work(timings, args->rows, args->out, args->in, 0);
+}
+
+static struct work linear_gelu_work(const struct timings *timings, const struct linear_gelu_args *args)
+{
+    return product_work(timings, args->rows, args->out, args->in, (double)args->rows.total * args->out);
+}
+
+static struct work linear_backward_input_work(const struct timings *timings,
+                                              const struct linear_backward_input_args *args)
+{
+    const int read = (args->adds ? 1 : 0) + (args->pre ? 1 : 0);
+    return product_work(timings, args->rows, args->out, args->in, (double)read * args->rows.total * args->in);
+}
+
+static struct work linear_backward_weight_work(const struct timings *timings,
+                                               const struct linear_backward_weight_args *args)
+{
+    const double matrix = (double)args->out * args->in;
+    struct work work = product_work(timings, args->rows, args->out, args->in, -matrix);
+    work.bytes += real_bytes(timings, 2 * matrix);
+    return work;
 }
 
 static struct work squares_work(const struct timings *timings, const struct squares_args *args)
@@ -397,10 +383,6 @@ struct ops *timings_open(struct ops *ops)
         .receive = receive,
         .bring = bring,
         .scratch_bytes = scratch_bytes,
-        .linear = linear,
-        .linear_gelu = linear_gelu,
-        .linear_backward_input = linear_backward_input,
-        .linear_backward_weight = linear_backward_weight,
         .norm = norm,
         .norm_backward = norm_backward,
         .attention = attention,

@@ -187,7 +187,8 @@ static void product_of_size(size_t live, size_t total, size_t out, size_t in)
                 sum += x.values[r * in + i] * w.values[o * in + i];
             y.values[r * out + o] = sum;
         }
-    ops->linear(DEVICE, y.memory, x.memory, w.memory, b.memory, rows, (int32_t)out, (int32_t)in);
+    CALL(ops, linear, .y = y.memory, .x = x.memory, .w = w.memory, .b = b.memory, .rows = rows, .out = (int32_t)out,
+         .in = (int32_t)in);
     assert_close(&y, 1, "linear");
     assert_zero_from(&y, live * out, "a dead row of linear");
     for (enum gelu gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
@@ -195,8 +196,8 @@ static void product_of_size(size_t live, size_t total, size_t out, size_t in)
             put(y.memory, small, i, (double)NAN);
             put(act.memory, small, i, (double)NAN);
         }
-        ops->linear_gelu(DEVICE, y.memory, act.memory, x.memory, w.memory, b.memory, rows, (int32_t)out, (int32_t)in,
-                         gelu);
+        CALL(ops, linear_gelu, .pre = y.memory, .y = act.memory, .x = x.memory, .w = w.memory, .b = b.memory,
+             .rows = rows, .out = (int32_t)out, .in = (int32_t)in, .gelu = gelu);
         assert_close(&y, 1, "linear before GELU");
         for (size_t i = 0; i < total * out; i++)
             act.values[i] = gelu_plain(get(y.memory, small, i), gelu);
@@ -216,8 +217,8 @@ static void product_of_size(size_t live, size_t total, size_t out, size_t in)
                     sum += dy.values[r * out + o] * w.values[o * in + i];
                 dx.values[r * in + i] = kind >= 2 ? sum * gelu_slope_plain(pre.values[r * in + i], gelu) : sum;
             }
-        ops->linear_backward_input(DEVICE, dx.memory, kind == 1, dy.memory, w.memory, kind >= 2 ? pre.memory : NULL,
-                                   rows, (int32_t)out, (int32_t)in, gelu);
+        CALL(ops, linear_backward_input, .dx = dx.memory, .adds = kind == 1, .dy = dy.memory, .w = w.memory,
+             .pre = kind >= 2 ? pre.memory : NULL, .rows = rows, .out = (int32_t)out, .in = (int32_t)in, .gelu = gelu);
         assert_close(&dx, 1.5, "linear_backward_input");
         assert_zero_from(&dx, live * in, "a dead row of linear_backward_input");
         release(&dx);
@@ -232,8 +233,8 @@ static void product_of_size(size_t live, size_t total, size_t out, size_t in)
         }
     const struct ops_limits limits = {(int32_t)total, (int32_t)(out > in ? out : in), 64, 64, 1, 1};
     void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
-    ops->linear_backward_weight(DEVICE, dw.memory, db.memory, dy.memory, x.memory, rows, (int32_t)out, (int32_t)in,
-                                scratch);
+    CALL(ops, linear_backward_weight, .dw = dw.memory, .db = db.memory, .dy = dy.memory, .x = x.memory, .rows = rows,
+         .out = (int32_t)out, .in = (int32_t)in, .scratch = scratch);
     assert_close(&dw, 1, "linear_backward_weight");
     assert_close(&db, 1, "bias of linear_backward_weight");
     mem_free(scratch);
@@ -274,7 +275,7 @@ static void gelu_keeps_its_tail(void **state)
             slope[i] = 1;
         }
         const struct rows rows = {COUNT, COUNT};
-        opened->linear_gelu(opened->device, pre, y, x, &one, NULL, rows, 1, 1, gelu);
+        CALL(opened, linear_gelu, .pre = pre, .y = y, .x = x, .w = &one, .rows = rows, .out = 1, .in = 1, .gelu = gelu);
         opened->gelu_backward(opened->device, slope, x, rows, 1, gelu);
         for (int i = 0; i < COUNT; i++) {
             const double size =

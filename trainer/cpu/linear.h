@@ -225,62 +225,61 @@ static void multiply(struct device *device, struct linear_product *p)
     parallel(blocks_of(m, rows) * p->across, product_task, p);
 }
 
-static void linear_finish(struct device *device, void *y, void *activation, const void *x, const void *w, const void *b,
-                          struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+/* With `activation` also its GELU. */
+static void forward(struct device *device, const struct linear_args *a, void *activation, enum gelu gelu)
 {
     struct linear_product product = {
-        .shape = {.m = rows.total,
-                  .n = out,
-                  .k = in,
-                  .a_row = in,
+        .shape = {.m = a->rows.total,
+                  .n = a->out,
+                  .k = a->in,
+                  .a_row = a->in,
                   .a_column = 1,
                   .b_row = 1,
-                  .b_column = in,
-                  .c_row = out,
-                  .bias = b != NULL},
-        .c = y,
-        .a = x,
-        .b = w,
-        .bias = b,
+                  .b_column = a->in,
+                  .c_row = a->out,
+                  .bias = a->b != NULL},
+        .c = a->y,
+        .a = a->x,
+        .b = a->w,
+        .bias = a->b,
         .finish = activation ? FINISH_GELU : FINISH_NONE,
         .activation = activation,
         .erf_form = gelu == GELU_ERF,
-        .live = (size_t)rows.live,
+        .live = (size_t)a->rows.live,
     };
     multiply(device, &product);
 }
 
-static void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
-                   int32_t out, int32_t in)
+static void linear(struct device *device, const struct linear_args *args)
 {
-    linear_finish(device, y, NULL, x, w, b, rows, out, in, GELU_TANH);
+    forward(device, args, NULL, GELU_TANH);
 }
 
-static void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
-                        struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+static void linear_gelu(struct device *device, const struct linear_gelu_args *args)
 {
-    linear_finish(device, pre, y, x, w, b, rows, out, in, gelu);
+    const struct linear_args before = {
+        .y = args->pre, .x = args->x, .w = args->w, .b = args->b, .rows = args->rows, .out = args->out, .in = args->in};
+    forward(device, &before, args->y, args->gelu);
 }
 
-static void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w,
-                                  const void *pre, struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+static void linear_backward_input(struct device *device, const struct linear_backward_input_args *args)
 {
     struct linear_product product = {
-        .shape = {.m = rows.total,
-                  .n = in,
-                  .k = out,
-                  .a_row = out,
+        .shape = {.m = args->rows.total,
+                  .n = args->in,
+                  .k = args->out,
+                  .a_row = args->out,
                   .a_column = 1,
-                  .b_row = in,
+                  .b_row = args->in,
                   .b_column = 1,
-                  .c_row = in,
-                  .add = beta},
-        .c = dx,
-        .a = dy,
-        .b = w,
-        .finish = pre ? FINISH_GELU_BACKWARD : FINISH_NONE,
-        .pre = pre,
-        .erf_form = gelu == GELU_ERF,
+                  .c_row = args->in,
+                  .add = args->adds},
+        .c = args->dx,
+        .a = args->dy,
+        .b = args->w,
+        .finish = args->pre ? FINISH_GELU_BACKWARD : FINISH_NONE,
+        .pre = args->pre,
+        .erf_form = args->gelu == GELU_ERF,
         .live = SIZE_MAX, /* dead rows of dy are zero, so those of dx are */
     };
     multiply(device, &product);
@@ -301,32 +300,31 @@ static void sum_block(const void *args, size_t task, int thread)
     }
 }
 
-static void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x,
-                                   struct rows rows, int32_t out, int32_t in, void *scratch)
+static void linear_backward_weight(struct device *device, const struct linear_backward_weight_args *args)
 {
     struct linear_product product = {
-        .shape = {.m = out,
-                  .n = in,
-                  .k = rows.total,
+        .shape = {.m = args->out,
+                  .n = args->in,
+                  .k = args->rows.total,
                   .a_row = 1,
-                  .a_column = out,
-                  .b_row = in,
+                  .a_column = args->out,
+                  .b_row = args->in,
                   .b_column = 1,
-                  .c_row = in,
+                  .c_row = args->in,
                   .add = 1,
                   .real_c = 1},
-        .c = dw,
-        .a = dy,
-        .b = x,
+        .c = args->dw,
+        .a = args->dy,
+        .b = args->x,
         .live = SIZE_MAX,
     };
     multiply(device, &product);
-    if (!db)
+    if (!args->db)
         return;
-    const struct sum_args args = {scratch, dy, (size_t)rows.live, (size_t)out};
-    const size_t blocks = blocks_of((size_t)rows.live, BLOCK_ROWS);
-    parallel(blocks, sum_block, &args);
-    add_partials(db, scratch, blocks, (size_t)out, (size_t)out);
+    const size_t rows = (size_t)args->rows.live, out = (size_t)args->out, blocks = blocks_of(rows, BLOCK_ROWS);
+    const struct sum_args sums = {args->scratch, args->dy, rows, out};
+    parallel(blocks, sum_block, &sums);
+    add_partials(args->db, args->scratch, blocks, out, out);
 }
 
 #endif

@@ -23,11 +23,7 @@
 #define OP_ROW(op) .op = op,
 #define KERNELS                                                                                                        \
     {                                                                                                                  \
-        .ops = {.linear = linear,                                                                                      \
-                .linear_gelu = linear_gelu,                                                                            \
-                .linear_backward_input = linear_backward_input,                                                        \
-                .linear_backward_weight = linear_backward_weight,                                                      \
-                .norm = norm,                                                                                          \
+        .ops = {.norm = norm,                                                                                          \
                 .norm_backward = norm_backward,                                                                        \
                 .attention = attention,                                                                                \
                 .attention_backward = attention_backward,                                                              \

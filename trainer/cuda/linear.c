@@ -42,23 +42,24 @@ static void *rounded(const struct device *device, const void *b)
     return NULL;
 }
 
-static void forward(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows,
-                    int32_t out, int32_t in)
+static void forward(struct device *device, const struct linear_args *args)
 {
-    const struct product_operands operands = {.d = y, .a = w, .b = x, .vector = b ? rounded(device, b) : NULL};
+    const struct product_operands operands = {
+        .d = args->y, .a = args->w, .b = args->x, .vector = args->b ? rounded(device, args->b) : NULL};
+    const struct rows rows = args->rows;
+    const int32_t out = args->out, in = args->in;
     if (operands.vector && run(device, PRODUCT_FORWARD, FINISH_BIAS, 0, rows, out, in, &operands))
         return;
     run_plain(device, PRODUCT_FORWARD, 0, rows, out, in, &operands);
-    if (b)
-        kernel_add_bias(device->stream, device->ops.precision, y, b, rows, out);
+    if (args->b)
+        kernel_add_bias(device->stream, device->ops.precision, args->y, args->b, rows, out);
 }
 
-void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows, int32_t out,
-            int32_t in)
+void linear(struct device *device, const struct linear_args *args)
 {
-    OP("linear", rows, out, in);
-    forward(device, y, x, w, b, rows, out, in);
-    clear_dead(device, y, rows, out, device->ops.storage_size);
+    OP("linear", args->rows, args->out, args->in);
+    forward(device, args);
+    clear_dead(device, args->y, args->rows, args->out, device->ops.storage_size);
     op_queued(device->stream);
 }
 
@@ -78,50 +79,56 @@ bool linear_fuses(enum precision precision, enum product_finish finish, enum gel
     return false;
 }
 
-void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
-                 struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+void linear_gelu(struct device *device, const struct linear_gelu_args *args)
 {
-    void *vector = b ? rounded(device, b) : NULL;
-    const struct product_operands operands = {.d = y, .a = w, .b = x, .vector = vector, .aux = pre};
+    const struct rows rows = args->rows;
+    const int32_t out = args->out, in = args->in;
+    const void *b = args->b;
+    void *pre = args->pre, *y = args->y, *vector = b ? rounded(device, b) : NULL;
+    const struct product_operands operands = {.d = y, .a = args->w, .b = args->x, .vector = vector, .aux = pre};
     const enum product_finish finish = b ? FINISH_BIAS_GELU : FINISH_GELU;
-    OP("linear_gelu", rows, out, in);
-    if (linear_fuses(device->ops.precision, finish, gelu) && (!b || vector) &&
+    OP("linear_gelu", args->rows, args->out, args->in);
+    if (linear_fuses(device->ops.precision, finish, args->gelu) && (!b || vector) &&
         run(device, PRODUCT_FORWARD, finish, 0, rows, out, in, &operands)) {
         clear_dead(device, pre, rows, out, device->ops.storage_size);
         clear_dead(device, y, rows, out, device->ops.storage_size);
     } else {
-        forward(device, pre, x, w, b, rows, out, in);
-        kernel_gelu(device->stream, device->ops.precision, y, pre, rows, out, gelu);
+        forward(device, &(struct linear_args){
+                            .y = pre, .x = args->x, .w = args->w, .b = b, .rows = rows, .out = out, .in = in});
+        kernel_gelu(device->stream, device->ops.precision, y, pre, rows, out, args->gelu);
     }
     op_queued(device->stream);
 }
 
-void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w, const void *pre,
-                           struct rows rows, int32_t out, int32_t in, enum gelu gelu)
+void linear_backward_input(struct device *device, const struct linear_backward_input_args *args)
 {
-    const struct product_operands operands = {.d = dx, .a = w, .b = dy, .aux = (void *)pre};
-    OP("linear_backward_input", beta, rows, out, in);
-    if (!(pre && beta == 0 && linear_fuses(device->ops.precision, FINISH_SLOPE, gelu) &&
+    const struct product_operands operands = {.d = args->dx, .a = args->w, .b = args->dy, .aux = (void *)args->pre};
+    const struct rows rows = args->rows;
+    const int32_t out = args->out, in = args->in;
+    OP("linear_backward_input", args->rows, args->out, args->in);
+    if (!(args->pre && !args->adds && linear_fuses(device->ops.precision, FINISH_SLOPE, args->gelu) &&
           run(device, PRODUCT_INPUT, FINISH_SLOPE, 0, rows, out, in, &operands))) {
-        run_plain(device, PRODUCT_INPUT, beta, rows, out, in, &operands);
-        if (pre)
-            kernel_gelu_backward(device->stream, device->ops.precision, dx, pre, rows, in, gelu);
+        run_plain(device, PRODUCT_INPUT, args->adds, rows, out, in, &operands);
+        if (args->pre)
+            kernel_gelu_backward(device->stream, device->ops.precision, args->dx, args->pre, rows, in, args->gelu);
     }
     op_queued(device->stream);
 }
 
-void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x, struct rows rows,
-                            int32_t out, int32_t in, void *scratch)
+void linear_backward_weight(struct device *device, const struct linear_backward_weight_args *args)
 {
-    const struct product_operands operands = {.d = dw, .a = x, .b = dy, .vector = scratch};
-    OP("linear_backward_weight", rows, out, in);
+    const struct product_operands operands = {.d = args->dw, .a = args->x, .b = args->dy, .vector = args->scratch};
+    const struct rows rows = args->rows;
+    const int32_t out = args->out, in = args->in;
+    void *db = args->db;
+    OP("linear_backward_weight", args->rows, args->out, args->in);
     if (db && linear_fuses(device->ops.precision, FINISH_SUMS, GELU_TANH) &&
         run(device, PRODUCT_WEIGHT, FINISH_SUMS, 1, rows, out, in, &operands)) {
-        kernel_add(device->stream, db, scratch, (size_t)out);
+        kernel_add(device->stream, db, args->scratch, (size_t)out);
     } else {
         run_plain(device, PRODUCT_WEIGHT, 1, rows, out, in, &operands);
         if (db)
-            kernel_column_sums(device->stream, device->ops.precision, db, dy, rows, out, scratch);
+            kernel_column_sums(device->stream, device->ops.precision, db, args->dy, rows, out, args->scratch);
     }
     op_queued(device->stream);
 }

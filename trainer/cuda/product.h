@@ -70,15 +70,6 @@ int product_offers(struct products *products, const struct product_choice *produ
 
 /* ---- linear.c ---- */
 
-void linear(struct device *device, void *y, const void *x, const void *w, const void *b, struct rows rows, int32_t out,
-            int32_t in);
-void linear_gelu(struct device *device, void *pre, void *y, const void *x, const void *w, const void *b,
-                 struct rows rows, int32_t out, int32_t in, enum gelu gelu);
-void linear_backward_input(struct device *device, void *dx, int beta, const void *dy, const void *w, const void *pre,
-                           struct rows rows, int32_t out, int32_t in, enum gelu gelu);
-void linear_backward_weight(struct device *device, void *dw, void *db, const void *dy, const void *x, struct rows rows,
-                            int32_t out, int32_t in, void *scratch);
-
 /* Do linear layers ask the library for this finish at all, in this precision and with this GELU? */
 bool linear_fuses(enum precision precision, enum product_finish finish, enum gelu gelu);
 

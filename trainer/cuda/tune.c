@@ -113,21 +113,25 @@ struct tuning {
 /* The op that such a product belongs to, as a model asks for it: with whatever kernels the table's choice needs. */
 static void run_once(const struct tuning *t, const struct product_choice *c)
 {
+    const struct ops *ops = &t->device->ops;
     const struct rows rows = {c->rows, c->rows};
+    const int32_t out = c->out, in = c->in;
     switch ((enum product_kind)c->kind) {
     case PRODUCT_FORWARD:
         if (c->finish == FINISH_BIAS_GELU)
-            linear_gelu(t->device, t->aux, t->written, t->read, t->weights, t->bias, rows, c->out, c->in, t->gelu);
+            CALL(ops, linear_gelu, .pre = t->aux, .y = t->written, .x = t->read, .w = t->weights, .b = t->bias,
+                 .rows = rows, .out = out, .in = in, .gelu = t->gelu);
         else
-            linear(t->device, t->written, t->read, t->weights, t->bias, rows, c->out, c->in);
+            CALL(ops, linear, .y = t->written, .x = t->read, .w = t->weights, .b = t->bias, .rows = rows, .out = out,
+                 .in = in);
         break;
     case PRODUCT_INPUT:
-        linear_backward_input(t->device, t->written, 0, t->read, t->weights, c->finish == FINISH_SLOPE ? t->aux : NULL,
-                              rows, c->out, c->in, t->gelu);
+        CALL(ops, linear_backward_input, .dx = t->written, .dy = t->read, .w = t->weights,
+             .pre = c->finish == FINISH_SLOPE ? t->aux : NULL, .rows = rows, .out = out, .in = in, .gelu = t->gelu);
         break;
     case PRODUCT_WEIGHT:
-        linear_backward_weight(t->device, t->dw, c->finish == FINISH_SUMS ? t->sums : NULL, t->read, t->read, rows,
-                               c->out, c->in, t->scratch);
+        CALL(ops, linear_backward_weight, .dw = t->dw, .db = c->finish == FINISH_SUMS ? t->sums : NULL, .dy = t->read,
+             .x = t->read, .rows = rows, .out = out, .in = in, .scratch = t->scratch);
         break;
     }
 }

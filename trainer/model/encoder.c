@@ -107,18 +107,19 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
-    ops->linear(ops->device, layer->qkv, x, WEIGHT(LAYER_QUERY_WEIGHT), VECTOR(LAYER_QUERY_BIAS), rows, 3 * hidden,
-                hidden);
+    CALL(ops, linear, .y = layer->qkv, .x = x, .w = WEIGHT(LAYER_QUERY_WEIGHT), .b = VECTOR(LAYER_QUERY_BIAS),
+         .rows = rows, .out = 3 * hidden, .in = hidden);
     ops->attention(ops->device, layer->context, layer->log_sums, layer->qkv, batch, &shape, model->scratch);
-    ops->linear(ops->device, layer->attention_sum, layer->context, WEIGHT(LAYER_OUTPUT_WEIGHT),
-                VECTOR(LAYER_OUTPUT_BIAS), rows, hidden, hidden);
+    CALL(ops, linear, .y = layer->attention_sum, .x = layer->context, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
+         .b = VECTOR(LAYER_OUTPUT_BIAS), .rows = rows, .out = hidden, .in = hidden);
     ops->norm(ops->device, layer->attention_out, layer->attention_sum, layer->attention_stats, layer->attention_sum,
               turn_residual(model, turn), vector_of(model, first), vector_of(model, first + 1), epsilon, rows, hidden,
               batch, &drop_attention);
-    ops->linear_gelu(ops->device, layer->up, layer->activation, layer->attention_out, WEIGHT(LAYER_UP_WEIGHT),
-                     VECTOR(LAYER_UP_BIAS), rows, inner, hidden, model->config.gelu);
-    ops->linear(ops->device, layer->down_sum, layer->activation, WEIGHT(LAYER_DOWN_WEIGHT), VECTOR(LAYER_DOWN_BIAS),
-                rows, hidden, inner);
+    CALL(ops, linear_gelu, .pre = layer->up, .y = layer->activation, .x = layer->attention_out,
+         .w = WEIGHT(LAYER_UP_WEIGHT), .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = inner, .in = hidden,
+         .gelu = model->config.gelu);
+    CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
+         .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
     ops->norm(ops->device, layer->out, layer->down_sum, layer->down_stats, layer->down_sum,
               post ? layer->attention_out : layer->attention_sum, vector_of(model, second),
               vector_of(model, second + 1), epsilon, rows, hidden, batch, &drop_down);
@@ -151,28 +152,28 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     ops->norm_backward(ops->device, dbranch, dhidden, !post && !last, gradient_of(model, second),
                        gradient_of(model, second + 1), last ? dhidden : dnorm, layer->down_sum, layer->down_stats,
                        vector_of(model, second), rows, hidden, batch, &drop_down, model->scratch);
-    ops->linear_backward_input(ops->device, model->dup, 0, dbranch, WEIGHT(LAYER_DOWN_WEIGHT), layer->up, rows, hidden,
-                               inner, gelu);
-    ops->linear_backward_weight(ops->device, GRADIENT(LAYER_DOWN_WEIGHT), GRADIENT(LAYER_DOWN_BIAS), dbranch,
-                                layer->activation, rows, hidden, inner, model->scratch);
-    ops->linear_backward_input(ops->device, dnorm, post, model->dup, WEIGHT(LAYER_UP_WEIGHT), NULL, rows, inner, hidden,
-                               gelu);
-    ops->linear_backward_weight(ops->device, GRADIENT(LAYER_UP_WEIGHT), GRADIENT(LAYER_UP_BIAS), model->dup,
-                                layer->attention_out, rows, inner, hidden, model->scratch);
+    CALL(ops, linear_backward_input, .dx = model->dup, .dy = dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT), .pre = layer->up,
+         .rows = rows, .out = hidden, .in = inner, .gelu = gelu);
+    CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
+         .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
+    CALL(ops, linear_backward_input, .dx = dnorm, .adds = post, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
+         .rows = rows, .out = inner, .in = hidden);
+    CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_UP_WEIGHT), .db = GRADIENT(LAYER_UP_BIAS), .dy = model->dup,
+         .x = layer->attention_out, .rows = rows, .out = inner, .in = hidden, .scratch = model->scratch);
 
     ops->norm_backward(ops->device, dbranch, dhidden, !post, gradient_of(model, first), gradient_of(model, first + 1),
                        dnorm, layer->attention_sum, layer->attention_stats, vector_of(model, first), rows, hidden,
                        batch, &drop_attention, model->scratch);
-    ops->linear_backward_input(ops->device, model->dcontext, 0, dbranch, WEIGHT(LAYER_OUTPUT_WEIGHT), NULL, rows,
-                               hidden, hidden, gelu);
-    ops->linear_backward_weight(ops->device, GRADIENT(LAYER_OUTPUT_WEIGHT), GRADIENT(LAYER_OUTPUT_BIAS), dbranch,
-                                layer->context, rows, hidden, hidden, model->scratch);
+    CALL(ops, linear_backward_input, .dx = model->dcontext, .dy = dbranch, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
+         .rows = rows, .out = hidden, .in = hidden);
+    CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_OUTPUT_WEIGHT), .db = GRADIENT(LAYER_OUTPUT_BIAS),
+         .dy = dbranch, .x = layer->context, .rows = rows, .out = hidden, .in = hidden, .scratch = model->scratch);
     ops->attention_backward(ops->device, model->dqkv, model->dcontext, layer->qkv, layer->context, layer->log_sums,
                             batch, &shape, model->scratch);
-    ops->linear_backward_input(ops->device, dnorm, post, model->dqkv, WEIGHT(LAYER_QUERY_WEIGHT), NULL, rows,
-                               3 * hidden, hidden, gelu);
-    ops->linear_backward_weight(ops->device, GRADIENT(LAYER_QUERY_WEIGHT), GRADIENT(LAYER_QUERY_BIAS), model->dqkv, x,
-                                rows, 3 * hidden, hidden, model->scratch);
+    CALL(ops, linear_backward_input, .dx = dnorm, .adds = post, .dy = model->dqkv, .w = WEIGHT(LAYER_QUERY_WEIGHT),
+         .rows = rows, .out = 3 * hidden, .in = hidden);
+    CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),
+         .dy = model->dqkv, .x = x, .rows = rows, .out = 3 * hidden, .in = hidden, .scratch = model->scratch);
 }
 
 static void embed_backward(struct model *model, const struct batch *batch)

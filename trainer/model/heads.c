@@ -19,19 +19,20 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
     const enum gelu gelu = model->config.gelu;
     void *gradient = model->dfeatures;
-    ops->linear_backward_input(ops->device, gradient, 0, model->logits, weight_of(model, word), NULL, rows, vocabulary,
-                               hidden, gelu);
-    ops->linear_backward_weight(ops->device, gradient_of(model, word), gradient_of(model, HEAD(HEAD_BIAS)),
-                                model->logits, model->features, rows, vocabulary, hidden, model->scratch);
+    CALL(ops, linear_backward_input, .dx = gradient, .dy = model->logits, .w = weight_of(model, word), .rows = rows,
+         .out = vocabulary, .in = hidden);
+    CALL(ops, linear_backward_weight, .dw = gradient_of(model, word), .db = gradient_of(model, HEAD(HEAD_BIAS)),
+         .dy = model->logits, .x = model->features, .rows = rows, .out = vocabulary, .in = hidden,
+         .scratch = model->scratch);
     ops->norm_backward(ops->device, NULL, gradient, 0, gradient_of(model, HEAD(HEAD_NORM_WEIGHT)),
                        gradient_of(model, HEAD(HEAD_NORM_BIAS)), gradient, model->transform_out, model->transform_stats,
                        vector_of(model, HEAD(HEAD_NORM_WEIGHT)), rows, hidden, NULL, NULL, model->scratch);
     ops->gelu_backward(ops->device, gradient, model->transform, rows, hidden, gelu);
-    ops->linear_backward_weight(ops->device, gradient_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)),
-                                gradient_of(model, HEAD(HEAD_TRANSFORM_BIAS)), gradient, model->picked, rows, hidden,
-                                hidden, model->scratch);
-    ops->linear_backward_input(ops->device, model->picked, 0, gradient, weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)),
-                               NULL, rows, hidden, hidden, gelu);
+    CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)),
+         .db = gradient_of(model, HEAD(HEAD_TRANSFORM_BIAS)), .dy = gradient, .x = model->picked, .rows = rows,
+         .out = hidden, .in = hidden, .scratch = model->scratch);
+    CALL(ops, linear_backward_input, .dx = model->picked, .dy = gradient,
+         .w = weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
     ops->scatter(ops->device, model->dhidden, model->picked, batch->heads[HEAD_MASKED].index, rows, hidden);
 }
 
@@ -41,14 +42,14 @@ void masked_head(struct model *model, const struct batch *batch)
     const struct rows rows = {batch->heads[HEAD_MASKED].live, batch->heads[HEAD_MASKED].total};
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
     ops->gather(ops->device, model->picked, model_hidden(model), batch->heads[HEAD_MASKED].index, rows, hidden);
-    ops->linear_gelu(ops->device, model->transform, model->transform_out, model->picked,
-                     weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), vector_of(model, HEAD(HEAD_TRANSFORM_BIAS)), rows,
-                     hidden, hidden, model->config.gelu);
+    CALL(ops, linear_gelu, .pre = model->transform, .y = model->transform_out, .x = model->picked,
+         .w = weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), .b = vector_of(model, HEAD(HEAD_TRANSFORM_BIAS)),
+         .rows = rows, .out = hidden, .in = hidden, .gelu = model->config.gelu);
     ops->norm(ops->device, model->features, model->transform_out, model->transform_stats, model->transform_out, NULL,
               vector_of(model, HEAD(HEAD_NORM_WEIGHT)), vector_of(model, HEAD(HEAD_NORM_BIAS)),
               model->config.norm_epsilon, rows, hidden, NULL, NULL);
-    ops->linear(ops->device, model->logits, model->features, weight_of(model, &model->table.items[PARAM_WORD]),
-                vector_of(model, HEAD(HEAD_BIAS)), rows, vocabulary, hidden);
+    CALL(ops, linear, .y = model->logits, .x = model->features, .w = weight_of(model, &model->table.items[PARAM_WORD]),
+         .b = vector_of(model, HEAD(HEAD_BIAS)), .rows = rows, .out = vocabulary, .in = hidden);
     ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_MASKED, model->logits, batch->heads[HEAD_MASKED].labels, rows,
               vocabulary, model->config.vocabulary, slope_factor(model, HEAD_MASKED), model->scratch);
     if (model->training)
@@ -59,19 +60,18 @@ static void next_backward(struct model *model, const struct batch *batch, struct
 {
     const struct ops *ops = model->ops;
     const int32_t hidden = model->config.hidden;
-    const enum gelu gelu = model->config.gelu;
     void *gradient = model->dpooled;
-    ops->linear_backward_input(ops->device, gradient, 0, model->next_logits, weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
-                               NULL, rows, 2, hidden, gelu);
-    ops->linear_backward_weight(ops->device, gradient_of(model, HEAD(HEAD_NEXT_WEIGHT)),
-                                gradient_of(model, HEAD(HEAD_NEXT_BIAS)), model->next_logits, model->pooled, rows, 2,
-                                hidden, model->scratch);
+    CALL(ops, linear_backward_input, .dx = gradient, .dy = model->next_logits,
+         .w = weight_of(model, HEAD(HEAD_NEXT_WEIGHT)), .rows = rows, .out = 2, .in = hidden);
+    CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_NEXT_WEIGHT)),
+         .db = gradient_of(model, HEAD(HEAD_NEXT_BIAS)), .dy = model->next_logits, .x = model->pooled, .rows = rows,
+         .out = 2, .in = hidden, .scratch = model->scratch);
     ops->tanh_backward(ops->device, gradient, model->pooled, rows, hidden);
-    ops->linear_backward_weight(ops->device, gradient_of(model, HEAD(HEAD_POOLER_WEIGHT)),
-                                gradient_of(model, HEAD(HEAD_POOLER_BIAS)), gradient, model->first, rows, hidden,
-                                hidden, model->scratch);
-    ops->linear_backward_input(ops->device, model->first, 0, gradient, weight_of(model, HEAD(HEAD_POOLER_WEIGHT)), NULL,
-                               rows, hidden, hidden, gelu);
+    CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_POOLER_WEIGHT)),
+         .db = gradient_of(model, HEAD(HEAD_POOLER_BIAS)), .dy = gradient, .x = model->first, .rows = rows,
+         .out = hidden, .in = hidden, .scratch = model->scratch);
+    CALL(ops, linear_backward_input, .dx = model->first, .dy = gradient,
+         .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
     ops->scatter(ops->device, model->dhidden, model->first, batch->heads[HEAD_NEXT].index, rows, hidden);
 }
 
@@ -81,11 +81,11 @@ void next_head(struct model *model, const struct batch *batch)
     const struct rows rows = {batch->heads[HEAD_NEXT].live, batch->heads[HEAD_NEXT].total};
     const int32_t hidden = model->config.hidden;
     ops->gather(ops->device, model->first, model_hidden(model), batch->heads[HEAD_NEXT].index, rows, hidden);
-    ops->linear(ops->device, model->pooled, model->first, weight_of(model, HEAD(HEAD_POOLER_WEIGHT)),
-                vector_of(model, HEAD(HEAD_POOLER_BIAS)), rows, hidden, hidden);
+    CALL(ops, linear, .y = model->pooled, .x = model->first, .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)),
+         .b = vector_of(model, HEAD(HEAD_POOLER_BIAS)), .rows = rows, .out = hidden, .in = hidden);
     ops->tanh(ops->device, model->pooled, rows, hidden);
-    ops->linear(ops->device, model->next_logits, model->pooled, weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
-                vector_of(model, HEAD(HEAD_NEXT_BIAS)), rows, 2, hidden);
+    CALL(ops, linear, .y = model->next_logits, .x = model->pooled, .w = weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
+         .b = vector_of(model, HEAD(HEAD_NEXT_BIAS)), .rows = rows, .out = 2, .in = hidden);
     ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_NEXT, model->next_logits, batch->heads[HEAD_NEXT].labels,
               rows, 2, 2, slope_factor(model, HEAD_NEXT), model->scratch);
     if (model->training)

@@ -55,14 +55,14 @@ static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
         const struct ops *ops = OPS(s);
         if (converted)
             CALL(ops, convert, .y = AT(small), .x = AT(b), .count = width);
-        ops->linear(ops->device, AT(y), AT(x), AT(w), AT(b), rows, out, in);
-        ops->linear(ops->device, AT(again), AT(x), AT(w), AT(b), rows, out, in);
+        CALL(ops, linear, .y = AT(y), .x = AT(x), .w = AT(w), .b = AT(b), .rows = rows, .out = out, .in = in);
+        CALL(ops, linear, .y = AT(again), .x = AT(x), .w = AT(w), .b = AT(b), .rows = rows, .out = out, .in = in);
     }
     compare(&y, FP32, "linear %d x %d x %d", rows.total, out, in);
     compare_zero_from(&y, live * width, "dead rows of linear");
     compare_bits(&y, &again, "linear");
     EACH_SIDE (s)
-        OPS(s)->linear(OPS(s)->device, AT(y), AT(x), AT(w), NULL, rows, out, in);
+        CALL(OPS(s), linear, .y = AT(y), .x = AT(x), .w = AT(w), .rows = rows, .out = out, .in = in);
     compare(&y, FP32, "linear without bias %d x %d x %d", rows.total, out, in);
     for (enum gelu gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
         struct array pre = array_nan(total * width, STORED), act = array_nan(total * width, STORED);
@@ -70,7 +70,8 @@ static void forward(struct rows rows, int32_t out, int32_t in, bool converted)
             const struct ops *ops = OPS(s);
             if (converted)
                 CALL(ops, convert, .y = AT(small), .x = AT(b), .count = width);
-            ops->linear_gelu(ops->device, AT(pre), AT(act), AT(x), AT(w), AT(b), rows, out, in, gelu);
+            CALL(ops, linear_gelu, .pre = AT(pre), .y = AT(act), .x = AT(x), .w = AT(w), .b = AT(b), .rows = rows,
+                 .out = out, .in = in, .gelu = gelu);
         }
         compare(&pre, FP32, "linear before GELU %d, %d x %d x %d", (int)gelu, rows.total, out, in);
         compare(&act, FP32, "GELU %d behind linear %d x %d x %d", (int)gelu, rows.total, out, in);
@@ -93,8 +94,9 @@ static void backward(struct rows rows, int32_t out, int32_t in)
         struct array dx =
             kind == 1 ? array_random(live * depth, total * depth, STORED, 1) : array_nan(total * depth, STORED);
         EACH_SIDE (s)
-            OPS(s)->linear_backward_input(OPS(s)->device, AT(dx), kind == 1, AT(dy), AT(w), kind >= 2 ? AT(pre) : NULL,
-                                          rows, out, in, kind == 3 ? GELU_ERF : GELU_TANH);
+            CALL(OPS(s), linear_backward_input, .dx = AT(dx), .adds = kind == 1, .dy = AT(dy), .w = AT(w),
+                 .pre = kind >= 2 ? AT(pre) : NULL, .rows = rows, .out = out, .in = in,
+                 .gelu = kind == 3 ? GELU_ERF : GELU_TANH);
         compare(&dx, FP32, "linear_backward_input%s %d x %d x %d", kinds[kind], rows.total, out, in);
         compare_zero_from(&dx, live * depth, "dead rows of linear_backward_input");
         array_release(&dx);
@@ -103,16 +105,18 @@ static void backward(struct rows rows, int32_t out, int32_t in)
     struct array dw_again = array_copy(&dw), db_again = array_copy(&db);
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        ops->linear_backward_weight(ops->device, AT(dw), AT(db), AT(dy), AT(x), rows, out, in, scratch_on[s]);
-        ops->linear_backward_weight(ops->device, AT(dw_again), AT(db_again), AT(dy), AT(x), rows, out, in,
-                                    scratch_on[s]);
+        CALL(ops, linear_backward_weight, .dw = AT(dw), .db = AT(db), .dy = AT(dy), .x = AT(x), .rows = rows,
+             .out = out, .in = in, .scratch = scratch_on[s]);
+        CALL(ops, linear_backward_weight, .dw = AT(dw_again), .db = AT(db_again), .dy = AT(dy), .x = AT(x),
+             .rows = rows, .out = out, .in = in, .scratch = scratch_on[s]);
     }
     compare(&dw, FP32, "linear_backward_weight %d x %d x %d", rows.total, out, in);
     compare(&db, FP32, "bias of linear_backward_weight %d x %d x %d", rows.total, out, in);
     compare_bits(&dw, &dw_again, "linear_backward_weight");
     compare_bits(&db, &db_again, "bias of linear_backward_weight");
     EACH_SIDE (s)
-        OPS(s)->linear_backward_weight(OPS(s)->device, AT(dw), NULL, AT(dy), AT(x), rows, out, in, scratch_on[s]);
+        CALL(OPS(s), linear_backward_weight, .dw = AT(dw), .dy = AT(dy), .x = AT(x), .rows = rows, .out = out, .in = in,
+             .scratch = scratch_on[s]);
     compare(&dw, FP32, "linear_backward_weight without bias");
     RELEASE(&x, &w, &dy, &pre, &dw, &db, &dw_again, &db_again);
 }

@@ -215,12 +215,14 @@ static void forward(void)
     const size_t height = (size_t)s.shape.rows, width = (size_t)s.shape.out;
     const struct rows some = {s.shape.rows - 3, s.shape.rows}, all = {s.shape.rows, s.shape.rows};
     const struct forward with = {some.live, true}, without = {all.live, false}, before = {all.live, true};
-    ops->linear(ops->device, s.out, s.values, s.weights, s.bias, some, s.shape.out, s.shape.in);
+    CALL(ops, linear, .y = s.out, .x = s.values, .w = s.weights, .b = s.bias, .rows = some, .out = s.shape.out,
+         .in = s.shape.in);
     compare_samples("linear", s.out, STORED, height, width, expect_forward, &with);
-    ops->linear(ops->device, s.out, s.values, s.weights, NULL, all, s.shape.out, s.shape.in);
+    CALL(ops, linear, .y = s.out, .x = s.values, .w = s.weights, .rows = all, .out = s.shape.out, .in = s.shape.in);
     compare_samples("linear without bias", s.out, STORED, height, width, expect_forward, &without);
     for (enum gelu kind = GELU_TANH; kind <= GELU_ERF; kind++) {
-        ops->linear_gelu(ops->device, s.beside, s.out, s.values, s.weights, s.bias, all, s.shape.out, s.shape.in, kind);
+        CALL(ops, linear_gelu, .pre = s.beside, .y = s.out, .x = s.values, .w = s.weights, .b = s.bias, .rows = all,
+             .out = s.shape.out, .in = s.shape.in, .gelu = kind);
         compare_samples(kind == GELU_TANH ? "linear before tanh-GELU" : "linear before erf-GELU", s.beside, STORED,
                         height, width, expect_forward, &before);
         compare_samples(kind == GELU_TANH ? "tanh-GELU after linear" : "erf-GELU after linear", s.out, STORED, height,
@@ -253,13 +255,14 @@ static void backward_input(void)
     const struct rows all = {s.shape.rows, s.shape.rows};
     const size_t height = (size_t)s.shape.rows, width = (size_t)s.shape.in;
     for (int kind = 0; kind < 3; kind++) {
-        ops->linear_backward_input(ops->device, s.out, 0, window(DY_AT), s.weights, kind ? window(PRE_AT) : NULL, all,
-                                   s.shape.out, s.shape.in, kind == 2 ? GELU_ERF : GELU_TANH);
+        CALL(ops, linear_backward_input, .dx = s.out, .dy = window(DY_AT), .w = s.weights,
+             .pre = kind ? window(PRE_AT) : NULL, .rows = all, .out = s.shape.out, .in = s.shape.in,
+             .gelu = kind == 2 ? GELU_ERF : GELU_TANH);
         compare_samples(names[kind], s.out, STORED, height, width, expect_input, &kind);
         if (kind > 0)
             continue;
-        ops->linear_backward_input(ops->device, s.out, 1, window(DY_AT), s.weights, NULL, all, s.shape.out, s.shape.in,
-                                   GELU_TANH);
+        CALL(ops, linear_backward_input, .dx = s.out, .adds = true, .dy = window(DY_AT), .w = s.weights, .rows = all,
+             .out = s.shape.out, .in = s.shape.in);
         compare_samples("linear_backward_input added", s.out, STORED, height, width, expect_input_twice, &kind);
     }
 }
@@ -286,8 +289,8 @@ static void backward_weight(void)
     for (int with_bias = 1; with_bias >= 0; with_bias--) {
         CALL(ops, clear, .memory = s.dw, .bytes = out * in * ops->real_size);
         CALL(ops, clear, .memory = s.db, .bytes = out * ops->real_size);
-        ops->linear_backward_weight(ops->device, s.dw, with_bias ? s.db : NULL, window(DY_AT), s.values, all,
-                                    s.shape.out, s.shape.in, s.scratch);
+        CALL(ops, linear_backward_weight, .dw = s.dw, .db = with_bias ? s.db : NULL, .dy = window(DY_AT), .x = s.values,
+             .rows = all, .out = s.shape.out, .in = s.shape.in, .scratch = s.scratch);
         compare_samples(with_bias ? "linear_backward_weight" : "linear_backward_weight alone", s.dw, REAL, out, in,
                         expect_weight, NULL);
         if (with_bias)
