@@ -93,6 +93,8 @@ struct ops_facts {
     OP(linear_gelu)                                                                                                    \
     OP(linear_backward_input)                                                                                          \
     OP(linear_backward_weight)                                                                                         \
+    OP(norm)                                                                                                           \
+    OP(norm_backward)                                                                                                  \
     OP(squares)                                                                                                        \
     OP(factors)                                                                                                        \
     OP(adam)                                                                                                           \
@@ -102,8 +104,6 @@ struct ops_facts {
 
 /* Those that still take their arguments one by one. */
 #define OPS_POSITIONAL(OP)                                                                                             \
-    OP(norm)                                                                                                           \
-    OP(norm_backward)                                                                                                  \
     OP(attention)                                                                                                      \
     OP(attention_backward)                                                                                             \
     OP(gather)                                                                                                         \
@@ -149,19 +149,6 @@ struct ops {
     /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
-
-    /* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased
-     * variance). x, residual, z, y [rows, hidden] storage; residual may be NULL, z may be x; gain, bias [hidden] real;
-     * statistics [rows, 2] real: mean and 1 / sqrt(...). Without dropout `batch` may be NULL. */
-    void (*norm)(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
-                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
-                 const struct batch *batch, const struct dropout *dropout);
-    /* dz [rows, hidden] = beta * dz + gradient of z (so also of residual), beta 0 or 1; dx = the same as gradient of x,
-     * or NULL where there was no dropout (then dz serves). dgain, dbias += (real). dx may be dy; so may dz where beta
-     * is 0. */
-    void (*norm_backward)(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
-                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
-                          const struct batch *batch, const struct dropout *dropout, void *scratch);
 
     /* context [T, hidden] = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head; qkv [T, 3 hidden] holds
      * Q, K, V side by side; log_sums [heads, T] real: log of the softmax's denominators, for the backward pass. */

@@ -127,6 +127,41 @@ struct linear_backward_weight_args {
     void *scratch;
 };
 
+/* ---- LayerNorm ---- */
+
+/* z = dropout(x) + residual; y = (z - mean) / sqrt(variance + epsilon) * gain + bias, over each row (biased variance).
+ * z may be x. */
+struct norm_args {
+    void *y, *z;          /* [rows, hidden] storage */
+    void *statistics;     /* [rows, 2] real: mean and 1 / sqrt(variance + epsilon) */
+    const void *x;        /* [rows, hidden] storage */
+    const void *residual; /* the same, or NULL */
+    const void *gain;     /* [hidden] real */
+    const void *bias;     /* [hidden] real */
+    double epsilon;
+    struct rows rows;
+    int32_t hidden;
+    const struct batch *batch;     /* names the rows for dropout; without one it may be NULL */
+    const struct dropout *dropout; /* NULL: none */
+};
+
+/* dz = gradient of z (so also of residual), or dz += it; dx = what dz then is, as gradient of x. dgain and dbias += their
+ * gradients. dx may be dy; so may dz where it is not added to. */
+struct norm_backward_args {
+    void *dx;               /* [rows, hidden] storage; NULL where there was no dropout: then dz serves */
+    void *dz;               /* [rows, hidden] storage */
+    bool adds;              /* to what is in dz */
+    void *dgain, *dbias;    /* [hidden] real */
+    const void *dy, *z;     /* [rows, hidden] storage */
+    const void *statistics; /* those of norm */
+    const void *gain;
+    struct rows rows;
+    int32_t hidden;
+    const struct batch *batch; /* and dropout: those of norm */
+    const struct dropout *dropout;
+    void *scratch;
+};
+
 /* ---- an update ----
  *
  * With the formulas of optim/numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over chunks and

@@ -73,26 +73,6 @@ static double attention_flops(const struct device *device, const struct attentio
 
 /* ---- all of them ---- */
 
-static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
-                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
-                 const struct batch *batch, const struct dropout *drop)
-{
-    const struct ops *ops = begin(device);
-    ops->norm(ops->device, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden, batch, drop);
-    end(device, OP_norm, 0,
-        stored(device, (2.0 + (residual ? 1 : 0) + (z != x || residual ? 1 : 0)) * rows.total * hidden));
-}
-
-static void norm_backward(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
-                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
-                          const struct batch *batch, const struct dropout *drop, void *scratch)
-{
-    const struct ops *ops = begin(device);
-    ops->norm_backward(ops->device, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden, batch, drop,
-                       scratch);
-    end(device, OP_norm_backward, 0, stored(device, (3.0 + beta + (dx ? 1 : 0)) * rows.total * hidden));
-}
-
 static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
                       const struct attention_shape *shape, void *scratch)
 {
@@ -239,6 +219,19 @@ static struct work linear_backward_weight_work(const struct timings *timings,
     return work;
 }
 
+/* Rows of norm: x, y, and where they are others residual and z. */
+static struct work norm_work(const struct timings *timings, const struct norm_args *args)
+{
+    const int rows = 2 + (args->residual ? 1 : 0) + (args->z != args->x || args->residual ? 1 : 0);
+    return (struct work){.bytes = stored_bytes(timings, (double)rows * args->rows.total * args->hidden)};
+}
+
+static struct work norm_backward_work(const struct timings *timings, const struct norm_backward_args *args)
+{
+    const int rows = 3 + (args->adds ? 1 : 0) + (args->dx ? 1 : 0);
+    return (struct work){.bytes = stored_bytes(timings, (double)rows * args->rows.total * args->hidden)};
+}
+
 static struct work squares_work(const struct timings *timings, const struct squares_args *args)
 {
     return (struct work){.bytes = real_bytes(timings, (double)args->work->numbers)};
@@ -383,8 +376,6 @@ struct ops *timings_open(struct ops *ops)
         .receive = receive,
         .bring = bring,
         .scratch_bytes = scratch_bytes,
-        .norm = norm,
-        .norm_backward = norm_backward,
         .attention = attention,
         .attention_backward = attention_backward,
         .gather = gather,

@@ -255,12 +255,14 @@ static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float
     struct array residual = array_of(STORED, live * width, total * width, 2), y = array_of(STORED, 0, total * width, 0);
     struct array gain = array_of(REAL, width, width, 1), bias = array_of(REAL, width, width, 1);
     struct array statistics = array_of(REAL, 0, total * 2, 0);
-    reference->norm(DEVICE, y.values, z.values, statistics.values, x.values, residual_too ? residual.values : NULL,
-                    gain.values, bias.values, 1e-12, rows, hidden, &batch, &dropout);
+    CALL(reference, norm, .y = y.values, .z = z.values, .statistics = statistics.values, .x = x.values,
+         .residual = residual_too ? residual.values : NULL, .gain = gain.values, .bias = bias.values, .epsilon = 1e-12,
+         .rows = rows, .hidden = hidden, .batch = &batch, .dropout = &dropout);
     struct array *forward[] = {&y, &z, &statistics};
-    BOTH_ORDERS(forward, kernel_norm(NULL, precision, y.memory, z.memory, statistics.memory, x.memory,
-                                     residual_too ? residual.memory : NULL, gain.memory, bias.memory, 1e-12, rows,
-                                     hidden, &there, dropout_acts(&dropout) ? &dropout : NULL));
+    BOTH_ORDERS(forward,
+                KERNEL(norm, .y = y.memory, .z = z.memory, .statistics = statistics.memory, .x = x.memory,
+                       .residual = residual_too ? residual.memory : NULL, .gain = gain.memory, .bias = bias.memory,
+                       .epsilon = 1e-12, .rows = rows, .hidden = hidden, .batch = &there.batch, .dropout = &dropout));
     assert_close(&z, 1, "sum of norm");
     assert_close(&y, 3, "norm");
     assert_close(&statistics, precision == PRECISION_FP32 ? 1 : 300, "statistics");
@@ -280,13 +282,15 @@ static void norm_of(int32_t hidden, bool residual_too, uint32_t threshold, float
         const struct ops_limits limits = {rows.total, hidden, 64, 64, 1, 1};
         void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
         void *plain_scratch = mem_aligned(reference->scratch_bytes(DEVICE, &limits));
-        reference->norm_backward(DEVICE, dx->values, dz->values, beta, dgain.values, dbias.values, dy.values, z.values,
-                                 statistics.values, gain.values, rows, hidden, &batch, &dropout, plain_scratch);
+        CALL(reference, norm_backward, .dx = dx->values, .dz = dz->values, .adds = beta, .dgain = dgain.values,
+             .dbias = dbias.values, .dy = dy.values, .z = z.values, .statistics = statistics.values,
+             .gain = gain.values, .rows = rows, .hidden = hidden, .batch = &batch, .dropout = &dropout,
+             .scratch = plain_scratch);
         struct array *backward[] = {&dy, &other, &dgain, &dbias};
-        BOTH_ORDERS(backward,
-                    kernel_norm_backward(NULL, precision, dx->memory, dz->memory, beta, dgain.memory, dbias.memory,
-                                         dy.memory, z.memory, statistics.memory, gain.memory, rows, hidden, &there,
-                                         dropout_acts(&dropout) ? &dropout : NULL, scratch));
+        BOTH_ORDERS(backward, KERNEL(norm_backward, .dx = dx->memory, .dz = dz->memory, .adds = beta,
+                                     .dgain = dgain.memory, .dbias = dbias.memory, .dy = dy.memory, .z = z.memory,
+                                     .statistics = statistics.memory, .gain = gain.memory, .rows = rows,
+                                     .hidden = hidden, .batch = &there.batch, .dropout = &dropout, .scratch = scratch));
         assert_close(dz, 2, "dz");
         assert_close(dx, 2, "dx");
         assert_close(&dgain, 2, "dgain");

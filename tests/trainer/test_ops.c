@@ -304,8 +304,9 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
     struct array dy = random_array(live * hidden, total * hidden, small, 1);
     struct array dx = array_of(total * hidden, small), dz = array_of(total * hidden, small);
     struct array dgain = random_array(hidden, hidden, real, 1), dbias = random_array(hidden, hidden, real, 1);
-    ops->norm(DEVICE, y.memory, z.memory, stats.memory, x.memory, residual.memory, gain.memory, bias.memory, epsilon,
-              rows, (int32_t)hidden, batch, &dropout);
+    CALL(ops, norm, .y = y.memory, .z = z.memory, .statistics = stats.memory, .x = x.memory,
+         .residual = residual.memory, .gain = gain.memory, .bias = bias.memory, .epsilon = epsilon, .rows = rows,
+         .hidden = (int32_t)hidden, .batch = batch, .dropout = &dropout);
     for (size_t r = 0; r < live; r++) {
         double mean = 0, variance = 0, sum = 0, product = 0;
         for (size_t i = 0; i < hidden; i++) {
@@ -344,8 +345,9 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
     assert_zero_from(&y, live * hidden, "a dead row of norm");
     const struct ops_limits limits = {(int32_t)total, (int32_t)hidden, 64, 64, 1, 1};
     void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
-    ops->norm_backward(DEVICE, dx.memory, dz.memory, 0, dgain.memory, dbias.memory, dy.memory, z.memory, stats.memory,
-                       gain.memory, rows, (int32_t)hidden, batch, &dropout, scratch);
+    CALL(ops, norm_backward, .dx = dx.memory, .dz = dz.memory, .dgain = dgain.memory, .dbias = dbias.memory,
+         .dy = dy.memory, .z = z.memory, .statistics = stats.memory, .gain = gain.memory, .rows = rows,
+         .hidden = (int32_t)hidden, .batch = batch, .dropout = &dropout, .scratch = scratch);
     assert_close(&dz, 3, "norm_backward");
     assert_close(&dx, 3, "norm_backward behind dropout");
     assert_close(&dgain, 4, "gain of norm_backward");
@@ -363,8 +365,9 @@ static void norm_of_size(size_t hidden, const struct batch *batch, uint32_t thre
             dx.values[at] = sum.values[at] * keep_plain(&dropout, 6, batch->numbers[batch->sequence_of[r]],
                                                         (uint32_t)batch->positions[r], (uint32_t)i);
         }
-    ops->norm_backward(DEVICE, dx.memory, sum.memory, 1, dgain.memory, dbias.memory, dx.memory, z.memory, stats.memory,
-                       gain.memory, rows, (int32_t)hidden, batch, &dropout, scratch);
+    CALL(ops, norm_backward, .dx = dx.memory, .dz = sum.memory, .adds = true, .dgain = dgain.memory,
+         .dbias = dbias.memory, .dy = dx.memory, .z = z.memory, .statistics = stats.memory, .gain = gain.memory,
+         .rows = rows, .hidden = (int32_t)hidden, .batch = batch, .dropout = &dropout, .scratch = scratch);
     assert_close(&sum, 3, "norm_backward on top");
     assert_close(&dx, 3, "norm_backward on top, behind dropout");
     assert_zero_from(&dx, live * hidden, "a dead row of norm_backward on top");

@@ -211,14 +211,11 @@ static void a_step_without_a_number_is_blamed_all_the_same(void **state)
 }
 
 /* One gradient of step 5 is infinite, and no other. */
-static void norm_backward_5(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias,
-                            const void *dy, const void *z, const void *statistics, const void *gain, struct rows taken,
-                            int32_t hidden, const struct batch *batch, const struct dropout *dropout, void *scratch)
+static void norm_backward_5(struct device *device, const struct norm_backward_args *args)
 {
-    plain.norm_backward(device, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, taken, hidden, batch, dropout,
-                        scratch);
-    if (dropout && dropout->threshold > 0 && dropout->key[1] == 5)
-        ((float *)dgain)[3] = INFINITY;
+    plain.norm_backward(device, args);
+    if (args->dropout && args->dropout->threshold > 0 && args->dropout->key[1] == 5)
+        ((float *)args->dgain)[3] = INFINITY;
 }
 
 static void break_step_5(struct ops *ops)
@@ -260,15 +257,11 @@ static void signal_at_4(struct ops *ops)
 }
 
 /* A signal comes in the first of step 6's two micro-batches, while step 5 is queued. */
-static void norm_backward_signal(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias,
-                                 const void *dy, const void *z, const void *statistics, const void *gain,
-                                 struct rows taken, int32_t hidden, const struct batch *batch,
-                                 const struct dropout *dropout, void *scratch)
+static void norm_backward_signal(struct device *device, const struct norm_backward_args *args)
 {
-    if (dropout && dropout->threshold > 0 && dropout->key[1] == 6 && !stop_requested())
+    if (args->dropout && args->dropout->threshold > 0 && args->dropout->key[1] == 6 && !stop_requested())
         raise(SIGTERM);
-    plain.norm_backward(device, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, taken, hidden, batch, dropout,
-                        scratch);
+    plain.norm_backward(device, args);
 }
 
 static void signal_in_6(struct ops *ops)

@@ -8,35 +8,17 @@
 #include "trainer/cpu/partials.h"
 #include "trainer/cpu/real.h"
 
-struct norm_args {
-    void *y, *z, *statistics;
-    const void *x, *residual, *gain, *bias;
-    double epsilon;
-    struct rows rows;
-    size_t hidden;
-    const struct batch *batch;
-    const struct dropout *dropout; /* NULL: none */
-};
-
-struct norm_backward_args {
-    void *dx, *dz, *partials; /* partials: [blocks][2][hidden] of dgain, dbias */
-    const void *dy, *z, *statistics, *gain;
-    int beta;
-    struct rows rows;
-    size_t hidden;
-    const struct batch *batch;
-    const struct dropout *dropout;
-};
-
 /* z = x * keep + residual of one row. */
 static void add_row(storage *z, const storage *x, const storage *residual, const struct norm_args *a, size_t row)
 {
+    const size_t hidden = (size_t)a->hidden;
+    const bool drops = dropout_acts(a->dropout);
     real keep[KEEP_PIECE];
     for (size_t i = 0; i < KEEP_PIECE; i++)
         keep[i] = 1;
-    for (size_t first = 0; first < a->hidden; first += KEEP_PIECE) {
-        const size_t count = smaller(KEEP_PIECE, a->hidden - first);
-        if (a->dropout)
+    for (size_t first = 0; first < hidden; first += KEEP_PIECE) {
+        const size_t count = smaller(KEEP_PIECE, hidden - first);
+        if (drops)
             keep_piece(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
                        (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
         if (residual)
@@ -53,7 +35,7 @@ static void add_row(storage *z, const storage *x, const storage *residual, const
 static void norm_row(storage *y, const storage *z, real *statistics, const struct norm_args *a)
 {
     const real *gain = a->gain, *bias = a->bias;
-    const size_t hidden = a->hidden;
+    const size_t hidden = (size_t)a->hidden;
     real sum = 0;
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < hidden; i++)
@@ -75,51 +57,36 @@ static void norm_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct norm_args *a = args;
-    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
+    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
     for (size_t row = task * BLOCK_ROWS; row < end; row++) {
-        const size_t at = row * a->hidden;
+        const size_t at = row * hidden;
         storage *y = (storage *)a->y + at, *z = (storage *)a->z + at;
         real *statistics = (real *)a->statistics + row * 2;
         if (row >= (size_t)a->rows.live) {
-            memset(y, 0, a->hidden * sizeof *y);
-            memset(z, 0, a->hidden * sizeof *z);
+            memset(y, 0, hidden * sizeof *y);
+            memset(z, 0, hidden * sizeof *z);
             memset(statistics, 0, 2 * sizeof *statistics);
             continue;
         }
         const storage *residual = a->residual ? (const storage *)a->residual + at : NULL;
-        if (a->z != a->x || residual || a->dropout)
+        if (a->z != a->x || residual || dropout_acts(a->dropout))
             add_row(z, (const storage *)a->x + at, residual, a, row);
         norm_row(y, z, statistics, a);
     }
 }
 
-static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
-                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
-                 const struct batch *batch, const struct dropout *dropout)
+static void norm(struct device *device, const struct norm_args *args)
 {
     (void)device;
-    const struct norm_args args = {
-        .y = y,
-        .z = z,
-        .statistics = statistics,
-        .x = x,
-        .residual = residual,
-        .gain = gain,
-        .bias = bias,
-        .epsilon = epsilon,
-        .rows = rows,
-        .hidden = (size_t)hidden,
-        .batch = batch,
-        .dropout = dropout_acts(dropout) ? dropout : NULL,
-    };
-    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), norm_block, &args);
+    parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), norm_block, args);
 }
 
 /* With n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n), over the row; dx =
  * dz * keep. */
 static void norm_backward_row(const struct norm_backward_args *a, size_t row, real *dgain, real *dbias)
 {
-    const size_t at = row * a->hidden, hidden = a->hidden;
+    const size_t hidden = (size_t)a->hidden, at = row * hidden;
+    const bool drops = dropout_acts(a->dropout);
     const storage *dy = (const storage *)a->dy + at, *z = (const storage *)a->z + at;
     storage *dz = (storage *)a->dz + at, *dx = a->dx ? (storage *)a->dx + at : NULL;
     const real *gain = a->gain, *statistics = (const real *)a->statistics + row * 2;
@@ -145,7 +112,7 @@ static void norm_backward_row(const struct norm_backward_args *a, size_t row, re
             const real normal = (LOAD(z[first + i]) - mean) * scale;
             slopes[i] = scale * (LOAD(dy[first + i]) * gain[first + i] - sum - normal * product);
         }
-        if (a->beta)
+        if (a->adds)
 #pragma omp simd
             for (size_t i = 0; i < count; i++)
                 slopes[i] += LOAD(dz[first + i]);
@@ -154,7 +121,7 @@ static void norm_backward_row(const struct norm_backward_args *a, size_t row, re
             dz[first + i] = STORE(slopes[i]);
         if (!dx)
             continue;
-        if (a->dropout)
+        if (drops)
             keep_piece(keep, a->dropout, a->dropout->name, a->batch->numbers[a->batch->sequence_of[row]],
                        (uint32_t)a->batch->positions[row], (int32_t)first, (int32_t)count);
 #pragma omp simd
@@ -167,8 +134,8 @@ static void norm_backward_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct norm_backward_args *a = args;
-    const size_t hidden = a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
-    real *dgain = (real *)a->partials + task * 2 * hidden, *dbias = dgain + hidden;
+    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
+    real *dgain = (real *)a->scratch + task * 2 * hidden, *dbias = dgain + hidden;
     memset(dgain, 0, 2 * hidden * sizeof *dgain);
     for (size_t row = task * BLOCK_ROWS; row < end; row++) {
         const size_t at = row * hidden;
@@ -183,29 +150,14 @@ static void norm_backward_block(const void *args, size_t task, int thread)
     }
 }
 
-static void norm_backward(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
-                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
-                          const struct batch *batch, const struct dropout *dropout, void *scratch)
+static void norm_backward(struct device *device, const struct norm_backward_args *args)
 {
     (void)device;
-    const struct norm_backward_args args = {
-        .dx = dx,
-        .dz = dz,
-        .partials = scratch,
-        .dy = dy,
-        .z = z,
-        .statistics = statistics,
-        .gain = gain,
-        .beta = beta,
-        .rows = rows,
-        .hidden = (size_t)hidden,
-        .batch = batch,
-        .dropout = dropout_acts(dropout) ? dropout : NULL,
-    };
-    const size_t blocks = blocks_of((size_t)rows.total, BLOCK_ROWS), width = (size_t)hidden;
-    parallel(blocks, norm_backward_block, &args);
-    add_partials(dgain, scratch, blocks, 2 * width, width);
-    add_partials(dbias, (const real *)scratch + width, blocks, 2 * width, width);
+    const size_t blocks = blocks_of((size_t)args->rows.total, BLOCK_ROWS), hidden = (size_t)args->hidden;
+    const real *partials = args->scratch; /* [blocks][2][hidden] of dgain, dbias */
+    parallel(blocks, norm_backward_block, args);
+    add_partials(args->dgain, partials, blocks, 2 * hidden, hidden);
+    add_partials(args->dbias, partials + hidden, blocks, 2 * hidden, hidden);
 }
 
 #endif

@@ -23,9 +23,7 @@
 #define OP_ROW(op) .op = op,
 #define KERNELS                                                                                                        \
     {                                                                                                                  \
-        .ops = {.norm = norm,                                                                                          \
-                .norm_backward = norm_backward,                                                                        \
-                .attention = attention,                                                                                \
+        .ops = {.attention = attention,                                                                                \
                 .attention_backward = attention_backward,                                                              \
                 .gather = gather,                                                                                      \
                 .scatter = scatter,                                                                                    \

@@ -147,22 +147,6 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
 
 /* ---- ops that are kernels ---- */
 
-static void norm(struct device *device, void *y, void *z, void *statistics, const void *x, const void *residual,
-                 const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
-                 const struct batch *batch, const struct dropout *dropout)
-{
-    POSITIONAL(norm, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden, cuda_batch_of(batch),
-               dropout_acts(dropout) ? dropout : NULL);
-}
-
-static void norm_backward(struct device *device, void *dx, void *dz, int beta, void *dgain, void *dbias, const void *dy,
-                          const void *z, const void *statistics, const void *gain, struct rows rows, int32_t hidden,
-                          const struct batch *batch, const struct dropout *dropout, void *scratch)
-{
-    POSITIONAL(norm_backward, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden, cuda_batch_of(batch),
-               dropout_acts(dropout) ? dropout : NULL, scratch);
-}
-
 static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
                       const struct attention_shape *shape, void *scratch)
 {
@@ -240,8 +224,6 @@ static const struct ops table = {
     .receive = receive_bytes,
     .bring = bring,
     .scratch_bytes = scratch_bytes,
-    .norm = norm,
-    .norm_backward = norm_backward,
     .attention = attention,
     .attention_backward = attention_backward,
     .gather = gather,

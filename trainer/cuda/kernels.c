@@ -47,6 +47,18 @@ void dropout(struct device *device, const struct dropout_args *args)
         KERNEL(dropout, args->batch, args->hidden);
 }
 
+/* ---- LayerNorm ---- */
+
+void norm(struct device *device, const struct norm_args *args)
+{
+    KERNEL(norm, args->rows, args->hidden, args->batch);
+}
+
+void norm_backward(struct device *device, const struct norm_backward_args *args)
+{
+    KERNEL(norm_backward, args->rows, args->hidden, args->batch);
+}
+
 /* ---- an update: passes over flat memory, and between them a little per tensor ---- */
 
 void squares(struct device *device, const struct squares_args *args)

@@ -73,13 +73,8 @@ void kernel_add(cudaStream_t stream, void *y, const void *x, size_t count);
 void kernel_dropout(cudaStream_t stream, enum precision precision, const struct dropout_args *args);
 void kernel_embed(cudaStream_t stream, enum precision precision, const struct embed_args *args);
 void kernel_embed_backward(cudaStream_t stream, enum precision precision, const struct embed_backward_args *args);
-void kernel_norm(cudaStream_t stream, enum precision precision, void *y, void *z, void *statistics, const void *x,
-                 const void *residual, const void *gain, const void *bias, double epsilon, struct rows rows,
-                 int32_t hidden, const struct cuda_batch *batch, const struct dropout *dropout);
-void kernel_norm_backward(cudaStream_t stream, enum precision precision, void *dx, void *dz, int beta, void *dgain,
-                          void *dbias, const void *dy, const void *z, const void *statistics, const void *gain,
-                          struct rows rows, int32_t hidden, const struct cuda_batch *batch,
-                          const struct dropout *dropout, void *scratch);
+void kernel_norm(cudaStream_t stream, enum precision precision, const struct norm_args *args);
+void kernel_norm_backward(cudaStream_t stream, enum precision precision, const struct norm_backward_args *args);
 
 /* ---- attention.cu ---- */
 

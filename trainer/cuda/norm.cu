@@ -19,7 +19,7 @@
 #define FORWARD_WARPS  4 /* rows of a block */
 #define BACKWARD_WARPS 4
 
-template <typename storage> struct norm_args {
+template <typename storage> struct norm_operands {
     storage *y, *z;
     float *statistics;
     const storage *x, *residual; /* residual may be NULL */
@@ -30,7 +30,7 @@ template <typename storage> struct norm_args {
     row_dropout drop;
 };
 
-template <typename storage> struct norm_backward_args {
+template <typename storage> struct norm_backward_operands {
     storage *dx, *dz; /* dx may be NULL */
     const storage *dy, *z;
     const float *statistics, *gain;
@@ -48,7 +48,7 @@ template <typename storage, int width> static __device__ __forceinline__ void cl
 
 /* A pack of z = x * keep + residual, stored and rounded. */
 template <typename storage, int width>
-static __device__ __forceinline__ pack<storage, width> sum_pack(const norm_args<storage> &a, int row,
+static __device__ __forceinline__ pack<storage, width> sum_pack(const norm_operands<storage> &a, int row,
                                                                 const row_name &name, int column)
 {
     const size_t at = (size_t)row * a.hidden + column;
@@ -67,8 +67,8 @@ static __device__ __forceinline__ pack<storage, width> sum_pack(const norm_args<
 }
 
 template <typename storage, int width>
-static __device__ __forceinline__ void normal_pack(const norm_args<storage> &a, const pack<storage, width> &z, int row,
-                                                   int column, float mean, float scale)
+static __device__ __forceinline__ void normal_pack(const norm_operands<storage> &a, const pack<storage, width> &z,
+                                                   int row, int column, float mean, float scale)
 {
     float gain[width], bias[width];
     load_floats<width>(gain, a.gain + column);
@@ -81,7 +81,7 @@ static __device__ __forceinline__ void normal_pack(const norm_args<storage> &a, 
 }
 
 template <typename storage, int width>
-static __device__ __forceinline__ void clear_row(const norm_args<storage> &a, int row, int lane)
+static __device__ __forceinline__ void clear_row(const norm_operands<storage> &a, int row, int lane)
 {
     for (int column = lane * width; column < a.hidden; column += WARP * width) {
         clear_pack<storage, width>(a.y + (size_t)row * a.hidden + column);
@@ -93,7 +93,7 @@ static __device__ __forceinline__ void clear_row(const norm_args<storage> &a, in
 
 /* numbers: of a lane, at least. */
 template <typename storage, int numbers>
-static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const norm_args<storage> a)
+static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const norm_operands<storage> a)
 {
     constexpr int width = vector<storage>::count, packs = numbers / width;
     const int lane = threadIdx.x % WARP, row = blockIdx.x * FORWARD_WARPS + threadIdx.x / WARP;
@@ -134,9 +134,9 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const 
 
 /* A pack of dz, and of dx, from its own z and the row's two means. */
 template <typename storage, int width>
-static __device__ __forceinline__ void slope_pack(const norm_backward_args<storage> &a, const pack<storage, width> &dy,
-                                                  const pack<storage, width> &z, int row, const row_name &name,
-                                                  int column, float mean, float scale, float sum, float product)
+static __device__ __forceinline__ void
+slope_pack(const norm_backward_operands<storage> &a, const pack<storage, width> &dy, const pack<storage, width> &z,
+           int row, const row_name &name, int column, float mean, float scale, float sum, float product)
 {
     const size_t at = (size_t)row * a.hidden + column;
     float gain[width];
@@ -155,7 +155,7 @@ static __device__ __forceinline__ void slope_pack(const norm_backward_args<stora
 }
 
 template <typename storage, int width>
-static __device__ __forceinline__ void clear_slopes(const norm_backward_args<storage> &a, int row, int lane)
+static __device__ __forceinline__ void clear_slopes(const norm_backward_operands<storage> &a, int row, int lane)
 {
     for (int column = lane * width; column < a.hidden; column += WARP * width) {
         clear_pack<storage, width>(a.dz + (size_t)row * a.hidden + column);
@@ -184,7 +184,7 @@ static __device__ __forceinline__ void add_warps(float *part, const float sums[p
 
 template <typename storage, int numbers>
 static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3 : 2)
-    norm_backward_kernel(const norm_backward_args<storage> a)
+    norm_backward_kernel(const norm_backward_operands<storage> a)
 {
     constexpr int width = vector<storage>::count, packs = numbers / width;
     __shared__ float room[numbers * WARP];
@@ -243,7 +243,7 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP, numbers <= 32 ? 3
 /* ---- rows of any length: what was just written is read again ---- */
 
 template <typename storage>
-static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_plain_kernel(const norm_args<storage> a)
+static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_plain_kernel(const norm_operands<storage> a)
 {
     const int lane = threadIdx.x % WARP, row = blockIdx.x * FORWARD_WARPS + threadIdx.x / WARP;
     if (row >= a.total)
@@ -269,7 +269,8 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_plain_kernel(
 
 /* dgain and dbias of a block of rows, a column a thread; before dy is overwritten. */
 template <typename storage>
-static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP) norm_columns_kernel(const norm_backward_args<storage> a)
+static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP)
+    norm_columns_kernel(const norm_backward_operands<storage> a)
 {
     const int first = blockIdx.x * NORM_ROWS, last = min(first + NORM_ROWS, a.live);
     float *part = a.partials + (size_t)blockIdx.x * 2 * a.hidden;
@@ -287,7 +288,7 @@ static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP) norm_columns_kern
 }
 
 template <typename storage>
-static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(const norm_backward_args<storage> a)
+static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(const norm_backward_operands<storage> a)
 {
     const int lane = threadIdx.x % WARP, row = blockIdx.x * FORWARD_WARPS + threadIdx.x / WARP;
     if (row >= a.total)
@@ -314,9 +315,22 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_rows_kernel(c
 
 /* ---- the ops ---- */
 
-template <typename storage> static void norm_of(cudaStream_t stream, const norm_args<storage> &a)
+template <typename storage> static void norm_of(cudaStream_t stream, const struct norm_args &args)
 {
-    void (*kernel)(norm_args<storage>) = norm_plain_kernel<storage>;
+    const norm_operands<storage> a = {(storage *)args.y,
+                                      (storage *)args.z,
+                                      (float *)args.statistics,
+                                      (const storage *)args.x,
+                                      (const storage *)args.residual,
+                                      (const float *)args.gain,
+                                      (const float *)args.bias,
+                                      (float)args.epsilon,
+                                      args.rows.live,
+                                      args.rows.total,
+                                      args.hidden,
+                                      args.z != args.x || args.residual || dropout_acts(args.dropout),
+                                      row_dropout_of(cuda_batch_of(args.batch), args.dropout)};
+    void (*kernel)(norm_operands<storage>) = norm_plain_kernel<storage>;
     if (vectors_serve<storage>(a.hidden))
         kernel = a.hidden <= 256    ? norm_kernel<storage, 8>
                  : a.hidden <= 512  ? norm_kernel<storage, 16>
@@ -327,43 +341,28 @@ template <typename storage> static void norm_of(cudaStream_t stream, const norm_
     launch(kernel, blocks_for(a.total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
 }
 
-template <typename storage>
-static void norm_for(cudaStream_t stream, void *y, void *z, void *statistics, const void *x, const void *residual,
-                     const void *gain, const void *bias, double epsilon, struct rows rows, int32_t hidden,
-                     const row_dropout &drop, bool drops)
+void kernel_norm(cudaStream_t stream, enum precision precision, const struct norm_args *args)
 {
-    norm_of<storage>(stream, {(storage *)y, (storage *)z, (float *)statistics, (const storage *)x,
-                              (const storage *)residual, (const float *)gain, (const float *)bias, (float)epsilon,
-                              rows.live, rows.total, hidden, z != x || residual || drops, drop});
+    FOR_STORAGE(precision, norm_of, stream, *args);
 }
 
-void kernel_norm(cudaStream_t stream, enum precision precision, void *y, void *z, void *statistics, const void *x,
-                 const void *residual, const void *gain, const void *bias, double epsilon, struct rows rows,
-                 int32_t hidden, const struct cuda_batch *batch, const struct dropout *dropout)
+template <typename storage> static void norm_backward_of(cudaStream_t stream, const struct norm_backward_args &args)
 {
-    FOR_STORAGE(precision, norm_for, stream, y, z, statistics, x, residual, gain, bias, epsilon, rows, hidden,
-                row_dropout_of(batch, dropout), dropout_acts(dropout));
-}
-
-template <typename storage>
-static void norm_backward_for(cudaStream_t stream, void *dx, void *dz, int beta, void *dgain, void *dbias,
-                              const void *dy, const void *z, const void *statistics, const void *gain, struct rows rows,
-                              int32_t hidden, const row_dropout &drop, void *scratch)
-{
-    const norm_backward_args<storage> a = {(storage *)dx,
-                                           (storage *)dz,
-                                           (const storage *)dy,
-                                           (const storage *)z,
-                                           (const float *)statistics,
-                                           (const float *)gain,
-                                           (float *)scratch,
-                                           rows.live,
-                                           rows.total,
-                                           hidden,
-                                           beta != 0,
-                                           drop};
-    size_t blocks = blocks_for(rows.total, NORM_ROWS);
-    void (*kernel)(norm_backward_args<storage>) = norm_columns_kernel<storage>;
+    const int hidden = args.hidden, total = args.rows.total;
+    const norm_backward_operands<storage> a = {(storage *)args.dx,
+                                               (storage *)args.dz,
+                                               (const storage *)args.dy,
+                                               (const storage *)args.z,
+                                               (const float *)args.statistics,
+                                               (const float *)args.gain,
+                                               (float *)args.scratch,
+                                               args.rows.live,
+                                               total,
+                                               hidden,
+                                               args.adds,
+                                               row_dropout_of(cuda_batch_of(args.batch), args.dropout)};
+    size_t blocks = blocks_for(total, NORM_ROWS);
+    void (*kernel)(norm_backward_operands<storage>) = norm_columns_kernel<storage>;
     if (vectors_serve<storage>(hidden))
         kernel = hidden <= 256    ? norm_backward_kernel<storage, 8>
                  : hidden <= 512  ? norm_backward_kernel<storage, 16>
@@ -376,16 +375,12 @@ static void norm_backward_for(cudaStream_t stream, void *dx, void *dz, int beta,
         blocks = std::min(blocks, blocks_of_wave(kernel, BACKWARD_WARPS * WARP));
     launch(kernel, blocks, BACKWARD_WARPS * WARP, 0, stream, a);
     if (plain)
-        launch(norm_rows_kernel<storage>, blocks_for(rows.total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
-    add_partials(stream, (float *)dgain, a.partials, blocks, 2 * (size_t)hidden, hidden);
-    add_partials(stream, (float *)dbias, a.partials + hidden, blocks, 2 * (size_t)hidden, hidden);
+        launch(norm_rows_kernel<storage>, blocks_for(total, FORWARD_WARPS), FORWARD_WARPS * WARP, 0, stream, a);
+    add_partials(stream, (float *)args.dgain, a.partials, blocks, 2 * (size_t)hidden, hidden);
+    add_partials(stream, (float *)args.dbias, a.partials + hidden, blocks, 2 * (size_t)hidden, hidden);
 }
 
-void kernel_norm_backward(cudaStream_t stream, enum precision precision, void *dx, void *dz, int beta, void *dgain,
-                          void *dbias, const void *dy, const void *z, const void *statistics, const void *gain,
-                          struct rows rows, int32_t hidden, const struct cuda_batch *batch,
-                          const struct dropout *dropout, void *scratch)
+void kernel_norm_backward(cudaStream_t stream, enum precision precision, const struct norm_backward_args *args)
 {
-    FOR_STORAGE(precision, norm_backward_for, stream, dx, dz, beta, dgain, dbias, dy, z, statistics, gain, rows, hidden,
-                row_dropout_of(batch, dropout), scratch);
+    FOR_STORAGE(precision, norm_backward_of, stream, *args);
 }

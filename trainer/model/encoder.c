@@ -78,15 +78,16 @@ static void embed_forward(struct model *model, const struct batch *batch)
     CALL(ops, embed, .y = model->embed_sum, .word = weight_of(model, &table[PARAM_WORD]),
          .position = weight_of(model, &table[PARAM_POSITION]), .type = weight_of(model, &table[PARAM_TYPE]),
          .batch = batch, .hidden = hidden);
-    ops->norm(ops->device, model->embed_out, model->embed_sum, model->embed_stats, model->embed_sum, NULL,
-              vector_of(model, &table[PARAM_NORM_WEIGHT]), vector_of(model, &table[PARAM_NORM_BIAS]),
-              model->config.norm_epsilon, token_rows(batch), hidden, NULL, NULL);
+    CALL(ops, norm, .y = model->embed_out, .z = model->embed_sum, .statistics = model->embed_stats,
+         .x = model->embed_sum, .gain = vector_of(model, &table[PARAM_NORM_WEIGHT]),
+         .bias = vector_of(model, &table[PARAM_NORM_BIAS]), .epsilon = model->config.norm_epsilon,
+         .rows = token_rows(batch), .hidden = hidden);
     CALL(ops, dropout, .x = model->embed_out, .batch = batch, .hidden = hidden, .dropout = &dropout);
     if (model->config.order == ORDER_PRE) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
-        ops->norm(ops->device, model->entry, model->embed_out, model->entry_stats, model->embed_out, NULL,
-                  vector_of(model, norm), vector_of(model, norm + 1), model->config.norm_epsilon, token_rows(batch),
-                  hidden, NULL, NULL);
+        CALL(ops, norm, .y = model->entry, .z = model->embed_out, .statistics = model->entry_stats,
+             .x = model->embed_out, .gain = vector_of(model, norm), .bias = vector_of(model, norm + 1),
+             .epsilon = model->config.norm_epsilon, .rows = token_rows(batch), .hidden = hidden);
     }
 }
 
@@ -112,17 +113,19 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     ops->attention(ops->device, layer->context, layer->log_sums, layer->qkv, batch, &shape, model->scratch);
     CALL(ops, linear, .y = layer->attention_sum, .x = layer->context, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .b = VECTOR(LAYER_OUTPUT_BIAS), .rows = rows, .out = hidden, .in = hidden);
-    ops->norm(ops->device, layer->attention_out, layer->attention_sum, layer->attention_stats, layer->attention_sum,
-              turn_residual(model, turn), vector_of(model, first), vector_of(model, first + 1), epsilon, rows, hidden,
-              batch, &drop_attention);
+    CALL(ops, norm, .y = layer->attention_out, .z = layer->attention_sum, .statistics = layer->attention_stats,
+         .x = layer->attention_sum, .residual = turn_residual(model, turn), .gain = vector_of(model, first),
+         .bias = vector_of(model, first + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = batch,
+         .dropout = &drop_attention);
     CALL(ops, linear_gelu, .pre = layer->up, .y = layer->activation, .x = layer->attention_out,
          .w = WEIGHT(LAYER_UP_WEIGHT), .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = inner, .in = hidden,
          .gelu = model->config.gelu);
     CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
-    ops->norm(ops->device, layer->out, layer->down_sum, layer->down_stats, layer->down_sum,
-              post ? layer->attention_out : layer->attention_sum, vector_of(model, second),
-              vector_of(model, second + 1), epsilon, rows, hidden, batch, &drop_down);
+    CALL(ops, norm, .y = layer->out, .z = layer->down_sum, .statistics = layer->down_stats, .x = layer->down_sum,
+         .residual = post ? layer->attention_out : layer->attention_sum, .gain = vector_of(model, second),
+         .bias = vector_of(model, second + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = batch,
+         .dropout = &drop_down);
 }
 
 void forward(struct model *model, const struct batch *batch)
@@ -149,9 +152,10 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
     const bool post = model->config.order == ORDER_POST, last = turn + 1 == model->turns;
     void *dhidden = model->dhidden, *dbranch = model->dbranch, *dnorm = post ? dhidden : dbranch;
-    ops->norm_backward(ops->device, dbranch, dhidden, !post && !last, gradient_of(model, second),
-                       gradient_of(model, second + 1), last ? dhidden : dnorm, layer->down_sum, layer->down_stats,
-                       vector_of(model, second), rows, hidden, batch, &drop_down, model->scratch);
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = !post && !last, .dgain = gradient_of(model, second),
+         .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm, .z = layer->down_sum,
+         .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows, .hidden = hidden,
+         .batch = batch, .dropout = &drop_down, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = model->dup, .dy = dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT), .pre = layer->up,
          .rows = rows, .out = hidden, .in = inner, .gelu = gelu);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
@@ -161,9 +165,10 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_UP_WEIGHT), .db = GRADIENT(LAYER_UP_BIAS), .dy = model->dup,
          .x = layer->attention_out, .rows = rows, .out = inner, .in = hidden, .scratch = model->scratch);
 
-    ops->norm_backward(ops->device, dbranch, dhidden, !post, gradient_of(model, first), gradient_of(model, first + 1),
-                       dnorm, layer->attention_sum, layer->attention_stats, vector_of(model, first), rows, hidden,
-                       batch, &drop_attention, model->scratch);
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = !post, .dgain = gradient_of(model, first),
+         .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
+         .statistics = layer->attention_stats, .gain = vector_of(model, first), .rows = rows, .hidden = hidden,
+         .batch = batch, .dropout = &drop_attention, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = model->dcontext, .dy = dbranch, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_OUTPUT_WEIGHT), .db = GRADIENT(LAYER_OUTPUT_BIAS),
@@ -185,15 +190,16 @@ static void embed_backward(struct model *model, const struct batch *batch)
     void *slopes = model->config.order == ORDER_LARGE ? model->dbranch : model->dhidden;
     if (model->config.order == ORDER_PRE) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
-        ops->norm_backward(ops->device, NULL, slopes, 1, gradient_of(model, norm), gradient_of(model, norm + 1),
-                           model->dbranch, model->embed_out, model->entry_stats, vector_of(model, norm),
-                           token_rows(batch), hidden, NULL, NULL, model->scratch);
+        CALL(ops, norm_backward, .dz = slopes, .adds = true, .dgain = gradient_of(model, norm),
+             .dbias = gradient_of(model, norm + 1), .dy = model->dbranch, .z = model->embed_out,
+             .statistics = model->entry_stats, .gain = vector_of(model, norm), .rows = token_rows(batch),
+             .hidden = hidden, .scratch = model->scratch);
     }
     CALL(ops, dropout, .x = slopes, .batch = batch, .hidden = hidden, .dropout = &dropout);
-    ops->norm_backward(ops->device, NULL, slopes, 0, gradient_of(model, &table[PARAM_NORM_WEIGHT]),
-                       gradient_of(model, &table[PARAM_NORM_BIAS]), slopes, model->embed_sum, model->embed_stats,
-                       vector_of(model, &table[PARAM_NORM_WEIGHT]), token_rows(batch), hidden, NULL, NULL,
-                       model->scratch);
+    CALL(ops, norm_backward, .dz = slopes, .dgain = gradient_of(model, &table[PARAM_NORM_WEIGHT]),
+         .dbias = gradient_of(model, &table[PARAM_NORM_BIAS]), .dy = slopes, .z = model->embed_sum,
+         .statistics = model->embed_stats, .gain = vector_of(model, &table[PARAM_NORM_WEIGHT]),
+         .rows = token_rows(batch), .hidden = hidden, .scratch = model->scratch);
     CALL(ops, embed_backward, .dword = gradient_of(model, &table[PARAM_WORD]),
          .dposition = gradient_of(model, &table[PARAM_POSITION]), .dtype = gradient_of(model, &table[PARAM_TYPE]),
          .dy = slopes, .batch = batch, .hidden = hidden, .scratch = model->scratch);

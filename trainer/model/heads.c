@@ -24,9 +24,10 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
     CALL(ops, linear_backward_weight, .dw = gradient_of(model, word), .db = gradient_of(model, HEAD(HEAD_BIAS)),
          .dy = model->logits, .x = model->features, .rows = rows, .out = vocabulary, .in = hidden,
          .scratch = model->scratch);
-    ops->norm_backward(ops->device, NULL, gradient, 0, gradient_of(model, HEAD(HEAD_NORM_WEIGHT)),
-                       gradient_of(model, HEAD(HEAD_NORM_BIAS)), gradient, model->transform_out, model->transform_stats,
-                       vector_of(model, HEAD(HEAD_NORM_WEIGHT)), rows, hidden, NULL, NULL, model->scratch);
+    CALL(ops, norm_backward, .dz = gradient, .dgain = gradient_of(model, HEAD(HEAD_NORM_WEIGHT)),
+         .dbias = gradient_of(model, HEAD(HEAD_NORM_BIAS)), .dy = gradient, .z = model->transform_out,
+         .statistics = model->transform_stats, .gain = vector_of(model, HEAD(HEAD_NORM_WEIGHT)), .rows = rows,
+         .hidden = hidden, .scratch = model->scratch);
     ops->gelu_backward(ops->device, gradient, model->transform, rows, hidden, gelu);
     CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)),
          .db = gradient_of(model, HEAD(HEAD_TRANSFORM_BIAS)), .dy = gradient, .x = model->picked, .rows = rows,
@@ -45,9 +46,10 @@ void masked_head(struct model *model, const struct batch *batch)
     CALL(ops, linear_gelu, .pre = model->transform, .y = model->transform_out, .x = model->picked,
          .w = weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), .b = vector_of(model, HEAD(HEAD_TRANSFORM_BIAS)),
          .rows = rows, .out = hidden, .in = hidden, .gelu = model->config.gelu);
-    ops->norm(ops->device, model->features, model->transform_out, model->transform_stats, model->transform_out, NULL,
-              vector_of(model, HEAD(HEAD_NORM_WEIGHT)), vector_of(model, HEAD(HEAD_NORM_BIAS)),
-              model->config.norm_epsilon, rows, hidden, NULL, NULL);
+    CALL(ops, norm, .y = model->features, .z = model->transform_out, .statistics = model->transform_stats,
+         .x = model->transform_out, .gain = vector_of(model, HEAD(HEAD_NORM_WEIGHT)),
+         .bias = vector_of(model, HEAD(HEAD_NORM_BIAS)), .epsilon = model->config.norm_epsilon, .rows = rows,
+         .hidden = hidden);
     CALL(ops, linear, .y = model->logits, .x = model->features, .w = weight_of(model, &model->table.items[PARAM_WORD]),
          .b = vector_of(model, HEAD(HEAD_BIAS)), .rows = rows, .out = vocabulary, .in = hidden);
     ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_MASKED, model->logits, batch->heads[HEAD_MASKED].labels, rows,

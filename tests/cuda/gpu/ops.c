@@ -175,10 +175,12 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
     EACH_SIDE (s) /* z in place of x, as in a model; once more, beside it */
     {
         const struct ops *ops = OPS(s);
-        ops->norm(ops->device, AT(again), AT(y), AT(statistics), AT(x), residual_too ? AT(residual) : NULL, AT(gain),
-                  AT(bias), 1e-12, rows, hidden, batch->on[s], dropout);
-        ops->norm(ops->device, AT(y), AT(z), AT(statistics), AT(z), residual_too ? AT(residual) : NULL, AT(gain),
-                  AT(bias), 1e-12, rows, hidden, batch->on[s], dropout);
+        CALL(ops, norm, .y = AT(again), .z = AT(y), .statistics = AT(statistics), .x = AT(x),
+             .residual = residual_too ? AT(residual) : NULL, .gain = AT(gain), .bias = AT(bias), .epsilon = 1e-12,
+             .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout);
+        CALL(ops, norm, .y = AT(y), .z = AT(z), .statistics = AT(statistics), .x = AT(z),
+             .residual = residual_too ? AT(residual) : NULL, .gain = AT(gain), .bias = AT(bias), .epsilon = 1e-12,
+             .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout);
     }
     compare(&z, FP32, "norm's sum, width %d, dropout %u", hidden, dropout->threshold);
     compare(&y, FP32, "norm, width %d, dropout %u", hidden, dropout->threshold);
@@ -195,10 +197,12 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
         struct array dgain_again = array_copy(&dgain), dbias_again = array_copy(&dbias);
         EACH_SIDE (s) {
             const struct ops *ops = OPS(s);
-            ops->norm_backward(ops->device, AT(dx), AT(dz), beta, AT(dgain), AT(dbias), AT(dy), AT(z), AT(statistics),
-                               AT(gain), rows, hidden, batch->on[s], dropout, scratch_on[s]);
-            ops->norm_backward(ops->device, AT(dx_again), AT(dz_again), beta, AT(dgain_again), AT(dbias_again), AT(dy),
-                               AT(z), AT(statistics), AT(gain), rows, hidden, batch->on[s], dropout, scratch_on[s]);
+            CALL(ops, norm_backward, .dx = AT(dx), .dz = AT(dz), .adds = beta, .dgain = AT(dgain), .dbias = AT(dbias),
+                 .dy = AT(dy), .z = AT(z), .statistics = AT(statistics), .gain = AT(gain), .rows = rows,
+                 .hidden = hidden, .batch = batch->on[s], .dropout = dropout, .scratch = scratch_on[s]);
+            CALL(ops, norm_backward, .dx = AT(dx_again), .dz = AT(dz_again), .adds = beta, .dgain = AT(dgain_again),
+                 .dbias = AT(dbias_again), .dy = AT(dy), .z = AT(z), .statistics = AT(statistics), .gain = AT(gain),
+                 .rows = rows, .hidden = hidden, .batch = batch->on[s], .dropout = dropout, .scratch = scratch_on[s]);
         }
         compare(&dz, 3 * FP32, "norm_backward's dz, width %d, beta %d", hidden, beta);
         compare(&dx, 3 * FP32, "norm_backward's dx, width %d, beta %d", hidden, beta);
@@ -211,8 +215,9 @@ static void norm_case(const struct case_batch *batch, int32_t hidden, const stru
         compare_bits(&dbias, &dbias_again, "dbias");
         if (beta == 0) /* in place, where there is no dropout: dx NULL, dz is dy */
             EACH_SIDE (s)
-                OPS(s)->norm_backward(OPS(s)->device, NULL, AT(dy), 0, AT(dgain), AT(dbias), AT(dy), AT(z),
-                                      AT(statistics), AT(gain), rows, hidden, NULL, NULL, scratch_on[s]);
+                CALL(OPS(s), norm_backward, .dz = AT(dy), .dgain = AT(dgain), .dbias = AT(dbias), .dy = AT(dy),
+                     .z = AT(z), .statistics = AT(statistics), .gain = AT(gain), .rows = rows, .hidden = hidden,
+                     .scratch = scratch_on[s]);
         if (beta == 0)
             compare(&dy, 3 * FP32, "norm_backward in place, width %d", hidden);
         RELEASE(&dy, &dx, &dz, &dz_again, &dx_again, &dgain, &dbias, &dgain_again, &dbias_again);
