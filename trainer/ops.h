@@ -42,13 +42,6 @@ enum precision precision_named(const char *name); /* fp32 where there is no such
 
 struct device; /* a backend's own state */
 
-struct attention_shape {
-    int32_t heads;
-    int32_t head_size;      /* hidden = heads * head_size */
-    int32_t length_max;     /* longest sequence of the batch's budget */
-    struct dropout dropout; /* of the probabilities; column = key position, position = query position */
-};
-
 /* What scratch_bytes must know: the largest operands that any call will have. */
 struct ops_limits {
     int32_t rows_max;    /* rows of any operand */
@@ -95,6 +88,8 @@ struct ops_facts {
     OP(linear_backward_weight)                                                                                         \
     OP(norm)                                                                                                           \
     OP(norm_backward)                                                                                                  \
+    OP(attention)                                                                                                      \
+    OP(attention_backward)                                                                                             \
     OP(squares)                                                                                                        \
     OP(factors)                                                                                                        \
     OP(adam)                                                                                                           \
@@ -104,8 +99,6 @@ struct ops_facts {
 
 /* Those that still take their arguments one by one. */
 #define OPS_POSITIONAL(OP)                                                                                             \
-    OP(attention)                                                                                                      \
-    OP(attention_backward)                                                                                             \
     OP(gather)                                                                                                         \
     OP(scatter)                                                                                                        \
     OP(tanh)                                                                                                           \
@@ -149,14 +142,6 @@ struct ops {
     /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
-
-    /* context [T, hidden] = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head; qkv [T, 3 hidden] holds
-     * Q, K, V side by side; log_sums [heads, T] real: log of the softmax's denominators, for the backward pass. */
-    void (*attention)(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
-                      const struct attention_shape *shape, void *scratch);
-    void (*attention_backward)(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
-                               const void *context, const void *log_sums, const struct batch *batch,
-                               const struct attention_shape *shape, void *scratch);
 
     /* y [rows] = x [index[row]]; index has rows.live entries, all distinct, >= 0. */
     void (*gather)(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,

@@ -33,6 +33,13 @@ static inline bool dropout_acts(const struct dropout *dropout)
     return dropout && (dropout->threshold > 0 || dropout->share > 0);
 }
 
+struct attention_shape {
+    int32_t heads;
+    int32_t head_size;      /* hidden = heads * head_size */
+    int32_t length_max;     /* longest sequence of the batch's budget */
+    struct dropout dropout; /* of the probabilities; column = key position, position = query position */
+};
+
 /* ---- memory ---- */
 
 /* Zeros. */
@@ -159,6 +166,29 @@ struct norm_backward_args {
     int32_t hidden;
     const struct batch *batch; /* and dropout: those of norm */
     const struct dropout *dropout;
+    void *scratch;
+};
+
+/* ---- attention ---- */
+
+/* context = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head. */
+struct attention_args {
+    void *context;   /* [T, hidden] storage */
+    void *log_sums;  /* [heads, T] real: log of the softmax's denominators, for the backward pass */
+    const void *qkv; /* [T, 3 hidden] storage: Q, K, V side by side */
+    const struct batch *batch;
+    const struct attention_shape *shape;
+    void *scratch;
+};
+
+struct attention_backward_args {
+    void *dqkv;           /* [T, 3 hidden] storage */
+    const void *dcontext; /* [T, hidden] storage */
+    const void *qkv;      /* the rest is attention's */
+    const void *context;
+    const void *log_sums;
+    const struct batch *batch;
+    const struct attention_shape *shape;
     void *scratch;
 };
 

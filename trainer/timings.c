@@ -66,31 +66,7 @@ static double stored(const struct device *device, double count)
     return count * (double)((const struct timings *)device)->ops.storage_size;
 }
 
-static double attention_flops(const struct device *device, const struct attention_shape *shape)
-{
-    return 2 * 2 * ((const struct timings *)device)->pairs * shape->heads * shape->head_size;
-}
-
 /* ---- all of them ---- */
-
-static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
-                      const struct attention_shape *shape, void *scratch)
-{
-    const struct ops *ops = begin(device);
-    ops->attention(ops->device, context, log_sums, qkv, batch, shape, scratch);
-    end(device, OP_attention, attention_flops(device, shape),
-        stored(device, 4.0 * batch->tokens * shape->heads * shape->head_size));
-}
-
-static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
-                               const void *context, const void *log_sums, const struct batch *batch,
-                               const struct attention_shape *shape, void *scratch)
-{
-    const struct ops *ops = begin(device);
-    ops->attention_backward(ops->device, dqkv, dcontext, qkv, context, log_sums, batch, shape, scratch);
-    end(device, OP_attention_backward, 2 * attention_flops(device, shape),
-        stored(device, 8.0 * batch->tokens * shape->heads * shape->head_size));
-}
 
 static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
                    int32_t hidden)
@@ -230,6 +206,27 @@ static struct work norm_backward_work(const struct timings *timings, const struc
 {
     const int rows = 3 + (args->adds ? 1 : 0) + (args->dx ? 1 : 0);
     return (struct work){.bytes = stored_bytes(timings, (double)rows * args->rows.total * args->hidden)};
+}
+
+/* Two products, of queries and keys and of probabilities and values; of rows of `hidden`, so many are moved a token. */
+static struct work attend_work(const struct timings *timings, const struct attention_shape *shape,
+                               const struct batch *batch, int rows)
+{
+    const double hidden = (double)shape->heads * shape->head_size;
+    return (struct work){.flops = 2 * 2 * timings->pairs * hidden,
+                         .bytes = stored_bytes(timings, rows * batch->tokens * hidden)};
+}
+
+static struct work attention_work(const struct timings *timings, const struct attention_args *args)
+{
+    return attend_work(timings, args->shape, args->batch, 4);
+}
+
+static struct work attention_backward_work(const struct timings *timings, const struct attention_backward_args *args)
+{
+    struct work work = attend_work(timings, args->shape, args->batch, 8);
+    work.flops *= 2;
+    return work;
 }
 
 static struct work squares_work(const struct timings *timings, const struct squares_args *args)
@@ -376,8 +373,6 @@ struct ops *timings_open(struct ops *ops)
         .receive = receive,
         .bring = bring,
         .scratch_bytes = scratch_bytes,
-        .attention = attention,
-        .attention_backward = attention_backward,
         .gather = gather,
         .scatter = scatter,
         .tanh = tanh_all,

@@ -198,18 +198,21 @@ static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequence
     const struct ops_limits limits = {batch.token_rows, 3 * (int32_t)hidden, 64, 64, there.longest, 64};
     void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
     void *plain_scratch = mem_aligned(reference->scratch_bytes(reference->device, &limits));
-    reference->attention(reference->device, context.values, log_sums.values, qkv.values, &batch, &shape, plain_scratch);
-    reference->attention_backward(reference->device, dqkv.values, dcontext.values, qkv.values, context.values,
-                                  log_sums.values, &batch, &shape, plain_scratch);
+    CALL(reference, attention, .context = context.values, .log_sums = log_sums.values, .qkv = qkv.values,
+         .batch = &batch, .shape = &shape, .scratch = plain_scratch);
+    CALL(reference, attention_backward, .dqkv = dqkv.values, .dcontext = dcontext.values, .qkv = qkv.values,
+         .context = context.values, .log_sums = log_sums.values, .batch = &batch, .shape = &shape,
+         .scratch = plain_scratch);
     struct array *forward[] = {&context, &log_sums}, *backward[] = {&dqkv};
-    BOTH_ORDERS(forward, kernel_attention(NULL, precision, context.memory, log_sums.memory, qkv.memory, &there, &shape,
-                                          scratch));
+    BOTH_ORDERS(forward, KERNEL(attention, .context = context.memory, .log_sums = log_sums.memory, .qkv = qkv.memory,
+                                .batch = &there.batch, .shape = &shape, .scratch = scratch));
     const double wide = shift != 0 && precision == PRECISION_FP32 ? 5 : 1; /* large scores round further */
     assert_close(&context, 2 * wide, "context");
     assert_close(&log_sums, 2, "log_sums");
     assert_zero_from(&context, live * hidden, "a dead row of context");
-    BOTH_ORDERS(backward, kernel_attention_backward(NULL, precision, dqkv.memory, dcontext.memory, qkv.memory,
-                                                    context.memory, log_sums.memory, &there, &shape, scratch));
+    BOTH_ORDERS(backward, KERNEL(attention_backward, .dqkv = dqkv.memory, .dcontext = dcontext.memory,
+                                 .qkv = qkv.memory, .context = context.memory, .log_sums = log_sums.memory,
+                                 .batch = &there.batch, .shape = &shape, .scratch = scratch));
     assert_close(&dqkv, 3 * wide, "dqkv");
     assert_zero_from(&dqkv, live * 3 * hidden, "a dead row of dqkv");
     mem_free(scratch);

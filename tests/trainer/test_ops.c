@@ -462,11 +462,12 @@ static void attention_of_size(int32_t heads, int32_t head_size, uint32_t thresho
         attend_plain(&qkv, &context, &dcontext, &dqkv, &batch, &shape, i / heads, i % heads);
     const struct ops_limits limits = {batch.token_rows, 3 * (int32_t)hidden, 64, 64, 130, head_size};
     void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
-    ops->attention(DEVICE, context.memory, log_sums.memory, qkv.memory, &batch, &shape, scratch);
+    CALL(ops, attention, .context = context.memory, .log_sums = log_sums.memory, .qkv = qkv.memory, .batch = &batch,
+         .shape = &shape, .scratch = scratch);
     assert_close(&context, 2, "attention");
     assert_zero_from(&context, live * hidden, "a dead row of attention");
-    ops->attention_backward(DEVICE, dqkv.memory, dcontext.memory, qkv.memory, context.memory, log_sums.memory, &batch,
-                            &shape, scratch);
+    CALL(ops, attention_backward, .dqkv = dqkv.memory, .dcontext = dcontext.memory, .qkv = qkv.memory,
+         .context = context.memory, .log_sums = log_sums.memory, .batch = &batch, .shape = &shape, .scratch = scratch);
     assert_close(&dqkv, 3, "attention_backward");
     assert_zero_from(&dqkv, live * 3 * hidden, "a dead row of attention_backward");
     mem_free(scratch);

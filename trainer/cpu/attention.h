@@ -13,17 +13,6 @@
 
 #define QUERIES 64 /* rows of a block */
 
-struct attention_args {
-    void *context, *log_sums; /* written forward, read backward */
-    const void *qkv;
-    void *dqkv;           /* backward only */
-    const void *dcontext; /* backward only */
-    const struct batch *batch;
-    const struct attention_shape *shape;
-    void *scratch;
-    size_t scratch_thread; /* bytes of one thread */
-};
-
 /* In a unit whose panels are narrower, or whose units hold two numbers, less of it is used. */
 static size_t attention_scratch(const struct ops_limits *limits, int threads)
 {
@@ -31,6 +20,12 @@ static size_t attention_scratch(const struct ops_limits *limits, int threads)
     const size_t size = padded((size_t)limits->head_size, PANEL_MAX);
     const size_t numbers = 5 * length * size + 4 * QUERIES * size + 2 * QUERIES * length;
     return (size_t)threads * padded(numbers * sizeof(real), 64);
+}
+
+static void *thread_scratch(void *scratch, const struct attention_shape *shape, int thread)
+{
+    const struct ops_limits limits = {.length_max = shape->length_max, .head_size = shape->head_size};
+    return (char *)scratch + (size_t)thread * attention_scratch(&limits, 1);
 }
 
 /* Numbers in `real` become units that are multiplied to nearly their precision: with DOT the sum of two bf16. */
@@ -88,11 +83,11 @@ struct head {
     real scale;
 };
 
-static struct head head_of(const struct attention_args *a, size_t task)
+static struct head head_of(const struct batch *batch, const struct attention_shape *shape, size_t task)
 {
-    const size_t heads = (size_t)a->shape->heads, sequence = task / heads, head = task % heads;
-    const size_t first = (size_t)a->batch->starts[sequence], end = (size_t)a->batch->starts[sequence + 1];
-    const size_t size = (size_t)a->shape->head_size;
+    const size_t heads = (size_t)shape->heads, sequence = task / heads, head = task % heads;
+    const size_t first = (size_t)batch->starts[sequence], end = (size_t)batch->starts[sequence + 1];
+    const size_t size = (size_t)shape->head_size;
     return (struct head){
         .first = first,
         .length = end - first,
@@ -102,8 +97,8 @@ static struct head head_of(const struct attention_args *a, size_t task)
         .wide_length = padded(end - first, PANEL),
         .wide_size = padded(size, PANEL),
         .size_units = blocks_of(size, PER_UNIT),
-        .number = a->batch->numbers[sequence],
-        .name = a->shape->dropout.name + (uint32_t)head,
+        .number = batch->numbers[sequence],
+        .name = shape->dropout.name + (uint32_t)head,
         .head = head,
         .scale = (real)(1 / sqrt((double)size)),
     };
@@ -118,12 +113,12 @@ static void store_rows(storage *x, size_t stride, const real *in, size_t rows, s
 }
 
 /* Multiplies a row of probabilities, or of their gradients, by its dropout. */
-static void drop_scores(real *row, const struct attention_args *a, const struct head *h, size_t query)
+static void drop_scores(real *row, const struct dropout *dropout, const struct head *h, size_t query)
 {
     real keep[KEEP_PIECE];
     for (size_t first = 0; first < h->length; first += KEEP_PIECE) {
         const size_t count = smaller(KEEP_PIECE, h->length - first);
-        keep_piece(keep, &a->shape->dropout, h->name, h->number, (uint32_t)query, (int32_t)first, (int32_t)count);
+        keep_piece(keep, dropout, h->name, h->number, (uint32_t)query, (int32_t)first, (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             row[first + i] *= keep[i];
@@ -155,12 +150,12 @@ static real softmax(real *row, const struct head *h)
 static void attention_head(const void *args, size_t task, int thread)
 {
     const struct attention_args *a = args;
-    const struct head h = head_of(a, task);
-    real *scores = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [QUERIES, wide_length] */
-    real *result = scores + QUERIES * h.wide_length;                                  /* [QUERIES, wide_size] */
-    unit *keys = (unit *)(result + QUERIES * h.wide_size);                            /* [size, wide_length] */
-    unit *values = keys + h.size_units * h.wide_length;                               /* [length, wide_size] */
-    unit *queries = values + h.length * h.wide_size;                                  /* [QUERIES, size] */
+    const struct head h = head_of(a->batch, a->shape, task);
+    real *scores = thread_scratch(a->scratch, a->shape, thread); /* [QUERIES, wide_length] */
+    real *result = scores + QUERIES * h.wide_length;             /* [QUERIES, wide_size] */
+    unit *keys = (unit *)(result + QUERIES * h.wide_size);       /* [size, wide_length] */
+    unit *values = keys + h.size_units * h.wide_length;          /* [length, wide_size] */
+    unit *queries = values + h.length * h.wide_size;             /* [QUERIES, size] */
     const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
     storage *context = (storage *)a->context + h.first * h.hidden + h.head * h.size;
     real *log_sums = (real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
@@ -174,7 +169,7 @@ static void attention_head(const void *args, size_t task, int thread)
         for (size_t i = 0; i < rows; i++) {
             log_sums[first + i] = softmax(scores + i * h.wide_length, &h);
             if (a->shape->dropout.threshold)
-                drop_scores(scores + i * h.wide_length, a, &h, first + i);
+                drop_scores(scores + i * h.wide_length, &a->shape->dropout, &h, first + i);
         }
         split(scores, rows * h.wide_length);
         small_product(result, h.wide_size, (unit *)scores, h.wide_length, 1, values, rows, h.wide_size, h.length,
@@ -183,45 +178,34 @@ static void attention_head(const void *args, size_t task, int thread)
     }
 }
 
-static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
-                      const struct attention_shape *shape, void *scratch)
+static void attention(struct device *device, const struct attention_args *args)
 {
-    assert(parallel_threads() <= device->threads);
-    const struct ops_limits limits = {.length_max = shape->length_max, .head_size = shape->head_size};
-    const struct attention_args args = {
-        .context = context,
-        .log_sums = log_sums,
-        .qkv = qkv,
-        .batch = batch,
-        .shape = shape,
-        .scratch = scratch,
-        .scratch_thread = attention_scratch(&limits, 1),
-    };
-    parallel((size_t)batch->sequences * (size_t)shape->heads, attention_head, &args);
+    const struct batch *batch = args->batch;
+    const size_t heads = (size_t)args->shape->heads, hidden = heads * (size_t)args->shape->head_size;
     const size_t live = (size_t)batch->tokens, dead = (size_t)batch->token_rows - live;
-    const size_t hidden = (size_t)shape->heads * (size_t)shape->head_size;
-    memset((storage *)context + live * hidden, 0, dead * hidden * sizeof(storage));
-    for (size_t head = 0; head < (size_t)shape->heads; head++)
-        memset((real *)log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
+    assert(parallel_threads() <= device->threads);
+    parallel((size_t)batch->sequences * heads, attention_head, args);
+    memset((storage *)args->context + live * hidden, 0, dead * hidden * sizeof(storage));
+    for (size_t head = 0; head < heads; head++)
+        memset((real *)args->log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
 }
 
 /* The rows of one block of queries, from scores = Q K^T and slopes = dO V^T:
  *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P dP). */
 static void backward_scores(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
-                            size_t rows, const struct attention_args *a, const struct head *h)
+                            size_t rows, const struct dropout *dropout, const struct head *h)
 {
     const size_t beside = h->wide_length - h->length;
     for (size_t i = 0; i < rows; i++) {
         real *score = scores + i * h->wide_length, *slope = slopes + i * h->wide_length;
         const real log_sum = log_sums[i], delta = deltas[i];
         real keep[KEEP_PIECE];
-        for (size_t j = 0; j < KEEP_PIECE && !a->shape->dropout.threshold; j++)
+        for (size_t j = 0; j < KEEP_PIECE && !dropout->threshold; j++)
             keep[j] = 1;
         for (size_t from = 0; from < h->length; from += KEEP_PIECE) {
             const size_t count = smaller(KEEP_PIECE, h->length - from);
-            if (a->shape->dropout.threshold)
-                keep_piece(keep, &a->shape->dropout, h->name, h->number, (uint32_t)(first + i), (int32_t)from,
-                           (int32_t)count);
+            if (dropout->threshold)
+                keep_piece(keep, dropout, h->name, h->number, (uint32_t)(first + i), (int32_t)from, (int32_t)count);
 #pragma omp simd
             for (size_t j = 0; j < count; j++) {
                 const real p = exponential(score[from + j] * h->scale - log_sum);
@@ -236,19 +220,19 @@ static void backward_scores(real *scores, real *slopes, const real *log_sums, co
 
 static void attention_backward_head(const void *args, size_t task, int thread)
 {
-    const struct attention_args *a = args;
-    const struct head h = head_of(a, task);
+    const struct attention_backward_args *a = args;
+    const struct head h = head_of(a->batch, a->shape, task);
     const size_t matrix = h.length * h.wide_size, block = QUERIES * h.wide_length;
-    real *dkeys = (real *)((char *)a->scratch + (size_t)thread * a->scratch_thread); /* [length, wide_size] */
-    real *dvalues = dkeys + matrix;                                                  /* [length, wide_size] */
-    real *dqueries = dvalues + matrix;                                               /* [QUERIES, wide_size] */
-    real *scores = dqueries + QUERIES * h.wide_size;                                 /* [QUERIES, wide_length] */
-    real *slopes = scores + block;                                                   /* [QUERIES, wide_length] */
-    unit *keys = (unit *)(slopes + block);                                           /* [length, wide_size] */
-    unit *keys_across = keys + h.length * h.wide_size;                               /* [size, wide_length] */
-    unit *values_across = keys_across + h.size_units * h.wide_length;                /* [size, wide_length] */
-    unit *queries = values_across + h.size_units * h.wide_length;                    /* [QUERIES, size] */
-    unit *dresult = queries + QUERIES * h.size_units;                                /* [QUERIES, size] */
+    real *dkeys = thread_scratch(a->scratch, a->shape, thread);       /* [length, wide_size] */
+    real *dvalues = dkeys + matrix;                                   /* [length, wide_size] */
+    real *dqueries = dvalues + matrix;                                /* [QUERIES, wide_size] */
+    real *scores = dqueries + QUERIES * h.wide_size;                  /* [QUERIES, wide_length] */
+    real *slopes = scores + block;                                    /* [QUERIES, wide_length] */
+    unit *keys = (unit *)(slopes + block);                            /* [length, wide_size] */
+    unit *keys_across = keys + h.length * h.wide_size;                /* [size, wide_length] */
+    unit *values_across = keys_across + h.size_units * h.wide_length; /* [size, wide_length] */
+    unit *queries = values_across + h.size_units * h.wide_length;     /* [QUERIES, size] */
+    unit *dresult = queries + QUERIES * h.size_units;                 /* [QUERIES, size] */
     unit *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: of one of the two at a time */
     real deltas[QUERIES];
     const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
@@ -276,7 +260,7 @@ static void attention_backward_head(const void *args, size_t task, int thread)
                       false);
         small_product(slopes, h.wide_length, dresult, h.size_units, 1, values_across, rows, h.wide_length, h.size_units,
                       false);
-        backward_scores(scores, slopes, log_sums + first, deltas, first, rows, a, &h);
+        backward_scores(scores, slopes, log_sums + first, deltas, first, rows, &a->shape->dropout, &h);
         split(scores, rows * h.wide_length);
         split(slopes, rows * h.wide_length);
         lay_split(panels, PANEL, dfrom, h.hidden, rows, h.size);
@@ -293,27 +277,14 @@ static void attention_backward_head(const void *args, size_t task, int thread)
     store_rows(dq + 2 * h.hidden, h.stride, dvalues, h.length, h.size, h.wide_size, 1);
 }
 
-static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
-                               const void *context, const void *log_sums, const struct batch *batch,
-                               const struct attention_shape *shape, void *scratch)
+static void attention_backward(struct device *device, const struct attention_backward_args *args)
 {
+    const struct batch *batch = args->batch;
+    const size_t heads = (size_t)args->shape->heads, stride = 3 * heads * (size_t)args->shape->head_size;
+    const size_t live = (size_t)batch->tokens, dead = (size_t)batch->token_rows - live;
     assert(parallel_threads() <= device->threads);
-    const struct ops_limits limits = {.length_max = shape->length_max, .head_size = shape->head_size};
-    const struct attention_args args = {
-        .context = (void *)context,
-        .log_sums = (void *)log_sums,
-        .qkv = qkv,
-        .dqkv = dqkv,
-        .dcontext = dcontext,
-        .batch = batch,
-        .shape = shape,
-        .scratch = scratch,
-        .scratch_thread = attention_scratch(&limits, 1),
-    };
-    parallel((size_t)batch->sequences * (size_t)shape->heads, attention_backward_head, &args);
-    const size_t stride = 3 * (size_t)shape->heads * (size_t)shape->head_size;
-    memset((storage *)dqkv + (size_t)batch->tokens * stride, 0,
-           (size_t)(batch->token_rows - batch->tokens) * stride * sizeof(storage));
+    parallel((size_t)batch->sequences * heads, attention_backward_head, args);
+    memset((storage *)args->dqkv + live * stride, 0, dead * stride * sizeof(storage));
 }
 
 #endif

@@ -23,9 +23,7 @@
 #define OP_ROW(op) .op = op,
 #define KERNELS                                                                                                        \
     {                                                                                                                  \
-        .ops = {.attention = attention,                                                                                \
-                .attention_backward = attention_backward,                                                              \
-                .gather = gather,                                                                                      \
+        .ops = {.gather = gather,                                                                                      \
                 .scatter = scatter,                                                                                    \
                 .tanh = tanh_rows,                                                                                     \
                 .tanh_backward = tanh_backward,                                                                        \

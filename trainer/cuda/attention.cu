@@ -87,8 +87,8 @@ static __device__ __forceinline__ void soften(float score[2][8][4], forward_stat
 }
 
 /* Byte 2 e + h of a lane's word: columns 8 (2c + e) … + 7 of row g + 8 h. */
-static __device__ __forceinline__ void drop_tile(float p[2][8][4], const attention_args &a, const attention_work &work,
-                                                 int query, int key)
+static __device__ __forceinline__ void drop_tile(float p[2][8][4], const attention_operands &a,
+                                                 const attention_work &work, int query, int key)
 {
     const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4;
 #pragma unroll
@@ -136,7 +136,7 @@ static __device__ __forceinline__ void add_values(forward_state &s, const float 
 }
 
 template <typename storage>
-static __device__ __forceinline__ void finish(const attention_args &a, const attention_work &work,
+static __device__ __forceinline__ void finish(const attention_operands &a, const attention_work &work,
                                               const forward_state &s, int query)
 {
     const int lane = threadIdx.x % WARP, g = lane / 4;
@@ -167,7 +167,7 @@ static __device__ __forceinline__ void load_keys(char *keys, const storage *q, s
 }
 
 template <typename storage, bool drops>
-static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const attention_args a)
+static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const attention_operands a)
 {
     const attention_work work = work_of(a);
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -218,7 +218,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
         finish<storage>(a, work, s, query);
 }
 
-template <typename storage> static void forward(cudaStream_t stream, attention_args a, size_t sequences)
+template <typename storage> static void forward(cudaStream_t stream, attention_operands a, size_t sequences)
 {
     a.pieces = (a.longest + QUERIES - 1) / QUERIES;
     launch(a.dropout.threshold ? attention_forward<storage, true> : attention_forward<storage, false>,
@@ -227,19 +227,19 @@ template <typename storage> static void forward(cudaStream_t stream, attention_a
 
 /* ---- for all types ---- */
 
-static attention_args args_of(void *context, const void *log_sums, const void *qkv, const cuda_batch *batch,
-                              const attention_shape *shape)
+static attention_operands operands_of(const void *context, const void *log_sums, const void *qkv, const batch *batch,
+                                      const attention_shape *shape)
 {
-    attention_args a = {};
-    a.context = context;
+    attention_operands a = {};
+    a.context = (void *)context;
     a.log_sums = (float *)log_sums;
     a.qkv = qkv;
-    a.starts = batch->batch.starts;
-    a.by_length = batch->by_length;
-    a.numbers = batch->batch.numbers;
+    a.starts = batch->starts;
+    a.by_length = cuda_batch_of(batch)->by_length;
+    a.numbers = batch->numbers;
     a.heads = shape->heads;
-    a.token_rows = batch->batch.token_rows;
-    a.longest = batch->longest;
+    a.token_rows = batch->token_rows;
+    a.longest = cuda_batch_of(batch)->longest;
     a.scale = 1 / sqrtf((float)HEAD_SIZE);
     a.dropout = shape->dropout;
     a.keep_scale = shape->dropout.threshold ? dropout_scale(shape->dropout) : 1;
@@ -251,12 +251,11 @@ static size_t storage_bytes(enum precision precision)
     return precision == PRECISION_FP32 ? sizeof(float) : sizeof(__half);
 }
 
-void kernel_attention(cudaStream_t stream, enum precision precision, void *context, void *log_sums, const void *qkv,
-                      const struct cuda_batch *batch, const struct attention_shape *shape, void *)
+void kernel_attention(cudaStream_t stream, enum precision precision, const struct attention_args *args)
 {
-    const attention_args a = args_of(context, log_sums, qkv, batch, shape);
-    const size_t row = (size_t)shape->heads * HEAD_SIZE * storage_bytes(precision), live = batch->batch.tokens;
-    const size_t dead = a.token_rows - live, sequences = batch->batch.sequences;
+    const attention_operands a = operands_of(args->context, args->log_sums, args->qkv, args->batch, args->shape);
+    const size_t row = (size_t)a.heads * HEAD_SIZE * storage_bytes(precision), live = args->batch->tokens;
+    const size_t dead = a.token_rows - live, sequences = args->batch->sequences;
     if (precision == PRECISION_FP32)
         attention_forward_fp32(stream, a, sequences);
     else if (precision == PRECISION_BF16)
@@ -265,21 +264,20 @@ void kernel_attention(cudaStream_t stream, enum precision precision, void *conte
         forward<__half>(stream, a, sequences);
     if (dead == 0)
         return;
-    cudaMemsetAsync((char *)context + live * row, 0, dead * row, stream);
-    cudaMemset2DAsync((float *)log_sums + live, a.token_rows * sizeof(float), 0, dead * sizeof(float), shape->heads,
+    cudaMemsetAsync((char *)args->context + live * row, 0, dead * row, stream);
+    cudaMemset2DAsync((float *)args->log_sums + live, a.token_rows * sizeof(float), 0, dead * sizeof(float), a.heads,
                       stream);
 }
 
-void kernel_attention_backward(cudaStream_t stream, enum precision precision, void *dqkv, const void *dcontext,
-                               const void *qkv, const void *context, const void *log_sums,
-                               const struct cuda_batch *batch, const struct attention_shape *shape, void *scratch)
+void kernel_attention_backward(cudaStream_t stream, enum precision precision,
+                               const struct attention_backward_args *args)
 {
-    attention_args a = args_of((void *)context, log_sums, qkv, batch, shape);
-    a.dqkv = dqkv;
-    a.dcontext = dcontext;
-    a.scratch = (float *)scratch;
-    const size_t row = 3 * (size_t)shape->heads * HEAD_SIZE * storage_bytes(precision), live = batch->batch.tokens;
-    const size_t sequences = batch->batch.sequences;
+    attention_operands a = operands_of(args->context, args->log_sums, args->qkv, args->batch, args->shape);
+    a.dqkv = args->dqkv;
+    a.dcontext = args->dcontext;
+    a.scratch = (float *)args->scratch;
+    const size_t row = 3 * (size_t)a.heads * HEAD_SIZE * storage_bytes(precision), live = args->batch->tokens;
+    const size_t sequences = args->batch->sequences;
     if (precision == PRECISION_FP32)
         attention_backward_fp32(stream, a, sequences);
     else if (precision == PRECISION_BF16)
@@ -287,5 +285,5 @@ void kernel_attention_backward(cudaStream_t stream, enum precision precision, vo
     else
         attention_backward<__half>(stream, a, sequences);
     if (live < (size_t)a.token_rows)
-        cudaMemsetAsync((char *)dqkv + live * row, 0, (a.token_rows - live) * row, stream);
+        cudaMemsetAsync((char *)args->dqkv + live * row, 0, (a.token_rows - live) * row, stream);
 }

@@ -10,7 +10,7 @@
 #define LOG2_E    1.4426950408889634f
 #define LN_2      0.6931471805599453f
 
-struct attention_args {
+struct attention_operands {
     void *context;        /* [T, hidden]: written forward, read backward */
     float *log_sums;      /* [heads, T]: the same */
     const void *qkv;      /* [T, 3 hidden] */
@@ -34,7 +34,7 @@ struct attention_work {
     uint32_t number, name;
 };
 
-static __device__ __forceinline__ attention_work work_of(const struct attention_args &a)
+static __device__ __forceinline__ attention_work work_of(const struct attention_operands &a)
 {
     const int head = blockIdx.x % a.heads, rest = blockIdx.x / a.heads;
     const int sequence = a.by_length[rest / a.pieces], first = a.starts[sequence];
@@ -47,7 +47,7 @@ static __device__ __forceinline__ attention_work work_of(const struct attention_
 }
 
 /* Bit i: is column 8 * eight + i of the row of query `position` kept? */
-static __device__ __forceinline__ uint32_t keep_bits(const struct attention_args &a, const attention_work &work,
+static __device__ __forceinline__ uint32_t keep_bits(const struct attention_operands &a, const attention_work &work,
                                                      int position, int eight)
 {
     uint32_t words[4], bits = 0;
@@ -62,8 +62,8 @@ static __device__ __forceinline__ uint32_t keep_bits(const struct attention_args
 }
 
 /* The other files' parts of kernel_attention and kernel_attention_backward. */
-void attention_forward_fp32(cudaStream_t stream, struct attention_args a, size_t sequences);
-void attention_backward_fp32(cudaStream_t stream, struct attention_args a, size_t sequences);
-template <typename storage> void attention_backward(cudaStream_t stream, struct attention_args a, size_t sequences);
+void attention_forward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences);
+void attention_backward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences);
+template <typename storage> void attention_backward(cudaStream_t stream, struct attention_operands a, size_t sequences);
 
 #endif

@@ -67,7 +67,8 @@ template <typename storage> struct backward_rows {
 };
 
 template <typename storage>
-static __device__ __forceinline__ backward_rows<storage> rows_of(const attention_args &a, const attention_work &work)
+static __device__ __forceinline__ backward_rows<storage> rows_of(const attention_operands &a,
+                                                                 const attention_work &work)
 {
     const size_t hidden = (size_t)a.heads * HEAD_SIZE, head = (size_t)work.head * HEAD_SIZE;
     const size_t narrow = (size_t)work.first * hidden + head, wide = (size_t)work.first * 3 * hidden + head;
@@ -79,7 +80,7 @@ static __device__ __forceinline__ backward_rows<storage> rows_of(const attention
  * loads once: a sequence of up to 128 tokens is one round. */
 template <typename storage>
 static __device__ __forceinline__ void prepare(const backward_room &room, const backward_rows<storage> &rows,
-                                               const attention_args &a, const attention_work &work)
+                                               const attention_operands &a, const attention_work &work)
 {
     const float *log_sums = a.log_sums + (size_t)work.head * a.token_rows + work.first;
     const int chunk = threadIdx.x % 8, apart = THREADS / 8;
@@ -185,7 +186,7 @@ static __device__ __forceinline__ void add_product(float sums[2][8][4], const ui
 template <typename storage, bool drops>
 static __device__ __forceinline__ void
 backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room &room, int stage, int first,
-               const attention_args &a, const attention_work &work, int query, int key)
+               const attention_operands &a, const attention_work &work, int query, int key)
 {
     const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, own = threadIdx.x / WARP * 32;
     const char *queries = room.queries + stage * QUERY_TILE + first * TILE_BYTES;
@@ -237,7 +238,7 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
  * warp has written of dS, behind the sequence's end, is not looked at, or meets no query that exists. */
 template <typename storage>
 static __device__ __forceinline__ void add_queries(const backward_room &room, const backward_rows<storage> &rows,
-                                                   const attention_args &a, const attention_work &work, int query,
+                                                   const attention_operands &a, const attention_work &work, int query,
                                                    int key)
 {
     const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, warp = threadIdx.x / WARP;
@@ -285,7 +286,7 @@ static __device__ __forceinline__ void add_queries(const backward_room &room, co
 }
 
 template <typename storage, bool drops>
-static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(const attention_args a)
+static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(const attention_operands a)
 {
     const attention_work work = work_of(a);
     const backward_room room = room_of(work.length);
@@ -324,12 +325,12 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(c
     }
 }
 
-template <typename storage> void attention_backward(cudaStream_t stream, struct attention_args a, size_t sequences)
+template <typename storage> void attention_backward(cudaStream_t stream, struct attention_operands a, size_t sequences)
 {
     a.pieces = 1;
     launch(a.dropout.threshold ? attention_backward_kernel<storage, true> : attention_backward_kernel<storage, false>,
            sequences * a.heads, THREADS, room_bytes(a.longest), stream, a);
 }
 
-template void attention_backward<__nv_bfloat16>(cudaStream_t stream, struct attention_args a, size_t sequences);
-template void attention_backward<__half>(cudaStream_t stream, struct attention_args a, size_t sequences);
+template void attention_backward<__nv_bfloat16>(cudaStream_t stream, struct attention_operands a, size_t sequences);
+template void attention_backward<__half>(cudaStream_t stream, struct attention_operands a, size_t sequences);

@@ -66,7 +66,7 @@ static __device__ __forceinline__ void load_rows(float *tile, const float *from,
 }
 
 /* Dropout of a query and the 32 keys from `key` on; two lanes have the query, and each makes half of the bits. */
-static __device__ __forceinline__ uint32_t keep_keys(const attention_args &a, const attention_work &work, int query,
+static __device__ __forceinline__ uint32_t keep_keys(const attention_operands &a, const attention_work &work, int query,
                                                      int key)
 {
     const int half = threadIdx.x % 2, eight = key / 8 + 2 * half;
@@ -74,7 +74,7 @@ static __device__ __forceinline__ uint32_t keep_keys(const attention_args &a, co
     return mine << (16 * half) | __shfl_xor_sync(FULL_WARP, mine, 1) << (16 - 16 * half);
 }
 
-static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention_args a)
+static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention_operands a)
 {
     __shared__ float4 keys_room[TILE * HEAD_SIZE / 4], values_room[TILE * HEAD_SIZE / 4];
     float *keys = (float *)keys_room, *values = (float *)values_room;
@@ -121,7 +121,7 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention
         a.log_sums[(size_t)work.head * a.token_rows + row] = most + logf(sum);
 }
 
-static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention_args a)
+static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention_operands a)
 {
     __shared__ float4 keys_room[TILE * HEAD_SIZE / 4], values_room[TILE * HEAD_SIZE / 4];
     float *keys = (float *)keys_room, *values = (float *)values_room;
@@ -159,7 +159,7 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
         a.scratch[sums_row] = delta;
 }
 
-static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_args a)
+static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_operands a)
 {
     __shared__ float4 queries_room[TILE * HEAD_SIZE / 4], slopes_room[TILE * HEAD_SIZE / 4];
     float *queries = (float *)queries_room, *slopes = (float *)slopes_room;
@@ -206,13 +206,13 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_ar
     put_half(dk + hidden, dvalue, a.keep_scale);
 }
 
-void attention_forward_fp32(cudaStream_t stream, struct attention_args a, size_t sequences)
+void attention_forward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences)
 {
     a.pieces = (a.longest + ROWS - 1) / ROWS;
     launch(forward_kernel, sequences * a.heads * a.pieces, THREADS, 0, stream, a);
 }
 
-void attention_backward_fp32(cudaStream_t stream, struct attention_args a, size_t sequences)
+void attention_backward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences)
 {
     a.pieces = (a.longest + ROWS - 1) / ROWS;
     launch(queries_kernel, sequences * a.heads * a.pieces, THREADS, 0, stream, a);

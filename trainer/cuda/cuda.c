@@ -147,19 +147,6 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
 
 /* ---- ops that are kernels ---- */
 
-static void attention(struct device *device, void *context, void *log_sums, const void *qkv, const struct batch *batch,
-                      const struct attention_shape *shape, void *scratch)
-{
-    POSITIONAL(attention, context, log_sums, qkv, cuda_batch_of(batch), shape, scratch);
-}
-
-static void attention_backward(struct device *device, void *dqkv, const void *dcontext, const void *qkv,
-                               const void *context, const void *log_sums, const struct batch *batch,
-                               const struct attention_shape *shape, void *scratch)
-{
-    POSITIONAL(attention_backward, dqkv, dcontext, qkv, context, log_sums, cuda_batch_of(batch), shape, scratch);
-}
-
 static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
                    int32_t hidden)
 {
@@ -224,8 +211,6 @@ static const struct ops table = {
     .receive = receive_bytes,
     .bring = bring,
     .scratch_bytes = scratch_bytes,
-    .attention = attention,
-    .attention_backward = attention_backward,
     .gather = gather,
     .scatter = scatter,
     .tanh = tanh_rows,

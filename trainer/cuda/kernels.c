@@ -59,6 +59,18 @@ void norm_backward(struct device *device, const struct norm_backward_args *args)
     KERNEL(norm_backward, args->rows, args->hidden, args->batch);
 }
 
+/* ---- attention ---- */
+
+void attention(struct device *device, const struct attention_args *args)
+{
+    KERNEL(attention, args->batch, args->shape);
+}
+
+void attention_backward(struct device *device, const struct attention_backward_args *args)
+{
+    KERNEL(attention_backward, args->batch, args->shape);
+}
+
 /* ---- an update: passes over flat memory, and between them a little per tensor ---- */
 
 void squares(struct device *device, const struct squares_args *args)

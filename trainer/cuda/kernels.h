@@ -79,11 +79,9 @@ void kernel_norm_backward(cudaStream_t stream, enum precision precision, const s
 /* ---- attention.cu ---- */
 
 /* Heads have CUDA_HEAD_SIZE (cuda.h); the caller refuses others (exit 2). */
-void kernel_attention(cudaStream_t stream, enum precision precision, void *context, void *log_sums, const void *qkv,
-                      const struct cuda_batch *batch, const struct attention_shape *shape, void *scratch);
-void kernel_attention_backward(cudaStream_t stream, enum precision precision, void *dqkv, const void *dcontext,
-                               const void *qkv, const void *context, const void *log_sums,
-                               const struct cuda_batch *batch, const struct attention_shape *shape, void *scratch);
+void kernel_attention(cudaStream_t stream, enum precision precision, const struct attention_args *args);
+void kernel_attention_backward(cudaStream_t stream, enum precision precision,
+                               const struct attention_backward_args *args);
 
 /* ---- loss.cu ---- */
 

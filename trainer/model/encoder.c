@@ -110,7 +110,8 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
     CALL(ops, linear, .y = layer->qkv, .x = x, .w = WEIGHT(LAYER_QUERY_WEIGHT), .b = VECTOR(LAYER_QUERY_BIAS),
          .rows = rows, .out = 3 * hidden, .in = hidden);
-    ops->attention(ops->device, layer->context, layer->log_sums, layer->qkv, batch, &shape, model->scratch);
+    CALL(ops, attention, .context = layer->context, .log_sums = layer->log_sums, .qkv = layer->qkv, .batch = batch,
+         .shape = &shape, .scratch = model->scratch);
     CALL(ops, linear, .y = layer->attention_sum, .x = layer->context, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .b = VECTOR(LAYER_OUTPUT_BIAS), .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, norm, .y = layer->attention_out, .z = layer->attention_sum, .statistics = layer->attention_stats,
@@ -173,8 +174,9 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
          .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_OUTPUT_WEIGHT), .db = GRADIENT(LAYER_OUTPUT_BIAS),
          .dy = dbranch, .x = layer->context, .rows = rows, .out = hidden, .in = hidden, .scratch = model->scratch);
-    ops->attention_backward(ops->device, model->dqkv, model->dcontext, layer->qkv, layer->context, layer->log_sums,
-                            batch, &shape, model->scratch);
+    CALL(ops, attention_backward, .dqkv = model->dqkv, .dcontext = model->dcontext, .qkv = layer->qkv,
+         .context = layer->context, .log_sums = layer->log_sums, .batch = batch, .shape = &shape,
+         .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = dnorm, .adds = post, .dy = model->dqkv, .w = WEIGHT(LAYER_QUERY_WEIGHT),
          .rows = rows, .out = 3 * hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),

@@ -343,12 +343,16 @@ static void attention_case(const int32_t *lengths, int32_t count, int32_t heads,
     struct array dqkv = array_nan(rows * 3 * width, STORED), dqkv_again = array_nan(rows * 3 * width, STORED);
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        ops->attention(ops->device, AT(again), AT(log_sums), AT(qkv), batch.on[s], &shape, scratch_on[s]);
-        ops->attention(ops->device, AT(context), AT(log_sums), AT(qkv), batch.on[s], &shape, scratch_on[s]);
-        ops->attention_backward(ops->device, AT(dqkv_again), AT(dcontext), AT(qkv), AT(context), AT(log_sums),
-                                batch.on[s], &shape, scratch_on[s]);
-        ops->attention_backward(ops->device, AT(dqkv), AT(dcontext), AT(qkv), AT(context), AT(log_sums), batch.on[s],
-                                &shape, scratch_on[s]);
+        CALL(ops, attention, .context = AT(again), .log_sums = AT(log_sums), .qkv = AT(qkv), .batch = batch.on[s],
+             .shape = &shape, .scratch = scratch_on[s]);
+        CALL(ops, attention, .context = AT(context), .log_sums = AT(log_sums), .qkv = AT(qkv), .batch = batch.on[s],
+             .shape = &shape, .scratch = scratch_on[s]);
+        CALL(ops, attention_backward, .dqkv = AT(dqkv_again), .dcontext = AT(dcontext), .qkv = AT(qkv),
+             .context = AT(context), .log_sums = AT(log_sums), .batch = batch.on[s], .shape = &shape,
+             .scratch = scratch_on[s]);
+        CALL(ops, attention_backward, .dqkv = AT(dqkv), .dcontext = AT(dcontext), .qkv = AT(qkv),
+             .context = AT(context), .log_sums = AT(log_sums), .batch = batch.on[s], .shape = &shape,
+             .scratch = scratch_on[s]);
     }
     compare(&context, FP32, "attention, %d of up to %d, dropout %u", count, longest, dropout->threshold);
     compare(&log_sums, FP32, "attention's log-sums, %d of up to %d", count, longest);
