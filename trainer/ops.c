@@ -26,7 +26,7 @@ enum precision precision_named(const char *name)
 }
 
 #define OP_NAME(op) [OP_##op] = #op,
-const char *const op_names[] = {OPS_POSITIONAL(OP_NAME) OPS_COMPUTING(OP_NAME)};
+const char *const op_names[] = {OPS_COMPUTING(OP_NAME)};
 
 char *ops_device(const struct ops *ops, char out[OPS_NAME_SIZE])
 {

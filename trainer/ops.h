@@ -90,6 +90,12 @@ struct ops_facts {
     OP(norm_backward)                                                                                                  \
     OP(attention)                                                                                                      \
     OP(attention_backward)                                                                                             \
+    OP(gather)                                                                                                         \
+    OP(scatter)                                                                                                        \
+    OP(tanh_rows)                                                                                                      \
+    OP(tanh_backward)                                                                                                  \
+    OP(gelu_backward)                                                                                                  \
+    OP(loss)                                                                                                           \
     OP(squares)                                                                                                        \
     OP(factors)                                                                                                        \
     OP(adam)                                                                                                           \
@@ -97,17 +103,8 @@ struct ops_facts {
     OP(shares)                                                                                                         \
     OP(apply)
 
-/* Those that still take their arguments one by one. */
-#define OPS_POSITIONAL(OP)                                                                                             \
-    OP(gather)                                                                                                         \
-    OP(scatter)                                                                                                        \
-    OP(tanh)                                                                                                           \
-    OP(tanh_backward)                                                                                                  \
-    OP(gelu_backward)                                                                                                  \
-    OP(loss)
-
 #define OP_NUMBER(op) OP_##op,
-enum op { OPS_POSITIONAL(OP_NUMBER) OPS_COMPUTING(OP_NUMBER) OP_KINDS };
+enum op { OPS_COMPUTING(OP_NUMBER) OP_KINDS };
 #undef OP_NUMBER
 extern const char *const op_names[]; /* [OP_KINDS], by enum: "adam" */
 
@@ -142,27 +139,6 @@ struct ops {
     /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
-
-    /* y [rows] = x [index[row]]; index has rows.live entries, all distinct, >= 0. */
-    void (*gather)(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                   int32_t hidden);
-    /* y [index[row]] += x [row], for live rows. */
-    void (*scatter)(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                    int32_t hidden);
-
-    /* x [rows, columns] = tanh(x) in place, and dy *= 1 - y^2 in place. */
-    void (*tanh)(struct device *device, void *x, struct rows rows, int32_t columns);
-    void (*tanh_backward)(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns);
-
-    /* dy [rows, columns] *= gelu'(pre) in place. */
-    void (*gelu_backward)(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
-                          enum gelu gelu);
-
-    /* Softmax cross-entropy over the first `vocabulary` of `columns` columns. sums[0] += -log p(label), sums[1] += rows
-     * whose largest logit is the label's (the first one where equal). With factor != 0 the logits are replaced by
-     * factor * (softmax - one-hot), padding columns by 0; with 0 they are left. */
-    void (*loss)(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
-                 int32_t columns, int32_t vocabulary, double factor, void *scratch);
 
 #define OP_MEMBER(op) void (*op)(struct device * device, const struct op##_args *args);
     OPS_COMPUTING(OP_MEMBER)

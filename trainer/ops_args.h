@@ -192,6 +192,63 @@ struct attention_backward_args {
     void *scratch;
 };
 
+/* ---- rows ---- */
+
+/* y [row] = x [index[row]]. */
+struct gather_args {
+    void *y;              /* [rows, hidden] storage */
+    const void *x;        /* [.., hidden] storage */
+    const int32_t *index; /* [rows.live], all distinct, >= 0 */
+    struct rows rows;
+    int32_t hidden;
+};
+
+/* y [index[row]] += x [row], for live rows. */
+struct scatter_args {
+    void *y;              /* [.., hidden] storage */
+    const void *x;        /* [rows, hidden] storage */
+    const int32_t *index; /* as of gather */
+    struct rows rows;
+    int32_t hidden;
+};
+
+/* x = tanh(x), in place. */
+struct tanh_rows_args {
+    void *x; /* [rows, columns] storage */
+    struct rows rows;
+    int32_t columns;
+};
+
+/* dy *= 1 - y^2, in place. */
+struct tanh_backward_args {
+    void *dy;      /* [rows, columns] storage */
+    const void *y; /* the same: what tanh_rows made */
+    struct rows rows;
+    int32_t columns;
+};
+
+/* dy *= gelu'(pre), in place. */
+struct gelu_backward_args {
+    void *dy;        /* [rows, columns] storage */
+    const void *pre; /* the same */
+    struct rows rows;
+    int32_t columns;
+    enum gelu gelu;
+};
+
+/* Softmax cross-entropy over the first `vocabulary` columns: sums[0] += -log p(label), sums[1] += rows whose largest
+ * logit is the label's (the first one where equal). With a factor the logits are replaced by factor * (softmax -
+ * one-hot), padding columns by 0. */
+struct loss_args {
+    double *sums;          /* [2], the device's */
+    void *logits;          /* [rows, columns] storage */
+    const int32_t *labels; /* [rows.live] */
+    struct rows rows;
+    int32_t columns, vocabulary;
+    double factor; /* 0: the logits are left as they are */
+    void *scratch;
+};
+
 /* ---- an update ----
  *
  * With the formulas of optim/numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over chunks and

@@ -1,6 +1,6 @@
-/* In: calls of ops. Out: the same calls to another backend, and a table. One function a measured op, each of which says
- * what the op's work is: operations of a product (2 a multiply-add; attention's backward pass counts as twice its
- * forward, though it works the probabilities out again), and the bytes that its operands have. */
+/* In: calls of ops. Out: the same calls to another backend, and a table. For each op X a function X_work says what a call
+ * amounts to: operations of its products (2 a multiply-add; attention's backward pass counts as twice its forward, though
+ * it works the probabilities out again), and the bytes that its operands have. TIMED makes the rest. */
 #include "trainer/timings.h"
 
 #include "base/log.h"
@@ -26,93 +26,6 @@ struct timings {
     } rows[ROWS_MAX];
     size_t count;
 };
-
-/* ---- one op ---- */
-
-static const struct ops *begin(struct device *device)
-{
-    struct timings *timings = (struct timings *)device;
-    timings->from = clock_now();
-    return timings->inner;
-}
-
-static void end_layer(struct device *device, enum op op, int32_t out, int32_t in, double flops, double bytes)
-{
-    struct timings *timings = (struct timings *)device;
-    timings->inner->wait(timings->inner->device);
-    size_t i = 0;
-    while (i < timings->count &&
-           (timings->rows[i].op != op || timings->rows[i].out != out || timings->rows[i].in != in))
-        i++;
-    if (i == ROWS_MAX)
-        return;
-    struct timings_row *row = &timings->rows[i];
-    if (i == timings->count)
-        timings->rows[timings->count++] = (struct timings_row){.op = op, .out = out, .in = in};
-    row->calls++;
-    row->seconds += clock_now() - timings->from;
-    row->flops += flops;
-    row->bytes += bytes;
-}
-
-static void end(struct device *device, enum op op, double flops, double bytes)
-{
-    end_layer(device, op, 0, 0, flops, bytes);
-}
-
-/* Bytes of stored numbers. */
-static double stored(const struct device *device, double count)
-{
-    return count * (double)((const struct timings *)device)->ops.storage_size;
-}
-
-/* ---- all of them ---- */
-
-static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                   int32_t hidden)
-{
-    const struct ops *ops = begin(device);
-    ops->gather(ops->device, y, x, index, rows, hidden);
-    end(device, OP_gather, 0, stored(device, 2.0 * rows.live * hidden));
-}
-
-static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                    int32_t hidden)
-{
-    const struct ops *ops = begin(device);
-    ops->scatter(ops->device, y, x, index, rows, hidden);
-    end(device, OP_scatter, 0, stored(device, 3.0 * rows.live * hidden));
-}
-
-static void tanh_all(struct device *device, void *x, struct rows rows, int32_t columns)
-{
-    const struct ops *ops = begin(device);
-    ops->tanh(ops->device, x, rows, columns);
-    end(device, OP_tanh, 0, stored(device, 2.0 * rows.total * columns));
-}
-
-static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
-{
-    const struct ops *ops = begin(device);
-    ops->tanh_backward(ops->device, dy, y, rows, columns);
-    end(device, OP_tanh_backward, 0, stored(device, 3.0 * rows.total * columns));
-}
-
-static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
-                          enum gelu gelu)
-{
-    const struct ops *ops = begin(device);
-    ops->gelu_backward(ops->device, dy, pre, rows, columns, gelu);
-    end(device, OP_gelu_backward, 0, stored(device, 3.0 * rows.total * columns));
-}
-
-static void loss(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
-                 int32_t columns, int32_t vocabulary, double factor, void *scratch)
-{
-    const struct ops *ops = begin(device);
-    ops->loss(ops->device, sums, logits, labels, rows, columns, vocabulary, factor, scratch);
-    end(device, OP_loss, 0, stored(device, (factor != 0 ? 2.0 : 1.0) * rows.live * columns));
-}
 
 /* ---- what the work of a call is ---- */
 
@@ -229,6 +142,37 @@ static struct work attention_backward_work(const struct timings *timings, const 
     return work;
 }
 
+static struct work gather_work(const struct timings *timings, const struct gather_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live * args->hidden)};
+}
+
+static struct work scatter_work(const struct timings *timings, const struct scatter_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.live * args->hidden)};
+}
+
+static struct work tanh_rows_work(const struct timings *timings, const struct tanh_rows_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.total * args->columns)};
+}
+
+static struct work tanh_backward_work(const struct timings *timings, const struct tanh_backward_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.total * args->columns)};
+}
+
+static struct work gelu_backward_work(const struct timings *timings, const struct gelu_backward_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 3.0 * args->rows.total * args->columns)};
+}
+
+static struct work loss_work(const struct timings *timings, const struct loss_args *args)
+{
+    const double passes = args->factor != 0 ? 2 : 1;
+    return (struct work){.bytes = stored_bytes(timings, passes * args->rows.live * args->columns)};
+}
+
 static struct work squares_work(const struct timings *timings, const struct squares_args *args)
 {
     return (struct work){.bytes = real_bytes(timings, (double)args->work->numbers)};
@@ -263,9 +207,30 @@ static struct work apply_work(const struct timings *timings, const struct apply_
 
 /* ---- the op itself, between two looks at the clock ---- */
 
-static void end_work(struct device *device, enum op op, struct work work)
+static const struct ops *begin(struct device *device)
 {
-    end_layer(device, op, work.out, work.in, work.flops, work.bytes);
+    struct timings *timings = (struct timings *)device;
+    timings->from = clock_now();
+    return timings->inner;
+}
+
+static void end(struct device *device, enum op op, struct work work)
+{
+    struct timings *timings = (struct timings *)device;
+    timings->inner->wait(timings->inner->device);
+    size_t i = 0;
+    while (i < timings->count &&
+           (timings->rows[i].op != op || timings->rows[i].out != work.out || timings->rows[i].in != work.in))
+        i++;
+    if (i == ROWS_MAX)
+        return;
+    struct timings_row *row = &timings->rows[i];
+    if (i == timings->count)
+        timings->rows[timings->count++] = (struct timings_row){.op = op, .out = work.out, .in = work.in};
+    row->calls++;
+    row->seconds += clock_now() - timings->from;
+    row->flops += work.flops;
+    row->bytes += work.bytes;
 }
 
 #define TIMED(op)                                                                                                      \
@@ -273,7 +238,7 @@ static void end_work(struct device *device, enum op op, struct work work)
     {                                                                                                                  \
         const struct ops *ops = begin(device);                                                                         \
         ops->op(ops->device, args);                                                                                    \
-        end_work(device, OP_##op, op##_work((const struct timings *)device, args));                                    \
+        end(device, OP_##op, op##_work((const struct timings *)device, args));                                         \
     }
 OPS_COMPUTING(TIMED)
 #define SET_TIMED(op) timings->ops.op = timed_##op;
@@ -373,12 +338,6 @@ struct ops *timings_open(struct ops *ops)
         .receive = receive,
         .bring = bring,
         .scratch_bytes = scratch_bytes,
-        .gather = gather,
-        .scatter = scatter,
-        .tanh = tanh_all,
-        .tanh_backward = tanh_backward,
-        .gelu_backward = gelu_backward,
-        .loss = loss,
     };
     OPS_COMPUTING(SET_TIMED)
     ops_describe(&timings->ops);

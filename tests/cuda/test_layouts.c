@@ -384,30 +384,32 @@ static void row_work_of(int32_t hidden)
         index[i] = i < 77 ? 150 - 2 * i % 151 + (i > 75) : -1;
     struct array x = array_of(STORED, 200 * width, 200 * width, 1), y = array_of(STORED, 0, total, 0);
     struct array *picked[] = {&y}, *added[] = {&x};
-    reference->gather(DEVICE, y.values, x.values, index, rows, hidden);
-    BOTH_ORDERS(picked, kernel_gather(NULL, precision, y.memory, x.memory, index, rows, hidden));
+    CALL(reference, gather, .y = y.values, .x = x.values, .index = index, .rows = rows, .hidden = hidden);
+    BOTH_ORDERS(picked, KERNEL(gather, .y = y.memory, .x = x.memory, .index = index, .rows = rows, .hidden = hidden));
     assert_close(&y, 0, "gather");
-    reference->scatter(DEVICE, x.values, y.values, index, rows, hidden);
-    BOTH_ORDERS(added, kernel_scatter(NULL, precision, x.memory, y.memory, index, rows, hidden));
+    CALL(reference, scatter, .y = x.values, .x = y.values, .index = index, .rows = rows, .hidden = hidden);
+    BOTH_ORDERS(added, KERNEL(scatter, .y = x.memory, .x = y.memory, .index = index, .rows = rows, .hidden = hidden));
     assert_close(&x, 1, "scatter");
 
     struct array t = array_of(STORED, live, total, 3), dt = array_of(STORED, live, total, 1);
     struct array *one[] = {&t}, *two[] = {&dt};
     for (int gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
-        reference->gelu_backward(DEVICE, dt.values, t.values, rows, hidden, (enum gelu)gelu);
-        BOTH_ORDERS(two, kernel_gelu_backward(NULL, precision, dt.memory, t.memory, rows, hidden, (enum gelu)gelu));
+        CALL(reference, gelu_backward, .dy = dt.values, .pre = t.values, .rows = rows, .columns = hidden,
+             .gelu = (enum gelu)gelu);
+        BOTH_ORDERS(two, KERNEL(gelu_backward, .dy = dt.memory, .pre = t.memory, .rows = rows, .columns = hidden,
+                                .gelu = (enum gelu)gelu));
         assert_close(&dt, 3, "gelu_backward");
         for (size_t i = 0; i < dt.count; i++)
             dt.values[i] = get(&dt, i);
         memcpy(dt.before, dt.memory, dt.count * dt.size);
     }
-    reference->tanh(DEVICE, t.values, rows, hidden);
-    BOTH_ORDERS(one, kernel_tanh(NULL, precision, t.memory, rows, hidden));
+    CALL(reference, tanh_rows, .x = t.values, .rows = rows, .columns = hidden);
+    BOTH_ORDERS(one, KERNEL(tanh_rows, .x = t.memory, .rows = rows, .columns = hidden));
     assert_close(&t, 1, "tanh");
     for (size_t i = 0; i < t.count; i++)
         t.values[i] = get(&t, i);
-    reference->tanh_backward(DEVICE, dt.values, t.values, rows, hidden);
-    BOTH_ORDERS(two, kernel_tanh_backward(NULL, precision, dt.memory, t.memory, rows, hidden));
+    CALL(reference, tanh_backward, .dy = dt.values, .y = t.values, .rows = rows, .columns = hidden);
+    BOTH_ORDERS(two, KERNEL(tanh_backward, .dy = dt.memory, .y = t.memory, .rows = rows, .columns = hidden));
     assert_close(&dt, 3, "tanh_backward");
 
     /* What the products' plain way needs: GELU, a bias, its gradient. */
@@ -505,10 +507,12 @@ static void loss_of(int32_t live, int32_t total, int32_t vocabulary, int32_t col
     memcpy(logits.before, logits.memory, logits.count * logits.size);
     void *scratch = mem_clear(rows_total, 2 * sizeof(double));
     double wanted[2] = {1, 2}, sums[2];
-    reference->loss(DEVICE, wanted, logits.values, labels, rows, columns, vocabulary, factor, scratch);
+    CALL(reference, loss, .sums = wanted, .logits = logits.values, .labels = labels, .rows = rows, .columns = columns,
+         .vocabulary = vocabulary, .factor = factor, .scratch = scratch);
     struct array *all[] = {&logits};
     BOTH_ORDERS(all, sums[0] = 1; sums[1] = 2;
-                kernel_loss(NULL, precision, sums, logits.memory, labels, rows, columns, vocabulary, factor, scratch));
+                KERNEL(loss, .sums = sums, .logits = logits.memory, .labels = labels, .rows = rows, .columns = columns,
+                       .vocabulary = vocabulary, .factor = factor, .scratch = scratch));
     assert_true(fabs(sums[0] - wanted[0]) < 1e-5 * wanted[0]);
     assert_true(sums[1] == wanted[1]);
     if (factor != 0) {

@@ -276,7 +276,7 @@ static void gelu_keeps_its_tail(void **state)
         }
         const struct rows rows = {COUNT, COUNT};
         CALL(opened, linear_gelu, .pre = pre, .y = y, .x = x, .w = &one, .rows = rows, .out = 1, .in = 1, .gelu = gelu);
-        opened->gelu_backward(opened->device, slope, x, rows, 1, gelu);
+        CALL(opened, gelu_backward, .dy = slope, .pre = x, .rows = rows, .columns = 1, .gelu = gelu);
         for (int i = 0; i < COUNT; i++) {
             const double size =
                 gelu == GELU_ERF ? gelu_plain((double)x[i], gelu) : /* tanh's own form cancels */
@@ -523,10 +523,12 @@ static void loss_of_size(size_t live, size_t total, size_t vocabulary, size_t co
     const struct rows rows = {(int32_t)live, (int32_t)total};
     void *copy = mem_aligned(total * columns * small);
     memcpy(copy, logits.memory, total * columns * small);
-    ops->loss(DEVICE, sums, copy, labels, rows, (int32_t)columns, (int32_t)vocabulary, 0, scratch);
+    CALL(ops, loss, .sums = sums, .logits = copy, .labels = labels, .rows = rows, .columns = (int32_t)columns,
+         .vocabulary = (int32_t)vocabulary, .factor = 0, .scratch = scratch);
     assert_true(fabs(sums[0] - 100 - loss) <= 1e-6 * loss && sums[1] == 1000 + hits);
     assert_memory_equal(copy, logits.memory, live * columns * small);
-    ops->loss(DEVICE, sums, logits.memory, labels, rows, (int32_t)columns, (int32_t)vocabulary, 3, scratch);
+    CALL(ops, loss, .sums = sums, .logits = logits.memory, .labels = labels, .rows = rows, .columns = (int32_t)columns,
+         .vocabulary = (int32_t)vocabulary, .factor = 3, .scratch = scratch);
     assert_true(fabs(sums[0] - 100 - 2 * loss) <= 2e-6 * loss && sums[1] == 1000 + 2 * hits);
     assert_close(&logits, 1, "gradient of the loss");
     assert_zero_from(&logits, live * columns, "a dead row of the loss");
@@ -544,11 +546,13 @@ static void losses(void)
     /* Of equal largest logits the first counts. */
     void *logits = mem_aligned(8 * 64), *scratch = mem_aligned(64 * 16);
     double sums[2] = {0, 0};
-    ops->loss(DEVICE, sums, logits, (const int32_t[]){1}, (struct rows){1, 1}, 4, 4, 1, scratch);
+    CALL(ops, loss, .sums = sums, .logits = logits, .labels = (const int32_t[]){1}, .rows = (struct rows){1, 1},
+         .columns = 4, .vocabulary = 4, .factor = 1, .scratch = scratch);
     assert_true(sums[1] == 0 && fabs(sums[0] - log(4)) < 1e-6);
     /* A NaN is not lost on the way. */
     put(logits, ops->storage_size, 3, (double)NAN);
-    ops->loss(DEVICE, sums, logits, (const int32_t[]){1}, (struct rows){1, 1}, 4, 4, 1, scratch);
+    CALL(ops, loss, .sums = sums, .logits = logits, .labels = (const int32_t[]){1}, .rows = (struct rows){1, 1},
+         .columns = 4, .vocabulary = 4, .factor = 1, .scratch = scratch);
     assert_true(isnan(sums[0]));
     mem_free(logits);
     mem_free(scratch);
@@ -594,23 +598,25 @@ static void row_work(void)
     for (size_t r = 0; r < (size_t)masked.live; r++)
         for (size_t i = 0; i < hidden; i++)
             picked.values[r * hidden + i] = dy.values[(size_t)batch.heads[HEAD_MASKED].index[r] * hidden + i];
-    ops->gather(DEVICE, picked.memory, dy.memory, batch.heads[HEAD_MASKED].index, masked, (int32_t)hidden);
+    CALL(ops, gather, .y = picked.memory, .x = dy.memory, .index = batch.heads[HEAD_MASKED].index, .rows = masked,
+         .hidden = (int32_t)hidden);
     assert_true(error_of(&picked) == 0);
     assert_zero_from(&picked, (size_t)masked.live * hidden, "a dead row of gather");
     for (size_t r = 0; r < (size_t)masked.live; r++)
         for (size_t i = 0; i < hidden; i++)
             dy.values[(size_t)batch.heads[HEAD_MASKED].index[r] * hidden + i] *= 2;
-    ops->scatter(DEVICE, dy.memory, picked.memory, batch.heads[HEAD_MASKED].index, masked, (int32_t)hidden);
+    CALL(ops, scatter, .y = dy.memory, .x = picked.memory, .index = batch.heads[HEAD_MASKED].index, .rows = masked,
+         .hidden = (int32_t)hidden);
     assert_true(error_of(&dy) == 0); /* twice a number is exact */
 
     struct array slopes = random_array((size_t)masked.live * hidden, (size_t)masked.total * hidden, small, 1);
     for (size_t i = 0; i < picked.count; i++)
         picked.values[i] = tanh(picked.values[i]);
-    ops->tanh(DEVICE, picked.memory, masked, (int32_t)hidden);
+    CALL(ops, tanh_rows, .x = picked.memory, .rows = masked, .columns = (int32_t)hidden);
     assert_close(&picked, 1, "tanh");
     for (size_t i = 0; i < picked.count; i++)
         slopes.values[i] *= 1 - pow(get(picked.memory, small, i), 2);
-    ops->tanh_backward(DEVICE, slopes.memory, picked.memory, masked, (int32_t)hidden);
+    CALL(ops, tanh_backward, .dy = slopes.memory, .y = picked.memory, .rows = masked, .columns = (int32_t)hidden);
     assert_close(&slopes, 1, "tanh_backward");
     struct array *all[] = {&y,         &dy,        &picked,       &slopes,       &tables[0],
                            &tables[1], &tables[2], &gradients[0], &gradients[1], &gradients[2]};

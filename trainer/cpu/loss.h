@@ -8,15 +8,6 @@
 
 #define LOSS_ROWS 4 /* rows of one task */
 
-struct loss_args {
-    void *logits;
-    const int32_t *labels;
-    struct rows rows;
-    size_t columns, vocabulary;
-    double factor;
-    double *results; /* [rows][2]: loss, hit */
-};
-
 static bool is_first_largest(const storage *logits, size_t label, real most)
 {
     if (!(LOAD(logits[label]) == most))
@@ -29,8 +20,9 @@ static bool is_first_largest(const storage *logits, size_t label, real most)
 
 static void loss_row(const struct loss_args *a, size_t row)
 {
-    storage *logits = (storage *)a->logits + row * a->columns;
-    const size_t label = (size_t)a->labels[row], vocabulary = a->vocabulary;
+    const size_t columns = (size_t)a->columns, vocabulary = (size_t)a->vocabulary, label = (size_t)a->labels[row];
+    storage *logits = (storage *)a->logits + row * columns;
+    double *result = (double *)a->scratch + 2 * row; /* loss, hit */
     real most = LOAD(logits[0]);
 #pragma omp simd reduction(max : most)
     for (size_t i = 0; i < vocabulary; i++)
@@ -39,8 +31,8 @@ static void loss_row(const struct loss_args *a, size_t row)
 #pragma omp simd reduction(+ : sum)
     for (size_t i = 0; i < vocabulary; i++)
         sum += exponential(LOAD(logits[i]) - most);
-    a->results[row * 2] = log((double)sum) + (double)most - (double)LOAD(logits[label]);
-    a->results[row * 2 + 1] = is_first_largest(logits, label, most);
+    result[0] = log((double)sum) + (double)most - (double)LOAD(logits[label]);
+    result[1] = is_first_largest(logits, label, most);
     if (a->factor == 0)
         return;
     const real scale = (real)(a->factor / (double)sum);
@@ -49,38 +41,29 @@ static void loss_row(const struct loss_args *a, size_t row)
         const real slope = scale * exponential(LOAD(logits[i]) - most);
         logits[i] = STORE(i == label ? slope - (real)a->factor : slope);
     }
-    memset(logits + vocabulary, 0, (a->columns - vocabulary) * sizeof *logits);
+    memset(logits + vocabulary, 0, (columns - vocabulary) * sizeof *logits);
 }
 
 static void loss_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct loss_args *a = args;
-    const size_t end = smaller((task + 1) * LOSS_ROWS, (size_t)a->rows.total);
+    const size_t columns = (size_t)a->columns, end = smaller((task + 1) * LOSS_ROWS, (size_t)a->rows.total);
     for (size_t row = task * LOSS_ROWS; row < end; row++)
         if (row < (size_t)a->rows.live)
             loss_row(a, row);
         else
-            memset((storage *)a->logits + row * a->columns, 0, a->columns * sizeof(storage));
+            memset((storage *)a->logits + row * columns, 0, columns * sizeof(storage));
 }
 
-static void loss(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
-                 int32_t columns, int32_t vocabulary, double factor, void *scratch)
+static void loss(struct device *device, const struct loss_args *args)
 {
     (void)device;
-    const struct loss_args args = {
-        .logits = logits,
-        .labels = labels,
-        .rows = rows,
-        .columns = (size_t)columns,
-        .vocabulary = (size_t)vocabulary,
-        .factor = factor,
-        .results = scratch,
-    };
-    parallel(blocks_of((size_t)rows.total, LOSS_ROWS), loss_block, &args);
-    for (size_t row = 0; row < (size_t)rows.live; row++) {
-        sums[0] += args.results[row * 2];
-        sums[1] += args.results[row * 2 + 1];
+    const double *results = args->scratch;
+    parallel(blocks_of((size_t)args->rows.total, LOSS_ROWS), loss_block, args);
+    for (size_t row = 0; row < (size_t)args->rows.live; row++) {
+        args->sums[0] += results[row * 2];
+        args->sums[1] += results[row * 2 + 1];
     }
 }
 

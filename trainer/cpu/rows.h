@@ -9,95 +9,80 @@
 #define CONVERT_BLOCK 65536             /* numbers of one task */
 #define CLEAR_BLOCK   ((size_t)1 << 20) /* bytes of one task */
 
-struct rows_args {
-    void *y;
-    const void *x;
-    const int32_t *index;
-    struct rows rows;
-    size_t columns;
-    bool erf_form;
-};
-
 static void gather_block(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct rows_args *a = args;
-    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
+    const struct gather_args *a = args;
+    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
     for (size_t row = task * BLOCK_ROWS; row < end; row++) {
-        storage *y = (storage *)a->y + row * a->columns;
+        storage *y = (storage *)a->y + row * hidden;
         if (row < (size_t)a->rows.live)
-            memcpy(y, (const storage *)a->x + (size_t)a->index[row] * a->columns, a->columns * sizeof *y);
+            memcpy(y, (const storage *)a->x + (size_t)a->index[row] * hidden, hidden * sizeof *y);
         else
-            memset(y, 0, a->columns * sizeof *y);
+            memset(y, 0, hidden * sizeof *y);
     }
 }
 
-static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                   int32_t hidden)
+static void gather(struct device *device, const struct gather_args *args)
 {
     (void)device;
-    const struct rows_args args = {.y = y, .x = x, .index = index, .rows = rows, .columns = (size_t)hidden};
-    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), gather_block, &args);
+    parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), gather_block, args);
 }
 
 static void scatter_block(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct rows_args *a = args;
-    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.live);
+    const struct scatter_args *a = args;
+    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.live);
     for (size_t row = task * BLOCK_ROWS; row < end; row++) {
-        storage *y = (storage *)a->y + (size_t)a->index[row] * a->columns;
-        const storage *x = (const storage *)a->x + row * a->columns;
+        storage *y = (storage *)a->y + (size_t)a->index[row] * hidden;
+        const storage *x = (const storage *)a->x + row * hidden;
 #pragma omp simd
-        for (size_t i = 0; i < a->columns; i++)
+        for (size_t i = 0; i < hidden; i++)
             y[i] = STORE(LOAD(y[i]) + LOAD(x[i]));
     }
 }
 
-static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                    int32_t hidden)
+static void scatter(struct device *device, const struct scatter_args *args)
 {
     (void)device;
-    const struct rows_args args = {.y = y, .x = x, .index = index, .rows = rows, .columns = (size_t)hidden};
-    parallel(blocks_of((size_t)rows.live, BLOCK_ROWS), scatter_block, &args);
+    parallel(blocks_of((size_t)args->rows.live, BLOCK_ROWS), scatter_block, args);
 }
 
 /* The pooler is one row a sequence, so the C library's tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */
-static void tanh_rows(struct device *device, void *x, struct rows rows, int32_t columns)
+static void tanh_rows(struct device *device, const struct tanh_rows_args *args)
 {
     (void)device;
-    storage *values = x;
-    for (size_t i = 0; i < (size_t)rows.live * (size_t)columns; i++)
-        values[i] = STORE((real)tanh((double)LOAD(values[i])));
-    memset(values + (size_t)rows.live * (size_t)columns, 0,
-           (size_t)(rows.total - rows.live) * (size_t)columns * sizeof *values);
+    const size_t columns = (size_t)args->columns, live = (size_t)args->rows.live, total = (size_t)args->rows.total;
+    storage *x = args->x;
+    for (size_t i = 0; i < live * columns; i++)
+        x[i] = STORE((real)tanh((double)LOAD(x[i])));
+    memset(x + live * columns, 0, (total - live) * columns * sizeof *x);
 }
 
-static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
+static void tanh_backward(struct device *device, const struct tanh_backward_args *args)
 {
     (void)device;
-    storage *slopes = dy;
-    const storage *values = y;
-    for (size_t i = 0; i < (size_t)rows.total * (size_t)columns; i++)
-        slopes[i] = STORE(LOAD(slopes[i]) * (1 - LOAD(values[i]) * LOAD(values[i])));
+    storage *dy = args->dy;
+    const storage *y = args->y;
+    for (size_t i = 0; i < (size_t)args->rows.total * (size_t)args->columns; i++)
+        dy[i] = STORE(LOAD(dy[i]) * (1 - LOAD(y[i]) * LOAD(y[i])));
 }
 
 static void gelu_backward_block(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct rows_args *a = args;
+    const struct gelu_backward_args *a = args;
     const size_t first = task * BLOCK_ROWS, end = smaller(first + BLOCK_ROWS, (size_t)a->rows.total);
-    gelu_slope_all((storage *)a->y + first * a->columns, (const storage *)a->x + first * a->columns,
-                   (end - first) * a->columns, a->erf_form);
+    const size_t columns = (size_t)a->columns;
+    gelu_slope_all((storage *)a->dy + first * columns, (const storage *)a->pre + first * columns,
+                   (end - first) * columns, a->gelu == GELU_ERF);
 }
 
-static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
-                          enum gelu gelu)
+static void gelu_backward(struct device *device, const struct gelu_backward_args *args)
 {
     (void)device;
-    const struct rows_args args = {
-        .y = dy, .x = pre, .rows = rows, .columns = (size_t)columns, .erf_form = gelu == GELU_ERF};
-    parallel(blocks_of((size_t)rows.total, BLOCK_ROWS), gelu_backward_block, &args);
+    parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), gelu_backward_block, args);
 }
 
 static void convert_block(const void *args, size_t task, int thread)

@@ -23,14 +23,7 @@
 #define OP_ROW(op) .op = op,
 #define KERNELS                                                                                                        \
     {                                                                                                                  \
-        .ops = {.gather = gather,                                                                                      \
-                .scatter = scatter,                                                                                    \
-                .tanh = tanh_rows,                                                                                     \
-                .tanh_backward = tanh_backward,                                                                        \
-                .gelu_backward = gelu_backward,                                                                        \
-                .loss = loss,                                                                                          \
-                OPS_COMPUTING(OP_ROW)},                                                                                \
-        .linear_work = sizeof(struct work), .attention_scratch = attention_scratch,                                    \
+        .ops = {OPS_COMPUTING(OP_ROW)}, .linear_work = sizeof(struct work), .attention_scratch = attention_scratch,    \
     }
 
 #endif

@@ -1,5 +1,4 @@
-/* Opens the backend: looks for a GPU, puts the table of ops together, and hands every op that is no product to its
- * kernel. */
+/* Opens the backend: looks for a GPU, gives its memory, and puts the table of ops together. */
 #include "trainer/cuda/cuda.h"
 
 #include <stdio.h>
@@ -145,42 +144,6 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
     return kernels > sums ? kernels : sums;
 }
 
-/* ---- ops that are kernels ---- */
-
-static void gather(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                   int32_t hidden)
-{
-    POSITIONAL(gather, y, x, index, rows, hidden);
-}
-
-static void scatter(struct device *device, void *y, const void *x, const int32_t *index, struct rows rows,
-                    int32_t hidden)
-{
-    POSITIONAL(scatter, y, x, index, rows, hidden);
-}
-
-static void tanh_rows(struct device *device, void *x, struct rows rows, int32_t columns)
-{
-    POSITIONAL(tanh, x, rows, columns);
-}
-
-static void tanh_backward(struct device *device, void *dy, const void *y, struct rows rows, int32_t columns)
-{
-    POSITIONAL(tanh_backward, dy, y, rows, columns);
-}
-
-static void gelu_backward(struct device *device, void *dy, const void *pre, struct rows rows, int32_t columns,
-                          enum gelu gelu)
-{
-    POSITIONAL(gelu_backward, dy, pre, rows, columns, gelu);
-}
-
-static void loss(struct device *device, double *sums, void *logits, const int32_t *labels, struct rows rows,
-                 int32_t columns, int32_t vocabulary, double factor, void *scratch)
-{
-    POSITIONAL(loss, sums, logits, labels, rows, columns, vocabulary, factor, scratch);
-}
-
 /* ---- opening ---- */
 
 #define TILE_ROWS 128 /* rows of a product that the library's tiles have, mostly */
@@ -211,12 +174,6 @@ static const struct ops table = {
     .receive = receive_bytes,
     .bring = bring,
     .scratch_bytes = scratch_bytes,
-    .gather = gather,
-    .scatter = scatter,
-    .tanh = tanh_rows,
-    .tanh_backward = tanh_backward,
-    .gelu_backward = gelu_backward,
-    .loss = loss,
 };
 #define SET_OP(op) device->ops.op = op;
 

@@ -47,9 +47,6 @@ struct device {
         call;                                                                                                          \
         op_queued(device->stream);                                                                                     \
     } while (0)
-/* The same of an op with arguments by position. */
-#define POSITIONAL(name, ...)                                                                                          \
-    QUEUE(name, kernel_##name(device->stream, device->ops.precision, __VA_ARGS__), __VA_ARGS__)
 
 /* batch.c */
 struct bringer *bringer_open(void);

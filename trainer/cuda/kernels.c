@@ -71,6 +71,38 @@ void attention_backward(struct device *device, const struct attention_backward_a
     KERNEL(attention_backward, args->batch, args->shape);
 }
 
+/* ---- rows ---- */
+
+void gather(struct device *device, const struct gather_args *args)
+{
+    KERNEL(gather, args->rows, args->hidden);
+}
+
+void scatter(struct device *device, const struct scatter_args *args)
+{
+    KERNEL(scatter, args->rows, args->hidden);
+}
+
+void tanh_rows(struct device *device, const struct tanh_rows_args *args)
+{
+    KERNEL(tanh_rows, args->rows, args->columns);
+}
+
+void tanh_backward(struct device *device, const struct tanh_backward_args *args)
+{
+    KERNEL(tanh_backward, args->rows, args->columns);
+}
+
+void gelu_backward(struct device *device, const struct gelu_backward_args *args)
+{
+    KERNEL(gelu_backward, args->rows, args->columns);
+}
+
+void loss(struct device *device, const struct loss_args *args)
+{
+    KERNEL(loss, args->rows, args->columns, args->vocabulary);
+}
+
 /* ---- an update: passes over flat memory, and between them a little per tensor ---- */
 
 void squares(struct device *device, const struct squares_args *args)

@@ -1,9 +1,9 @@
 /* The backend's own kernels, for its host code, which is C. One entry point for each op of ops.h that is no product,
- * with the op's parameters; `stream` is where it is queued, `precision` what storage is (fp32, bf16 or fp16; real is
- * float). Every pointer is the device's, but for batch itself, shape, dropout, memory, work and step, which are read
- * before the call returns. Nothing waits, nothing is allocated, nothing is copied to the host; a launch that fails is found
- * by the caller (cudaGetLastError). Rules of ops.h hold: dead rows become zero, sums have a fixed tree, no float
- * atomics.
+ * with the op's arguments; `stream` is where it is queued, `precision` what storage is (fp32, bf16 or fp16; real is
+ * float). Every pointer is the device's, but for args itself, batch, shape, dropout, memory, work and step, which are
+ * read before the call returns. Nothing waits, nothing is allocated, nothing is copied to the host; a launch that fails
+ * is found by the caller (cudaGetLastError). Rules of ops.h hold: dead rows become zero, sums have a fixed tree, no
+ * float atomics.
  *
  * Alignment: rows of [.., hidden] start on 16 bytes where hidden is a multiple of 8 (16-bit) or 4 (fp32); other widths
  * must work too, at any speed. */
@@ -47,18 +47,14 @@ void kernel_product(cudaStream_t stream, enum precision precision, int kind, voi
 /* ---- rows.cu ---- */
 
 void kernel_convert(cudaStream_t stream, enum precision precision, const struct convert_args *args);
-void kernel_gather(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
-                   struct rows rows, int32_t hidden);
-void kernel_scatter(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
-                    struct rows rows, int32_t hidden);
-void kernel_tanh(cudaStream_t stream, enum precision precision, void *x, struct rows rows, int32_t columns);
-void kernel_tanh_backward(cudaStream_t stream, enum precision precision, void *dy, const void *y, struct rows rows,
-                          int32_t columns);
+void kernel_gather(cudaStream_t stream, enum precision precision, const struct gather_args *args);
+void kernel_scatter(cudaStream_t stream, enum precision precision, const struct scatter_args *args);
+void kernel_tanh_rows(cudaStream_t stream, enum precision precision, const struct tanh_rows_args *args);
+void kernel_tanh_backward(cudaStream_t stream, enum precision precision, const struct tanh_backward_args *args);
 /* y = gelu(pre), dead rows of both zero: what the products' fused form does, where it does not serve. */
 void kernel_gelu(cudaStream_t stream, enum precision precision, void *y, void *pre, struct rows rows, int32_t columns,
                  enum gelu gelu);
-void kernel_gelu_backward(cudaStream_t stream, enum precision precision, void *dy, const void *pre, struct rows rows,
-                          int32_t columns, enum gelu gelu);
+void kernel_gelu_backward(cudaStream_t stream, enum precision precision, const struct gelu_backward_args *args);
 /* y [rows.total, columns] (storage) += b [columns] (real), over live rows; dead rows become zero. */
 void kernel_add_bias(cudaStream_t stream, enum precision precision, void *y, const void *b, struct rows rows,
                      int32_t columns);
@@ -85,9 +81,7 @@ void kernel_attention_backward(cudaStream_t stream, enum precision precision,
 
 /* ---- loss.cu ---- */
 
-/* sums [2] doubles of the device. */
-void kernel_loss(cudaStream_t stream, enum precision precision, double *sums, void *logits, const int32_t *labels,
-                 struct rows rows, int32_t columns, int32_t vocabulary, double factor, void *scratch);
+void kernel_loss(cudaStream_t stream, enum precision precision, const struct loss_args *args);
 
 /* ---- update.cu: what work points at is the device's ---- */
 

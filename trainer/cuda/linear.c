@@ -110,7 +110,10 @@ void linear_backward_input(struct device *device, const struct linear_backward_i
           run(device, PRODUCT_INPUT, FINISH_SLOPE, 0, rows, out, in, &operands))) {
         run_plain(device, PRODUCT_INPUT, args->adds, rows, out, in, &operands);
         if (args->pre)
-            kernel_gelu_backward(device->stream, device->ops.precision, args->dx, args->pre, rows, in, args->gelu);
+            kernel_gelu_backward(
+                device->stream, device->ops.precision,
+                &(struct gelu_backward_args){
+                    .dy = args->dx, .pre = args->pre, .rows = rows, .columns = in, .gelu = args->gelu});
     }
     op_queued(device->stream);
 }

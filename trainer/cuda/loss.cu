@@ -8,7 +8,7 @@
 #define KEPT        8 /* packs of a thread that stay in registers */
 #define ADD_THREADS 256
 
-template <typename storage> struct loss_args {
+template <typename storage> struct loss_operands {
     storage *logits;
     const int32_t *labels;
     double *results; /* [rows][2]: loss, hit */
@@ -58,7 +58,7 @@ template <typename storage, int width> struct row_walk {
 };
 
 template <typename storage, int width>
-static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_args<storage> a)
+static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_operands<storage> a)
 {
     __shared__ float room[WARP];
     const int row = blockIdx.x, vocabulary = a.vocabulary;
@@ -125,22 +125,21 @@ static __global__ void __launch_bounds__(ADD_THREADS) add_kernel(double *sums, c
     }
 }
 
-template <typename storage>
-static void loss_of(cudaStream_t stream, double *sums, void *logits, const int32_t *labels, struct rows rows,
-                    int columns, int vocabulary, double factor, double *results)
+template <typename storage> static void loss_of(cudaStream_t stream, const struct loss_args &args)
 {
-    const loss_args<storage> a = {(storage *)logits, labels, results, rows, columns, vocabulary, (float)factor};
-    const bool fast = vectors_serve<storage>(columns);
-    const size_t warps = blocks_for(columns, WARP * (fast ? vector<storage>::count : 1));
+    const struct rows rows = args.rows;
+    const loss_operands<storage> a = {(storage *)args.logits, args.labels,     (double *)args.scratch, rows,
+                                      args.columns,           args.vocabulary, (float)args.factor};
+    const bool fast = vectors_serve<storage>(a.columns);
+    const size_t warps = blocks_for(a.columns, WARP * (fast ? vector<storage>::count : 1));
     const int threads = warps * WARP < THREADS_MAX ? (int)warps * WARP : THREADS_MAX;
     launch(fast ? loss_kernel<storage, vector<storage>::count> : loss_kernel<storage, 1>, rows.total, threads, 0,
            stream, a);
     if (rows.live > 0)
-        launch(add_kernel, 1, ADD_THREADS, 0, stream, sums, results, rows.live);
+        launch(add_kernel, 1, ADD_THREADS, 0, stream, args.sums, a.results, rows.live);
 }
 
-void kernel_loss(cudaStream_t stream, enum precision precision, double *sums, void *logits, const int32_t *labels,
-                 struct rows rows, int32_t columns, int32_t vocabulary, double factor, void *scratch)
+void kernel_loss(cudaStream_t stream, enum precision precision, const struct loss_args *args)
 {
-    FOR_STORAGE(precision, loss_of, stream, sums, logits, labels, rows, columns, vocabulary, factor, (double *)scratch);
+    FOR_STORAGE(precision, loss_of, stream, *args);
 }

@@ -111,15 +111,14 @@ static void each_number(cudaStream_t stream, enum precision precision, void *y, 
         each<__half, function>(stream, y, x, rows, columns, clears);
 }
 
-void kernel_tanh(cudaStream_t stream, enum precision precision, void *x, struct rows rows, int32_t columns)
+void kernel_tanh_rows(cudaStream_t stream, enum precision precision, const struct tanh_rows_args *args)
 {
-    each_number<tanh_of>(stream, precision, x, x, rows, columns, NULL);
+    each_number<tanh_of>(stream, precision, args->x, args->x, args->rows, args->columns, NULL);
 }
 
-void kernel_tanh_backward(cudaStream_t stream, enum precision precision, void *dy, const void *y, struct rows rows,
-                          int32_t columns)
+void kernel_tanh_backward(cudaStream_t stream, enum precision precision, const struct tanh_backward_args *args)
 {
-    each_number<tanh_slope>(stream, precision, dy, y, rows, columns, NULL);
+    each_number<tanh_slope>(stream, precision, args->dy, args->y, args->rows, args->columns, NULL);
 }
 
 void kernel_gelu(cudaStream_t stream, enum precision precision, void *y, void *pre, struct rows rows, int32_t columns,
@@ -131,13 +130,10 @@ void kernel_gelu(cudaStream_t stream, enum precision precision, void *y, void *p
         each_number<gelu_erf>(stream, precision, y, pre, rows, columns, pre);
 }
 
-void kernel_gelu_backward(cudaStream_t stream, enum precision precision, void *dy, const void *pre, struct rows rows,
-                          int32_t columns, enum gelu gelu)
+void kernel_gelu_backward(cudaStream_t stream, enum precision precision, const struct gelu_backward_args *args)
 {
-    if (gelu == GELU_TANH)
-        each_number<gelu_tanh_slope>(stream, precision, dy, pre, rows, columns, NULL);
-    else
-        each_number<gelu_erf_slope>(stream, precision, dy, pre, rows, columns, NULL);
+    const auto by = args->gelu == GELU_TANH ? each_number<gelu_tanh_slope> : each_number<gelu_erf_slope>;
+    by(stream, precision, args->dy, args->pre, args->rows, args->columns, NULL);
 }
 
 /* ---- row by row ---- */
@@ -199,19 +195,20 @@ static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <typename storage>
-static void gather_of(cudaStream_t stream, void *y, const void *x, const int32_t *index, struct rows rows, int hidden)
+template <typename storage> static void gather_of(cudaStream_t stream, const struct gather_args &a)
 {
-    launch(vectors_serve<storage>(hidden) ? gather_kernel<storage, vector<storage>::count> : gather_kernel<storage, 1>,
-           blocks_for(rows.total, WARPS), THREADS, 0, stream, (storage *)y, (const storage *)x, index, rows, hidden);
+    launch(vectors_serve<storage>(a.hidden) ? gather_kernel<storage, vector<storage>::count>
+                                            : gather_kernel<storage, 1>,
+           blocks_for(a.rows.total, WARPS), THREADS, 0, stream, (storage *)a.y, (const storage *)a.x, a.index, a.rows,
+           a.hidden);
 }
 
-template <typename storage>
-static void scatter_of(cudaStream_t stream, void *y, const void *x, const int32_t *index, struct rows rows, int hidden)
+template <typename storage> static void scatter_of(cudaStream_t stream, const struct scatter_args &a)
 {
-    launch(vectors_serve<storage>(hidden) ? scatter_kernel<storage, vector<storage>::count>
-                                          : scatter_kernel<storage, 1>,
-           blocks_for(rows.live, WARPS), THREADS, 0, stream, (storage *)y, (const storage *)x, index, rows, hidden);
+    launch(vectors_serve<storage>(a.hidden) ? scatter_kernel<storage, vector<storage>::count>
+                                            : scatter_kernel<storage, 1>,
+           blocks_for(a.rows.live, WARPS), THREADS, 0, stream, (storage *)a.y, (const storage *)a.x, a.index, a.rows,
+           a.hidden);
 }
 
 template <typename storage>
@@ -222,16 +219,14 @@ static void add_bias_of(cudaStream_t stream, void *y, const void *b, struct rows
            blocks_for(rows.total, WARPS), THREADS, 0, stream, (storage *)y, (const float *)b, rows, columns);
 }
 
-void kernel_gather(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
-                   struct rows rows, int32_t hidden)
+void kernel_gather(cudaStream_t stream, enum precision precision, const struct gather_args *args)
 {
-    FOR_STORAGE(precision, gather_of, stream, y, x, index, rows, hidden);
+    FOR_STORAGE(precision, gather_of, stream, *args);
 }
 
-void kernel_scatter(cudaStream_t stream, enum precision precision, void *y, const void *x, const int32_t *index,
-                    struct rows rows, int32_t hidden)
+void kernel_scatter(cudaStream_t stream, enum precision precision, const struct scatter_args *args)
 {
-    FOR_STORAGE(precision, scatter_of, stream, y, x, index, rows, hidden);
+    FOR_STORAGE(precision, scatter_of, stream, *args);
 }
 
 void kernel_add_bias(cudaStream_t stream, enum precision precision, void *y, const void *b, struct rows rows,

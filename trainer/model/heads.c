@@ -28,13 +28,14 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
          .dbias = gradient_of(model, HEAD(HEAD_NORM_BIAS)), .dy = gradient, .z = model->transform_out,
          .statistics = model->transform_stats, .gain = vector_of(model, HEAD(HEAD_NORM_WEIGHT)), .rows = rows,
          .hidden = hidden, .scratch = model->scratch);
-    ops->gelu_backward(ops->device, gradient, model->transform, rows, hidden, gelu);
+    CALL(ops, gelu_backward, .dy = gradient, .pre = model->transform, .rows = rows, .columns = hidden, .gelu = gelu);
     CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)),
          .db = gradient_of(model, HEAD(HEAD_TRANSFORM_BIAS)), .dy = gradient, .x = model->picked, .rows = rows,
          .out = hidden, .in = hidden, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = model->picked, .dy = gradient,
          .w = weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
-    ops->scatter(ops->device, model->dhidden, model->picked, batch->heads[HEAD_MASKED].index, rows, hidden);
+    CALL(ops, scatter, .y = model->dhidden, .x = model->picked, .index = batch->heads[HEAD_MASKED].index, .rows = rows,
+         .hidden = hidden);
 }
 
 void masked_head(struct model *model, const struct batch *batch)
@@ -42,7 +43,8 @@ void masked_head(struct model *model, const struct batch *batch)
     const struct ops *ops = model->ops;
     const struct rows rows = {batch->heads[HEAD_MASKED].live, batch->heads[HEAD_MASKED].total};
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
-    ops->gather(ops->device, model->picked, model_hidden(model), batch->heads[HEAD_MASKED].index, rows, hidden);
+    CALL(ops, gather, .y = model->picked, .x = model_hidden(model), .index = batch->heads[HEAD_MASKED].index,
+         .rows = rows, .hidden = hidden);
     CALL(ops, linear_gelu, .pre = model->transform, .y = model->transform_out, .x = model->picked,
          .w = weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), .b = vector_of(model, HEAD(HEAD_TRANSFORM_BIAS)),
          .rows = rows, .out = hidden, .in = hidden, .gelu = model->config.gelu);
@@ -52,8 +54,9 @@ void masked_head(struct model *model, const struct batch *batch)
          .hidden = hidden);
     CALL(ops, linear, .y = model->logits, .x = model->features, .w = weight_of(model, &model->table.items[PARAM_WORD]),
          .b = vector_of(model, HEAD(HEAD_BIAS)), .rows = rows, .out = vocabulary, .in = hidden);
-    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_MASKED, model->logits, batch->heads[HEAD_MASKED].labels, rows,
-              vocabulary, model->config.vocabulary, slope_factor(model, HEAD_MASKED), model->scratch);
+    CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_MASKED, .logits = model->logits,
+         .labels = batch->heads[HEAD_MASKED].labels, .rows = rows, .columns = vocabulary,
+         .vocabulary = model->config.vocabulary, .factor = slope_factor(model, HEAD_MASKED), .scratch = model->scratch);
     if (model->training)
         masked_backward(model, batch, rows);
 }
@@ -68,13 +71,14 @@ static void next_backward(struct model *model, const struct batch *batch, struct
     CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_NEXT_WEIGHT)),
          .db = gradient_of(model, HEAD(HEAD_NEXT_BIAS)), .dy = model->next_logits, .x = model->pooled, .rows = rows,
          .out = 2, .in = hidden, .scratch = model->scratch);
-    ops->tanh_backward(ops->device, gradient, model->pooled, rows, hidden);
+    CALL(ops, tanh_backward, .dy = gradient, .y = model->pooled, .rows = rows, .columns = hidden);
     CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_POOLER_WEIGHT)),
          .db = gradient_of(model, HEAD(HEAD_POOLER_BIAS)), .dy = gradient, .x = model->first, .rows = rows,
          .out = hidden, .in = hidden, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = model->first, .dy = gradient,
          .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
-    ops->scatter(ops->device, model->dhidden, model->first, batch->heads[HEAD_NEXT].index, rows, hidden);
+    CALL(ops, scatter, .y = model->dhidden, .x = model->first, .index = batch->heads[HEAD_NEXT].index, .rows = rows,
+         .hidden = hidden);
 }
 
 void next_head(struct model *model, const struct batch *batch)
@@ -82,14 +86,16 @@ void next_head(struct model *model, const struct batch *batch)
     const struct ops *ops = model->ops;
     const struct rows rows = {batch->heads[HEAD_NEXT].live, batch->heads[HEAD_NEXT].total};
     const int32_t hidden = model->config.hidden;
-    ops->gather(ops->device, model->first, model_hidden(model), batch->heads[HEAD_NEXT].index, rows, hidden);
+    CALL(ops, gather, .y = model->first, .x = model_hidden(model), .index = batch->heads[HEAD_NEXT].index, .rows = rows,
+         .hidden = hidden);
     CALL(ops, linear, .y = model->pooled, .x = model->first, .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)),
          .b = vector_of(model, HEAD(HEAD_POOLER_BIAS)), .rows = rows, .out = hidden, .in = hidden);
-    ops->tanh(ops->device, model->pooled, rows, hidden);
+    CALL(ops, tanh_rows, .x = model->pooled, .rows = rows, .columns = hidden);
     CALL(ops, linear, .y = model->next_logits, .x = model->pooled, .w = weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
          .b = vector_of(model, HEAD(HEAD_NEXT_BIAS)), .rows = rows, .out = 2, .in = hidden);
-    ops->loss(ops->device, model->sums + HEAD_SUMS * HEAD_NEXT, model->next_logits, batch->heads[HEAD_NEXT].labels,
-              rows, 2, 2, slope_factor(model, HEAD_NEXT), model->scratch);
+    CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_NEXT, .logits = model->next_logits,
+         .labels = batch->heads[HEAD_NEXT].labels, .rows = rows, .columns = 2, .vocabulary = 2,
+         .factor = slope_factor(model, HEAD_NEXT), .scratch = model->scratch);
     if (model->training)
         next_backward(model, batch, rows);
 }

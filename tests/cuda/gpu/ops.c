@@ -272,26 +272,28 @@ static void rows_case(const struct case_batch *batch, int32_t hidden)
     const size_t width = (size_t)hidden, all = (size_t)batch->host.token_rows * width;
     struct array x = array_random(all, all, STORED, 1), picked = array_nan((size_t)rows.total * width, STORED);
     EACH_SIDE (s)
-        OPS(s)->gather(OPS(s)->device, AT(picked), AT(x), batch->on[s]->heads[HEAD_MASKED].index, rows, hidden);
+        CALL(OPS(s), gather, .y = AT(picked), .x = AT(x), .index = batch->on[s]->heads[HEAD_MASKED].index, .rows = rows,
+             .hidden = hidden);
     compare(&picked, 0, "gather, width %d", hidden);
     compare_zero_from(&picked, (size_t)rows.live * width, "dead rows of gather");
     EACH_SIDE (s)
-        OPS(s)->scatter(OPS(s)->device, AT(x), AT(picked), batch->on[s]->heads[HEAD_MASKED].index, rows, hidden);
+        CALL(OPS(s), scatter, .y = AT(x), .x = AT(picked), .index = batch->on[s]->heads[HEAD_MASKED].index,
+             .rows = rows, .hidden = hidden);
     compare(&x, FP32, "scatter, width %d", hidden);
 
     struct array pre = array_random((size_t)rows.live * width, picked.count, STORED, 4);
     struct array dy = array_copy(&picked);
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        ops->tanh(ops->device, AT(picked), rows, hidden);
-        ops->tanh_backward(ops->device, AT(dy), AT(picked), rows, hidden);
+        CALL(ops, tanh_rows, .x = AT(picked), .rows = rows, .columns = hidden);
+        CALL(ops, tanh_backward, .dy = AT(dy), .y = AT(picked), .rows = rows, .columns = hidden);
     }
     compare(&picked, FP32, "tanh, width %d", hidden);
     compare(&dy, FP32, "tanh_backward, width %d", hidden);
     for (enum gelu gelu = GELU_TANH; gelu <= GELU_ERF; gelu++) {
         struct array slope = array_copy(&dy);
         EACH_SIDE (s)
-            OPS(s)->gelu_backward(OPS(s)->device, AT(slope), AT(pre), rows, hidden, gelu);
+            CALL(OPS(s), gelu_backward, .dy = AT(slope), .pre = AT(pre), .rows = rows, .columns = hidden, .gelu = gelu);
         compare(&slope, FP32, "gelu_backward %d, width %d", (int)gelu, hidden);
         array_release(&slope);
     }
@@ -393,8 +395,10 @@ static void loss_case(struct rows rows, int32_t columns, int32_t vocabulary, dou
     struct index_array labels = index_make(values, (size_t)rows.total);
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        ops->loss(ops->device, AT(sums), AT(logits), AT(labels), rows, columns, vocabulary, factor, scratch_on[s]);
-        ops->loss(ops->device, AT(sums_again), AT(again), AT(labels), rows, columns, vocabulary, factor, scratch_on[s]);
+        CALL(ops, loss, .sums = AT(sums), .logits = AT(logits), .labels = AT(labels), .rows = rows, .columns = columns,
+             .vocabulary = vocabulary, .factor = factor, .scratch = scratch_on[s]);
+        CALL(ops, loss, .sums = AT(sums_again), .logits = AT(again), .labels = AT(labels), .rows = rows,
+             .columns = columns, .vocabulary = vocabulary, .factor = factor, .scratch = scratch_on[s]);
     }
     compare(&logits, FP32, "loss's gradient, %d x %d of %d", rows.total, vocabulary, columns);
     if (factor != 0)
