@@ -1,11 +1,75 @@
-/* Has a launcher (mpirun, srun, torchrun) started several of us? */
+/* Who this process is among how many: has a launcher (mpirun, srun, torchrun) started several of us, or does the command
+ * line say so? Looked for in this order; the first that says more than one process counts:
+ *
+ *     DS_CHILD                            what a command with --processes tells its children
+ *     --rank, --world-size, --processes
+ *     OMPI_COMM_WORLD_*                   Open MPI's mpirun. Inside sbatch it inherits Slurm's variables, which count the
+ *                                         tasks of the allocation, so it comes before them
+ *     PMI_*, MV2_*                        MPICH, MVAPICH2, srun --mpi=pmi2
+ *     RANK, WORLD_SIZE                    torchrun, accelerate, Kubernetes
+ *     SLURM_*                             inside a step of srun only: a plain command in a batch script is one process */
 #ifndef BASE_LAUNCHER_H
 #define BASE_LAUNCHER_H
 
 #include "base/error.h"
 
-/* How many processes the environment announces, and which variable does: 1 and NULL where none announces several. A Slurm
- * allocation counts only inside a step of srun. */
+#include <stdbool.h>
+
+#define LAUNCH_SIZE_MAX 65536u
+
+enum launch_kind {
+    LAUNCH_ALONE,
+    LAUNCH_CHILD,   /* of a command with --processes */
+    LAUNCH_COMMAND, /* by --rank or --processes */
+    LAUNCH_OPEN_MPI,
+    LAUNCH_PMI,
+    LAUNCH_MVAPICH,
+    LAUNCH_TORCHRUN,
+    LAUNCH_SLURM,
+    LAUNCH_KINDS,
+};
+
+struct launch {
+    enum launch_kind kind;
+    uint32_t rank, size;             /* 0 of 1 for one alone; of a parent, the first rank of its children */
+    uint32_t children;               /* > 0: this process is none of the ranks, but starts so many of them */
+    uint32_t local_rank, local_size; /* among those of this machine, or of one command; local_size 0: not known */
+    char rendezvous[512];            /* HOST:PORT or FILE; "": none was named */
+    int listener;                    /* of the child that is rank 0: a socket that listens there; else -1 */
+    uint64_t number;                 /* of children: what they know each other by; else 0 */
+};
+
+/* What the command line said. */
+struct launch_flags {
+    bool rank_given;
+    uint64_t rank;
+    uint64_t world_size;    /* 0: not given */
+    uint64_t processes;     /* --processes or --gpus; 0: not given */
+    const char *rendezvous; /* NULL: not given */
+};
+
+/* getenv() where `get` is NULL. */
+struct environment {
+    const char *(*get)(void *context, const char *name);
+    void *context;
+};
+
+/* ERR_USAGE: what was said contradicts itself, or says too little. Pure. */
+int launch_find(struct launch *launch, const struct launch_flags *flags, struct environment environment,
+                struct error *err);
+/* For the screen: "mpirun", "srun". */
+const char *launch_name(enum launch_kind kind);
+/* Did MPI start us, so that MPI can carry our messages? */
+bool launch_is_mpi(enum launch_kind kind);
+/* How many of `threads` the process has: an equal share of what one command has for its processes, at least one. */
+uint64_t launch_threads(const struct launch *launch, uint64_t threads);
+
+#define LAUNCH_CHILD_VARIABLE "DS_CHILD"
+#define LAUNCH_CHILD_BYTES    640
+/* The value of DS_CHILD from which launch_find makes such a launch. */
+void launch_child_text(const struct launch *launch, char text[LAUNCH_CHILD_BYTES]);
+
+/* How many processes the environment announces, and which variable does: 1 and NULL where none announces several. */
 unsigned long launcher_processes(const char **variable);
 
 /* For what one process does alone: several equal ones side by side would waste the machine and fight for one directory.

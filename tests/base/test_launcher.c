@@ -1,4 +1,4 @@
-/* Which environments announce several processes. */
+/* Which environments and command lines announce several processes, and where those meet. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/launcher.h"
 
@@ -51,9 +52,224 @@ static void slurm_counts_inside_a_step_only(void **state)
     assert_int_equal(launcher_refuse("prog", &err), 0);
     setenv("SLURM_STEP_ID", "extern", 1);
     assert_int_equal(launcher_refuse("prog", &err), 0);
+    setenv("SLURM_STEP_ID", "4294967290", 1); /* an interactive shell */
+    assert_int_equal(launcher_refuse("prog", &err), 0);
     setenv("SLURM_STEP_ID", "0", 1);
     assert_int_equal(launcher_refuse("prog", &err), -1);
     clear(state);
+}
+
+/* --------------------------------------------------------------------------------------------- tables of cases */
+
+/* `text` holds "NAME=VALUE" words. */
+static const char *from_words(void *context, const char *name)
+{
+    static char values[8][128]; /* of the last calls */
+    static unsigned turn;
+    const size_t size = strlen(name);
+    for (const char *word = context; *word; word += strcspn(word, " "), word += *word == ' ') {
+        if (strncmp(word, name, size) != 0 || word[size] != '=')
+            continue;
+        char *value = values[turn++ % 8];
+        const size_t length = strcspn(word + size + 1, " ");
+        memcpy(value, word + size + 1, length);
+        value[length] = '\0';
+        return value;
+    }
+    return NULL;
+}
+
+static int find(struct launch *launch, const char *words, struct launch_flags flags, struct error *err)
+{
+    return launch_find(launch, &flags, (struct environment){from_words, (void *)words}, err);
+}
+
+#define STEP "SLURM_STEP_ID=3 SLURM_JOB_ID=71 SLURM_STEP_NUM_TASKS=6 SLURM_PROCID=4 SLURM_LOCALID=1 SLURM_NTASKS=8 "
+#define OMPI "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_LOCAL_RANK=1 "
+
+static void every_launcher_is_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        enum launch_kind kind;
+        uint32_t rank, size, local_rank;
+        const char *rendezvous;
+    } cases[] = {
+        {"", LAUNCH_ALONE, 0, 1, 0, ""},
+        {OMPI, LAUNCH_OPEN_MPI, 2, 3, 1, ""},
+        {"PMI_SIZE=2 PMI_RANK=1 MPI_LOCALRANKID=0", LAUNCH_PMI, 1, 2, 0, ""},
+        {"PMI_SIZE=6 PMI_RANK=4 " STEP "SLURM_STEP_NODELIST=a[1-2]", LAUNCH_PMI, 4, 6, 0, "a1:26642"},
+        {"PMI_SIZE=2 PMI_RANK=1 " STEP "SLURM_STEP_NODELIST=a[1-2]", LAUNCH_PMI, 1, 2, 0, ""},
+        {"MV2_COMM_WORLD_SIZE=2 MV2_COMM_WORLD_RANK=0 MV2_COMM_WORLD_LOCAL_RANK=0", LAUNCH_MVAPICH, 0, 2, 0, ""},
+        {"RANK=5 WORLD_SIZE=8 LOCAL_RANK=1 MASTER_ADDR=host MASTER_PORT=29500", LAUNCH_TORCHRUN, 5, 8, 1, "host:29500"},
+        {"RANK=5 WORLD_SIZE=8 MASTER_ADDR=::1 MASTER_PORT=29500", LAUNCH_TORCHRUN, 5, 8, 0, "[::1]:29500"},
+        {"RANK=0 WORLD_SIZE=2 MASTER_ADDR=h MASTER_PORT=29500 TORCHELASTIC_USE_AGENT_STORE=True", LAUNCH_TORCHRUN, 0, 2,
+         0, "h:29501"},
+        {STEP "SLURM_STEP_NODELIST=n[03-05,9],x", LAUNCH_SLURM, 4, 6, 1, "n03:26642"},
+        {STEP "SLURM_STEP_NODELIST=rack[1-2]node[01,04]-ib", LAUNCH_SLURM, 4, 6, 1, "rack1node01-ib:26642"},
+        {STEP "SLURM_STEP_NODELIST=one,two", LAUNCH_SLURM, 4, 6, 1, "one:26642"},
+        {"SLURM_JOB_ID=71 SLURM_NTASKS=8 SLURM_PROCID=0", LAUNCH_ALONE, 0, 1, 0, ""}, /* in a batch script */
+        /* mpirun inside sbatch; a leftover that says one */
+        {STEP "SLURM_STEP_NODELIST=one " OMPI, LAUNCH_OPEN_MPI, 2, 3, 1, ""},
+        {"WORLD_SIZE=1 RANK=0 " OMPI, LAUNCH_OPEN_MPI, 2, 3, 1, ""},
+        {"OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0", LAUNCH_ALONE, 0, 1, 0, ""},
+        {"RANK=0", LAUNCH_ALONE, 0, 1, 0, ""},
+        {"RANK=captain", LAUNCH_ALONE, 0, 1, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct launch launch;
+        struct error err = {0};
+        assert_int_equal(find(&launch, cases[i].words, (struct launch_flags){0}, &err), 0);
+        assert_int_equal(launch.kind, cases[i].kind);
+        assert_int_equal(launch.rank, cases[i].rank);
+        assert_int_equal(launch.size, cases[i].size);
+        assert_int_equal(launch.local_rank, cases[i].local_rank);
+        assert_string_equal(launch.rendezvous, cases[i].rendezvous);
+        assert_int_equal(launch.children, 0);
+        assert_int_equal(launch.listener, -1);
+    }
+}
+
+static void contradictions_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words;
+        const char *says;
+    } cases[] = {
+        {"WORLD_SIZE=2", "RANK"},
+        {"WORLD_SIZE=2 RANK=2", "count from 0"},
+        {"WORLD_SIZE=2 RANK=-1", "RANK is -1"},
+        {"WORLD_SIZE=2 RANK=1", "MASTER_ADDR"},
+        {"WORLD_SIZE=2 RANK=1 MASTER_ADDR=a", "MASTER_PORT"},
+        {"WORLD_SIZE=2 RANK=1 MASTER_ADDR=a MASTER_PORT=0", "no port"},
+        {"WORLD_SIZE=2 RANK=1 MASTER_ADDR=a MASTER_PORT=65536", "no port"},
+        {"WORLD_SIZE=2x RANK=1", "WORLD_SIZE is 2x"},
+        {"WORLD_SIZE=99999999999999999999 RANK=1", "at most"},
+        {"RANK=1", "WORLD_SIZE is not set"},
+        {"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE is not set"},
+        {"SLURM_STEP_ID=0 SLURM_NTASKS=2 SLURM_PROCID=1", "SLURM_STEP_NODELIST"},
+        {"DS_CHILD=1", "DS_CHILD"},
+        {"DS_CHILD=2", "DS_CHILD"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct launch launch;
+        struct error err = {0};
+        assert_int_equal(find(&launch, cases[i].words, (struct launch_flags){0}, &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("\"%s\" does not hold \"%s\"", err.text, cases[i].says);
+    }
+}
+
+static void the_command_line_comes_first(void **state)
+{
+    (void)state;
+    struct launch launch;
+    struct error err = {0};
+    assert_int_equal(find(&launch, OMPI,
+                          (struct launch_flags){.rank_given = true, .rank = 1, .world_size = 2, .rendezvous = "f"},
+                          &err),
+                     0);
+    assert_int_equal(launch.kind, LAUNCH_COMMAND);
+    assert_int_equal(launch.rank, 1);
+    assert_int_equal(launch.size, 2);
+    assert_int_equal(launch.children, 0);
+    assert_string_equal(launch.rendezvous, "f");
+
+    assert_int_equal(find(&launch, "", (struct launch_flags){.processes = 4}, &err), 0);
+    assert_int_equal(launch.children, 4);
+    assert_int_equal(launch.size, 4);
+    assert_string_equal(launch.rendezvous, "");
+
+    assert_int_equal(
+        find(&launch, "",
+             (struct launch_flags){.rank_given = true, .rank = 2, .world_size = 6, .processes = 4, .rendezvous = "h:1"},
+             &err),
+        0);
+    assert_int_equal(launch.rank, 2);
+    assert_int_equal(launch.children, 4);
+
+    assert_int_equal(find(&launch, "", (struct launch_flags){.processes = 1}, &err), 0);
+    assert_int_equal(launch.kind, LAUNCH_ALONE);
+    assert_int_equal(launch.children, 0);
+
+    /* A launcher that names no place may be given one. */
+    assert_int_equal(find(&launch, OMPI, (struct launch_flags){.rendezvous = "h:1"}, &err), 0);
+    assert_string_equal(launch.rendezvous, "h:1");
+}
+
+static void command_lines_that_contradict_themselves_are_refused(void **state)
+{
+    (void)state;
+    static char long_name[600];
+    memset(long_name, 'x', sizeof long_name - 1);
+    static const struct {
+        struct launch_flags flags;
+        const char *words, *says;
+    } cases[] = {
+        {{.rank_given = true, .rank = 0}, "", "--rank needs --world-size"},
+        {{.world_size = 2}, "", "--world-size needs --rank"},
+        {{.rank_given = true, .rank = 2, .world_size = 2, .rendezvous = "f"}, "", "not below"},
+        {{.rank_given = true, .rank = 1, .world_size = 2}, "", "a place to meet"},
+        {{.rank_given = true, .rank = 1, .world_size = 4, .processes = 4, .rendezvous = "f"}, "", "ranks 1 to 4"},
+        {{.processes = 70000}, "", "more than"},
+        {{.processes = 2}, OMPI, "OMPI_COMM_WORLD_SIZE"},
+        {{.rank_given = true, .rank = 1, .world_size = 2, .rendezvous = long_name}, "", "longer"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct launch launch;
+        struct error err = {0};
+        assert_int_equal(find(&launch, cases[i].words, cases[i].flags, &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("\"%s\" does not hold \"%s\"", err.text, cases[i].says);
+    }
+}
+
+static const char *only_child(void *context, const char *name)
+{
+    return strcmp(name, LAUNCH_CHILD_VARIABLE) == 0 ? context : NULL;
+}
+
+static void a_child_learns_what_its_parent_says(void **state)
+{
+    (void)state;
+    const struct launch said = {.rank = 5,
+                                .size = 8,
+                                .local_rank = 1,
+                                .local_size = 4,
+                                .rendezvous = "/a dir/f",
+                                .listener = 7,
+                                .number = UINT64_MAX};
+    const struct launch_flags flags = {.processes = 4};
+    char text[LAUNCH_CHILD_BYTES];
+    struct launch heard;
+    struct error err = {0};
+    launch_child_text(&said, text);
+    assert_int_equal(launch_find(&heard, &flags, (struct environment){only_child, text}, &err), 0);
+    assert_int_equal(heard.kind, LAUNCH_CHILD);
+    assert_int_equal(heard.rank, 5);
+    assert_int_equal(heard.size, 8);
+    assert_int_equal(heard.children, 0);
+    assert_int_equal(heard.local_rank, 1);
+    assert_int_equal(heard.local_size, 4);
+    assert_int_equal(heard.listener, 7);
+    assert_true(heard.number == UINT64_MAX);
+    assert_string_equal(heard.rendezvous, "/a dir/f");
+}
+
+static void threads_are_shared_out(void **state)
+{
+    (void)state;
+    uint64_t sum = 0;
+    for (uint32_t rank = 0; rank < 3; rank++)
+        sum += launch_threads(&(struct launch){.local_rank = rank, .local_size = 3}, 8);
+    assert_int_equal(sum, 8);
+    assert_int_equal(launch_threads(&(struct launch){.local_rank = 0, .local_size = 3}, 8), 3);
+    assert_int_equal(launch_threads(&(struct launch){.local_rank = 7, .local_size = 8}, 2), 1);
+    assert_int_equal(launch_threads(&(struct launch){.local_rank = 1}, 2), 2);
 }
 
 int main(void)
@@ -62,6 +278,12 @@ int main(void)
         cmocka_unit_test(one_process_is_welcome),
         cmocka_unit_test(several_are_refused),
         cmocka_unit_test(slurm_counts_inside_a_step_only),
+        cmocka_unit_test(every_launcher_is_known),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(the_command_line_comes_first),
+        cmocka_unit_test(command_lines_that_contradict_themselves_are_refused),
+        cmocka_unit_test(a_child_learns_what_its_parent_says),
+        cmocka_unit_test(threads_are_shared_out),
     };
     return cmocka_run_group_tests(tests, clear, NULL);
 }
