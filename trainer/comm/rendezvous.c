@@ -1,0 +1,343 @@
+/* In: HOST:PORT or FILE. Out: sockets of rank 0 and to rank 0. */
+#include "trainer/comm/rendezvous.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BACKLOG     256
+#define FIRST_LINE  "dstrain meeting 1\n"
+#define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
+
+int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err)
+{
+    *rendezvous = (struct rendezvous){0};
+    if (str_starts(str_of(text), STR("file://"))) {
+        rendezvous->path = text + 7;
+        return 0;
+    }
+    const char *from = str_starts(str_of(text), STR("tcp://")) ? text + 6 : text;
+    const char *colon = strrchr(from, ':');
+    const size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    struct str host = colon ? str_range(from, colon) : str_of(from);
+    if (text[0] == '\0')
+        return fail(err, ERR_USAGE, "the meeting place is empty");
+    if (!colon || digits == 0 || digits > 5 || colon[1 + digits] || memchr(host.data, '/', host.size)) {
+        rendezvous->path = text;
+        return 0;
+    }
+    if (host.size >= 2 && host.data[0] == '[' && host.data[host.size - 1] == ']')
+        host = str_range(host.data + 1, host.data + host.size - 1);
+    const unsigned long port = strtoul(colon + 1, NULL, 10);
+    if (port == 0 || port > 65535 || host.size == 0 || host.size >= sizeof rendezvous->host) {
+        fail(err, ERR_USAGE, "the meeting place %.80s is no host and port", text);
+        return hint(err, "HOST:PORT with a port of 1 to 65535, [::1]:PORT, or a FILE");
+    }
+    memcpy(rendezvous->host, host.data, host.size);
+    snprintf(rendezvous->port, sizeof rendezvous->port, "%lu", port);
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------------------------- rank 0 */
+
+static int listen_at(const struct sockaddr *address, socklen_t size, int *listener)
+{
+    const int fd = socket(address->sa_family, SOCKET_KIND, 0), on = 1, off = 0;
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (address->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(fd, address, size) < 0 || listen(fd, BACKLOG) < 0) {
+        const int number = errno;
+        close(fd);
+        errno = number;
+        return -1;
+    }
+    *listener = fd;
+    return 0;
+}
+
+/* At every address: by IPv6, which takes IPv4 too, or by IPv4 where the system has no other. */
+static int listen_anywhere(uint16_t port, int *listener)
+{
+    const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
+    const struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
+    if (listen_at((const struct sockaddr *)&six, sizeof six, listener) == 0)
+        return 0;
+    if (errno == EADDRINUSE)
+        return -1;
+    return listen_at((const struct sockaddr *)&four, sizeof four, listener);
+}
+
+/* A number, and no name to be asked for. */
+static struct addrinfo *numeric(const struct rendezvous *rendezvous)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    return getaddrinfo(rendezvous->host, rendezvous->port, &wanted, &found) == 0 ? found : NULL;
+}
+
+int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct error *err)
+{
+    int result;
+    if (!rendezvous || rendezvous->path) {
+        result = listen_anywhere(0, listener);
+        return result < 0 ? fail_errno(err, "", "rank 0 cannot listen") : 0;
+    }
+    struct addrinfo *one = numeric(rendezvous);
+    result = one ? listen_at(one->ai_addr, one->ai_addrlen, listener)
+                 : listen_anywhere((uint16_t)strtoul(rendezvous->port, NULL, 10), listener);
+    const int number = errno;
+    if (one)
+        freeaddrinfo(one);
+    if (result == 0)
+        return 0;
+    errno = number;
+    fail_errno(err, "", "rank 0 cannot listen at %s, port %s", rendezvous->host, rendezvous->port);
+    err->kind = ERR_USAGE;
+    if (number == EADDRINUSE)
+        return hint(err, "another program has the port, or this run was started twice: give another port");
+    return hint(err, "--rendezvous names the machine of rank 0, and a port that its user may use");
+}
+
+int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err)
+{
+    const struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    struct sockaddr_in6 bound; /* of either family: the port stands at one place */
+    _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one place");
+    socklen_t size = sizeof bound;
+    if (listen_at((const struct sockaddr *)&four, sizeof four, listener) < 0 &&
+        listen_at((const struct sockaddr *)&six, sizeof six, listener) < 0)
+        return fail_errno(err, "", "no port of this machine can be listened at");
+    const int failed = getsockname(*listener, (struct sockaddr *)&bound, &size);
+    assert(!failed);
+    snprintf(text, ADDRESS_TEXT, "%s:%u", bound.sin6_family == AF_INET6 ? "[::1]" : "127.0.0.1",
+             ntohs(bound.sin6_port));
+    return 0;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    if (address->sa_family == AF_INET)
+        return ntohl(four->sin_addr.s_addr) >> 24 == 127;
+    return IN6_IS_ADDR_LOOPBACK(&six->sin6_addr) ||
+           (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127);
+}
+
+/* IPv4 and IPv6 addresses that mean the same from every machine: a link-local one needs the name of an interface. */
+static bool is_usable(const struct sockaddr *address)
+{
+    const struct sockaddr_in6 *six = (const void *)address;
+    return address && (address->sa_family == AF_INET ||
+                       (address->sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)));
+}
+
+static void address_text(const struct sockaddr *address, char text[ADDRESS_TEXT])
+{
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    text[0] = '\0';
+    if (address->sa_family == AF_INET)
+        inet_ntop(AF_INET, &four->sin_addr, text, ADDRESS_TEXT);
+    else if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr))
+        inet_ntop(AF_INET, six->sin6_addr.s6_addr + 12, text, ADDRESS_TEXT);
+    else
+        inet_ntop(AF_INET6, &six->sin6_addr, text, ADDRESS_TEXT);
+}
+
+void rendezvous_describe(int listener, uint64_t number, struct buf *text)
+{
+    struct sockaddr_in6 bound; /* of either family */
+    socklen_t size = sizeof bound;
+    struct ifaddrs *all = NULL;
+    char at[ADDRESS_TEXT];
+    const int failed = getsockname(listener, (struct sockaddr *)&bound, &size);
+    assert(!failed);
+    buf_addf(text, FIRST_LINE "number %016" PRIx64 "\n", number);
+    if (getifaddrs(&all) < 0)
+        all = NULL;
+    size_t count = 0;
+    for (int loopback = 0; loopback <= 1; loopback++)
+        for (const struct ifaddrs *one = all; one && count < RENDEZVOUS_PLACES; one = one->ifa_next)
+            if (one->ifa_flags & IFF_UP && is_usable(one->ifa_addr) && is_loopback(one->ifa_addr) == loopback &&
+                (one->ifa_addr->sa_family == AF_INET || bound.sin6_family == AF_INET6)) {
+                address_text(one->ifa_addr, at);
+                buf_addf(text, "at %s %u\n", at, ntohs(bound.sin6_port));
+                count++;
+            }
+    freeifaddrs(all);
+}
+
+int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err)
+{
+    struct file file;
+    TRY(file_create(&file, rendezvous->path, err));
+    int result = fchmod(file.fd, S_IRUSR | S_IWUSR) < 0 ? fail_errno(err, rendezvous->path, "cannot be made") : 0;
+    if (result == 0)
+        result = file_write(&file, text.data, text.size, err);
+    if (result == 0)
+        return file_commit(&file, err);
+    file_close(&file);
+    return -1;
+}
+
+void rendezvous_withdraw(const struct rendezvous *rendezvous, struct str text)
+{
+    struct error ignored;
+    struct buf now = {0};
+    if (file_read_all(rendezvous->path, RENDEZVOUS_BYTES, &now, &ignored) == 0 && str_equal(buf_str(&now), text))
+        (void)path_remove(rendezvous->path, &ignored);
+    buf_release(&now);
+}
+
+/* ------------------------------------------------------------------------------------------------- the others */
+
+static void add_all(struct places *places, const char *host, const char *port, int flags, int *reason)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags};
+    struct addrinfo *found = NULL;
+    *reason = getaddrinfo(host, port, &wanted, &found);
+    for (const struct addrinfo *one = *reason == 0 ? found : NULL; one && places->count < RENDEZVOUS_PLACES;
+         one = one->ai_next) {
+        memcpy(&places->at[places->count], one->ai_addr, one->ai_addrlen);
+        places->size[places->count++] = one->ai_addrlen;
+    }
+    if (*reason == 0)
+        freeaddrinfo(found);
+}
+
+int rendezvous_read(struct str text, struct places *places)
+{
+    char copy[RENDEZVOUS_BYTES + 1], host[ADDRESS_TEXT], port[8];
+    int used = 0, reason;
+    *places = (struct places){0};
+    if (text.size >= sizeof copy)
+        return -1;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    if (!str_starts(text, STR(FIRST_LINE)))
+        return -1;
+    const char *at = copy + strlen(FIRST_LINE);
+    if (sscanf(at, "number %16" SCNx64 " %n", &places->number, &used) != 1 || used == 0)
+        return -1;
+    for (at += used; *at && places->count < RENDEZVOUS_PLACES; at += used) {
+        used = 0;
+        if (sscanf(at, "at %63s %5[0-9] %n", host, port, &used) != 2 || used == 0)
+            return -1;
+        add_all(places, host, port, AI_NUMERICHOST, &reason);
+    }
+    return 0;
+}
+
+int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, struct error *err)
+{
+    struct buf text = {0};
+    int reason = 0;
+    *places = (struct places){0};
+    if (!rendezvous->path) {
+        add_all(places, rendezvous->host, rendezvous->port, 0, &reason);
+        return reason ? fail(err, ERR_USAGE, "%s is not known: %s", rendezvous->host, gai_strerror(reason)) : 0;
+    }
+    int result = file_read_all(rendezvous->path, RENDEZVOUS_BYTES, &text, err);
+    if (result == 0 && rendezvous_read(buf_str(&text), places) < 0)
+        result = fail_at(err, ERR_USAGE, rendezvous->path, ERROR_NO_OFFSET, "says nothing of a meeting");
+    buf_release(&text);
+    return result;
+}
+
+/* Where nobody listens at a port that the system also hands out by itself, a socket may connect to its own. */
+static bool is_own_end(int fd)
+{
+    struct sockaddr_storage near = {0}, far = {0};
+    socklen_t size = sizeof near;
+    if (getsockname(fd, (struct sockaddr *)&near, &size) < 0)
+        return false;
+    size = sizeof far;
+    return getpeername(fd, (struct sockaddr *)&far, &size) == 0 && memcmp(&near, &far, sizeof near) == 0;
+}
+
+int rendezvous_connect(const struct places *places, size_t i, double seconds)
+{
+    const int fd = socket(places->at[i].ss_family, SOCKET_KIND, 0);
+    int wrong = 0;
+    socklen_t size = sizeof wrong;
+    if (fd < 0)
+        return -1;
+    if (connect(fd, (const struct sockaddr *)&places->at[i], places->size[i]) < 0)
+        wrong = errno;
+    if (wrong == EINPROGRESS) {
+        struct pollfd wait = {.fd = fd, .events = POLLOUT};
+        if (poll(&wait, 1, (int)(seconds * 1000)) != 1 || getsockopt(fd, SOL_SOCKET, SO_ERROR, &wrong, &size) < 0)
+            wrong = ETIMEDOUT;
+    }
+    if (wrong == 0 && !is_own_end(fd))
+        return fd;
+    wrong = wrong ? wrong : ECONNREFUSED;
+    close(fd);
+    errno = wrong;
+    return -1;
+}
+
+/* ---------------------------------------------------------------------------------------------------- sockets */
+
+uint64_t rendezvous_number(void)
+{
+    uint64_t number = 0;
+    while (number == 0)
+        if (getrandom(&number, sizeof number, 0) != sizeof number)
+            number = 0;
+    return number;
+}
+
+void socket_tune(int fd)
+{
+    const int on = 1, seconds = 15, times = 4;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof seconds);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+}
+
+void socket_address(int fd, char text[ADDRESS_TEXT])
+{
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof address;
+    text[0] = '\0';
+    if (getsockname(fd, (struct sockaddr *)&address, &size) == 0)
+        address_text((const struct sockaddr *)&address, text);
+}
+
+bool socket_is_here(int fd)
+{
+    struct sockaddr_storage mine = {0}, theirs = {0};
+    socklen_t size = sizeof mine;
+    char my_text[ADDRESS_TEXT], their_text[ADDRESS_TEXT];
+    if (getsockname(fd, (struct sockaddr *)&mine, &size) < 0)
+        return false;
+    size = sizeof theirs;
+    if (getpeername(fd, (struct sockaddr *)&theirs, &size) < 0)
+        return false;
+    address_text((const struct sockaddr *)&mine, my_text);
+    address_text((const struct sockaddr *)&theirs, their_text);
+    return is_loopback((const struct sockaddr *)&mine) || strcmp(my_text, their_text) == 0;
+}
