@@ -1,0 +1,124 @@
+/* In: reports and when they came. Out: who is lost, in words. A process that waits for others cannot be what they wait
+ * for; so of those that do not move, the one that does not wait is the culprit. */
+#include "trainer/comm/judge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WAITING_SHOWN 4u /* so many of those that wait are named */
+
+char *peer_text(const struct peer *peer, char text[PEER_TEXT])
+{
+    snprintf(text, PEER_TEXT, "rank %u (%s, pid %u)", peer->rank, peer->host, peer->pid);
+    return text;
+}
+
+#define WHERE_TEXT (PLACE_TEXT + 48)
+
+/* "at step 41 in bucket 3" */
+static const char *where(const struct peer *peer, char text[WHERE_TEXT])
+{
+    if (!peer->report.begun)
+        return "before the first step";
+    snprintf(text, WHERE_TEXT, "at step %" PRIu64 " in %s", peer->report.step, peer->report.place);
+    return text;
+}
+
+int judge_lost(const struct peer *peer, struct error *err)
+{
+    char name[PEER_TEXT], place[WHERE_TEXT];
+    fail(err, ERR_PEER, "%s was lost %s", peer_text(peer, name), where(peer, place));
+    return hint(err, "it was killed, or failed, or its machine went away");
+}
+
+bool judge_is_silent(const struct peer *peer, double now, double timeout)
+{
+    return peer->here && timeout > 0 && now - peer->heard >= timeout;
+}
+
+int judge_silent(const struct peer *peer, double now, double timeout, struct error *err)
+{
+    char name[PEER_TEXT], place[WHERE_TEXT];
+    fail(err, ERR_PEER, "%s has said nothing for %.0f s (--peer-timeout %.0fs), last %s", peer_text(peer, name),
+         now - peer->heard, timeout, where(peer, place));
+    return hint(err, "it was stopped, or its machine or the network hangs");
+}
+
+/* "; rank 0 waits in bucket 3, rank 1 …" after the text so far. */
+static void add_waiting(const struct peer *peers, uint32_t count, struct error *err)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t used = strlen(err->text);
+        if (!peers[i].here || !peers[i].report.waits)
+            continue;
+        if (shown++ == WAITING_SHOWN) {
+            snprintf(err->text + used, sizeof err->text - used, ", and others");
+            break;
+        }
+        snprintf(err->text + used, sizeof err->text - used, "%s rank %u waits in %s", shown == 1 ? ";" : ",",
+                 peers[i].rank, peers[i].report.place);
+    }
+}
+
+static int still(const struct peer *peers, uint32_t count, const struct peer *one, double now, struct error *err)
+{
+    char name[PEER_TEXT], place[WHERE_TEXT];
+    fail(err, ERR_PEER, "%s lives but has not moved for %.0f s, %s", peer_text(one, name), now - one->moved,
+         where(one, place));
+    add_waiting(peers, count, err);
+    return hint(err, "its disk or its device hangs; --peer-timeout says how long the others wait");
+}
+
+static int deadlock(const struct peer *peers, uint32_t count, double timeout, struct error *err)
+{
+    fail(err, ERR_PEER, "all processes have waited for each other for %.0f s", timeout);
+    add_waiting(peers, count, err);
+    return hint(err, "the network between two of them hangs; --peer-timeout says how long they wait");
+}
+
+int judge(const struct peer *peers, uint32_t count, double now, double timeout, uint32_t *who, struct error *err)
+{
+    uint32_t here = 0, waiting = 0, culprit = NOBODY;
+    *who = NOBODY;
+    if (timeout <= 0)
+        return 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct peer *one = &peers[i];
+        const bool is_still = now - one->moved >= timeout;
+        if (judge_is_silent(one, now, timeout)) {
+            *who = i;
+            return judge_silent(one, now, timeout, err);
+        }
+        here += one->here;
+        waiting += one->here && is_still && one->report.waits;
+        if (one->here && is_still && !one->report.waits && culprit == NOBODY)
+            culprit = i;
+    }
+    if (waiting > 0 && waiting == here)
+        return deadlock(peers, count, timeout, err);
+    if (waiting == 0 || culprit == NOBODY)
+        return 0;
+    *who = culprit;
+    return still(peers, count, &peers[culprit], now, err);
+}
+
+void judge_missing(const struct peer *peers, uint32_t count, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0, to; i < count; i = to + 1) {
+        to = i;
+        if (peers[i].here)
+            continue;
+        while (to + 1 < count && !peers[to + 1].here)
+            to++;
+        const char *comma = used ? ", " : "";
+        const int more = to > i ? snprintf(text + used, size - used, "%s%u-%u", comma, i, to)
+                                : snprintf(text + used, size - used, "%s%u", comma, i);
+        if (more < 0 || (size_t)more >= size - used)
+            return;
+        used += (size_t)more;
+    }
+}
