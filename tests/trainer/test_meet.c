@@ -1,0 +1,789 @@
+/* Processes that meet: how they find each other, what they tell each other, and what all learn when one is killed, stands
+ * still, fails or never comes. Each test forks its processes; what became of them stands in shared memory. */
+// labels: threads
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/progress.h"
+#include "trainer/comm/judge.h"
+#include "trainer/comm/meet.h"
+#include "trainer/comm/rendezvous.h"
+
+#define RANKS_MAX 9
+
+/* What the processes of a test share. */
+static struct shared {
+    struct error errors[RANKS_MAX]; /* kind ERR_NONE: it went well */
+    int codes[RANKS_MAX];           /* exit code, or 128 + signal */
+    double seconds[RANKS_MAX];      /* from `event` to the end */
+    _Atomic double event;
+    char carried[RENDEZVOUS_BYTES];
+    _Atomic int is_carried;
+} * shared;
+
+static char directory[] = "meet_test.XXXXXX";
+static char file_name[64];
+static pid_t pids[RANKS_MAX];
+static unsigned started;
+
+typedef int body(struct meet *meet, uint32_t rank, struct error *err);
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(shared, 0, sizeof *shared);
+    started = 0;
+    return 0;
+}
+
+static void start_with(struct meet_options options, body *run)
+{
+    fflush(NULL);
+    const unsigned slot = started++;
+    assert_true(slot < RANKS_MAX);
+    pids[slot] = fork();
+    assert_true(pids[slot] >= 0);
+    if (pids[slot] > 0)
+        return;
+    struct meet *meet;
+    struct error *err = &shared->errors[slot];
+    alarm(60);
+    int result = meet_open(&meet, &options, err);
+    if (result == 0) {
+        result = run ? run(meet, options.rank, err) : 0;
+        shared->seconds[slot] = clock_now() - shared->event;
+        meet_close(meet);
+    } else {
+        shared->seconds[slot] = clock_now() - shared->event;
+    }
+    _exit(result < 0 ? (int)err->kind : 0);
+}
+
+static struct meet_options options_of(uint32_t rank, uint32_t size, const char *rendezvous)
+{
+    return (struct meet_options){.rank = rank, .size = size, .rendezvous = rendezvous, .listener = -1};
+}
+
+static void join(void)
+{
+    for (unsigned i = 0; i < started; i++) {
+        int status;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        shared->codes[i] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+}
+
+static void all_are(int code)
+{
+    join();
+    for (unsigned i = 0; i < started; i++)
+        if (shared->codes[i] != code)
+            fail_msg("process %u of %u ended with %d, not %d: %s", i, started, shared->codes[i], code,
+                     shared->errors[i].text);
+}
+
+static void says(unsigned slot, const char *words)
+{
+    if (!strstr(shared->errors[slot].text, words))
+        fail_msg("process %u: \"%s\" does not hold \"%s\"", slot, shared->errors[slot].text, words);
+}
+
+/* N processes of one body at one place. */
+static void start_all(uint32_t size, const char *rendezvous, body *run)
+{
+    for (uint32_t rank = 0; rank < size; rank++)
+        start_with(options_of(rank, size, rendezvous), run);
+}
+
+static uint16_t free_port(int family)
+{
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(family, SOCK_STREAM, 0);
+    struct sockaddr *address = family == AF_INET ? (struct sockaddr *)&four : (struct sockaddr *)&six;
+    socklen_t size = family == AF_INET ? sizeof four : sizeof six;
+    uint16_t port = 0;
+    if (fd >= 0 && bind(fd, address, size) == 0 && getsockname(fd, address, &size) == 0)
+        port = ntohs(family == AF_INET ? four.sin_port : six.sin6_port);
+    close(fd);
+    return port;
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------------ meeting, talking */
+
+static char pattern(uint32_t rank, size_t i)
+{
+    return (char)(rank * 31 + i * 7 + i / 251);
+}
+
+static size_t value_bytes(uint32_t rank)
+{
+    return rank == 0 ? 0 : rank == 1 ? MEET_VALUE_MAX : 20000 * rank;
+}
+
+static int value_is(struct str value, uint32_t rank, size_t bytes, struct error *err)
+{
+    bool same = value.size == bytes;
+    for (size_t i = 0; same && i < bytes; i++)
+        same = value.data[i] == pattern(rank, i);
+    return same ? 0 : (fail)(err, ERR_BUG, "rank %u's bytes are wrong", rank);
+}
+
+static int exchange_some(struct meet *meet, uint32_t rank, unsigned turn, struct error *err)
+{
+    struct meet_blocks blocks;
+    char block[4000];
+    int result = 0;
+    const size_t size = (rank * 500 + turn) % sizeof block;
+    for (size_t i = 0; i < size; i++)
+        block[i] = pattern(rank, i);
+    TRY(meet_exchange(meet, (struct str){block, size}, &blocks, err));
+    for (uint32_t i = 0; i < meet_size(meet) && result == 0; i++)
+        result = value_is(blocks.of[i], i, (i * 500 + turn) % sizeof block, err);
+    meet_blocks_release(&blocks);
+    return result;
+}
+
+/* Everybody sets a value, reads that of all others, exchanges blocks. The last sets late: the others have to wait. */
+static int talk(struct meet *meet, uint32_t rank, struct error *err)
+{
+    const uint32_t size = meet_size(meet);
+    struct buf value = {0};
+    char key[32];
+    int result = 0;
+    if (meet_rank(meet) != rank || meet_address(meet)[0] == '\0')
+        return (fail)(err, ERR_BUG, "rank or address is wrong");
+    for (unsigned turn = 0; turn < 3; turn++)
+        TRY(exchange_some(meet, rank, turn, err));
+    if (!meet)
+        return 0;
+    if (rank + 1 == size)
+        sleep_ms(100);
+    for (size_t i = 0; i < value_bytes(rank); i++)
+        buf_add_byte(&value, pattern(rank, i));
+    snprintf(key, sizeof key, "value/%u", rank);
+    result = meet_set(meet, key, buf_str(&value), err);
+    for (uint32_t i = 0; i < size && result == 0; i++) {
+        buf_reset(&value);
+        snprintf(key, sizeof key, "value/%u", i);
+        result = meet_get(meet, key, 10, &value, err);
+        if (result == 0)
+            result = value_is(buf_str(&value), i, value_bytes(i), err);
+    }
+    buf_release(&value);
+    TRY(result);
+    return exchange_some(meet, rank, 7, err);
+}
+
+static void they_meet_by_file(void **state)
+{
+    for (uint32_t size = 1; size <= 8; size++) {
+        set_up(state);
+        start_all(size, file_name, talk);
+        all_are(0);
+        assert_false(path_exists(file_name)); /* removed when all were there */
+    }
+}
+
+static void meet_at(const char *host, int family, uint32_t size)
+{
+    char place[64];
+    const uint16_t port = free_port(family);
+    if (port == 0) {
+        print_message("no such address here: %s\n", host);
+        return;
+    }
+    set_up(NULL);
+    snprintf(place, sizeof place, "%s:%u", host, port);
+    start_all(size, place, talk);
+    all_are(0);
+}
+
+static void they_meet_at_an_address(void **state)
+{
+    (void)state;
+    meet_at("127.0.0.1", AF_INET, 3);
+    meet_at("[::1]", AF_INET6, 2);
+    meet_at("localhost", AF_INET, 4);
+    meet_at("tcp://127.0.0.1", AF_INET, 2);
+}
+
+static void children_get_a_socket_and_a_number(void **state)
+{
+    (void)state;
+    int listener;
+    char place[ADDRESS_TEXT];
+    struct error err;
+    assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
+    const uint64_t number = rendezvous_number();
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        struct meet_options options = options_of(rank, 4, place);
+        options.number = number;
+        options.listener = rank == 0 ? listener : -1;
+        start_with(options, talk);
+    }
+    close(listener);
+    all_are(0);
+}
+
+/* As a broadcast of MPI does. */
+static int carry(void *context, void *bytes, size_t size, struct error *err)
+{
+    (void)err;
+    if (*(const uint32_t *)context == 0) {
+        memcpy(shared->carried, bytes, size);
+        shared->is_carried = 1;
+    }
+    while (!shared->is_carried)
+        sleep_ms(5);
+    memcpy(bytes, shared->carried, size);
+    return 0;
+}
+
+static void what_started_us_may_carry_the_address(void **state)
+{
+    (void)state;
+    static uint32_t ranks[3] = {0, 1, 2};
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct meet_options options = options_of(rank, 3, NULL);
+        options.give = carry;
+        options.give_context = &ranks[rank];
+        start_with(options, talk);
+    }
+    all_are(0);
+}
+
+/* -------------------------------------------------------------------------------------------------- odd beginnings */
+
+static void write_file(uint64_t number, unsigned port)
+{
+    char text[200];
+    struct error err;
+    snprintf(text, sizeof text, "dstrain meeting 1\nnumber %016llx\nat 127.0.0.1 %u\n", (unsigned long long)number,
+             port);
+    assert_int_equal(file_write_all(file_name, text, strlen(text), &err), 0);
+}
+
+static void a_stale_file_is_waited_over(void **state)
+{
+    (void)state;
+    write_file(1, free_port(AF_INET)); /* nobody listens */
+    start_with(options_of(1, 3, file_name), talk);
+    sleep_ms(300);
+    start_with(options_of(2, 3, file_name), talk);
+    start_with(options_of(0, 3, file_name), talk);
+    all_are(0);
+
+    /* rank 0 of another run answers, and has another number */
+    set_up(NULL);
+    char other[80], *text;
+    struct buf says_other = {0};
+    struct error err;
+    snprintf(other, sizeof other, "%s/other", directory);
+    struct meet_options impatient = options_of(0, 3, other);
+    impatient.patience = 2;
+    start_with(impatient, NULL);
+    while (!path_exists(other))
+        sleep_ms(10);
+    assert_int_equal(file_read_all(other, 4096, &says_other, &err), 0);
+    text = strstr(buf_text(&says_other), "number ");
+    text[7] = text[7] == '0' ? '1' : '0';
+    assert_int_equal(file_write_all(file_name, says_other.data, says_other.size, &err), 0);
+    buf_release(&says_other);
+    start_with(options_of(1, 3, file_name), talk);
+    start_with(options_of(2, 3, file_name), talk);
+    sleep_ms(500);
+    start_with(options_of(0, 3, file_name), talk);
+    join();
+    assert_int_equal(shared->codes[0], ERR_PEER); /* nobody came to that one */
+    says(0, "rank 1-2 of 3");
+    for (unsigned i = 1; i < 4; i++)
+        assert_int_equal(shared->codes[i], 0);
+}
+
+static int dial(uint16_t port)
+{
+    const struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    for (int tries = 0; tries < 200 && connect(fd, (const void *)&at, sizeof at) < 0; tries++)
+        sleep_ms(10);
+    return fd;
+}
+
+/* More of them than the door has room for, and what they say is never trusted. */
+static void strangers_cannot_block_it(void **state)
+{
+    (void)state;
+    char place[64];
+    const uint16_t port = free_port(AF_INET);
+    int fds[100];
+    snprintf(place, sizeof place, "127.0.0.1:%u", port);
+    start_with(options_of(0, 3, place), talk);
+    for (int i = 0; i < 100; i++) {
+        fds[i] = dial(port);
+        static const char http[] = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
+        static const char giant[] = "\x01\0\0\0\xff\xff\xff\xff";
+        static const char hello[] = "\x01\0\0\0\x60\0\0\0dsmeet\r\n\x01\0\0\0\x07\0\0\0\x03\0\0\0"; /* and no more */
+        const char *text[] = {"", http, giant, hello};
+        const size_t size[] = {0, sizeof http - 1, sizeof giant - 1, sizeof hello - 1};
+        if (size[i % 4])
+            (void)!send(fds[i], text[i % 4], size[i % 4], MSG_NOSIGNAL);
+    }
+    const double from = clock_now();
+    start_with(options_of(1, 3, place), talk);
+    start_with(options_of(2, 3, place), talk);
+    all_are(0);
+    assert_true(clock_now() - from < 8);
+    for (int i = 0; i < 100; i++)
+        close(fds[i]);
+}
+
+static void a_rank_given_twice_is_refused(void **state)
+{
+    (void)state;
+    start_with(options_of(0, 3, file_name), talk);
+    start_with(options_of(1, 3, file_name), talk);
+    start_with(options_of(1, 3, file_name), talk);
+    all_are(ERR_USAGE);
+    for (unsigned i = 0; i < 3; i++)
+        says(i, "rank 1 was given twice");
+}
+
+static void another_number_of_processes_is_a_mismatch(void **state)
+{
+    (void)state;
+    start_with(options_of(0, 3, file_name), talk);
+    start_with(options_of(1, 4, file_name), talk);
+    all_are(ERR_MISMATCH);
+    says(0, "3 on rank 0");
+    says(1, "4 on rank 1");
+}
+
+static void those_who_do_not_come_are_named(void **state)
+{
+    (void)state;
+    struct meet_options options = options_of(0, 4, file_name);
+    options.patience = 1;
+    options.remind = 0.3;
+    const int saved = dup(STDERR_FILENO);
+    char name[80], text[2000];
+    snprintf(name, sizeof name, "%s/said", directory);
+    const int said = open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
+    dup2(said, STDERR_FILENO);
+    start_with(options, talk);
+    options.rank = 2;
+    start_with(options, talk);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    all_are(ERR_PEER);
+    for (unsigned i = 0; i < 2; i++)
+        says(i, "rank 1, 3 of 4");
+    assert_false(path_exists(file_name));
+    text[pread(said, text, sizeof text - 1, 0)] = '\0';
+    close(said);
+    assert_non_null(strstr(text, "waiting for rank 1, 3 of 4"));
+
+    set_up(NULL);
+    options.patience = 0.5; /* rank 0 never comes */
+    start_with(options, talk);
+    all_are(ERR_PEER);
+    says(0, "rank 0 was not found");
+}
+
+static void a_place_that_cannot_be_had_is_a_usage_error(void **state)
+{
+    (void)state;
+    char place[64];
+    struct error err;
+    int listener;
+    struct meet *meet;
+    assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
+    const char *const places[] = {place, "no/such/directory/file", directory, "192.0.2.1:29500", "host:0", ""};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const struct meet_options options = options_of(0, 2, places[i]);
+        assert_int_equal(meet_open(&meet, &options, &err), -1);
+        if (err.kind != ERR_USAGE)
+            fail_msg("%s: kind %d: %s", places[i], err.kind, err.text);
+    }
+    close(listener);
+}
+
+/* ---------------------------------------------------------------------------------------------------- what happens */
+
+/* Goes on until it hears of a failure. */
+static int work(struct meet *meet, struct error *err)
+{
+    for (uint64_t i = 0; i < 2000 && !meet_has_failed(meet); i++) {
+        meet_move(meet, 41, "bucket %u", 3u);
+        sleep_ms(10);
+    }
+    return meet_failed(meet, err);
+}
+
+static uint32_t victim;
+
+static int be_killed(struct meet *meet, uint32_t rank, struct error *err)
+{
+    meet_move(meet, 41, "bucket %u", 3u);
+    TRY(exchange_some(meet, rank, 0, err));
+    sleep_ms(1300); /* so that the report has left */
+    if (rank == victim) {
+        shared->event = clock_now();
+        raise(SIGKILL);
+    }
+    return work(meet, err);
+}
+
+static void a_killed_process_is_named(void **state)
+{
+    (void)state;
+    for (victim = 0; victim <= 2; victim += 2) {
+        char words[80];
+        set_up(NULL);
+        start_all(4, file_name, be_killed);
+        join();
+        snprintf(words, sizeof words, "rank %u (", victim);
+        for (unsigned i = 0; i < 4; i++) {
+            if (i == victim)
+                continue;
+            assert_int_equal(shared->codes[i], ERR_PEER);
+            says(i, words);
+            says(i, "was lost at step 41 in bucket 3");
+            assert_true(shared->seconds[i] < 2);
+        }
+        snprintf(words, sizeof words, "pid %d", pids[victim]);
+        says(3, words);
+    }
+}
+
+static int be_stopped(struct meet *meet, uint32_t rank, struct error *err)
+{
+    meet_move(meet, 7, "forward");
+    sleep_ms(1300);
+    if (rank == victim)
+        raise(SIGSTOP);
+    return work(meet, err);
+}
+
+static void a_stopped_process_is_named(void **state)
+{
+    (void)state;
+    for (victim = 0; victim <= 2; victim += 2) {
+        set_up(NULL);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            struct meet_options options = options_of(rank, 3, file_name);
+            options.peer_timeout = 2;
+            start_with(options, be_stopped);
+        }
+        for (unsigned i = 0; i < 3; i++)
+            if (i != victim) {
+                int status;
+                assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+                assert_int_equal(WEXITSTATUS(status), ERR_PEER);
+                says(i, victim == 0 ? "rank 0 (" : "rank 2 (");
+                says(i, "has said nothing for");
+                says(i, "at step 7 in forward");
+            }
+        kill(pids[victim], SIGKILL);
+        waitpid(pids[victim], NULL, 0);
+    }
+}
+
+static int stand_still(struct meet *meet, uint32_t rank, struct error *err)
+{
+    meet_move(meet, 9, rank == victim ? "data" : "bucket 5");
+    if (rank != victim)
+        meet_wait(meet, true);
+    for (int i = 0; i < 1000 && !meet_has_failed(meet); i++)
+        sleep_ms(10);
+    return meet_failed(meet, err);
+}
+
+static void one_that_lives_and_does_not_move_is_named(void **state)
+{
+    (void)state;
+    victim = 1;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct meet_options options = options_of(rank, 3, file_name);
+        options.peer_timeout = 2;
+        start_with(options, stand_still);
+    }
+    all_are(ERR_PEER);
+    for (unsigned i = 0; i < 3; i++) {
+        says(i, "rank 1 (");
+        says(i, "at step 9 in data");
+        says(i, "rank 0 waits in bucket 5, rank 2 waits");
+    }
+}
+
+static int fail_one(struct meet *meet, uint32_t rank, struct error *err)
+{
+    if (rank != victim)
+        return work(meet, err);
+    fail_at(err, ERR_RESOURCE, "shard-7", 99, "the disk is full");
+    return meet_fail(meet, err);
+}
+
+static void an_error_of_one_is_that_of_all(void **state)
+{
+    (void)state;
+    for (victim = 0; victim < 2; victim++) {
+        set_up(NULL);
+        start_all(3, file_name, fail_one);
+        all_are(ERR_RESOURCE);
+        for (unsigned i = 0; i < 3; i++) {
+            says(i, victim == 0 ? "rank 0 (" : "rank 1 (");
+            says(i, "): the disk is full");
+            assert_string_equal(shared->errors[i].file, "shard-7");
+        }
+    }
+}
+
+static int compare_facts(struct meet *meet, uint32_t rank, struct error *err)
+{
+    const struct meet_fact same[] = {{"program version", "1"}, {"precision", rank == 1 ? "" : "bf16"}};
+    const struct meet_fact other[] = {{"program version", "1"}, {"dataset", rank == 2 ? "beef" : "cafe"}};
+    TRY(meet_compare(meet, same, 2, err));
+    return meet_compare(meet, other, 2, err);
+}
+
+static void a_difference_is_named_by_all(void **state)
+{
+    (void)state;
+    char host[64] = "", words[200];
+    gethostname(host, sizeof host - 1);
+    start_all(4, file_name, compare_facts);
+    all_are(ERR_MISMATCH);
+    snprintf(words, sizeof words, "dataset differs: cafe on rank 0 (%s), beef on rank 2 (%s)", host, host);
+    for (unsigned i = 0; i < 4; i++)
+        assert_string_equal(shared->errors[i].text, words);
+}
+
+static int ask_stop(struct meet *meet, uint32_t rank, struct error *err)
+{
+    if (rank == victim) {
+        shared->event = clock_now();
+        meet_ask_stop(meet);
+    }
+    for (int i = 0; i < 300 && !meet_stop_asked(meet); i++)
+        sleep_ms(10);
+    return meet_stop_asked(meet) ? 0 : (fail)(err, ERR_BUG, "it did not hear of the stop");
+}
+
+static void a_stop_asked_of_one_reaches_all(void **state)
+{
+    (void)state;
+    for (victim = 0; victim < 3; victim += 2) {
+        set_up(NULL);
+        start_all(3, file_name, ask_stop);
+        all_are(0);
+        for (unsigned i = 0; i < 3; i++)
+            assert_true(shared->seconds[i] < 1);
+    }
+}
+
+static int hang(struct meet *meet, uint32_t rank, struct error *err)
+{
+    (void)err;
+    sleep_ms(200);
+    if (rank == victim)
+        raise(SIGKILL);
+    meet_wait(meet, true);
+    sleep_ms(30000);
+    return 0;
+}
+
+static void who_takes_no_note_is_ended(void **state)
+{
+    (void)state;
+    victim = 1;
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        struct meet_options options = options_of(rank, 3, file_name);
+        options.leave_timeout = 1;
+        start_with(options, hang);
+    }
+    join();
+    assert_int_equal(shared->codes[0], ERR_PEER);
+    assert_int_equal(shared->codes[2], ERR_PEER);
+}
+
+static int leave_early(struct meet *meet, uint32_t rank, struct error *err)
+{
+    if (rank == 1) {
+        sleep_ms(victim ? 0 : 400); /* before or after the others give */
+        return 0;
+    }
+    sleep_ms(victim ? 400 : 0);
+    return exchange_some(meet, rank, 0, err);
+}
+
+static void who_left_is_not_waited_for(void **state)
+{
+    (void)state;
+    for (victim = 0; victim < 2; victim++) {
+        set_up(NULL);
+        start_all(3, file_name, leave_early);
+        join();
+        assert_int_equal(shared->codes[0], ERR_PEER);
+        assert_int_equal(shared->codes[1], 0);
+        assert_int_equal(shared->codes[2], ERR_PEER);
+        says(0, "has left");
+    }
+}
+
+/* --------------------------------------------------------------------------------------------------- pure functions */
+
+static void who_waits_is_not_to_blame(void **state)
+{
+    (void)state;
+    struct error err;
+    uint32_t who;
+    struct peer peers[3];
+    for (uint32_t i = 0; i < 3; i++)
+        peers[i] =
+            (struct peer){.rank = i, .here = true, .host = "h", .heard = 100, .report = {.begun = true, .place = "p"}};
+    /* All move. Nobody moves and nobody waits: long work. */
+    assert_int_equal(judge(peers, 3, 101, 60, &who, &err), 0);
+    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), 0);
+    peers[2].report.waits = true;
+    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(who, 0);
+    peers[0].moved = 99;
+    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(who, 1);
+    peers[1].here = false; /* it left */
+    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), 0);
+    peers[0].moved = 0;
+    peers[0].report.waits = true;
+    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(who, NOBODY);
+    assert_non_null(strstr(err.text, "for each other"));
+    assert_int_equal(judge(peers, 3, 100, 0, &who, &err), 0); /* never */
+}
+
+static void missing_ranks_are_ranges(void **state)
+{
+    (void)state;
+    struct peer peers[9] = {[1].here = true, [3].here = true};
+    char text[40], small[6];
+    judge_missing(peers, 9, text, sizeof text);
+    assert_string_equal(text, "0, 2, 4-8");
+    judge_missing(peers, 9, small, sizeof small);
+    assert_true(strlen(small) < sizeof small);
+}
+
+static void places_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *host, *port, *path;
+    } good[] = {
+        {"node1:29500", "node1", "29500", NULL},
+        {"[::1]:1", "::1", "1", NULL},
+        {"tcp://a.b:65535", "a.b", "65535", NULL},
+        {"file:///shared/f", "", "", "/shared/f"},
+        {"/a:b/c", "", "", "/a:b/c"},
+        {"./x:12/y", "", "", "./x:12/y"},
+        {"name", "", "", "name"},
+        {"dir/x:12", "", "", "dir/x:12"},
+    };
+    static const char *const bad[] = {"", "host:0", "host:65536", ":29500"};
+    struct rendezvous place;
+    struct error err;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(rendezvous_parse(&place, good[i].text, &err), 0);
+        assert_string_equal(place.host, good[i].host);
+        assert_string_equal(place.port, good[i].port);
+        assert_true(!place.path == !good[i].path);
+        if (place.path)
+            assert_string_equal(place.path, good[i].path);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(rendezvous_parse(&place, bad[i], &err), -1);
+        assert_int_equal(err.kind, ERR_USAGE);
+    }
+}
+
+static void a_file_of_something_else_is_not_read(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "dstrain meeting 1\n",
+        "dstrain meeting 1\nnumber x\n",
+        "dstrain meeting 2\nnumber 1\n",
+        "dstrain meeting 1\nnumber 1\nat 127.0.0.1\n",
+        "dstrain meeting 1\nnumber 1\nat 127.0.0.1 port\n",
+    };
+    struct places places;
+    struct buf text = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(rendezvous_read(str_of(bad[i]), &places), -1);
+    assert_int_equal(
+        rendezvous_read(STR("dstrain meeting 1\nnumber 00000000000000ff\nat 127.0.0.1 7\nat ::1 7\n"), &places), 0);
+    assert_int_equal(places.count, 2);
+    assert_int_equal(places.number, 255);
+    buf_add_text(&text, "dstrain meeting 1\nnumber 1\n");
+    for (int i = 0; i < 100; i++)
+        buf_add_text(&text, "at 127.0.0.1 7\n");
+    assert_int_equal(rendezvous_read(buf_str(&text), &places), 0);
+    assert_int_equal(places.count, RENDEZVOUS_PLACES);
+    buf_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(they_meet_by_file, set_up),
+        cmocka_unit_test_setup(they_meet_at_an_address, set_up),
+        cmocka_unit_test_setup(children_get_a_socket_and_a_number, set_up),
+        cmocka_unit_test_setup(what_started_us_may_carry_the_address, set_up),
+        cmocka_unit_test_setup(a_stale_file_is_waited_over, set_up),
+        cmocka_unit_test_setup(strangers_cannot_block_it, set_up),
+        cmocka_unit_test_setup(a_rank_given_twice_is_refused, set_up),
+        cmocka_unit_test_setup(another_number_of_processes_is_a_mismatch, set_up),
+        cmocka_unit_test_setup(those_who_do_not_come_are_named, set_up),
+        cmocka_unit_test_setup(a_place_that_cannot_be_had_is_a_usage_error, set_up),
+        cmocka_unit_test_setup(a_killed_process_is_named, set_up),
+        cmocka_unit_test_setup(a_stopped_process_is_named, set_up),
+        cmocka_unit_test_setup(one_that_lives_and_does_not_move_is_named, set_up),
+        cmocka_unit_test_setup(an_error_of_one_is_that_of_all, set_up),
+        cmocka_unit_test_setup(a_difference_is_named_by_all, set_up),
+        cmocka_unit_test_setup(a_stop_asked_of_one_reaches_all, set_up),
+        cmocka_unit_test_setup(who_takes_no_note_is_ended, set_up),
+        cmocka_unit_test_setup(who_left_is_not_waited_for, set_up),
+        cmocka_unit_test(who_waits_is_not_to_blame),
+        cmocka_unit_test(missing_ranks_are_ranges),
+        cmocka_unit_test(places_are_read),
+        cmocka_unit_test(a_file_of_something_else_is_not_read),
+    };
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(shared, MAP_FAILED);
+    assert_non_null(mkdtemp(directory));
+    snprintf(file_name, sizeof file_name, "%s/place", directory);
+    const int result = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[80];
+    snprintf(command, sizeof command, "rm -rf %s", directory);
+    return system(command) == 0 ? result : 1;
+}

@@ -1,0 +1,57 @@
+/* In: what each process takes for true. Out: the same verdict everywhere, because everybody compares the same blocks in
+ * the same order. */
+#include "trainer/comm/meet_parts.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* A block is the host, then name and value of each fact, each text with its NUL. "" at its end. */
+static const char *next_text(struct str *block)
+{
+    const char *text = block->data;
+    const char *end = block->size ? memchr(block->data, '\0', block->size) : NULL;
+    if (!end)
+        return NULL;
+    *block = str_range(end + 1, block->data + block->size);
+    return text;
+}
+
+static int compare_one(struct str first, struct str other, uint32_t rank, struct error *err)
+{
+    const char *first_host = next_text(&first), *host = next_text(&other);
+    if (!first_host || !host)
+        return fail(err, ERR_PEER, "rank %u did not say who it is", rank);
+    for (;;) {
+        const char *first_name = next_text(&first), *name = next_text(&other);
+        if (!first_name && !name)
+            return 0;
+        const char *first_value = next_text(&first), *value = next_text(&other);
+        if (!first_name || !name || !first_value || !value || strcmp(first_name, name) != 0)
+            return fail(err, ERR_MISMATCH, "rank 0 (%s) and rank %u (%s) are different programs", first_host, rank,
+                        host);
+        if (value[0] == '\0' || strcmp(first_value, value) == 0)
+            continue;
+        fail(err, ERR_MISMATCH, "%s differs: %.100s on rank 0 (%s), %.100s on rank %u (%s)", name, first_value,
+             first_host, value, rank, host);
+        return hint(err, "all processes of a run need the same program, dataset and options");
+    }
+}
+
+int meet_compare(struct meet *meet, const struct meet_fact *facts, size_t count, struct error *err)
+{
+    struct buf block = {0};
+    struct meet_blocks blocks;
+    if (!meet)
+        return 0;
+    buf_add(&block, meet->host, strlen(meet->host) + 1);
+    for (size_t i = 0; i < count; i++) {
+        buf_add(&block, facts[i].name, strlen(facts[i].name) + 1);
+        buf_add(&block, facts[i].value, strlen(facts[i].value) + 1);
+    }
+    int result = meet_exchange(meet, buf_str(&block), &blocks, err);
+    for (uint32_t rank = 1; result == 0 && rank < meet->options.size; rank++)
+        result = compare_one(blocks.of[0], blocks.of[rank], rank, err);
+    meet_blocks_release(&blocks);
+    buf_release(&block);
+    return result;
+}

@@ -1,0 +1,535 @@
+/* Rank 0's thread: seats for all ranks, and what it hears from them. Strangers at the door have little memory and little
+ * time each, and nobody waits for one. */
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "trainer/comm/meet_parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define STRANGERS_MAX 64u /* at the door at one time; the one that came first makes room */
+
+struct stranger {
+    struct line line;
+    double since;
+};
+
+/* Of one rank; its peer stands in meet->peers. */
+struct seat {
+    struct line line;
+    bool has_given;
+    struct buf given;
+    char **wanted; /* keys of GETs that have no answer yet */
+    size_t wanted_count;
+};
+
+struct hub {
+    int listener; /* -1: all are here */
+    uint64_t number;
+    struct rendezvous rendezvous;
+    struct buf description; /* what the FILE says */
+    struct seat *seats;     /* [size]; [0] is this process, without a line */
+    struct stranger strangers[STRANGERS_MAX];
+    uint32_t strangers_count;
+    double pulsed; /* now: when the last report left */
+    bool bye;
+};
+
+/* ---------------------------------------------------------------------------------------------- open and close */
+
+/* Tells the others where we are: by FILE, by what started us, or not at all where they know. */
+static int announce(struct meet *meet, struct error *err)
+{
+    struct hub *hub = meet->hub;
+    char bytes[RENDEZVOUS_BYTES] = {0};
+    if (meet->options.number || (meet->options.rendezvous && !hub->rendezvous.path))
+        return 0;
+    hub->number = rendezvous_number();
+    rendezvous_describe(hub->listener, hub->number, &hub->description);
+    if (meet->options.rendezvous)
+        return rendezvous_publish(&hub->rendezvous, buf_str(&hub->description), err);
+    assert(hub->description.size < sizeof bytes);
+    memcpy(bytes, hub->description.data, hub->description.size);
+    return meet->options.give(meet->options.give_context, bytes, sizeof bytes, err);
+}
+
+int hub_open(struct meet *meet, struct error *err)
+{
+    const struct meet_options *options = &meet->options;
+    struct hub *hub = meet->hub = mem_clear(1, sizeof *hub);
+    hub->listener = options->listener;
+    hub->number = options->number;
+    hub->seats = mem_clear(options->size, sizeof *hub->seats);
+    for (uint32_t i = 0; i < options->size; i++)
+        hub->seats[i].line = LINE_CLOSED;
+    struct peer *self = &meet->peers[0];
+    self->here = true;
+    self->pid = (uint32_t)getpid();
+    memcpy(self->host, meet->host, sizeof self->host);
+    int result = 0;
+    if (hub->listener < 0) {
+        if (options->rendezvous)
+            result = rendezvous_parse(&hub->rendezvous, options->rendezvous, err);
+        if (result == 0)
+            result = rendezvous_listen(options->rendezvous ? &hub->rendezvous : NULL, &hub->listener, err);
+        if (result < 0) {
+            hub->listener = -1;
+            char nothing[RENDEZVOUS_BYTES] = {0};
+            struct error ignored;
+            if (!options->rendezvous) /* the others wait for it */
+                (void)options->give(options->give_context, nothing, sizeof nothing, &ignored);
+            return -1;
+        }
+    }
+    return announce(meet, err);
+}
+
+/* All are here, or will not be: nobody may come any more. */
+static void shut_door(struct meet *meet)
+{
+    struct hub *hub = meet->hub;
+    for (uint32_t i = 0; i < hub->strangers_count; i++)
+        line_close(&hub->strangers[i].line);
+    hub->strangers_count = 0;
+    if (hub->listener >= 0)
+        close(hub->listener);
+    hub->listener = -1;
+    if (hub->rendezvous.path && hub->description.size > 0)
+        rendezvous_withdraw(&hub->rendezvous, buf_str(&hub->description));
+    buf_reset(&hub->description);
+}
+
+static void seat_clear(struct seat *seat)
+{
+    line_close(&seat->line);
+    buf_release(&seat->given);
+    for (size_t i = 0; i < seat->wanted_count; i++)
+        mem_free(seat->wanted[i]);
+    mem_free(seat->wanted);
+    *seat = (struct seat){.line = LINE_CLOSED};
+}
+
+void hub_close(struct meet *meet)
+{
+    struct hub *hub = meet->hub;
+    shut_door(meet);
+    for (uint32_t i = 0; i < meet->options.size; i++)
+        seat_clear(&hub->seats[i]);
+    mem_free(hub->seats);
+    buf_release(&hub->description);
+    mem_free(hub);
+}
+
+/* -------------------------------------------------------------------------------------------- what ranks ask for */
+
+void hub_put_all(struct meet *meet, uint32_t kind, const void *bytes, size_t size)
+{
+    for (uint32_t i = 1; i < meet->options.size; i++)
+        line_put(&meet->hub->seats[i].line, kind, bytes, size);
+}
+
+static void answer(struct seat *seat, struct str key, struct str bytes)
+{
+    struct buf frame = {0};
+    value_write(&frame, key, bytes);
+    line_put(&seat->line, FRAME_VALUE, frame.data, frame.size);
+    buf_release(&frame);
+}
+
+void hub_set(struct meet *meet, struct str key, struct str bytes)
+{
+    meet_keep(meet, key, bytes);
+    const struct value *value = meet_find(meet, key);
+    for (uint32_t i = 1; value && i < meet->options.size; i++) {
+        struct seat *seat = &meet->hub->seats[i];
+        for (size_t k = seat->wanted_count; k-- > 0;)
+            if (str_equal(str_of(seat->wanted[k]), key)) {
+                answer(seat, key, buf_str(&value->bytes));
+                mem_free(seat->wanted[k]);
+                seat->wanted[k] = seat->wanted[--seat->wanted_count];
+            }
+    }
+}
+
+/* The bound on what one rank may want at once is that of its threads; more breaks its line. */
+#define WANTED_MAX 64u
+
+static int hub_want(struct meet *meet, struct seat *seat, struct str key)
+{
+    const struct value *value = meet_find(meet, key);
+    struct buf name = {0};
+    if (value) {
+        answer(seat, key, buf_str(&value->bytes));
+        return 0;
+    }
+    if (seat->wanted_count == WANTED_MAX)
+        return -1;
+    buf_add_str(&name, key);
+    seat->wanted = mem_grow(seat->wanted, seat->wanted_count + 1, sizeof *seat->wanted);
+    seat->wanted[seat->wanted_count++] = mem_copy_text(buf_text(&name));
+    buf_release(&name);
+    return 0;
+}
+
+/* Who left in good order gives no more: whoever gave waits for nothing. */
+static void check_left(struct meet *meet)
+{
+    const struct seat *seats = meet->hub->seats;
+    uint32_t gave = 0, left = 0;
+    struct error err;
+    char name[PEER_TEXT];
+    while (gave < meet->options.size && !seats[gave].has_given)
+        gave++;
+    while (left < meet->options.size && (meet->peers[left].here || seats[left].has_given))
+        left++;
+    if (gave == meet->options.size || left == meet->options.size)
+        return;
+    fail(&err, ERR_PEER, "%s has left, and rank %u waits for it", peer_text(&meet->peers[left], name), gave);
+    meet_judge(meet, left, &err);
+}
+
+void hub_give(struct meet *meet, uint32_t rank, struct str block)
+{
+    struct hub *hub = meet->hub;
+    struct buf all = {0};
+    hub->seats[rank].has_given = true;
+    buf_reset(&hub->seats[rank].given);
+    buf_add_str(&hub->seats[rank].given, block);
+    check_left(meet);
+    for (uint32_t i = 0; i < meet->options.size; i++)
+        if (!hub->seats[i].has_given)
+            return;
+    for (uint32_t i = 0; i < meet->options.size; i++) {
+        const uint32_t size = (uint32_t)hub->seats[i].given.size;
+        buf_add(&all, &size, sizeof size);
+    }
+    for (uint32_t i = 0; i < meet->options.size; i++) {
+        buf_add_str(&all, buf_str(&hub->seats[i].given));
+        hub->seats[i].has_given = false;
+    }
+    hub_put_all(meet, FRAME_GIVEN, all.data, all.size);
+    meet_given(meet, buf_str(&all));
+    buf_release(&all);
+}
+
+static void hub_left(struct meet *meet, uint32_t rank)
+{
+    meet->peers[rank].here = false;
+    line_close(&meet->hub->seats[rank].line);
+    if (meet->begun && !meet->closing)
+        check_left(meet);
+}
+
+/* An error from outside. */
+static void hub_failed(struct meet *meet, struct str bytes)
+{
+    struct error err;
+    if (bytes.size != sizeof err)
+        return;
+    memcpy(&err, bytes.data, sizeof err);
+    err.text[sizeof err.text - 1] = err.file[sizeof err.file - 1] = err.hint[sizeof err.hint - 1] = '\0';
+    if (err.kind != ERR_STOPPED && (err.kind < ERR_BUG || err.kind > ERR_LOCKED))
+        err.kind = ERR_PEER;
+    meet_judge(meet, NOBODY, &err);
+}
+
+/* < 0: the frame is malformed. */
+static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *frame)
+{
+    struct seat *seat = &meet->hub->seats[rank];
+    struct str key, bytes;
+    switch ((enum frame_kind)frame->kind) {
+    case FRAME_REPORT:
+        meet_hear(meet, &meet->peers[rank], frame->bytes);
+        return 0;
+    case FRAME_SET:
+        TRY(value_read(frame->bytes, &key, &bytes));
+        hub_set(meet, key, bytes);
+        return 0;
+    case FRAME_GET:
+        TRY(value_read(frame->bytes, &key, &bytes));
+        return hub_want(meet, seat, key);
+    case FRAME_GIVE:
+        if (frame->bytes.size > MEET_BLOCK_MAX || seat->has_given)
+            return -1;
+        hub_give(meet, rank, frame->bytes);
+        return 0;
+    case FRAME_STOP:
+        meet_stopped(meet);
+        return 0;
+    case FRAME_FAILED:
+        hub_failed(meet, frame->bytes);
+        return 0;
+    case FRAME_BYE:
+        hub_left(meet, rank);
+        return 0;
+    case FRAME_HELLO:
+    case FRAME_WELCOME:
+    case FRAME_BEGIN:
+    case FRAME_VALUE:
+    case FRAME_GIVEN:
+    case FRAME_VERDICT:
+        break;
+    }
+    return -1;
+}
+
+/* The line of a rank broke without a BYE. Before all are there its seat is free again: it may be started anew. */
+static void seat_broken(struct meet *meet, uint32_t rank)
+{
+    struct error err;
+    line_close(&meet->hub->seats[rank].line);
+    if (meet->begun && !meet->closing) {
+        judge_lost(&meet->peers[rank], &err);
+        meet_judge(meet, rank, &err);
+    }
+    meet->peers[rank].here = false;
+    if (!meet->begun)
+        seat_clear(&meet->hub->seats[rank]);
+}
+
+static void seat_read(struct meet *meet, uint32_t rank)
+{
+    struct seat *seat = &meet->hub->seats[rank];
+    struct frame frame;
+    int taken = 0;
+    const int filled = line_fill(&seat->line);
+    while (seat->line.fd >= 0 && (taken = line_take(&seat->line, &frame)) > 0)
+        if (seat_frame(meet, rank, &frame) < 0) {
+            taken = -1;
+            break;
+        }
+    if (seat->line.fd >= 0 && (filled < 0 || taken < 0))
+        seat_broken(meet, rank);
+}
+
+/* ------------------------------------------------------------------------------------------------------- the door */
+
+static void begin(struct meet *meet)
+{
+    struct begin begin = {0};
+    struct hub *hub = meet->hub;
+    for (uint32_t i = 0; i < meet->options.size; i++)
+        if (!meet->peers[i].here)
+            return;
+    socket_address(hub->seats[1].line.fd, meet->address);
+    for (uint32_t i = meet->options.size - 1; i > 0; i--)
+        if (!socket_is_here(hub->seats[i].line.fd))
+            socket_address(hub->seats[i].line.fd, begin.outer);
+    if (begin.outer[0])
+        memcpy(meet->address, begin.outer, sizeof meet->address);
+    hub_put_all(meet, FRAME_BEGIN, &begin, sizeof begin);
+    for (uint32_t i = 0; i < meet->options.size; i++)
+        meet->peers[i].heard = meet->peers[i].moved = meet->now;
+    meet->begun = true;
+    shut_door(meet);
+    pthread_cond_broadcast(&meet->changed);
+}
+
+/* What a hello asks for contradicts what we are: that ends the meeting for all. */
+static int check_hello(struct meet *meet, const struct hello *hello, struct error *err)
+{
+    const struct peer guest = {.rank = hello->rank, .pid = hello->pid};
+    struct peer named = guest;
+    char name[PEER_TEXT], other[PEER_TEXT];
+    memcpy(named.host, hello->host, sizeof named.host);
+    peer_text(&named, name);
+    if (hello->protocol != MEET_PROTOCOL)
+        return fail(err, ERR_MISMATCH, "program versions differ: protocol %u on rank 0 (%s), %u on %s", MEET_PROTOCOL,
+                    meet->host, hello->protocol, hello->host);
+    if (hello->size != meet->options.size)
+        return fail(err, ERR_MISMATCH, "the number of processes differs: %u on rank 0 (%s), %u on %s",
+                    meet->options.size, meet->host, hello->size, name);
+    const struct peer *there = &meet->peers[hello->rank];
+    if (!there->here || (hello->pid == there->pid && strcmp(hello->host, there->host) == 0))
+        return 0;
+    fail(err, ERR_USAGE, "rank %u was given twice: %s and %s", hello->rank, peer_text(there, other), name);
+    return hint(err, "each process needs a --rank of its own, from 0 to %u", meet->options.size - 1);
+}
+
+/* The stranger's line becomes a rank's. */
+static void take_seat(struct meet *meet, struct stranger *stranger, const struct hello *hello)
+{
+    struct seat *seat = &meet->hub->seats[hello->rank];
+    struct peer *peer = &meet->peers[hello->rank];
+    struct welcome welcome = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .pid = (uint32_t)getpid()};
+    welcome.number = meet->hub->number;
+    memcpy(welcome.host, meet->host, sizeof welcome.host);
+    seat_clear(seat);
+    seat->line = stranger->line;
+    seat->line.size_max = (uint32_t)(MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t));
+    stranger->line = LINE_CLOSED;
+    *peer = (struct peer){.rank = hello->rank, .pid = hello->pid, .here = true, .heard = meet->now};
+    memcpy(peer->host, hello->host, sizeof peer->host);
+    line_put(&seat->line, FRAME_WELCOME, &welcome, sizeof welcome);
+}
+
+/* false: it is nobody we know, or it was sent away. */
+static bool admit(struct meet *meet, struct stranger *stranger, const struct frame *frame)
+{
+    struct hello hello;
+    struct error err;
+    if (frame->kind != FRAME_HELLO || frame->bytes.size != sizeof hello)
+        return false;
+    memcpy(&hello, frame->bytes.data, sizeof hello);
+    hello.host[sizeof hello.host - 1] = '\0';
+    if (memcmp(hello.magic, MEET_MAGIC, sizeof hello.magic) != 0 || hello.number != meet->hub->number)
+        return false;
+    if (hello.size == meet->options.size && hello.rank >= hello.size)
+        return false;
+    if (!meet->failed && check_hello(meet, &hello, &err) < 0)
+        meet_judge(meet, NOBODY, &err);
+    if (meet->failed) {
+        line_put(&stranger->line, FRAME_VERDICT, &meet->verdict, sizeof meet->verdict);
+        line_flush(&stranger->line); /* a new socket takes that much at once */
+        return false;
+    }
+    take_seat(meet, stranger, &hello);
+    return true;
+}
+
+static void strangers_read(struct meet *meet, const struct poll_set *set)
+{
+    struct hub *hub = meet->hub;
+    for (uint32_t i = hub->strangers_count; i-- > 0;) {
+        struct stranger *stranger = &hub->strangers[i];
+        struct frame frame;
+        int filled = 0, taken = 0;
+        if (poll_is_ready(set, &stranger->line)) {
+            filled = line_fill(&stranger->line);
+            taken = line_take(&stranger->line, &frame);
+        }
+        bool stays = filled == 0 && taken == 0 && meet->now - stranger->since < HELLO_SECONDS;
+        if (taken > 0)
+            (void)admit(meet, stranger, &frame);
+        if (stays)
+            continue;
+        line_close(&stranger->line);
+        hub->strangers[i] = hub->strangers[--hub->strangers_count];
+    }
+}
+
+static void strangers_accept(struct meet *meet)
+{
+    struct hub *hub = meet->hub;
+    for (int fd; hub->listener >= 0 && (fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
+        if (hub->strangers_count == STRANGERS_MAX) {
+            uint32_t oldest = 0;
+            for (uint32_t i = 1; i < STRANGERS_MAX; i++)
+                if (hub->strangers[i].since < hub->strangers[oldest].since)
+                    oldest = i;
+            line_close(&hub->strangers[oldest].line);
+            hub->strangers[oldest] = hub->strangers[--hub->strangers_count];
+        }
+        struct stranger *stranger = &hub->strangers[hub->strangers_count++];
+        socket_tune(fd);
+        line_open(&stranger->line, fd, sizeof(struct hello));
+        stranger->since = meet->now;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------- the thread */
+
+static void send_all(struct meet *meet)
+{
+    struct hub *hub = meet->hub;
+    struct peer *self = &meet->peers[0];
+    if (meet_is_due(meet)) {
+        meet_hear(meet, self, (struct str){(const char *)&meet->report, sizeof meet->report});
+        for (uint32_t i = 1; meet->begun && i < meet->options.size; i++)
+            if (line_is_empty(&hub->seats[i].line)) /* else it reads nothing, and has enough to read */
+                line_put(&hub->seats[i].line, FRAME_REPORT, &meet->report, sizeof meet->report);
+    }
+    if (meet->closing && !hub->bye) {
+        hub_put_all(meet, FRAME_BYE, NULL, 0);
+        hub->bye = true;
+        meet->closing_since = meet->now;
+    }
+    for (uint32_t i = 1; i < meet->options.size; i++)
+        if (hub->seats[i].line.fd >= 0 && line_flush(&hub->seats[i].line) < 0)
+            seat_broken(meet, i);
+}
+
+static bool has_closed(const struct meet *meet)
+{
+    if (!meet->hub->bye)
+        return false;
+    bool all = true;
+    for (uint32_t i = 1; i < meet->options.size; i++)
+        all &= meet->hub->seats[i].line.fd < 0;
+    return all || meet->now - meet->closing_since > CLOSE_SECONDS;
+}
+
+static void watch_all(struct meet *meet)
+{
+    struct error err;
+    uint32_t who;
+    if (meet->begun && !meet->failed && !meet->closing &&
+        judge(meet->peers, meet->options.size, meet->now, meet->options.peer_timeout, &who, &err) < 0)
+        meet_judge(meet, who, &err);
+    meet_leave_late(meet);
+}
+
+void *hub_run(void *context)
+{
+    struct meet *meet = context;
+    struct hub *hub = meet->hub;
+    struct poll_set set = {0};
+    pthread_mutex_lock(&meet->lock);
+    while (!has_closed(meet)) {
+        set.count = 0;
+        for (uint32_t i = 1; i < meet->options.size; i++)
+            if (hub->seats[i].line.fd >= 0)
+                poll_add(&set, hub->seats[i].line.fd, &hub->seats[i].line);
+        const size_t ranks = set.count;
+        for (uint32_t i = 0; i < hub->strangers_count; i++)
+            poll_add(&set, hub->strangers[i].line.fd, &hub->strangers[i].line);
+        if (hub->listener >= 0)
+            poll_add(&set, hub->listener, NULL);
+        meet_rest(meet, &set);
+        for (size_t i = 0; i < ranks; i++)
+            if (set.fds[i].revents)
+                seat_read(meet, (uint32_t)((struct seat *)(void *)set.lines[i] - hub->seats));
+        strangers_read(meet, &set);
+        strangers_accept(meet);
+        if (!meet->begun && !meet->failed)
+            begin(meet);
+        watch_all(meet);
+        send_all(meet);
+    }
+    pthread_mutex_unlock(&meet->lock);
+    poll_release(&set);
+    return NULL;
+}
+
+/* Who waits for somebody is told for whom. */
+int hub_await(struct meet *meet, struct error *err)
+{
+    const double from = clock_now(), patience = meet->options.patience;
+    const char *where = meet->options.rendezvous ? meet->options.rendezvous : "the address that MPI carried";
+    double reminded = from;
+    char missing[160];
+    while (!meet->begun && !meet->failed) {
+        const double now = clock_now();
+        judge_missing(meet->peers, meet->options.size, missing, sizeof missing);
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped before all processes were there");
+        if (now - from > patience) {
+            fail(err, ERR_PEER, "rank %s of %u did not come to %s within %.0f s", missing, meet->options.size, where,
+                 patience);
+            meet_judge(meet, NOBODY, err);
+            break;
+        }
+        if (now - reminded >= meet->options.remind) {
+            log_warn("waiting for rank %s of %u at %s", missing, meet->options.size, where);
+            reminded = now;
+        }
+        meet_await(meet);
+    }
+    return meet->failed ? meet_tell(meet, err) : 0;
+}

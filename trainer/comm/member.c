@@ -1,0 +1,269 @@
+/* Every process but rank 0: how it finds rank 0, and its thread. Whatever answers at an address counts as rank 0 only
+ * when it greets as rank 0 does, with the number that the FILE names; a FILE that an earlier run left leads nowhere, and
+ * is read again. */
+#include "base/progress.h"
+#include "trainer/comm/meet_parts.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECT_SECONDS 3.0
+#define WELCOME_SECONDS 5.0
+#define RETRY_NS        100000000
+#define RETRY_NS_MAX    1000000000
+
+/* --------------------------------------------------------------------------------------------------- finding rank 0 */
+
+static bool greets(const struct frame *frame, uint64_t number, struct welcome *welcome)
+{
+    if (frame->kind != FRAME_WELCOME || frame->bytes.size != sizeof *welcome)
+        return false;
+    memcpy(welcome, frame->bytes.data, sizeof *welcome);
+    welcome->host[sizeof welcome->host - 1] = '\0';
+    return memcmp(welcome->magic, MEET_MAGIC, sizeof welcome->magic) == 0 && welcome->number == number;
+}
+
+/* A text from outside. */
+static void read_verdict(struct meet *meet, struct str bytes)
+{
+    struct verdict verdict;
+    if (bytes.size != sizeof verdict)
+        return;
+    memcpy(&verdict, bytes.data, sizeof verdict);
+    struct error *err = &verdict.error;
+    err->text[sizeof err->text - 1] = err->file[sizeof err->file - 1] = err->hint[sizeof err->hint - 1] = '\0';
+    if (err->kind != ERR_STOPPED && (err->kind < ERR_BUG || err->kind > ERR_LOCKED))
+        err->kind = ERR_PEER;
+    meet_judge(meet, verdict.lost, err);
+}
+
+/* The first frame that comes within WELCOME_SECONDS; < 0: none did. */
+static int first_frame(struct line *line, struct frame *frame)
+{
+    const double until = clock_now() + WELCOME_SECONDS;
+    for (double left; (left = until - clock_now()) > 0 && !stop_requested();) {
+        struct pollfd wait = {.fd = line->fd, .events = POLLIN};
+        if (poll(&wait, 1, left < 0.25 ? (int)(left * 1000) + 1 : 250) <= 0)
+            continue;
+        const int filled = line_fill(line), taken = line_take(line, frame);
+        if (taken != 0)
+            return taken > 0 ? 0 : -1;
+        if (filled < 0)
+            return -1;
+    }
+    return -1;
+}
+
+/* Says hello there. 0: that is rank 0, or it sent us away (meet->failed). */
+static int try_place(struct meet *meet, const struct places *places, size_t i)
+{
+    struct hello hello = {.magic = MEET_MAGIC,
+                          .protocol = MEET_PROTOCOL,
+                          .rank = meet->options.rank,
+                          .size = meet->options.size,
+                          .pid = (uint32_t)getpid(),
+                          .number = places->number};
+    struct welcome welcome;
+    struct frame frame;
+    const int fd = rendezvous_connect(places, i, CONNECT_SECONDS);
+    if (fd < 0)
+        return -1;
+    memcpy(hello.host, meet->host, sizeof hello.host);
+    socket_tune(fd);
+    const uint32_t blocks = (uint32_t)((MEET_BLOCK_MAX + sizeof(uint32_t)) * meet->options.size);
+    const uint32_t value = (uint32_t)(MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t));
+    line_open(&meet->line, fd, blocks > value ? blocks : value);
+    line_put(&meet->line, FRAME_HELLO, &hello, sizeof hello);
+    if (line_flush(&meet->line) == 0 && first_frame(&meet->line, &frame) == 0) {
+        if (frame.kind == FRAME_VERDICT)
+            read_verdict(meet, frame.bytes);
+        if (meet->failed)
+            return 0;
+        if (greets(&frame, places->number, &welcome)) {
+            meet->peers[0] = (struct peer){.pid = welcome.pid, .here = true};
+            memcpy(meet->peers[0].host, welcome.host, sizeof welcome.host);
+            return 0;
+        }
+    }
+    line_close(&meet->line);
+    errno = EPROTO;
+    return -1;
+}
+
+/* Where rank 0 is, as something else carried it; `places` then stands. */
+static int carried(struct meet *meet, struct places *places, struct error *err)
+{
+    char bytes[RENDEZVOUS_BYTES] = {0};
+    TRY(meet->options.give(meet->options.give_context, bytes, sizeof bytes, err));
+    bytes[sizeof bytes - 1] = '\0';
+    if (rendezvous_read(str_of(bytes), places) == 0)
+        return 0;
+    return fail(err, ERR_PEER, "rank 0 did not say where it listens");
+}
+
+int member_open(struct meet *meet, struct error *err)
+{
+    const double until = clock_now() + meet->options.patience;
+    const char *named = meet->options.rendezvous;
+    struct rendezvous rendezvous = {0};
+    struct places places = {0};
+    struct error why = {0};
+    long pause = RETRY_NS;
+    if (named)
+        TRY(rendezvous_parse(&rendezvous, named, err));
+    else
+        TRY(carried(meet, &places, err));
+    for (;;) {
+        int result = named ? rendezvous_look(&rendezvous, &places, &why) : 0;
+        if (meet->options.number)
+            places.number = meet->options.number;
+        for (size_t i = 0; result == 0 && i < places.count && !stop_requested(); i++) {
+            if (try_place(meet, &places, i) == 0)
+                return meet->failed ? meet_tell(meet, err) : 0;
+            fail_errno(&why, "", "nobody answered there as rank 0 does");
+        }
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped before rank 0 was found");
+        if (clock_now() > until) {
+            fail(err, ERR_PEER, "rank 0 was not found at %.200s within %.0f s: %.200s",
+                 named ? named : "the address that MPI carried", meet->options.patience, why.text);
+            return hint(err, "is it started, and can this machine reach it?");
+        }
+        nanosleep(&(struct timespec){.tv_sec = pause / 1000000000, .tv_nsec = pause % 1000000000}, NULL);
+        pause = pause * 3 / 2 < RETRY_NS_MAX ? pause * 3 / 2 : RETRY_NS_MAX;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------------------- the thread */
+
+static void begin(struct meet *meet, struct str bytes)
+{
+    struct begin begin;
+    if (bytes.size != sizeof begin || meet->begun)
+        return;
+    memcpy(&begin, bytes.data, sizeof begin);
+    begin.outer[sizeof begin.outer - 1] = '\0';
+    socket_address(meet->line.fd, meet->address);
+    if (begin.outer[0] && socket_is_here(meet->line.fd))
+        memcpy(meet->address, begin.outer, sizeof meet->address);
+    meet->peers[0].heard = meet->now;
+    meet->begun = true;
+    pthread_cond_broadcast(&meet->changed);
+}
+
+/* < 0: rank 0 sent what it never sends. */
+static int take_frame(struct meet *meet, const struct frame *frame)
+{
+    struct str key, bytes;
+    switch ((enum frame_kind)frame->kind) {
+    case FRAME_BEGIN:
+        begin(meet, frame->bytes);
+        return 0;
+    case FRAME_REPORT:
+        meet_hear(meet, &meet->peers[0], frame->bytes);
+        return 0;
+    case FRAME_VALUE:
+        TRY(value_read(frame->bytes, &key, &bytes));
+        meet_keep(meet, key, bytes);
+        return 0;
+    case FRAME_GIVEN:
+        meet_given(meet, frame->bytes);
+        return 0;
+    case FRAME_STOP:
+        meet_stopped(meet);
+        return 0;
+    case FRAME_VERDICT:
+        read_verdict(meet, frame->bytes);
+        return 0;
+    case FRAME_BYE:
+        meet->peers[0].here = false;
+        line_close(&meet->line);
+        pthread_cond_broadcast(&meet->changed);
+        return 0;
+    case FRAME_HELLO:
+    case FRAME_WELCOME:
+    case FRAME_SET:
+    case FRAME_GET:
+    case FRAME_GIVE:
+    case FRAME_FAILED:
+        break;
+    }
+    return -1;
+}
+
+/* Without a BYE: rank 0 died. */
+static void broken(struct meet *meet)
+{
+    struct error err;
+    line_close(&meet->line);
+    if (meet->closing)
+        return;
+    judge_lost(&meet->peers[0], &err);
+    meet_judge(meet, 0, &err);
+}
+
+static void read_line(struct meet *meet)
+{
+    struct frame frame;
+    int taken = 0;
+    if (meet->line.fd < 0)
+        return;
+    const int filled = line_fill(&meet->line);
+    while (meet->line.fd >= 0 && (taken = line_take(&meet->line, &frame)) > 0)
+        if (take_frame(meet, &frame) < 0) {
+            taken = -1;
+            break;
+        }
+    if (meet->line.fd >= 0 && (filled < 0 || taken < 0))
+        broken(meet);
+}
+
+static void send_line(struct meet *meet)
+{
+    if (meet->line.fd < 0)
+        return;
+    if (meet_is_due(meet) && meet->begun && line_is_empty(&meet->line))
+        line_put(&meet->line, FRAME_REPORT, &meet->report, sizeof meet->report);
+    if (meet->closing && meet->closing_since <= 0) {
+        line_put(&meet->line, FRAME_BYE, NULL, 0);
+        meet->closing_since = meet->now;
+    }
+    if (line_flush(&meet->line) < 0)
+        broken(meet);
+}
+
+static void watch_first(struct meet *meet)
+{
+    struct error err;
+    const double timeout = meet->options.peer_timeout;
+    if (meet->begun && !meet->failed && !meet->closing && judge_is_silent(&meet->peers[0], meet->now, timeout)) {
+        judge_silent(&meet->peers[0], meet->now, timeout, &err);
+        meet_judge(meet, 0, &err);
+    }
+    meet_leave_late(meet);
+}
+
+void *member_run(void *context)
+{
+    struct meet *meet = context;
+    struct poll_set set = {0};
+    pthread_mutex_lock(&meet->lock);
+    meet->now = meet->peers[0].heard = REPORT_SECONDS;
+    while (!meet->closing ||
+           (meet->line.fd >= 0 && (meet->closing_since <= 0 || meet->now - meet->closing_since < CLOSE_SECONDS))) {
+        set.count = 0;
+        if (meet->line.fd >= 0)
+            poll_add(&set, meet->line.fd, &meet->line);
+        read_line(meet); /* what came with the welcome is here already */
+        send_line(meet);
+        meet_rest(meet, &set);
+        watch_first(meet);
+    }
+    pthread_mutex_unlock(&meet->lock);
+    poll_release(&set);
+    return NULL;
+}
