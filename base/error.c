@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,8 +97,27 @@ static bool print_json(const struct error *err, const char *text, const char *fi
     return !ferror(stdout);
 }
 
+static int report_fd = -1; /* set before there are threads */
+static uint32_t report_who;
+
+void error_report_to(int fd, uint32_t who)
+{
+    report_fd = fd;
+    report_who = who;
+}
+
+/* One write of few bytes is never mixed with another's (pipe(7)). false: nobody reads it. */
+static bool report(const struct error *err)
+{
+    const struct error_report report = {.who = report_who, .error = *err};
+    _Static_assert(sizeof report <= PIPE_BUF, "a report is written at once");
+    return report_fd >= 0 && write(report_fd, &report, sizeof report) == sizeof report;
+}
+
 int error_print(const struct error *err, const char *program, int json)
 {
+    if (report(err))
+        return (int)err->kind;
     char text[sizeof(err->text)], file[sizeof(err->file)], advice[sizeof(err->hint)];
     log_safe(err->text, text, sizeof(text));
     log_safe(err->file, file, sizeof(file));

@@ -62,6 +62,14 @@ __attribute__((format(printf, 2, 3))) int hint(struct error *err, const char *fo
  * in names from outside are replaced. */
 int error_print(const struct error *err, const char *program, int json);
 
+/* For one of several processes that a parent started: from now on error_print (and die, error_leave) writes such a report
+ * to this pipe instead, so that the parent can print one error of all. `who` comes back in it. */
+struct error_report {
+    uint32_t who;
+    struct error error;
+};
+void error_report_to(int fd, uint32_t who);
+
 /* Hopeless (out of memory, a broken GPU): say why on stderr and leave with `kind`. */
 __attribute__((format(printf, 2, 3), noreturn)) void die(enum error_kind kind, const char *format, ...);
 __attribute__((noreturn)) void error_leave(const struct error *err); /* the same, with an error that is filled */

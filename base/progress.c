@@ -104,17 +104,24 @@ void progress_close(struct progress *progress)
 
 static atomic_bool asked;  /* by stop_request */
 static atomic_int signals; /* how many came */
+static atomic_int handed;  /* how many our parent got, as it said when it handed them on */
 
-static void on_signal(int number)
+/* A signal to all processes of a terminal or a Slurm step reaches us twice where our parent hands it on; so those do not
+ * add up. */
+static void on_signal(int number, siginfo_t *info, void *context)
 {
-    (void)number;
-    if (atomic_fetch_add(&signals, 1) > 0)
+    (void)number, (void)context;
+    const int count = info->si_value.sival_int;
+    const bool is_handed = info->si_code == SI_QUEUE && info->si_pid == getppid() && count > 0;
+    if (is_handed && count > handed)
+        handed = count;
+    if ((is_handed ? handed : atomic_fetch_add(&signals, 1) + 1) > 1)
         _exit(EXIT_STOPPED);
 }
 
 void stop_on_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_RESTART | SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -128,7 +135,8 @@ void stop_on_signals(void)
 
 bool stop_requested(void)
 {
-    return atomic_load_explicit(&asked, memory_order_relaxed) || atomic_load_explicit(&signals, memory_order_relaxed);
+    return atomic_load_explicit(&asked, memory_order_relaxed) || atomic_load_explicit(&signals, memory_order_relaxed) ||
+           atomic_load_explicit(&handed, memory_order_relaxed);
 }
 
 void stop_request(void)

@@ -30,7 +30,8 @@ void progress_close(struct progress *progress); /* clears the line */
 double clock_now(void); /* monotonic seconds */
 
 /* Requests to stop: SIGINT, SIGTERM, SIGUSR1 and, unless it is ignored (nohup), SIGHUP set a flag that long work polls; a
- * second signal leaves at once with exit code 75. */
+ * second signal leaves at once with exit code 75. What a parent hands on by sigqueue, with the number of signals it got
+ * as value, does not add to what came directly. */
 void stop_on_signals(void);
 bool stop_requested(void);
 void stop_request(void); /* as a signal would; for tests and --stop-after */

@@ -1,0 +1,266 @@
+/* In: how many processes. Out: one exit code and at most one error. */
+#include "trainer/comm/spawn.h"
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "trainer/comm/rendezvous.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REPORT_VARIABLE "DS_CHILD_ERRORS" /* the descriptor to which a child reports its error */
+#define ASK_SECONDS     5.0               /* after the first error: those that still run are asked to stop */
+#define KILL_SECONDS    75.0              /* and killed */
+
+struct child {
+    pid_t pid; /* 0: it has ended */
+    int status;
+};
+
+struct family {
+    struct launch launch;
+    struct child *children; /* [launch.children] */
+    uint32_t alive;
+    int signals;     /* a signalfd */
+    int errors[2];   /* the pipe for their reports */
+    sigset_t before; /* the mask that children get */
+    int asked;       /* signals that came */
+    double failed;   /* clock_now() when the first had ended with an error; 0: none has */
+    bool has_error;
+    struct error error; /* the best so far */
+};
+
+/* ------------------------------------------------------------------------------------------------------ children */
+
+static void become_silent(void)
+{
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0)
+        _exit(ERR_RESOURCE);
+    dup2(nothing, STDIN_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+}
+
+/* In the child. */
+static void become(const struct family *family, uint32_t i, pid_t parent, char **argv)
+{
+    struct launch launch = family->launch;
+    char text[LAUNCH_CHILD_BYTES], fd[16];
+    struct error err;
+    launch.rank += i;
+    launch.local_rank = i;
+    launch.local_size = launch.children;
+    if (launch.rank > 0)
+        launch.listener = -1;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before that */
+        _exit(ERR_PEER);
+    launch_child_text(&launch, text);
+    snprintf(fd, sizeof fd, "%d", family->errors[1]);
+    setenv(LAUNCH_CHILD_VARIABLE, text, 1);
+    setenv(REPORT_VARIABLE, fd, 1);
+    fcntl(family->errors[1], F_SETFD, 0);
+    if (launch.listener >= 0)
+        fcntl(launch.listener, F_SETFD, 0);
+    if (launch.rank > 0)
+        become_silent();
+    sigprocmask(SIG_SETMASK, &family->before, NULL);
+    execv("/proc/self/exe", argv);
+    error_report_to(family->errors[1], launch.rank);
+    fail_errno(&err, "/proc/self/exe", "cannot be started");
+    err.kind = ERR_RESOURCE;
+    _exit(error_print(&err, "", 0));
+}
+
+void spawn_child_open(const struct launch *launch)
+{
+    const char *fd = getenv(REPORT_VARIABLE);
+    if (launch->kind != LAUNCH_CHILD || !fd)
+        return;
+    error_report_to(atoi(fd), launch->rank);
+    fcntl(atoi(fd), F_SETFD, FD_CLOEXEC);
+    if (launch->listener >= 0)
+        fcntl(launch->listener, F_SETFD, FD_CLOEXEC);
+    unsetenv(REPORT_VARIABLE); /* whatever we start is none of them */
+    unsetenv(LAUNCH_CHILD_VARIABLE);
+}
+
+static void signal_all(const struct family *family, int number, int count)
+{
+    for (uint32_t i = 0; i < family->launch.children; i++)
+        if (family->children[i].pid > 0)
+            sigqueue(family->children[i].pid, number, (union sigval){.sival_int = count});
+}
+
+static int start_all(struct family *family, char **argv, struct error *err)
+{
+    const pid_t parent = getpid();
+    fflush(NULL);
+    for (uint32_t i = 0; i < family->launch.children; i++) {
+        const pid_t pid = fork();
+        if (pid == 0)
+            become(family, i, parent, argv);
+        if (pid < 0) {
+            fail_errno(err, "", "process %u of %u cannot be started", i, family->launch.children);
+            signal_all(family, SIGKILL, 0);
+            return -1;
+        }
+        family->children[i].pid = pid;
+        family->alive++;
+    }
+    return 0;
+}
+
+/* -------------------------------------------------------------------------------------------------------- the end */
+
+/* What says more about why the run ended: an error of its own, the loss of another, a stop. */
+static int weight(const struct error *err)
+{
+    return err->kind == ERR_STOPPED ? 0 : err->kind == ERR_PEER ? 1 : 2;
+}
+
+static void read_errors(struct family *family)
+{
+    struct error_report report;
+    while (read(family->errors[0], &report, sizeof report) == sizeof report)
+        if (!family->has_error || weight(&report.error) > weight(&family->error)) {
+            family->error = report.error;
+            family->has_error = true;
+        }
+}
+
+static bool is_stop(int number)
+{
+    return number == SIGINT || number == SIGTERM || number == SIGUSR1 || number == SIGHUP;
+}
+
+static void reap(struct family *family)
+{
+    int status;
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+        for (uint32_t i = 0; i < family->launch.children; i++) {
+            struct child *child = &family->children[i];
+            if (child->pid != pid)
+                continue;
+            *child = (struct child){.status = status};
+            family->alive--;
+            if (status != 0 && family->failed <= 0)
+                family->failed = clock_now();
+        }
+}
+
+static void read_signals(struct family *family)
+{
+    struct signalfd_siginfo info;
+    while (read(family->signals, &info, sizeof info) == sizeof info)
+        if (is_stop((int)info.ssi_signo))
+            signal_all(family, (int)info.ssi_signo, ++family->asked);
+    reap(family); /* several ends may be one SIGCHLD */
+}
+
+/* Those that the meeting does not reach, because they wait for somebody who will not come. A stop takes as long as a
+ * checkpoint does: nobody is killed for that. */
+static void end_the_rest(struct family *family)
+{
+    const double since = family->failed > 0 ? clock_now() - family->failed : 0;
+    if (since > ASK_SECONDS && family->asked == 0)
+        signal_all(family, SIGTERM, ++family->asked);
+    if (since > KILL_SECONDS && !(family->has_error && family->error.kind == ERR_STOPPED))
+        signal_all(family, SIGKILL, 0);
+}
+
+/* Which of them ended by a signal, if one did. */
+static const struct child *killed(const struct family *family)
+{
+    for (uint32_t i = 0; i < family->launch.children; i++)
+        if (WIFSIGNALED(family->children[i].status))
+            return &family->children[i];
+    return NULL;
+}
+
+static int verdict(const struct family *family, struct error *err)
+{
+    const struct child *dead = killed(family);
+    const int number = dead ? WTERMSIG(dead->status) : 0;
+    const uint32_t rank = dead ? family->launch.rank + (uint32_t)(dead - family->children) : 0;
+    if (family->has_error) {
+        *err = family->error;
+        const size_t used = strlen(err->text);
+        if (dead && err->kind == ERR_PEER)
+            snprintf(err->text + used, sizeof err->text - used, "; rank %u was ended by signal %d (%s)", rank, number,
+                     strsignal(number));
+        return -1;
+    }
+    if (dead && family->asked > 0 && is_stop(number))
+        return fail(err, ERR_STOPPED, "stopped before the run began");
+    if (dead)
+        return fail(err, ERR_PEER, "rank %u was ended by signal %d (%s)", rank, number, strsignal(number));
+    for (uint32_t i = 0; i < family->launch.children; i++)
+        if (family->children[i].status != 0)
+            return WEXITSTATUS(family->children[i].status);
+    return 0;
+}
+
+static void watch_all(struct family *family)
+{
+    while (family->alive > 0) {
+        struct pollfd wait[] = {{.fd = family->signals, .events = POLLIN}, {.fd = family->errors[0], .events = POLLIN}};
+        (void)poll(wait, 2, 500);
+        read_errors(family);
+        read_signals(family);
+        end_the_rest(family);
+    }
+    read_errors(family);
+}
+
+static int open_all(struct family *family, struct error *err)
+{
+    sigset_t watched;
+    struct sigaction hang_up;
+    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD};
+    sigemptyset(&watched);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i] != SIGHUP || sigaction(SIGHUP, NULL, &hang_up) < 0 || hang_up.sa_handler != SIG_IGN) /* nohup */
+            sigaddset(&watched, numbers[i]);
+    sigprocmask(SIG_BLOCK, &watched, &family->before);
+    family->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (family->signals < 0 || pipe2(family->errors, O_CLOEXEC) < 0 ||
+        fcntl(family->errors[0], F_SETFL, O_NONBLOCK) < 0)
+        return fail_errno(err, "", "no processes can be started");
+    if (family->launch.rendezvous[0])
+        return 0;
+    assert(family->launch.rank == 0 && family->launch.size == family->launch.children);
+    family->launch.number = rendezvous_number();
+    return rendezvous_listen_here(&family->launch.listener, family->launch.rendezvous, err);
+}
+
+int spawn_run(const struct launch *launch, char **argv, struct error *err)
+{
+    struct family family = {.launch = *launch, .signals = -1, .errors = {-1, -1}};
+    family.children = mem_clear(launch->children, sizeof *family.children);
+    int result = open_all(&family, err);
+    if (result == 0)
+        result = start_all(&family, argv, err);
+    if (family.launch.listener >= 0)
+        close(family.launch.listener);
+    watch_all(&family);
+    if (result == 0)
+        result = verdict(&family, err);
+    for (int i = 0; i < 2; i++)
+        if (family.errors[i] >= 0)
+            close(family.errors[i]);
+    if (family.signals >= 0)
+        close(family.signals);
+    sigprocmask(SIG_SETMASK, &family.before, NULL);
+    mem_free(family.children);
+    return result;
+}
