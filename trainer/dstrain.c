@@ -2,10 +2,11 @@
  * is train.c. */
 #include "base/cores.h"
 #include "base/error.h"
-#include "base/launcher.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "trainer/comm/spawn.h"
 #include "trainer/options.h"
+#include "trainer/processes.h"
 #include "trainer/settings.h"
 
 #include <locale.h>
@@ -25,11 +26,13 @@ int main(int argc, char **argv)
         settings.result = &parsed;
         settings.argc = argc;
         settings.argv = argv;
+        struct launch launch;
+        result = processes_find(&settings, parsed.verb->name, &launch, &err);
         log_open("dstrain", settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL, settings.json);
-        cores_warn(settings.threads);
-        result = launcher_refuse("dstrain", &err);
+        if (result == 0 && launch.kind != LAUNCH_CHILD) /* its parent did */
+            cores_warn(settings.threads);
         if (result == 0)
-            result = parsed.verb->run(&settings, parsed.bare, &err);
+            result = launch.children ? spawn_run(&launch, argv, &err) : parsed.verb->run(&settings, parsed.bare, &err);
     }
     const int code = result < 0 ? error_print(&err, "dstrain", opts_typed(argc, argv, "json")) : result;
     opts_release(&program, &settings, &parsed);

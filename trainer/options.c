@@ -2,6 +2,7 @@
  * of the settings (settings.h). */
 #include "trainer/options.h"
 
+#include "base/launcher.h"
 #include "trainer/backend.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/onednn.h"
@@ -155,6 +156,28 @@ static const struct opt_row rows[] = {
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
      .default_help = "all cores", .verbs = " train plan eval bench ",
      .help = "Computing threads; the bits do not depend on them."},
+    {.name = "processes", .type = OPT_COUNT, .field = FIELD(processes), .value = "N", .min = 1, .max = LAUNCH_SIZE_MAX,
+     .verbs = " train eval ", .default_help = "1",
+     .help = "Start N processes here that compute one run; --threads is of all of them."},
+    {.name = "gpus", .type = OPT_COUNT, .field = FIELD(gpus), .value = "N", .min = 1, .max = 1024,
+     .verbs = " train eval ", .default_help = "1", .help = "The same, one process a GPU."},
+    {.name = "rank", .type = OPT_COUNT, .field = FIELD(rank), .value = "R", .max = LAUNCH_SIZE_MAX - 1,
+     .verbs = " train eval ", .default_help = "what a launcher says, else 0",
+     .help = "Which of --world-size processes this is, from 0; with --processes P it starts ranks R to R+P-1."},
+    {.name = "world-size", .type = OPT_COUNT, .field = FIELD(world_size), .value = "N", .min = 1,
+     .max = LAUNCH_SIZE_MAX, .verbs = " train eval ", .default_help = "what a launcher says, else 1",
+     .help = "How many processes compute the run, on all machines."},
+    {.name = "rendezvous", .type = OPT_TEXT, .field = FIELD(rendezvous), .value = "HOST:PORT|FILE",
+     .verbs = " train eval ", .default_help = "what a launcher says",
+     .help = "Where the processes meet: rank 0's address, or a file that all of them see."},
+    {.name = "comm", .type = OPT_CHOICE, .field = FIELD(comm), .value = "NAME", .choices = "auto|gloo|mpi|nccl",
+     .default_text = "auto", .verbs = " train eval ",
+     .help = "What carries gradients; auto: nccl on CUDA, mpi where MPI started us, else gloo."},
+    {.name = "share", .type = OPT_TEXT, .field = FIELD(share), .value = "equal|W", .default_text = "equal",
+     .verbs = " train eval ", .help = "This process's weight when the samples of a batch are shared out."},
+    {.name = "peer-timeout", .type = OPT_DURATION, .field = FIELD(peer_timeout), .value = "TIME",
+     .default_text = "60s", .verbs = " train eval ",
+     .help = "How long a process may stand still before the others give it up, with exit code 9; 0s: for ever."},
     {.name = "timings", .type = OPT_FLAG, .field = FIELD(timings), .verbs = " train ",
      .help = "At the end, a table of where the time went: every operation's seconds, FLOP/s or bytes/s."},
     {.name = "dump-gradients", .type = OPT_TEXT, .field = FIELD(dump_gradients), .value = "FILE", .verbs = " train ",
@@ -208,7 +231,7 @@ static const struct opt_foreign foreign[] = {
 
 /* Options, values and verbs of the contract that later work brings. */
 static const char not_built_yet[] =
-    " --gpus --rank --world-size --rendezvous --optimizer=onebit_adam"
+    " --optimizer=onebit_adam"
     " squad glue fill-mask report ";
 /* clang-format on */
 

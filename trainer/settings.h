@@ -43,11 +43,17 @@ struct settings {
     bool dry_run;
 
     /* this machine, this time */
-    int device;       /* enum device_kind; where not given, CUDA if it is there */
-    const char *tune; /* a table of product algorithms; NULL: the run's own, or none */
-    int cpu;          /* enum cpu_level; where not given, what the machine has */
-    int split;        /* of eval: enum split */
-    uint64_t threads; /* 0: all cores */
+    int device;                /* enum device_kind; where not given, CUDA if it is there */
+    const char *tune;          /* a table of product algorithms; NULL: the run's own, or none */
+    int cpu;                   /* enum cpu_level; where not given, what the machine has */
+    int split;                 /* of eval: enum split */
+    uint64_t threads;          /* 0: all cores */
+    uint64_t processes, gpus;  /* to start here; 0: none */
+    uint64_t rank, world_size; /* world_size 0: what a launcher says */
+    const char *rendezvous;    /* NULL: what a launcher says */
+    int comm;                  /* auto, gloo, mpi, nccl */
+    const char *share;         /* "equal", or a weight */
+    uint64_t peer_timeout;     /* seconds; 0: never */
     const char *dump_gradients;
     bool timings;
     bool json, quiet, verbose;

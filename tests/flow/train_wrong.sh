@@ -48,7 +48,8 @@ usage() {
     expect_absent 'runs' "$scratch"
 
     case_begin "not built yet"
-    for option in "--optimizer onebit_adam" "--gpus 2"; do
+    for option in "--optimizer onebit_adam" "--gpus 2" "--processes 2" "--share auto" \
+        "--rank 0 --world-size 2 --rendezvous place"; do
         # shellcheck disable=SC2086  # an option and its value
         expect_exit 2 "${train[@]}" $option
         expect_words "not built yet"
@@ -58,7 +59,25 @@ usage() {
         expect_words "not built yet"
     done
     "$dstrain" train --help >help.txt
-    if grep -qE -e '--gpus|onebit' help.txt; then complain "--help offers it"; fi
+    if grep -qe onebit help.txt; then complain "--help offers it"; fi
+
+    case_begin "processes"
+    expect_exit 2 "${train[@]}" --rank 1
+    expect_words "--rank needs --world-size"
+    expect_exit 2 "${train[@]}" --rank 2 --world-size 2 --rendezvous place
+    expect_words "ranks count from 0"
+    expect_exit 2 "${train[@]}" --rank 1 --world-size 2
+    expect_words "--rendezvous"
+    expect_exit 2 "${train[@]}" --processes 2 --gpus 2
+    expect_exit 2 "${train[@]}" --comm smoke
+    for share in 0 -1 half 1x nan; do
+        expect_exit 2 "${train[@]}" --share $share
+        expect_words "--share is $share"
+    done
+    expect_exit 2 env OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=1 "${train[@]}" --processes 2
+    expect_words OMPI_COMM_WORLD_SIZE
+    expect_exit 75 "${train[@]}" --processes 1 --out alone --stop-after 1
+    expect_absent place "$scratch"
 
     case_begin "CUDA where it is not built in" # where it is, the driver or the GPU may be missing: exit 7
     if ! "$dstrain" --version | grep -q 'cuda built in'; then
@@ -86,8 +105,16 @@ usage() {
     for variable in OMPI_COMM_WORLD_SIZE PMI_SIZE WORLD_SIZE; do
         expect_exit 2 env $variable=2 "${train[@]}"
         expect_words $variable
+        rank=${variable/%SIZE/RANK}
+        expect_exit 2 env $variable=2 "${rank/#WORLD_/}=1" MASTER_ADDR=a MASTER_PORT=1 "${train[@]}"
+        expect_words "started 2 processes ($variable)"
     done
     expect_exit 2 env SLURM_NTASKS=4 SLURM_STEP_ID=0 "${train[@]}"
+    for verb in "show run" "plan --shards $data" "verify $data"; do
+        # shellcheck disable=SC2086  # a verb and its arguments
+        expect_exit 2 env PMI_SIZE=2 PMI_RANK=0 "$dstrain" $verb
+        expect_words "started 2 processes (PMI_SIZE)"
+    done
     expect_exit 75 env SLURM_NTASKS=4 SLURM_STEP_ID=4294967290x WORLD_SIZE=1 SLURM_STEP_ID= "${train[@]}" --out slurm \
         --stop-after 1
 }
