@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "base/progress.h"
 #include "trainer/comm/judge.h"
 #include "trainer/comm/meet.h"
+#include "trainer/comm/meet_parts.h"
 #include "trainer/comm/rendezvous.h"
 
 #define RANKS_MAX 9
@@ -175,6 +177,8 @@ static int talk(struct meet *meet, uint32_t rank, struct error *err)
         return (fail)(err, ERR_BUG, "rank or address is wrong");
     for (unsigned turn = 0; turn < 3; turn++)
         TRY(exchange_some(meet, rank, turn, err));
+    if (path_exists(file_name))
+        return (fail)(err, ERR_BUG, "the file is still there, and all have met");
     if (!meet)
         return 0;
     if (rank + 1 == size)
@@ -321,6 +325,32 @@ static void a_stale_file_is_waited_over(void **state)
         assert_int_equal(shared->codes[i], 0);
 }
 
+/* It greets as rank 0 does, but with a number of its own. */
+static void an_impostor_is_not_trusted(void **state)
+{
+    (void)state;
+    int listener, guest = -1;
+    char place[ADDRESS_TEXT], bytes[200];
+    struct error err;
+    const struct welcome welcome = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .number = 6, .host = "false"};
+    assert_int_equal(rendezvous_listen_here(&listener, place, &err), 0);
+    write_file(5, (unsigned)atoi(strrchr(place, ':') + 1));
+    start_with(options_of(1, 2, file_name), talk);
+    struct pollfd wait = {.fd = listener, .events = POLLIN};
+    assert_int_equal(poll(&wait, 1, 5000), 1);
+    guest = accept(listener, NULL, NULL);
+    assert_int_equal(recv(guest, bytes, 104, MSG_WAITALL), 104);
+    struct line line;
+    line_open(&line, guest, 200);
+    line_put(&line, FRAME_WELCOME, &welcome, sizeof welcome);
+    assert_int_equal(line_flush(&line), 0);
+    sleep_ms(200);
+    line_close(&line);
+    close(listener);
+    start_with(options_of(0, 2, file_name), talk);
+    all_are(0);
+}
+
 static int dial(uint16_t port)
 {
     const struct sockaddr_in at = {
@@ -337,25 +367,26 @@ static void strangers_cannot_block_it(void **state)
     (void)state;
     char place[64];
     const uint16_t port = free_port(AF_INET);
-    int fds[100];
+    int fds[200];
     snprintf(place, sizeof place, "127.0.0.1:%u", port);
     start_with(options_of(0, 3, place), talk);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 200; i++) {
         fds[i] = dial(port);
         static const char http[] = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
         static const char giant[] = "\x01\0\0\0\xff\xff\xff\xff";
         static const char hello[] = "\x01\0\0\0\x60\0\0\0dsmeet\r\n\x01\0\0\0\x07\0\0\0\x03\0\0\0"; /* and no more */
-        const char *text[] = {"", http, giant, hello};
-        const size_t size[] = {0, sizeof http - 1, sizeof giant - 1, sizeof hello - 1};
-        if (size[i % 4])
-            (void)!send(fds[i], text[i % 4], size[i % 4], MSG_NOSIGNAL);
+        const char *text[] = {http, giant, hello, ""};
+        const size_t size[] = {sizeof http - 1, sizeof giant - 1, sizeof hello - 1, 0};
+        const int which = i % 2 + (i < 100 ? 0 : 2); /* those that stay come last */
+        if (size[which])
+            (void)!send(fds[i], text[which], size[which], MSG_NOSIGNAL);
     }
     const double from = clock_now();
     start_with(options_of(1, 3, place), talk);
     start_with(options_of(2, 3, place), talk);
     all_are(0);
     assert_true(clock_now() - from < 8);
-    for (int i = 0; i < 100; i++)
+    for (int i = 0; i < 200; i++)
         close(fds[i]);
 }
 
@@ -760,6 +791,7 @@ int main(void)
         cmocka_unit_test_setup(children_get_a_socket_and_a_number, set_up),
         cmocka_unit_test_setup(what_started_us_may_carry_the_address, set_up),
         cmocka_unit_test_setup(a_stale_file_is_waited_over, set_up),
+        cmocka_unit_test_setup(an_impostor_is_not_trusted, set_up),
         cmocka_unit_test_setup(strangers_cannot_block_it, set_up),
         cmocka_unit_test_setup(a_rank_given_twice_is_refused, set_up),
         cmocka_unit_test_setup(another_number_of_processes_is_a_mismatch, set_up),
