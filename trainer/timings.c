@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "trainer/decorator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,10 +15,9 @@
 #define ROWS_MAX 96 /* of the table; what does not fit is left out of it, and so among the rest */
 
 struct timings {
-    struct ops ops;    /* first: what the caller holds */
-    struct ops *inner; /* what is measured */
-    double from;       /* clock_now at the beginning of the op under way */
-    double pairs;      /* of tokens that attend to each other, in the batch that was brought last */
+    struct decorator decorator; /* first */
+    double from;                /* clock_now at the beginning of the op under way */
+    double pairs;               /* of tokens that attend to each other, in the batch that was brought last */
     struct timings_row {
         enum op op;
         int32_t out, in; /* of a linear layer; 0, 0: no such */
@@ -36,12 +36,12 @@ struct work {
 
 static double real_bytes(const struct timings *timings, double count)
 {
-    return count * (double)timings->ops.real_size;
+    return count * (double)timings->decorator.ops.real_size;
 }
 
 static double stored_bytes(const struct timings *timings, double count)
 {
-    return count * (double)timings->ops.storage_size;
+    return count * (double)timings->decorator.ops.storage_size;
 }
 
 static struct work clear_work(const struct timings *timings, const struct clear_args *args)
@@ -207,17 +207,11 @@ static struct work apply_work(const struct timings *timings, const struct apply_
 
 /* ---- the op itself, between two looks at the clock ---- */
 
-static const struct ops *begin(struct device *device)
-{
-    struct timings *timings = (struct timings *)device;
-    timings->from = clock_now();
-    return timings->inner;
-}
-
 static void end(struct device *device, enum op op, struct work work)
 {
     struct timings *timings = (struct timings *)device;
-    timings->inner->wait(timings->inner->device);
+    const struct ops *inner = decorator_inner(device);
+    inner->wait(inner->device);
     size_t i = 0;
     while (i < timings->count &&
            (timings->rows[i].op != op || timings->rows[i].out != work.out || timings->rows[i].in != work.in))
@@ -236,119 +230,42 @@ static void end(struct device *device, enum op op, struct work work)
 #define TIMED(op)                                                                                                      \
     static void timed_##op(struct device *device, const struct op##_args *args)                                        \
     {                                                                                                                  \
-        const struct ops *ops = begin(device);                                                                         \
-        ops->op(ops->device, args);                                                                                    \
-        end(device, OP_##op, op##_work((const struct timings *)device, args));                                         \
+        const struct ops *inner = decorator_inner(device);                                                             \
+        struct timings *timings = (struct timings *)device;                                                            \
+        timings->from = clock_now();                                                                                   \
+        inner->op(inner->device, args);                                                                                \
+        end(device, OP_##op, op##_work(timings, args));                                                                \
     }
 OPS_COMPUTING(TIMED)
-#define SET_TIMED(op) timings->ops.op = timed_##op;
+#define SET_TIMED(op) ops->op = timed_##op;
 
-/* ---- handed on, not measured ---- */
-
-static struct ops *inner_of(struct device *device)
-{
-    return ((struct timings *)device)->inner;
-}
-
-static void close_timed(struct ops *ops)
-{
-    struct timings *timings = (struct timings *)ops;
-    timings->inner->close(timings->inner);
-    mem_free(timings);
-}
-
-static void *allocate(struct device *device, size_t bytes)
-{
-    return inner_of(device)->allocate(inner_of(device)->device, bytes);
-}
-
-static void release(struct device *device, void *memory)
-{
-    inner_of(device)->release(inner_of(device)->device, memory);
-}
-
-static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
-{
-    return inner_of(device)->map(inner_of(device)->device, memory, bytes, mode);
-}
-
-static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
-{
-    inner_of(device)->unmap(inner_of(device)->device, memory, host, bytes, mode);
-}
-
-static void wait_all(struct device *device)
-{
-    inner_of(device)->wait(inner_of(device)->device);
-}
-
-static void begin_step(struct device *device, uint64_t step)
-{
-    if (inner_of(device)->begin_step)
-        inner_of(device)->begin_step(inner_of(device)->device, step);
-}
-
-static void send(struct device *device, int slot, const void *memory, size_t bytes)
-{
-    inner_of(device)->send(inner_of(device)->device, slot, memory, bytes);
-}
-
-static void receive(struct device *device, int slot, void *host, size_t bytes)
-{
-    inner_of(device)->receive(inner_of(device)->device, slot, host, bytes);
-}
-
+/* Also says how many pairs the batch has, which attention's work is counted by. */
 static const struct batch *bring(struct device *device, const struct batch *batch)
 {
+    const struct ops *inner = decorator_inner(device);
     struct timings *timings = (struct timings *)device;
     timings->pairs = 0;
     for (int32_t i = 0; i < batch->sequences; i++) {
         const double length = (double)batch->starts[i + 1] - batch->starts[i];
         timings->pairs += length * length;
     }
-    return timings->inner->bring(timings->inner->device, batch);
+    return inner->bring(inner->device, batch);
 }
 
-static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
-{
-    return inner_of(device)->scratch_bytes(inner_of(device)->device, limits);
-}
-
-struct ops *timings_open(struct ops *ops)
+struct ops *timings_open(struct ops *inner)
 {
     struct timings *timings = mem_clear(1, sizeof *timings);
-    timings->inner = ops;
-    timings->ops = (struct ops){
-        .device = (struct device *)timings,
-        .precision = ops->precision,
-        .storage_size = ops->storage_size,
-        .real_size = ops->real_size,
-        .facts = ops->facts,
-        .memory = ops->memory,
-        .rest = ops->rest,
-        .wave_rows = ops->wave_rows,
-        .close = close_timed,
-        .allocate = allocate,
-        .release = release,
-        .map = map,
-        .unmap = unmap,
-        .wait = wait_all,
-        .begin_step = begin_step,
-        .send = send,
-        .receive = receive,
-        .bring = bring,
-        .scratch_bytes = scratch_bytes,
-    };
+    struct ops *ops = &timings->decorator.ops;
+    decorator_init(&timings->decorator, inner);
+    ops->late = false; /* every op is waited for */
+    ops->bring = bring;
     OPS_COMPUTING(SET_TIMED)
-    ops_describe(&timings->ops);
-    return &timings->ops;
+    return ops;
 }
 
 struct ops *timings_end(struct ops *timed)
 {
-    struct ops *inner = ((struct timings *)timed)->inner;
-    mem_free(timed);
-    return inner;
+    return decorator_end(timed);
 }
 
 void timings_clear(struct ops *timed)

@@ -12,7 +12,8 @@ expect_same_checkpoint "timed" plain timed
 # 12 steps of one micro-batch, and whatever the estimate before them took: it is not in the table. Two layers.
 expect_table adam=12 squares=12 factors=12 embed=12 embed_backward=12 attention=24 attention_backward=24 loss=24 \
     "linear_gelu 64x32=24" "linear 96x32=24" "linear_backward_input 32x64=24" "linear_backward_weight 96x32=24" \
-    norm=72 norm_backward=72 clear convert "waiting for data" saving "the rest" all
+    norm=72 norm_backward=72 gather=24 scatter=24 tanh_rows=12 tanh_backward=12 gelu_backward=12 dropout=24 \
+    clear convert "waiting for data" saving "the rest" all
 
 case_begin "every optimizer's operations"
 for optimizer in lamb nvlamb lans; do
