@@ -1,10 +1,9 @@
-/* Rank 0's thread: seats for all ranks, and what it hears from them. Strangers at the door have little memory and little
- * time each, and nobody waits for one. */
+/* Rank 0's thread: seats for all ranks, and what it hears from them. Who comes to the meeting is door.c's. */
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/str.h"
-#include "trainer/comm/meet_parts.h"
+#include "trainer/comm/hub.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -12,51 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define STRANGERS_MAX 64u /* at the door at one time; the one that came first makes room */
-
-struct stranger {
-    struct line line;
-    double since;
-};
-
-/* Of one rank; its peer stands in meet->peers. */
-struct seat {
-    struct line line;
-    bool has_given;
-    struct buf given;
-    char **wanted; /* keys of GETs that have no answer yet */
-    size_t wanted_count;
-};
-
-struct hub {
-    int listener; /* -1: all are here */
-    uint64_t number;
-    struct rendezvous rendezvous;
-    struct buf description; /* what the FILE says */
-    struct seat *seats;     /* [size]; [0] is this process, without a line */
-    struct stranger strangers[STRANGERS_MAX];
-    uint32_t strangers_count;
-    double pulsed; /* now: when the last report left */
-    bool bye;
-};
-
 /* ---------------------------------------------------------------------------------------------- open and close */
-
-/* Tells the others where we are: by FILE, by what started us, or not at all where they know. */
-static int announce(struct meet *meet, struct error *err)
-{
-    struct hub *hub = meet->hub;
-    char bytes[RENDEZVOUS_BYTES] = {0};
-    if (meet->options.number || (meet->options.rendezvous && !hub->rendezvous.path))
-        return 0;
-    hub->number = rendezvous_number();
-    rendezvous_describe(hub->listener, hub->number, &hub->description);
-    if (meet->options.rendezvous)
-        return rendezvous_publish(&hub->rendezvous, buf_str(&hub->description), err);
-    assert(hub->description.size < sizeof bytes);
-    memcpy(bytes, hub->description.data, hub->description.size);
-    return meet->options.give(meet->options.give_context, bytes, sizeof bytes, err);
-}
 
 int hub_open(struct meet *meet, struct error *err)
 {
@@ -86,25 +41,10 @@ int hub_open(struct meet *meet, struct error *err)
             return -1;
         }
     }
-    return announce(meet, err);
+    return door_announce(meet, err);
 }
 
-/* All are here, or will not be: nobody may come any more. */
-static void shut_door(struct meet *meet)
-{
-    struct hub *hub = meet->hub;
-    for (uint32_t i = 0; i < hub->strangers_count; i++)
-        line_close(&hub->strangers[i].line);
-    hub->strangers_count = 0;
-    if (hub->listener >= 0)
-        close(hub->listener);
-    hub->listener = -1;
-    if (hub->rendezvous.path && hub->description.size > 0)
-        rendezvous_withdraw(&hub->rendezvous, buf_str(&hub->description));
-    buf_reset(&hub->description);
-}
-
-static void seat_clear(struct seat *seat)
+void seat_clear(struct seat *seat)
 {
     line_close(&seat->line);
     buf_release(&seat->given);
@@ -117,7 +57,7 @@ static void seat_clear(struct seat *seat)
 void hub_close(struct meet *meet)
 {
     struct hub *hub = meet->hub;
-    shut_door(meet);
+    door_shut(meet);
     for (uint32_t i = 0; i < meet->options.size; i++)
         seat_clear(&hub->seats[i]);
     mem_free(hub->seats);
@@ -308,131 +248,6 @@ static void seat_read(struct meet *meet, uint32_t rank)
         seat_broken(meet, rank);
 }
 
-/* ------------------------------------------------------------------------------------------------------- the door */
-
-static void begin(struct meet *meet)
-{
-    struct begin begin = {0};
-    struct hub *hub = meet->hub;
-    for (uint32_t i = 0; i < meet->options.size; i++)
-        if (!meet->peers[i].here)
-            return;
-    socket_address(hub->seats[1].line.fd, meet->address);
-    for (uint32_t i = meet->options.size - 1; i > 0; i--)
-        if (!socket_is_here(hub->seats[i].line.fd))
-            socket_address(hub->seats[i].line.fd, begin.outer);
-    if (begin.outer[0])
-        memcpy(meet->address, begin.outer, sizeof meet->address);
-    hub_put_all(meet, FRAME_BEGIN, &begin, sizeof begin);
-    for (uint32_t i = 0; i < meet->options.size; i++)
-        meet->peers[i].heard = meet->peers[i].moved = meet->now;
-    meet->begun = true;
-    shut_door(meet);
-    pthread_cond_broadcast(&meet->changed);
-}
-
-/* What a hello asks for contradicts what we are: that ends the meeting for all. */
-static int check_hello(struct meet *meet, const struct hello *hello, struct error *err)
-{
-    const struct peer guest = {.rank = hello->rank, .pid = hello->pid};
-    struct peer named = guest;
-    char name[PEER_TEXT], other[PEER_TEXT];
-    memcpy(named.host, hello->host, sizeof named.host);
-    peer_text(&named, name);
-    if (hello->protocol != MEET_PROTOCOL)
-        return fail(err, ERR_MISMATCH, "program versions differ: protocol %u on rank 0 (%s), %u on %s", MEET_PROTOCOL,
-                    meet->host, hello->protocol, hello->host);
-    if (hello->size != meet->options.size)
-        return fail(err, ERR_MISMATCH, "the number of processes differs: %u on rank 0 (%s), %u on %s",
-                    meet->options.size, meet->host, hello->size, name);
-    const struct peer *there = &meet->peers[hello->rank];
-    if (!there->here || (hello->pid == there->pid && strcmp(hello->host, there->host) == 0))
-        return 0;
-    fail(err, ERR_USAGE, "rank %u was given twice: %s and %s", hello->rank, peer_text(there, other), name);
-    return hint(err, "each process needs a --rank of its own, from 0 to %u", meet->options.size - 1);
-}
-
-/* The stranger's line becomes a rank's. */
-static void take_seat(struct meet *meet, struct stranger *stranger, const struct hello *hello)
-{
-    struct seat *seat = &meet->hub->seats[hello->rank];
-    struct peer *peer = &meet->peers[hello->rank];
-    struct welcome welcome = {.magic = MEET_MAGIC, .protocol = MEET_PROTOCOL, .pid = (uint32_t)getpid()};
-    welcome.number = meet->hub->number;
-    memcpy(welcome.host, meet->host, sizeof welcome.host);
-    seat_clear(seat);
-    seat->line = stranger->line;
-    seat->line.size_max = (uint32_t)(MEET_VALUE_MAX + MEET_KEY_MAX + sizeof(uint32_t));
-    stranger->line = LINE_CLOSED;
-    *peer = (struct peer){.rank = hello->rank, .pid = hello->pid, .here = true, .heard = meet->now};
-    memcpy(peer->host, hello->host, sizeof peer->host);
-    line_put(&seat->line, FRAME_WELCOME, &welcome, sizeof welcome);
-}
-
-/* false: it is nobody we know, or it was sent away. */
-static bool admit(struct meet *meet, struct stranger *stranger, const struct frame *frame)
-{
-    struct hello hello;
-    struct error err;
-    if (frame->kind != FRAME_HELLO || frame->bytes.size != sizeof hello)
-        return false;
-    memcpy(&hello, frame->bytes.data, sizeof hello);
-    hello.host[sizeof hello.host - 1] = '\0';
-    if (memcmp(hello.magic, MEET_MAGIC, sizeof hello.magic) != 0 || hello.number != meet->hub->number)
-        return false;
-    if (hello.size == meet->options.size && hello.rank >= hello.size)
-        return false;
-    if (!meet->failed && check_hello(meet, &hello, &err) < 0)
-        meet_judge(meet, NOBODY, &err);
-    if (meet->failed) {
-        line_put(&stranger->line, FRAME_VERDICT, &meet->verdict, sizeof meet->verdict);
-        line_flush(&stranger->line); /* a new socket takes that much at once */
-        return false;
-    }
-    take_seat(meet, stranger, &hello);
-    return true;
-}
-
-static void strangers_read(struct meet *meet, const struct poll_set *set)
-{
-    struct hub *hub = meet->hub;
-    for (uint32_t i = hub->strangers_count; i-- > 0;) {
-        struct stranger *stranger = &hub->strangers[i];
-        struct frame frame;
-        int filled = 0, taken = 0;
-        if (poll_is_ready(set, &stranger->line)) {
-            filled = line_fill(&stranger->line);
-            taken = line_take(&stranger->line, &frame);
-        }
-        bool stays = filled == 0 && taken == 0 && meet->now - stranger->since < HELLO_SECONDS;
-        if (taken > 0)
-            (void)admit(meet, stranger, &frame);
-        if (stays)
-            continue;
-        line_close(&stranger->line);
-        hub->strangers[i] = hub->strangers[--hub->strangers_count];
-    }
-}
-
-static void strangers_accept(struct meet *meet)
-{
-    struct hub *hub = meet->hub;
-    for (int fd; hub->listener >= 0 && (fd = accept4(hub->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-        if (hub->strangers_count == STRANGERS_MAX) {
-            uint32_t oldest = 0;
-            for (uint32_t i = 1; i < STRANGERS_MAX; i++)
-                if (hub->strangers[i].since < hub->strangers[oldest].since)
-                    oldest = i;
-            line_close(&hub->strangers[oldest].line);
-            hub->strangers[oldest] = hub->strangers[--hub->strangers_count];
-        }
-        struct stranger *stranger = &hub->strangers[hub->strangers_count++];
-        socket_tune(fd);
-        line_open(&stranger->line, fd, sizeof(struct hello));
-        stranger->since = meet->now;
-    }
-}
-
 /* ----------------------------------------------------------------------------------------------------- the thread */
 
 static void send_all(struct meet *meet)
@@ -495,10 +310,10 @@ void *hub_run(void *context)
         for (size_t i = 0; i < ranks; i++)
             if (set.fds[i].revents)
                 seat_read(meet, (uint32_t)((struct seat *)(void *)set.lines[i] - hub->seats));
-        strangers_read(meet, &set);
-        strangers_accept(meet);
+        door_read(meet, &set);
+        door_accept(meet);
         if (!meet->begun && !meet->failed)
-            begin(meet);
+            door_begin(meet);
         watch_all(meet);
         send_all(meet);
     }

@@ -115,7 +115,7 @@ struct meet {
     struct hub *hub;    /* of rank 0 */
 };
 
-/* meet.c. All are called with the lock held. */
+/* meet.c, values.c. All are called with the lock held. */
 struct poll_set {
     struct pollfd *fds;
     struct line **lines; /* beside each; NULL: not a line */
@@ -128,6 +128,7 @@ void poll_release(struct poll_set *set);
  * it includes meet->wake. */
 void meet_rest(struct meet *meet, struct poll_set *set);
 
+void meet_wake(struct meet *meet);                   /* the thread: there is something to send */
 void meet_await(struct meet *meet);                  /* of a caller: sleeps until something changes, or for a tick */
 int meet_tell(struct meet *meet, struct error *err); /* the verdict, to somebody who asked. -1 */
 void meet_judge(struct meet *meet, uint32_t lost, const struct error *err); /* the first verdict counts */

@@ -1,0 +1,204 @@
+/* In: a process's values and blocks. Out: those of all. */
+#include "base/mem.h"
+#include "base/progress.h"
+#include "trainer/comm/meet_parts.h"
+
+#include <assert.h>
+
+int value_read(struct str frame, struct str *key, struct str *bytes)
+{
+    uint32_t size;
+    if (frame.size < sizeof size)
+        return -1;
+    memcpy(&size, frame.data, sizeof size);
+    frame = (struct str){frame.data + sizeof size, frame.size - sizeof size};
+    if (size == 0 || size > MEET_KEY_MAX || size > frame.size || memchr(frame.data, '\0', size))
+        return -1;
+    *key = (struct str){frame.data, size};
+    *bytes = (struct str){frame.data + size, frame.size - size};
+    return bytes->size <= MEET_VALUE_MAX ? 0 : -1;
+}
+
+void value_write(struct buf *frame, struct str key, struct str bytes)
+{
+    const uint32_t size = (uint32_t)key.size;
+    buf_add(frame, &size, sizeof size);
+    buf_add_str(frame, key);
+    buf_add_str(frame, bytes);
+}
+
+const struct value *meet_find(const struct meet *meet, struct str key)
+{
+    for (size_t i = 0; i < meet->values_count; i++)
+        if (str_equal(str_of(meet->values[i].key), key))
+            return &meet->values[i];
+    return NULL;
+}
+
+void meet_keep(struct meet *meet, struct str key, struct str bytes)
+{
+    struct error err;
+    struct buf name = {0};
+    if (meet_find(meet, key))
+        return;
+    meet->values_bytes += key.size + bytes.size;
+    if (meet->values_bytes > VALUES_BYTES) {
+        fail(&err, ERR_RESOURCE, "the processes told each other more than %zu bytes", VALUES_BYTES);
+        meet_judge(meet, NOBODY, &err);
+        return;
+    }
+    if ((meet->values_count & (meet->values_count - 1)) == 0) /* full at each power of two */
+        meet->values = mem_grow(meet->values, meet->values_count ? 2 * meet->values_count : 1, sizeof *meet->values);
+    struct value *value = &meet->values[meet->values_count++];
+    *value = (struct value){0};
+    buf_add_str(&name, key);
+    value->key = mem_copy_text(buf_text(&name));
+    buf_release(&name);
+    buf_add_str(&value->bytes, bytes);
+    pthread_cond_broadcast(&meet->changed);
+}
+
+int meet_set(struct meet *meet, const char *key, struct str value, struct error *err)
+{
+    const struct str name = str_of(key);
+    struct buf frame = {0};
+    assert(meet && name.size > 0 && name.size <= MEET_KEY_MAX);
+    if (value.size > MEET_VALUE_MAX)
+        return fail(err, ERR_RESOURCE, "the value of %s has %zu bytes, at most %zu are allowed", key, value.size,
+                    MEET_VALUE_MAX);
+    pthread_mutex_lock(&meet->lock);
+    if (meet->hub) {
+        hub_set(meet, name, value);
+    } else {
+        value_write(&frame, name, value);
+        line_put(&meet->line, FRAME_SET, frame.data, frame.size);
+    }
+    meet_wake(meet);
+    const int result = meet->failed ? meet_tell(meet, err) : 0;
+    pthread_mutex_unlock(&meet->lock);
+    buf_release(&frame);
+    return result;
+}
+
+/* Whoever waits here for rank 0 waits for nothing when that has left. */
+static int check_line(struct meet *meet, struct error *err)
+{
+    if (meet->failed)
+        return meet_tell(meet, err);
+    if (!meet->hub && meet->line.fd < 0)
+        return fail(err, ERR_PEER, "rank 0 has left already");
+    return 0;
+}
+
+int meet_get(struct meet *meet, const char *key, double seconds, struct buf *out, struct error *err)
+{
+    const double from = clock_now();
+    const struct str name = str_of(key);
+    const struct value *found;
+    int result = 0;
+    assert(meet && name.size > 0 && name.size <= MEET_KEY_MAX);
+    pthread_mutex_lock(&meet->lock);
+    meet->waits++;
+    found = meet_find(meet, name);
+    if (!found && !meet->hub) {
+        struct buf frame = {0};
+        value_write(&frame, name, (struct str){0});
+        line_put(&meet->line, FRAME_GET, frame.data, frame.size);
+        buf_release(&frame);
+        meet_wake(meet);
+    }
+    while (!found && result == 0) {
+        result = check_line(meet, err);
+        if (result == 0 && clock_now() - from > seconds)
+            result = fail(err, ERR_PEER, "%s was not set within %.0f s", key, seconds);
+        if (result == 0)
+            meet_await(meet);
+        found = meet_find(meet, name);
+    }
+    if (found) {
+        buf_add_str(out, buf_str(&found->bytes));
+        result = 0;
+    }
+    meet->waits--;
+    meet->report.moves++;
+    pthread_mutex_unlock(&meet->lock);
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------------------------- exchange */
+
+void meet_given(struct meet *meet, struct str bytes)
+{
+    buf_reset(&meet->given);
+    buf_add_str(&meet->given, bytes);
+    meet->exchanges++;
+    pthread_cond_broadcast(&meet->changed);
+}
+
+/* < 0: the sizes do not fit the bytes. */
+static int cut_blocks(struct meet_blocks *blocks, uint32_t count)
+{
+    size_t at = count * sizeof(uint32_t);
+    blocks->of = mem_array(count, sizeof *blocks->of);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t size;
+        if (blocks->bytes.size < at)
+            return -1;
+        memcpy(&size, blocks->bytes.data + i * sizeof size, sizeof size);
+        if (size > blocks->bytes.size - at)
+            return -1;
+        blocks->of[i] = (struct str){blocks->bytes.data + at, size};
+        at += size;
+    }
+    return at == blocks->bytes.size ? 0 : -1;
+}
+
+static void give_alone(struct str block, struct meet_blocks *blocks)
+{
+    buf_add_str(&blocks->bytes, block);
+    blocks->of = mem_array(1, sizeof *blocks->of);
+    blocks->of[0] = buf_str(&blocks->bytes);
+}
+
+int meet_exchange(struct meet *meet, struct str block, struct meet_blocks *blocks, struct error *err)
+{
+    int result = 0;
+    *blocks = (struct meet_blocks){0};
+    assert(block.size <= MEET_BLOCK_MAX);
+    if (!meet) {
+        give_alone(block, blocks);
+        return 0;
+    }
+    pthread_mutex_lock(&meet->lock);
+    meet->waits++;
+    const uint64_t before = meet->exchanges;
+    if (meet->hub)
+        hub_give(meet, 0, block);
+    else
+        line_put(&meet->line, FRAME_GIVE, block.data, block.size);
+    meet_wake(meet);
+    while (meet->exchanges == before && result == 0) {
+        result = check_line(meet, err);
+        if (result == 0)
+            meet_await(meet);
+    }
+    if (meet->exchanges > before) {
+        buf_add_str(&blocks->bytes, buf_str(&meet->given));
+        result = 0;
+    }
+    meet->waits--;
+    meet->report.moves++;
+    pthread_mutex_unlock(&meet->lock);
+    if (result == 0 && cut_blocks(blocks, meet->options.size) < 0)
+        result = fail(err, ERR_PEER, "rank 0 sent what is not its processes' blocks");
+    if (result < 0)
+        meet_blocks_release(blocks);
+    return result;
+}
+
+void meet_blocks_release(struct meet_blocks *blocks)
+{
+    buf_release(&blocks->bytes);
+    mem_free(blocks->of);
+    *blocks = (struct meet_blocks){0};
+}
