@@ -460,6 +460,23 @@ static void a_place_that_cannot_be_had_is_a_usage_error(void **state)
     close(listener);
 }
 
+static int ask_often(struct meet *meet, uint32_t rank, struct error *err)
+{
+    struct buf value = {0};
+    for (int i = 0; i < 100 && rank == 1; i++)
+        if (meet_get(meet, "never", 0, &value, err) == 0 || err->kind != ERR_PEER)
+            return (fail)(err, ERR_BUG, "nobody set that");
+    buf_release(&value);
+    return exchange_some(meet, rank, 0, err);
+}
+
+static void who_asks_again_is_no_nuisance(void **state)
+{
+    (void)state;
+    start_all(2, file_name, ask_often);
+    all_are(0);
+}
+
 /* ---------------------------------------------------------------------------------------------------- what happens */
 
 /* Goes on until it hears of a failure. */
@@ -797,6 +814,7 @@ int main(void)
         cmocka_unit_test_setup(another_number_of_processes_is_a_mismatch, set_up),
         cmocka_unit_test_setup(those_who_do_not_come_are_named, set_up),
         cmocka_unit_test_setup(a_place_that_cannot_be_had_is_a_usage_error, set_up),
+        cmocka_unit_test_setup(who_asks_again_is_no_nuisance, set_up),
         cmocka_unit_test_setup(a_killed_process_is_named, set_up),
         cmocka_unit_test_setup(a_stopped_process_is_named, set_up),
         cmocka_unit_test_setup(one_that_lives_and_does_not_move_is_named, set_up),

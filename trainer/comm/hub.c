@@ -107,6 +107,9 @@ static int hub_want(struct meet *meet, struct seat *seat, struct str key)
         answer(seat, key, buf_str(&value->bytes));
         return 0;
     }
+    for (size_t i = 0; i < seat->wanted_count; i++)
+        if (str_equal(str_of(seat->wanted[i]), key)) /* it gave up once, and asks again */
+            return 0;
     if (seat->wanted_count == WANTED_MAX)
         return -1;
     buf_add_str(&name, key);
