@@ -1,14 +1,10 @@
 /* In: what --device says. Out: an open backend, or what stands in the way. */
 #include "trainer/backend.h"
 
-#include <dlfcn.h>
 #include <glob.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/log.h"
+#include "trainer/module.h"
 
 #ifdef DS_CUDA
 
@@ -19,44 +15,16 @@ const char *backend_text(void)
     return "cuda built in";
 }
 
-/* The module's path: beside the program. */
-static int module_path(char *out, size_t size, struct error *err)
-{
-    const ssize_t length = readlink("/proc/self/exe", out, size - sizeof CUDA_MODULE_NAME - 1);
-    if (length < 0)
-        return fail_errno(err, "/proc/self/exe", "cannot be read");
-    out[length] = '\0';
-    char *slash = strrchr(out, '/');
-    snprintf(slash + 1, sizeof CUDA_MODULE_NAME, "%s", CUDA_MODULE_NAME);
-    return 0;
-}
-
 /* Loaded once, and kept: what it registered with the driver cannot be taken back. */
-static const struct cuda_module *module_load(struct error *err)
+static const struct cuda_module *cuda_module(struct error *err)
 {
     static const struct cuda_module *module;
-    char path[4096];
-    if (module)
-        return module;
-    if (module_path(path, sizeof path, err) < 0)
-        return NULL;
-    if (!path_exists(path)) {
-        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is missing: the CUDA backend, which belongs beside dstrain");
-        return NULL;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        fail(err, ERR_RESOURCE, "the CUDA backend does not load: %s", dlerror());
+    if (!module)
+        module = module_load(CUDA_MODULE_NAME, CUDA_MODULE_SYMBOL, CUDA_INTERFACE, "the CUDA backend", err);
+    if (!module && err->kind == ERR_RESOURCE)
         hint(err, "it needs cuBLASLt of the CUDA toolkit it was built with, or of Python's nvidia-cublas, where "
                   "LD_LIBRARY_PATH finds it; --device cpu needs none");
-        return NULL;
-    }
-    const struct cuda_module *found = dlsym(library, CUDA_MODULE_SYMBOL);
-    if (!found || found->interface != CUDA_INTERFACE) {
-        fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "belongs to another version of dstrain");
-        return NULL;
-    }
-    return module = found;
+    return module;
 }
 
 #else
@@ -68,7 +36,7 @@ const char *backend_text(void)
     return "cuda not built in";
 }
 
-static const struct cuda_module *module_load(struct error *err)
+static const struct cuda_module *cuda_module(struct error *err)
 {
     fail(err, ERR_USAGE, "this dstrain was built without CUDA");
     hint(err, "cmake --preset cuda builds it in; --device cpu computes here");
@@ -84,7 +52,7 @@ int backend_look(enum device_kind device, struct cuda_facts *facts, struct error
         *facts = (struct cuda_facts){0};
     if (device == DEVICE_CPU)
         return 0;
-    const struct cuda_module *module = module_load(err);
+    const struct cuda_module *module = cuda_module(err);
     return module ? module->look(facts ? facts : &unwanted, err) : -1;
 }
 
@@ -122,7 +90,7 @@ struct ops *backend_open(enum device_kind device, const struct cpu_options *opti
 {
     if (device == DEVICE_CPU)
         return cpu_open(options, err);
-    const struct cuda_module *module = module_load(err);
+    const struct cuda_module *module = cuda_module(err);
     struct ops *ops = module ? module->open(options->precision, tune, err) : NULL;
     if (ops)
         ops_describe(ops);
@@ -141,7 +109,7 @@ int backend_tune(struct ops *ops, const struct model_config *config, const struc
         .vocabulary = vocabulary_padded(config),
         .gelu = config->gelu,
     };
-    const struct cuda_module *module = module_load(err);
+    const struct cuda_module *module = cuda_module(err);
     if (!module)
         return -1;
     module->tune(ops, &sizes, all, table);
