@@ -1,0 +1,70 @@
+/* In: what --comm says. Out: an open comm, or what stands in the way. */
+#include "trainer/comm/library.h"
+
+#include "trainer/module.h"
+
+#ifdef DS_GLOO
+#define GLOO_BUILT true
+#else
+#define GLOO_BUILT false
+#endif
+#ifdef DS_MPI
+#define MPI_BUILT true
+#else
+#define MPI_BUILT false
+#endif
+
+static const struct kind {
+    const char *name;
+    const struct comm_library *library; /* in the program, or */
+    const char *file;                   /* in a module */
+    bool built;
+    const char *what, *package, *option;
+} kinds[COMM_KINDS] = {
+    [COMM_SELF] = {.name = "self", .library = &comm_self},
+    [COMM_GLOO] = {.name = "gloo",
+                   .file = "dstrain_gloo.so",
+                   .built = GLOO_BUILT,
+                   .what = "gloo",
+                   .package = "libgloo-dev",
+                   .option = "DS_GLOO"},
+    [COMM_MPI] = {.name = "mpi",
+                  .file = "dstrain_mpi.so",
+                  .built = MPI_BUILT,
+                  .what = "MPI",
+                  .package = "libopenmpi-dev",
+                  .option = "DS_MPI"},
+    [COMM_NCCL] = {.name = "nccl"},
+};
+
+const char *comm_kind_name(enum comm_kind kind)
+{
+    return kinds[kind].name;
+}
+
+static const struct comm_library *library_of(const struct kind *kind, struct error *err)
+{
+    if (kind->library)
+        return kind->library;
+    if (!kind->file) {
+        fail(err, ERR_USAGE, "--comm %s: not built yet", kind->name);
+        return NULL;
+    }
+    if (!kind->built) {
+        fail(err, ERR_USAGE, "--comm %s: this dstrain was built without %s", kind->name, kind->what);
+        hint(err, "install it (Debian: %s) and build again with -D%s=ON", kind->package, kind->option);
+        return NULL;
+    }
+    const struct comm_library *library = module_load(kind->file, COMM_SYMBOL, COMM_INTERFACE, kind->what, err);
+    if (!library && err->kind == ERR_RESOURCE) {
+        err->kind = ERR_USAGE;
+        hint(err, "install the library (Debian: %s)", kind->package);
+    }
+    return library;
+}
+
+struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, struct error *err)
+{
+    const struct comm_library *library = library_of(&kinds[kind], err);
+    return library ? comm_open_library(library, options, err) : NULL;
+}
