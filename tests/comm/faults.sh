@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# What gloo's processes see of one that is killed, stopped, leaves or never comes.
+set -euo pipefail
+for fault in killed killed-inside leaves leaves-inside aborted; do
+    for size in 2 4; do
+        echo "== $fault, $size processes"
+        "$1" gloo $size $fault
+    done
+done
+for size in 2 3; do
+    echo "== stopped, $size processes"
+    "$1" gloo $size stopped
+done
+echo "== absent"
+"$1" gloo 2 absent

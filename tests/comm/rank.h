@@ -1,0 +1,38 @@
+/* One process of a test of comm. Its numbers are a pure function of who gives them, so that every process can work out by a
+ * plain loop what has to arrive. */
+#ifndef TESTS_COMM_RANK_H
+#define TESTS_COMM_RANK_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trainer/comm.h"
+
+#define RANKS_MAX 8
+
+struct rank {
+    enum comm_kind kind;
+    struct comm_options options;
+    const char *directory; /* of the store, for files of the test's own */
+};
+
+#define CHECK(truth, ...)                                                                                              \
+    do {                                                                                                               \
+        if (!(truth)) {                                                                                                \
+            fprintf(stderr, "%s:%d: " #truth ": ", __FILE__, __LINE__);                                                \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fputc('\n', stderr);                                                                                       \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* Opens comm, or ends the process: 77 where the kind was not built. */
+struct comm *open_rank(const struct rank *rank);
+
+/* Every operation against a plain loop, with counts up to `count_max`. */
+void test_collectives(const struct rank *rank, size_t count_max);
+
+/* What is done to a run, and what each process has to see of it. false: no such fault. */
+bool test_fault(const struct rank *rank, const char *fault);
+
+#endif
