@@ -1,0 +1,272 @@
+/* dstrain_mpi.so. In: blocking calls of library.h. Out: MPI's non-blocking collectives, polled asleep, so that an abort
+ * and the timeout end them. Open MPI 4 and MPICH 4: only calls of MPI 3.
+ *
+ * MPI's counts are ints. Arrays are cut in pieces of at most piece_bytes; the parts of an all-to-all are described by
+ * types, which hold addresses, because the processes could not agree on a cut: each knows its own parts only. */
+#include "trainer/comm/library.h"
+
+#include <assert.h>
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/progress.h"
+
+#define PIECE_BYTES   ((size_t)1 << 30)
+#define CLOSE_SECONDS 5.0 /* in which all processes close */
+
+struct processes {
+    uint32_t size;
+    double timeout; /* seconds */
+    size_t piece_bytes;
+    atomic_bool aborted;
+};
+
+static int fail_mpi(int code, struct error *err)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    MPI_Error_string(code, text, &length);
+    return fail(err, ERR_PEER, "the processes have lost each other (MPI: %s)", text);
+}
+
+#define TRY_MPI(call)                                                                                                  \
+    do {                                                                                                               \
+        const int code = (call);                                                                                       \
+        if (code != MPI_SUCCESS)                                                                                       \
+            return fail_mpi(code, err);                                                                                \
+    } while (0)
+
+/* Between two looks: a 32nd of the time waited so far, which delays the end by so much at most. A message moves on only
+ * when MPI is called, hence no more than a tenth of a millisecond. */
+static void rest(double waited)
+{
+    const double most = 1e-4, least = 2e-5, seconds = waited / 32 < most ? waited / 32 : most;
+    if (seconds >= least)
+        nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
+}
+
+static int wait_until(struct processes *all, MPI_Request *request, double timeout, struct error *err)
+{
+    const double began = clock_now();
+    for (;;) {
+        int done = 0;
+        TRY_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return 0;
+        if (all->aborted)
+            return fail(err, ERR_PEER, "a message was given up (MPI)");
+        const double waited = clock_now() - began;
+        if (waited > timeout)
+            return fail(err, ERR_PEER, "the other processes did not answer for %g s (MPI)", timeout);
+        rest(waited);
+    }
+}
+
+static int wait_for(struct processes *all, MPI_Request *request, struct error *err)
+{
+    return wait_until(all, request, all->timeout, err);
+}
+
+/* ---------------------------------------------------------------------------------------------- open and close */
+
+static int start(const struct comm_options *options, struct error *err)
+{
+    int provided, rank, size;
+    TRY_MPI(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided));
+    TRY_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    TRY_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    TRY_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    if (provided < MPI_THREAD_FUNNELED)
+        return fail(err, ERR_USAGE, "--comm mpi: this MPI was built without threads");
+    if ((uint32_t)rank != options->rank || (uint32_t)size != options->size) {
+        fail(err, ERR_USAGE, "--comm mpi: this is process %u of %u, but for MPI it is process %d of %d", options->rank,
+             options->size, rank, size);
+        return hint(err, "start the processes by mpirun, or by srun --mpi=pmix; --comm gloo needs neither");
+    }
+    return 0;
+}
+
+static void *mpi_open(const struct comm_options *options, struct error *err)
+{
+    if (start(options, err) < 0)
+        return NULL;
+    struct processes *all = mem_clear(1, sizeof *all);
+    all->size = options->size;
+    all->timeout = options->timeout;
+    all->piece_bytes = options->piece_bytes ? options->piece_bytes : PIECE_BYTES;
+    return all;
+}
+
+static int meet(struct processes *all, double timeout, struct error *err)
+{
+    MPI_Request request;
+    TRY_MPI(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    return wait_until(all, &request, timeout, err);
+}
+
+/* Without the others MPI_Finalize would wait for ever: then this process just ends. */
+static void mpi_close(void *opened, bool well)
+{
+    struct error ignored;
+    if (well && meet(opened, CLOSE_SECONDS, &ignored) == 0)
+        MPI_Finalize();
+    mem_free(opened);
+}
+
+static void mpi_abort(void *opened)
+{
+    ((struct processes *)opened)->aborted = true;
+}
+
+/* -------------------------------------------------------------------------------------------------- operations */
+
+static int mpi_barrier(void *opened, struct error *err)
+{
+    struct processes *all = opened;
+    return meet(all, all->timeout, err);
+}
+
+static int mpi_reduce(void *opened, enum comm_operation operation, enum comm_type type, void *data, size_t count,
+                      struct error *err)
+{
+    struct processes *all = opened;
+    MPI_Request request;
+    const MPI_Datatype number = type == COMM_FLOAT ? MPI_FLOAT : type == COMM_DOUBLE ? MPI_DOUBLE : MPI_INT64_T;
+    const MPI_Op op = operation == COMM_SUM ? MPI_SUM : MPI_MAX;
+    const size_t element = type == COMM_FLOAT ? sizeof(float) : sizeof(int64_t), most = all->piece_bytes / element;
+    for (size_t at = 0; at < count; at += most) {
+        const size_t n = count - at < most ? count - at : most;
+        TRY_MPI(
+            MPI_Iallreduce(MPI_IN_PLACE, (char *)data + at * element, (int)n, number, op, MPI_COMM_WORLD, &request));
+        TRY(wait_for(all, &request, err));
+    }
+    return 0;
+}
+
+static int mpi_broadcast(void *opened, uint32_t root, void *data, size_t bytes, struct error *err)
+{
+    struct processes *all = opened;
+    MPI_Request request;
+    for (size_t at = 0; at < bytes; at += all->piece_bytes) {
+        const size_t n = bytes - at < all->piece_bytes ? bytes - at : all->piece_bytes;
+        TRY_MPI(MPI_Ibcast((char *)data + at, (int)n, MPI_BYTE, (int)root, MPI_COMM_WORLD, &request));
+        TRY(wait_for(all, &request, err));
+    }
+    return 0;
+}
+
+/* All know all sizes: what is too long for ints goes as one broadcast per process. */
+static int gather_long(struct processes *all, char *out, const size_t *sizes, struct error *err)
+{
+    for (uint32_t i = 0; i < all->size; i++) {
+        TRY(mpi_broadcast(all, i, out, sizes[i], err));
+        out += sizes[i];
+    }
+    return 0;
+}
+
+static int gather_short(struct processes *all, void *out, const int *sizes, const int *offsets, struct error *err)
+{
+    MPI_Request request;
+    TRY_MPI(
+        MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, out, sizes, offsets, MPI_BYTE, MPI_COMM_WORLD, &request));
+    return wait_for(all, &request, err);
+}
+
+static int mpi_gather(void *opened, void *out, const size_t *sizes, struct error *err)
+{
+    struct processes *all = opened;
+    size_t total = 0;
+    int *counts = mem_array(2 * (size_t)all->size, sizeof *counts), *offsets = counts + all->size;
+    for (uint32_t i = 0; i < all->size; i++) {
+        offsets[i] = (int)total;
+        counts[i] = (int)sizes[i];
+        total += sizes[i];
+        if (total > all->piece_bytes)
+            break;
+    }
+    const int result =
+        total > all->piece_bytes ? gather_long(all, out, sizes, err) : gather_short(all, out, counts, offsets, err);
+    mem_free(counts);
+    return result;
+}
+
+/* For each process a type: bytes [offset, offset + size) behind a pointer, in pieces. */
+static int describe(const struct processes *all, const size_t *sizes, MPI_Datatype *types, int *counts,
+                    struct error *err)
+{
+    size_t offset = 0;
+    for (uint32_t i = 0; i < all->size; i++) {
+        enum { PIECES_MAX = 4096 };
+        int lengths[PIECES_MAX], pieces = 0;
+        MPI_Aint offsets[PIECES_MAX];
+        for (size_t at = 0; at < sizes[i]; at += all->piece_bytes) {
+            assert(pieces < PIECES_MAX);
+            lengths[pieces] = (int)(sizes[i] - at < all->piece_bytes ? sizes[i] - at : all->piece_bytes);
+            offsets[pieces++] = (MPI_Aint)(offset + at);
+        }
+        TRY_MPI(MPI_Type_create_hindexed(pieces, lengths, offsets, MPI_BYTE, &types[i]));
+        TRY_MPI(MPI_Type_commit(&types[i]));
+        counts[i] = pieces > 0;
+        offset += sizes[i];
+    }
+    return 0;
+}
+
+/* In and out: [size] each, behind one another. */
+struct description {
+    MPI_Datatype *types;
+    int *counts, *zeros;
+};
+
+static int exchange(struct processes *all, const void *in, const size_t *in_sizes, void *out, const size_t *out_sizes,
+                    const struct description *parts, struct error *err)
+{
+    const uint32_t n = all->size;
+    MPI_Request request;
+    TRY(describe(all, in_sizes, parts->types, parts->counts, err));
+    TRY(describe(all, out_sizes, parts->types + n, parts->counts + n, err));
+    TRY_MPI(MPI_Ialltoallw(in, parts->counts, parts->zeros, parts->types, out, parts->counts + n, parts->zeros,
+                           parts->types + n, MPI_COMM_WORLD, &request));
+    return wait_for(all, &request, err);
+}
+
+static int mpi_exchange(void *opened, const void *in, const size_t *in_sizes, void *out, const size_t *out_sizes,
+                        struct error *err)
+{
+    struct processes *all = opened;
+    const size_t n = 2 * (size_t)all->size;
+    const struct description parts = {
+        .types = mem_array(n, sizeof(MPI_Datatype)),
+        .counts = mem_clear(n, sizeof(int)),
+        .zeros = mem_clear(n, sizeof(int)),
+    };
+    for (size_t i = 0; i < n; i++)
+        parts.types[i] = MPI_DATATYPE_NULL;
+    const int result = exchange(all, in, in_sizes, out, out_sizes, &parts, err);
+    for (size_t i = 0; i < n; i++)
+        if (result == 0 && parts.types[i] != MPI_DATATYPE_NULL) /* after a failure a message may still use them */
+            MPI_Type_free(&parts.types[i]);
+    if (result == 0) {
+        mem_free(parts.types);
+        mem_free(parts.counts);
+        mem_free(parts.zeros);
+    }
+    return result;
+}
+
+const struct comm_library dstrain_comm = {
+    .interface = COMM_INTERFACE,
+    .waits = true,
+    .open = mpi_open,
+    .barrier = mpi_barrier,
+    .reduce = mpi_reduce,
+    .broadcast = mpi_broadcast,
+    .gather = mpi_gather,
+    .exchange = mpi_exchange,
+    .abort = mpi_abort,
+    .close = mpi_close,
+};
