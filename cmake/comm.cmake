@@ -1,5 +1,5 @@
-# dstrain_mpi.so, the library by which several processes of dstrain talk to each other: a module beside the program that
-# loads it, with its own copy of base, hidden.
+# dstrain_gloo.so and dstrain_mpi.so, the libraries by which several processes of dstrain talk to each other: modules beside
+# the program that loads them, each with its own copy of base, hidden.
 
 # comm_module(NAME source libraries...)
 function(comm_module name source)
@@ -20,3 +20,31 @@ if(with_mpi)
     target_compile_options(dstrain_mpi PRIVATE -Wno-conversion)
     target_compile_definitions(trainer PRIVATE DS_MPI=1)
 endif()
+
+set(with_gloo FALSE)
+if(DS_GLOO)
+    find_path(GLOO_INCLUDE gloo/allgatherv.h)
+    find_library(GLOO_LIBRARY gloo)
+    include(CheckLanguage)
+    check_language(CXX)
+    if(GLOO_INCLUDE AND GLOO_LIBRARY AND CMAKE_CXX_COMPILER)
+        set(with_gloo TRUE)
+    elseif(NOT DS_GLOO STREQUAL "AUTO")
+        message(FATAL_ERROR "DS_GLOO is ${DS_GLOO}, but gloo (Debian: libgloo-dev) or a C++ compiler is not installed")
+    endif()
+endif()
+if(NOT with_gloo)
+    message(STATUS "gloo is not installed, or not wanted: dstrain has no --comm gloo")
+    return()
+endif()
+
+message(STATUS "gloo: ${GLOO_LIBRARY}")
+enable_language(CXX)
+add_library(gloo SHARED IMPORTED)
+set_target_properties(gloo PROPERTIES IMPORTED_LOCATION ${GLOO_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${GLOO_INCLUDE})
+comm_module(dstrain_gloo trainer/comm/gloo.cc gloo)
+set(cxx_options ${options})
+list(REMOVE_ITEM cxx_options -Wstrict-prototypes -Wmissing-prototypes)
+target_compile_options(dstrain_gloo PRIVATE ${cxx_options} $<$<NOT:$<CONFIG:Debug>>:-O3>)
+set_target_properties(dstrain_gloo PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+target_compile_definitions(trainer PRIVATE DS_GLOO=1)

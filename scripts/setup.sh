@@ -4,9 +4,10 @@
 set -euo pipefail
 
 packages=(
-    gcc libc6-dev cmake ninja-build pkg-config                                    # to build
+    gcc g++ libc6-dev cmake ninja-build pkg-config                                # to build; C++ for gloo alone
     libbz2-dev libexpat1-dev libutf8proc-dev libjansson-dev libxxhash-dev         # dsdata
-    libopenmpi-dev openmpi-bin                                                   # dsdata on many machines (optional)
+    libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
+    libgloo-dev                                                                   # dstrain on many machines (optional)
     libdnnl-dev                                                                   # dstrain: matrix products (AMX)
     libcmocka-dev bzip2 python3                                                   # tests
 )

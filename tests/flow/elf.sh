@@ -23,10 +23,11 @@ search_paths() { # FILE
     done < <(readelf -dW "$1" | sed -nE 's/.*(RPATH|RUNPATH).*\[(.*)\]$/\2/p')
 }
 
-hardened() { # PROGRAM
+hardened() { # PROGRAM or MODULE
     local facts
     facts=$(readelf -ldsW --dyn-syms "$1")
-    [[ $facts =~ FLAGS_1[^$'\n']*NOW\ PIE ]] || complain "$1 is not PIE with immediate binding"
+    [[ $facts =~ FLAGS_1[^$'\n']*NOW ]] || complain "$1 is not bound immediately"
+    [[ $1 == *.so || $facts =~ FLAGS_1[^$'\n']*PIE ]] || complain "$1 is not PIE"
     [[ $facts == *GNU_RELRO* ]] || complain "$1 has no read-only relocations"
     [[ $facts == *__stack_chk_fail* ]] || complain "$1 has no stack protector"
     [[ $facts =~ __[a-z]+_chk ]] || complain "$1 is not fortified"
@@ -43,5 +44,8 @@ then
     case_begin "hardening"
     hardened "$dsdata"
     hardened "$dstrain"
+    for module in dstrain_gloo.so dstrain_mpi.so; do
+        if [ -e "$build/$module" ]; then hardened "$build/$module"; fi
+    done
 fi
 flow_end
