@@ -265,7 +265,7 @@ static void reduce_scatters_of_other_types(enum pattern pattern, size_t count)
 /* More operations than the queue holds, waited for in two orders; the later ones use what the earlier ones made. */
 static void many_at_once(void)
 {
-    enum { MANY = 2 * COMM_QUEUE + 17 };
+    enum { MANY = COMM_QUEUE + 17 };
     static int64_t values[MANY];
     uint64_t numbers[MANY];
     struct error err;
@@ -302,11 +302,10 @@ static uint64_t bytes_sent(void)
 /* What comm_wire_bytes says is what gloo sends, but for its headers and what else it tells the others. */
 static void sends_what_it_says(void)
 {
-    enum { COUNT = 3000001 };
+    enum { COUNT = 700001 };
     const uint32_t rank = me->options.rank, size = me->options.size;
     size_t counts[RANKS_MAX];
     float *in = array(2 * COUNT, sizeof *in), *out = array(2 * COUNT, sizeof *out);
-    memset(in, 0, COUNT * sizeof *in);
     parts(GROWING, COUNT, counts, size);
     for (enum comm_operation operation = COMM_SUM; operation <= COMM_REDUCE_SCATTER; operation++) {
         size_t to_all[RANKS_MAX];
@@ -344,7 +343,7 @@ void test_collectives(const struct rank *rank, size_t count_max)
         float_sum_is_the_same_everywhere(counts[c]);
         broadcasts(counts[c]);
         all_to_alls(counts[c]);
-        for (enum pattern pattern = 0; pattern < PATTERNS; pattern++) {
+        for (enum pattern pattern = 0; pattern < (counts[c] > 100000 ? FIRST : PATTERNS); pattern++) {
             gathers(pattern, counts[c], false);
             gathers(pattern, counts[c], true);
             reduce_scatters(pattern, counts[c], false);
