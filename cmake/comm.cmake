@@ -1,6 +1,8 @@
 # dstrain_gloo.so and dstrain_mpi.so, the libraries by which several processes of dstrain talk to each other: modules beside
 # the program that loads them, each with its own copy of base, hidden.
 
+set(kinds ${CMAKE_SOURCE_DIR}/trainer/comm/kinds.c) # which says what was built
+
 # comm_module(NAME source libraries...)
 function(comm_module name source)
     add_library(${name} MODULE ${CMAKE_SOURCE_DIR}/${source})
@@ -18,7 +20,7 @@ endfunction()
 if(with_mpi)
     comm_module(dstrain_mpi trainer/comm/mpi.c MPI::MPI_C)
     target_compile_options(dstrain_mpi PRIVATE -Wno-conversion)
-    target_compile_definitions(trainer PRIVATE DS_MPI=1)
+    set_property(SOURCE ${kinds} APPEND PROPERTY COMPILE_DEFINITIONS DS_MPI=1)
 endif()
 
 set(with_gloo FALSE)
@@ -47,4 +49,4 @@ set(cxx_options ${options})
 list(REMOVE_ITEM cxx_options -Wstrict-prototypes -Wmissing-prototypes)
 target_compile_options(dstrain_gloo PRIVATE ${cxx_options} $<$<NOT:$<CONFIG:Debug>>:-O3>)
 set_target_properties(dstrain_gloo PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
-target_compile_definitions(trainer PRIVATE DS_GLOO=1)
+set_property(SOURCE ${kinds} APPEND PROPERTY COMPILE_DEFINITIONS DS_GLOO=1)

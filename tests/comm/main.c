@@ -63,8 +63,10 @@ struct comm *open_rank(const struct rank *rank)
 {
     struct error err;
     struct comm *comm = comm_open(rank->kind, &rank->options, &err);
-    if (!comm && err.kind == ERR_USAGE && strstr(err.text, "was built without"))
+    if (!comm && err.kind == ERR_USAGE && strstr(err.text, "was built without")) {
+        printf("%s: skipped\n", err.text);
         exit(77);
+    }
     CHECK(comm, "rank %u: %s", rank->options.rank, err.text);
     CHECK(comm_rank(comm) == rank->options.rank && comm_size(comm) == rank->options.size, "another rank or size");
     return comm;
