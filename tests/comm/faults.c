@@ -31,17 +31,23 @@ static struct comm_work sum(size_t count)
     return (struct comm_work){.operation = COMM_SUM, .type = COMM_FLOAT, .out = values, .count = count};
 }
 
-/* Sums until one fails: ERR_PEER with some of `words`; and from then on everything does, in the same words. */
-static void sums_fail(const struct rank *rank, struct comm *comm, const char *words)
+static struct comm_work broadcast(uint32_t root)
+{
+    return (struct comm_work){
+        .operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = values, .count = FLOATS, .root = root};
+}
+
+/* Again and again until it fails: ERR_PEER with some of `words`; and from then on everything does, in the same words. */
+static void fails(const struct rank *rank, struct comm *comm, struct comm_work work, const char *words)
 {
     struct error err, again;
     double began;
     do
         began = clock_now();
-    while (comm_run(comm, sum(FLOATS), &err) == 0);
+    while (comm_run(comm, work, &err) == 0);
     printf("rank %u: after %.2f s: %s\n", rank->options.rank, clock_now() - began, err.text);
     CHECK(err.kind == ERR_PEER && strstr(err.text, words), "%s", err.text);
-    CHECK(strstr(err.text, "in a sum of 8.39 MB"), "%s", err.text);
+    CHECK(strstr(err.text, " of 8.39 MB (operation "), "%s", err.text);
     const uint64_t number = comm_start(comm, sum(1));
     CHECK(comm_poll(comm, number) && comm_wait(comm, number, &again) < 0, "it goes on");
     CHECK(again.kind == ERR_PEER && strcmp(again.text, err.text) == 0, "%s", again.text);
@@ -63,7 +69,7 @@ static void killed(const struct rank *rank)
     some_sums(comm);
     if (is_last(rank))
         raise(SIGKILL);
-    sums_fail(rank, comm, "onnection");
+    fails(rank, comm, sum(FLOATS), "onnection");
 }
 
 static void killed_inside(const struct rank *rank)
@@ -75,7 +81,20 @@ static void killed_inside(const struct rank *rank)
         nap(0.001);
         raise(SIGKILL);
     }
-    sums_fail(rank, comm, "onnection");
+    fails(rank, comm, sum(FLOATS), "onnection");
+}
+
+/* The others only receive. */
+static void killed_root(const struct rank *rank)
+{
+    struct comm *comm = open_rank(rank);
+    some_sums(comm);
+    if (is_last(rank)) {
+        comm_start(comm, broadcast(rank->options.rank));
+        nap(0.001);
+        raise(SIGKILL);
+    }
+    fails(rank, comm, broadcast(rank->options.size - 1), "onnection");
 }
 
 static void stopped(const struct rank *rank)
@@ -86,7 +105,7 @@ static void stopped(const struct rank *rank)
     some_sums(comm);
     if (is_last(rank))
         raise(SIGSTOP);
-    sums_fail(rank, comm, rank->options.size == 2 ? "nothing came from the other processes for 1 s" : "");
+    fails(rank, comm, sum(FLOATS), rank->options.size == 2 ? "nothing came from the other processes for 1 s" : "");
 }
 
 static void leaves(const struct rank *rank)
@@ -99,7 +118,7 @@ static void leaves(const struct rank *rank)
         comm_abort(comm, &why);
         comm_close(comm);
     } else {
-        sums_fail(rank, comm, "onnection");
+        fails(rank, comm, sum(FLOATS), "onnection");
     }
 }
 
@@ -114,7 +133,7 @@ static void leaves_inside(const struct rank *rank)
         comm_start(comm, (struct comm_work){.operation = COMM_BARRIER});
         comm_close(comm);
     } else {
-        sums_fail(rank, comm, "onnection");
+        fails(rank, comm, sum(FLOATS), "onnection");
     }
 }
 
@@ -136,7 +155,7 @@ static void aborted(const struct rank *rank)
     if (is_last(rank))
         raise(SIGSTOP);
     if (rank->options.rank > 0) {
-        sums_fail(rank, comm, "onnection");
+        fails(rank, comm, sum(FLOATS), "onnection");
         return;
     }
     pthread_t thread;
@@ -170,7 +189,7 @@ static void late(const struct rank *rank)
     if (is_last(rank))
         nap(20);
     else
-        sums_fail(rank, comm, "did not answer for 0.5 s");
+        fails(rank, comm, sum(FLOATS), "did not answer for 0.5 s");
 }
 
 static void unstarted(const struct rank *rank)
@@ -187,15 +206,9 @@ bool test_fault(const struct rank *rank, const char *fault)
         const char *name;
         void (*test)(const struct rank *rank);
     } faults[] = {
-        {"killed", killed},
-        {"killed-inside", killed_inside},
-        {"stopped", stopped},
-        {"leaves", leaves},
-        {"leaves-inside", leaves_inside},
-        {"aborted", aborted},
-        {"absent", absent},
-        {"late", late},
-        {"unstarted", unstarted},
+        {"killed", killed}, {"killed-inside", killed_inside}, {"killed-root", killed_root}, {"stopped", stopped},
+        {"leaves", leaves}, {"leaves-inside", leaves_inside}, {"aborted", aborted},         {"absent", absent},
+        {"late", late},     {"unstarted", unstarted},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         if (strcmp(faults[i].name, fault) == 0) {

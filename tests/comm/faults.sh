@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What gloo's processes see of one that is killed, stopped, leaves or never comes.
 set -euo pipefail
-for fault in killed killed-inside leaves leaves-inside aborted; do
+for fault in killed killed-inside killed-root leaves leaves-inside aborted; do
     for size in 2 4; do
         echo "== $fault, $size processes"
         "$1" gloo $size $fault

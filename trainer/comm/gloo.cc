@@ -14,7 +14,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <numeric>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -102,6 +102,7 @@ struct connections {
     uint32_t rank, size;
     milliseconds timeout;
     std::shared_ptr<gloo::rendezvous::Context> context;
+    std::shared_ptr<gloo::transport::Context> transport; /* gloo's own, below ours */
     uint32_t tag; /* of the next operation: a message never meets another operation's */
 
     char nothing;
@@ -110,9 +111,9 @@ struct connections {
 
     std::mutex lock; /* of all below */
     std::condition_variable changed;
-    gloo::transport::UnboundBuffer *sending; /* what an operation under way sends from, or nullptr */
-    bool broken;                             /* given up: what an operation returns is void */
-    int lost;                                /* the process whose connection broke, where the watcher saw it; -1 */
+    std::set<gloo::transport::UnboundBuffer *> buffers; /* of the operation under way */
+    bool broken;                                        /* given up: what an operation returns is void */
+    int lost; /* the process whose connection broke, where the watcher saw it; -1 */
     bool closing;
 };
 
@@ -120,11 +121,11 @@ struct connections {
 int lost_peer(connections &all)
 {
     char nothing;
-    auto buffer = all.context->createUnboundBuffer(&nothing, 1);
+    auto probe = all.transport->createUnboundBuffer(&nothing, 1);
     for (uint32_t i = 0; i < all.size; i++) {
         try {
             if (i != all.rank)
-                buffer->recv(static_cast<int>(i), PROBE_SLOT, 0, 1);
+                probe->recv(static_cast<int>(i), PROBE_SLOT, 0, 1);
         } catch (const std::exception &) {
             return static_cast<int>(i);
         }
@@ -156,11 +157,7 @@ template <typename call_type> int guarded(connections &all, struct error *err, c
 {
     try {
         call();
-        std::unique_lock<std::mutex> hold(all.lock);
-        if (!all.broken)
-            return 0;
-        hold.unlock();
-        return fail_lost(all, "given up", err);
+        return 0;
     } catch (const store_failure &failure) {
         *err = failure.err;
         return -1;
@@ -171,29 +168,104 @@ template <typename call_type> int guarded(connections &all, struct error *err, c
     }
 }
 
-/* While it lives, an abort can end the waits for what this buffer sends. */
-class under_way
+/* gloo's buffer, whose waits an abort can end: they throw then. */
+class buffer : public gloo::transport::UnboundBuffer
 {
   public:
-    under_way(connections &all, gloo::transport::UnboundBuffer *buffer) : all_(all)
+    buffer(connections &all, std::unique_ptr<gloo::transport::UnboundBuffer> own)
+        : UnboundBuffer(own->ptr, own->size), all_(all), own_(std::move(own))
     {
         std::unique_lock<std::mutex> hold(all_.lock);
-        all_.sending = buffer;
+        if (all_.broken)
+            given_up();
+        all_.buffers.insert(own_.get());
     }
-    ~under_way()
+    ~buffer() override
     {
         std::unique_lock<std::mutex> hold(all_.lock);
-        all_.sending = nullptr;
+        all_.buffers.erase(own_.get());
     }
-    under_way(const under_way &) = delete;
+
+    bool waitRecv(int *rank, milliseconds timeout) override
+    {
+        return own_->waitRecv(rank, timeout) || given_up();
+    }
+    bool waitSend(int *rank, milliseconds timeout) override
+    {
+        return own_->waitSend(rank, timeout) || given_up();
+    }
+    void abortWaitRecv() override
+    {
+        own_->abortWaitRecv();
+    }
+    void abortWaitSend() override
+    {
+        own_->abortWaitSend();
+    }
+    void send(int to, uint64_t slot, size_t offset, size_t bytes) override
+    {
+        own_->send(to, slot, offset, bytes);
+    }
+    void recv(int from, uint64_t slot, size_t offset, size_t bytes) override
+    {
+        own_->recv(from, slot, offset, bytes);
+    }
+    void recv(std::vector<int> from, uint64_t slot, size_t offset, size_t bytes) override
+    {
+        own_->recv(std::move(from), slot, offset, bytes);
+    }
+
+  private:
+    connections &all_;
+    const std::unique_ptr<gloo::transport::UnboundBuffer> own_;
+
+    static bool given_up()
+    {
+        throw gloo::IoException("given up");
+    }
+};
+
+/* gloo's connections, with such buffers. */
+class transport : public gloo::transport::Context
+{
+  public:
+    explicit transport(connections &all) : Context(all.transport->rank, all.transport->size), all_(all)
+    {
+    }
+    std::unique_ptr<gloo::transport::Pair> &getPair(int peer) override
+    {
+        return all_.transport->getPair(peer);
+    }
+    std::unique_ptr<gloo::transport::Pair> &createPair(int peer) override
+    {
+        return all_.transport->createPair(peer);
+    }
+    std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void *memory, size_t bytes) override
+    {
+        return std::make_unique<buffer>(all_, all_.transport->createUnboundBuffer(memory, bytes));
+    }
 
   private:
     connections &all_;
 };
 
+/* What the collectives are given. */
+class context : public gloo::rendezvous::Context
+{
+  public:
+    using gloo::rendezvous::Context::Context;
+
+    void connect(connections &all, gloo::rendezvous::Store &store, std::shared_ptr<gloo::transport::Device> device)
+    {
+        connectFullMesh(store, device);
+        all.transport = transportContext_;
+        transportContext_ = std::make_shared<transport>(all);
+    }
+};
+
 /* A wait that times out makes gloo close all connections, and fail what waits for one; there is no other call for it.
- * Where gloo's own write is the first to meet a broken connection, it forgets that message: nothing but its timeout or
- * this would end the wait for it. */
+ * Where gloo's own write is the first to meet a broken connection, it forgets the message that this was about: nothing
+ * but the timeout or this would end the wait for it. */
 void gloo_abort(void *opened)
 {
     auto &all = *static_cast<connections *>(opened);
@@ -202,12 +274,15 @@ void gloo_abort(void *opened)
     hold.unlock();
     try {
         char nothing;
-        all.context->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
+        all.transport->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
     } catch (const std::exception &) { /* that is how it ends */
     }
     hold.lock();
-    while (all.sending) {
-        all.sending->abortWaitSend();
+    while (!all.buffers.empty()) {
+        for (auto *waits : all.buffers) {
+            waits->abortWaitSend();
+            waits->abortWaitRecv();
+        }
         hold.unlock();
         std::this_thread::sleep_for(milliseconds(5));
         hold.lock();
@@ -234,7 +309,7 @@ void *watch(void *opened)
 
 void watch_begin(connections &all)
 {
-    all.alarm = all.context->createUnboundBuffer(&all.nothing, 1);
+    all.alarm = all.transport->createUnboundBuffer(&all.nothing, 1);
     for (uint32_t i = 0; i < all.size; i++)
         if (i != all.rank)
             all.alarm->recv(static_cast<int>(i), ALARM_SLOT, 0, 1);
@@ -254,11 +329,12 @@ void watch_end(connections &all)
 
 void connect(connections &all, const struct comm_options &options)
 {
-    all.context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(all.rank), static_cast<int>(all.size));
-    all.context->setTimeout(all.timeout);
+    auto made = std::make_shared<context>(static_cast<int>(all.rank), static_cast<int>(all.size));
+    all.context = made;
+    made->setTimeout(all.timeout);
     auto device = gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(options.address));
     named_values store(options.store, all.timeout);
-    all.context->connectFullMesh(store, device);
+    made->connect(all, store, device);
 }
 
 void *gloo_open(const struct comm_options *options, struct error *err)
@@ -284,15 +360,12 @@ void reduce(connections &all, enum comm_operation operation, void *data, size_t 
 {
     void (*const sum)(void *, const void *, const void *, size_t) = &gloo::sum<number>;
     void (*const max)(void *, const void *, const void *, size_t) = &gloo::max<number>;
-    auto buffer = all.context->createUnboundBuffer(data, count * sizeof(number));
-    auto *const sent = buffer.get();
     gloo::AllreduceOptions options(all.context);
     options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);
-    options.setOutput<number>(std::move(buffer));
+    options.setOutput(static_cast<number *>(data), count);
     options.setReduceFunction(operation == COMM_SUM ? sum : max);
     options.setTag(all.tag++);
     options.setTimeout(timeout);
-    const under_way now(all, sent);
     gloo::allreduce(options);
 }
 
@@ -338,13 +411,10 @@ int gloo_broadcast(void *opened, uint32_t root, void *data, size_t bytes, struct
 {
     auto &all = *static_cast<connections *>(opened);
     return guarded(all, err, [&] {
-        auto buffer = all.context->createUnboundBuffer(data, bytes);
-        auto *const sent = buffer.get();
         gloo::BroadcastOptions options(all.context);
-        options.setOutput<char>(std::move(buffer));
+        options.setOutput(static_cast<char *>(data), bytes);
         options.setRoot(static_cast<int>(root));
         options.setTag(all.tag++);
-        const under_way now(all, sent);
         gloo::broadcast(options);
     });
 }
@@ -353,13 +423,9 @@ int gloo_gather(void *opened, void *out, const size_t *sizes, struct error *err)
 {
     auto &all = *static_cast<connections *>(opened);
     return guarded(all, err, [&] {
-        const std::vector<size_t> counts(sizes, sizes + all.size);
-        auto buffer = all.context->createUnboundBuffer(out, std::accumulate(counts.begin(), counts.end(), size_t{0}));
-        auto *const sent = buffer.get();
         gloo::AllgathervOptions options(all.context);
-        options.setOutput<char>(std::move(buffer), counts);
+        options.setOutput(static_cast<char *>(out), std::vector<size_t>(sizes, sizes + all.size));
         options.setTag(all.tag++);
-        const under_way now(all, sent);
         gloo::allgatherv(options);
     });
 }
@@ -371,14 +437,10 @@ int gloo_exchange(void *opened, const void *in, const size_t *in_sizes, void *ou
     return guarded(all, err, [&] {
         const std::vector<int64_t> in_counts(in_sizes, in_sizes + all.size);
         const std::vector<int64_t> out_counts(out_sizes, out_sizes + all.size);
-        auto buffer = all.context->createUnboundBuffer(const_cast<void *>(in),
-                                                       std::accumulate(in_sizes, in_sizes + all.size, size_t{0}));
-        auto *const sent = buffer.get();
         gloo::AlltoallvOptions options(all.context);
-        options.setInput<char>(std::move(buffer), in_counts);
+        options.setInput(static_cast<char *>(const_cast<void *>(in)), in_counts);
         options.setOutput(static_cast<char *>(out), out_counts);
         options.setTag(all.tag++);
-        const under_way now(all, sent);
         gloo::alltoallv(options);
     });
 }
