@@ -206,7 +206,7 @@ json_t *config_json(const struct model_config *config, uint32_t pad_id)
 {
     json_t *json =
         json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
-                  config->next_sentence ? "BertForPreTraining" : "BertForMaskedLM", "model_type",
+                  model_has(config, HEAD_NEXT) ? "BertForPreTraining" : "BertForMaskedLM", "model_type",
                   orders[config->order].type, "vocab_size", config->vocabulary, "hidden_size", config->hidden,
                   "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
                   config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,

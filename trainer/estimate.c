@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "trainer/machine.h"
+#include "trainer/model/head.h"
 
 #define PASS_SECONDS 0.1 /* of measured passes, at least one */
 
@@ -14,8 +15,10 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
 {
     const struct batch *batch = &micro->batch;
     const double sequences = batch->sequences;
-    const double flops = sequences * model_flops(model_config(model), batch->tokens / sequences,
-                                                 batch->heads[HEAD_MASKED].live / sequences);
+    double marks[HEAD_KINDS];
+    for (int h = 0; h < HEAD_KINDS; h++)
+        marks[h] = batch->heads[h].live / sequences;
+    const double flops = sequences * model_flops(model_config(model), batch->tokens / sequences, marks);
     struct step_settings step = {.step = 1, .dropout = true, .loss_scale = 1};
     for (int h = 0; h < HEAD_KINDS; h++)
         step.counts[h] = micro->marks[h] > 0 ? micro->marks[h] : 1;
@@ -56,9 +59,12 @@ int estimate_make(const struct engine *engine, const struct source *source, stru
 {
     const struct model_config *config = &engine->recipe->config;
     struct params params;
+    double marks[HEAD_KINDS]; /* of a sequence of mean length */
     *estimate = (struct estimate){.mean_length = (double)source->tokens / (double)source->samples};
     const double share = estimate->mean_length / engine->recipe->seq;
-    estimate->flops = model_flops(config, estimate->mean_length, source->room.marks[HEAD_MASKED] * share);
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        marks[h] = source->room.marks[h] * (head_kinds[h].reads == READS_MARKED ? share : 1);
+    estimate->flops = model_flops(config, estimate->mean_length, marks);
     estimate->products = machine_product_rate(engine->ops, engine->limits.tokens < 4096 ? engine->limits.tokens : 4096,
                                               config->intermediate, config->hidden, seconds);
     if (model)

@@ -1,4 +1,4 @@
-/* The heads that may stand on a model's last layer, by number. What each one is stands in model/heads.c; which of them
+/* The heads that may stand on a model's last layer, by number. What each one is stands in model/head.h; which of them
  * run is the task's to say (task.h). */
 #ifndef TRAINER_HEADS_H
 #define TRAINER_HEADS_H

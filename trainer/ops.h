@@ -44,9 +44,9 @@ struct device; /* a backend's own state */
 
 /* What scratch_bytes must know: the largest operands that any call will have. */
 struct ops_limits {
-    int32_t rows_max;    /* rows of any operand */
-    int32_t columns_max; /* columns of any operand but the vocabulary's */
-    int32_t masked_rows_max;
+    int32_t rows_max;            /* rows of any operand */
+    int32_t columns_max;         /* columns of any operand but the vocabulary's */
+    int32_t vocabulary_rows_max; /* rows of an operand that has a column for each piece */
     int32_t vocabulary;
     int32_t length_max; /* of one sequence */
     int32_t head_size;

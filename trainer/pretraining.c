@@ -11,6 +11,15 @@ static const struct metric metrics[] = {
 _Static_assert(sizeof metrics / sizeof *metrics <= METRICS_MAX, "room for every metric");
 const struct metric_table pretraining_metrics = {metrics, sizeof metrics / sizeof *metrics};
 
+int pretraining_heads(const struct manifest *manifest, struct model_config *config, struct error *err)
+{
+    const bool pairs = manifest->pairs != PAIRS_NONE;
+    if (config->types < 2 && pairs)
+        return fail(err, ERR_MISMATCH, "the model knows one segment, the dataset's samples have two");
+    config->task_heads = 1u << HEAD_MASKED | (pairs ? 1u << HEAD_NEXT : 0);
+    return 0;
+}
+
 /* In file order, with the masks that are stored: the same samples in every evaluation. */
 static struct source split_source(struct shard_reading *reading, const struct dataset *dataset)
 {
@@ -28,7 +37,7 @@ struct task pretraining_task(struct pretraining *pretraining, const struct datas
         .seed = recipe->seed,
     };
     return (struct task){
-        .heads = 1u << HEAD_MASKED | (recipe->config.next_sentence ? 1u << HEAD_NEXT : 0),
+        .heads = recipe->config.task_heads,
         .metrics = pretraining_metrics,
         .samples = shard_source(&pretraining->run),
         .splits =

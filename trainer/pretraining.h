@@ -15,6 +15,9 @@ struct pretraining {
     struct shard_reading run, splits[SPLITS];
 };
 
+/* Puts the heads on the model that the dataset has labels for. ERR_MISMATCH: pairs, and a model of one segment. */
+int pretraining_heads(const struct manifest *manifest, struct model_config *config, struct error *err);
+
 /* The task over two splits of a dataset, which outlive it. */
 struct task pretraining_task(struct pretraining *pretraining, const struct dataset *train, const struct dataset *valid,
                              const struct recipe *recipe);

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "trainer/config.h"
 #include "trainer/keys/keys.h"
+#include "trainer/model/head.h"
 
 /* ---- all together ---- */
 
@@ -91,7 +92,7 @@ static json_t *model_identity(const struct model_config *config)
         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:b, s:f, s:f, s:f, s:f}", "layers", config->layers,
                   "hidden", config->hidden, "heads", config->heads, "intermediate", config->intermediate, "vocabulary",
                   config->vocabulary, "positions", config->positions, "types", config->types, "activation",
-                  config_activation(config), "next_sentence", config->next_sentence, "layer_norm_eps",
+                  config_activation(config), "next_sentence", model_has(config, HEAD_NEXT), "layer_norm_eps",
                   config->norm_epsilon, "initializer_range", config->initializer_range, "hidden_dropout",
                   config->hidden_dropout, "attention_dropout", config->attention_dropout);
     config_add_variant(config, json);
@@ -184,13 +185,8 @@ struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const str
 {
     const uint32_t tokens = micro_batch * room->length; /* both are bounded, by the option table and by the source */
     const uint32_t sequences = batch < tokens ? batch : tokens;
-    return (struct pack_limits){
-        .tokens = (int32_t)tokens,
-        .sequences = (int32_t)sequences,
-        .marks =
-            {
-                [HEAD_MASKED] = (int32_t)(micro_batch * room->marks[HEAD_MASKED]),
-                [HEAD_NEXT] = (int32_t)(sequences * room->marks[HEAD_NEXT]),
-            },
-    };
+    struct pack_limits limits = {.tokens = (int32_t)tokens, .sequences = (int32_t)sequences};
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        limits.marks[h] = (int32_t)((head_kinds[h].reads == READS_MARKED ? micro_batch : sequences) * room->marks[h]);
+    return limits;
 }

@@ -44,10 +44,7 @@ static int config_of(const struct setup *s, const struct origin *origin, struct 
         TRY(config_choose(s->settings->model ? s->settings->model : "base", config, err));
     }
     config->vocabulary = (int32_t)manifest->vocab_size;
-    config->next_sentence = manifest->pairs != PAIRS_NONE;
-    if (config->types < 2 && config->next_sentence)
-        return fail(err, ERR_MISMATCH, "the model knows one segment, the dataset's samples have two");
-    return 0;
+    return pretraining_heads(manifest, config, err);
 }
 
 static int data_open(struct setup *s, struct error *err)

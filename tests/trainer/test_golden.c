@@ -70,7 +70,7 @@ static const struct model_config config = {
     .positions = 16,
     .types = 2,
     .gelu = GELU_TANH,
-    .next_sentence = true,
+    .task_heads = 1u << HEAD_MASKED | 1u << HEAD_NEXT,
     .norm_epsilon = 1e-12,
     .initializer_range = 0.02,
 };

@@ -66,7 +66,7 @@ static void take_config(struct golden *golden)
         .gelu = (enum gelu)numbers[6],
         .order = (enum norm_order)numbers[7],
         .layer_drop = {(double)drop[0], (double)drop[1], numbers[8] != 0},
-        .next_sentence = true,
+        .task_heads = 1u << HEAD_MASKED | 1u << HEAD_NEXT,
         .norm_epsilon = 1e-12,
     };
     golden->seed = (uint32_t)numbers[9];

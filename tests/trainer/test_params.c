@@ -16,7 +16,7 @@ static struct params table_of(const char *name, int32_t vocabulary, bool next_se
     struct model_config config;
     assert_int_equal(model_config_named(name, &config), 0);
     config.vocabulary = vocabulary;
-    config.next_sentence = next_sentence;
+    config.task_heads = 1u << HEAD_MASKED | (next_sentence ? 1u << HEAD_NEXT : 0);
     struct error err;
     assert_int_equal(model_config_check(&config, &err), 0);
     struct params params;
@@ -69,8 +69,8 @@ static void tensors_stand_apart_and_qkv_together(void **state)
     assert_true(params.items[PARAM_POSITION].offset == (size_t)30528 * 128 && word->count == (size_t)30522 * 128);
     assert_string_equal(word->name, "bert.embeddings.word_embeddings.weight");
     assert_string_equal(params_layer(&params, 1, LAYER_UP_BIAS)->name, "bert.encoder.layer.1.intermediate.dense.bias");
-    assert_string_equal(params_head(&params, HEAD_BIAS)->name, "cls.predictions.bias");
-    assert_string_equal(params_head(&params, HEAD_NEXT_BIAS)->name, "cls.seq_relationship.bias");
+    assert_string_equal(params_head(&params, HEAD_MASKED, 4)->name, "cls.predictions.bias");
+    assert_string_equal(params_head(&params, HEAD_NEXT, 3)->name, "cls.seq_relationship.bias");
     assert_null(params_find(&params, "cls.predictions.decoder.weight"));
     params_release(&params);
 }
@@ -162,9 +162,10 @@ static void the_orders_have_their_tensors(void **state)
                         "bert.encoder.layer.1.PreAttentionLayerNorm.weight");
     assert_string_equal(params_layer(&pre, 1, LAYER_NORM_BIAS)->name,
                         "bert.encoder.layer.1.PostAttentionLayerNorm.bias");
-    for (int place = HEAD_TRANSFORM_WEIGHT; place <= HEAD_NEXT_BIAS; place++)
-        assert_string_equal(params_head(&pre, (enum head_place)place)->name,
-                            params_head(&post, (enum head_place)place)->name);
+    for (size_t place = 0; place < 5; place++)
+        assert_string_equal(params_head(&pre, HEAD_MASKED, place)->name, params_head(&post, HEAD_MASKED, place)->name);
+    for (size_t place = 0; place < 4; place++)
+        assert_string_equal(params_head(&pre, HEAD_NEXT, place)->name, params_head(&post, HEAD_NEXT, place)->name);
     for (size_t i = 0; i < post.count; i++) {
         assert_string_equal(post.items[i].name, large.items[i].name);
         assert_true(post.items[i].deviation == 0.02 && large.items[i].deviation == 0.02);

@@ -67,7 +67,7 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
     const size_t blocks = blocks_of((size_t)limits->rows_max, BLOCK_ROWS);
     const size_t sums = blocks * 2 * (size_t)limits->columns_max * cpu->ops.real_size;
     const size_t bias =
-        blocks_of((size_t)limits->masked_rows_max, BLOCK_ROWS) * (size_t)limits->vocabulary * cpu->ops.real_size;
+        blocks_of((size_t)limits->vocabulary_rows_max, BLOCK_ROWS) * (size_t)limits->vocabulary * cpu->ops.real_size;
     const size_t losses = (size_t)limits->rows_max * 2 * sizeof(double);
     const size_t attention = cpu->kernels->attention_scratch(limits, device->threads);
     size_t most = sums > bias ? sums : bias;

@@ -310,7 +310,7 @@ void tune_make(struct ops *ops, const struct tune_sizes *sizes, bool all, struct
     const struct ops_limits limits = {
         .rows_max = rows > masked ? rows : masked,
         .columns_max = inner > 3 * hidden ? inner : 3 * hidden,
-        .masked_rows_max = masked,
+        .vocabulary_rows_max = masked,
         .vocabulary = sizes->vocabulary,
         .length_max = 1,
         .head_size = CUDA_HEAD_SIZE,

@@ -1,15 +1,50 @@
-/* The two pre-training heads, forward, loss and backward in one go. In: the last layer's rows; out: sums, and in
+/* The heads, forward, loss and backward in one go. In: the last layer's rows; out: sums, and in
  * training the heads' gradients and dhidden +=.
  *
  *     masked: logits = LN(gelu(x W_t)) E^T + b for rows x of masked tokens, E the word embedding (tied)
  *     next:   logits = tanh(x W_p) W_n for the first row x of each sequence */
+#include "trainer/model/head.h"
 #include "trainer/model/parts.h"
 
-#define HEAD(place) params_head(&model->table, place)
+struct head_rows head_rows(enum head_kind head, const struct batch *batch)
+{
+    const struct head_batch *read = &batch->heads[head];
+    if (head_kinds[head].reads == READS_ALL)
+        return (struct head_rows){token_rows(batch), NULL};
+    return (struct head_rows){{read->live, read->total}, read->index};
+}
 
 static double slope_factor(const struct model *model, enum head_kind head)
 {
     return model->training ? model->step.loss_scale / (double)model->step.counts[head] : 0;
+}
+
+/* ---- masked tokens ---- */
+
+enum { HEAD_TRANSFORM_WEIGHT, HEAD_TRANSFORM_BIAS, HEAD_NORM_WEIGHT, HEAD_NORM_BIAS, HEAD_BIAS };
+static const struct head_tensor masked_tensors[] = {
+    [HEAD_TRANSFORM_WEIGHT] = {"cls.predictions.transform.dense.weight", OF_HIDDEN, OF_HIDDEN, INIT_NORMAL},
+    [HEAD_TRANSFORM_BIAS] = {"cls.predictions.transform.dense.bias", OF_HIDDEN, 0, INIT_ZERO},
+    [HEAD_NORM_WEIGHT] = {"cls.predictions.transform.LayerNorm.weight", OF_HIDDEN, 0, INIT_ONE},
+    [HEAD_NORM_BIAS] = {"cls.predictions.transform.LayerNorm.bias", OF_HIDDEN, 0, INIT_ZERO},
+    [HEAD_BIAS] = {"cls.predictions.bias", OF_VOCABULARY, 0, INIT_ZERO},
+};
+#define HEAD(place) params_head(&model->table, HEAD_MASKED, place)
+
+static const struct head_buffer masked_buffers[] = {
+    {"masked.picked", offsetof(struct model, picked), OF_HIDDEN, false},
+    {"masked.transform", offsetof(struct model, transform), OF_HIDDEN, false},
+    {"masked.transform_out", offsetof(struct model, transform_out), OF_HIDDEN, false},
+    {"masked.stats", offsetof(struct model, transform_stats), 2, true},
+    {"masked.features", offsetof(struct model, features), OF_HIDDEN, false},
+    {"masked.logits", offsetof(struct model, logits), OF_VOCABULARY, false},
+    {"masked.gradient", offsetof(struct model, dfeatures), OF_HIDDEN, false},
+};
+
+static double masked_work(const struct model_config *config)
+{
+    const double hidden = config->hidden;
+    return hidden * hidden + hidden * config->vocabulary;
 }
 
 static void masked_backward(struct model *model, const struct batch *batch, struct rows rows)
@@ -38,10 +73,10 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
          .hidden = hidden);
 }
 
-void masked_head(struct model *model, const struct batch *batch)
+static void masked_pass(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
-    const struct rows rows = {batch->heads[HEAD_MASKED].live, batch->heads[HEAD_MASKED].total};
+    const struct rows rows = head_rows(HEAD_MASKED, batch).rows;
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
     CALL(ops, gather, .y = model->picked, .x = model_hidden(model), .index = batch->heads[HEAD_MASKED].index,
          .rows = rows, .hidden = hidden);
@@ -59,6 +94,31 @@ void masked_head(struct model *model, const struct batch *batch)
          .vocabulary = model->config.vocabulary, .factor = slope_factor(model, HEAD_MASKED), .scratch = model->scratch);
     if (model->training)
         masked_backward(model, batch, rows);
+}
+
+/* ---- next sentence ---- */
+
+enum { HEAD_POOLER_WEIGHT, HEAD_POOLER_BIAS, HEAD_NEXT_WEIGHT, HEAD_NEXT_BIAS };
+static const struct head_tensor next_tensors[] = {
+    [HEAD_POOLER_WEIGHT] = {"bert.pooler.dense.weight", OF_HIDDEN, OF_HIDDEN, INIT_NORMAL},
+    [HEAD_POOLER_BIAS] = {"bert.pooler.dense.bias", OF_HIDDEN, 0, INIT_ZERO},
+    [HEAD_NEXT_WEIGHT] = {"cls.seq_relationship.weight", 2, OF_HIDDEN, INIT_NORMAL},
+    [HEAD_NEXT_BIAS] = {"cls.seq_relationship.bias", 2, 0, INIT_ZERO},
+};
+#undef HEAD
+#define HEAD(place) params_head(&model->table, HEAD_NEXT, place)
+
+static const struct head_buffer next_buffers[] = {
+    {"next.first", offsetof(struct model, first), OF_HIDDEN, false},
+    {"next.pooled", offsetof(struct model, pooled), OF_HIDDEN, false},
+    {"next.logits", offsetof(struct model, next_logits), 2, false},
+    {"next.gradient", offsetof(struct model, dpooled), OF_HIDDEN, false},
+};
+
+static double next_work(const struct model_config *config)
+{
+    const double hidden = config->hidden;
+    return hidden * hidden + 2 * hidden;
 }
 
 static void next_backward(struct model *model, const struct batch *batch, struct rows rows)
@@ -81,10 +141,10 @@ static void next_backward(struct model *model, const struct batch *batch, struct
          .hidden = hidden);
 }
 
-void next_head(struct model *model, const struct batch *batch)
+static void next_pass(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
-    const struct rows rows = {batch->heads[HEAD_NEXT].live, batch->heads[HEAD_NEXT].total};
+    const struct rows rows = head_rows(HEAD_NEXT, batch).rows;
     const int32_t hidden = model->config.hidden;
     CALL(ops, gather, .y = model->first, .x = model_hidden(model), .index = batch->heads[HEAD_NEXT].index, .rows = rows,
          .hidden = hidden);
@@ -99,3 +159,31 @@ void next_head(struct model *model, const struct batch *batch)
     if (model->training)
         next_backward(model, batch, rows);
 }
+
+/* ---- all of them ---- */
+
+#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
+
+const struct head head_kinds[] = {
+    [HEAD_MASKED] =
+        {
+            .reads = READS_MARKED,
+            .tensors = masked_tensors,
+            .tensor_count = COUNT(masked_tensors),
+            .buffers = masked_buffers,
+            .buffer_count = COUNT(masked_buffers),
+            .work = masked_work,
+            .pass = masked_pass,
+        },
+    [HEAD_NEXT] =
+        {
+            .reads = READS_FIRST,
+            .tensors = next_tensors,
+            .tensor_count = COUNT(next_tensors),
+            .buffers = next_buffers,
+            .buffer_count = COUNT(next_buffers),
+            .work = next_work,
+            .pass = next_pass,
+        },
+};
+_Static_assert(COUNT(head_kinds) == HEAD_KINDS, "a row for every head");

@@ -1,5 +1,6 @@
 /* The life of a model: memory planned and taken, a step begun, micro-batches passed. The mathematics is in encoder.c
  * and heads.c. */
+#include "trainer/model/head.h"
 #include "trainer/model/parts.h"
 
 #include "base/mem.h"
@@ -184,12 +185,11 @@ static void pass(struct model *model, const struct batch *batch, bool training,
     if (training)
         CALL(model->ops, clear, .memory = model->dhidden,
              .bytes = (size_t)batch->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
-    if (batch->heads[HEAD_MASKED].live > 0)
-        masked_head(model, there);
-    if (model->config.next_sentence && batch->heads[HEAD_NEXT].live > 0)
-        next_head(model, there);
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        if (model_has(&model->config, h) && batch->heads[h].live > 0)
+            head_kinds[h].pass(model, there);
     if (training) {
-        report_final(model, params_head(&model->table, 0)->offset);
+        report_final(model, params_heads(&model->table)->offset);
         backward(model, there);
     }
     for (int h = 0; h < HEAD_KINDS; h++)
@@ -213,11 +213,13 @@ void model_evaluate(struct model *model, const struct batch *batch, struct model
     pass(model, batch, false, NULL, metrics);
 }
 
-double model_flops(const struct model_config *config, double length, double masked)
+double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS])
 {
     const double hidden = config->hidden, inner = config->intermediate;
     const double layer = length * (4 * hidden * hidden + 2 * hidden * inner) + 2 * length * length * hidden;
-    const double head = masked * (hidden * hidden + hidden * config->vocabulary);
-    const double next = config->next_sentence ? hidden * hidden + 2 * hidden : 0;
-    return 3 * 2 * (config->layers * layer + head + next);
+    double work = config->layers * layer;
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        if (model_has(config, h))
+            work += (head_kinds[h].reads == READS_ALL ? length : marks[h]) * head_kinds[h].work(config);
+    return 3 * 2 * work;
 }

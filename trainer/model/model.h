@@ -1,4 +1,4 @@
-/* BERT with its pre-training heads (Devlin et al. 2019), forward and backward by hand over struct ops.
+/* BERT (Devlin et al. 2019) with the heads of a task (head.h), forward and backward by hand over struct ops.
  *
  *     model_open → fill model_params → model_refresh
  *       → per step: model_begin_step → model_forward_backward (each micro-batch) → optimizer_update → model_refresh
@@ -106,8 +106,8 @@ double layer_drop_theta(const struct layer_drop *drop, uint32_t step);
  * output [token_rows, H] in storage. */
 const void *model_hidden(const struct model *model);
 
-/* Floating-point operations of forward and backward for a sequence of `length` tokens with `masked` masked ones:
+/* Floating-point operations of forward and backward for a sequence of `length` tokens with so many labels of each head:
  * 2 per multiply-add of the matrix products, the backward counted as twice the forward. */
-double model_flops(const struct model_config *config, double length, double masked);
+double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS]);
 
 #endif

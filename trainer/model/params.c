@@ -1,5 +1,5 @@
 /* In: a model's sizes. Out: the table of its tensors, their places in flat memory, and their first values. */
-#include "trainer/model/params.h"
+#include "trainer/model/head.h"
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -34,7 +34,7 @@ int model_config_named(const char *name, struct model_config *config)
             .positions = 512,
             .types = 2,
             .gelu = GELU_TANH,
-            .next_sentence = true,
+            .task_heads = 1u << HEAD_MASKED | 1u << HEAD_NEXT,
             .norm_epsilon = 1e-12,
             .initializer_range = 0.02,
             .hidden_dropout = 0.1,
@@ -175,7 +175,24 @@ static void add_layer(struct writer *writer, const struct model_config *c)
     add_norm(writer, pre ? "PostAttentionLayerNorm" : "output.LayerNorm", c->hidden);
 }
 
-/* The order is that of enum param_place, layer_place and head_place; names of ORDER_PRE are DeepSpeed's. */
+static void add_heads(struct writer *writer, const struct model_config *c)
+{
+    writer->prefix = "";
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
+        const struct head *head = &head_kinds[h];
+        if (!model_has(c, h))
+            continue;
+        writer->params->heads[h] = writer->params->count;
+        for (size_t i = 0; i < head->tensor_count; i++) {
+            const struct head_tensor *tensor = &head->tensors[i];
+            const int64_t rows = head_size(c, tensor->rows), columns = head_size(c, tensor->columns);
+            const int64_t room = tensor->rows == OF_VOCABULARY ? vocabulary_padded(c) : rows;
+            add(writer, tensor->name, rows, columns, room, tensor->init, columns > 0);
+        }
+    }
+}
+
+/* The order is that of enum param_place, layer_place and head_kind; names of ORDER_PRE are DeepSpeed's. */
 static void add_all(struct writer *writer, const struct model_config *c)
 {
     const int64_t padded = vocabulary_padded(c);
@@ -193,18 +210,7 @@ static void add_all(struct writer *writer, const struct model_config *c)
     writer->prefix = "bert.encoder.";
     if (c->order == ORDER_PRE)
         add_norm(writer, "FinalLayerNorm", c->hidden);
-    writer->prefix = "cls.predictions.";
-    add_matrix(writer, "transform.dense.weight", c->hidden, c->hidden);
-    add_bias(writer, "transform.dense.bias", c->hidden);
-    add_norm(writer, "transform.LayerNorm", c->hidden);
-    add(writer, "bias", c->vocabulary, 0, padded, INIT_ZERO, false);
-    if (!c->next_sentence)
-        return;
-    writer->prefix = "";
-    add_matrix(writer, "bert.pooler.dense.weight", c->hidden, c->hidden);
-    add_bias(writer, "bert.pooler.dense.bias", c->hidden);
-    add_matrix(writer, "cls.seq_relationship.weight", 2, c->hidden);
-    add_bias(writer, "cls.seq_relationship.bias", 2);
+    add_heads(writer, c);
 }
 
 static void cut_chunks(struct params *params)
@@ -229,16 +235,18 @@ static void cut_chunks(struct params *params)
 void params_init(struct params *params, const struct model_config *config)
 {
     const int32_t finals = config->order == ORDER_PRE ? 2 : 0;
-    const size_t count_max = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals + HEAD_NEXT_BIAS + 1;
+    size_t count = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals;
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        count += model_has(config, h) ? head_kinds[h].tensor_count : 0;
     *params = (struct params){
-        .items = mem_array(count_max, sizeof *params->items),
+        .items = mem_array(count, sizeof *params->items),
         .layers = config->layers,
         .finals = finals,
         .initializer = config->initializer,
     };
     struct writer writer = {.params = params, .deviation = config->initializer_range};
     add_all(&writer, config);
-    assert(params->count == count_max - (config->next_sentence ? 0 : 4));
+    assert(params->count == count);
     params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
     cut_chunks(params);
 }

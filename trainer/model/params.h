@@ -47,7 +47,7 @@ struct model_config {
     int32_t positions;    /* longest sequence */
     int32_t types;        /* segments */
     enum gelu gelu;
-    bool next_sentence;       /* pooler and NSP (or SOP) head exist */
+    uint32_t task_heads;      /* heads on the last layer: bit h is head h of enum head_kind */
     double norm_epsilon;      /* of every LayerNorm */
     double initializer_range; /* standard deviation of initial weights */
     double hidden_dropout;    /* probability: embeddings, attention output, feed-forward output */
@@ -57,18 +57,24 @@ struct model_config {
     struct layer_drop layer_drop; /* needs ORDER_PRE */
 };
 
+static inline bool model_has(const struct model_config *config, enum head_kind head)
+{
+    return config->task_heads >> head & 1;
+}
+
 #define MODEL_NAMES               "tiny|mini|small|medium|base|large|1.5b"
 #define MODEL_VOCABULARY_MULTIPLE 64
 
-/* The named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, NSP, vocabulary 30,522. -1: no such name. */
+/* The named size with dropout 0.1, tanh-GELU, 512 positions, 2 types, both heads of pre-training, vocabulary 30,522.
+ * -1: no such name. */
 int model_config_named(const char *name, struct model_config *config);
 /* Sizes within limits that the arithmetic relies on; ERR_UNSAFE otherwise (a config file from outside). ERR_USAGE: a
  * layer drop that does not fit. */
 int model_config_check(const struct model_config *config, struct error *err);
 int32_t vocabulary_padded(const struct model_config *config);
 
-/* Places of the table. A layer's tensors follow PARAM_LAYER; params_layer gives them. A norm's bias follows its
- * weight. */
+/* Places of the table. A layer's tensors follow PARAM_LAYER; params_layer gives them. Those of the heads come last, as
+ * head.h lists them. A norm's bias follows its weight. */
 enum param_place {
     PARAM_WORD,
     PARAM_POSITION,
@@ -96,17 +102,6 @@ enum layer_place {
     LAYER_NORM_BIAS,
     LAYER_PARAMS, /* how many */
 };
-enum head_place {                        /* after the layers and params_final */
-                  HEAD_TRANSFORM_WEIGHT, /* [H, H] */
-                  HEAD_TRANSFORM_BIAS,
-                  HEAD_NORM_WEIGHT,
-                  HEAD_NORM_BIAS,
-                  HEAD_BIAS,          /* cls.predictions.bias [V] */
-                  HEAD_POOLER_WEIGHT, /* these four only with next_sentence */
-                  HEAD_POOLER_BIAS,
-                  HEAD_NEXT_WEIGHT, /* cls.seq_relationship.weight [2, H] */
-                  HEAD_NEXT_BIAS,
-};
 
 enum param_init { INIT_ZERO, INIT_ONE, INIT_NORMAL };
 
@@ -129,7 +124,8 @@ struct params {
     struct param_chunk *chunks; /* PARAM_CHUNK elements each, from every tensor's start */
     size_t chunk_count;
     int32_t layers;
-    int32_t finals; /* 2 where a norm follows the last layer, else 0 */
+    int32_t finals;           /* 2 where a norm follows the last layer, else 0 */
+    size_t heads[HEAD_KINDS]; /* first item of each head that the model has */
     enum initializer initializer;
 };
 
@@ -146,9 +142,15 @@ static inline const struct param *params_final(const struct params *params)
 {
     return &params->items[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];
 }
-static inline const struct param *params_head(const struct params *params, enum head_place place)
+/* Tensor `place` of a head that the model has, in the order of its row in head_kinds. */
+static inline const struct param *params_head(const struct params *params, enum head_kind head, size_t place)
 {
-    return params_final(params) + params->finals + place;
+    return &params->items[params->heads[head] + place];
+}
+/* The first tensor of all heads. */
+static inline const struct param *params_heads(const struct params *params)
+{
+    return params_final(params) + params->finals;
 }
 
 /* Writes the initial values of one tensor to flat memory: normal(0, deviation), 0 or 1. Every value is named by (seed,

@@ -92,9 +92,6 @@ void choose_layers(struct model *model);                       /* which layers t
 void report_final(struct model *model, size_t from);           /* gradients from there on are final */
 void forward(struct model *model, const struct batch *batch);  /* embedding to the last layer's output */
 void backward(struct model *model, const struct batch *batch); /* from dhidden down to the tables */
-/* A head: sums +=; in training also dhidden += and the head's gradients. */
-void masked_head(struct model *model, const struct batch *batch);
-void next_head(struct model *model, const struct batch *batch);
 
 static inline struct rows token_rows(const struct batch *batch)
 {

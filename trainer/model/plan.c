@@ -1,4 +1,5 @@
 /* Every buffer of a model, once: its name, its size, its place. The same walk counts bytes and hands out memory. */
+#include "trainer/model/head.h"
 #include "trainer/model/parts.h"
 
 #include <assert.h>
@@ -63,25 +64,34 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
     take(planner, &layer->out, "layer.out", rows * hidden, storage);
 }
 
-static void plan_heads(struct planner *planner, struct model *model)
+/* What its buffers have room for. */
+static int32_t rows_of_head(const struct model *model, enum head_kind head)
 {
-    const size_t rows = (size_t)model->budget.head_rows_max[HEAD_MASKED], hidden = (size_t)model->config.hidden;
-    const size_t first = (size_t)model->budget.head_rows_max[HEAD_NEXT];
-    const size_t vocabulary = (size_t)vocabulary_padded(&model->config);
-    const size_t storage = model->ops->storage_size, real = model->ops->real_size;
-    take(planner, &model->picked, "masked.picked", rows * hidden, storage);
-    take(planner, &model->transform, "masked.transform", rows * hidden, storage);
-    take(planner, &model->transform_out, "masked.transform_out", rows * hidden, storage);
-    take(planner, &model->transform_stats, "masked.stats", rows * 2, real);
-    take(planner, &model->features, "masked.features", rows * hidden, storage);
-    take(planner, &model->logits, "masked.logits", rows * vocabulary, storage);
-    take(planner, &model->dfeatures, "masked.gradient", rows * hidden, storage);
-    if (!model->config.next_sentence)
-        return;
-    take(planner, &model->first, "next.first", first * hidden, storage);
-    take(planner, &model->pooled, "next.pooled", first * hidden, storage);
-    take(planner, &model->next_logits, "next.logits", first * 2, storage);
-    take(planner, &model->dpooled, "next.gradient", first * hidden, storage);
+    return head_kinds[head].reads == READS_ALL ? model->budget.token_rows_max : model->budget.head_rows_max[head];
+}
+
+static void plan_head(struct planner *planner, struct model *model, enum head_kind head)
+{
+    const struct ops *ops = model->ops;
+    const size_t rows = (size_t)rows_of_head(model, head);
+    for (size_t i = 0; i < head_kinds[head].buffer_count; i++) {
+        const struct head_buffer *buffer = &head_kinds[head].buffers[i];
+        const int32_t columns = buffer->columns == OF_VOCABULARY ? vocabulary_padded(&model->config)
+                                                                 : head_size(&model->config, buffer->columns);
+        take(planner, (void **)((char *)model + buffer->at), buffer->name, rows * (size_t)columns,
+             buffer->real ? ops->real_size : ops->storage_size);
+    }
+}
+
+/* The most rows of a buffer with a column for each piece. */
+static int32_t vocabulary_rows(const struct model *model)
+{
+    int32_t most = 0;
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        for (size_t i = 0; model_has(&model->config, h) && i < head_kinds[h].buffer_count; i++)
+            if (head_kinds[h].buffers[i].columns == OF_VOCABULARY && rows_of_head(model, h) > most)
+                most = rows_of_head(model, h);
+    return most;
 }
 
 static size_t scratch_bytes(const struct model *model)
@@ -93,7 +103,7 @@ static size_t scratch_bytes(const struct model *model)
     const struct ops_limits limits = {
         .rows_max = most,
         .columns_max = config->intermediate > 3 * config->hidden ? config->intermediate : 3 * config->hidden,
-        .masked_rows_max = model->budget.head_rows_max[HEAD_MASKED],
+        .vocabulary_rows_max = vocabulary_rows(model),
         .vocabulary = vocabulary_padded(config),
         .length_max = model->budget.length_max,
         .head_size = config->hidden / config->heads,
@@ -124,7 +134,9 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     }
     for (int32_t turn = 0; turn < model->config.layers; turn++)
         plan_layer(&planner, model, turn);
-    plan_heads(&planner, model);
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        if (model_has(&model->config, h))
+            plan_head(&planner, model, h);
     take(&planner, &model->dhidden, "gradient.hidden", rows * hidden, ops->storage_size);
     take(&planner, &model->dbranch, "gradient.branch", rows * hidden, ops->storage_size);
     take(&planner, &model->dup, "gradient.up", rows * inner, ops->storage_size);

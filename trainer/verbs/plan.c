@@ -89,7 +89,10 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
     needs->checkpoint = checkpoint_bytes(&params);
     needs->disk = (settings->keep_last > 0 ? settings->keep_last + 1 : 2) * needs->checkpoint;
     existing_directory(settings->out ? settings->out : "runs", needs->directory, sizeof needs->directory);
-    needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, setup->task.samples.room.marks[HEAD_MASKED]);
+    double marks[HEAD_KINDS];
+    for (int h = 0; h < HEAD_KINDS; h++)
+        marks[h] = setup->task.samples.room.marks[h];
+    needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, marks);
     count_memory(engine, &params, needs);
     params_release(&params);
 }

@@ -16,7 +16,7 @@ static const struct model_config small = {
     .positions = 128,
     .types = 2,
     .gelu = GELU_TANH,
-    .next_sentence = true,
+    .task_heads = 1u << HEAD_MASKED | 1u << HEAD_NEXT,
     .norm_epsilon = 1e-12,
     .initializer_range = 0.02,
     .hidden_dropout = 0.1,
@@ -99,7 +99,7 @@ static void gradients_case(const struct model_config *config, const char *what)
           "%s %s: counts", sides_name(), what);
     compare_numbers(metrics[EXACT].heads[HEAD_MASKED].loss, metrics[HOST].heads[HEAD_MASKED].loss,
                     metrics[TESTED].heads[HEAD_MASKED].loss, 1e-5, "masked loss");
-    if (config->next_sentence)
+    if (model_has(config, HEAD_NEXT))
         compare_numbers(metrics[EXACT].heads[HEAD_NEXT].loss, metrics[HOST].heads[HEAD_NEXT].loss,
                         metrics[TESTED].heads[HEAD_NEXT].loss, 1e-5, "next loss");
     const bool exact_type = OPS(TESTED)->storage_size == 4;
@@ -125,7 +125,7 @@ void check_models(void)
     struct model_config config = small;
     gradients_case(&config, "post");
     config.gelu = GELU_ERF;
-    config.next_sentence = false;
+    config.task_heads = 1u << HEAD_MASKED;
     gradients_case(&config, "erf-GELU");
     config = small;
     config.order = ORDER_PRE;

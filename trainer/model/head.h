@@ -1,0 +1,71 @@
+/* The heads on the last layer. A row of head_kinds says all that the rest of the program knows of one: its tensors, the
+ * rows it reads, the buffers it wants, its work, its pass. A new head is a value of enum head_kind (trainer/heads.h), its
+ * formulas in heads.c, and a row. */
+#ifndef TRAINER_MODEL_HEAD_H
+#define TRAINER_MODEL_HEAD_H
+
+#include "trainer/data/batch.h"
+#include "trainer/heads.h"
+#include "trainer/model/params.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The rows of the last layer that a head reads. The gradient of the others is zero, so the last layer could be worked
+ * out on the union of its heads' rows alone. */
+enum head_reads {
+    READS_MARKED, /* those with labels: some in each sequence, more in longer ones */
+    READS_FIRST,  /* the first of each sequence, [CLS], which has the label */
+    READS_ALL,    /* all, whichever have labels */
+};
+
+/* Sizes below: a number, or one of the model's. */
+enum { OF_HIDDEN = -1, OF_VOCABULARY = -2 };
+
+struct head_tensor {
+    const char *name; /* Hugging Face's, whole */
+    int32_t rows;
+    int32_t columns; /* 0: a vector, which does not decay */
+    enum param_init init;
+};
+
+/* [the head's rows, columns], kept from the forward to the backward pass. */
+struct head_buffer {
+    const char *name; /* in the plan: "masked.logits" */
+    size_t at;        /* of its pointer in struct model (parts.h) */
+    int32_t columns;  /* OF_VOCABULARY: padded */
+    bool real;        /* else storage */
+};
+
+struct model;
+
+struct head {
+    enum head_reads reads;
+    const struct head_tensor *tensors;
+    size_t tensor_count;
+    const struct head_buffer *buffers;
+    size_t buffer_count;
+    /* Multiply-adds of a row that it reads, forward. */
+    double (*work)(const struct model_config *config);
+    /* Forward and loss of a batch with at least one label: sums +=. In training backward too: the head's gradients, those
+     * of tensors it shares with the model, and dhidden +=. */
+    void (*pass)(struct model *model, const struct batch *batch);
+};
+
+extern const struct head head_kinds[]; /* [HEAD_KINDS] */
+
+/* What a head reads of a batch. */
+struct head_rows {
+    struct rows rows;
+    const int32_t *index; /* [rows.total] token row of each; NULL: the token rows as they are */
+};
+struct head_rows head_rows(enum head_kind head, const struct batch *batch);
+
+/* A size of a tensor or buffer as a number. */
+static inline int32_t head_size(const struct model_config *config, int32_t size)
+{
+    return size == OF_HIDDEN ? config->hidden : size == OF_VOCABULARY ? config->vocabulary : size;
+}
+
+#endif
