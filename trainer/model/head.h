@@ -6,7 +6,7 @@
 
 #include "trainer/data/batch.h"
 #include "trainer/heads.h"
-#include "trainer/model/params.h"
+#include "trainer/model/tensors.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,21 +20,11 @@ enum head_reads {
     READS_ALL,    /* all, whichever have labels */
 };
 
-/* Sizes below: a number, or one of the model's. */
-enum { OF_HIDDEN = -1, OF_VOCABULARY = -2 };
-
-struct head_tensor {
-    const char *name; /* Hugging Face's, whole */
-    int32_t rows;
-    int32_t columns; /* 0: a vector, which does not decay */
-    enum param_init init;
-};
-
 /* [the head's rows, columns], kept from the forward to the backward pass. */
 struct head_buffer {
     const char *name; /* in the plan: "masked.logits" */
     size_t at;        /* of its pointer in struct model (parts.h) */
-    int32_t columns;  /* OF_VOCABULARY: padded */
+    int32_t columns;  /* a number or a size (tensors.h); the vocabulary's is padded */
     bool real;        /* else storage */
 };
 
@@ -42,7 +32,7 @@ struct model;
 
 struct head {
     enum head_reads reads;
-    const struct head_tensor *tensors;
+    const struct tensor_row *tensors; /* whole names */
     size_t tensor_count;
     const struct head_buffer *buffers;
     size_t buffer_count;
@@ -61,11 +51,5 @@ struct head_rows {
     const int32_t *index; /* [rows.total] token row of each; NULL: the token rows as they are */
 };
 struct head_rows head_rows(enum head_kind head, const struct batch *batch);
-
-/* A size of a tensor or buffer as a number. */
-static inline int32_t head_size(const struct model_config *config, int32_t size)
-{
-    return size == OF_HIDDEN ? config->hidden : size == OF_VOCABULARY ? config->vocabulary : size;
-}
 
 #endif

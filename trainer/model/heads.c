@@ -22,12 +22,12 @@ static double slope_factor(const struct model *model, enum head_kind head)
 /* ---- masked tokens ---- */
 
 enum { HEAD_TRANSFORM_WEIGHT, HEAD_TRANSFORM_BIAS, HEAD_NORM_WEIGHT, HEAD_NORM_BIAS, HEAD_BIAS };
-static const struct head_tensor masked_tensors[] = {
-    [HEAD_TRANSFORM_WEIGHT] = {"cls.predictions.transform.dense.weight", OF_HIDDEN, OF_HIDDEN, INIT_NORMAL},
-    [HEAD_TRANSFORM_BIAS] = {"cls.predictions.transform.dense.bias", OF_HIDDEN, 0, INIT_ZERO},
-    [HEAD_NORM_WEIGHT] = {"cls.predictions.transform.LayerNorm.weight", OF_HIDDEN, 0, INIT_ONE},
-    [HEAD_NORM_BIAS] = {"cls.predictions.transform.LayerNorm.bias", OF_HIDDEN, 0, INIT_ZERO},
-    [HEAD_BIAS] = {"cls.predictions.bias", OF_VOCABULARY, 0, INIT_ZERO},
+static const struct tensor_row masked_tensors[] = {
+    [HEAD_TRANSFORM_WEIGHT] = MATRIX("cls.predictions.transform.dense.weight", OF_HIDDEN, OF_HIDDEN),
+    [HEAD_TRANSFORM_BIAS] = BIAS("cls.predictions.transform.dense.bias", OF_HIDDEN),
+    [HEAD_NORM_WEIGHT] = GAIN("cls.predictions.transform.LayerNorm.weight", OF_HIDDEN),
+    [HEAD_NORM_BIAS] = BIAS("cls.predictions.transform.LayerNorm.bias", OF_HIDDEN),
+    [HEAD_BIAS] = BIAS("cls.predictions.bias", OF_VOCABULARY),
 };
 #define HEAD(place) params_head(&model->table, HEAD_MASKED, place)
 
@@ -99,11 +99,11 @@ static void masked_pass(struct model *model, const struct batch *batch)
 /* ---- next sentence ---- */
 
 enum { HEAD_POOLER_WEIGHT, HEAD_POOLER_BIAS, HEAD_NEXT_WEIGHT, HEAD_NEXT_BIAS };
-static const struct head_tensor next_tensors[] = {
-    [HEAD_POOLER_WEIGHT] = {"bert.pooler.dense.weight", OF_HIDDEN, OF_HIDDEN, INIT_NORMAL},
-    [HEAD_POOLER_BIAS] = {"bert.pooler.dense.bias", OF_HIDDEN, 0, INIT_ZERO},
-    [HEAD_NEXT_WEIGHT] = {"cls.seq_relationship.weight", 2, OF_HIDDEN, INIT_NORMAL},
-    [HEAD_NEXT_BIAS] = {"cls.seq_relationship.bias", 2, 0, INIT_ZERO},
+static const struct tensor_row next_tensors[] = {
+    [HEAD_POOLER_WEIGHT] = MATRIX("bert.pooler.dense.weight", OF_HIDDEN, OF_HIDDEN),
+    [HEAD_POOLER_BIAS] = BIAS("bert.pooler.dense.bias", OF_HIDDEN),
+    [HEAD_NEXT_WEIGHT] = MATRIX("cls.seq_relationship.weight", 2, OF_HIDDEN),
+    [HEAD_NEXT_BIAS] = BIAS("cls.seq_relationship.bias", 2),
 };
 #undef HEAD
 #define HEAD(place) params_head(&model->table, HEAD_NEXT, place)

@@ -90,21 +90,22 @@ int32_t vocabulary_padded(const struct model_config *config)
     return (config->vocabulary + MODEL_VOCABULARY_MULTIPLE - 1) / MODEL_VOCABULARY_MULTIPLE * MODEL_VOCABULARY_MULTIPLE;
 }
 
-/* The growing table. */
-struct writer {
-    struct params *params;
-    const char *prefix;
-    double deviation; /* of matrices */
-    bool adjacent;    /* the next tensor follows without a gap */
-};
-
-/* Adds a tensor of rows x columns (columns 0: a vector) that takes room for `room` rows. */
-static void add(struct writer *writer, const char *name, int64_t rows, int64_t columns, int64_t room,
-                enum param_init init, bool decay)
+/* DeepSpeed begins the matrices that end the branches of N pre-LN layers smaller by sqrt(2 N), so that the variance of
+ * the sum does not grow with N. */
+static double deviation_of(const struct model_config *config, const struct tensor_row *row)
 {
-    struct params *params = writer->params;
-    const int64_t width = columns ? columns : 1;
-    if (!writer->adjacent)
+    return row->added && config->order == ORDER_PRE ? config->initializer_range / sqrt(2.0 * config->layers)
+                                                    : config->initializer_range;
+}
+
+/* Adds a tensor to the growing table; that of the word embedding and the bias of its pieces are padded. */
+static void add(struct params *params, const struct model_config *config, const char *prefix,
+                const struct tensor_row *row)
+{
+    const int64_t rows = size_of(config, row->rows), columns = size_of(config, row->columns);
+    const int64_t room = row->rows == OF_VOCABULARY ? vocabulary_padded(config) : rows, width = columns ? columns : 1;
+    const char *name = row->name_pre && config->order == ORDER_PRE ? row->name_pre : row->name;
+    if (!row->adjacent)
         params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
     struct param *param = &params->items[params->count++];
     *param = (struct param){
@@ -112,105 +113,37 @@ static void add(struct writer *writer, const char *name, int64_t rows, int64_t c
         .shape = {rows, width},
         .count = (size_t)(rows * width),
         .offset = params->size,
-        .init = init,
-        .deviation = writer->deviation,
-        .decay = decay,
+        .init = row->init,
+        .deviation = deviation_of(config, row),
+        .decay = columns > 0,
     };
-    const int length = snprintf(param->name, sizeof param->name, "%s%s", writer->prefix, name);
+    const int length = snprintf(param->name, sizeof param->name, "%s%s", prefix, name);
     assert(length > 0 && (size_t)length < sizeof param->name);
     params->size += (size_t)(room * width);
     params->total += param->count;
 }
 
-static void add_matrix(struct writer *writer, const char *name, int64_t rows, int64_t columns)
+static void add_rows(struct params *params, const struct model_config *config, const char *prefix,
+                     const struct tensor_row *rows, size_t count)
 {
-    add(writer, name, rows, columns, rows, INIT_NORMAL, true);
+    for (size_t i = 0; i < count; i++)
+        add(params, config, prefix, &rows[i]);
 }
 
-static void add_bias(struct writer *writer, const char *name, int64_t size)
+static void add_all(struct params *params, const struct model_config *config)
 {
-    add(writer, name, size, 0, size, INIT_ZERO, false);
-}
-
-static void add_norm(struct writer *writer, const char *name, int64_t size)
-{
-    char full[64];
-    snprintf(full, sizeof full, "%s.weight", name);
-    add(writer, full, size, 0, size, INIT_ONE, false);
-    snprintf(full, sizeof full, "%s.bias", name);
-    add_bias(writer, full, size);
-}
-
-/* A matrix whose product is added to the stream. DeepSpeed begins those of N pre-LN layers smaller by sqrt(2 N), so
- * that the stream's variance does not grow with N. */
-static void add_output_matrix(struct writer *writer, const char *name, int64_t columns, const struct model_config *c)
-{
-    const double deviation = writer->deviation;
-    if (c->order == ORDER_PRE)
-        writer->deviation /= sqrt(2.0 * c->layers);
-    add_matrix(writer, name, c->hidden, columns);
-    writer->deviation = deviation;
-}
-
-static void add_layer(struct writer *writer, const struct model_config *c)
-{
-    const bool pre = c->order == ORDER_PRE;
-    add_matrix(writer, "attention.self.query.weight", c->hidden, c->hidden);
-    writer->adjacent = true;
-    add_matrix(writer, "attention.self.key.weight", c->hidden, c->hidden);
-    add_matrix(writer, "attention.self.value.weight", c->hidden, c->hidden);
-    writer->adjacent = false;
-    add_bias(writer, "attention.self.query.bias", c->hidden);
-    writer->adjacent = true;
-    add_bias(writer, "attention.self.key.bias", c->hidden);
-    add_bias(writer, "attention.self.value.bias", c->hidden);
-    writer->adjacent = false;
-    add_output_matrix(writer, "attention.output.dense.weight", c->hidden, c);
-    add_bias(writer, "attention.output.dense.bias", c->hidden);
-    add_norm(writer, pre ? "PreAttentionLayerNorm" : "attention.output.LayerNorm", c->hidden);
-    add_matrix(writer, "intermediate.dense.weight", c->intermediate, c->hidden);
-    add_bias(writer, "intermediate.dense.bias", c->intermediate);
-    add_output_matrix(writer, "output.dense.weight", c->intermediate, c);
-    add_bias(writer, "output.dense.bias", c->hidden);
-    add_norm(writer, pre ? "PostAttentionLayerNorm" : "output.LayerNorm", c->hidden);
-}
-
-static void add_heads(struct writer *writer, const struct model_config *c)
-{
-    writer->prefix = "";
-    for (enum head_kind h = 0; h < HEAD_KINDS; h++) {
-        const struct head *head = &head_kinds[h];
-        if (!model_has(c, h))
-            continue;
-        writer->params->heads[h] = writer->params->count;
-        for (size_t i = 0; i < head->tensor_count; i++) {
-            const struct head_tensor *tensor = &head->tensors[i];
-            const int64_t rows = head_size(c, tensor->rows), columns = head_size(c, tensor->columns);
-            const int64_t room = tensor->rows == OF_VOCABULARY ? vocabulary_padded(c) : rows;
-            add(writer, tensor->name, rows, columns, room, tensor->init, columns > 0);
-        }
-    }
-}
-
-/* The order is that of enum param_place, layer_place and head_kind; names of ORDER_PRE are DeepSpeed's. */
-static void add_all(struct writer *writer, const struct model_config *c)
-{
-    const int64_t padded = vocabulary_padded(c);
-    writer->prefix = "bert.embeddings.";
-    add(writer, "word_embeddings.weight", c->vocabulary, c->hidden, padded, INIT_NORMAL, true);
-    add_matrix(writer, "position_embeddings.weight", c->positions, c->hidden);
-    add_matrix(writer, "token_type_embeddings.weight", c->types, c->hidden);
-    add_norm(writer, "LayerNorm", c->hidden);
-    for (int32_t layer = 0; layer < c->layers; layer++) {
+    add_rows(params, config, "", embedding_tensors, PARAM_LAYER);
+    for (int32_t layer = 0; layer < config->layers; layer++) {
         char prefix[40];
         snprintf(prefix, sizeof prefix, "bert.encoder.layer.%d.", layer);
-        writer->prefix = prefix;
-        add_layer(writer, c);
+        add_rows(params, config, prefix, layer_tensors, LAYER_PARAMS);
     }
-    writer->prefix = "bert.encoder.";
-    if (c->order == ORDER_PRE)
-        add_norm(writer, "FinalLayerNorm", c->hidden);
-    add_heads(writer, c);
+    add_rows(params, config, "", final_tensors, (size_t)params->finals);
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        if (model_has(config, h)) {
+            params->heads[h] = params->count;
+            add_rows(params, config, "", head_kinds[h].tensors, head_kinds[h].tensor_count);
+        }
 }
 
 static void cut_chunks(struct params *params)
@@ -234,7 +167,7 @@ static void cut_chunks(struct params *params)
 
 void params_init(struct params *params, const struct model_config *config)
 {
-    const int32_t finals = config->order == ORDER_PRE ? 2 : 0;
+    const int32_t finals = config->order == ORDER_PRE ? FINAL_PARAMS : 0;
     size_t count = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         count += model_has(config, h) ? head_kinds[h].tensor_count : 0;
@@ -244,8 +177,7 @@ void params_init(struct params *params, const struct model_config *config)
         .finals = finals,
         .initializer = config->initializer,
     };
-    struct writer writer = {.params = params, .deviation = config->initializer_range};
-    add_all(&writer, config);
+    add_all(params, config);
     assert(params->count == count);
     params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
     cut_chunks(params);

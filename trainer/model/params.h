@@ -102,6 +102,12 @@ enum layer_place {
     LAYER_NORM_BIAS,
     LAYER_PARAMS, /* how many */
 };
+/* After the layers, in ORDER_PRE alone. */
+enum final_place {
+    FINAL_NORM_WEIGHT,
+    FINAL_NORM_BIAS,
+    FINAL_PARAMS,
+};
 
 enum param_init { INIT_ZERO, INIT_ONE, INIT_NORMAL };
 

@@ -77,7 +77,7 @@ static void plan_head(struct planner *planner, struct model *model, enum head_ki
     for (size_t i = 0; i < head_kinds[head].buffer_count; i++) {
         const struct head_buffer *buffer = &head_kinds[head].buffers[i];
         const int32_t columns = buffer->columns == OF_VOCABULARY ? vocabulary_padded(&model->config)
-                                                                 : head_size(&model->config, buffer->columns);
+                                                                 : size_of(&model->config, buffer->columns);
         take(planner, (void **)((char *)model + buffer->at), buffer->name, rows * (size_t)columns,
              buffer->real ? ops->real_size : ops->storage_size);
     }

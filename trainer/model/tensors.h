@@ -1,0 +1,45 @@
+/* Which tensors a model has, as rows: name, sizes, first values. params.c makes the table of parameters of them. Another
+ * form of the model (positions, norms, feed-forward part, biases) is other rows here, and other ops in encoder.c. */
+#ifndef TRAINER_MODEL_TENSORS_H
+#define TRAINER_MODEL_TENSORS_H
+
+#include "trainer/model/params.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A size below is a number, or one of the model's. */
+enum { OF_HIDDEN = -1, OF_INTERMEDIATE = -2, OF_VOCABULARY = -3, OF_POSITIONS = -4, OF_TYPES = -5 };
+
+struct tensor_row {
+    const char *name; /* Hugging Face's; a layer's without "bert.encoder.layer.N." */
+    int32_t rows;
+    int32_t columns; /* 0: a vector, which does not decay */
+    enum param_init init;
+    bool adjacent;        /* follows the row before it without a gap */
+    bool added;           /* its product is added to the sum that runs through all layers */
+    const char *name_pre; /* in ORDER_PRE, DeepSpeed's; NULL: the same */
+};
+
+/* A row of each kind; what else is to be said of it follows by name. */
+#define MATRIX(of_name, of_rows, of_columns, ...)                                                                      \
+    {                                                                                                                  \
+        .name = of_name, .rows = of_rows, .columns = of_columns, .init = INIT_NORMAL, __VA_ARGS__                      \
+    }
+#define BIAS(of_name, of_rows, ...)                                                                                    \
+    {                                                                                                                  \
+        .name = of_name, .rows = of_rows, .init = INIT_ZERO, __VA_ARGS__                                               \
+    }
+#define GAIN(of_name, of_rows, ...)                                                                                    \
+    {                                                                                                                  \
+        .name = of_name, .rows = of_rows, .init = INIT_ONE, __VA_ARGS__                                                \
+    }
+
+extern const struct tensor_row embedding_tensors[]; /* [PARAM_LAYER] */
+extern const struct tensor_row layer_tensors[];     /* [LAYER_PARAMS] */
+extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], of ORDER_PRE */
+
+/* A size as a number; the vocabulary's is not padded. */
+int32_t size_of(const struct model_config *config, int32_t size);
+
+#endif
