@@ -39,30 +39,23 @@ static const void *turn_input(const struct model *model, int32_t turn)
 /* What its first branch is added to; NULL: nothing yet. */
 static const void *turn_residual(const struct model *model, int32_t turn)
 {
-    switch (model->config.order) {
-    case ORDER_POST:
+    if (!order_of(model).bare)
         return turn_input(model, turn);
-    case ORDER_PRE:
-        return turn > 0 ? model->layers[turn - 1].down_sum : model->embed_out;
-    case ORDER_LARGE:
-        return turn > 0 ? model->layers[turn - 1].down_sum : NULL;
-    case ORDER_KINDS:
-        break;
-    }
-    return NULL;
+    if (turn > 0)
+        return model->layers[turn - 1].down_sum;
+    return order_of(model).embedded ? model->embed_out : NULL;
 }
 
 /* The weights of a turn's two norms; each one's bias follows it in the table. */
 static const struct param *first_norm(const struct model *model, int32_t turn)
 {
-    const bool pre = model->config.order == ORDER_PRE;
     return params_layer(&model->table, model->layers[turn].number,
-                        pre ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
+                        order_of(model).leads ? LAYER_NORM_WEIGHT : LAYER_ATTENTION_NORM_WEIGHT);
 }
 
 static const struct param *second_norm(const struct model *model, int32_t turn)
 {
-    if (model->config.order != ORDER_PRE)
+    if (!order_of(model).leads)
         return params_layer(&model->table, model->layers[turn].number, LAYER_NORM_WEIGHT);
     if (turn + 1 == model->turns)
         return params_final(&model->table);
@@ -83,7 +76,7 @@ static void embed_forward(struct model *model, const struct batch *batch)
          .bias = vector_of(model, &table[PARAM_NORM_BIAS]), .epsilon = model->config.norm_epsilon,
          .rows = token_rows(batch), .hidden = hidden);
     CALL(ops, dropout, .x = model->embed_out, .batch = batch, .hidden = hidden, .dropout = &dropout);
-    if (model->config.order == ORDER_PRE) {
+    if (order_of(model).leads) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
         CALL(ops, norm, .y = model->entry, .z = model->embed_out, .statistics = model->entry_stats,
              .x = model->embed_out, .gain = vector_of(model, norm), .bias = vector_of(model, norm + 1),
@@ -103,7 +96,7 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const void *x = turn_input(model, turn);
     const struct rows rows = token_rows(batch);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
-    const bool post = model->config.order == ORDER_POST;
+    const bool bare = order_of(model).bare;
     const double epsilon = model->config.norm_epsilon;
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
@@ -124,7 +117,7 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
     CALL(ops, norm, .y = layer->out, .z = layer->down_sum, .statistics = layer->down_stats, .x = layer->down_sum,
-         .residual = post ? layer->attention_out : layer->attention_sum, .gain = vector_of(model, second),
+         .residual = bare ? layer->attention_sum : layer->attention_out, .gain = vector_of(model, second),
          .bias = vector_of(model, second + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = batch,
          .dropout = &drop_down);
 }
@@ -151,9 +144,9 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
-    const bool post = model->config.order == ORDER_POST, last = turn + 1 == model->turns;
-    void *dhidden = model->dhidden, *dbranch = model->dbranch, *dnorm = post ? dhidden : dbranch;
-    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = !post && !last, .dgain = gradient_of(model, second),
+    const bool bare = order_of(model).bare, last = turn + 1 == model->turns;
+    void *dhidden = model->dhidden, *dbranch = model->dbranch, *dnorm = bare ? dbranch : dhidden;
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare && !last, .dgain = gradient_of(model, second),
          .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm, .z = layer->down_sum,
          .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows, .hidden = hidden,
          .batch = batch, .dropout = &drop_down, .scratch = model->scratch);
@@ -161,12 +154,12 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
          .rows = rows, .out = hidden, .in = inner, .gelu = gelu);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
-    CALL(ops, linear_backward_input, .dx = dnorm, .adds = post, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
+    CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
          .rows = rows, .out = inner, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_UP_WEIGHT), .db = GRADIENT(LAYER_UP_BIAS), .dy = model->dup,
          .x = layer->attention_out, .rows = rows, .out = inner, .in = hidden, .scratch = model->scratch);
 
-    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = !post, .dgain = gradient_of(model, first),
+    CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare, .dgain = gradient_of(model, first),
          .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
          .statistics = layer->attention_stats, .gain = vector_of(model, first), .rows = rows, .hidden = hidden,
          .batch = batch, .dropout = &drop_attention, .scratch = model->scratch);
@@ -177,7 +170,7 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     CALL(ops, attention_backward, .dqkv = model->dqkv, .dcontext = model->dcontext, .qkv = layer->qkv,
          .context = layer->context, .log_sums = layer->log_sums, .batch = batch, .shape = &shape,
          .scratch = model->scratch);
-    CALL(ops, linear_backward_input, .dx = dnorm, .adds = post, .dy = model->dqkv, .w = WEIGHT(LAYER_QUERY_WEIGHT),
+    CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dqkv, .w = WEIGHT(LAYER_QUERY_WEIGHT),
          .rows = rows, .out = 3 * hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),
          .dy = model->dqkv, .x = x, .rows = rows, .out = 3 * hidden, .in = hidden, .scratch = model->scratch);
@@ -189,8 +182,8 @@ static void embed_backward(struct model *model, const struct batch *batch)
     const struct param *table = model->table.items;
     const int32_t hidden = model->config.hidden;
     const struct dropout dropout = dropout_at(model, 0, SITE_EMBEDDING);
-    void *slopes = model->config.order == ORDER_LARGE ? model->dbranch : model->dhidden;
-    if (model->config.order == ORDER_PRE) {
+    void *slopes = order_of(model).bare && !order_of(model).embedded ? model->dbranch : model->dhidden;
+    if (order_of(model).leads) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
         CALL(ops, norm_backward, .dz = slopes, .adds = true, .dgain = gradient_of(model, norm),
              .dbias = gradient_of(model, norm + 1), .dy = model->dbranch, .z = model->embed_out,
@@ -207,12 +200,12 @@ static void embed_backward(struct model *model, const struct batch *batch)
          .dy = slopes, .batch = batch, .hidden = hidden, .scratch = model->scratch);
 }
 
-/* The first tensor whose gradient is final after a turn's backward pass: that of the layer, or in ORDER_PRE of the layer
- * after it, because the norm that a layer begins with is the second one of the turn before. Layers that were dropped
- * have no gradient to wait for. */
+/* The first tensor whose gradient is final after a turn's backward pass: that of the layer, or where norms lead that of
+ * the layer after it, because the norm that a layer begins with is the second one of the turn before. Layers that were
+ * dropped have no gradient to wait for. */
 static size_t final_after(const struct model *model, int32_t turn)
 {
-    const int32_t layer = model->layers[turn].number + (model->config.order == ORDER_PRE);
+    const int32_t layer = model->layers[turn].number + (order_of(model).leads ? 1 : 0);
     return layer < model->config.layers ? params_layer(&model->table, layer, 0)->offset
                                         : params_final(&model->table)->offset;
 }

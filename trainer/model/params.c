@@ -78,7 +78,7 @@ int model_config_check(const struct model_config *config, struct error *err)
     if (!(drop->theta >= 0 && drop->theta <= 1 && drop->gamma >= 0))
         return fail(err, ERR_USAGE, "layer drop with theta %g and gamma %g: 0 < theta <= 1 and gamma >= 0 are needed",
                     drop->theta, drop->gamma);
-    if (drop->theta > 0 && config->order != ORDER_PRE) {
+    if (drop->theta > 0 && !norm_orders[config->order].leads) {
         fail(err, ERR_USAGE, "layer drop needs a model with its norms before the branches");
         return hint(err, "give --model a config.json with \"pre_layer_norm\": true");
     }
@@ -94,8 +94,8 @@ int32_t vocabulary_padded(const struct model_config *config)
  * the sum does not grow with N. */
 static double deviation_of(const struct model_config *config, const struct tensor_row *row)
 {
-    return row->added && config->order == ORDER_PRE ? config->initializer_range / sqrt(2.0 * config->layers)
-                                                    : config->initializer_range;
+    return row->added && norm_orders[config->order].smaller ? config->initializer_range / sqrt(2.0 * config->layers)
+                                                            : config->initializer_range;
 }
 
 /* Adds a tensor to the growing table; that of the word embedding and the bias of its pieces are padded. */
@@ -167,7 +167,7 @@ static void cut_chunks(struct params *params)
 
 void params_init(struct params *params, const struct model_config *config)
 {
-    const int32_t finals = config->order == ORDER_PRE ? FINAL_PARAMS : 0;
+    const int32_t finals = norm_orders[config->order].leads ? FINAL_PARAMS : 0;
     size_t count = PARAM_LAYER + (size_t)config->layers * LAYER_PARAMS + (size_t)finals;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         count += model_has(config, h) ? head_kinds[h].tensor_count : 0;

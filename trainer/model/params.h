@@ -24,6 +24,15 @@ enum norm_order {
     ORDER_KINDS,
 };
 
+/* What an order comes to; a row each. */
+struct norm_order_facts {
+    bool bare;     /* the sum that runs through the layers stays bare, products read norms of it; else it is normed */
+    bool embedded; /* a bare sum begins with the embedding, else at zero */
+    bool leads;    /* a norm belongs to what reads it: one stands before the first layer, another after the last */
+    bool smaller;  /* matrices that end a branch begin smaller, by sqrt(2 layers) */
+};
+extern const struct norm_order_facts norm_orders[]; /* [ORDER_KINDS] */
+
 /* How matrices begin. In config.json: initializer "normal" or "truncated_normal". */
 enum initializer {
     INITIALIZER_NORMAL,
@@ -54,7 +63,7 @@ struct model_config {
     double attention_dropout; /* probability: attention weights */
     enum norm_order order;
     enum initializer initializer;
-    struct layer_drop layer_drop; /* needs ORDER_PRE */
+    struct layer_drop layer_drop; /* needs an order that leads */
 };
 
 static inline bool model_has(const struct model_config *config, enum head_kind head)
@@ -102,7 +111,7 @@ enum layer_place {
     LAYER_NORM_BIAS,
     LAYER_PARAMS, /* how many */
 };
-/* After the layers, in ORDER_PRE alone. */
+/* After the layers, where norms lead. */
 enum final_place {
     FINAL_NORM_WEIGHT,
     FINAL_NORM_BIAS,
@@ -143,7 +152,7 @@ static inline const struct param *params_layer(const struct params *params, int3
 {
     return &params->items[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
 }
-/* The weight of the norm behind the last layer (ORDER_PRE only). */
+/* The weight of the norm after the last layer (where norms lead). */
 static inline const struct param *params_final(const struct params *params)
 {
     return &params->items[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];

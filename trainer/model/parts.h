@@ -39,7 +39,7 @@ struct model {
     struct model_metrics counts; /* of the same passes, without losses and hits */
 
     void *embed_sum, *embed_stats, *embed_out; /* [T, H], [T, 2] real, [T, H] */
-    void *entry, *entry_stats; /* ORDER_PRE: the first layer's norm of embed_out; else embed_out, none */
+    void *entry, *entry_stats; /* where norms lead: the first layer's norm of embed_out; else embed_out, none */
     struct layer *layers;
     int32_t turns; /* layers of the pass under way */
 
@@ -66,6 +66,11 @@ struct model {
 
     void *scratch;
 };
+
+static inline struct norm_order_facts order_of(const struct model *model)
+{
+    return norm_orders[model->config.order];
+}
 
 /* Walks over every buffer in order: counts it into `plan`, and points at its place in `block` unless that is NULL. */
 void plan_buffers(struct model *model, struct model_plan *plan, char *block);

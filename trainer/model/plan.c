@@ -47,7 +47,7 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
         *layer = model->layers[turn - every];
         if (ends)
             take(planner, &layer->out, "layer.out", rows * hidden, storage);
-        if (ends && model->config.order != ORDER_POST)
+        if (ends && order_of(model).bare)
             take(planner, &layer->down_sum, "layer.down_sum", rows * hidden, storage);
         return;
     }
@@ -128,7 +128,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     take(&planner, &model->embed_stats, "embed.stats", rows * 2, ops->real_size);
     take(&planner, &model->embed_out, "embed.out", rows * hidden, ops->storage_size);
     model->entry = model->embed_out;
-    if (model->config.order == ORDER_PRE) {
+    if (order_of(model).leads) {
         take(&planner, &model->entry, "entry.out", rows * hidden, ops->storage_size);
         take(&planner, &model->entry_stats, "entry.stats", rows * 2, ops->real_size);
     }

@@ -1,5 +1,12 @@
 #include "trainer/model/tensors.h"
 
+const struct norm_order_facts norm_orders[] = {
+    [ORDER_POST] = {.bare = false},
+    [ORDER_PRE] = {.bare = true, .embedded = true, .leads = true, .smaller = true},
+    [ORDER_LARGE] = {.bare = true},
+};
+_Static_assert(sizeof norm_orders / sizeof *norm_orders == ORDER_KINDS, "a row for every order");
+
 const struct tensor_row embedding_tensors[] = {
     [PARAM_WORD] = MATRIX("bert.embeddings.word_embeddings.weight", OF_VOCABULARY, OF_HIDDEN),
     [PARAM_POSITION] = MATRIX("bert.embeddings.position_embeddings.weight", OF_POSITIONS, OF_HIDDEN),

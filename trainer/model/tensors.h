@@ -37,7 +37,7 @@ struct tensor_row {
 
 extern const struct tensor_row embedding_tensors[]; /* [PARAM_LAYER] */
 extern const struct tensor_row layer_tensors[];     /* [LAYER_PARAMS] */
-extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], of ORDER_PRE */
+extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], where norms lead */
 
 /* A size as a number; the vocabulary's is not padded. */
 int32_t size_of(const struct model_config *config, int32_t size);
