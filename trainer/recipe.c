@@ -109,7 +109,7 @@ static void add_fields(json_t *json, const struct json_field *fields, const void
         const void *field = (const char *)holder + fields->field;
         if (fields->type == FIELD_REAL)
             json_object_set_new(json, fields->key, json_real(*(const double *)field));
-        else if (fields->type == FIELD_FLAG || fields->type == FIELD_CURVE)
+        else if (fields->type == FIELD_FLAG || json_field_words(fields->type))
             json_object_set_new(json, fields->key, json_boolean(*(const bool *)field));
     }
 }

@@ -114,10 +114,11 @@ static void set_field(const struct json_field *fields, void *holder, const char 
     if (!found)
         fail_msg("unknown key %s", key);
     void *field = (char *)holder + found->field;
+    const char *const *words = json_field_words(found->type);
     if (found->type == FIELD_REAL)
         *(double *)field = strtod(text, NULL);
     else
-        *(bool *)field = strcmp(text, "1") == 0 || strcmp(text, "linear") == 0;
+        *(bool *)field = strcmp(text, words ? words[1] : "1") == 0;
 }
 
 /* "key=value": what the file says of an optimizer; what is its kind's own stands in the kind's table. */

@@ -16,7 +16,7 @@ enum key_kind {
     KEY_COUNT,  /* uint64_t */
     KEY_FLAG,   /* bool */
     KEY_BETAS,  /* of the optimizer */
-    KEY_CHOICE, /* bool: "log" or "linear" */
+    KEY_CHOICE, /* bool: one of two words */
     KEY_TAKEN,  /* read by name elsewhere in this file */
     KEY_SWITCH, /* the same, true or false */
     KEY_NOTE,   /* it and all below has no meaning here */
@@ -107,32 +107,45 @@ static int set_betas(const struct keys *keys, const char *path, struct optimizer
     return 0;
 }
 
-static int set_value(const struct keys *keys, const char *path, enum key_kind kind, void *field, double min, double max,
-                     const json_t *value, struct error *err)
+/* A key that has been found: what it sets. */
+struct found_key {
+    enum key_kind kind;
+    void *field;
+    double min, max;
+    const char *const *words; /* of KEY_CHOICE, for false and for true */
+};
+
+static int set_value(const struct keys *keys, const char *path, const struct found_key *key, const json_t *value,
+                     struct error *err)
 {
     char text[120];
+    const char *word;
     const double real = json_number_value(value);
-    switch (kind) {
+    switch (key->kind) {
     case KEY_REAL:
     case KEY_COUNT:
-        snprintf(text, sizeof text, "not a %s from %g to %g", kind == KEY_COUNT ? "count" : "number", min, max);
-        if (!json_is_number(value) || !(real >= min && real <= max) || (kind == KEY_COUNT && real != floor(real)))
+        snprintf(text, sizeof text, "not a %s from %g to %g", key->kind == KEY_COUNT ? "count" : "number", key->min,
+                 key->max);
+        if (!json_is_number(value) || !(real >= key->min && real <= key->max) ||
+            (key->kind == KEY_COUNT && real != floor(real)))
             return keys_complain(keys, path, text, err);
-        if (kind == KEY_COUNT)
-            *(uint64_t *)field = (uint64_t)real;
+        if (key->kind == KEY_COUNT)
+            *(uint64_t *)key->field = (uint64_t)real;
         else
-            *(double *)field = real;
+            *(double *)key->field = real;
         return 0;
     case KEY_FLAG:
         if (!json_is_boolean(value))
             return keys_complain(keys, path, "neither true nor false", err);
-        *(bool *)field = json_is_true(value);
+        *(bool *)key->field = json_is_true(value);
         return 0;
     case KEY_CHOICE:
-        *(bool *)field = json_is_string(value) && strcmp(json_string_value(value), "linear") == 0;
-        if (!*(bool *)field && !(json_is_string(value) && strcmp(json_string_value(value), "log") == 0))
-            return keys_complain(keys, path, "neither \"log\" nor \"linear\"", err);
-        return 0;
+        word = json_is_string(value) ? json_string_value(value) : "";
+        *(bool *)key->field = strcmp(word, key->words[1]) == 0;
+        if (*(bool *)key->field || strcmp(word, key->words[0]) == 0)
+            return 0;
+        snprintf(text, sizeof text, "neither \"%s\" nor \"%s\"", key->words[0], key->words[1]);
+        return keys_complain(keys, path, text, err);
     default:
         return 0;
     }
@@ -141,7 +154,7 @@ static int set_value(const struct keys *keys, const char *path, enum key_kind ki
 int keys_real(const struct keys *keys, const char *path, double min, double max, double *out, struct error *err)
 {
     const json_t *value = keys_get(keys->values, path);
-    return value ? set_value(keys, path, KEY_REAL, out, min, max, value, err) : 0;
+    return value ? set_value(keys, path, &(struct found_key){KEY_REAL, out, min, max, NULL}, value, err) : 0;
 }
 
 /* ---- walking over all keys ---- */
@@ -160,20 +173,10 @@ static void own_keys_of(struct recipe *recipe, struct own_keys own[OWN_KEYS])
     own[1] = (struct own_keys){"scheduler.params.", schedule_types[recipe->schedule.kind].params, &recipe->schedule};
 }
 
-/* A key that has been found: what it sets. */
-struct found_key {
-    enum key_kind kind;
-    void *field;
-    double min, max;
-};
-
 static bool find_own_key(struct recipe *recipe, const char *path, struct found_key *found)
 {
-    static const enum key_kind kinds[] = {[FIELD_REAL] = KEY_REAL,
-                                          [FIELD_FLAG] = KEY_FLAG,
-                                          [FIELD_CURVE] = KEY_CHOICE,
-                                          [FIELD_NOTE] = KEY_NOTE,
-                                          [FIELD_OFF] = KEY_OFF};
+    static const enum key_kind kinds[] = {
+        [FIELD_REAL] = KEY_REAL, [FIELD_FLAG] = KEY_FLAG, [FIELD_NOTE] = KEY_NOTE, [FIELD_OFF] = KEY_OFF};
     struct own_keys own[OWN_KEYS];
     own_keys_of(recipe, own);
     for (int i = 0; i < OWN_KEYS; i++) {
@@ -181,8 +184,9 @@ static bool find_own_key(struct recipe *recipe, const char *path, struct found_k
         const struct json_field *field =
             strncmp(path, own[i].prefix, size) == 0 ? json_field_named(own[i].fields, path + size) : NULL;
         if (field) {
-            *found =
-                (struct found_key){kinds[field->type], (char *)own[i].holder + field->field, field->min, field->max};
+            const char *const *words = json_field_words(field->type);
+            *found = (struct found_key){words ? KEY_CHOICE : kinds[field->type], (char *)own[i].holder + field->field,
+                                        field->min, field->max, words};
             return true;
         }
     }
@@ -195,7 +199,8 @@ static bool find_key(struct recipe *recipe, const char *path, struct found_key *
         return true;
     for (size_t i = 0; i < KEYS; i++)
         if (strcmp(table[i].path, path) == 0) {
-            *found = (struct found_key){table[i].kind, (char *)recipe + table[i].field, table[i].min, table[i].max};
+            *found =
+                (struct found_key){table[i].kind, (char *)recipe + table[i].field, table[i].min, table[i].max, NULL};
             return true;
         }
     return false;
@@ -251,7 +256,7 @@ static int apply_key(struct keys *keys, const char *path, const struct found_key
     case KEY_REFUSED:
         return keys_complain(keys, path, "would change the result and is not built", err);
     default:
-        return set_value(keys, path, key->kind, key->field, key->min, key->max, value, err);
+        return set_value(keys, path, key, value, err);
     }
 }
 

@@ -9,3 +9,9 @@ const struct json_field *json_field_named(const struct json_field *fields, const
         fields++;
     return fields->key ? fields : NULL;
 }
+
+const char *const *json_field_words(enum json_field_type type)
+{
+    static const char *const words[][2] = {[FIELD_CURVE] = {"log", "linear"}};
+    return (size_t)type < sizeof words / sizeof *words && words[type][0] ? words[type] : NULL;
+}

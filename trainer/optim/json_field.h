@@ -8,7 +8,7 @@
 enum json_field_type {
     FIELD_REAL,  /* double */
     FIELD_FLAG,  /* bool */
-    FIELD_CURVE, /* bool: "linear", else "log" */
+    FIELD_CURVE, /* bool, as one of two words: "log", "linear" */
     /* Keys of the originals without a field here: */
     FIELD_NOTE, /* changes no result */
     FIELD_OFF,  /* must be false */
@@ -22,6 +22,8 @@ struct json_field {
     double value;    /* of a schedule, where absent; NAN: must be there; SCHEDULE_STEPS: the run's */
 };
 
+/* The two words of a type that is a choice, for false and for true; NULL: it is none. */
+const char *const *json_field_words(enum json_field_type type);
 /* The one of that name; NULL: there is none. */
 const struct json_field *json_field_named(const struct json_field *fields, const char *key);
 
