@@ -56,6 +56,8 @@ static void tensors_stand_apart_and_qkv_together(void **state)
         end = params.items[i].offset + params.items[i].count;
         assert_ptr_equal(params_find(&params, params.items[i].name), &params.items[i]);
         assert_int_equal(params.items[i].decay, params.items[i].dimensions == 2);
+        assert_int_equal(params.items[i].hidden,
+                         params.items[i].dimensions == 2 && strstr(params.items[i].name, ".encoder.layer."));
     }
     assert_true(params.size >= end && params.size % 16 == 0);
     for (int32_t layer = 0; layer < 2; layer++)

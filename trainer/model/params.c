@@ -137,6 +137,8 @@ static void add_all(struct params *params, const struct model_config *config)
         char prefix[40];
         snprintf(prefix, sizeof prefix, "bert.encoder.layer.%d.", layer);
         add_rows(params, config, prefix, layer_tensors, LAYER_PARAMS);
+        for (int place = 0; place < LAYER_PARAMS; place++)
+            params->items[params->count - LAYER_PARAMS + place].hidden = layer_tensors[place].columns != 0;
     }
     add_rows(params, config, "", final_tensors, (size_t)params->finals);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)

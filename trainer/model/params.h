@@ -129,6 +129,7 @@ struct param {
     enum param_init init;
     double deviation; /* of INIT_NORMAL */
     bool decay;
+    bool hidden; /* a matrix of an encoder layer, which an optimizer may look at as a whole */
 };
 
 struct params {
