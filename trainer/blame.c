@@ -55,7 +55,8 @@ static json_t *bad_gradients(struct engine *engine, const struct loader_options 
     int32_t last = -1;
     if (gradients_again(engine, samples, facts, &ignored) < 0)
         return names;
-    CALL(ops, squares, .work = &engine->work, .values = model_gradients(engine->model));
+    CALL(ops, squares, .work = &engine->work, .range = all_chunks(&engine->work),
+         .values = model_gradients(engine->model));
     double *squares = ops->map(ops->device, engine->work.squares, bytes, MAP_READ);
     for (size_t i = params->chunk_count; i-- > 0;) {
         const int32_t tensor = params->chunks[i].tensor;

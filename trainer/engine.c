@@ -225,7 +225,10 @@ double engine_update(struct engine *e, uint64_t number, uint64_t update, double 
     struct optimizer optimizer = e->recipe->optimizer;
     schedule_momentum(&e->recipe->schedule, update, &optimizer.beta1, &optimizer.beta2);
     optimizer_update(&optimizer, ops,
-                     &(struct update_memory){model_params(e->model), e->first, e->second, model_gradients(e->model)},
+                     &(struct update_memory){.params = model_params(e->model),
+                                             .first = e->first,
+                                             .second = e->second,
+                                             .gradients = model_gradients(e->model)},
                      &e->work,
                      &(struct update){
                          .number = update,

@@ -115,14 +115,14 @@ double machine_update_rate(const struct ops *ops, size_t count)
     }
     for (size_t i = 0; i < 4; i++)
         flat[i] = ops->allocate(ops->device, taken * ops->real_size);
-    const struct update_memory memory = {flat[0], flat[1], flat[2], flat[3]};
+    const struct update_memory memory = {.params = flat[0], .first = flat[1], .second = flat[2], .gradients = flat[3]};
     struct update_work work;
     optimizer_work_init(&work, ops,
                         &(struct params){.count = 1, .total = taken, .chunks = table, .chunk_count = chunks});
-    CALL(ops, adam, .memory = &memory, .work = &work, .step = &step); /* memory is there from its first use on */
+    CALL(ops, adam, &memory, &work, &step, all_chunks(&work)); /* memory is there from its first use on */
     ops->wait(ops->device);
     const double from = clock_now();
-    CALL(ops, adam, .memory = &memory, .work = &work, .step = &step);
+    CALL(ops, adam, &memory, &work, &step, all_chunks(&work));
     ops->wait(ops->device);
     const double took = clock_now() - from;
     optimizer_work_release(&work, ops);

@@ -253,7 +253,11 @@ struct loss_args {
  *
  * With the formulas of optim/numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over chunks and
  * over tensors have a fixed order. Where the record says that the step is skipped, adam, moments and apply change
- * nothing. */
+ * nothing.
+ *
+ * All but factors work on a range of chunks, so that a process may update its part alone, and a part of the parameters
+ * as soon as it can be: no bit depends on how the chunks are cut into ranges. What an op reads of chunks outside its
+ * range (factors: all squares; shares: the sums of every chunk of its tensors) must be there. */
 
 /* One piece of a tensor: norms are sums over chunks, so their bits depend on nothing but the values. */
 struct param_chunk {
@@ -264,12 +268,19 @@ struct param_chunk {
 };
 #define PARAM_CHUNK 16384
 
+struct chunk_range {
+    size_t from, to; /* chunks [from, to) of the table; from == to: none */
+};
+
 /* Flat memory of an update, real. */
 struct update_memory {
     void *params;
     void *first;  /* m, zero at the start */
     void *second; /* v, zero at the start */
     const void *gradients;
+    /* Elements of flat memory in front of first[0] and second[0]: moments may be held for a part alone. A multiple of 4,
+     * on which the order of sums over a chunk may depend. */
+    size_t held_from;
 };
 
 /* Beside flat memory: the table of chunks, and numbers per chunk and per tensor (optimizer_work_init takes it). */
@@ -284,9 +295,16 @@ struct update_work {
     struct step_record *record;
 };
 
+static inline struct chunk_range all_chunks(const struct update_work *work)
+{
+    const struct chunk_range all = {0, work->chunk_count};
+    return all;
+}
+
 /* work->squares[i] = sum of squares of chunk i. */
 struct squares_args {
     const struct update_work *work;
+    struct chunk_range range;
     const void *values; /* flat, real */
 };
 
@@ -302,6 +320,7 @@ struct adam_args {
     const struct update_memory *memory;
     const struct update_work *work;
     const struct update_step *step;
+    struct chunk_range range;
 };
 
 /* The same in two, for optimizers that look at whole tensors in between: first m and v, with work->sums[3i] = |p|^2,
@@ -310,12 +329,14 @@ struct moments_args {
     const struct update_memory *memory;
     const struct update_work *work;
     const struct update_step *step;
+    struct chunk_range range;
 };
 
-/* each tensor's shares from them; */
+/* the shares, from them, of each tensor that has a chunk in the range; */
 struct shares_args {
     const struct update_work *work;
     const struct update_step *step;
+    struct chunk_range range;
 };
 
 /* then p -= shares[2 t] * u + shares[2 t + 1] * c, where t is the chunk's tensor. */
@@ -323,6 +344,7 @@ struct apply_args {
     const struct update_memory *memory;
     const struct update_work *work;
     const struct update_step *step;
+    struct chunk_range range;
 };
 
 #endif

@@ -173,9 +173,17 @@ static struct work loss_work(const struct timings *timings, const struct loss_ar
     return (struct work){.bytes = stored_bytes(timings, passes * args->rows.live * args->columns)};
 }
 
+/* Bytes of `each` reals for every parameter of a range, nearly: chunks count the same. */
+static struct work range_work(const struct timings *timings, const struct update_work *work, struct chunk_range range,
+                              double each)
+{
+    const double share = (double)(range.to - range.from) / (double)work->chunk_count;
+    return (struct work){.bytes = real_bytes(timings, each * share * (double)work->numbers)};
+}
+
 static struct work squares_work(const struct timings *timings, const struct squares_args *args)
 {
-    return (struct work){.bytes = real_bytes(timings, (double)args->work->numbers)};
+    return range_work(timings, args->work, args->range, 1);
 }
 
 static struct work factors_work(const struct timings *timings, const struct factors_args *args)
@@ -186,23 +194,23 @@ static struct work factors_work(const struct timings *timings, const struct fact
 
 static struct work adam_work(const struct timings *timings, const struct adam_args *args)
 {
-    return (struct work){.bytes = real_bytes(timings, 7 * (double)args->work->numbers)};
+    return range_work(timings, args->work, args->range, 7);
 }
 
 static struct work moments_work(const struct timings *timings, const struct moments_args *args)
 {
-    return (struct work){.bytes = real_bytes(timings, 6 * (double)args->work->numbers)};
+    return range_work(timings, args->work, args->range, 6);
 }
 
 static struct work shares_work(const struct timings *timings, const struct shares_args *args)
 {
     (void)timings;
-    return (struct work){.bytes = (double)(3 * args->work->chunk_count + 2 * args->work->tensors) * sizeof(double)};
+    return (struct work){.bytes = 3 * (double)(args->range.to - args->range.from) * sizeof(double)};
 }
 
 static struct work apply_work(const struct timings *timings, const struct apply_args *args)
 {
-    return (struct work){.bytes = real_bytes(timings, 5 * (double)args->work->numbers)};
+    return range_work(timings, args->work, args->range, 5);
 }
 
 /* ---- the op itself, between two looks at the clock ---- */

@@ -565,8 +565,10 @@ static void trial_begin(struct trial *t)
         put(&t->v, i, t->v.values[i]);
     }
     memcpy(t->v.before, t->v.memory, COUNT * sizeof(float));
-    t->plain = (struct update_memory){t->p.values, t->m.values, t->v.values, t->g.values};
-    t->memory = (struct update_memory){t->p.memory, t->m.memory, t->v.memory, t->g.memory};
+    t->plain = (struct update_memory){
+        .params = t->p.values, .first = t->m.values, .second = t->v.values, .gradients = t->g.values};
+    t->memory = (struct update_memory){
+        .params = t->p.memory, .first = t->m.memory, .second = t->v.memory, .gradients = t->g.memory};
     optimizer_work_init(&t->wanted, reference, &table);
     optimizer_work_init(&t->work, reference, &table);
 }
@@ -583,30 +585,70 @@ static void trial_end(struct trial *t)
 
 static void run_reference(const struct trial *t, const struct update_step *step)
 {
-    CALL(reference, squares, .work = &t->wanted, .values = t->plain.gradients);
+    const struct chunk_range all = all_chunks(&t->wanted);
+    CALL(reference, squares, &t->wanted, all, t->plain.gradients);
     CALL(reference, factors, .work = &t->wanted, .step = step, .sums = t->sums);
     if (!optimizer_kinds[step->kind].by_tensor) {
-        CALL(reference, adam, .memory = &t->plain, .work = &t->wanted, .step = step);
+        CALL(reference, adam, &t->plain, &t->wanted, step, all);
         return;
     }
-    CALL(reference, moments, .memory = &t->plain, .work = &t->wanted, .step = step);
-    CALL(reference, shares, .work = &t->wanted, .step = step);
-    CALL(reference, apply, .memory = &t->plain, .work = &t->wanted, .step = step);
+    CALL(reference, moments, &t->plain, &t->wanted, step, all);
+    CALL(reference, shares, &t->wanted, step, all);
+    CALL(reference, apply, &t->plain, &t->wanted, step, all);
 }
 
 #define UPDATE(op, ...) kernel_##op(NULL, &(struct op##_args){__VA_ARGS__})
 
+/* In as many ranges as are given, with moments that begin with their range. */
+static void run_ranges(const struct trial *t, const struct update_step *step, const struct chunk_range *ranges,
+                       size_t count)
+{
+    struct update_memory memory[CHUNKS];
+    for (size_t i = 0; i < count; i++) {
+        memory[i] = t->memory;
+        memory[i].held_from = chunks[ranges[i].from].offset;
+        memory[i].first = (float *)t->memory.first + memory[i].held_from;
+        memory[i].second = (float *)t->memory.second + memory[i].held_from;
+        UPDATE(squares, &t->work, ranges[i], t->memory.gradients);
+    }
+    UPDATE(factors, .work = &t->work, .step = step, .sums = t->sums);
+    const bool by_tensor = optimizer_kinds[step->kind].by_tensor;
+    for (size_t i = 0; i < count; i++)
+        if (by_tensor)
+            UPDATE(moments, &memory[i], &t->work, step, ranges[i]);
+        else
+            UPDATE(adam, &memory[i], &t->work, step, ranges[i]);
+    for (size_t i = 0; i < count && by_tensor; i++) {
+        UPDATE(shares, &t->work, step, ranges[i]);
+        UPDATE(apply, &memory[i], &t->work, step, ranges[i]);
+    }
+}
+
 static void run_kernels(const struct trial *t, const struct update_step *step)
 {
-    UPDATE(squares, .work = &t->work, .values = t->memory.gradients);
-    UPDATE(factors, .work = &t->work, .step = step, .sums = t->sums);
-    if (!optimizer_kinds[step->kind].by_tensor) {
-        UPDATE(adam, .memory = &t->memory, .work = &t->work, .step = step);
-        return;
+    const struct chunk_range all = all_chunks(&t->work);
+    run_ranges(t, step, &all, 1);
+}
+
+/* Once more, in three ranges and an empty one, the second of which cuts a tensor: the same bits. */
+static void assert_ranges_agree(struct trial *t, const struct update_step *step)
+{
+    static const struct chunk_range ranges[] = {{4, 6}, {2, 4}, {2, 2}, {0, 2}};
+    struct array *all[] = {&t->p, &t->m, &t->v};
+    void *whole[3];
+    for (int i = 0; i < 3; i++) {
+        whole[i] = mem_alloc(COUNT * sizeof(float));
+        memcpy(whole[i], all[i]->memory, COUNT * sizeof(float));
+        memcpy(all[i]->memory, all[i]->before, COUNT * sizeof(float));
     }
-    UPDATE(moments, .memory = &t->memory, .work = &t->work, .step = step);
-    UPDATE(shares, .work = &t->work, .step = step);
-    UPDATE(apply, .memory = &t->memory, .work = &t->work, .step = step);
+    memset(t->work.squares, 0xff, CHUNKS * sizeof *t->work.squares); /* NaN, until they are worked out again */
+    memset(t->work.sums, 0xff, 3 * CHUNKS * sizeof *t->work.sums);
+    memset(t->work.shares, 0xff, 2 * TENSORS * sizeof *t->work.shares);
+    run_ranges(t, step, ranges, sizeof ranges / sizeof *ranges);
+    for (int i = 0; i < 3; i++) {
+        assert_memory_equal(whole[i], all[i]->memory, COUNT * sizeof(float));
+        mem_free(whole[i]);
+    }
 }
 
 static void assert_doubles(const double *is, const double *wanted, size_t count, const char *what)
@@ -635,6 +677,7 @@ static void update_of(const struct update_step *step)
     assert_close(&t.p, 1, "parameters");
     assert_close(&t.m, 1, "first moments");
     assert_close(&t.v, 1, "second moments");
+    assert_ranges_agree(&t, step);
 
     float *infinite = (float *)t.g.memory + PARAM_CHUNK + 7, kept = *infinite;
     void *before = mem_alloc(COUNT * sizeof(float));

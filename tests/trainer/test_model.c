@@ -432,8 +432,10 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
     const struct params *params = model_table(model);
     params_draw_all(params, 1, model_params(model));
     model_refresh(model);
-    const struct update_memory memory = {model_params(model), mem_aligned(params->size * 4),
-                                         mem_aligned(params->size * 4), model_gradients(model)};
+    const struct update_memory memory = {.params = model_params(model),
+                                         .first = mem_aligned(params->size * 4),
+                                         .second = mem_aligned(params->size * 4),
+                                         .gradients = model_gradients(model)};
     struct update_work work;
     optimizer_work_init(&work, ops, params);
     for (uint32_t step = 0; step < 3; step++) {

@@ -44,8 +44,8 @@ static void check_update(struct optimizer optimizer, const double expected[3])
         g[i] = 8 * slopes[i];
     }
     p[3] = 77;
-    optimizer_update(&optimizer, ops, &(struct update_memory){p, m, v, g}, &work,
-                     &(struct update){1, 1e-3, 0, 8, true, no_losses});
+    optimizer_update(&optimizer, ops, &(struct update_memory){.params = p, .first = m, .second = v, .gradients = g},
+                     &work, &(struct update){1, 1e-3, 0, 8, true, no_losses});
     for (int i = 0; i < 3; i++)
         assert_true(fabs(p[i] - expected[i]) < 1e-13);
     assert_true(p[3] == 77); /* outside of every chunk */
@@ -55,7 +55,8 @@ static void check_update(struct optimizer optimizer, const double expected[3])
         ops = made_ops(PRECISION_FP32, (enum cpu_level)level, 1);
         float fp[16] = {1, -2, 3}, fg[16] = {0.1f, -0.2f, 0.4f}, fm[16] = {0}, fv[16] = {0};
         optimizer_work_init(&work, ops, &table);
-        optimizer_update(&optimizer, ops, &(struct update_memory){fp, fm, fv, fg}, &work,
+        optimizer_update(&optimizer, ops,
+                         &(struct update_memory){.params = fp, .first = fm, .second = fv, .gradients = fg}, &work,
                          &(struct update){1, 1e-3, 0, 1, true, no_losses});
         for (int i = 0; i < 3; i++)
             assert_true(fabs((double)fp[i] - expected[i]) < 3e-7);
@@ -194,8 +195,10 @@ static void trial_update(struct trial *trial, const struct golden *golden, int s
     for (int t = 0; t < TENSORS; t++)
         for (int i = 0; i < (int)tensors[t].count; i++)
             trial->g[tensors[t].offset + (size_t)i] = ((7 * i + 11 * step + 3 * t) % 13 - 6) / 64.0 * (1 + t);
-    optimizer_update(&golden->optimizer, trial->ops, &(struct update_memory){trial->p, trial->m, trial->v, trial->g},
-                     &trial->work, &(struct update){(uint64_t)step, 0.02, golden->clipping, 1, true, no_losses});
+    optimizer_update(
+        &golden->optimizer, trial->ops,
+        &(struct update_memory){.params = trial->p, .first = trial->m, .second = trial->v, .gradients = trial->g},
+        &trial->work, &(struct update){(uint64_t)step, 0.02, golden->clipping, 1, true, no_losses});
 }
 
 #define TYPES_MAX 32
@@ -272,8 +275,9 @@ static void bits_do_not_depend_on_threads(void **state)
             for (uint64_t update = 1; update <= 3; update++) {
                 for (int i = 0; i < FLAT; i++)
                     g[i] = (float)((i * 7 + (int)update) % 31) * 0.01f - 0.15f;
-                optimizer_update(&type->optimizer, ops, &(struct update_memory){p[turn], m, v, g}, &work,
-                                 &(struct update){update, 0.01, 1, 1, true, no_losses});
+                optimizer_update(&type->optimizer, ops,
+                                 &(struct update_memory){.params = p[turn], .first = m, .second = v, .gradients = g},
+                                 &work, &(struct update){update, 0.01, 1, 1, true, no_losses});
             }
             optimizer_work_release(&work, ops);
             mem_free(g);
@@ -285,6 +289,107 @@ static void bits_do_not_depend_on_threads(void **state)
         mem_free(p[0]);
         mem_free(p[1]);
     }
+}
+
+/* ---- ranges ---- */
+
+/* The parts of three processes, one of which has nothing; a cut goes through a tensor. Each has moments of its part
+ * alone, in memory of that size, and knows of the others what is brought to it: squares and sums. */
+enum { PARTS = 4 };
+static const struct chunk_range parts[PARTS] = {{4, 5}, {1, 1}, {1, 4}, {0, 1}};
+
+struct part {
+    struct update_work work;
+    struct update_memory memory;
+};
+
+static void part_begin(struct part *part, const struct ops *ops, struct chunk_range range, float *p, const float *g)
+{
+    const size_t from = chunks[range.from].offset;
+    const size_t to = range.to > range.from ? chunks[range.to - 1].offset + (size_t)chunks[range.to - 1].count : from;
+    *part = (struct part){.memory = {.params = p,
+                                     .first = mem_clear(to - from + 1, sizeof *p),
+                                     .second = mem_clear(to - from + 1, sizeof *p),
+                                     .gradients = g,
+                                     .held_from = from}};
+    optimizer_work_init(&part->work, ops, &four);
+}
+
+static void part_end(struct part *part, const struct ops *ops)
+{
+    optimizer_work_release(&part->work, ops);
+    mem_free(part->memory.first);
+    mem_free(part->memory.second);
+}
+
+/* Brings every process what each worked out of its chunks, `each` doubles a chunk; what nobody did is NaN. */
+static void exchange(double *const of_parts[PARTS], size_t each)
+{
+    double all[15];
+    for (size_t i = 0; i < 5 * each; i++)
+        all[i] = NAN;
+    for (int i = 0; i < PARTS; i++)
+        memcpy(all + parts[i].from * each, of_parts[i] + parts[i].from * each,
+               (parts[i].to - parts[i].from) * each * sizeof *all);
+    for (int i = 0; i < PARTS; i++)
+        memcpy(of_parts[i], all, 5 * each * sizeof *all);
+}
+
+static void update_in_parts(const struct optimizer *optimizer, const struct ops *ops, struct part all[PARTS],
+                            const struct update *update)
+{
+    double *squares[PARTS], *sums[PARTS];
+    for (int i = 0; i < PARTS; i++) {
+        optimizer_squares(ops, &all[i].work, all[i].memory.gradients, parts[i]);
+        squares[i] = all[i].work.squares;
+        sums[i] = all[i].work.sums;
+    }
+    exchange(squares, 1);
+    for (int i = 0; i < PARTS; i++) {
+        optimizer_factors(optimizer, ops, &all[i].work, update);
+        optimizer_moments(optimizer, ops, &all[i].memory, &all[i].work, update, parts[i]);
+    }
+    exchange(sums, 3);
+    for (int i = 0; i < PARTS; i++)
+        optimizer_apply(optimizer, ops, &all[i].memory, &all[i].work, update, parts[i]);
+}
+
+/* Three updates of every optimizer, whole and in parts, from the same numbers: not a bit differs. */
+static void parts_give_the_bits_of_the_whole(void **state)
+{
+    (void)state;
+    const struct optimizer_type *type;
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
+    for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
+        struct update_work work;
+        struct part all[PARTS];
+        float *p = mem_aligned(FLAT * sizeof *p), *g = mem_aligned(FLAT * sizeof *g),
+              *m = mem_aligned(FLAT * sizeof *m), *v = mem_aligned(FLAT * sizeof *v),
+              *in_parts = mem_aligned(FLAT * sizeof *p);
+        const struct update_memory memory = {.params = p, .first = m, .second = v, .gradients = g};
+        for (int i = 0; i < FLAT; i++)
+            p[i] = in_parts[i] = (float)(i % 23) * 0.1f - 1;
+        optimizer_work_init(&work, ops, &four);
+        for (int i = 0; i < PARTS; i++)
+            part_begin(&all[i], ops, parts[i], in_parts, g);
+        for (uint64_t number = 1; number <= 3; number++) {
+            const struct update update = {number, 0.01, 1, 1, true, no_losses};
+            for (int i = 0; i < FLAT; i++)
+                g[i] = (float)((i * 7 + (int)number) % 31) * 0.01f - 0.15f;
+            optimizer_update(&type->optimizer, ops, &memory, &work, &update);
+            update_in_parts(&type->optimizer, ops, all, &update);
+        }
+        assert_memory_equal(p, in_parts, FLAT * sizeof *p);
+        assert_memory_equal(m + chunks[1].offset, all[2].memory.first, (size_t)chunks[1].count * sizeof *m);
+        assert_memory_equal(v + chunks[4].offset, all[0].memory.second, (size_t)chunks[4].count * sizeof *v);
+        for (int i = 0; i < PARTS; i++)
+            part_end(&all[i], ops);
+        optimizer_work_release(&work, ops);
+        float *memories[] = {p, g, m, v, in_parts};
+        for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
+            mem_free(memories[i]);
+    }
+    ops->close(ops);
 }
 
 /* ---- the tables ---- */
@@ -337,7 +442,7 @@ static void every_kind_has_its_row(void **state)
 static struct step_record record_of(const struct ops *ops, const struct update_work *work, const void *gradients)
 {
     const struct update_step step = {.loss_scale = 1};
-    CALL(ops, squares, .work = work, .values = gradients);
+    CALL(ops, squares, .work = work, .range = all_chunks(work), .values = gradients);
     CALL(ops, factors, .work = work, .step = &step, .sums = no_losses);
     return *work->record;
 }
@@ -436,9 +541,11 @@ static bool changes(struct held *held, const struct optimizer *optimizer, uint64
                     const double *sums)
 {
     bool changed = false;
-    optimizer_update(optimizer, held->ops,
-                     &(struct update_memory){held->now[0], held->now[1], held->now[2], held->now[3]}, &held->work,
-                     &(struct update){number, 0.01, 1, 1, halts, sums});
+    optimizer_update(
+        optimizer, held->ops,
+        &(struct update_memory){
+            .params = held->now[0], .first = held->now[1], .second = held->now[2], .gradients = held->now[3]},
+        &held->work, &(struct update){number, 0.01, 1, 1, halts, sums});
     for (int i = 0; i < 3; i++) {
         changed |= memcmp(held->now[i], held->before[i], FLAT * sizeof(float)) != 0;
         memcpy(held->before[i], held->now[i], FLAT * sizeof(float));
@@ -663,6 +770,7 @@ int main(void)
         cmocka_unit_test(one_update_gives_the_golden_numbers),
         cmocka_unit_test(every_formula_gives_the_scripts_numbers),
         cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(parts_give_the_bits_of_the_whole),
         cmocka_unit_test(norm_is_that_of_all_parameters),
         cmocka_unit_test(what_comes_to_no_number_changes_nothing),
         cmocka_unit_test(clipping_scales_down_only),

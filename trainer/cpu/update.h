@@ -11,7 +11,21 @@ struct update_args {
     const struct update_work *work;
     const struct update_memory *memory;
     const struct update_step *step;
+    struct chunk_range range;
 };
+
+/* Chunks of a task. */
+static struct chunk_range task_chunks(struct chunk_range range, size_t task)
+{
+    const size_t from = range.from + task * CHUNKS;
+    return (struct chunk_range){from, smaller(from + CHUNKS, range.to)};
+}
+
+static void each_task(struct chunk_range range, void (*block)(const void *args, size_t task, int thread),
+                      const void *args)
+{
+    parallel(blocks_of(range.to - range.from, CHUNKS), block, args);
+}
 
 static void factors(struct device *device, const struct factors_args *args)
 {
@@ -34,9 +48,11 @@ static void shares(struct device *device, const struct shares_args *args)
 {
     (void)device;
     const struct update_work *work = args->work;
-    for (size_t tensor = 0; tensor < work->tensors; tensor++) {
+    for (size_t chunk = args->range.from; chunk < args->range.to;) {
+        const size_t tensor = (size_t)work->chunks[chunk].tensor;
         const int32_t first = work->firsts[tensor];
         double sums[3] = {0};
+        chunk = (size_t)work->firsts[tensor + 1];
         for (int32_t i = first; i < work->firsts[tensor + 1]; i++)
             for (int k = 0; k < 3; k++)
                 sums[k] += work->sums[3 * (size_t)i + (size_t)k];
@@ -49,15 +65,15 @@ static void shares(struct device *device, const struct shares_args *args)
 static void update(const struct update_args *args, void (*block)(const void *args, size_t task, int thread))
 {
     if (!args->work->record->skipped)
-        parallel(blocks_of(args->work->chunk_count, CHUNKS), block, args);
+        each_task(args->range, block, args);
 }
 
 static void squares_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct squares_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
-    for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
+    const struct chunk_range chunks = task_chunks(a->range, task);
+    for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const real *values = (const real *)a->values + a->work->chunks[chunk].offset;
         const int32_t count = a->work->chunks[chunk].count;
         double sum = 0;
@@ -71,7 +87,7 @@ static void squares_block(const void *args, size_t task, int thread)
 static void squares(struct device *device, const struct squares_args *args)
 {
     (void)device;
-    parallel(blocks_of(args->work->chunk_count, CHUNKS), squares_block, args);
+    each_task(args->range, squares_block, args);
 }
 
 /* One chunk's operands. */
@@ -89,8 +105,8 @@ static struct operands operands_of(const struct update_args *a, const struct par
     const double decay = chunk->decay ? step->weight_decay : step->vector_decay;
     return (struct operands){
         .p = (real *)a->memory->params + chunk->offset,
-        .m = (real *)a->memory->first + chunk->offset,
-        .v = (real *)a->memory->second + chunk->offset,
+        .m = (real *)a->memory->first + (chunk->offset - a->memory->held_from),
+        .v = (real *)a->memory->second + (chunk->offset - a->memory->held_from),
         .gradients = (const real *)a->memory->gradients + chunk->offset,
         .count = (size_t)chunk->count,
         .factor = (real)a->work->factors[chunk->tensor],
@@ -110,8 +126,8 @@ static void adam_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
-    for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
+    const struct chunk_range chunks = task_chunks(a->range, task);
+    for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         const real rate = (real)(a->step->rate * a->step->lead), shrink = (real)a->step->rate * o.decay;
 #pragma omp simd
@@ -128,9 +144,9 @@ static void moments_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
+    const struct chunk_range chunks = task_chunks(a->range, task);
     const real slopes = a->step->kind == OPTIMIZER_LANS;
-    for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
+    for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         double pp = 0, uu = 0, cc = 0;
 #pragma omp simd reduction(+ : pp, uu, cc)
@@ -154,8 +170,8 @@ static void apply_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct update_args *a = args;
-    const size_t end = smaller((task + 1) * CHUNKS, a->work->chunk_count);
-    for (size_t chunk = task * CHUNKS; chunk < end; chunk++) {
+    const struct chunk_range chunks = task_chunks(a->range, task);
+    for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
         const struct operands o = operands_of(a, &a->work->chunks[chunk]);
         const double *of_tensor = a->work->shares + 2 * (size_t)a->work->chunks[chunk].tensor;
         const real share_u = (real)of_tensor[0], share_c = (real)of_tensor[1];
@@ -172,19 +188,19 @@ static void apply_block(const void *args, size_t task, int thread)
 static void adam(struct device *device, const struct adam_args *args)
 {
     (void)device;
-    update(&(struct update_args){args->work, args->memory, args->step}, adam_block);
+    update(&(struct update_args){args->work, args->memory, args->step, args->range}, adam_block);
 }
 
 static void moments(struct device *device, const struct moments_args *args)
 {
     (void)device;
-    update(&(struct update_args){args->work, args->memory, args->step}, moments_block);
+    update(&(struct update_args){args->work, args->memory, args->step, args->range}, moments_block);
 }
 
 static void apply(struct device *device, const struct apply_args *args)
 {
     (void)device;
-    update(&(struct update_args){args->work, args->memory, args->step}, apply_block);
+    update(&(struct update_args){args->work, args->memory, args->step, args->range}, apply_block);
 }
 
 #endif

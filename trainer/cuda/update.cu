@@ -16,14 +16,36 @@ struct update_numbers {
     float rate, shrink_rate;          /* of adam: rate * lead, rate */
     float weight_decay, vector_decay; /* beside the step, or through the gradient */
     bool decoupled, slopes;
-    update_work work;
+    update_work work; /* of a range: block 0 has its first chunk */
 };
 
 struct chunk_numbers {
     float factor, decay, added;
 };
 
-static update_numbers numbers_of(const struct update_step *step, const struct update_work *work)
+/* With moments where they would be if all of them were held; what is not is not touched. A number, not a pointer, may
+ * lie outside of memory. */
+static update_memory as_whole(const struct update_memory *memory)
+{
+    update_memory whole = *memory;
+    const uintptr_t missing = memory->held_from * sizeof(float);
+    whole.first = (void *)((uintptr_t)memory->first - missing);
+    whole.second = (void *)((uintptr_t)memory->second - missing);
+    return whole;
+}
+
+/* As if the range's first chunk were the table's. */
+static update_work of_range(const struct update_work *work, struct chunk_range range)
+{
+    update_work part = *work;
+    part.chunks += range.from;
+    part.squares += range.from;
+    part.sums += 3 * range.from;
+    return part;
+}
+
+static update_numbers numbers_of(const struct update_step *step, const struct update_work *work,
+                                 struct chunk_range range)
 {
     return {(float)step->beta1,
             (float)step->beta2,
@@ -38,7 +60,7 @@ static update_numbers numbers_of(const struct update_step *step, const struct up
             (float)step->vector_decay,
             step->decoupled,
             step->kind == OPTIMIZER_LANS,
-            *work};
+            of_range(work, range)};
 }
 
 static __device__ __forceinline__ chunk_numbers chunk_of(const update_numbers &u, const param_chunk &chunk)
@@ -55,7 +77,7 @@ struct update_place {
 enum { READS_GRADIENTS = 1, STORES_MOMENTS = 2, STORES_PARAMS = 4 };
 
 /* update(place) for each number of the chunk, whose m, v or p are then stored; g is 0 where it is not read. Four at a
- * time where the chunk begins on 16 bytes. */
+ * time where the chunk begins on 16 bytes: then its moments do (held_from). */
 template <int what, typename function>
 static __device__ __forceinline__ void each_number(const update_memory &memory, const param_chunk &chunk,
                                                    function update)
@@ -152,10 +174,15 @@ static __global__ void __launch_bounds__(THREADS)
         work.factors[i] = tensor_factor(&step, factor, work.factors[i]);
 }
 
-static __global__ void __launch_bounds__(THREADS) shares_kernel(const update_work work, const update_step step)
+/* A block has a chunk of the range, and works if this is the first one there of its tensor. */
+static __global__ void __launch_bounds__(THREADS)
+    shares_kernel(const update_work work, const update_step step, size_t first)
 {
     __shared__ double room[WARP];
-    const int tensor = blockIdx.x;
+    const param_chunk *chunk = work.chunks + first + blockIdx.x;
+    const int tensor = chunk->tensor;
+    if (blockIdx.x > 0 && chunk[-1].tensor == tensor)
+        return;
     double sums[3];
     for (int k = 0; k < 3; k++)
         sums[k] = tensor_sum(work, tensor, work.sums + k, 3, room);
@@ -236,9 +263,17 @@ static __global__ void __launch_bounds__(THREADS) apply_kernel(const update_memo
     });
 }
 
+/* A block a chunk. */
+template <typename... parameters, typename... arguments>
+static void launch_chunks(void (*kernel)(parameters...), struct chunk_range range, cudaStream_t stream,
+                          arguments... args)
+{
+    launch(kernel, range.to - range.from, THREADS, 0, stream, args...);
+}
+
 void kernel_squares(cudaStream_t stream, const struct squares_args *args)
 {
-    launch(squares_kernel, args->work->chunk_count, THREADS, 0, stream, *args->work, (const float *)args->values);
+    launch_chunks(squares_kernel, args->range, stream, of_range(args->work, args->range), (const float *)args->values);
 }
 
 void kernel_factors(cudaStream_t stream, const struct factors_args *args)
@@ -249,22 +284,23 @@ void kernel_factors(cudaStream_t stream, const struct factors_args *args)
 
 void kernel_adam(cudaStream_t stream, const struct adam_args *args)
 {
-    launch(adam_kernel, args->work->chunk_count, THREADS, 0, stream, *args->memory, numbers_of(args->step, args->work));
+    launch_chunks(adam_kernel, args->range, stream, as_whole(args->memory),
+                  numbers_of(args->step, args->work, args->range));
 }
 
 void kernel_moments(cudaStream_t stream, const struct moments_args *args)
 {
-    launch(moments_kernel, args->work->chunk_count, THREADS, 0, stream, *args->memory,
-           numbers_of(args->step, args->work));
+    launch_chunks(moments_kernel, args->range, stream, as_whole(args->memory),
+                  numbers_of(args->step, args->work, args->range));
 }
 
 void kernel_shares(cudaStream_t stream, const struct shares_args *args)
 {
-    launch(shares_kernel, args->work->tensors, THREADS, 0, stream, *args->work, *args->step);
+    launch_chunks(shares_kernel, args->range, stream, *args->work, *args->step, args->range.from);
 }
 
 void kernel_apply(cudaStream_t stream, const struct apply_args *args)
 {
-    launch(args->step->kind == OPTIMIZER_LANS ? apply_kernel<true> : apply_kernel<false>, args->work->chunk_count,
-           THREADS, 0, stream, *args->memory, numbers_of(args->step, args->work));
+    launch_chunks(args->step->kind == OPTIMIZER_LANS ? apply_kernel<true> : apply_kernel<false>, args->range, stream,
+                  as_whole(args->memory), numbers_of(args->step, args->work, args->range));
 }

@@ -145,18 +145,46 @@ static struct update_step step_of(const struct optimizer *o, const struct update
     return step;
 }
 
-void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
-                      const struct update_work *work, const struct update *update)
+void optimizer_squares(const struct ops *ops, const struct update_work *work, const void *gradients,
+                       struct chunk_range range)
+{
+    CALL(ops, squares, .work = work, .range = range, .values = gradients);
+}
+
+void optimizer_factors(const struct optimizer *optimizer, const struct ops *ops, const struct update_work *work,
+                       const struct update *update)
 {
     assert(update->number >= 1 && update->loss_scale > 0);
     const struct update_step step = step_of(optimizer, update);
-    CALL(ops, squares, .work = work, .values = memory->gradients);
     CALL(ops, factors, .work = work, .step = &step, .sums = update->sums);
+}
+
+void optimizer_moments(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                       const struct update_work *work, const struct update *update, struct chunk_range range)
+{
+    const struct update_step step = step_of(optimizer, update);
+    if (optimizer_kinds[optimizer->kind].by_tensor)
+        CALL(ops, moments, .memory = memory, .work = work, .step = &step, .range = range);
+}
+
+void optimizer_apply(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                     const struct update_work *work, const struct update *update, struct chunk_range range)
+{
+    const struct update_step step = step_of(optimizer, update);
     if (!optimizer_kinds[optimizer->kind].by_tensor) {
-        CALL(ops, adam, .memory = memory, .work = work, .step = &step);
+        CALL(ops, adam, .memory = memory, .work = work, .step = &step, .range = range);
         return;
     }
-    CALL(ops, moments, .memory = memory, .work = work, .step = &step);
-    CALL(ops, shares, .work = work, .step = &step);
-    CALL(ops, apply, .memory = memory, .work = work, .step = &step);
+    CALL(ops, shares, .work = work, .step = &step, .range = range);
+    CALL(ops, apply, .memory = memory, .work = work, .step = &step, .range = range);
+}
+
+void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                      const struct update_work *work, const struct update *update)
+{
+    const struct chunk_range all = all_chunks(work);
+    optimizer_squares(ops, work, memory->gradients, all);
+    optimizer_factors(optimizer, ops, work, update);
+    optimizer_moments(optimizer, ops, memory, work, update, all);
+    optimizer_apply(optimizer, ops, memory, work, update, all);
 }

@@ -84,4 +84,21 @@ struct update {
 void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                       const struct update_work *work, const struct update *update);
 
+/* The same in stages, each but factors in any ranges of chunks: for a process that holds moments of its part alone, or
+ * updates what has its sums of gradients while the rest is still waited for.
+ *
+ *     optimizer_squares … → optimizer_factors → optimizer_moments … → optimizer_apply …
+ *
+ * Factors are made of all work->squares, shares of the work->sums of whole tensors: where another process works out
+ * some of them, they must be brought here between the stages. To the bit the same however it is cut. */
+void optimizer_squares(const struct ops *ops, const struct update_work *work, const void *gradients,
+                       struct chunk_range range);
+void optimizer_factors(const struct optimizer *optimizer, const struct ops *ops, const struct update_work *work,
+                       const struct update *update);
+/* Nothing but for a kind that looks at whole tensors (by_tensor). */
+void optimizer_moments(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                       const struct update_work *work, const struct update *update, struct chunk_range range);
+void optimizer_apply(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                     const struct update_work *work, const struct update *update, struct chunk_range range);
+
 #endif

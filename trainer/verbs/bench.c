@@ -134,8 +134,10 @@ static void open_model(struct bench *b)
     fill_params(params, flat);
     ops->unmap(ops->device, model_params(b->model), flat, bytes, MAP_FILL);
     model_refresh(b->model);
-    b->memory = (struct update_memory){model_params(b->model), ops->allocate(ops->device, bytes),
-                                       ops->allocate(ops->device, bytes), model_gradients(b->model)};
+    b->memory = (struct update_memory){.params = model_params(b->model),
+                                       .first = ops->allocate(ops->device, bytes),
+                                       .second = ops->allocate(ops->device, bytes),
+                                       .gradients = model_gradients(b->model)};
     optimizer_work_init(&b->work, ops, params);
 }
 

@@ -169,7 +169,8 @@ static void check_skips(const struct optimizer *optimizer, const struct params *
 {
     const enum side s = TESTED;
     struct array *gradients = &flat[3], *sums = &flat[4];
-    const struct update_memory memory = {AT(flat[0]), AT(flat[1]), AT(flat[2]), AT(*gradients)};
+    const struct update_memory memory = {
+        .params = AT(flat[0]), .first = AT(flat[1]), .second = AT(flat[2]), .gradients = AT(*gradients)};
     struct update update = {11, 1e-3, 1, 1, true, AT(*sums)};
     double *good = mem_array(params->size, sizeof *good), *before[2], losses[STEP_SUMS] = {1, 2, (double)NAN, 4};
     for (int i = 0; i < 2; i++) {
@@ -237,7 +238,10 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
         array_put(&gradients, values);
         EACH_SIDE (s)
             norms[s] = update_side(&optimizer, s, &work[s],
-                                   &(struct update_memory){AT(flat), AT(first), AT(second), AT(gradients)},
+                                   &(struct update_memory){.params = AT(flat),
+                                                           .first = AT(first),
+                                                           .second = AT(second),
+                                                           .gradients = AT(gradients)},
                                    &(struct update){update, 1e-3, 1, 1, true, AT(sums)})
                            .norm;
     }
@@ -331,8 +335,10 @@ static void run_open(struct run *run, enum device_kind device, enum precision pr
     params_draw_all(params, 42, flat);
     ops->unmap(ops->device, model_params(run->model), flat, bytes, MAP_FILL);
     model_refresh(run->model);
-    run->memory = (struct update_memory){model_params(run->model), ops->allocate(ops->device, bytes),
-                                         ops->allocate(ops->device, bytes), model_gradients(run->model)};
+    run->memory = (struct update_memory){.params = model_params(run->model),
+                                         .first = ops->allocate(ops->device, bytes),
+                                         .second = ops->allocate(ops->device, bytes),
+                                         .gradients = model_gradients(run->model)};
     optimizer_work_init(&run->work, ops, params);
 }
 
