@@ -54,13 +54,23 @@ struct model_budget engine_budget(const struct engine *e)
     return budget_of(e->recipe, &e->limits);
 }
 
+/* What updates of whole matrices work with. */
+static uint64_t lent_bytes(const struct engine *e)
+{
+    struct params params;
+    params_init(&params, &e->recipe->config);
+    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params);
+    params_release(&params);
+    return bytes;
+}
+
 static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limits, enum engine_memory kind)
 {
     struct model_plan *plan = mem_clear(1, sizeof *plan);
     const struct model_budget budget = budget_of(e->recipe, limits);
     model_plan(&e->recipe->config, e->ops, &budget, plan);
     const uint64_t params = plan->rows[0].bytes; /* moments have its size */
-    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? 2 * params : 0);
+    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? 2 * params + lent_bytes(e) : 0);
     mem_free(plan);
     return bytes;
 }
@@ -176,7 +186,7 @@ int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
     const struct params *params = model_table(e->model);
     e->first = e->ops->allocate(e->ops->device, params->size * sizeof(float));
     e->second = e->ops->allocate(e->ops->device, params->size * sizeof(float));
-    optimizer_work_init(&e->work, e->ops, params);
+    optimizer_work_init(&e->work, e->recipe->optimizer.kind, e->ops, params);
     return 0;
 }
 

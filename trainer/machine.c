@@ -117,7 +117,7 @@ double machine_update_rate(const struct ops *ops, size_t count)
         flat[i] = ops->allocate(ops->device, taken * ops->real_size);
     const struct update_memory memory = {.params = flat[0], .first = flat[1], .second = flat[2], .gradients = flat[3]};
     struct update_work work;
-    optimizer_work_init(&work, ops,
+    optimizer_work_init(&work, OPTIMIZER_ADAM, ops,
                         &(struct params){.count = 1, .total = taken, .chunks = table, .chunk_count = chunks});
     CALL(ops, adam, &memory, &work, &step, all_chunks(&work)); /* memory is there from its first use on */
     ops->wait(ops->device);

@@ -101,7 +101,11 @@ struct ops_facts {
     OP(adam)                                                                                                           \
     OP(moments)                                                                                                        \
     OP(shares)                                                                                                         \
-    OP(apply)
+    OP(apply)                                                                                                          \
+    OP(momentum)                                                                                                       \
+    OP(direction)                                                                                                      \
+    OP(combine)                                                                                                        \
+    OP(shift)
 
 #define OP_NUMBER(op) OP_##op,
 enum op { OPS_COMPUTING(OP_NUMBER) OP_KINDS };

@@ -272,6 +272,12 @@ struct chunk_range {
     size_t from, to; /* chunks [from, to) of the table; from == to: none */
 };
 
+/* A hidden matrix: all chunks of its tensor, [rows, columns]. */
+struct update_matrix {
+    struct chunk_range chunks;
+    int32_t rows, columns;
+};
+
 /* Flat memory of an update, real. */
 struct update_memory {
     void *params;
@@ -293,6 +299,10 @@ struct update_work {
     double *factors;                      /* [tensors] multiply gradients first: unscaling and clipping */
     double *shares;                       /* [tensors, 2] multiply directions */
     struct step_record *record;
+    /* Of an optimizer that updates whole matrices (optimizer.h); the table is the host's: */
+    struct update_matrix *matrices; /* [matrix_count] in the order of chunks */
+    size_t matrix_count;
+    void *lent; /* storage, for one matrix at a time */
 };
 
 static inline struct chunk_range all_chunks(const struct update_work *work)
@@ -345,6 +355,45 @@ struct apply_args {
     const struct update_work *work;
     const struct update_step *step;
     struct chunk_range range;
+};
+
+/* ---- an update of a whole matrix ----
+ *
+ * Momentum, direction, products (linear layers') and combinations of what they make, shift. Between direction and shift
+ * a matrix lies in storage, dense, and wide: [columns, rows] where it has more rows than columns. */
+
+/* m = beta m + (1 - beta) g, and work->sums[3i] = |u|^2 of chunk i, where u = m, or beta m + (1 - beta) g ahead of it
+ * (Nesterov). Nothing where the record says that the step is skipped. */
+struct momentum_args {
+    const struct update_memory *memory;
+    const struct update_work *work;
+    const struct update_matrix *matrix;
+    double beta;
+    bool ahead;
+};
+
+/* x = u / max(|u|, epsilon), of momentum's arguments. */
+struct direction_args {
+    struct momentum_args momentum;
+    void *x; /* storage, wide */
+    double epsilon;
+};
+
+/* y = a x + b y. */
+struct combine_args {
+    void *y;       /* [count] storage */
+    const void *x; /* the same */
+    size_t count;
+    double a, b;
+};
+
+/* p = keep p - scale x. Nothing where the record says that the step is skipped. */
+struct shift_args {
+    const struct update_memory *memory;
+    const struct update_work *work;
+    const struct update_matrix *matrix;
+    const void *x; /* storage, wide */
+    double keep, scale;
 };
 
 #endif

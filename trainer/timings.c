@@ -213,6 +213,33 @@ static struct work apply_work(const struct timings *timings, const struct apply_
     return range_work(timings, args->work, args->range, 5);
 }
 
+static double matrix_numbers(const struct update_matrix *matrix)
+{
+    return (double)matrix->rows * matrix->columns;
+}
+
+static struct work momentum_work(const struct timings *timings, const struct momentum_args *args)
+{
+    return (struct work){.bytes = real_bytes(timings, 3 * matrix_numbers(args->matrix))};
+}
+
+static struct work direction_work(const struct timings *timings, const struct direction_args *args)
+{
+    const double numbers = matrix_numbers(args->momentum.matrix);
+    return (struct work){.bytes = real_bytes(timings, 2 * numbers) + stored_bytes(timings, numbers)};
+}
+
+static struct work combine_work(const struct timings *timings, const struct combine_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 3.0 * (double)args->count)};
+}
+
+static struct work shift_work(const struct timings *timings, const struct shift_args *args)
+{
+    const double numbers = matrix_numbers(args->matrix);
+    return (struct work){.bytes = real_bytes(timings, 2 * numbers) + stored_bytes(timings, numbers)};
+}
+
 /* ---- the op itself, between two looks at the clock ---- */
 
 static void end(struct device *device, enum op op, struct work work)

@@ -569,8 +569,8 @@ static void trial_begin(struct trial *t)
         .params = t->p.values, .first = t->m.values, .second = t->v.values, .gradients = t->g.values};
     t->memory = (struct update_memory){
         .params = t->p.memory, .first = t->m.memory, .second = t->v.memory, .gradients = t->g.memory};
-    optimizer_work_init(&t->wanted, reference, &table);
-    optimizer_work_init(&t->work, reference, &table);
+    optimizer_work_init(&t->wanted, OPTIMIZER_ADAM, reference, &table);
+    optimizer_work_init(&t->work, OPTIMIZER_ADAM, reference, &table);
 }
 
 static void trial_end(struct trial *t)
@@ -737,6 +737,98 @@ static void updates(void)
     update_of(&step);
 }
 
+/* ---- whole matrices ---- */
+
+/* Momentum, direction, a combination and shift of a matrix of two chunks and a bit, wide or tall, skipped or not. Its
+ * kernels read and write momentum at the chunk's place less held_from. */
+struct matrix_trial {
+    struct param_chunk chunks[3];
+    struct param param;
+    struct params params;
+    struct array p, m, g, x, y;
+    struct update_memory plain, memory;
+    struct update_work wanted, work;
+    struct update_matrix matrix;
+};
+
+enum { BEFORE = 64 }; /* numbers in front of the matrix */
+
+static void matrix_begin(struct matrix_trial *t, int32_t rows, int32_t columns)
+{
+    const size_t count = (size_t)rows * (size_t)columns;
+    *t = (struct matrix_trial){.p = array_of(REAL, BEFORE + count, BEFORE + count, 1),
+                               .m = array_of(REAL, count, count, 0.1),
+                               .g = array_of(REAL, BEFORE + count, BEFORE + count, 0.3),
+                               .x = array_of(STORED, count, count, 1),
+                               .y = array_of(STORED, count, count, 1),
+                               .param = {.shape = {rows, columns}, .count = count}};
+    for (size_t at = 0; at < count; at += PARAM_CHUNK, t->params.chunk_count++)
+        t->chunks[t->params.chunk_count] = (struct param_chunk){
+            .offset = BEFORE + at, .count = (int32_t)(count - at < PARAM_CHUNK ? count - at : PARAM_CHUNK)};
+    t->params.items = &t->param;
+    t->params.count = 1;
+    t->params.chunks = t->chunks;
+    t->plain = (struct update_memory){
+        .params = t->p.values, .first = t->m.values, .gradients = t->g.values, .held_from = BEFORE};
+    t->memory = (struct update_memory){
+        .params = t->p.memory, .first = t->m.memory, .gradients = t->g.memory, .held_from = BEFORE};
+    optimizer_work_init(&t->wanted, OPTIMIZER_ADAM, reference, &t->params);
+    optimizer_work_init(&t->work, OPTIMIZER_ADAM, reference, &t->params);
+    t->matrix = (struct update_matrix){all_chunks(&t->work), rows, columns};
+    t->wanted.factors[0] = t->work.factors[0] = 0.5;
+}
+
+static void matrix_of(int32_t rows, int32_t columns, bool ahead)
+{
+    struct matrix_trial t;
+    matrix_begin(&t, rows, columns);
+    const struct update_matrix *matrix = &t.matrix;
+    const size_t count = (size_t)rows * (size_t)columns;
+    const struct momentum_args plain = {&t.plain, &t.wanted, matrix, 0.9, ahead};
+    const struct momentum_args momentum = {&t.memory, &t.work, matrix, 0.9, ahead};
+    struct array *moved[] = {&t.m}, *directed[] = {&t.x}, *combined[] = {&t.y}, *shifted[] = {&t.p};
+    reference->momentum(DEVICE, &plain);
+    BOTH_ORDERS(moved, kernel_momentum(NULL, &momentum));
+    assert_close(&t.m, 1, "momentum");
+    for (size_t i = 0; i < t.params.chunk_count; i++)
+        assert_doubles(&t.work.sums[3 * i], &t.wanted.sums[3 * i], 1, "squares ahead");
+    CALL(reference, direction, plain, t.x.values, 1e-7);
+    BOTH_ORDERS(directed, kernel_direction(NULL, precision, &(struct direction_args){momentum, t.x.memory, 1e-7}));
+    assert_close(&t.x, 1, "direction");
+    CALL(reference, combine, t.y.values, t.x.values, count, -4.775, 2.0315);
+    BOTH_ORDERS(combined,
+                kernel_combine(NULL, precision, &(struct combine_args){t.y.memory, t.x.memory, count, -4.775, 2.0315}));
+    assert_close(&t.y, 3, "combination");
+    CALL(reference, shift, &t.plain, &t.wanted, matrix, t.x.values, 0.99, 0.1);
+    const struct shift_args shift = {&t.memory, &t.work, matrix, t.x.memory, 0.99, 0.1};
+    BOTH_ORDERS(shifted, kernel_shift(NULL, precision, &shift));
+    assert_close(&t.p, precision == PRECISION_FP32 ? 1 : 300, "parameters of a matrix");
+
+    void *p = mem_alloc((BEFORE + count) * sizeof(float)), *m = mem_alloc(count * sizeof(float));
+    memcpy(p, t.p.memory, (BEFORE + count) * sizeof(float));
+    memcpy(m, t.m.memory, count * sizeof(float));
+    t.work.record->skipped = true;
+    kernel_momentum(NULL, &momentum);
+    kernel_shift(NULL, precision, &shift);
+    assert_memory_equal(p, t.p.memory, (BEFORE + count) * sizeof(float));
+    assert_memory_equal(m, t.m.memory, count * sizeof(float));
+    mem_free(p);
+    mem_free(m);
+    optimizer_work_release(&t.wanted, reference);
+    optimizer_work_release(&t.work, reference);
+    struct array *all[] = {&t.p, &t.m, &t.g, &t.x, &t.y};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        release(all[i]);
+}
+
+static void matrices(void)
+{
+    matrix_of(96, 352, true);
+    matrix_of(352, 96, true);
+    matrix_of(37, 37, false);
+    matrix_of(67, 5, true);
+}
+
 #define CASE(name, cases)                                                                                              \
     static void name(void **state)                                                                                     \
     {                                                                                                                  \
@@ -749,12 +841,14 @@ CASE(embedding_is_right, embeds)
 CASE(rows_are_moved_right, row_works)
 CASE(loss_is_right, losses)
 CASE(updates_are_right, updates)
+CASE(matrices_are_right, matrices)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_right),   cmocka_unit_test(norm_is_right), cmocka_unit_test(embedding_is_right),
         cmocka_unit_test(rows_are_moved_right), cmocka_unit_test(loss_is_right), cmocka_unit_test(updates_are_right),
+        cmocka_unit_test(matrices_are_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -437,7 +437,7 @@ static float *parameters_after_steps(enum precision precision, unsigned threads,
                                          .second = mem_aligned(params->size * 4),
                                          .gradients = model_gradients(model)};
     struct update_work work;
-    optimizer_work_init(&work, ops, params);
+    optimizer_work_init(&work, OPTIMIZER_ADAM, ops, params);
     for (uint32_t step = 0; step < 3; step++) {
         struct model_metrics metrics = {0};
         const struct step_settings settings = made_step(1, step, &batch, 1);

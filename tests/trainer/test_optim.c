@@ -38,7 +38,7 @@ static void check_update(struct optimizer optimizer, const double expected[3])
     struct ops *ops = made_ops(PRECISION_FP64, CPU_BASE, 1);
     double p[16] = {0}, g[16] = {0}, m[16] = {0}, v[16] = {0};
     optimizer.weight_decay = 0.01;
-    optimizer_work_init(&work, ops, &table);
+    optimizer_work_init(&work, optimizer.kind, ops, &table);
     for (int i = 0; i < 3; i++) {
         p[i] = start[i];
         g[i] = 8 * slopes[i];
@@ -54,7 +54,7 @@ static void check_update(struct optimizer optimizer, const double expected[3])
     for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
         ops = made_ops(PRECISION_FP32, (enum cpu_level)level, 1);
         float fp[16] = {1, -2, 3}, fg[16] = {0.1f, -0.2f, 0.4f}, fm[16] = {0}, fv[16] = {0};
-        optimizer_work_init(&work, ops, &table);
+        optimizer_work_init(&work, optimizer.kind, ops, &table);
         optimizer_update(&optimizer, ops,
                          &(struct update_memory){.params = fp, .first = fm, .second = fv, .gradients = fg}, &work,
                          &(struct update){1, 1e-3, 0, 1, true, no_losses});
@@ -86,10 +86,10 @@ static void one_update_gives_the_golden_numbers(void **state)
 
 enum { TENSORS = 4, LONG = 16390, FLAT = 64 + LONG + 10 };
 static struct param tensors[TENSORS] = {
-    {.name = "matrix", .count = 3, .offset = 0, .decay = true},
+    {.name = "matrix", .shape = {3, 1}, .count = 3, .offset = 0, .decay = true, .hidden = true},
     {.name = "bias", .count = 2, .offset = 16},
     {.name = "zero", .count = 2, .offset = 32, .decay = true},
-    {.name = "long", .count = LONG, .offset = 64, .decay = true},
+    {.name = "long", .shape = {10, LONG / 10}, .count = LONG, .offset = 64, .decay = true, .hidden = true},
 };
 static struct param_chunk chunks[] = {
     {0, 3, 0, true},
@@ -180,8 +180,10 @@ struct trial {
     struct update_work work;
 };
 
-static void trial_begin(struct trial *trial)
+static void trial_begin(struct trial *trial, enum optimizer_kind kind)
 {
+    optimizer_work_release(&trial->work, trial->ops);
+    optimizer_work_init(&trial->work, kind, trial->ops, &four);
     for (int t = 0; t < TENSORS; t++)
         for (int i = 0; i < (int)tensors[t].count; i++) {
             const size_t at = tensors[t].offset + (size_t)i;
@@ -220,14 +222,13 @@ static void every_formula_gives_the_scripts_numbers(void **state)
     double **all[] = {&trial.p, &trial.g, &trial.m, &trial.v};
     for (int i = 0; i < 4; i++)
         *all[i] = mem_aligned(FLAT * sizeof(double));
-    optimizer_work_init(&trial.work, trial.ops, &four);
     struct golden golden = {0};
     int types[TYPES_MAX] = {0}, schedules[SCHEDULE_KINDS] = {0}; /* rows of numbers that each has */
     for (char line[1000], name[1000]; fgets(line, sizeof line, file);) {
         if (line[0] > '9') {
             strcpy(name, line);
             begin_case(line, &golden);
-            trial_begin(&trial);
+            trial_begin(&trial, golden.optimizer.kind);
             continue;
         }
         char *at;
@@ -256,6 +257,8 @@ static void every_formula_gives_the_scripts_numbers(void **state)
     trial.ops->close(trial.ops);
 }
 
+/* ---- bits ---- */
+
 /* Every optimizer in float: the same bits from one thread and from three. */
 static void bits_do_not_depend_on_threads(void **state)
 {
@@ -269,7 +272,7 @@ static void bits_do_not_depend_on_threads(void **state)
             float *g = mem_aligned(FLAT * sizeof *g), *m = mem_aligned(FLAT * sizeof *m),
                   *v = mem_aligned(FLAT * sizeof *v);
             p[turn] = mem_aligned(FLAT * sizeof(float));
-            optimizer_work_init(&work, ops, &four);
+            optimizer_work_init(&work, type->optimizer.kind, ops, &four);
             for (int i = 0; i < FLAT; i++)
                 p[turn][i] = (float)(i % 23) * 0.1f - 1;
             for (uint64_t update = 1; update <= 3; update++) {
@@ -293,17 +296,24 @@ static void bits_do_not_depend_on_threads(void **state)
 
 /* ---- ranges ---- */
 
-/* The parts of three processes, one of which has nothing; a cut goes through a tensor. Each has moments of its part
- * alone, in memory of that size, and knows of the others what is brought to it: squares and sums. */
+/* The parts of four processes, one of which has nothing; a cut goes through a tensor, but not for who updates whole
+ * matrices. Each has moments of its part alone, in memory of that size, and knows of the others what is brought to it:
+ * squares and sums. */
 enum { PARTS = 4 };
-static const struct chunk_range parts[PARTS] = {{4, 5}, {1, 1}, {1, 4}, {0, 1}};
+static const struct chunk_range *parts_of(const struct optimizer *optimizer)
+{
+    static const struct chunk_range within[PARTS] = {{4, 5}, {1, 1}, {1, 4}, {0, 1}};
+    static const struct chunk_range between[PARTS] = {{3, 5}, {1, 1}, {1, 3}, {0, 1}};
+    return optimizer_kinds[optimizer->kind].matrices ? between : within;
+}
 
 struct part {
     struct update_work work;
     struct update_memory memory;
 };
 
-static void part_begin(struct part *part, const struct ops *ops, struct chunk_range range, float *p, const float *g)
+static void part_begin(struct part *part, enum optimizer_kind kind, const struct ops *ops, struct chunk_range range,
+                       float *p, const float *g)
 {
     const size_t from = chunks[range.from].offset;
     const size_t to = range.to > range.from ? chunks[range.to - 1].offset + (size_t)chunks[range.to - 1].count : from;
@@ -312,7 +322,7 @@ static void part_begin(struct part *part, const struct ops *ops, struct chunk_ra
                                      .second = mem_clear(to - from + 1, sizeof *p),
                                      .gradients = g,
                                      .held_from = from}};
-    optimizer_work_init(&part->work, ops, &four);
+    optimizer_work_init(&part->work, kind, ops, &four);
 }
 
 static void part_end(struct part *part, const struct ops *ops)
@@ -323,7 +333,7 @@ static void part_end(struct part *part, const struct ops *ops)
 }
 
 /* Brings every process what each worked out of its chunks, `each` doubles a chunk; what nobody did is NaN. */
-static void exchange(double *const of_parts[PARTS], size_t each)
+static void exchange(const struct chunk_range *parts, double *const of_parts[PARTS], size_t each)
 {
     double all[15];
     for (size_t i = 0; i < 5 * each; i++)
@@ -338,18 +348,19 @@ static void exchange(double *const of_parts[PARTS], size_t each)
 static void update_in_parts(const struct optimizer *optimizer, const struct ops *ops, struct part all[PARTS],
                             const struct update *update)
 {
+    const struct chunk_range *parts = parts_of(optimizer);
     double *squares[PARTS], *sums[PARTS];
     for (int i = 0; i < PARTS; i++) {
         optimizer_squares(ops, &all[i].work, all[i].memory.gradients, parts[i]);
         squares[i] = all[i].work.squares;
         sums[i] = all[i].work.sums;
     }
-    exchange(squares, 1);
+    exchange(parts, squares, 1);
     for (int i = 0; i < PARTS; i++) {
         optimizer_factors(optimizer, ops, &all[i].work, update);
         optimizer_moments(optimizer, ops, &all[i].memory, &all[i].work, update, parts[i]);
     }
-    exchange(sums, 3);
+    exchange(parts, sums, 3);
     for (int i = 0; i < PARTS; i++)
         optimizer_apply(optimizer, ops, &all[i].memory, &all[i].work, update, parts[i]);
 }
@@ -361,6 +372,7 @@ static void parts_give_the_bits_of_the_whole(void **state)
     const struct optimizer_type *type;
     struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 2);
     for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
+        const struct chunk_range *parts = parts_of(&type->optimizer);
         struct update_work work;
         struct part all[PARTS];
         float *p = mem_aligned(FLAT * sizeof *p), *g = mem_aligned(FLAT * sizeof *g),
@@ -369,9 +381,9 @@ static void parts_give_the_bits_of_the_whole(void **state)
         const struct update_memory memory = {.params = p, .first = m, .second = v, .gradients = g};
         for (int i = 0; i < FLAT; i++)
             p[i] = in_parts[i] = (float)(i % 23) * 0.1f - 1;
-        optimizer_work_init(&work, ops, &four);
+        optimizer_work_init(&work, type->optimizer.kind, ops, &four);
         for (int i = 0; i < PARTS; i++)
-            part_begin(&all[i], ops, parts[i], in_parts, g);
+            part_begin(&all[i], type->optimizer.kind, ops, parts[i], in_parts, g);
         for (uint64_t number = 1; number <= 3; number++) {
             const struct update update = {number, 0.01, 1, 1, true, no_losses};
             for (int i = 0; i < FLAT; i++)
@@ -380,8 +392,13 @@ static void parts_give_the_bits_of_the_whole(void **state)
             update_in_parts(&type->optimizer, ops, all, &update);
         }
         assert_memory_equal(p, in_parts, FLAT * sizeof *p);
-        assert_memory_equal(m + chunks[1].offset, all[2].memory.first, (size_t)chunks[1].count * sizeof *m);
-        assert_memory_equal(v + chunks[4].offset, all[0].memory.second, (size_t)chunks[4].count * sizeof *v);
+        for (int i = 0; i < PARTS; i++)
+            for (size_t k = parts[i].from; k < parts[i].to; k++) {
+                const size_t from = chunks[k].offset, held = from - all[i].memory.held_from;
+                const size_t bytes = (size_t)chunks[k].count * sizeof *m;
+                assert_memory_equal(m + from, (float *)all[i].memory.first + held, bytes);
+                assert_memory_equal(v + from, (float *)all[i].memory.second + held, bytes);
+            }
         for (int i = 0; i < PARTS; i++)
             part_end(&all[i], ops);
         optimizer_work_release(&work, ops);
@@ -467,7 +484,7 @@ static void norm_is_that_of_all_parameters(void **state)
     for (unsigned threads = 1; threads <= 3; threads++) {
         struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), threads);
         struct update_work work;
-        optimizer_work_init(&work, ops, &params);
+        optimizer_work_init(&work, OPTIMIZER_ADAM, ops, &params);
         const double norm = record_of(ops, &work, values).norm;
         assert_true(fabs(norm / sqrt(sum) - 1) < 1e-12);
         assert_true(threads == 1 || norm == first);
@@ -513,10 +530,10 @@ struct held {
     float *now[4], *before[4]; /* p, m, v, g */
 };
 
-static void held_open(struct held *held, unsigned threads)
+static void held_open(struct held *held, enum optimizer_kind kind, unsigned threads)
 {
     held->ops = made_ops(PRECISION_FP32, cpu_level(), threads);
-    optimizer_work_init(&held->work, held->ops, &four);
+    optimizer_work_init(&held->work, kind, held->ops, &four);
     for (int i = 0; i < 4; i++) {
         held->now[i] = mem_aligned(FLAT * sizeof(float));
         held->before[i] = mem_aligned(FLAT * sizeof(float));
@@ -562,7 +579,7 @@ static void what_comes_to_no_number_changes_nothing(void **state)
     for (size_t at = 0; (type = optimizer_type_at(at)); at++) {
         const struct optimizer *optimizer = &type->optimizer;
         struct held held;
-        held_open(&held, 2);
+        held_open(&held, optimizer->kind, 2);
         const float kept = held.now[3][64 + PARAM_CHUNK + 2];
         assert_true(changes(&held, optimizer, 1, true, no_losses));
         held.now[3][64 + PARAM_CHUNK + 2] = -INFINITY;

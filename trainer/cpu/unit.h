@@ -16,6 +16,7 @@
 #include "trainer/cpu/kernels.h"
 #include "trainer/cpu/linear.h"
 #include "trainer/cpu/loss.h"
+#include "trainer/cpu/matrix.h"
 #include "trainer/cpu/norm.h"
 #include "trainer/cpu/rows.h"
 #include "trainer/cpu/update.h"

@@ -134,3 +134,25 @@ void apply(struct device *device, const struct apply_args *args)
 {
     UPDATE_KERNEL(apply);
 }
+
+/* ---- an update of a whole matrix ---- */
+
+void momentum(struct device *device, const struct momentum_args *args)
+{
+    UPDATE_KERNEL(momentum);
+}
+
+void direction(struct device *device, const struct direction_args *args)
+{
+    KERNEL(direction, args->momentum.matrix->rows, args->momentum.matrix->columns);
+}
+
+void combine(struct device *device, const struct combine_args *args)
+{
+    KERNEL(combine, args->count);
+}
+
+void shift(struct device *device, const struct shift_args *args)
+{
+    KERNEL(shift, args->matrix->rows, args->matrix->columns);
+}

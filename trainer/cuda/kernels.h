@@ -92,6 +92,13 @@ void kernel_moments(cudaStream_t stream, const struct moments_args *args);
 void kernel_shares(cudaStream_t stream, const struct shares_args *args);
 void kernel_apply(cudaStream_t stream, const struct apply_args *args);
 
+/* ---- matrix.cu ---- */
+
+void kernel_momentum(cudaStream_t stream, const struct momentum_args *args);
+void kernel_direction(cudaStream_t stream, enum precision precision, const struct direction_args *args);
+void kernel_combine(cudaStream_t stream, enum precision precision, const struct combine_args *args);
+void kernel_shift(cudaStream_t stream, enum precision precision, const struct shift_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 /* clang-format off */
 #define COMMON .beta1 = 0.9, .beta2 = 0.999, .decoupled = true, .gradient_average = true
 #define REAL(name, member, most) {name, FIELD_REAL, offsetof(struct optimizer, member), 0, most, 0}
@@ -63,7 +65,39 @@ const struct optimizer_type *optimizer_type(const char *name)
     return type;
 }
 
-void optimizer_work_init(struct update_work *work, const struct ops *ops, const struct params *params)
+/* ---- what an update works with ---- */
+
+static bool lends(enum optimizer_kind kind, const struct param *param)
+{
+    return optimizer_kinds[kind].matrices && param->hidden;
+}
+
+size_t optimizer_lent_bytes(enum optimizer_kind kind, const struct ops *ops, const struct params *params)
+{
+    size_t most = 0;
+    for (const struct param *param = params->items; param < params->items + params->count; param++)
+        if (lends(kind, param)) {
+            const size_t numbers = optimizer_kinds[kind].matrices->numbers(param->shape[0], param->shape[1]);
+            most = numbers > most ? numbers : most;
+        }
+    return most * ops->storage_size;
+}
+
+static void list_matrices(struct update_work *work, enum optimizer_kind kind, const struct params *params)
+{
+    work->matrices = mem_array(params->count, sizeof *work->matrices);
+    for (size_t chunk = 0; chunk < params->chunk_count;) {
+        const struct param *param = &params->items[params->chunks[chunk].tensor];
+        const size_t end = chunk + (param->count + PARAM_CHUNK - 1) / PARAM_CHUNK;
+        if (lends(kind, param))
+            work->matrices[work->matrix_count++] =
+                (struct update_matrix){{chunk, end}, (int32_t)param->shape[0], (int32_t)param->shape[1]};
+        chunk = end;
+    }
+}
+
+void optimizer_work_init(struct update_work *work, enum optimizer_kind kind, const struct ops *ops,
+                         const struct params *params)
 {
     struct device *device = ops->device;
     const size_t chunks = params->chunk_count, tensors = params->count;
@@ -80,6 +114,10 @@ void optimizer_work_init(struct update_work *work, const struct ops *ops, const 
         .shares = ops->allocate(device, 2 * tensors * sizeof(double)),
         .record = ops->allocate(device, sizeof *work->record),
     };
+    if (optimizer_kinds[kind].matrices) {
+        list_matrices(work, kind, params);
+        work->lent = ops->allocate(device, optimizer_lent_bytes(kind, ops, params));
+    }
     struct param_chunk *table = ops->map(device, work->chunks, chunk_bytes, MAP_FILL);
     memcpy(table, params->chunks, chunk_bytes);
     ops->unmap(device, work->chunks, table, chunk_bytes, MAP_FILL);
@@ -95,11 +133,14 @@ void optimizer_work_init(struct update_work *work, const struct ops *ops, const 
 void optimizer_work_release(struct update_work *work, const struct ops *ops)
 {
     void *const all[] = {work->chunks,  work->firsts, work->squares, work->sums,
-                         work->factors, work->shares, work->record};
+                         work->factors, work->shares, work->record,  work->lent};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         ops->release(ops->device, all[i]);
+    mem_free(work->matrices);
     *work = (struct update_work){0};
 }
+
+/* ---- one update ---- */
 
 static struct update_step step_of(const struct optimizer *o, const struct update *update)
 {
@@ -167,14 +208,33 @@ void optimizer_moments(const struct optimizer *optimizer, const struct ops *ops,
         CALL(ops, moments, .memory = memory, .work = work, .step = &step, .range = range);
 }
 
+/* Whole matrices by their method, and in one pass each what lies between them: all of the range, where there are none. */
+static void apply_adam(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                       const struct update_work *work, const struct update *update, struct chunk_range range)
+{
+    const struct update_step step = step_of(optimizer, update);
+    for (const struct update_matrix *matrix = work->matrices; matrix < work->matrices + work->matrix_count; matrix++) {
+        const struct chunk_range chunks = matrix->chunks;
+        if (chunks.to <= range.from || chunks.from >= range.to)
+            continue;
+        assert(chunks.from >= range.from && chunks.to <= range.to);
+        if (chunks.from > range.from)
+            CALL(ops, adam, memory, work, &step, {range.from, chunks.from});
+        optimizer_kinds[optimizer->kind].matrices->update(optimizer, ops, memory, work, update, matrix);
+        range.from = chunks.to;
+    }
+    if (range.to > range.from)
+        CALL(ops, adam, memory, work, &step, range);
+}
+
 void optimizer_apply(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                      const struct update_work *work, const struct update *update, struct chunk_range range)
 {
-    const struct update_step step = step_of(optimizer, update);
     if (!optimizer_kinds[optimizer->kind].by_tensor) {
-        CALL(ops, adam, .memory = memory, .work = work, .step = &step, .range = range);
+        apply_adam(optimizer, ops, memory, work, update, range);
         return;
     }
+    const struct update_step step = step_of(optimizer, update);
     CALL(ops, shares, .work = work, .step = &step, .range = range);
     CALL(ops, apply, .memory = memory, .work = work, .step = &step, .range = range);
 }

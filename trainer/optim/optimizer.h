@@ -51,25 +51,6 @@ struct optimizer_type {
 const struct optimizer_type *optimizer_type(const char *name); /* NULL: unknown */
 const struct optimizer_type *optimizer_type_at(size_t i); /* all of them, those of the kinds first; NULL: no more */
 
-#define OPTIMIZER_PARAMS_MAX 8
-
-/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, numbers.h and the backends'
- * files update. */
-struct optimizer_facts {
-    const char *name;           /* --optimizer's choice, and what a run's identity says */
-    const char *help;           /* for --help, in a few words */
-    bool by_tensor;             /* looks at whole tensors: ops moments, shares and apply; else all is one pass, adam */
-    struct optimizer_type type; /* of JSON that --optimizer stands for */
-    /* Of optimizer.params, beside those that every optimizer has (keys/table.c); ends with a NULL key. max_grad_norm
-     * among them is a clip of its own; else it is the run's, gradient_clipping. */
-    struct json_field params[OPTIMIZER_PARAMS_MAX];
-};
-extern const struct optimizer_facts optimizer_kinds[]; /* [OPTIMIZER_KINDS], by kind */
-
-/* Takes the device's memory of updates, and fills its table. */
-void optimizer_work_init(struct update_work *work, const struct ops *ops, const struct params *params);
-void optimizer_work_release(struct update_work *work, const struct ops *ops); /* safe on a zeroed one */
-
 /* What is said anew with each update. */
 struct update {
     uint64_t number; /* from 1 */
@@ -79,6 +60,37 @@ struct update {
     bool halts;         /* what comes to no number stops all updates behind it (struct update_step) */
     const double *sums; /* [STEP_SUMS] of losses, the device's: model_sums, or zeros */
 };
+
+/* How a kind updates a hidden matrix as a whole (struct param), in place of Adam's pass. */
+struct matrix_method {
+    /* Numbers of storage that update works with, for a matrix of this shape: work->lent has them. */
+    size_t (*numbers)(int64_t rows, int64_t columns);
+    void (*update)(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
+                   const struct update_work *work, const struct update *update, const struct update_matrix *matrix);
+};
+
+#define OPTIMIZER_PARAMS_MAX 8
+
+/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, numbers.h and the backends'
+ * files update and matrix. */
+struct optimizer_facts {
+    const char *name; /* --optimizer's choice, and what a run's identity says */
+    const char *help; /* for --help, in a few words */
+    bool by_tensor;   /* looks at whole tensors: ops moments, shares and apply; else all is one pass, adam, */
+    const struct matrix_method *matrices; /* but for hidden matrices, where this is not NULL */
+    struct optimizer_type type;           /* of JSON that --optimizer stands for */
+    /* Of optimizer.params, beside those that every optimizer has (keys/table.c); ends with a NULL key. max_grad_norm
+     * among them is a clip of its own; else it is the run's, gradient_clipping. */
+    struct json_field params[OPTIMIZER_PARAMS_MAX];
+};
+extern const struct optimizer_facts optimizer_kinds[]; /* [OPTIMIZER_KINDS], by kind */
+
+/* Takes the device's memory for updates of this kind, and fills its table. */
+void optimizer_work_init(struct update_work *work, enum optimizer_kind kind, const struct ops *ops,
+                         const struct params *params);
+void optimizer_work_release(struct update_work *work, const struct ops *ops); /* safe on a zeroed one */
+/* Bytes of it that grow with the model's matrices; 0 but for a kind that updates them whole. */
+size_t optimizer_lent_bytes(enum optimizer_kind kind, const struct ops *ops, const struct params *params);
 
 /* Queues it; work->record then says what the step came to. */
 void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
@@ -90,7 +102,8 @@ void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, 
  *     optimizer_squares … → optimizer_factors → optimizer_moments … → optimizer_apply …
  *
  * Factors are made of all work->squares, shares of the work->sums of whole tensors: where another process works out
- * some of them, they must be brought here between the stages. To the bit the same however it is cut. */
+ * some of them, they must be brought here between the stages. To the bit the same however it is cut; but a kind with
+ * whole matrices (struct matrix_method) wants ranges that cut none. */
 void optimizer_squares(const struct ops *ops, const struct update_work *work, const void *gradients,
                        struct chunk_range range);
 void optimizer_factors(const struct optimizer *optimizer, const struct ops *ops, const struct update_work *work,

@@ -138,7 +138,7 @@ static void open_model(struct bench *b)
                                        .first = ops->allocate(ops->device, bytes),
                                        .second = ops->allocate(ops->device, bytes),
                                        .gradients = model_gradients(b->model)};
-    optimizer_work_init(&b->work, ops, params);
+    optimizer_work_init(&b->work, b->optimizer.kind, ops, params);
 }
 
 static void close_model(struct bench *b)

@@ -60,7 +60,9 @@ static void count_memory(const struct engine *engine, const struct params *param
                                                           : &needs->activations;
         *kind += plan->rows[i].bytes;
     }
-    needs->memory = plan->bytes + needs->moments;
+    const uint64_t lent = optimizer_lent_bytes(engine->recipe->optimizer.kind, engine->ops, params);
+    needs->scratch += lent;
+    needs->memory = plan->bytes + needs->moments + lent;
     needs->available = machine_memory_for(engine->ops);
     mem_free(plan);
 }

@@ -230,7 +230,7 @@ static void optimizer_case(const struct optimizer_type *type, bool ratio_always)
     struct update_work work[SIDES];
     struct array sums = array_zero(STEP_SUMS, DOUBLE);
     EACH_SIDE (s)
-        optimizer_work_init(&work[s], OPS(s), &params);
+        optimizer_work_init(&work[s], optimizer.kind, OPS(s), &params);
     for (uint64_t update = 1; update <= 10; update++) {
         for (size_t i = 0; i < params.count; i++)
             for (size_t j = 0; j < params.items[i].count; j++)
@@ -339,7 +339,7 @@ static void run_open(struct run *run, enum device_kind device, enum precision pr
                                          .first = ops->allocate(ops->device, bytes),
                                          .second = ops->allocate(ops->device, bytes),
                                          .gradients = model_gradients(run->model)};
-    optimizer_work_init(&run->work, ops, params);
+    optimizer_work_init(&run->work, OPTIMIZER_ADAM, ops, params);
 }
 
 static void run_close(struct run *run)
