@@ -8,6 +8,7 @@ import pathlib
 # Four tensors: decayed, spared (a bias), all zero at first, and one that ends behind a chunk of 16,384 elements.
 SIZES = [3, 2, 2, 16390]
 DECAYED = [True, False, True, True]
+HIDDEN = [(3, 1), None, None, (10, 1639)]  # what of it is a hidden matrix
 STEPS, RATE = 20, 0.02
 SEEN = [(0, 0), (0, 2), (1, 1), (2, 0), (3, 0), (3, 16383), (3, 16384), (3, 16389)]
 
@@ -24,7 +25,7 @@ def norm(values):
     return math.sqrt(math.fsum(v * v for v in values))
 
 
-def adam(s, p, g, m, v, t, decay):
+def adam(s, p, g, m, v, t, decay, shape=None, rate=RATE):
     decoupled = s.get("adam_w_mode", 1)
     c1 = 1 - s["beta1"] ** t if s["bias_correction"] else 1
     c2 = 1 - s["beta2"] ** t if s["bias_correction"] else 1
@@ -37,13 +38,13 @@ def adam(s, p, g, m, v, t, decay):
         m[i] = s["beta1"] * m[i] + (1 - s["beta1"]) * x
         v[i] = s["beta2"] * v[i] + (1 - s["beta2"]) * x * x
         if s.get("scaled_rate"):
-            step = RATE * math.sqrt(c2) / c1 * m[i] / (math.sqrt(v[i]) + s["eps"])
+            step = rate * math.sqrt(c2) / c1 * m[i] / (math.sqrt(v[i]) + s["eps"])
         else:
-            step = RATE * (m[i] / c1) / (math.sqrt(v[i] / c2) + s["eps"])
-        p[i] = p[i] - step - (RATE * decay * p[i] if decoupled else 0)
+            step = rate * (m[i] / c1) / (math.sqrt(v[i] / c2) + s["eps"])
+        p[i] = p[i] - step - (rate * decay * p[i] if decoupled else 0)
 
 
-def lamb(s, p, g, m, v, t, decay):
+def lamb(s, p, g, m, v, t, decay, shape):
     u = []
     for i, x in enumerate(g):
         m[i] = s["beta1"] * m[i] + (1 - s["beta1"]) * x
@@ -66,7 +67,7 @@ def moments(s, g, m, v, t):
     return b3, [x / c1 for x in m], [math.sqrt(x / c2) + s["eps"] for x in v]
 
 
-def nvlamb(s, p, g, m, v, t, decay):
+def nvlamb(s, p, g, m, v, t, decay, shape):
     _, mean, root = moments(s, g, m, v, t)
     u = [a / b + decay * w for a, b, w in zip(mean, root, p)]
     ratio = 1
@@ -76,7 +77,7 @@ def nvlamb(s, p, g, m, v, t, decay):
         p[i] -= RATE * ratio * u[i]
 
 
-def lans(s, p, g, m, v, t, decay):
+def lans(s, p, g, m, v, t, decay, shape):
     length = norm(g)
     g = [x / (length + s["eps"]) for x in g] if length else g
     b3, mean, root = moments(s, g, m, v, t)
@@ -86,6 +87,46 @@ def lans(s, p, g, m, v, t, decay):
     ratio_r, ratio_c = (size / nr if size and nr else 1), (size / nc if size and nc else 1)
     for i in range(len(p)):
         p[i] -= RATE * (s["beta1"] * ratio_r * r[i] + b3 * ratio_c * c[i])
+
+
+def product(a, b):
+    """a b^T."""
+    return [[math.fsum(x * y for x, y in zip(row, column)) for column in b] for row in a]
+
+
+def transposed(a):
+    return [list(column) for column in zip(*a)]
+
+
+def orthogonal_step(s, rate, p, g, m, decay, shape):
+    """Muon's of a matrix: torch/optim/_muon.py, Jordan et al. 2024; match: Liu et al. 2025."""
+    rows, columns = shape
+    mu = s["momentum"]
+    for i, x in enumerate(g):
+        m[i] = mu * m[i] + (1 - mu) * x
+    u = [(1 - mu) * x + mu * y for x, y in zip(g, m)] if s["nesterov"] else m
+    length = max(norm(u), 1e-7)
+    x = [[value / length for value in u[row * columns:(row + 1) * columns]] for row in range(rows)]
+    if rows > columns:
+        x = transposed(x)
+    for _ in range(5):
+        a = product(x, x)
+        b = [[-4.7750 * y + 2.0315 * z for y, z in zip(*pair)] for pair in zip(a, product(a, transposed(a)))]
+        x = [[3.4445 * y + z for y, z in zip(*pair)] for pair in zip(x, product(b, transposed(x)))]
+    if rows > columns:
+        x = transposed(x)
+    adjust = 0.2 * math.sqrt(max(shape)) if s["match"] else math.sqrt(max(1, rows / columns))
+    for i, value in enumerate(value for row in x for value in row):
+        p[i] = p[i] * (1 - rate * decay) - rate * adjust * value
+
+
+def muon(s, p, g, m, v, t, decay, shape):
+    """Hidden matrices; the rest as Adam does, at a rate of its own."""
+    if shape:
+        words = dict(s, match=s["adjust_lr_fn"] == "match_rms_adamw")
+        orthogonal_step(words, RATE, p, g, m, decay, shape)
+    else:
+        adam(s, p, g, m, v, t, decay, rate=RATE * s["other_lr"])
 
 
 def run(update, s):
@@ -103,7 +144,7 @@ def run(update, s):
             g = [[x / excess for x in tensor] for tensor in g]
         for t in range(len(SIZES)):
             decay = s["weight_decay"] if DECAYED[t] or s.get("decay_all") else 0
-            update(s, p[t], g[t], m[t], v[t], step, decay)
+            update(s, p[t], g[t], m[t], v[t], step, decay, HIDDEN[t])
         yield step, [p[t][i] for t, i in SEEN]
 
 
@@ -122,6 +163,8 @@ OPTIMIZERS = [
     (nvlamb, "NVLAMB", dict(eps=1e-6, weight_decay=0.01, grad_averaging=0, use_nvlamb=1, max_grad_norm=0.5)),
     (lans, "LANS", dict(eps=1e-6, weight_decay=0.01, grad_averaging=1, max_grad_norm=0)),
     (lans, "LANS", dict(eps=1e-6, weight_decay=0.01, grad_averaging=0, max_grad_norm=1, bias_correction=0)),
+    (muon, "Muon", dict(weight_decay=0.1, momentum=0.95, nesterov=1, adjust_lr_fn="match_rms_adamw", other_lr=1)),
+    (muon, "Muon", dict(weight_decay=0.01, momentum=0.9, nesterov=0, adjust_lr_fn="original", other_lr=0.015)),
 ]
 COMMON = dict(beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0, bias_correction=1, gradient_clipping=1)
 

@@ -137,7 +137,7 @@ recipes() {
 
 optimizers() {
     case_begin "twelve steps of each, stopped in the middle"
-    for name in lamb nvlamb lans BertAdam; do
+    for name in lamb nvlamb lans muon BertAdam; do
         local with=(--optimizer "$name")
         [ $name = BertAdam ] && with=(--set optimizer.type=BertAdam)
         expect_exit 0 "${train[@]}" "${with[@]}" --out "$name" --threads 2

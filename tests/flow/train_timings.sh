@@ -20,5 +20,8 @@ for optimizer in lamb nvlamb lans; do
     expect_exit 0 "${train[@]}" --micro-batch 8 --eval-samples 0 --optimizer $optimizer --timings --out timed-$optimizer
     expect_table moments=12 shares=12 apply=12
 done
+# Six matrices a layer, five steps of each; Adam's passes lie between them.
+expect_exit 0 "${train[@]}" --micro-batch 8 --eval-samples 0 --optimizer muon --timings --out timed-muon
+expect_table momentum=144 direction=144 combine=1440 shift=144 adam
 
 flow_end

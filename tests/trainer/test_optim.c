@@ -257,6 +257,107 @@ static void every_formula_gives_the_scripts_numbers(void **state)
     trial.ops->close(trial.ops);
 }
 
+/* ---- torch.optim.Muon's own numbers (scripts/golden_muon.py) ---- */
+
+enum { MUON_MAX = 1024 };
+struct muon_case {
+    int rows, columns, steps;
+    double rate, error; /* relative, of PyTorch's bf16 */
+    struct optimizer optimizer;
+    double wanted[MUON_MAX];
+};
+
+static double muon_made(uint32_t index, uint32_t step)
+{
+    uint32_t x = (index + 100003 * step + 1) * 2654435761u;
+    x = (x ^ x >> 15) * 739982445u;
+    x = (x ^ x >> 12) * 695872825u;
+    return (x >> 8) / 8388608.0 - 1;
+}
+
+static bool muon_read(FILE *file, struct muon_case *c)
+{
+    int nesterov, match;
+    c->optimizer = *plain("Muon");
+    if (fscanf(file, " muon %d %d %d %lf %lf %d %lf %d %lf", &c->rows, &c->columns, &c->steps, &c->rate,
+               &c->optimizer.momentum, &nesterov, &c->optimizer.weight_decay, &match, &c->error) != 9)
+        return false;
+    c->optimizer.nesterov = nesterov;
+    c->optimizer.match_rms = match;
+    assert_true(c->rows * c->columns <= MUON_MAX);
+    for (int i = 0; i < c->rows * c->columns; i++)
+        assert_int_equal(fscanf(file, "%lf", &c->wanted[i]), 1);
+    return true;
+}
+
+/* How far off the changes of a matrix are, relative to their size. */
+static double muon_error(const struct muon_case *c, enum precision precision, enum cpu_level level)
+{
+    const size_t count = (size_t)c->rows * (size_t)c->columns;
+    struct param matrix = {.shape = {c->rows, c->columns}, .count = count, .decay = true, .hidden = true};
+    struct param_chunk whole = {.count = (int32_t)count, .decay = true};
+    const struct params params = {
+        .items = &matrix, .count = 1, .size = count, .total = count, .chunks = &whole, .chunk_count = 1};
+    struct ops *ops = made_ops(precision, level, 2);
+    struct update_work work;
+    void *flat[4];
+    for (int i = 0; i < 4; i++)
+        flat[i] = mem_aligned(count * ops->real_size);
+    optimizer_work_init(&work, OPTIMIZER_MUON, ops, &params);
+    for (uint32_t step = 0; step <= (uint32_t)c->steps; step++) {
+        for (uint32_t i = 0; i < count; i++)
+            if (precision == PRECISION_FP64)
+                ((double *)flat[step == 0 ? 0 : 3])[i] = muon_made(i, step);
+            else
+                ((float *)flat[step == 0 ? 0 : 3])[i] = (float)muon_made(i, step);
+        if (step > 0)
+            optimizer_update(
+                &c->optimizer, ops,
+                &(struct update_memory){.params = flat[0], .first = flat[1], .second = flat[2], .gradients = flat[3]},
+                &work, &(struct update){step, c->rate, 0, 1, true, no_losses});
+    }
+    double off = 0, change = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const double is = precision == PRECISION_FP64 ? ((double *)flat[0])[i] : (double)((float *)flat[0])[i];
+        off += (is - c->wanted[i]) * (is - c->wanted[i]);
+        change += (c->wanted[i] - muon_made(i, 0)) * (c->wanted[i] - muon_made(i, 0));
+    }
+    for (int i = 0; i < 4; i++)
+        mem_free(flat[i]);
+    optimizer_work_release(&work, ops);
+    ops->close(ops);
+    return sqrt(off / change);
+}
+
+/* In double PyTorch's numbers; in bf16 twice as far from them as PyTorch comes, at most: it rounds a product and what is
+ * added to it once, we twice. */
+static void muon_is_pytorchs(void **state)
+{
+    (void)state;
+    int cases = 0;
+    FILE *file = fopen(SOURCE_DIR "/tests/golden/muon.txt", "r");
+    assert_non_null(file);
+    for (struct muon_case c; muon_read(file, &c); cases++) {
+        const double exact = muon_error(&c, PRECISION_FP64, CPU_BASE);
+        if (!(exact < 1e-9))
+            fail_msg("%d x %d: %g off", c.rows, c.columns, exact);
+        for (int level = (int)cpu_level(); level >= CPU_BASE; level--) {
+            const struct {
+                enum precision precision;
+                double most;
+            } yardsticks[] = {{PRECISION_FP32, 1e-4}, {PRECISION_BF16, 2 * c.error}, {PRECISION_FP16, 0.25 * c.error}};
+            for (int i = 0; i < 3; i++) {
+                const double off = muon_error(&c, yardsticks[i].precision, (enum cpu_level)level);
+                if (!(off <= yardsticks[i].most))
+                    fail_msg("%d x %d, %s: %g off, PyTorch's bf16 %g", c.rows, c.columns,
+                             precision_name(yardsticks[i].precision), off, c.error);
+            }
+        }
+    }
+    assert_int_equal(cases, 4);
+    fclose(file);
+}
+
 /* ---- bits ---- */
 
 /* Every optimizer in float: the same bits from one thread and from three. */
@@ -786,6 +887,7 @@ int main(void)
         cmocka_unit_test(every_kind_has_its_row),
         cmocka_unit_test(one_update_gives_the_golden_numbers),
         cmocka_unit_test(every_formula_gives_the_scripts_numbers),
+        cmocka_unit_test(muon_is_pytorchs),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(parts_give_the_bits_of_the_whole),
         cmocka_unit_test(norm_is_that_of_all_parameters),

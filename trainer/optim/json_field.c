@@ -12,6 +12,7 @@ const struct json_field *json_field_named(const struct json_field *fields, const
 
 const char *const *json_field_words(enum json_field_type type)
 {
-    static const char *const words[][2] = {[FIELD_CURVE] = {"log", "linear"}};
+    static const char *const words[][2] = {
+        [FIELD_CURVE] = {"log", "linear"}, [FIELD_ADJUST] = {"original", "match_rms_adamw"}};
     return (size_t)type < sizeof words / sizeof *words && words[type][0] ? words[type] : NULL;
 }

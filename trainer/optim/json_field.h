@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 enum json_field_type {
-    FIELD_REAL,  /* double */
-    FIELD_FLAG,  /* bool */
-    FIELD_CURVE, /* bool, as one of two words: "log", "linear" */
+    FIELD_REAL,   /* double */
+    FIELD_FLAG,   /* bool */
+    FIELD_CURVE,  /* bool, as one of two words: "log", "linear" */
+    FIELD_ADJUST, /* the same: "original", "match_rms_adamw" */
     /* Keys of the originals without a field here: */
     FIELD_NOTE, /* changes no result */
     FIELD_OFF,  /* must be false */

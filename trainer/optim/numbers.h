@@ -18,7 +18,14 @@
 #endif
 
 /* Each with a row in optimizer.c. */
-enum optimizer_kind { OPTIMIZER_ADAM, OPTIMIZER_LAMB, OPTIMIZER_NVLAMB, OPTIMIZER_LANS, OPTIMIZER_KINDS };
+enum optimizer_kind {
+    OPTIMIZER_ADAM,
+    OPTIMIZER_LAMB,
+    OPTIMIZER_NVLAMB,
+    OPTIMIZER_LANS,
+    OPTIMIZER_MUON,
+    OPTIMIZER_KINDS
+};
 
 /* One update; optimizer.c sets it. With g the gradient times its tensor's factor (plus decay * p where decay is not
  * decoupled):

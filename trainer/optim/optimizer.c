@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "trainer/optim/muon.h"
 
 /* clang-format off */
 #define COMMON .beta1 = 0.9, .beta2 = 0.999, .decoupled = true, .gradient_average = true
@@ -32,6 +33,15 @@ const struct optimizer_facts optimizer_kinds[] = {
         .type = {"LANS", 1e-3, {COMMON, .kind = OPTIMIZER_LANS, .epsilon = 1e-6, .bias_correction = true,
                                 .weight_decay = 0.01}},
         .params = {FLAG("grad_averaging", gradient_average), REAL("max_grad_norm", norm_max, 1e6)}},
+    /* torch.optim.Muon's, but for adjust_lr_fn, there original: one rate is to serve Adam's part too. Jordan's own two
+     * are original, lr 0.02, other_lr 0.015. */
+    [OPTIMIZER_MUON] = {"muon", "orthogonal steps of hidden matrices, Adam's of the rest", .matrices = &muon,
+        .type = {"Muon", 1e-3, {COMMON, .kind = OPTIMIZER_MUON, .epsilon = 1e-8, .bias_correction = true,
+                                .weight_decay = 0.1, .momentum = 0.95, .nesterov = true, .match_rms = true,
+                                .other_rate = 1}},
+        .params = {REAL("momentum", momentum, 0.9999), FLAG("nesterov", nesterov),
+                   {"adjust_lr_fn", FIELD_ADJUST, offsetof(struct optimizer, match_rms), 0, 1, 0},
+                   REAL("other_lr", other_rate, 1e3)}},
 };
 _Static_assert(sizeof optimizer_kinds / sizeof *optimizer_kinds == OPTIMIZER_KINDS, "a row for every kind");
 
@@ -177,6 +187,9 @@ static struct update_step step_of(const struct optimizer *o, const struct update
             break;
         step.lead = sqrt(rest2) / rest1; /* of Adam's part alone */
         step.root = 1;
+        break;
+    case OPTIMIZER_MUON:
+        step.rate = update->rate * o->other_rate;
         break;
     case OPTIMIZER_NVLAMB:
     case OPTIMIZER_LANS:

@@ -14,6 +14,7 @@
  *              r = M / (sqrt(V) + eps) + decay p;  c = h / (sqrt(V) + eps) + decay p
  *              p -= rate (b1 |p|/|r| r + b3 |p|/|c| c), a quotient being 1 where a norm is 0
  *              Zheng et al. 2020. Clipping changes it through eps only, since h has length 1.
+ *     muon     hidden matrices by muon.h; the rest by adam, with the rate times other_rate
  *
  * Norms are those of the original tensors. (DeepSpeed's ZeRO hands LANS and LAMB flat partitions, whose norms depend on
  * the number of processes: an accident, not repeated.) They are summed over the fixed chunks of the table: no bit
@@ -40,6 +41,10 @@ struct optimizer {
     bool gradient_average; /* nvlamb, lans: b3 = 1 - b1, else 1 */
     bool ratio_always;     /* nvlamb */
     double norm_max;       /* nvlamb, lans: a clip of their own behind the run's, g / max(1, |g| / norm_max); 0: no */
+    double momentum;       /* muon: mu */
+    bool nesterov;         /* muon */
+    bool match_rms;        /* muon: adjust_lr_fn is match_rms_adamw, else original */
+    double other_rate;     /* muon: Adam's rate of what is no hidden matrix, in rates */
 };
 
 /* A type of JSON's optimizer.type, with the original's defaults. */
