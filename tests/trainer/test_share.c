@@ -1,0 +1,130 @@
+/* Shares of a batch and buckets of gradients: what all processes must cut alike. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "trainer/buckets.h"
+#include "trainer/share.h"
+
+#define ONE 1000000 /* a weight of 1 */
+
+static void shares_are_known_ones(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t units, weights[4];
+        uint32_t ranks;
+        uint64_t shares[4];
+    } cases[] = {
+        {256, {ONE}, 1, {256}},
+        {256, {ONE, ONE, ONE, ONE}, 4, {64, 64, 64, 64}},
+        {10, {ONE, ONE, ONE}, 3, {4, 3, 3}},         /* equal remainders: the lowest rank */
+        {11, {ONE, ONE, ONE}, 3, {4, 4, 3}},         /* each once */
+        {256, {ONE, 3 * ONE}, 2, {64, 192}},         /* 1 : 3 */
+        {7, {ONE, 2 * ONE, 4 * ONE}, 3, {1, 2, 4}},  /* exactly */
+        {10, {ONE, 2 * ONE, 4 * ONE}, 3, {1, 3, 6}}, /* 1.43, 2.86, 5.71 */
+        {100, {0, ONE, 0, ONE}, 4, {0, 50, 0, 50}},  /* a weight of nothing has an empty share */
+        {2, {ONE, ONE, ONE}, 3, {1, 1, 0}},          /* fewer units than ranks */
+        {0, {ONE, ONE}, 2, {0, 0}},                  /* no unit at all */
+        {1, {333333, 666667}, 2, {0, 1}},            /* fractions */
+        {UINT64_C(1) << 40, {SHARE_WEIGHT_MAX, SHARE_WEIGHT_MAX}, 2, {UINT64_C(1) << 39, UINT64_C(1) << 39}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t borders[5];
+        share_divide(cases[i].units, cases[i].weights, cases[i].ranks, borders);
+        assert_int_equal(borders[0], 0);
+        assert_true(borders[cases[i].ranks] == cases[i].units);
+        for (uint32_t r = 0; r < cases[i].ranks; r++)
+            assert_true(borders[r + 1] - borders[r] == cases[i].shares[r]);
+    }
+}
+
+/* No share is a whole unit away from its exact part. */
+static void no_share_is_off_by_one(void **state)
+{
+    (void)state;
+    uint64_t x = 1;
+    for (int round = 0; round < 2000; round++) {
+        uint64_t weights[16], borders[17], sum = 0;
+        const uint32_t ranks = 1 + (uint32_t)round % 16;
+        for (uint32_t r = 0; r < ranks; r++) {
+            x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+            weights[r] = 1 + (x >> 33) % 5000000;
+            sum += weights[r];
+        }
+        const uint64_t units = (x >> 40) % 5000;
+        share_divide(units, weights, ranks, borders);
+        for (uint32_t r = 0; r < ranks; r++) {
+            const double exact = (double)units * (double)weights[r] / (double)sum;
+            assert_true(fabs((double)(borders[r + 1] - borders[r]) - exact) < 1);
+        }
+    }
+}
+
+static void check_buckets(const char *name)
+{
+    struct model_config config;
+    struct params params;
+    struct buckets buckets;
+    assert_int_equal(model_config_named(name, &config), 0);
+    params_init(&params, &config);
+    buckets_init(&buckets, &params);
+    size_t to = params.size, chunk_to = params.chunk_count;
+    for (size_t i = 0; i < buckets.count; i++) {
+        const struct bucket *bucket = &buckets.items[i];
+        assert_true(bucket->to == to && bucket->from < to);
+        assert_true(bucket->chunk_to == chunk_to && bucket->chunk_from < chunk_to);
+        assert_true(params.chunks[bucket->chunk_from].offset == bucket->from);
+        assert_true((to - bucket->from) * sizeof(float) <= BUCKET_BYTES_MAX);
+        to = bucket->from;
+        chunk_to = bucket->chunk_from;
+    }
+    assert_true(to == 0 && chunk_to == 0);
+    /* No bucket waits for gradients of another group. */
+    for (int32_t layer = 0; layer <= params.layers; layer++) {
+        const struct param *first = layer < params.layers ? params_layer(&params, layer, 0) : params_head(&params, 0);
+        size_t i = 0;
+        while (i < buckets.count && buckets.items[i].from != first->offset)
+            i++;
+        assert_true(i < buckets.count);
+    }
+    buckets_release(&buckets);
+    params_release(&params);
+}
+
+static void buckets_cover_flat_memory(void **state)
+{
+    (void)state;
+    check_buckets("tiny");
+    check_buckets("base");
+    check_buckets("1.5b"); /* layers of several buckets */
+}
+
+static void small_models_have_a_bucket_a_group(void **state)
+{
+    (void)state;
+    struct model_config config;
+    struct params params;
+    struct buckets buckets;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    params_init(&params, &config);
+    buckets_init(&buckets, &params);
+    assert_int_equal(buckets.count, config.layers + 2);
+    buckets_release(&buckets);
+    params_release(&params);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_are_known_ones),
+        cmocka_unit_test(no_share_is_off_by_one),
+        cmocka_unit_test(buckets_cover_flat_memory),
+        cmocka_unit_test(small_models_have_a_bucket_a_group),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,26 @@
+/* How flat gradients are cut for the sum over processes. Buckets follow the table of parameters and nothing else, in the
+ * order in which a backward pass finishes them: the heads, each layer from the last to the first, the embeddings. One
+ * that would exceed BUCKET_BYTES_MAX is split at borders of chunks. So all processes cut alike. */
+#ifndef TRAINER_BUCKETS_H
+#define TRAINER_BUCKETS_H
+
+#include "trainer/model/params.h"
+
+#include <stddef.h>
+
+#define BUCKET_BYTES_MAX ((size_t)32 << 20) /* of float gradients: 2^23 elements */
+
+struct bucket {
+    size_t from, to;             /* elements of flat memory; gaps belong to the tensor before them */
+    size_t chunk_from, chunk_to; /* chunks of the table in there */
+};
+
+struct buckets {
+    struct bucket *items; /* from the end of flat memory down to 0, without a gap */
+    size_t count;
+};
+
+void buckets_init(struct buckets *buckets, const struct params *params);
+void buckets_release(struct buckets *buckets); /* safe on a zeroed one */
+
+#endif
