@@ -105,7 +105,9 @@ struct ops_facts {
     OP(momentum)                                                                                                       \
     OP(direction)                                                                                                      \
     OP(combine)                                                                                                        \
-    OP(shift)
+    OP(shift)                                                                                                          \
+    OP(fixed_add)                                                                                                      \
+    OP(fixed_take)
 
 #define OP_NUMBER(op) OP_##op,
 enum op { OPS_COMPUTING(OP_NUMBER) OP_KINDS };

@@ -396,4 +396,30 @@ struct shift_args {
     double keep, scale;
 };
 
+/* ---- sums that have no order ----
+ *
+ * A sum of floats depends on its order, a sum of integers does not. Gradients become whole multiples of 2^-FIXED_BITS and
+ * are added as int64, over the parts of a batch and over processes, so the bits do not depend on who computed which part
+ * (design 4, --same-bits). With a step's loss scale, a power of two, unit is 2^FIXED_BITS / loss_scale. */
+
+#define FIXED_BITS 44
+
+/* sums += rint(gradient * unit), and the gradient is 0 afterwards. An element that is not finite, or whose product is not
+ * below the limit, adds nothing, and *refused is set. Below 2^61 / parts no sum of `parts` of them overflows. */
+struct fixed_add_args {
+    int64_t *sums;   /* [count] */
+    void *gradients; /* [count] real */
+    size_t count;
+    double unit, limit;
+    int64_t *refused; /* [1] 0 or 1 */
+};
+
+/* gradients = sums / unit, rounded once; the sums are 0 afterwards. */
+struct fixed_take_args {
+    void *gradients; /* [count] real */
+    int64_t *sums;   /* [count] */
+    size_t count;
+    double unit;
+};
+
 #endif

@@ -240,6 +240,18 @@ static struct work shift_work(const struct timings *timings, const struct shift_
     return (struct work){.bytes = real_bytes(timings, 2 * numbers) + stored_bytes(timings, numbers)};
 }
 
+static struct work fixed_add_work(const struct timings *timings, const struct fixed_add_args *args)
+{
+    const double count = (double)args->count;
+    return (struct work){.bytes = real_bytes(timings, 2 * count) + 2 * count * sizeof(int64_t)};
+}
+
+static struct work fixed_take_work(const struct timings *timings, const struct fixed_take_args *args)
+{
+    const double count = (double)args->count;
+    return (struct work){.bytes = real_bytes(timings, count) + 2 * count * sizeof(int64_t)};
+}
+
 /* ---- the op itself, between two looks at the clock ---- */
 
 static void end(struct device *device, enum op op, struct work work)

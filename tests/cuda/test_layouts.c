@@ -843,12 +843,42 @@ CASE(loss_is_right, losses)
 CASE(updates_are_right, updates)
 CASE(matrices_are_right, matrices)
 
+/* The same integers as the CPU's, and the same floats back. */
+static void gradients_become_integers_and_back(void **state)
+{
+    (void)state;
+    precision = PRECISION_FP32;
+    const size_t count = 1000;
+    const double unit = 0x1p44, limit = 0x1p58;
+    struct array a = array_of(REAL, count, count, 1e-2);
+    int64_t *sums = mem_clear(count, sizeof *sums), *wanted = mem_clear(count, sizeof *wanted), refused = 0;
+    a.values[999] = (double)NAN;
+    put(&a, 999, (double)NAN);
+    for (size_t i = 0; i < count; i++)
+        sums[i] = wanted[i] = (int64_t)i;
+    int64_t refused_there = 0;
+    CALL(reference, fixed_add, .sums = wanted, .gradients = a.values, .count = count, .unit = unit, .limit = limit,
+         .refused = &refused_there);
+    kernel_fixed_add(NULL, &(struct fixed_add_args){sums, a.memory, count, unit, limit, &refused});
+    assert_true(refused == 1 && refused_there == 1);
+    assert_memory_equal(sums, wanted, count * sizeof *sums);
+    for (size_t i = 0; i < count; i++)
+        assert_true(get(&a, i) == 0);
+    kernel_fixed_take(NULL, &(struct fixed_take_args){a.memory, sums, count, unit});
+    for (size_t i = 0; i < count; i++)
+        assert_true(sums[i] == 0 && get(&a, i) == (double)((float)wanted[i] * 0x1p-44f));
+    mem_free(sums);
+    mem_free(wanted);
+    release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attention_is_right),   cmocka_unit_test(norm_is_right), cmocka_unit_test(embedding_is_right),
-        cmocka_unit_test(rows_are_moved_right), cmocka_unit_test(loss_is_right), cmocka_unit_test(updates_are_right),
-        cmocka_unit_test(matrices_are_right),
+        cmocka_unit_test(attention_is_right), cmocka_unit_test(norm_is_right),
+        cmocka_unit_test(embedding_is_right), cmocka_unit_test(rows_are_moved_right),
+        cmocka_unit_test(loss_is_right),      cmocka_unit_test(updates_are_right),
+        cmocka_unit_test(matrices_are_right), cmocka_unit_test(gradients_become_integers_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

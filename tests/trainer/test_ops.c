@@ -754,6 +754,64 @@ static void a_device_is_recorded_without_its_threads(void **state)
     assert_string_equal(card.name, "cuda bf16 (NVIDIA H100 80GB HBM3, cuBLASLt 12.5.3), 132 multiprocessors");
 }
 
+/* Integers of gradients against llrint, and back; what cannot be added is refused and leaves the sum alone. */
+static void fixed_sums(void)
+{
+    const size_t count = 70001; /* more than a task, and no multiple of anything */
+    const double unit = 0x1p44 / 8, limit = 0x1p55;
+    struct array gradients = random_array(count, count, ops->real_size, 1e-3);
+    int64_t *sums = mem_clear(count, sizeof *sums), refused = 0;
+    put(gradients.memory, gradients.size, 0, 0x1p-42);      /* 0.5: to even, 0 */
+    put(gradients.memory, gradients.size, 1, 3 * 0x1p-42);  /* 1.5: to even, 2 */
+    put(gradients.memory, gradients.size, 2, -3 * 0x1p-42); /* -1.5 */
+    put(gradients.memory, gradients.size, 3, 1000.0 * 8);   /* large, and no rounding in a float */
+    for (size_t i = 0; i < count; i++) {
+        gradients.values[i] = get(gradients.memory, gradients.size, i);
+        sums[i] = (int64_t)i - 35000;
+    }
+    CALL(ops, fixed_add, .sums = sums, .gradients = gradients.memory, .count = count, .unit = unit, .limit = limit,
+         .refused = &refused);
+    assert_int_equal(refused, 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(sums[i] == (int64_t)i - 35000 + llrint(gradients.values[i] * unit));
+        assert_true(get(gradients.memory, gradients.size, i) == 0);
+    }
+    assert_true(sums[0] == -35000 && sums[1] == -34999 + 2 && sums[2] == -34998 - 2);
+    assert_true(sums[3] == -34997 + (INT64_C(1000) << 44));
+
+    CALL(ops, fixed_take, .gradients = gradients.memory, .sums = sums, .count = count, .unit = unit);
+    assert_true(get(gradients.memory, gradients.size, 1) == (-34999 + 2) / unit);
+    for (size_t i = 0; i < count; i++) {
+        const double exact = ((double)((int64_t)i - 35000) + rint(gradients.values[i] * unit)) / unit;
+        assert_true(get(gradients.memory, gradients.size, i) == (ops->real_size == 8 ? exact : (double)(float)exact));
+        assert_true(sums[i] == 0);
+    }
+
+    const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, limit / unit, -limit / unit};
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        put(gradients.memory, gradients.size, 66000, bad[k]);
+        sums[66000] = 7;
+        refused = 0;
+        CALL(ops, fixed_add, .sums = sums, .gradients = gradients.memory, .count = count, .unit = unit, .limit = limit,
+             .refused = &refused);
+        assert_true(refused == 1 && sums[66000] == 7);
+        assert_true(get(gradients.memory, gradients.size, 66000) == 0);
+    }
+    put(gradients.memory, gradients.size, 66000, limit / unit * (1 - 0x1p-20)); /* just below */
+    refused = 0;
+    CALL(ops, fixed_add, .sums = sums, .gradients = gradients.memory, .count = count, .unit = unit, .limit = limit,
+         .refused = &refused);
+    assert_true(refused == 0 && sums[66000] > 7);
+    mem_free(sums);
+    release(&gradients);
+}
+
+static void gradients_become_integers_and_back(void **state)
+{
+    (void)state;
+    each_backend(fixed_sums);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -764,6 +822,7 @@ int main(void)
         cmocka_unit_test(loss_is_right),
         cmocka_unit_test(rows_are_moved_right),
         cmocka_unit_test(dropout_is_keyed_and_fair),
+        cmocka_unit_test(gradients_become_integers_and_back),
         cmocka_unit_test(bf16_rounds_to_even_and_keeps_nan),
         cmocka_unit_test(fp16_rounds_to_even_and_keeps_nan),
         cmocka_unit_test(a_backend_that_cannot_be_is_refused),

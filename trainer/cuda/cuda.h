@@ -30,7 +30,7 @@ struct tune_sizes {
 #define TUNE_SECONDS 3
 
 /* Bumped with every change of ops.h, ops_args.h, batch.h or this file: a module beside the wrong program is refused. */
-#define CUDA_INTERFACE 11
+#define CUDA_INTERFACE 13
 
 struct cuda_module {
     int interface; /* CUDA_INTERFACE, first for ever */

@@ -156,3 +156,15 @@ void shift(struct device *device, const struct shift_args *args)
 {
     KERNEL(shift, args->matrix->rows, args->matrix->columns);
 }
+
+/* ---- sums that have no order ---- */
+
+void fixed_add(struct device *device, const struct fixed_add_args *args)
+{
+    QUEUE(fixed_add, kernel_fixed_add(device->stream, args), args->count);
+}
+
+void fixed_take(struct device *device, const struct fixed_take_args *args)
+{
+    QUEUE(fixed_take, kernel_fixed_take(device->stream, args), args->count);
+}

@@ -99,6 +99,11 @@ void kernel_direction(cudaStream_t stream, enum precision precision, const struc
 void kernel_combine(cudaStream_t stream, enum precision precision, const struct combine_args *args);
 void kernel_shift(cudaStream_t stream, enum precision precision, const struct shift_args *args);
 
+/* ---- fixed.cu ---- */
+
+void kernel_fixed_add(cudaStream_t stream, const struct fixed_add_args *args);
+void kernel_fixed_take(cudaStream_t stream, const struct fixed_take_args *args);
+
 #ifdef __cplusplus
 }
 #endif
