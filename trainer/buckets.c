@@ -8,8 +8,8 @@
 /* Does a bucket begin with this tensor: is it the first of the heads, of a layer, or of all? */
 static bool begins_group(const struct params *params, size_t tensor)
 {
-    const size_t heads = (size_t)(params_head(params, 0) - params->items);
     const size_t layers_end = PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS;
+    const size_t heads = layers_end + (size_t)params->finals;
     if (tensor >= PARAM_LAYER && tensor < layers_end)
         return (tensor - PARAM_LAYER) % LAYER_PARAMS == 0;
     return tensor == 0 || tensor == heads;

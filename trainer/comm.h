@@ -90,6 +90,10 @@ struct comm_work {
     const size_t *out_counts; /* all-gather, all-to-all; `in` of an all-gather is out_counts[rank] */
 };
 
+/* The sum of an array over all. */
+#define COMM_SUM_OF(number_type, array, number_count)                                                                  \
+    ((struct comm_work){.operation = COMM_SUM, .type = number_type, .out = array, .count = number_count})
+
 #define COMM_QUEUE 256 /* operations at most that are started and not done: comm_start waits for room */
 
 /* Returns the operation's number: 0, 1, 2 … */

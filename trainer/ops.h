@@ -54,8 +54,9 @@ struct ops_limits {
 
 /* What the host wants of the device's memory. */
 enum map_mode {
-    MAP_READ, /* what is there, not to be changed */
-    MAP_FILL, /* to say anew what is there; where it is a copy, it begins cleared */
+    MAP_READ,   /* what is there, not to be changed */
+    MAP_FILL,   /* to say anew what is there; where it is a copy, it begins cleared */
+    MAP_CHANGE, /* what is there, to be changed */
 };
 
 /* What computes. Another device, processor or library may change the last bits, another number of units does not. */

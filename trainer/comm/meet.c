@@ -83,6 +83,8 @@ void meet_judge(struct meet *meet, uint32_t lost, const struct error *err)
     if (meet->hub)
         hub_put_all(meet, FRAME_VERDICT, &meet->verdict, sizeof meet->verdict);
     pthread_cond_broadcast(&meet->changed);
+    if (meet->options.failed)
+        meet->options.failed(meet->options.failed_context, err);
 }
 
 void meet_leave_late(struct meet *meet)

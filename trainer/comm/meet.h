@@ -38,9 +38,13 @@ struct meet_options {
     /* Where something else (MPI) started us: rank 0's bytes for all. 0, or < 0 with *err. */
     int (*give)(void *context, void *bytes, size_t size, struct error *err);
     void *give_context;
-    double patience;      /* seconds until those who have not come are given up; 0: 600 */
-    double remind;        /* seconds between lines that name them; 0: 30 */
-    double peer_timeout;  /* seconds without a move after which a process is lost; 0: never */
+    double patience;     /* seconds until those who have not come are given up; 0: 600 */
+    double remind;       /* seconds between lines that name them; 0: 30 */
+    double peer_timeout; /* seconds without a move after which a process is lost; 0: never */
+    /* Called once when a process failed or was lost, by whichever thread learns it; it may not call the meeting. NULL:
+     * nobody. */
+    void (*failed)(void *context, const struct error *why);
+    void *failed_context;
     double leave_timeout; /* seconds after a failure until a process that does not ask meet_failed is ended; 0: never */
 };
 

@@ -19,7 +19,8 @@
 
 #define REPORT_VARIABLE "DS_CHILD_ERRORS" /* the descriptor to which a child reports its error */
 #define ASK_SECONDS     5.0               /* after the first error: those that still run are asked to stop */
-#define KILL_SECONDS    75.0              /* and killed */
+#define KILL_SECONDS    75.0              /* and killed, */
+#define LOST_SECONDS    10.0              /* or where one was lost: the others leave at once, it may never */
 
 struct child {
     pid_t pid; /* 0: it has ended */
@@ -34,6 +35,7 @@ struct family {
     int errors[2];   /* the pipe for their reports */
     sigset_t before; /* the mask that children get */
     int asked;       /* signals that came */
+    bool killing;    /* we have killed those that were left */
     double failed;   /* clock_now() when the first had ended with an error; 0: none has */
     bool has_error;
     struct error error; /* the best so far */
@@ -174,14 +176,17 @@ static void end_the_rest(struct family *family)
     const double since = family->failed > 0 ? clock_now() - family->failed : 0;
     if (since > ASK_SECONDS && family->asked == 0)
         signal_all(family, SIGTERM, ++family->asked);
-    if (since > KILL_SECONDS && !(family->has_error && family->error.kind == ERR_STOPPED))
-        signal_all(family, SIGKILL, 0);
+    const enum error_kind kind = family->has_error ? family->error.kind : ERR_NONE;
+    if (kind == ERR_STOPPED || since <= (kind == ERR_PEER ? LOST_SECONDS : KILL_SECONDS))
+        return;
+    family->killing = true;
+    signal_all(family, SIGKILL, 0);
 }
 
-/* Which of them ended by a signal, if one did. */
+/* Which of them ended by a signal that was not ours, if one did. */
 static const struct child *killed(const struct family *family)
 {
-    for (uint32_t i = 0; i < family->launch.children; i++)
+    for (uint32_t i = 0; i < family->launch.children && !family->killing; i++)
         if (WIFSIGNALED(family->children[i].status))
             return &family->children[i];
     return NULL;

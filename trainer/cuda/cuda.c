@@ -81,7 +81,7 @@ static void release(struct device *device, void *memory)
 static void *map(struct device *device, void *memory, size_t bytes, enum map_mode mode)
 {
     char *host = mem_aligned(bytes);
-    if (mode == MAP_READ)
+    if (mode != MAP_FILL)
         staging_out(device->staging, device->stream, host, memory, bytes);
     CHECK(cudaStreamSynchronize(device->stream));
     return host;
@@ -89,7 +89,7 @@ static void *map(struct device *device, void *memory, size_t bytes, enum map_mod
 
 static void unmap(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode)
 {
-    if (mode == MAP_FILL)
+    if (mode != MAP_READ)
         staging_in(device->staging, device->stream, memory, host, bytes);
     mem_free(host);
 }

@@ -1,0 +1,246 @@
+/* Ranges of final gradients come in, from the end of flat memory down; operations of struct comm go out, and the sums
+ * come back in the same place. */
+#include "trainer/gradient_sum.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "trainer/buckets.h"
+
+#define FIXED_LIMIT 0x1p61 /* over the number of parts: no sum of so many reaches 2^62 */
+
+struct gradient_sum {
+    struct gradient_sum_options options; /* borders are our own copy, or NULL */
+    struct buckets buckets;
+    struct gradient_listener listener;
+    uint64_t *numbers; /* [buckets.count] of operations */
+    uint64_t number;   /* of the step */
+    size_t started;    /* buckets of this step */
+    double unit;       /* of fixed_add: of this step */
+
+    int64_t *fixed;   /* [params->size] the device's, with same_bits */
+    int64_t *refused; /* [1] the device's, with same_bits */
+
+    double sums[STEP_SUMS];        /* of losses: of this process, then of all */
+    double (*of_parts)[STEP_SUMS]; /* [parts] with same_bits: of all parts of the batch */
+    size_t *counts;                /* [size] doubles in of_parts that each process has */
+    uint64_t part;                 /* the next of ours */
+    uint64_t wire_bytes;
+};
+
+static size_t fixed_bytes(const struct params *params)
+{
+    return params->size * sizeof(int64_t);
+}
+
+uint64_t gradient_sum_bytes(const struct params *params, bool same_bits)
+{
+    return same_bits ? fixed_bytes(params) + sizeof(int64_t) : 0;
+}
+
+static void open_parts(struct gradient_sum *sum)
+{
+    const struct gradient_sum_options *options = &sum->options;
+    const struct ops *ops = options->ops;
+    const uint32_t size = comm_size(options->comm);
+    uint64_t *borders = mem_array(size + 1, sizeof *borders);
+    memcpy(borders, options->borders, (size + 1) * sizeof *borders);
+    sum->options.borders = borders;
+    sum->counts = mem_array(size, sizeof *sum->counts);
+    for (uint32_t r = 0; r < size; r++)
+        sum->counts[r] = (size_t)(borders[r + 1] - borders[r]) * STEP_SUMS;
+    sum->of_parts = mem_clear((size_t)options->parts, sizeof *sum->of_parts);
+    sum->fixed = ops->allocate(ops->device, fixed_bytes(options->params));
+    sum->refused = ops->allocate(ops->device, sizeof *sum->refused);
+}
+
+static void final(void *context, size_t from, size_t to);
+
+struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *options)
+{
+    struct gradient_sum *sum = mem_clear(1, sizeof *sum);
+    sum->options = *options;
+    sum->listener = (struct gradient_listener){final, sum};
+    buckets_init(&sum->buckets, options->params);
+    sum->numbers = mem_array(sum->buckets.count, sizeof *sum->numbers);
+    assert(sum->buckets.count + 2 < COMM_QUEUE);
+    if (options->same_bits)
+        open_parts(sum);
+    else
+        sum->options.borders = NULL;
+    return sum;
+}
+
+void gradient_sum_close(struct gradient_sum *sum)
+{
+    if (!sum)
+        return;
+    const struct ops *ops = sum->options.ops;
+    ops->release(ops->device, sum->fixed);
+    ops->release(ops->device, sum->refused);
+    mem_free((void *)sum->options.borders);
+    mem_free(sum->counts);
+    mem_free(sum->of_parts);
+    mem_free(sum->numbers);
+    buckets_release(&sum->buckets);
+    mem_free(sum);
+}
+
+/* ---- a step ---- */
+
+void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale)
+{
+    const struct gradient_sum_options *options = &sum->options;
+    sum->number = number;
+    sum->started = 0;
+    sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
+    sum->wire_bytes = 0;
+    memset(sum->sums, 0, sizeof sum->sums);
+    if (!options->same_bits)
+        return;
+    sum->part = options->borders[comm_rank(options->comm)];
+    CALL(options->ops, clear, .memory = sum->refused, .bytes = sizeof *sum->refused);
+}
+
+static void add_fixed(struct gradient_sum *sum, size_t from, size_t to)
+{
+    const struct ops *ops = sum->options.ops;
+    CALL(ops, fixed_add, .sums = sum->fixed + from, .gradients = (float *)sum->options.gradients + from,
+         .count = to - from, .unit = sum->unit, .limit = FIXED_LIMIT / (double)sum->options.parts,
+         .refused = sum->refused);
+}
+
+static uint64_t start(struct gradient_sum *sum, const struct comm_work *work)
+{
+    struct comm *comm = sum->options.comm;
+    sum->wire_bytes += comm_wire_bytes(work, comm_rank(comm), comm_size(comm));
+    return comm_start(comm, *work);
+}
+
+/* `memory` is what is added: floats or integers, where the host can follow them. */
+static void start_bucket(struct gradient_sum *sum, void *memory)
+{
+    const struct bucket *bucket = &sum->buckets.items[sum->started];
+    const enum comm_type type = sum->options.same_bits ? COMM_INT64 : COMM_FLOAT;
+    const struct comm_work work = {
+        .operation = COMM_SUM,
+        .type = type,
+        .out = (char *)memory + bucket->from * comm_type_bytes(type),
+        .count = bucket->to - bucket->from,
+    };
+    sum->numbers[sum->started++] = start(sum, &work);
+}
+
+static void *summed(const struct gradient_sum *sum)
+{
+    return sum->options.same_bits ? (void *)sum->fixed : sum->options.gradients;
+}
+
+/* The listener. Where the device's memory is not the host's, sums begin behind the last pass. */
+static void final(void *context, size_t from, size_t to)
+{
+    struct gradient_sum *sum = context;
+    (void)to;
+    while (sum->started < sum->buckets.count && sum->buckets.items[sum->started].from >= from) {
+        const struct bucket *bucket = &sum->buckets.items[sum->started];
+        if (sum->options.same_bits)
+            add_fixed(sum, bucket->from, bucket->to);
+        if (sum->options.ops->memory == 0)
+            start_bucket(sum, summed(sum));
+        else
+            sum->started++;
+    }
+}
+
+const struct gradient_listener *gradient_sum_listener(struct gradient_sum *sum)
+{
+    return &sum->listener;
+}
+
+void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS])
+{
+    if (!sum->options.same_bits) {
+        for (int i = 0; i < STEP_SUMS; i++)
+            sum->sums[i] += sums[i];
+        return;
+    }
+    memcpy(sum->of_parts[sum->part++], sums, sizeof *sum->of_parts);
+    if (sum->started == 0)
+        add_fixed(sum, 0, sum->options.params->size);
+}
+
+/* ---- the end of a step ---- */
+
+static int add_buckets(struct gradient_sum *sum, struct error *err)
+{
+    const struct ops *ops = sum->options.ops;
+    const size_t bytes = sum->options.params->size * comm_type_bytes(sum->options.same_bits ? COMM_INT64 : COMM_FLOAT);
+    void *host = ops->memory > 0 ? ops->map(ops->device, summed(sum), bytes, MAP_CHANGE) : summed(sum);
+    int result = 0;
+    if (ops->memory > 0)
+        sum->started = 0;
+    while (sum->started < sum->buckets.count)
+        start_bucket(sum, host);
+    meet_wait(sum->options.meet, true);
+    for (size_t i = 0; result == 0 && i < sum->buckets.count; i++) {
+        meet_move(sum->options.meet, sum->number, "bucket %zu", i);
+        result = comm_wait(sum->options.comm, sum->numbers[i], err);
+    }
+    meet_wait(sum->options.meet, false);
+    if (ops->memory > 0)
+        ops->unmap(ops->device, summed(sum), host, bytes, MAP_CHANGE);
+    return result;
+}
+
+/* Losses of parts are added in the order of the parts. */
+static int add_parts(struct gradient_sum *sum, struct error *err)
+{
+    const struct gradient_sum_options *options = &sum->options;
+    const struct ops *ops = options->ops;
+    int64_t *refused = ops->map(ops->device, sum->refused, sizeof *refused, MAP_READ), any = *refused;
+    ops->unmap(ops->device, sum->refused, refused, sizeof *refused, MAP_READ);
+    TRY(comm_run(options->comm, COMM_SUM_OF(COMM_INT64, &any, 1), err));
+    TRY(comm_run(
+        options->comm,
+        (struct comm_work){
+            .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = sum->of_parts, .out_counts = sum->counts},
+        err));
+    for (uint64_t part = 0; part < options->parts; part++)
+        for (int i = 0; i < STEP_SUMS; i++)
+            sum->sums[i] += sum->of_parts[part][i];
+    if (any > 0)
+        sum->sums[0] = (double)NAN;
+    CALL(ops, fixed_take, .gradients = options->gradients, .sums = sum->fixed, .count = options->params->size,
+         .unit = sum->unit);
+    return 0;
+}
+
+int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct error *err)
+{
+    TRY(add_buckets(sum, err));
+    if (sum->options.same_bits)
+        TRY(add_parts(sum, err));
+    else
+        TRY(comm_run(
+            sum->options.comm,
+            (struct comm_work){.operation = COMM_SUM, .type = COMM_DOUBLE, .out = sum->sums, .count = STEP_SUMS}, err));
+    memcpy(sums, sum->sums, sizeof sum->sums);
+    return 0;
+}
+
+uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum)
+{
+    return sum->wire_bytes;
+}
+
+size_t gradient_sum_buckets(const struct gradient_sum *sum)
+{
+    return sum->buckets.count;
+}
+
+struct comm_times gradient_sum_times(const struct gradient_sum *sum, size_t i)
+{
+    return comm_timed(sum->options.comm, sum->numbers[i]);
+}

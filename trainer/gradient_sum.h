@@ -1,0 +1,63 @@
+/* Adds the gradients of a step over the processes of a run, bucket by bucket (buckets.h), while the rest of the backward
+ * pass is worked out.
+ *
+ *     gradient_sum_open
+ *       → { gradient_sum_begin → gradient_sum_pass after every pass, the last one with the listener
+ *           → gradient_sum_finish } …, a step each
+ *     gradient_sum_close
+ *
+ * Sums only: every process has gradients of its share, × loss_scale / counts of the whole batch (design, Law 4), and
+ * nothing is divided by the number of processes. A process without a share makes no pass and adds zeros.
+ *
+ * With same_bits gradients are added as integers (struct fixed_add_args), over the passes of a process too: each pass is
+ * one part of the batch, and the sums depend on neither who computed which part nor in which order. A single process
+ * does the same then. One thread calls. */
+#ifndef TRAINER_GRADIENT_SUM_H
+#define TRAINER_GRADIENT_SUM_H
+
+#include "base/error.h"
+#include "trainer/comm.h"
+#include "trainer/comm/meet.h"
+#include "trainer/model/model.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gradient_sum_options {
+    const struct ops *ops; /* these five outlive it */
+    const struct params *params;
+    void *gradients; /* flat, real: floats. The device's */
+    struct comm *comm;
+    struct meet *meet; /* hears which bucket is waited for; NULL: one process */
+    bool same_bits;
+    /* same_bits: the parts of a batch, and which each process has: borders[size + 1], from 0 to `parts`. Copied. */
+    uint64_t parts;
+    const uint64_t *borders;
+};
+
+struct gradient_sum;
+
+/* Takes all memory: 8 bytes a parameter with same_bits, next to none without. */
+struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *options);
+void gradient_sum_close(struct gradient_sum *sum); /* NULL is fine */
+
+/* Bytes of the device's memory that gradient_sum_open takes. */
+uint64_t gradient_sum_bytes(const struct params *params, bool same_bits);
+
+/* Begins step `number`, from 1. */
+void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale);
+/* For model_forward_backward, in the last pass of a step. */
+const struct gradient_listener *gradient_sum_listener(struct gradient_sum *sum);
+/* After a pass: `sums` are of its losses. */
+void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS]);
+/* Waits until the gradients are those of the whole batch, and so are `sums`: of losses, NaN where a gradient could not be
+ * added. On error the gradients are not defined, and the process can only leave. */
+int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct error *err);
+
+/* Bytes that this process sent for the last step's gradients, by the arithmetic of the algorithm (comm_wire_bytes). */
+uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum);
+/* Of the last step: seconds that gradient_sum_finish waited for bucket i of gradient_sum_buckets, and that its sum took. */
+size_t gradient_sum_buckets(const struct gradient_sum *sum);
+struct comm_times gradient_sum_times(const struct gradient_sum *sum, size_t i);
+
+#endif
