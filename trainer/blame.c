@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "trainer/evaluate.h"
@@ -36,10 +37,13 @@ static int gradients_again(struct engine *engine, const struct loader_options *s
                            struct error *err)
 {
     const struct micro_batch *micro;
+    if (samples->share_from == samples->share_to)
+        return 0;
     struct loader *loader = loader_open(samples);
     int result;
-    while ((result = loader_next(loader, &micro, err)) > 0)
-        engine_pass(engine, micro, facts->number, facts->loss_scale);
+    engine_begin(engine, facts->number, facts->counts, facts->loss_scale);
+    while ((result = loader_next(loader, &micro, err)) > 0) /* not engine_pass: these are of no sum */
+        model_forward_backward(engine->model, &micro->batch, NULL, NULL);
     loader_close(loader);
     return result;
 }
@@ -69,27 +73,80 @@ static json_t *bad_gradients(struct engine *engine, const struct loader_options 
     return names;
 }
 
-/* [{"sample": its number in the files, "loss": number or null}] of the step; *bad counts the nulls. */
-static int weigh_samples(struct engine *engine, const struct loader_options *samples, json_t *weighed, uint64_t *bad,
+/* [{"sample": its number in the files, "loss": number or null}] of the step. */
+static int weigh_samples(struct engine *engine, const struct loader_options *samples, json_t *weighed,
                          struct error *err)
 {
     const struct micro_batch *micro;
     const struct source *source = samples->source;
     struct loader_options options = *samples;
+    if (samples->share_from == samples->share_to)
+        return 0;
+    options.first += samples->share_from;
+    options.count = samples->share_to - samples->share_from;
     options.batch = 1;
+    options.share_from = options.share_to = 0;
     struct loader *loader = loader_open(&options);
     int result;
-    *bad = 0;
     for (uint64_t k = options.first; (result = loader_next(loader, &micro, err)) > 0; k++) {
         struct model_metrics metrics = {0};
         model_evaluate(engine->model, &micro->batch, &metrics);
         const double loss = evaluation_of(engine->task, &metrics).loss;
         json_array_append_new(weighed, json_pack("{s:I, s:o}", "sample", (json_int_t)source->number(source->context, k),
                                                  "loss", isfinite(loss) ? json_real(loss) : json_null()));
-        *bad += isfinite(loss) ? 0 : 1;
     }
     loader_close(loader);
     return result;
+}
+
+static bool has_text(const json_t *texts, const char *text)
+{
+    size_t i;
+    const json_t *one;
+    json_array_foreach(texts, i, one)
+    {
+        if (strcmp(json_string_value(one), text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Puts what all processes found in place of what this one did: samples in the order of the batch, and every tensor that
+ * one of them has. */
+static int gather(struct team *team, json_t *gradients, json_t *samples, struct error *err)
+{
+    struct buf all = {0};
+    json_t *mine = json_pack("[O, O]", gradients, samples);
+    char *text = json_dumps(mine, JSON_COMPACT);
+    json_decref(mine);
+    const int result = team_gather(team, str_of(text), &all, err);
+    json_array_clear(gradients);
+    json_array_clear(samples);
+    const char *at = buf_text(&all);
+    for (uint32_t r = 0; result == 0 && r < team->size; r++) {
+        json_t *one = json_loads(at, JSON_DISABLE_EOF_CHECK, NULL), *name;
+        size_t i;
+        json_array_extend(samples, json_array_get(one, 1));
+        json_array_foreach(json_array_get(one, 0), i, name)
+        {
+            if (!has_text(gradients, json_string_value(name)))
+                json_array_append(gradients, name);
+        }
+        json_decref(one);
+        at += strlen(at) + 1;
+    }
+    buf_release(&all);
+    mem_free(text);
+    return result;
+}
+
+static uint64_t bad_of(const json_t *samples)
+{
+    uint64_t bad = 0;
+    size_t i;
+    const json_t *sample;
+    json_array_foreach(samples, i, sample) bad += json_is_null(json_object_get(sample, "loss"));
+    return bad;
 }
 
 /* "samples 3, 17 and 4 more": those whose loss is no number, or where there are none all. */
@@ -138,14 +195,15 @@ static int fail_not_finite(const char *text, const char *directory, uint64_t sav
                 saved, directory);
 }
 
-int blame(struct engine *engine, const struct loader_options *samples, const struct step_facts *facts,
-          const char *directory, uint64_t saved, struct error *err)
+int blame(struct engine *engine, struct team *team, const struct loader_options *samples,
+          const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err)
 {
     struct error ignored = {0};
     struct buf text = {0};
-    uint64_t bad = 0;
     json_t *weights = bad_weights(engine), *gradients = bad_gradients(engine, samples, facts), *each = json_array();
-    const bool weighed = weigh_samples(engine, samples, each, &bad, &ignored) == 0;
+    const bool weighed = weigh_samples(engine, samples, each, &ignored) == 0;
+    struct error lost;
+    const int gathered = gather(team, gradients, each, &lost);
     buf_addf(&text, "step %" PRIu64 ": the %s is %s", facts->number,
              isfinite(facts->means.loss) ? "gradient's norm" : "loss",
              isnan(facts->means.loss) || isnan(facts->norm) ? "not a number" : "infinite");
@@ -154,7 +212,7 @@ int blame(struct engine *engine, const struct loader_options *samples, const str
     else if (json_array_size(gradients) > 0)
         add_tensors(gradients, "gradients that are not finite, from the loss on", &text);
     if (weighed)
-        add_samples(each, bad, &text);
+        add_samples(each, bad_of(each), &text);
     json_t *all = json_pack("{s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "step", (json_int_t)facts->number, "loss",
                             real_or_text(facts->means.loss), "grad_norm", real_or_text(facts->norm), "loss_scale",
                             facts->loss_scale, "weights", weights, "gradients", gradients, "samples", each);
@@ -162,6 +220,8 @@ int blame(struct engine *engine, const struct loader_options *samples, const str
     if (path && json_file_write(path, all, &ignored) == 0)
         buf_addf(&text, " (all in %s)", BLAME_NAME);
     fail_not_finite(buf_text(&text), directory, saved, err);
+    if (gathered < 0)
+        *err = lost;
     mem_free(path);
     json_decref(all);
     buf_release(&text);

@@ -28,13 +28,16 @@ int main(int argc, char **argv)
         settings.argv = argv;
         struct launch launch;
         result = processes_find(&settings, parsed.verb->name, &launch, &err);
+        settings.launch = &launch;
         log_open("dstrain", settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL, settings.json);
         if (result == 0 && launch.kind != LAUNCH_CHILD) /* its parent did */
             cores_warn(settings.threads);
         if (result == 0)
             result = launch.children ? spawn_run(&launch, argv, &err) : parsed.verb->run(&settings, parsed.bare, &err);
     }
-    const int code = result < 0 ? error_print(&err, "dstrain", opts_typed(argc, argv, "json")) : result;
+    int code = result;
+    if (result < 0)
+        code = settings.mute ? (int)err.kind : error_print(&err, "dstrain", opts_typed(argc, argv, "json"));
     opts_release(&program, &settings, &parsed);
     return process_close(code);
 }

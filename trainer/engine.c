@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "trainer/gradient_sum.h"
 #include "trainer/keep/names.h"
 #include "trainer/timings.h"
 
@@ -54,12 +55,13 @@ struct model_budget engine_budget(const struct engine *e)
     return budget_of(e->recipe, &e->limits);
 }
 
-/* What updates of whole matrices work with. */
-static uint64_t lent_bytes(const struct engine *e)
+/* What updates of whole matrices work with, and sums of integers. */
+static uint64_t update_bytes(const struct engine *e)
 {
     struct params params;
     params_init(&params, &e->recipe->config);
-    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params);
+    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params) +
+                           gradient_sum_bytes(&params, e->recipe->part > 0);
     params_release(&params);
     return bytes;
 }
@@ -70,7 +72,7 @@ static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limit
     const struct model_budget budget = budget_of(e->recipe, limits);
     model_plan(&e->recipe->config, e->ops, &budget, plan);
     const uint64_t params = plan->rows[0].bytes; /* moments have its size */
-    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? 2 * params + lent_bytes(e) : 0);
+    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? 2 * params + update_bytes(e) : 0);
     mem_free(plan);
     return bytes;
 }
@@ -94,6 +96,8 @@ static uint64_t bytes_with(const struct engine *e, uint32_t micro, enum engine_m
 static uint32_t micro_batch_of(const struct engine *e)
 {
     const struct recipe *recipe = e->recipe;
+    if (recipe->part > 0)
+        return recipe->part;
     if (recipe->micro_batch > 0 || e->ops->memory == 0)
         return recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
     const uint32_t wave = (uint32_t)e->ops->wave_rows / recipe->seq;
@@ -153,20 +157,32 @@ static int open_backend(struct engine *e, const struct cpu_options *options, con
     return e->ops ? 0 : -1;
 }
 
-int engine_open(struct engine *e, const char *recorded, const char *tune, struct error *err)
+static enum cpu_level level_of(const struct settings *settings)
+{
+    return settings_given(settings, "cpu") ? (enum cpu_level)settings->cpu : cpu_level();
+}
+
+enum precision engine_precision(const struct engine *e, const char *recorded)
+{
+    if (e->recipe->precision_given)
+        return e->recipe->precision;
+    return recorded ? precision_named(recorded) : backend_default_precision(e->device, level_of(e->settings));
+}
+
+int engine_open(struct engine *e, enum precision precision, const char *tune, struct error *err)
 {
     const struct settings *settings = e->settings;
-    struct cpu_options options = {
-        .precision = e->recipe->precision,
-        .level = settings_given(settings, "cpu") ? (enum cpu_level)settings->cpu : cpu_level(),
+    const struct cpu_options options = {
+        .precision = precision,
+        .level = level_of(settings),
         .threads = settings->threads > 0 ? (unsigned)settings->threads : cores_allowed(),
     };
     e->threads = options.threads;
-    if (!e->recipe->precision_given)
-        options.precision = recorded ? precision_named(recorded) : backend_default_precision(e->device, options.level);
     TRY(open_backend(e, &options, tune, err));
     e->micro_batch = micro_batch_of(e);
     e->limits = recipe_limits(e->micro_batch, e->recipe->batch, &e->task->samples.room);
+    if (e->recipe->part > 0)
+        e->limits.sequences = (int32_t)e->recipe->part; /* a part has so many samples, however short they are */
     e->limits.shapes = e->ops->wave_rows > 0 ? PACK_SHAPES : 0;
     return 0;
 }
@@ -194,7 +210,9 @@ void engine_close(struct engine *e)
 {
     if (e->model)
         model_close(e->model);
+    gradient_sum_close(e->sum);
     if (e->ops) {
+        e->ops->release(e->ops->device, e->sums);
         e->ops->release(e->ops->device, e->first);
         e->ops->release(e->ops->device, e->second);
         optimizer_work_release(&e->work, e->ops);
@@ -206,14 +224,25 @@ void engine_close(struct engine *e)
 
 /* ---- a step ---- */
 
-/* Where gradients of several processes will be summed while the rest is worked out: one process has nothing to do. */
-static void gradients_final(void *context, size_t from, size_t to)
+void engine_join(struct engine *e, const struct team *team, const uint64_t *borders)
 {
-    (void)context, (void)from, (void)to;
+    e->team = team;
+    if (team->size == 1 && e->recipe->part == 0)
+        return;
+    e->sums = e->ops->allocate(e->ops->device, STEP_SUMS * sizeof *e->sums);
+    e->sum = gradient_sum_open(&(struct gradient_sum_options){
+        .ops = e->ops,
+        .params = model_table(e->model),
+        .gradients = model_gradients(e->model),
+        .comm = team->comm,
+        .meet = team->meet,
+        .same_bits = e->recipe->part > 0,
+        .parts = recipe_parts(e->recipe),
+        .borders = borders,
+    });
 }
-static const struct gradient_listener listener = {gradients_final, NULL};
 
-void engine_pass(struct engine *e, const struct micro_batch *micro, uint64_t number, double loss_scale)
+void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale)
 {
     struct step_settings step = {
         .seed = e->recipe->seed,
@@ -222,10 +251,45 @@ void engine_pass(struct engine *e, const struct micro_batch *micro, uint64_t num
         .loss_scale = loss_scale,
     };
     for (int h = 0; h < HEAD_KINDS; h++)
-        step.counts[h] = micro->marks[h] > 0 ? micro->marks[h] : 1;
-    if (micro->begins)
-        model_begin_step(e->model, &step);
-    model_forward_backward(e->model, &micro->batch, micro->ends ? &listener : NULL, NULL);
+        step.counts[h] = counts[h] > 0 ? counts[h] : 1;
+    model_begin_step(e->model, &step);
+    e->number = number;
+    if (e->sum)
+        gradient_sum_begin(e->sum, number, loss_scale);
+}
+
+/* Sums of losses are asked for where each part has its own, which waits for the device; else they stay there. */
+void engine_pass(struct engine *e, const struct micro_batch *micro)
+{
+    struct model_metrics metrics = {0};
+    double sums[STEP_SUMS];
+    const bool parts = e->recipe->part > 0;
+    if (e->team)
+        meet_move(e->team->meet, e->number, "a pass");
+    model_forward_backward(e->model, &micro->batch, e->sum && micro->ends ? gradient_sum_listener(e->sum) : NULL,
+                           parts ? &metrics : NULL);
+    if (!parts)
+        return;
+    model_metrics_sums(&metrics, sums);
+    gradient_sum_pass(e->sum, sums);
+}
+
+int engine_finish(struct engine *e, struct error *err)
+{
+    double sums[STEP_SUMS];
+    const size_t bytes = sizeof sums;
+    if (!e->sum)
+        return 0;
+    if (e->recipe->part == 0) {
+        double *own = e->ops->map(e->ops->device, (void *)model_sums(e->model), bytes, MAP_READ);
+        gradient_sum_pass(e->sum, own);
+        e->ops->unmap(e->ops->device, (void *)model_sums(e->model), own, bytes, MAP_READ);
+    }
+    TRY(gradient_sum_finish(e->sum, sums, err));
+    double *host = e->ops->map(e->ops->device, e->sums, bytes, MAP_FILL);
+    memcpy(host, sums, bytes);
+    e->ops->unmap(e->ops->device, e->sums, host, bytes, MAP_FILL);
+    return 0;
 }
 
 double engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale)
@@ -246,7 +310,7 @@ double engine_update(struct engine *e, uint64_t number, uint64_t update, double 
                          .norm_max = e->recipe->clipping,
                          .loss_scale = loss_scale,
                          .halts = ops->precision != PRECISION_FP16,
-                         .sums = model_sums(e->model),
+                         .sums = e->sum ? e->sums : model_sums(e->model),
                      });
     ops->send(ops->device, (int)(number % STEPS_QUEUED), e->work.record, sizeof *e->work.record);
     model_refresh(e->model);

@@ -1,7 +1,8 @@
 /* What computes: a backend, a model on it, and the memory of its updates. It knows the recipe, the task and the machine, but
  * no dataset, no run directory and no clock.
  *
- *     engine_choose → engine_open → engine_load → { engine_pass … → engine_update → engine_receive } … → engine_close
+ *     engine_choose → engine_open → engine_load → engine_join
+ *       → { engine_begin → engine_pass … → engine_finish → engine_update → engine_receive } … → engine_close
  *
  * engine_open alone serves what only counts and measures (dstrain plan). A zeroed engine may be closed. One thread
  * calls. Nothing waits for the device but engine_map, engine_receive and a dump of gradients. */
@@ -14,6 +15,7 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
+#include "trainer/team.h"
 #include "trainer/task.h"
 
 struct engine {
@@ -30,6 +32,10 @@ struct engine {
     struct model *model;
     void *first, *second; /* moments, flat: the device's */
     struct update_work work;
+    const struct team *team;  /* that engine_join was given, or NULL */
+    uint64_t number;          /* of the step under way */
+    struct gradient_sum *sum; /* over processes, or of parts; NULL: gradients are added where they are made */
+    double *sums;             /* [STEP_SUMS] the device's: of losses, where there is a gradient_sum */
 
     bool products_given; /* product algorithms, by a table that the run had or was given */
     struct buf products; /* the table that engine_load made; empty: none was */
@@ -43,9 +49,11 @@ struct engine {
 /* Which device computes, and whether it can compute the model: before anything is opened. */
 int engine_choose(struct engine *engine, const struct settings *settings, const struct recipe *recipe,
                   const struct task *task, struct error *err);
-/* Opens the backend and sets the micro-batch. `recorded` is the precision of an earlier start of the run, or NULL;
- * `tune` the path of the run's own table of product algorithms, which need not be there, or NULL. */
-int engine_open(struct engine *engine, const char *recorded, const char *tune, struct error *err);
+/* What the command asked for, else what an earlier start of the run has recorded (or NULL), else the machine's. */
+enum precision engine_precision(const struct engine *engine, const char *recorded);
+/* Opens the backend and sets the micro-batch. `tune` is the path of the run's own table of product algorithms, which
+ * need not be there, or NULL. */
+int engine_open(struct engine *engine, enum precision precision, const char *tune, struct error *err);
 
 /* Bytes of the device's memory by arithmetic: of the model alone, or with the moments of a training. */
 enum engine_memory { ENGINE_MODEL, ENGINE_TRAINING };
@@ -59,9 +67,18 @@ struct model_budget engine_budget(const struct engine *engine);
 int engine_load(struct engine *engine, enum engine_memory kind, struct error *err);
 void engine_close(struct engine *engine);
 
-/* One micro-batch of step `number` (from 1), forward and backward: gradients are added up, in the step's first cleared
- * before. */
-void engine_pass(struct engine *engine, const struct micro_batch *micro, uint64_t number, double loss_scale);
+/* From now on a step's gradients are summed over the processes of `team`, which outlives the engine; with the recipe's same_bits, which wants it of a single process too, by parts, of which process r has [borders[r],
+ * borders[r + 1]). Not called, one process adds its own. */
+void engine_join(struct engine *engine, const struct team *team, const uint64_t *borders);
+
+/* Begins step `number` (from 1): gradients are cleared. `counts` are labels of each head in the whole batch, of all
+ * processes. */
+void engine_begin(struct engine *engine, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale);
+/* One micro-batch of it, forward and backward: gradients are added up. */
+void engine_pass(struct engine *engine, const struct micro_batch *micro);
+/* After the last one, which a process without a share does not have: the gradients are those of the whole batch. On error
+ * (of comm) they are not defined, and the engine can only be closed. */
+int engine_finish(struct engine *engine, struct error *err);
 /* Queues the update that step `number` ends with, number `update` of those that apply, and sends the step's record to
  * its slot. Returns its learning rate. */
 double engine_update(struct engine *engine, uint64_t number, uint64_t update, double loss_scale);

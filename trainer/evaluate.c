@@ -21,13 +21,15 @@ struct evaluation evaluation_of(const struct task *task, const struct model_metr
     return means;
 }
 
-int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err)
+/* Samples [from, to) of the source. */
+static int add_samples(const struct evaluation_work *work, uint64_t from, uint64_t to, struct model_metrics *sums,
+                       struct error *err)
 {
-    struct model_metrics sums = {0};
     const struct micro_batch *micro;
     struct loader *loader = loader_open(&(struct loader_options){
         .source = work->source,
-        .count = work->samples < work->source->samples ? work->samples : work->source->samples,
+        .first = from,
+        .count = to - from,
         .batch = (uint32_t)work->limits->sequences,
         .limits = *work->limits,
     });
@@ -37,9 +39,39 @@ int evaluate_means(const struct evaluation_work *work, struct evaluation *evalua
             result = fail(err, ERR_STOPPED, "stopped while evaluating");
             break;
         }
-        model_evaluate(work->model, &micro->batch, &sums);
+        if (work->team)
+            meet_move(work->team->meet, work->step, "evaluating");
+        model_evaluate(work->model, &micro->batch, sums);
     }
     loader_close(loader);
+    return result;
+}
+
+static int add_processes(struct team *team, struct model_metrics *sums, struct error *err)
+{
+    double losses[STEP_SUMS];
+    int64_t counts[HEAD_KINDS + 2] = {sums->sequences, sums->tokens};
+    model_metrics_sums(sums, losses);
+    for (int h = 0; h < HEAD_KINDS; h++)
+        counts[2 + h] = sums->heads[h].count;
+    TRY(team_add(team, losses, STEP_SUMS, err));
+    TRY(team_add_counts(team, counts, HEAD_KINDS + 2, err));
+    *sums = (struct model_metrics){.sequences = counts[0], .tokens = counts[1]};
+    model_metrics_add(sums, losses);
+    for (int h = 0; h < HEAD_KINDS; h++)
+        sums->heads[h].count = counts[2 + h];
+    return 0;
+}
+
+int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err)
+{
+    struct model_metrics sums = {0};
+    const uint64_t samples = work->samples < work->source->samples ? work->samples : work->source->samples;
+    const uint64_t rank = work->team ? work->team->rank : 0, size = work->team ? work->team->size : 1;
+    const uint64_t from = samples * rank / size, to = samples * (rank + 1) / size;
+    int result = from < to ? add_samples(work, from, to, &sums, err) : 0;
+    if (result == 0 && size > 1)
+        result = add_processes(work->team, &sums, err);
     *evaluation = evaluation_of(work->task, &sums);
     return result;
 }

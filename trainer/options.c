@@ -108,6 +108,8 @@ static const struct opt_row rows[] = {
      .help = "Samples in the order of the files, in every epoch."},
     {.name = "seed", .type = OPT_COUNT, .field = FIELD(seed), .value = "N", .default_text = "42", .max = UINT32_MAX,
      .verbs = " train plan ", .help = "Names initial weights, order, dropout, fresh masks."},
+    {.name = "same-bits", .type = OPT_FLAG, .field = FIELD(same_bits), .verbs = " train plan ",
+     .help = "Sum gradients as integers: the bytes of checkpoints are the same for any number of processes."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " train plan ",
      .default_help = "runs/ with model, length and a hash of what the run is",
      .help = "The run's directory; the same command again goes on there."},

@@ -2,16 +2,18 @@
 #include "trainer/processes.h"
 
 #include "base/cores.h"
+#include "trainer/backend.h"
 #include "trainer/comm/spawn.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* None as yet: train and eval, and verify with --replay, as soon as the engine computes shares. */
 bool processes_supported(const char *verb)
 {
-    (void)verb;
-    return false;
+    return str_equal(str_of(verb), STR("train"));
 }
 
 int processes_weight(const char *share, double *weight, struct error *err)
@@ -31,8 +33,21 @@ int processes_weight(const char *share, double *weight, struct error *err)
 static int refuse(const char *verb, const struct launch *launch, struct error *err)
 {
     TRY(launcher_refuse("dstrain", err)); /* names the launcher's variable */
-    fail(err, ERR_USAGE, "%s by %u processes is not built yet", verb, launch->size);
+    fail(err, ERR_USAGE, "%s is for one process, these are %u", verb, launch->size);
     return hint(err, "--threads uses all cores of this machine");
+}
+
+/* One GPU a process: the n-th of those that CUDA may use. */
+static void take_gpu(uint32_t n)
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+    char one[80];
+    snprintf(one, sizeof one, "%" PRIu32, n);
+    for (uint32_t i = 0; at && i < n; i++)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    if (at)
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(at, ","), at);
+    setenv("CUDA_VISIBLE_DEVICES", one, 1);
 }
 
 int processes_find(struct settings *settings, const char *verb, struct launch *launch, struct error *err)
@@ -46,6 +61,8 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
     double weight;
     if (settings->processes && settings->gpus)
         return fail(err, ERR_USAGE, "--gpus is one process a GPU: --processes cannot be given too");
+    if (settings->gpus)
+        TRY(backend_look(DEVICE_CUDA, NULL, err));
     if (settings->share)
         TRY(processes_weight(settings->share, &weight, err));
     TRY(launch_find(launch, &flags, (struct environment){0}, err));
@@ -54,6 +71,8 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
         return refuse(verb, launch, err);
     if (launch->local_size > 1)
         settings->threads = launch_threads(launch, settings->threads ? settings->threads : cores_allowed());
+    if (settings->gpus && !launch->children)
+        take_gpu(launch->local_rank);
     settings->quiet |= launch->rank > 0 && !launch->children;
     return 0;
 }

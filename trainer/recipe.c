@@ -27,6 +27,17 @@ static int steps_of(const struct settings *settings, const struct dataset *datas
     return 0;
 }
 
+/* What decides the bits of a part may depend on nothing but the recipe; and only powers of two scale without rounding. */
+static int choose_part(struct recipe *recipe, struct error *err)
+{
+    int exponent;
+    const double scale = recipe->scaling.loss_scale;
+    if (scale > 0 && frexp(scale, &exponent) != 0.5)
+        return fail(err, ERR_USAGE, "--same-bits needs a loss scale that is a power of two, not %g", scale);
+    recipe->part = recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
+    return 0;
+}
+
 int recipe_make(const struct settings *settings, const struct dataset *dataset, const struct model_config *config,
                 const struct origin *origin, struct recipe *recipe, struct error *err)
 {
@@ -57,6 +68,8 @@ int recipe_make(const struct settings *settings, const struct dataset *dataset, 
         result = steps_of(settings, dataset, recipe->batch, &recipe->schedule.steps, err);
     if (result == 0)
         result = keys_apply(&keys, settings, recipe, err);
+    if (result == 0 && settings->same_bits)
+        result = choose_part(recipe, err);
     if (result == 0 && recipe->rewarmup)
         recipe->schedule.begins = origin->goes_on ? origin->state.updates : 0;
     keys_release(&keys);
@@ -151,6 +164,8 @@ json_t *recipe_identity(const struct recipe *recipe)
         add_all(identity, json_pack("{s:I, s:I}", "resumed_step", (json_int_t)recipe->steps_before, "resumed_samples",
                                     (json_int_t)recipe->samples_before));
     add_all(identity, schedule_identity(&recipe->schedule));
+    if (recipe->part > 0)
+        add_all(identity, json_pack("{s:b, s:i}", "same_bits", 1, "micro_batch", (int)recipe->part));
     if (recipe->precision_given && recipe->precision == PRECISION_FP16)
         add_all(identity, json_pack("{s:f, s:f, s:I, s:I, s:b, s:f, s:s}", "loss_scale", s->loss_scale,
                                     "initial_scale_power", s->initial_power, "loss_scale_window", (json_int_t)s->window,
@@ -179,6 +194,11 @@ uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq)
 {
     const uint64_t chosen = asked > 0 ? asked : MICRO_BATCH_TOKENS / seq > 0 ? MICRO_BATCH_TOKENS / seq : 1;
     return chosen < batch ? (uint32_t)chosen : batch;
+}
+
+uint64_t recipe_parts(const struct recipe *recipe)
+{
+    return recipe->part > 0 ? (recipe->batch + recipe->part - 1) / recipe->part : 0;
 }
 
 struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room)

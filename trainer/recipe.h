@@ -30,6 +30,7 @@ struct recipe {
     struct schedule schedule; /* its `steps` are the run's */
     uint32_t batch;
     uint64_t micro_batch; /* asked for, in sequences; 0: by arithmetic. Not part of what a run is */
+    uint32_t part; /* --same-bits: sequences of a part, which is a micro-batch, and part of what a run is; 0: without */
     uint64_t checkpoints; /* groups of layers that keep one activation each; 0: all are kept. Neither is this */
     uint32_t seed;
     bool shuffled;
@@ -53,6 +54,8 @@ char *recipe_text(const struct recipe *recipe, char out[160]);
 /* The budget of a micro-batch, in full sequences: the largest N <= batch with N·S <= 2048, at least 1. More tokens are
  * no faster on a processor, and take memory: base in bf16 has 280 kB of activations for each. */
 uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq);
+/* The parts of a batch; 0 without --same-bits. */
+uint64_t recipe_parts(const struct recipe *recipe);
 /* The same as limits of live rows. */
 struct pack_limits recipe_limits(uint32_t micro_batch, uint32_t batch, const struct sequence_room *room);
 

@@ -27,6 +27,7 @@ struct settings {
     int schedule, optimizer; /* enum schedule_kind, enum optimizer_kind */
     int precision;           /* enum precision; where not given, by processor */
     uint64_t seed;
+    bool same_bits;
 
     /* the run */
     const char *out; /* NULL: runs/ and a name */
@@ -57,6 +58,9 @@ struct settings {
     const char *dump_gradients;
     bool timings;
     bool json, quiet, verbose;
+    bool mute; /* set by a verb that fails: another process reports the error */
+
+    const struct launch *launch; /* which of how many processes this is; NULL: the only one */
 
     const struct opt_program *program; /* for opts_given and opts_json */
     const struct opt_result *result;

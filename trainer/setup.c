@@ -47,18 +47,24 @@ static int config_of(const struct setup *s, const struct origin *origin, struct 
     return pretraining_heads(manifest, config, err);
 }
 
-static int data_open(struct setup *s, struct error *err)
+static int data_open(struct setup *s, uint32_t seq, struct error *err)
 {
     const struct settings *settings = s->settings;
     if (!settings->shards) {
         fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to train on");
         return hint(err, "dsdata build makes one");
     }
-    TRY(dataset_open(&s->data, settings->shards, (uint32_t)settings->seq, SPLIT_TRAIN, err));
+    TRY(dataset_open(&s->data, settings->shards, seq, SPLIT_TRAIN, err));
     if (s->data.samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET,
                        "has no training samples of length %" PRIu32, s->data.layout.seq);
     return dataset_open(&s->valid, settings->shards, s->data.layout.seq, SPLIT_VALID, err);
+}
+
+static void begin_task(struct setup *s)
+{
+    s->identity = recipe_identity(&s->recipe);
+    s->task = pretraining_task(&s->pretraining, &s->data, &s->valid, &s->recipe);
 }
 
 int setup_open(struct setup *s, const struct settings *settings, struct origin *origin, struct error *err)
@@ -66,14 +72,22 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     struct model_config config;
     *s = (struct setup){.settings = settings};
     *origin = (struct origin){0};
-    TRY(data_open(s, err));
+    TRY(data_open(s, (uint32_t)settings->seq, err));
     TRY(origin_find(origin, settings, err));
     TRY(config_of(s, origin, &config, err));
     TRY(recipe_make(settings, &s->data, &config, origin, &s->recipe, err));
     TRY(model_config_check(&s->recipe.config, err));
     TRY(make_tokenizer(s, origin, config.positions, err));
-    s->identity = recipe_identity(&s->recipe);
-    s->task = pretraining_task(&s->pretraining, &s->data, &s->valid, &s->recipe);
+    begin_task(s);
+    return 0;
+}
+
+int setup_follow(struct setup *s, const struct settings *settings, const struct recipe *recipe, struct error *err)
+{
+    *s = (struct setup){.settings = settings};
+    TRY(data_open(s, recipe->seq, err));
+    s->recipe = *recipe;
+    begin_task(s);
     return 0;
 }
 

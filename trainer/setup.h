@@ -25,6 +25,8 @@ struct setup {
 /* What can be known before a device is opened and before anything is written; *origin is what the model begins with. On
  * error too the caller calls setup_close and origin_release. */
 int setup_open(struct setup *setup, const struct settings *settings, struct origin *origin, struct error *err);
+/* The same of a process beside the one that has the run, with the recipe of that one: it needs the dataset alone. */
+int setup_follow(struct setup *setup, const struct settings *settings, const struct recipe *recipe, struct error *err);
 void setup_close(struct setup *setup); /* safe on a zeroed one */
 
 #endif

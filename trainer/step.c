@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/progress.h"
 #include "trainer/evaluate.h"
@@ -20,29 +21,62 @@ static uint64_t next_number(const struct position *position)
     return position->state.step + position->queued + 1;
 }
 
-int step_gradients(struct engine *engine, struct position *position, struct loader *loader, const struct halt *halt,
-                   struct error *err)
+struct step_counts step_fetch(struct step_samples *samples)
 {
-    const struct micro_batch *micro;
-    const uint64_t number = next_number(position);
-    struct queued_step *step = &position->queue[number % STEPS_QUEUED];
-    const double waited = loader_waited(loader);
-    assert(position->queued < STEPS_QUEUED);
-    if (position->queued == 0)
-        position->clock = clock_now();
-    step->loss_scale = step_loss_scale(position);
-    do {
+    struct step_counts counts = {0};
+    if (!samples->loader)
+        return counts;
+    if (!samples->first && samples->err.kind == ERR_NONE) {
+        const double waited = loader_waited(samples->loader);
+        const int result = loader_next(samples->loader, &samples->first, &samples->err);
+        assert(result != 0); /* the loader was given the number of samples that the run takes */
+        samples->waited = loader_waited(samples->loader) - waited;
+    }
+    if (!samples->first)
+        return counts;
+    counts.sequences = samples->first->sequences;
+    counts.tokens = samples->first->tokens;
+    memcpy(counts.marks, samples->first->marks, sizeof counts.marks);
+    return counts;
+}
+
+static int passes(struct engine *engine, struct step_samples *samples, const struct halt *halt, struct error *err)
+{
+    const struct micro_batch *micro = samples->first;
+    for (;;) {
         if (halt->asked(halt->context))
             return fail(err, ERR_STOPPED, "stopped on request");
-        const int result = loader_next(loader, &micro, err);
-        assert(result != 0); /* the loader was given the number of samples that the run takes */
-        TRY(result);
-        engine_pass(engine, micro, number, step->loss_scale);
-    } while (!micro->ends);
-    step->counts = (struct model_metrics){.sequences = micro->sequences, .tokens = micro->tokens};
+        if (!micro)
+            return 0; /* an empty share */
+        engine_pass(engine, micro);
+        if (micro->ends)
+            return 0;
+        TRY(loader_next(samples->loader, &micro, err));
+    }
+}
+
+int step_gradients(struct engine *engine, struct position *position, struct step_samples *samples,
+                   const struct step_counts *counts, const struct halt *halt, struct error *err)
+{
+    const uint64_t number = next_number(position);
+    struct queued_step *step = &position->queue[number % STEPS_QUEUED];
+    const double waited = samples->loader ? loader_waited(samples->loader) - samples->waited : 0;
+    assert(position->queued < STEPS_QUEUED);
+    if (samples->err.kind != ERR_NONE) {
+        *err = samples->err;
+        return -1;
+    }
+    if (position->queued == 0)
+        position->clock = clock_now() - samples->waited;
+    step->loss_scale = step_loss_scale(position);
+    engine_begin(engine, number, counts->marks, step->loss_scale);
+    TRY(passes(engine, samples, halt, err));
+    samples->first = NULL;
+    TRY(engine_finish(engine, err));
+    step->counts = (struct model_metrics){.sequences = counts->sequences, .tokens = counts->tokens};
     for (int h = 0; h < HEAD_KINDS; h++)
-        step->counts.heads[h].count = micro->marks[h];
-    step->waited = loader_waited(loader) - waited;
+        step->counts.heads[h].count = counts->marks[h];
+    step->waited = samples->loader ? loader_waited(samples->loader) - waited : 0;
     return 0;
 }
 
@@ -61,7 +95,7 @@ static struct step_facts facts_of(const struct engine *engine, const struct posi
 {
     struct model_metrics metrics = step->counts;
     model_metrics_add(&metrics, record->sums);
-    return (struct step_facts){
+    struct step_facts facts = {
         .number = position->state.step + 1,
         .outcome = record->skipped ? STEP_NOT_FINITE : STEP_APPLIED,
         .means = evaluation_of(engine->task, &metrics),
@@ -72,6 +106,9 @@ static struct step_facts facts_of(const struct engine *engine, const struct posi
         .seconds = clock_now() - position->clock,
         .waited = step->waited,
     };
+    for (int h = 0; h < HEAD_KINDS; h++)
+        facts.counts[h] = step->counts.heads[h].count;
+    return facts;
 }
 
 /* fp16: a step that overflowed is skipped, unless the scale cannot fall further; moves the scale, before the next

@@ -8,6 +8,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/metric.h"
 #include "trainer/model/model.h"
+#include "trainer/team.h"
 #include "trainer/verdict.h"
 
 #include <stdint.h>
@@ -19,6 +20,8 @@ struct evaluation_work {
     uint64_t samples;                 /* the first ones of the source, at most all */
     const struct pack_limits *limits; /* of a micro-batch */
     const struct halt *halt;          /* asked before every micro-batch */
+    struct team *team;                /* over whose processes the samples are divided; NULL: one process */
+    uint64_t step;                    /* after which, for messages */
 };
 
 struct task {

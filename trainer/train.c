@@ -8,7 +8,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "base/progress.h"
 #include "trainer/blame.h"
 #include "trainer/keep/checkpoint.h"
@@ -20,12 +22,18 @@
 
 /* ---- verdicts: the only place that asks clocks and signals what to do ---- */
 
-static bool signalled(void *nothing)
+/* One process discards what it is at. Of several, each would have to: they finish the step, unless one of them failed. */
+static bool halted(void *context)
 {
-    (void)nothing;
-    return stop_requested();
+    struct team *team = context;
+    const bool asked = team_stop_asked(team);
+    return team->size == 1 ? asked : team_has_failed(team);
 }
-static const struct halt on_signal = {signalled, NULL};
+
+static struct halt on_signal(const struct training *t)
+{
+    return (struct halt){halted, t->team};
+}
 
 static struct rules rules_of(const struct training *t)
 {
@@ -56,7 +64,7 @@ static struct verdict decide(const struct training *t, enum error_kind failure)
                                   .saved_clock = keeper->saved_clock,
                                   .step_seconds = t->position.step_longest,
                                   .save_seconds = keeper->save_longest > 0 ? keeper->save_longest : unseen,
-                                  .asked = stop_requested(),
+                                  .asked = team_stop_asked(t->team),
                                   .failure = failure,
                               });
 }
@@ -72,7 +80,7 @@ static int settle(struct training *t, uint64_t left, struct error *err)
         if (facts.outcome == STEP_NOT_FINITE) {
             struct loader_options samples = training_samples(t);
             samples.count = samples.batch;
-            return blame(&t->engine, &samples, &facts, t->keeper.run.directory, t->keeper.saved_step, err);
+            return blame(&t->engine, t->team, &samples, &facts, t->keeper.run.directory, t->keeper.saved_step, err);
         }
         TRY(keeper_step(&t->keeper, &t->position, &facts, err));
     }
@@ -81,15 +89,28 @@ static int settle(struct training *t, uint64_t left, struct error *err)
 
 /* While the device is at a step, the host queues the next one and receives the one before. fp16 must know of an
  * overflow first, and a device that is done when an op returns leaves nothing to wait for. */
-static int step(struct training *t, struct error *err)
+static int step(struct training *t, const struct step_counts *counts, struct error *err)
 {
     const bool ahead = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16;
     const char *dump = t->setup.settings->dump_gradients;
-    TRY(step_gradients(&t->engine, &t->position, t->loader, &on_signal, err));
+    const struct halt halt = on_signal(t);
+    TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
         TRY(engine_dump_gradients(&t->engine, dump, err));
     step_update(&t->engine, &t->position);
     return settle(t, ahead ? STEPS_QUEUED - 1 : 0, err);
+}
+
+/* Every process has made the same updates, or a machine has computed wrongly. */
+static int same_replicas(struct training *t, struct error *err)
+{
+    const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
+    if (t->team->size == 1)
+        return 0;
+    const struct flat_state flat = engine_map(&t->engine, MAP_READ);
+    const uint64_t hash = hash64(flat.params, bytes);
+    engine_unmap(&t->engine, &flat, MAP_READ);
+    return team_same(t->team, hash, "parameters", err);
 }
 
 /* Only the last save must succeed where --save-fails says so. */
@@ -97,20 +118,26 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
 {
     const struct settings *settings = t->setup.settings;
     struct evaluation means;
+    const struct halt halt = on_signal(t);
     TRY(settle(t, 0, err));
     if (verdict->save) {
+        meet_move(t->team->meet, t->position.state.step, "saving");
+        TRY(same_replicas(t, err));
         const bool go_on = settings->save_fails && t->position.state.step < t->setup.recipe.schedule.steps;
         TRY(keeper_save(&t->keeper, &t->engine, &t->position, go_on, err));
     }
     if (!verdict->evaluate)
         return 0;
+    meet_move(t->team->meet, t->position.state.step, "evaluating");
     const struct evaluation_work work = {
         .task = &t->setup.task,
         .model = t->engine.model,
         .source = &t->setup.task.splits[SPLIT_VALID],
         .samples = settings->eval_samples,
         .limits = &t->engine.limits,
-        .halt = &on_signal,
+        .halt = &halt,
+        .team = t->team,
+        .step = t->position.state.step,
     };
     TRY(work.task->evaluate(&work, &means, err));
     return keeper_evaluation(&t->keeper, &t->position, &means, err);
@@ -118,14 +145,38 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
 
 /* ---- the loop ---- */
 
+static struct step_counts fetch(struct training *t)
+{
+    meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "data");
+    return step_fetch(&t->samples);
+}
+
+/* The same verdict for all processes, rank 0's, and the counts of the batch to come. What failed here is told to all; what
+ * failed elsewhere is what fails here. */
+static struct verdict next_turn(struct training *t, int result, struct step_counts *counts, struct error *err)
+{
+    struct control control = {.verdict = decide(t, ERR_NONE)};
+    if (result == 0) {
+        if (t->position.state.step + t->position.queued < t->setup.recipe.schedule.steps)
+            *counts = fetch(t);
+        memcpy(control.counts, counts, sizeof *counts);
+        result = team_control(t->team, &control, err);
+        memcpy(counts, control.counts, sizeof *counts);
+    } else if (err->kind != ERR_NUMERIC) { /* which all have */
+        team_fail(t->team, err);
+    }
+    return result == 0 ? control.verdict : decide(t, err->kind);
+}
+
 /* What fails in a turn is a fact for the verdict that follows; *err then says what. */
 static struct verdict loop(struct training *t, struct error *err)
 {
-    struct verdict verdict = decide(t, ERR_NONE);
+    struct step_counts counts = {0};
+    struct verdict verdict = next_turn(t, 0, &counts, err);
     while (verdict.stop == STOP_NONE) {
         const bool pause = verdict.save || verdict.evaluate;
-        const int result = pause ? pause_steps(t, &verdict, err) : step(t, err);
-        verdict = decide(t, result < 0 ? err->kind : ERR_NONE);
+        const int result = pause ? pause_steps(t, &verdict, err) : step(t, &counts, err);
+        verdict = next_turn(t, result, &counts, err);
     }
     return verdict;
 }
@@ -171,7 +222,7 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
 static void say_timings(const struct training *t, double from)
 {
     const struct timings_beside beside[] = {
-        {"waiting for data", t->loader ? loader_waited(t->loader) : 0},
+        {"waiting for data", t->samples.loader ? loader_waited(t->samples.loader) : 0},
         {"saving", t->keeper.saving},
         {.name = NULL},
     };
@@ -181,9 +232,11 @@ static void say_timings(const struct training *t, double from)
 int train(struct training *t, struct error *err)
 {
     struct estimate estimate = {0};
-    if (t->loader && !t->keeper.silent)
-        TRY(estimate_make(&t->engine, &t->setup.task.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS, &estimate,
-                          err));
+    int estimated = 0;
+    if (t->samples.loader && !t->keeper.silent)
+        estimated = estimate_make(&t->engine, &t->setup.task.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS,
+                                  &estimate, err);
+    TRY(team_agree(t->team, estimated, err));
     if (t->setup.settings->timings)
         timings_clear(t->engine.ops);
     const double from = clock_now();
@@ -208,17 +261,23 @@ static void hint_safe(const struct training *t, struct error *err)
 
 int verb_train(void *settings, struct opt_paths bare, struct error *err)
 {
-    struct training training;
+    struct training training = {0};
+    struct team team;
     if (((const struct settings *)settings)->dry_run)
         return verb_plan(settings, bare, err);
     stop_on_signals();
-    int result = training_open(&training, settings, false, err);
-    if (result == 0 && training.keeper.run.kind != RUN_FINISHED)
+    int result = team_open(&team, settings, err);
+    if (result == 0)
+        result = training_open(&training, settings, &team, false, err);
+    if (result == 0 && !training.finished)
         result = train(&training, err);
     if (result == 0)
         keeper_closing(&training.keeper, &training.engine, &training.position);
     if (result < 0 && err->kind == ERR_RESOURCE)
         hint_safe(&training, err);
     training_close(&training);
+    if (result < 0 && !team_speaks(&team)) /* a child's error goes to its parent, which chooses */
+        ((struct settings *)settings)->mute = team.launched != LAUNCH_CHILD;
+    team_close(&team);
     return result;
 }

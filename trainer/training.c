@@ -10,12 +10,14 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
 #include "trainer/origin.h"
+#include "trainer/share.h"
 
 static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                          struct error *err)
@@ -141,20 +143,24 @@ static void say_branch(const struct training *t, const struct origin *origin)
     buf_release(&differences);
 }
 
-/* ---- all together ---- */
+/* ---- its beginning ---- */
 
-/* In the precision of the run's first start, and with its own table of product algorithms. */
+/* In the precision of the run's first start, which rank 0 knows, and with its own table of product algorithms. */
 static int model_begin(struct training *t, struct error *err)
 {
     const struct run *run = &t->keeper.run;
     char *tune = run->directory ? path_join(run->directory, TUNE_NAME) : NULL;
-    int result = engine_open(&t->engine, run->record ? run_precision(run) : NULL, tune, err);
+    enum precision precision = engine_precision(&t->engine, run->record ? run_precision(run) : NULL);
+    int result = team_give(t->team, &precision, sizeof precision, err);
+    if (result == 0)
+        result = engine_open(&t->engine, precision, tune, err);
     mem_free(tune);
     if (result == 0)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
-    if (result == 0 && t->engine.ops->precision == PRECISION_FP16)
+    TRY(team_agree(t->team, result, err));
+    if (t->engine.ops->precision == PRECISION_FP16)
         t->position.state.scaler = scaler_begin(&t->setup.recipe.scaling);
-    return result;
+    return 0;
 }
 
 /* Weights, moments and position in the data, from a checkpoint of this run or from where it begins. */
@@ -187,36 +193,114 @@ struct loader_options training_samples(const struct training *t)
         .first = t->position.state.samples,
         .count = (t->setup.recipe.schedule.steps - t->position.state.step) * t->setup.recipe.batch,
         .batch = t->setup.recipe.batch,
+        .share_from = (uint32_t)t->borders[t->team->rank],
+        .share_to = (uint32_t)t->borders[t->team->rank + 1],
         .limits = t->engine.limits,
     };
+}
+
+/* ---- with the other processes ---- */
+
+/* Rank 0 makes the recipe; the others need the dataset alone. */
+static int setup_begin(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
+{
+    struct recipe recipe;
+    struct setup *s = &t->setup;
+    char hash[17];
+    int result = team_leads(t->team) ? setup_open(s, settings, origin, err) : 0;
+    TRY(team_agree(t->team, result, err));
+    if (t->team->size == 1)
+        return 0;
+    recipe = s->recipe;
+    TRY(team_give(t->team, &recipe, sizeof recipe, err));
+    if (!team_leads(t->team))
+        result = setup_follow(s, settings, &recipe, err);
+    TRY(team_agree(t->team, result, err));
+    return team_compare(t->team, "dataset", hash_text(s->data.manifest.root_hash, hash), err);
+}
+
+/* Takes the run's directory, at rank 0; all learn whether the run is finished. */
+static int run_begin(struct training *t, bool silent, struct error *err)
+{
+    const int result = keeper_take(&t->keeper, &t->setup, silent || !team_leads(t->team), err);
+    TRY(team_agree(t->team, result, err));
+    t->finished = t->keeper.run.kind == RUN_FINISHED;
+    return team_give(t->team, &t->finished, sizeof t->finished, err);
+}
+
+/* Cuts the batch: samples, or with --same-bits whole parts. */
+static int shares_begin(struct training *t, struct error *err)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    const uint32_t size = t->team->size, each = recipe->part > 0 ? recipe->part : 1;
+    const uint64_t units = recipe->part > 0 ? recipe_parts(recipe) : recipe->batch;
+    uint64_t *units_of = t->borders;
+    if (units < size)
+        return fail(err, ERR_USAGE, "%" PRIu32 " processes, and a batch of %" PRIu64 " %s", size, units,
+                    recipe->part > 0 ? "parts (--same-bits: of --micro-batch samples)" : "samples");
+    share_divide(units, t->team->weights, size, units_of);
+    engine_join(&t->engine, t->team, units_of);
+    for (uint32_t r = 0; r <= size; r++) {
+        const uint64_t border = units_of[r] * each;
+        t->borders[r] = border < recipe->batch ? border : recipe->batch;
+    }
+    return 0;
+}
+
+/* What rank 0 drew, read or resumed. */
+static int give_state(struct training *t, struct error *err)
+{
+    const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
+    if (t->team->size == 1)
+        return 0;
+    TRY(team_give(t->team, &t->position, sizeof t->position, err));
+    const struct flat_state flat = engine_map(&t->engine, MAP_CHANGE);
+    int result = team_give(t->team, flat.params, bytes, err);
+    if (result == 0)
+        result = team_give(t->team, flat.first, bytes, err);
+    if (result == 0)
+        result = team_give(t->team, flat.second, bytes, err);
+    engine_unmap(&t->engine, &flat, MAP_CHANGE);
+    model_refresh(t->engine.model);
+    return result;
+}
+
+/* ---- all together ---- */
+
+static void samples_begin(struct training *t)
+{
+    const struct loader_options samples = training_samples(t);
+    if (samples.share_from < samples.share_to)
+        t->samples.loader = loader_open(&samples);
 }
 
 static int open_all(struct training *t, const struct settings *settings, bool silent, struct origin *origin,
                     struct error *err)
 {
-    *t = (struct training){0};
-    TRY(setup_open(&t->setup, settings, origin, err));
-    TRY(engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err));
+    TRY(setup_begin(t, settings, origin, err));
+    TRY(team_agree(t->team, engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err), err));
     t->deadline = deadline_of(settings);
-    TRY(keeper_take(&t->keeper, &t->setup, silent, err));
-    if (t->keeper.run.kind == RUN_FINISHED)
+    TRY(run_begin(t, silent, err));
+    if (t->finished)
         return 0;
     TRY(model_begin(t, err));
-    TRY(state_begin(t, origin, err));
-    TRY(keeper_begin(&t->keeper, &t->engine, &t->position, err));
-    if (!silent && origin->goes_on && t->position.state.step == origin->state.step)
+    TRY(shares_begin(t, err));
+    TRY(team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, err) : 0, err));
+    TRY(give_state(t, err));
+    TRY(team_agree(t->team, keeper_begin(&t->keeper, &t->engine, &t->position, err), err));
+    if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
         say_branch(t, origin);
     t->position.begun_at = t->position.state.step;
-    if (t->position.state.step == t->setup.recipe.schedule.steps)
-        return 0; /* only the evaluation is missing */
-    const struct loader_options samples = training_samples(t);
-    t->loader = loader_open(&samples);
+    if (t->position.state.step < t->setup.recipe.schedule.steps) /* else only the evaluation is missing */
+        samples_begin(t);
     return 0;
 }
 
-int training_open(struct training *t, const struct settings *settings, bool silent, struct error *err)
+int training_open(struct training *t, const struct settings *settings, struct team *team, bool silent,
+                  struct error *err)
 {
     struct origin origin = {0};
+    *t = (struct training){.team = team, .borders = mem_clear(team->size + 1, sizeof *t->borders)};
     const int result = open_all(t, settings, silent, &origin, err);
     origin_release(&origin);
     return result;
@@ -224,9 +308,10 @@ int training_open(struct training *t, const struct settings *settings, bool sile
 
 void training_close(struct training *t)
 {
-    loader_close(t->loader);
+    loader_close(t->samples.loader);
     keeper_close(&t->keeper);
     engine_close(&t->engine);
     setup_close(&t->setup);
+    mem_free(t->borders);
     *t = (struct training){0};
 }

@@ -10,6 +10,7 @@
 #include "trainer/keeper.h"
 #include "trainer/setup.h"
 #include "trainer/step.h"
+#include "trainer/team.h"
 
 #include <stdbool.h>
 
@@ -17,18 +18,22 @@ struct training {
     struct setup setup;       /* what stands: recipe, datasets, identity */
     struct engine engine;     /* what computes: device, model, moments */
     struct position position; /* where the run is */
-    struct loader *loader;    /* the samples from there on; NULL: no step is left */
-    struct keeper keeper;     /* what only the process that writes has: directory, metrics, checkpoints, screen */
-    double deadline;          /* clock_now by which to leave; INFINITY: none */
+    struct team *team;        /* the processes that train it; borrowed */
+    uint64_t *borders; /* [team->size + 1] in samples: of every batch, process r has [borders[r], borders[r + 1]) */
+    struct step_samples samples; /* of this process's share, from the position on */
+    struct keeper keeper;        /* what only the process that writes has: directory, metrics, checkpoints, screen */
+    double deadline;             /* clock_now by which to leave; INFINITY: none */
+    bool finished;               /* before this start */
 };
 
-/* Opens dataset, device, run and model; draws, reads or resumes the weights. A run that is finished (keeper.run.kind)
- * opens no model. `silent`: another process has the run's directory (keeper.h). On error too the caller calls
- * training_close. */
-int training_open(struct training *training, const struct settings *settings, bool silent, struct error *err);
+/* Of all processes of the team. Opens dataset, device, run and model; draws, reads or resumes the weights, at rank 0, and
+ * gives them to all. A run that is finished (`finished`) opens no model. `silent`: rank 0 has no directory either
+ * (keeper.h). On error too the caller calls training_close. */
+int training_open(struct training *training, const struct settings *settings, struct team *team, bool silent,
+                  struct error *err);
 void training_close(struct training *training);
 
-/* The samples from the position on, to the end of the run. */
+/* This process's share of the samples from the position on, to the end of the run. */
 struct loader_options training_samples(const struct training *training);
 
 /* train.c: runs what training_open opened, to its end or to where it has to stop (ERR_STOPPED: the same command goes on

@@ -48,8 +48,7 @@ usage() {
     expect_absent 'runs' "$scratch"
 
     case_begin "not built yet"
-    for option in "--optimizer onebit_adam" "--gpus 2" "--processes 2" "--share auto" \
-        "--rank 0 --world-size 2 --rendezvous place"; do
+    for option in "--optimizer onebit_adam" "--share auto"; do
         # shellcheck disable=SC2086  # an option and its value
         expect_exit 2 "${train[@]}" $option
         expect_words "not built yet"
@@ -83,6 +82,8 @@ usage() {
     if ! "$dstrain" --version | grep -q 'cuda built in'; then
         expect_exit 2 "${train[@]}" --device cuda
         expect_words "built without CUDA" "--device cpu"
+        expect_exit 2 "${train[@]}" --gpus 2
+        expect_words "built without CUDA"
     fi
     expect_exit 2 "${train[@]}" --device cpu --tune table
     expect_words "--tune"
@@ -106,7 +107,8 @@ usage() {
         expect_exit 2 env $variable=2 "${train[@]}"
         expect_words $variable
         rank=${variable/%SIZE/RANK}
-        expect_exit 2 env $variable=2 "${rank/#WORLD_/}=1" MASTER_ADDR=a MASTER_PORT=1 "${train[@]}"
+        expect_exit 2 env $variable=2 "${rank/#WORLD_/}=1" MASTER_ADDR=a MASTER_PORT=1 \
+            "$dstrain" plan --shards "$data"
         expect_words "started 2 processes ($variable)"
     done
     expect_exit 2 env SLURM_NTASKS=4 SLURM_STEP_ID=0 "${train[@]}"

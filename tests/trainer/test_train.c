@@ -22,6 +22,7 @@ struct command {
     struct settings settings;
     struct opt_result parsed;
     struct training training;
+    struct team team;
 };
 
 static bool silent; /* the keeper of a run */
@@ -47,12 +48,14 @@ static int command_open(struct command *command, const char *directory, const ch
     command->settings.result = &command->parsed;
     command->settings.argc = command->argc;
     command->settings.argv = command->argv;
-    return training_open(&command->training, &command->settings, silent, err);
+    assert_ok(team_alone(&command->team, err));
+    return training_open(&command->training, &command->settings, &command->team, silent, err);
 }
 
 static void command_close(struct command *command)
 {
     training_close(&command->training);
+    team_close(&command->team);
     opts_release(&program, &command->settings, &command->parsed);
     for (int i = 0; i < command->argc; i++)
         mem_free(command->argv[i]);
@@ -360,7 +363,8 @@ static void a_step_neither_waits_nor_allocates(void **state)
         t->engine.ops->send = counted_send;
         t->engine.ops->receive = counted_receive;
         for (int step = 1; step <= 5; step++) {
-            assert_ok(step_gradients(&t->engine, &t->position, t->loader, &(struct halt){never, NULL}, err));
+            const struct step_counts counts = step_fetch(&t->samples);
+            assert_ok(step_gradients(&t->engine, &t->position, &t->samples, &counts, &(struct halt){never, NULL}, err));
             step_update(&t->engine, &t->position);
             if (t->position.queued > 1)
                 step_receive(&t->engine, &t->position, &facts);

@@ -38,7 +38,8 @@ struct family {
     bool killing;    /* we have killed those that were left */
     double failed;   /* clock_now() when the first had ended with an error; 0: none has */
     bool has_error;
-    struct error error; /* the best so far */
+    struct error error; /* the best so far, */
+    uint32_t who;       /* and whose it is */
 };
 
 /* ------------------------------------------------------------------------------------------------------ children */
@@ -124,7 +125,7 @@ static int start_all(struct family *family, char **argv, struct error *err)
 
 /* -------------------------------------------------------------------------------------------------------- the end */
 
-/* What says more about why the run ended: an error of its own, the loss of another, a stop. */
+/* What says more about why the run ended: an error of its own, the loss of another, a stop; of two the lower rank's. */
 static int weight(const struct error *err)
 {
     return err->kind == ERR_STOPPED ? 0 : err->kind == ERR_PEER ? 1 : 2;
@@ -134,8 +135,10 @@ static void read_errors(struct family *family)
 {
     struct error_report report;
     while (read(family->errors[0], &report, sizeof report) == sizeof report)
-        if (!family->has_error || weight(&report.error) > weight(&family->error)) {
+        if (!family->has_error || weight(&report.error) > weight(&family->error) ||
+            (weight(&report.error) == weight(&family->error) && report.who < family->who)) {
             family->error = report.error;
+            family->who = report.who;
             family->has_error = true;
         }
 }

@@ -121,6 +121,14 @@ void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUM
     }
 }
 
+void model_metrics_sums(const struct model_metrics *metrics, double sums[STEP_SUMS])
+{
+    for (int h = 0; h < HEAD_KINDS; h++) {
+        sums[HEAD_SUMS * h] = metrics->heads[h].loss;
+        sums[HEAD_SUMS * h + 1] = metrics->heads[h].hits;
+    }
+}
+
 /* Hands it to a caller: the one place where a pass waits for the device. Training does not come here. */
 static void take(struct model *model, struct model_metrics *metrics)
 {

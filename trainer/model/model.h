@@ -98,6 +98,8 @@ void model_evaluate(struct model *model, const struct batch *batch, struct model
  * way back from there into metrics, counts left alone. */
 const double *model_sums(const struct model *model);
 void model_metrics_add(struct model_metrics *metrics, const double sums[STEP_SUMS]);
+/* The same sums out of metrics. */
+void model_metrics_sums(const struct model_metrics *metrics, double sums[STEP_SUMS]);
 
 /* theta of a step, counted from 1. */
 double layer_drop_theta(const struct layer_drop *drop, uint32_t step);

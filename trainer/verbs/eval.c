@@ -76,7 +76,7 @@ static int eval(struct setup *setup, struct engine *engine, const struct origin 
     if (source->samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
                        splits[settings->split], setup->recipe.seq);
-    TRY(engine_open(engine, NULL, NULL, err));
+    TRY(engine_open(engine, engine_precision(engine, NULL), NULL, err));
     TRY(load_model(engine, origin, err));
     const double from = clock_now();
     const struct evaluation_work work = {

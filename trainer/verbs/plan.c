@@ -192,7 +192,7 @@ int verb_plan(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = engine_choose(&engine, settings, &setup.recipe, &setup.task, err);
     if (result == 0)
-        result = engine_open(&engine, NULL, NULL, err);
+        result = engine_open(&engine, engine_precision(&engine, NULL), NULL, err);
     if (result == 0) {
         count_all(&setup, &engine, &needs);
         const int64_t disk_free = path_free_bytes(needs.directory, &ignored);

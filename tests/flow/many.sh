@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# One training over many processes: the same bytes for every number of them with --same-bits, the same step up to rounding
+# without; and what goes wrong with one of them is told once, with its rank.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+"$dstrain" train --help | grep -q -- --processes || { echo "dstrain has no --processes: skipped"; exit 77; }
+[ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; ended=yes; exit 77; }
+
+cd "$scratch"
+many=("${train[@]}" --micro-batch 1 --optimizer lamb)
+same=("${many[@]}" --same-bits)
+
+# compared WHAT LIMIT A B: parameters of the last checkpoints, relative L2.
+compared() {
+    python3 - "$2" "$3/$last/model.safetensors" "$4/$last/model.safetensors" <<'PYTHON' || complain "$1: $3 and $4 differ"
+import json, struct, sys
+
+def floats(path):
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    rest = data[8 + size:]
+    return struct.unpack(f"<{len(rest) // 4}f", rest)
+
+a, b = floats(sys.argv[2]), floats(sys.argv[3])
+error = sum((x - y) ** 2 for x, y in zip(a, b)) ** 0.5 / sum(x * x for x in a) ** 0.5
+assert 0 < error <= float(sys.argv[1]), error
+PYTHON
+}
+
+case_begin "one process"
+expect_exit 0 "${same[@]}" --out one
+expect_exit 0 "${many[@]}" --precision fp32 --out plain
+
+for n in 2 3 4 5 8; do
+    case_begin "$n processes"
+    expect_exit 0 "${same[@]}" --out same-$n --processes $n
+    expect_same_checkpoint "$n processes" one same-$n
+done
+
+case_begin "sums of floats: up to rounding"
+expect_exit 0 "${many[@]}" --precision fp32 --out floats --processes 3
+compared "three processes" 1e-6 plain floats
+
+case_begin "started by hand, with unequal shares and a file"
+"${same[@]}" --rank 1 --world-size 2 --rendezvous "$scratch/meeting" --share 3 >other 2>&1 </dev/null &
+expect_exit 0 "${same[@]}" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --share 1 --out shares
+wait $! || complain "rank 1 ended with $?: $(cat other)"
+expect_same_checkpoint "shares 1 and 3" one shares
+[ ! -e meeting ] || complain "the rendezvous file is still there"
+[ ! -s other ] || complain "rank 1 speaks: $(cat other)"
+
+case_begin "another number at every start, stopped and killed in between"
+expect_exit 75 "${same[@]}" --save-every 2 --out parts --processes 3 --stop-after 5
+expect_exit 75 "${same[@]}" --save-every 2 --out parts --stop-after 2
+expect_exit 0 "${same[@]}" --save-every 2 --out parts --processes 4
+expect_same_checkpoint "in parts" one parts
+
+if [ -e "$build/dstrain_mpi.so" ] && command -v mpirun >/dev/null; then
+    case_begin "mpirun"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    expect_exit 0 mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3 "${same[@]}" --out mpi
+    expect_same_checkpoint "mpirun" one mpi
+    expect_equal "closing lines" "$(grep -c '^done' "$scratch/stderr")" 1
+    expect_exit 75 mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3 "${same[@]}" --out mpi-2 --stop-after 2
+    expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+else
+    echo "no MPI: the case of mpirun is skipped"
+fi
+
+# waiting RANK: its process.
+process_of() {
+    for _ in $(seq 500); do
+        pid=$(pgrep -f -- "--out $1( |\$)" | sed -n "$(($2 + 2))p") # the first one is the parent
+        [ -n "$pid" ] && [ -e "$1/metrics.jsonl" ] && [ "$(wc -l <"$1/metrics.jsonl")" -gt 3 ] && break
+        sleep 0.02
+    done
+    [ -n "$pid" ] || complain "no process of rank $2"
+}
+
+endless=("${same[@]}" --steps 1000000 --save-every 1000 --processes 3 --peer-timeout 2s)
+for signal in KILL STOP TERM; do
+    case_begin "SIG$signal at one of three"
+    case $signal in TERM) code=75 ;; *) code=9 ;; esac
+    "${endless[@]}" --out "signal-$signal" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null &
+    child=$! got=0
+    process_of "signal-$signal" 2
+    kill -$signal "$pid"
+    wait $child || got=$?
+    expect_equal "exit code" "$got" $code
+    case $signal in TERM) expect_words "stopped on request" ;; *) expect_words "rank 2" "step" ;; esac
+    expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+    pgrep -f -- "--out signal-$signal" >/dev/null && complain "a process is left"
+done
+
+case_begin "a damaged shard at one of them"
+cp -r "$data" damaged
+shard=$(find damaged/seq32 -name 'train-*' | head -1)
+python3 - "$shard" <<'PYTHON'
+import sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(4096 + 4000)
+    file.write(b"\xff" * 3000)
+PYTHON
+expect_exit 4 "${same[@]}" --shards damaged --out harmed --processes 3
+expect_words "rank" "damaged/seq32"
+expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+
+case_begin "what cannot be"
+expect_exit 2 "${same[@]}" --out wrong --processes 9
+expect_words "9 processes" "8 parts"
+expect_exit 2 "${many[@]}" --batch 4 --out wrong --processes 5
+expect_words "5 processes" "4 samples"
+expect_exit 2 "${many[@]}" --out wrong --processes 2 --comm nccl
+expect_exit 2 "$dstrain" plan --shards "$data" --model "$model" --processes 2
+expect_absent 'run.json' wrong
+
+case_begin "processes that do not mean the same"
+"$dstrain" --shards "$data" --model "$model" --lr 3e-3 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" \
+    >other 2>&1 </dev/null &
+expect_exit 5 "${many[@]}" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --out wrong
+expect_words "--lr" "0.003"
+got=0
+wait $! || got=$?
+expect_equal "exit code of rank 1" $got 5
+
+flow_end

@@ -1,0 +1,340 @@
+/* A launcher's words come in; processes that know and hear each other go out. */
+#include "trainer/team.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/process.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "trainer/processes.h"
+#include "trainer/share.h"
+
+#define COMM_SECONDS    1e5 /* of one operation: the meeting knows better who stands still, and aborts it */
+#define LEAVE_SECONDS   8.0 /* after a failure, for a process that hangs in something else */
+#define MEETING_SECONDS 5.0 /* in which the meeting learns of a process that died */
+
+/* ---- gloo's store is the meeting ---- */
+
+static int store_set(void *context, const char *name, const void *bytes, size_t size, struct error *err)
+{
+    return meet_set(context, name, (struct str){bytes, size}, err);
+}
+
+static long store_get(void *context, const char *name, void *bytes, size_t room, double timeout, struct error *err)
+{
+    struct buf value = {0};
+    if (meet_get(context, name, timeout, &value, err) < 0) {
+        buf_release(&value);
+        return -1;
+    }
+    const long size = (long)value.size;
+    memcpy(bytes, buf_text(&value), value.size < room ? value.size : room);
+    buf_release(&value);
+    return size;
+}
+
+/* ---- opening ---- */
+
+/* The meeting knows first what failed: operations under way end with that. */
+static void abort_comm(void *context, const struct error *why)
+{
+    struct team *team = context;
+    pthread_mutex_lock(&team->lock);
+    if (team->comm)
+        comm_abort(team->comm, why);
+    pthread_mutex_unlock(&team->lock);
+}
+
+enum { COMM_AUTO }; /* the first of --comm's choices; the others follow enum comm_kind from COMM_GLOO on */
+
+static enum comm_kind kind_of(const struct settings *settings)
+{
+    if (settings->comm != COMM_AUTO)
+        return (enum comm_kind)(COMM_GLOO + settings->comm - 1);
+    return launch_is_mpi(settings->launch->kind) ? COMM_MPI : COMM_GLOO;
+}
+
+/* Everybody's --share, in rank order. */
+static int exchange_weights(struct team *team, uint64_t weight, struct error *err)
+{
+    struct meet_blocks blocks = {0};
+    team->weights = mem_clear(team->size, sizeof *team->weights);
+    team->weights[0] = weight;
+    if (team->size == 1)
+        return 0;
+    const int result = meet_exchange(team->meet, (struct str){(const char *)&weight, sizeof weight}, &blocks, err);
+    uint64_t sum = 0;
+    for (uint32_t r = 0; result == 0 && r < team->size; r++) {
+        assert(blocks.of[r].size == sizeof weight);
+        memcpy(&team->weights[r], blocks.of[r].data, sizeof weight);
+        sum += team->weights[r];
+    }
+    meet_blocks_release(&blocks);
+    if (result == 0 && sum == 0)
+        return fail(err, ERR_USAGE, "--share is 0 for every process");
+    return result;
+}
+
+/* Where MPI started us it joins us first, and tells the others where rank 0 is; else the meeting does. */
+static int open_comm(struct team *team, struct error *err)
+{
+    struct comm *comm = comm_open(team->kind,
+                                  &(struct comm_options){
+                                      .rank = team->rank,
+                                      .size = team->size,
+                                      .timeout = COMM_SECONDS,
+                                      .address = meet_address(team->meet),
+                                      .store = {store_set, store_get, team->meet},
+                                  },
+                                  err);
+    pthread_mutex_lock(&team->lock);
+    team->comm = comm;
+    pthread_mutex_unlock(&team->lock);
+    return comm ? 0 : -1;
+}
+
+static int give_by_comm(void *context, void *bytes, size_t size, struct error *err)
+{
+    struct team *team = context;
+    return comm_run(team->comm,
+                    (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size},
+                    err);
+}
+
+static int open_meeting(struct team *team, const struct settings *settings, struct error *err)
+{
+    const struct launch *launch = settings->launch;
+    const bool named = launch->rendezvous[0] || launch->listener >= 0;
+    if (!named && team->kind != COMM_MPI)
+        return fail(err, ERR_USAGE,
+                    "%s started %" PRIu32 " processes and says not where they meet: --rendezvous is missing",
+                    launch_name(launch->kind), launch->size);
+    return meet_open(&team->meet,
+                     &(struct meet_options){
+                         .rank = launch->rank,
+                         .size = launch->size,
+                         .rendezvous = launch->rendezvous[0] ? launch->rendezvous : NULL,
+                         .listener = launch->listener,
+                         .number = launch->number,
+                         .give = named ? NULL : give_by_comm,
+                         .give_context = team,
+                         .peer_timeout = (double)settings->peer_timeout,
+                         .leave_timeout = LEAVE_SECONDS,
+                         .failed = abort_comm,
+                         .failed_context = team,
+                     },
+                     err);
+}
+
+/* What makes a run, and so must be rank 0's where another process was told it too. */
+static const char *const compared[] = {
+    "comm",   "seq",      "model",     "set",       "pld-compat", "batch",   "steps",      "epochs", "lr",
+    "warmup", "schedule", "optimizer", "precision", "masks",      "dropout", "no-shuffle", "seed",   "same-bits",
+};
+#define COMPARED (sizeof compared / sizeof *compared)
+
+/* Of rank 0 what is in force, of the others what was typed. */
+static int compare_settings(struct team *team, const struct settings *settings, struct error *err)
+{
+    json_t *all = opts_json(settings->program, settings->result->verb, settings);
+    struct meet_fact facts[1 + COMPARED] = {{"version", settings->program->version}};
+    char names[COMPARED][24], *values[COMPARED];
+    for (size_t i = 0; i < COMPARED; i++) {
+        const json_t *value = json_object_get(all, compared[i]);
+        const bool said = value && (team_leads(team) || settings_given(settings, compared[i]));
+        values[i] = said ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+        snprintf(names[i], sizeof names[i], "--%s", compared[i]);
+        facts[1 + i] = (struct meet_fact){names[i], values[i] ? values[i] : ""};
+    }
+    const int result = meet_compare(team->meet, facts, 1 + COMPARED, err);
+    for (size_t i = 0; i < COMPARED; i++)
+        mem_free(values[i]);
+    json_decref(all);
+    return result;
+}
+
+static int join(struct team *team, const struct settings *settings, double weight, struct error *err)
+{
+    TRY(compare_settings(team, settings, err));
+    if (!team->comm)
+        TRY(open_comm(team, err));
+    return exchange_weights(team, (uint64_t)llround(weight * 1e6), err);
+}
+
+int team_alone(struct team *team, struct error *err)
+{
+    *team = (struct team){.size = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    team->comm = comm_open(COMM_SELF, &(struct comm_options){.size = 1}, err);
+    return exchange_weights(team, 1, err);
+}
+
+int team_open(struct team *team, const struct settings *settings, struct error *err)
+{
+    const struct launch *launch = settings->launch;
+    double weight;
+    if (!launch || launch->size == 1)
+        return team_alone(team, err);
+    *team = (struct team){
+        .rank = launch->rank,
+        .size = launch->size,
+        .launched = launch->kind,
+        .kind = kind_of(settings),
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    TRY(processes_weight(settings->share, &weight, err));
+    if (team->kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
+        TRY(open_comm(team, err));
+    TRY(open_meeting(team, settings, err));
+    return team_agree(team, join(team, settings, weight, err), err);
+}
+
+void team_close(struct team *team)
+{
+    struct comm *comm = team->comm;
+    pthread_mutex_lock(&team->lock);
+    team->comm = NULL;
+    pthread_mutex_unlock(&team->lock);
+    if (comm && team_has_failed(team))
+        comm_abort(comm, &(struct error){.kind = ERR_PEER, .text = "the run has failed"});
+    if (comm)
+        comm_close(comm);
+    meet_close(team->meet);
+    mem_free(team->weights);
+    *team = (struct team){0};
+}
+
+/* ---- while a training is opened ---- */
+
+int team_fail(struct team *team, struct error *err)
+{
+    if (!team->meet)
+        return -1;
+    /* A line of comm that breaks says less than the meeting will in a moment: who it was, and where. */
+    const double from = clock_now();
+    while (err->kind == ERR_PEER && !meet_has_failed(team->meet) && clock_now() - from < MEETING_SECONDS)
+        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    return meet_has_failed(team->meet) ? meet_failed(team->meet, err) : meet_fail(team->meet, err);
+}
+
+bool team_speaks(const struct team *team)
+{
+    return !team->meet || meet_speaks(team->meet);
+}
+
+int team_agree(struct team *team, int result, struct error *err)
+{
+    struct meet_blocks blocks = {0};
+    if (result < 0)
+        return team_fail(team, err);
+    if (team->size == 1)
+        return 0;
+    result = meet_exchange(team->meet, STR(""), &blocks, err);
+    meet_blocks_release(&blocks);
+    return result;
+}
+
+int team_compare(struct team *team, const char *name, const char *value, struct error *err)
+{
+    return team->size == 1 ? 0 : meet_compare(team->meet, &(struct meet_fact){name, value}, 1, err);
+}
+
+/* What waits for others does not stand still. */
+static int run(struct team *team, struct comm_work work, struct error *err)
+{
+    meet_wait(team->meet, true);
+    const int result = comm_run(team->comm, work, err);
+    meet_wait(team->meet, false);
+    return result < 0 ? team_fail(team, err) : 0;
+}
+
+int team_give(struct team *team, void *bytes, size_t size, struct error *err)
+{
+    return run(team, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_BYTE, .out = bytes, .count = size},
+               err);
+}
+
+int team_add(struct team *team, double *values, size_t count, struct error *err)
+{
+    return run(team, COMM_SUM_OF(COMM_DOUBLE, values, count), err);
+}
+
+int team_add_counts(struct team *team, int64_t *values, size_t count, struct error *err)
+{
+    return run(team, COMM_SUM_OF(COMM_INT64, values, count), err);
+}
+
+int team_gather(struct team *team, struct str text, struct buf *all, struct error *err)
+{
+    int64_t *sizes = mem_clear(team->size, sizeof *sizes);
+    size_t *counts = mem_array(team->size, sizeof *counts), total = 0;
+    sizes[team->rank] = (int64_t)text.size + 1;
+    int result = team_add_counts(team, sizes, team->size, err);
+    for (uint32_t r = 0; r < team->size; r++)
+        total += counts[r] = (size_t)sizes[r];
+    char *mine = mem_clear(text.size + 1, 1), *bytes = mem_clear(total, 1);
+    memcpy(mine, text.data, text.size);
+    if (result == 0)
+        result =
+            run(team,
+                (struct comm_work){
+                    .operation = COMM_ALL_GATHER, .type = COMM_BYTE, .in = mine, .out = bytes, .out_counts = counts},
+                err);
+    if (result == 0)
+        buf_add(all, bytes, total);
+    mem_free(sizes);
+    mem_free(counts);
+    mem_free(mine);
+    mem_free(bytes);
+    return result;
+}
+
+int team_same(struct team *team, uint64_t hash, const char *what, struct error *err)
+{
+    struct buf others = {0};
+    int64_t *hashes = mem_clear(team->size, sizeof *hashes);
+    memcpy(&hashes[team->rank], &hash, sizeof hash);
+    int result = run(team, COMM_SUM_OF(COMM_INT64, hashes, team->size), err);
+    for (uint32_t r = 1; result == 0 && r < team->size; r++)
+        if (hashes[r] != hashes[0])
+            buf_addf(&others, "%s%" PRIu32, others.size > 0 ? ", " : "", r);
+    if (others.size > 0)
+        result = fail(err, ERR_NUMERIC, "the %s of rank %s differ from those of rank 0", what, buf_text(&others));
+    buf_release(&others);
+    mem_free(hashes);
+    return result;
+}
+
+/* ---- between steps ---- */
+
+int team_control(struct team *team, struct control *control, struct error *err)
+{
+    struct verdict *verdict = &control->verdict;
+    const bool leads = team_leads(team);
+    int64_t words[3 + CONTROL_COUNTS] = {leads && verdict->save, leads && verdict->evaluate,
+                                         leads ? (int64_t)verdict->stop : 0};
+    if (team->size == 1)
+        return 0;
+    memcpy(words + 3, control->counts, sizeof control->counts);
+    TRY(run(team, COMM_SUM_OF(COMM_INT64, words, sizeof words / sizeof *words), err));
+    *verdict = (struct verdict){words[0] > 0, words[1] > 0, (enum stop_cause)words[2]};
+    memcpy(control->counts, words + 3, sizeof control->counts);
+    return 0;
+}
+
+bool team_has_failed(const struct team *team)
+{
+    return team->meet && meet_has_failed(team->meet);
+}
+
+bool team_stop_asked(struct team *team)
+{
+    if (team->meet && stop_requested())
+        meet_ask_stop(team->meet);
+    return stop_requested() || (team->meet && meet_stop_asked(team->meet));
+}
