@@ -292,6 +292,11 @@ int engine_finish(struct engine *e, struct error *err)
     return 0;
 }
 
+uint64_t engine_wire_bytes(const struct engine *e)
+{
+    return e->sum ? gradient_sum_wire_bytes(e->sum) : 0;
+}
+
 double engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale)
 {
     const struct ops *ops = e->ops;

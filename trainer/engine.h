@@ -79,6 +79,8 @@ void engine_pass(struct engine *engine, const struct micro_batch *micro);
 /* After the last one, which a process without a share does not have: the gradients are those of the whole batch. On error
  * (of comm) they are not defined, and the engine can only be closed. */
 int engine_finish(struct engine *engine, struct error *err);
+/* Bytes that this process sent for the gradients of the last step. */
+uint64_t engine_wire_bytes(const struct engine *engine);
 /* Queues the update that step `number` ends with, number `update` of those that apply, and sends the step's record to
  * its slot. Returns its learning rate. */
 double engine_update(struct engine *engine, uint64_t number, uint64_t update, double loss_scale);

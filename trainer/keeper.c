@@ -153,6 +153,7 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     line.sequences_per_second = (double)(samples - k->since.samples) / k->since.seconds;
     line.data_wait_seconds = k->since.waited;
     line.loss_scale = facts->loss_scale;
+    line.wire_bytes = facts->wire_bytes;
     k->since.seconds = k->since.waited = 0;
     k->since.samples = samples;
     return metrics_write(&k->metrics, &line, err);

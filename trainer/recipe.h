@@ -18,6 +18,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
+/* Raised by every commit that changes a bit of what a step computes on the same machine. */
+#define ARITHMETIC_VERSION 1
+
 struct recipe {
     uint64_t dataset; /* root hash */
     uint32_t seq;

@@ -3,6 +3,7 @@
 #include "trainer/record.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -21,8 +22,9 @@ static int write_small(const char *directory, const char *name, const struct buf
 static json_t *facts_of(const struct engine *engine)
 {
     char device[OPS_NAME_SIZE];
-    return json_pack("{s:o, s:i}", "device", json_name(ops_device(engine->ops, device)), "micro_batch",
-                     (int)engine->micro_batch);
+    return json_pack("{s:o, s:i, s:i, s:i}", "device", json_name(ops_device(engine->ops, device)), "micro_batch",
+                     (int)engine->micro_batch, "processes", engine->team ? (int)engine->team->size : 1,
+                     "arithmetic_version", ARITHMETIC_VERSION);
 }
 
 /* The options, with what was chosen where they were left open. */
@@ -49,6 +51,12 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
     return json;
 }
 
+/* Of the facts above, all but what the sums of --same-bits do not depend on. */
+static bool decides(const char *fact, bool same_bits)
+{
+    return !same_bits || strcmp(fact, "processes") != 0;
+}
+
 int record_start(struct run *run, const struct setup *setup, const struct engine *engine, uint64_t step,
                  struct error *err)
 {
@@ -57,14 +65,23 @@ int record_start(struct run *run, const struct setup *setup, const struct engine
     const json_t *last = run_last_start(run);
     const char *key;
     json_t *value;
-    json_object_foreach(facts, key, value) if (last && step > 0)
-        json_object_set(before, key, json_object_get(last, key));
+    const bool same_bits = setup->recipe.part > 0;
+    json_object_foreach(facts, key, value) if (last && step > 0) json_object_set(
+        before, key, decides(key, same_bits) && json_object_get(last, key) ? json_object_get(last, key) : value);
     if (json_object_size(before) > 0)
         run_differences(before, facts, &differences);
-    if (differences.size > 0)
+    int result = 0;
+    if (differences.size > 0 && same_bits)
+        result = fail(err, ERR_MISMATCH, "--same-bits: %s: here the run would go on with other bits",
+                      buf_text(&differences));
+    else if (differences.size > 0)
         log_say("note       %s: the last bits may differ from an uninterrupted run", buf_text(&differences));
     buf_release(&differences);
     json_decref(before);
+    if (result < 0) {
+        json_decref(facts);
+        return result;
+    }
 
     json_t *command = json_array();
     for (int i = 0; i < setup->settings->argc; i++)

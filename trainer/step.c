@@ -73,6 +73,7 @@ int step_gradients(struct engine *engine, struct position *position, struct step
     TRY(passes(engine, samples, halt, err));
     samples->first = NULL;
     TRY(engine_finish(engine, err));
+    step->wire_bytes = engine_wire_bytes(engine);
     step->counts = (struct model_metrics){.sequences = counts->sequences, .tokens = counts->tokens};
     for (int h = 0; h < HEAD_KINDS; h++)
         step->counts.heads[h].count = counts->marks[h];
@@ -105,6 +106,7 @@ static struct step_facts facts_of(const struct engine *engine, const struct posi
         .next_scale = step->loss_scale,
         .seconds = clock_now() - position->clock,
         .waited = step->waited,
+        .wire_bytes = step->wire_bytes,
     };
     for (int h = 0; h < HEAD_KINDS; h++)
         facts.counts[h] = step->counts.heads[h].count;

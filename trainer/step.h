@@ -23,6 +23,7 @@
 struct queued_step {
     double rate, loss_scale;
     double waited;               /* seconds, for its samples */
+    uint64_t wire_bytes;         /* sent for its gradients */
     struct model_metrics counts; /* of its batch; what it sums up is not known yet */
 };
 
@@ -65,8 +66,9 @@ struct step_facts {
     double rate;                /* learning rate used */
     double norm;                /* of the gradients, before clipping */
     double loss_scale, next_scale;
-    double seconds; /* of the step, waiting included */
-    double waited;  /* of that, for data */
+    uint64_t wire_bytes; /* sent by this process for its gradients; 0: one process */
+    double seconds;      /* of the step, waiting included */
+    double waited;       /* of that, for data */
 };
 
 /* What fp16 multiplies the losses by; 1 otherwise. */

@@ -38,6 +38,22 @@ for n in 2 3 4 5 8; do
     expect_same_checkpoint "$n processes" one same-$n
 done
 
+case_begin "what is recorded"
+expect_equal "processes" "$(json same-3/run.json 'o["starts"][0]["processes"]')" 3
+head -1 same-2/metrics.jsonl >line
+# A ring of two sends each number once: 8 bytes, and gaps of flat memory with it.
+expect_equal "bytes on the wire" "$(json line '0 <= o["wire_bytes"] - 8 * 22397 < 8 * 2000')" True
+head -1 one/metrics.jsonl >line
+expect_equal "of one process" "$(json line '"wire_bytes" in o')" False
+
+case_begin "another level of processor"
+expect_exit 75 "${same[@]}" --out levels --stop-after 2
+expect_exit 5 "${same[@]}" --out levels --cpu base
+expect_words "device" "other bits"
+expect_exit 75 "${many[@]}" --precision fp32 --out noted --stop-after 2
+expect_exit 75 "${many[@]}" --precision fp32 --out noted --stop-after 2 --processes 2
+expect_words "processes" "last bits may differ"
+
 case_begin "sums of floats: up to rounding"
 expect_exit 0 "${many[@]}" --precision fp32 --out floats --processes 3
 compared "three processes" 1e-6 plain floats

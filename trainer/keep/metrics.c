@@ -98,7 +98,10 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
     add_real(&text, "sequences_per_second", line->sequences_per_second, "%.5g");
     add_real(&text, "data_wait_seconds", line->data_wait_seconds, "%.3f");
     add_real(&text, "loss_scale", line->loss_scale, "%g");
-    buf_addf(&text, ",\"skipped\":%" PRIu64 "}\n", line->skipped);
+    buf_addf(&text, ",\"skipped\":%" PRIu64, line->skipped);
+    if (line->wire_bytes > 0)
+        buf_addf(&text, ",\"wire_bytes\":%" PRIu64, line->wire_bytes);
+    buf_add_text(&text, "}\n");
     int result = file_write(&metrics->file, text.data, text.size, err);
     if (result == 0 && line->valid)
         result = file_sync(&metrics->file, err);
