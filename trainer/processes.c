@@ -13,7 +13,7 @@
 
 bool processes_supported(const char *verb)
 {
-    return str_equal(str_of(verb), STR("train"));
+    return str_equal(str_of(verb), STR("train")) || str_equal(str_of(verb), STR("eval"));
 }
 
 int processes_weight(const char *share, double *weight, struct error *err)

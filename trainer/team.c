@@ -209,6 +209,16 @@ void team_close(struct team *team)
     *team = (struct team){0};
 }
 
+/* A child's error goes to its parent, which chooses. */
+bool team_leave(struct team *team, int result, struct error *err)
+{
+    if (result < 0 && err->kind != ERR_NUMERIC && err->kind != ERR_STOPPED) /* those all have */
+        team_fail(team, err);
+    const bool mute = result < 0 && team->meet && !meet_speaks(team->meet) && team->launched != LAUNCH_CHILD;
+    team_close(team);
+    return mute;
+}
+
 /* ---- while a training is opened ---- */
 
 int team_fail(struct team *team, struct error *err)
@@ -220,11 +230,6 @@ int team_fail(struct team *team, struct error *err)
     while (err->kind == ERR_PEER && !meet_has_failed(team->meet) && clock_now() - from < MEETING_SECONDS)
         nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
     return meet_has_failed(team->meet) ? meet_failed(team->meet, err) : meet_fail(team->meet, err);
-}
-
-bool team_speaks(const struct team *team)
-{
-    return !team->meet || meet_speaks(team->meet);
 }
 
 int team_agree(struct team *team, int result, struct error *err)

@@ -38,7 +38,10 @@ struct team {
 int team_open(struct team *team, const struct settings *settings, struct error *err);
 /* A team of one. */
 int team_alone(struct team *team, struct error *err);
-void team_close(struct team *team); /* safe on a zeroed one */
+/* Closes it, with the verb's result (< 0 with *err); safe on one that team_open failed to open. Returns whether the error
+ * is another process's to report: one of all does. */
+bool team_leave(struct team *team, int result, struct error *err);
+void team_close(struct team *team); /* of tests; safe on a zeroed one */
 
 static inline bool team_leads(const struct team *team)
 {
@@ -60,8 +63,6 @@ int team_gather(struct team *team, struct str text, struct buf *all, struct erro
 /* Of all: ERR_NUMERIC for all, naming the ranks, where a hash is not rank 0's. */
 int team_same(struct team *team, uint64_t hash, const char *what, struct error *err);
 
-/* Is it ours to report an error to the user? One of all does. */
-bool team_speaks(const struct team *team);
 /* This process failed, or learned that another did: others are told, and *err is what all report. Returns -1. */
 int team_fail(struct team *team, struct error *err);
 

@@ -276,8 +276,6 @@ int verb_train(void *settings, struct opt_paths bare, struct error *err)
     if (result < 0 && err->kind == ERR_RESOURCE)
         hint_safe(&training, err);
     training_close(&training);
-    if (result < 0 && !team_speaks(&team)) /* a child's error goes to its parent, which chooses */
-        ((struct settings *)settings)->mute = team.launched != LAUNCH_CHILD;
-    team_close(&team);
+    ((struct settings *)settings)->mute = team_leave(&team, result, err);
     return result;
 }

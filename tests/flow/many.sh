@@ -122,6 +122,15 @@ expect_exit 4 "${same[@]}" --shards damaged --out harmed --processes 3
 expect_words "rank" "damaged/seq32"
 expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
 
+case_begin "an evaluation"
+expect_exit 0 "$dstrain" eval one --json --threads 1
+cp "$scratch/stdout" alone.json
+expect_exit 0 "$dstrain" eval one --json --processes 3 --threads 3
+expect_equal "the same means" "$(json alone.json '"%d %d %.5f" % (o["samples"], o["tokens"], o["loss"])')" \
+    "$(json "$scratch/stdout" '"%d %d %.5f" % (o["samples"], o["tokens"], o["loss"])')"
+expect_exit 2 "$dstrain" eval nowhere --processes 2
+expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+
 case_begin "what cannot be"
 expect_exit 2 "${same[@]}" --out wrong --processes 9
 expect_words "9 processes" "8 parts"

@@ -62,33 +62,41 @@ static void report(const struct setup *setup, const struct origin *origin, const
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
-static bool signalled(void *nothing)
+static bool halted(void *team)
 {
-    (void)nothing;
-    return stop_requested();
+    return team_stop_asked(team) || team_has_failed(team);
 }
 
-static int eval(struct setup *setup, struct engine *engine, const struct origin *origin, struct error *err)
+static int open_model(struct setup *setup, struct engine *engine, const struct origin *origin, struct error *err)
 {
     const struct settings *settings = setup->settings;
     const struct source *source = &setup->task.splits[settings->split];
-    struct evaluation evaluation;
+    TRY(engine_choose(engine, settings, &setup->recipe, &setup->task, err));
     if (source->samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
                        splits[settings->split], setup->recipe.seq);
     TRY(engine_open(engine, engine_precision(engine, NULL), NULL, err));
-    TRY(load_model(engine, origin, err));
+    return load_model(engine, origin, err);
+}
+
+static int eval(struct setup *setup, struct engine *engine, struct team *team, const struct origin *origin,
+                struct error *err)
+{
+    const struct settings *settings = setup->settings;
+    struct evaluation evaluation;
     const double from = clock_now();
     const struct evaluation_work work = {
         .task = &setup->task,
         .model = engine->model,
-        .source = source,
+        .source = &setup->task.splits[settings->split],
         .samples = settings->eval_samples,
         .limits = &engine->limits,
-        .halt = &(struct halt){signalled, NULL},
+        .halt = &(struct halt){halted, team},
+        .team = team,
     };
     TRY(setup->task.evaluate(&work, &evaluation, err));
-    report(setup, origin, &evaluation, clock_now() - from);
+    if (team_leads(team))
+        report(setup, origin, &evaluation, clock_now() - from);
     return 0;
 }
 
@@ -98,6 +106,7 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
     struct setup setup;
     struct engine engine = {0};
     struct origin origin = {0};
+    struct team team;
     json_t *recorded = recorded_settings(bare.items[0]);
     const json_t *shards = json_object_get(recorded, "shards"), *seq = json_object_get(recorded, "seq");
     stop_on_signals();
@@ -107,16 +116,22 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
         settings.shards = json_string_value(shards);
     if (settings.seq == 0 && seq)
         settings.seq = strtoull(json_string_value(seq), NULL, 10);
-    int result = setup_open(&setup, &settings, &origin, err);
+    int result = team_open(&team, &settings, err);
     if (result == 0)
-        result = engine_choose(&engine, &settings, &setup.recipe, &setup.task, err);
+        result = setup_open(&setup, &settings, &origin, err);
+    else
+        setup = (struct setup){0};
     if (result == 0)
-        result = eval(&setup, &engine, &origin, err);
+        result = open_model(&setup, &engine, &origin, err);
+    result = team_agree(&team, result, err);
+    if (result == 0)
+        result = eval(&setup, &engine, &team, &origin, err);
     if (result < 0 && as_recorded && !path_exists(settings.shards))
         hint(err, "run.json names that dataset; --shards DIR says where it is now");
     origin_release(&origin);
     engine_close(&engine);
     setup_close(&setup);
+    ((struct settings *)context)->mute = team_leave(&team, result, err);
     json_decref(recorded);
     return result;
 }
