@@ -7,6 +7,8 @@ set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cp "$1" "$2" "$scratch"
+gloo=$(dirname "$1")/dstrain_gloo.so
+[ -e "$gloo" ] && cp "$gloo" "$scratch"
 make_shards=$3
 cd "$scratch" || exit 1
 "$make_shards" data 32 60 20 50 >log 2>&1 || { cat log; exit 1; }
@@ -47,6 +49,17 @@ for case in bf16:lamb fp16:adam fp32:lans; do
     steps=$(grep -o '^{"step":[0-9]*' "whole-$case/metrics.jsonl" | cut -d: -f2 | tr '\n' ' ')
     [ "$steps" = "1 2 3 4 5 6 7 " ] || complain "$case: steps told are $steps"
 done
+
+# Sums over processes go through the host's memory. Both share the one device that there is.
+if [ -e dstrain_gloo.so ]; then
+    train 0 same-1 --same-bits
+    train 0 same-2 --same-bits --processes 2
+    diff -r same-1/checkpoints/step-00000007 same-2/checkpoints/step-00000007 >diff.log ||
+        complain "--same-bits: other bytes with two processes"
+    [ "$(grep -c '"wire_bytes":[1-9]' same-2/metrics.jsonl)" = 7 ] || complain "wire_bytes are not told"
+else
+    echo "gloo is not built: two processes are skipped"
+fi
 
 train 8 wild --precision fp32 --save-every 3 --set scheduler.type=LRRangeTest scheduler.params.lr_range_test_min_lr=1e3 \
     scheduler.params.lr_range_test_step_size=3 scheduler.params.lr_range_test_step_rate=1e6 \
