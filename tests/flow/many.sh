@@ -75,11 +75,13 @@ expect_same_checkpoint "in parts" one parts
 if [ -e "$build/dstrain_mpi.so" ] && command -v mpirun >/dev/null; then
     case_begin "mpirun"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export ASAN_OPTIONS=detect_leaks=0 # of Open MPI
     expect_exit 0 mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3 "${same[@]}" --out mpi
     expect_same_checkpoint "mpirun" one mpi
     expect_equal "closing lines" "$(grep -c '^done' "$scratch/stderr")" 1
     expect_exit 75 mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3 "${same[@]}" --out mpi-2 --stop-after 2
     expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+    unset ASAN_OPTIONS
 else
     echo "no MPI: the case of mpirun is skipped"
 fi
