@@ -8,11 +8,11 @@
 /* Does a bucket begin with this tensor: is it the first of the heads, of a layer, or of all? */
 static bool begins_group(const struct params *params, size_t tensor)
 {
-    const size_t layers_end = PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS;
-    const size_t heads = layers_end + (size_t)params->finals;
-    if (tensor >= PARAM_LAYER && tensor < layers_end)
-        return (tensor - PARAM_LAYER) % LAYER_PARAMS == 0;
-    return tensor == 0 || tensor == heads;
+    const struct param *param = &params->items[tensor];
+    for (int32_t layer = 0; layer < params->layers; layer++)
+        if (param == params_layer(params, layer, LAYER_QUERY_WEIGHT))
+            return true;
+    return tensor == 0 || param == params_heads(params);
 }
 
 void buckets_init(struct buckets *buckets, const struct params *params)

@@ -88,7 +88,7 @@ static const struct choice initializers[] = {[INITIALIZER_NORMAL] = {"normal", I
                                              {NULL, 0}};
 static const struct choice model_types[] = {
     {MODEL_TYPE, false}, {MODEL_TYPE_OURS, false}, {MODEL_TYPE_ROBERTA, true}, {NULL, 0}};
-static const struct choice position_types[] = {{"absolute", 0}, {NULL, 0}};
+static const struct choice position_types[] = {{"absolute", POSITION_LEARNED}, {NULL, 0}};
 
 /* Keys that change the mathematics in ways that are not built: they must be absent, null, false or empty. */
 static int refuse_others(const char *path, const json_t *json, struct error *err)
@@ -153,9 +153,9 @@ static int config_take(const char *path, const json_t *json, struct model_config
         if (!json_object_get(json, wanted[i]))
             return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has no %s: not the config.json of a BERT",
                            wanted[i]);
-    int gelu = 0, initializer = 0, is_roberta = false, ignored;
+    int gelu = 0, initializer = 0, position = 0, is_roberta = false;
     TRY(take_choice(path, json, "model_type", model_types, &is_roberta, err));
-    TRY(take_choice(path, json, "position_embedding_type", position_types, &ignored, err));
+    TRY(take_choice(path, json, "position_embedding_type", position_types, &position, err));
     TRY(take_choice(path, json, "hidden_act", activations, &gelu, err));
     TRY(take_choice(path, json, "initializer", initializers, &initializer, err));
     TRY(refuse_others(path, json, err));
@@ -174,6 +174,7 @@ static int config_take(const char *path, const json_t *json, struct model_config
     TRY(take_real(path, json, "attention_probs_dropout_prob", &config->attention_dropout, err));
     config->gelu = (enum gelu)gelu;
     config->initializer = (enum initializer)initializer;
+    config->position = (enum position_kind)position;
     TRY(take_order(path, json, config, err));
     if (is_roberta)
         TRY(take_roberta(path, json, config, err));

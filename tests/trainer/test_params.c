@@ -55,10 +55,12 @@ static void tensors_stand_apart_and_qkv_together(void **state)
         assert_true(params.items[i].offset - end < 128 * 128); /* a gap, or padding of the vocabulary */
         end = params.items[i].offset + params.items[i].count;
         assert_ptr_equal(params_find(&params, params.items[i].name), &params.items[i]);
+        assert_ptr_equal(params.places[i], &params.items[i]); /* a plain BERT lacks none */
         assert_int_equal(params.items[i].decay, params.items[i].dimensions == 2);
         assert_int_equal(params.items[i].hidden,
                          params.items[i].dimensions == 2 && strstr(params.items[i].name, ".encoder.layer."));
     }
+    assert_null(params.places[params.count]);
     assert_true(params.size >= end && params.size % 16 == 0);
     for (int32_t layer = 0; layer < 2; layer++)
         for (int place = LAYER_QUERY_WEIGHT; place <= LAYER_QUERY_BIAS; place += LAYER_QUERY_BIAS) {

@@ -173,7 +173,7 @@ static int take_all(const char *path, const struct safetensors *file, const stru
         const struct param *param = params_find(params, original ? original : name);
         if (tied != (original != NULL) || (tied && param && filled[param - params->items]))
             continue;
-        if (param && param == &params->items[PARAM_POSITION] && is_roberta(file->tensors[i].name)) {
+        if (param && param == params_embedding(params, PARAM_POSITION) && is_roberta(file->tensors[i].name)) {
             const struct tensor positions = without_padding(&file->tensors[i], param);
             TRY(take(path, &positions, params, param, filled, flat, err));
         } else if (param)

@@ -11,6 +11,7 @@
  * with e = dropout(LN(word + position + type)). In pre and large r stays the bare sum. So all three are the same ops in
  * the same order: they differ in what is added to and in whose norm it is. A sum is made in place of its branch. */
 #include "trainer/model/parts.h"
+#include "trainer/model/tensors.h"
 
 static struct attention_shape attention_shape(const struct model *model, int32_t layer)
 {
@@ -65,15 +66,15 @@ static const struct param *second_norm(const struct model *model, int32_t turn)
 static void embed_forward(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
-    const struct param *table = model->table.items;
+    const struct params *table = &model->table;
     const int32_t hidden = model->config.hidden;
     const struct dropout dropout = dropout_at(model, 0, SITE_EMBEDDING);
-    CALL(ops, embed, .y = model->embed_sum, .word = weight_of(model, &table[PARAM_WORD]),
-         .position = weight_of(model, &table[PARAM_POSITION]), .type = weight_of(model, &table[PARAM_TYPE]),
-         .batch = batch, .hidden = hidden);
+    CALL(ops, embed, .y = model->embed_sum, .word = weight_of(model, params_embedding(table, PARAM_WORD)),
+         .position = weight_of(model, params_embedding(table, PARAM_POSITION)),
+         .type = weight_of(model, params_embedding(table, PARAM_TYPE)), .batch = batch, .hidden = hidden);
     CALL(ops, norm, .y = model->embed_out, .z = model->embed_sum, .statistics = model->embed_stats,
-         .x = model->embed_sum, .gain = vector_of(model, &table[PARAM_NORM_WEIGHT]),
-         .bias = vector_of(model, &table[PARAM_NORM_BIAS]), .epsilon = model->config.norm_epsilon,
+         .x = model->embed_sum, .gain = vector_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
+         .bias = vector_of(model, params_embedding(table, PARAM_NORM_BIAS)), .epsilon = model->config.norm_epsilon,
          .rows = token_rows(batch), .hidden = hidden);
     CALL(ops, dropout, .x = model->embed_out, .batch = batch, .hidden = hidden, .dropout = &dropout);
     if (order_of(model).leads) {
@@ -88,6 +89,25 @@ static void embed_forward(struct model *model, const struct batch *batch)
 #define VECTOR(place)   vector_of(model, params_layer(&model->table, layer->number, place))
 #define GRADIENT(place) gradient_of(model, params_layer(&model->table, layer->number, place))
 
+static void feed_forward_gelu(const struct model *model, const struct layer *layer, struct rows rows)
+{
+    CALL(model->ops, linear_gelu, .pre = layer->up, .y = layer->activation, .x = layer->attention_out,
+         .w = WEIGHT(LAYER_UP_WEIGHT), .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = model->config.intermediate,
+         .in = model->config.hidden, .gelu = model->config.gelu);
+}
+
+static void feed_forward_gelu_backward(const struct model *model, const struct layer *layer, struct rows rows)
+{
+    CALL(model->ops, linear_backward_input, .dx = model->dup, .dy = model->dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT),
+         .pre = layer->up, .rows = rows, .out = model->config.hidden, .in = model->config.intermediate,
+         .gelu = model->config.gelu);
+}
+
+const struct feed_forward_form feed_forwards[] = {
+    [FEED_FORWARD_GELU] = {.ups = 1, .forward = feed_forward_gelu, .backward = feed_forward_gelu_backward},
+};
+_Static_assert(sizeof feed_forwards / sizeof *feed_forwards == FEED_FORWARD_KINDS, "a row for every form");
+
 static void layer_forward(struct model *model, const struct batch *batch, int32_t turn)
 {
     const struct ops *ops = model->ops;
@@ -97,6 +117,7 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct rows rows = token_rows(batch);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
     const bool bare = order_of(model).bare;
+    const struct feed_forward_form *form = &feed_forwards[model->config.feed_forward];
     const double epsilon = model->config.norm_epsilon;
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
@@ -111,9 +132,7 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
          .x = layer->attention_sum, .residual = turn_residual(model, turn), .gain = vector_of(model, first),
          .bias = vector_of(model, first + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = batch,
          .dropout = &drop_attention);
-    CALL(ops, linear_gelu, .pre = layer->up, .y = layer->activation, .x = layer->attention_out,
-         .w = WEIGHT(LAYER_UP_WEIGHT), .b = VECTOR(LAYER_UP_BIAS), .rows = rows, .out = inner, .in = hidden,
-         .gelu = model->config.gelu);
+    form->forward(model, layer, rows);
     CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
     CALL(ops, norm, .y = layer->out, .z = layer->down_sum, .statistics = layer->down_stats, .x = layer->down_sum,
@@ -140,7 +159,8 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     const void *x = turn_input(model, turn);
     const struct rows rows = token_rows(batch);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
-    const enum gelu gelu = model->config.gelu;
+    const int32_t up = size_of(&model->config, OF_UP);
+    const struct feed_forward_form *form = &feed_forwards[model->config.feed_forward];
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
@@ -150,14 +170,13 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
          .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm, .z = layer->down_sum,
          .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows, .hidden = hidden,
          .batch = batch, .dropout = &drop_down, .scratch = model->scratch);
-    CALL(ops, linear_backward_input, .dx = model->dup, .dy = dbranch, .w = WEIGHT(LAYER_DOWN_WEIGHT), .pre = layer->up,
-         .rows = rows, .out = hidden, .in = inner, .gelu = gelu);
+    form->backward(model, layer, rows);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dup, .w = WEIGHT(LAYER_UP_WEIGHT),
-         .rows = rows, .out = inner, .in = hidden);
+         .rows = rows, .out = up, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_UP_WEIGHT), .db = GRADIENT(LAYER_UP_BIAS), .dy = model->dup,
-         .x = layer->attention_out, .rows = rows, .out = inner, .in = hidden, .scratch = model->scratch);
+         .x = layer->attention_out, .rows = rows, .out = up, .in = hidden, .scratch = model->scratch);
 
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare, .dgain = gradient_of(model, first),
          .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
@@ -179,7 +198,7 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
 static void embed_backward(struct model *model, const struct batch *batch)
 {
     const struct ops *ops = model->ops;
-    const struct param *table = model->table.items;
+    const struct params *table = &model->table;
     const int32_t hidden = model->config.hidden;
     const struct dropout dropout = dropout_at(model, 0, SITE_EMBEDDING);
     void *slopes = order_of(model).bare && !order_of(model).embedded ? model->dbranch : model->dhidden;
@@ -191,13 +210,14 @@ static void embed_backward(struct model *model, const struct batch *batch)
              .hidden = hidden, .scratch = model->scratch);
     }
     CALL(ops, dropout, .x = slopes, .batch = batch, .hidden = hidden, .dropout = &dropout);
-    CALL(ops, norm_backward, .dz = slopes, .dgain = gradient_of(model, &table[PARAM_NORM_WEIGHT]),
-         .dbias = gradient_of(model, &table[PARAM_NORM_BIAS]), .dy = slopes, .z = model->embed_sum,
-         .statistics = model->embed_stats, .gain = vector_of(model, &table[PARAM_NORM_WEIGHT]),
+    CALL(ops, norm_backward, .dz = slopes, .dgain = gradient_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
+         .dbias = gradient_of(model, params_embedding(table, PARAM_NORM_BIAS)), .dy = slopes, .z = model->embed_sum,
+         .statistics = model->embed_stats, .gain = vector_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
          .rows = token_rows(batch), .hidden = hidden, .scratch = model->scratch);
-    CALL(ops, embed_backward, .dword = gradient_of(model, &table[PARAM_WORD]),
-         .dposition = gradient_of(model, &table[PARAM_POSITION]), .dtype = gradient_of(model, &table[PARAM_TYPE]),
-         .dy = slopes, .batch = batch, .hidden = hidden, .scratch = model->scratch);
+    CALL(ops, embed_backward, .dword = gradient_of(model, params_embedding(table, PARAM_WORD)),
+         .dposition = gradient_of(model, params_embedding(table, PARAM_POSITION)),
+         .dtype = gradient_of(model, params_embedding(table, PARAM_TYPE)), .dy = slopes, .batch = batch,
+         .hidden = hidden, .scratch = model->scratch);
 }
 
 /* The first tensor whose gradient is final after a turn's backward pass: that of the layer, or where norms lead that of

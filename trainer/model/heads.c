@@ -50,7 +50,7 @@ static double masked_work(const struct model_config *config)
 static void masked_backward(struct model *model, const struct batch *batch, struct rows rows)
 {
     const struct ops *ops = model->ops;
-    const struct param *word = &model->table.items[PARAM_WORD];
+    const struct param *word = params_embedding(&model->table, PARAM_WORD);
     const int32_t hidden = model->config.hidden, vocabulary = vocabulary_padded(&model->config);
     const enum gelu gelu = model->config.gelu;
     void *gradient = model->dfeatures;
@@ -87,8 +87,9 @@ static void masked_pass(struct model *model, const struct batch *batch)
          .x = model->transform_out, .gain = vector_of(model, HEAD(HEAD_NORM_WEIGHT)),
          .bias = vector_of(model, HEAD(HEAD_NORM_BIAS)), .epsilon = model->config.norm_epsilon, .rows = rows,
          .hidden = hidden);
-    CALL(ops, linear, .y = model->logits, .x = model->features, .w = weight_of(model, &model->table.items[PARAM_WORD]),
-         .b = vector_of(model, HEAD(HEAD_BIAS)), .rows = rows, .out = vocabulary, .in = hidden);
+    CALL(ops, linear, .y = model->logits, .x = model->features,
+         .w = weight_of(model, params_embedding(&model->table, PARAM_WORD)), .b = vector_of(model, HEAD(HEAD_BIAS)),
+         .rows = rows, .out = vocabulary, .in = hidden);
     CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_MASKED, .logits = model->logits,
          .labels = batch->heads[HEAD_MASKED].labels, .rows = rows, .columns = vocabulary,
          .vocabulary = model->config.vocabulary, .factor = slope_factor(model, HEAD_MASKED), .scratch = model->scratch);

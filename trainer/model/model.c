@@ -223,8 +223,8 @@ void model_evaluate(struct model *model, const struct batch *batch, struct model
 
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS])
 {
-    const double hidden = config->hidden, inner = config->intermediate;
-    const double layer = length * (4 * hidden * hidden + 2 * hidden * inner) + 2 * length * length * hidden;
+    const double hidden = config->hidden, inner = config->intermediate, up = size_of(config, OF_UP);
+    const double layer = length * (4 * hidden * hidden + hidden * (up + inner)) + 2 * length * length * hidden;
     double work = config->layers * layer;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h))

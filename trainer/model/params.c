@@ -98,9 +98,9 @@ static double deviation_of(const struct model_config *config, const struct tenso
                                                             : config->initializer_range;
 }
 
-/* Adds a tensor to the growing table; that of the word embedding and the bias of its pieces are padded. */
-static void add(struct params *params, const struct model_config *config, const char *prefix,
-                const struct tensor_row *row)
+/* Adds a tensor to the growing table and returns it; that of the word embedding and the bias of its pieces are padded. */
+static struct param *add(struct params *params, const struct model_config *config, const char *prefix,
+                         const struct tensor_row *row)
 {
     const int64_t rows = size_of(config, row->rows), columns = size_of(config, row->columns);
     const int64_t room = row->rows == OF_VOCABULARY ? vocabulary_padded(config) : rows, width = columns ? columns : 1;
@@ -121,31 +121,37 @@ static void add(struct params *params, const struct model_config *config, const 
     assert(length > 0 && (size_t)length < sizeof param->name);
     params->size += (size_t)(room * width);
     params->total += param->count;
+    return param;
 }
 
-static void add_rows(struct params *params, const struct model_config *config, const char *prefix,
-                     const struct tensor_row *rows, size_t count)
+/* Fills the next places and returns the one after them. */
+static const struct param **add_rows(struct params *params, const struct param **places,
+                                     const struct model_config *config, const char *prefix,
+                                     const struct tensor_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add(params, config, prefix, &rows[i]);
+        *places++ = model_has_tensor(config, &rows[i]) ? add(params, config, prefix, &rows[i]) : NULL;
+    return places;
 }
 
-static void add_all(struct params *params, const struct model_config *config)
+static const struct param **add_all(struct params *params, const struct model_config *config)
 {
-    add_rows(params, config, "", embedding_tensors, PARAM_LAYER);
+    const struct param **places = add_rows(params, params->places, config, "", embedding_tensors, PARAM_LAYER);
     for (int32_t layer = 0; layer < config->layers; layer++) {
         char prefix[40];
         snprintf(prefix, sizeof prefix, "bert.encoder.layer.%d.", layer);
-        add_rows(params, config, prefix, layer_tensors, LAYER_PARAMS);
-        for (int place = 0; place < LAYER_PARAMS; place++)
-            params->items[params->count - LAYER_PARAMS + place].hidden = layer_tensors[place].columns != 0;
+        const size_t begin = params->count;
+        places = add_rows(params, places, config, prefix, layer_tensors, LAYER_PARAMS);
+        for (size_t i = begin; i < params->count; i++)
+            params->items[i].hidden = params->items[i].dimensions == 2;
     }
-    add_rows(params, config, "", final_tensors, (size_t)params->finals);
+    places = add_rows(params, places, config, "", final_tensors, (size_t)params->finals);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(config, h)) {
-            params->heads[h] = params->count;
-            add_rows(params, config, "", head_kinds[h].tensors, head_kinds[h].tensor_count);
+            params->heads[h] = (size_t)(places - params->places);
+            places = add_rows(params, places, config, "", head_kinds[h].tensors, head_kinds[h].tensor_count);
         }
+    return places;
 }
 
 static void cut_chunks(struct params *params)
@@ -175,12 +181,14 @@ void params_init(struct params *params, const struct model_config *config)
         count += model_has(config, h) ? head_kinds[h].tensor_count : 0;
     *params = (struct params){
         .items = mem_array(count, sizeof *params->items),
+        .places = mem_array(count + 1, sizeof *params->places),
         .layers = config->layers,
         .finals = finals,
         .initializer = config->initializer,
     };
-    add_all(params, config);
-    assert(params->count == count);
+    const struct param **end = add_all(params, config);
+    assert(end == params->places + count);
+    *end = NULL;
     params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
     cut_chunks(params);
 }
@@ -188,6 +196,7 @@ void params_init(struct params *params, const struct model_config *config)
 void params_release(struct params *params)
 {
     mem_free(params->items);
+    mem_free(params->places);
     mem_free(params->chunks);
     *params = (struct params){0};
 }

@@ -33,6 +33,32 @@ struct norm_order_facts {
 };
 extern const struct norm_order_facts norm_orders[]; /* [ORDER_KINDS] */
 
+/* How a token's position enters. In config.json: position_embedding_type. */
+enum position_kind {
+    POSITION_LEARNED, /* "absolute" */
+    POSITION_KINDS,
+};
+struct position_facts {
+    bool table; /* of learned rows, one of which is added to each embedding */
+};
+extern const struct position_facts position_kinds[]; /* [POSITION_KINDS] */
+
+/* The form of the feed-forward part; what it comes to: parts.h. */
+enum feed_forward {
+    FEED_FORWARD_GELU, /* gelu(x W_up) W_down, of either GELU */
+    FEED_FORWARD_KINDS,
+};
+
+/* Which products add a bias. Those of heads always do, and that of a norm belongs to the norm. */
+enum bias_kind {
+    BIAS_ALL,
+    BIAS_KINDS,
+};
+struct bias_facts {
+    bool layers; /* all products of a layer */
+};
+extern const struct bias_facts bias_kinds[]; /* [BIAS_KINDS] */
+
 /* How matrices begin. In config.json: initializer "normal" or "truncated_normal". */
 enum initializer {
     INITIALIZER_NORMAL,
@@ -62,6 +88,9 @@ struct model_config {
     double hidden_dropout;    /* probability: embeddings, attention output, feed-forward output */
     double attention_dropout; /* probability: attention weights */
     enum norm_order order;
+    enum position_kind position;
+    enum feed_forward feed_forward;
+    enum bias_kind bias;
     enum initializer initializer;
     struct layer_drop layer_drop; /* needs an order that leads */
 };
@@ -83,7 +112,7 @@ int model_config_check(const struct model_config *config, struct error *err);
 int32_t vocabulary_padded(const struct model_config *config);
 
 /* Places of the table. A layer's tensors follow PARAM_LAYER; params_layer gives them. Those of the heads come last, as
- * head.h lists them. A norm's bias follows its weight. */
+ * head.h lists them. A norm's bias follows its weight. A model may lack the tensor of a place. */
 enum param_place {
     PARAM_WORD,
     PARAM_POSITION,
@@ -103,7 +132,7 @@ enum layer_place {
     LAYER_OUTPUT_BIAS,
     LAYER_ATTENTION_NORM_WEIGHT, /* behind the attention; PreAttentionLayerNorm in ORDER_PRE */
     LAYER_ATTENTION_NORM_BIAS,
-    LAYER_UP_WEIGHT, /* intermediate.dense [4H, H] */
+    LAYER_UP_WEIGHT, /* intermediate.dense [4H, H]; [n 4H, H] where the feed-forward part has n of them */
     LAYER_UP_BIAS,
     LAYER_DOWN_WEIGHT, /* output.dense [H, 4H] */
     LAYER_DOWN_BIAS,
@@ -135,13 +164,14 @@ struct param {
 struct params {
     struct param *items; /* in the order of their offsets */
     size_t count;
-    size_t size;                /* elements of a flat array, padding and gaps included; a multiple of 16 */
-    size_t total;               /* parameters as people count them: the sum of items' counts */
-    struct param_chunk *chunks; /* PARAM_CHUNK elements each, from every tensor's start */
+    const struct param **places; /* the tensor of every place, NULL where the model lacks it; then NULL */
+    size_t size;                 /* elements of a flat array, padding and gaps included; a multiple of 16 */
+    size_t total;                /* parameters as people count them: the sum of items' counts */
+    struct param_chunk *chunks;  /* PARAM_CHUNK elements each, from every tensor's start */
     size_t chunk_count;
     int32_t layers;
     int32_t finals;           /* 2 where a norm follows the last layer, else 0 */
-    size_t heads[HEAD_KINDS]; /* first item of each head that the model has */
+    size_t heads[HEAD_KINDS]; /* first place of each head that the model has */
     enum initializer initializer;
 };
 
@@ -149,24 +179,29 @@ void params_init(struct params *params, const struct model_config *config);
 void params_release(struct params *params);
 
 const struct param *params_find(const struct params *params, const char *name); /* NULL: no such tensor */
+/* What stands at a place; NULL: the model lacks it. */
+static inline const struct param *params_embedding(const struct params *params, enum param_place place)
+{
+    return params->places[place];
+}
 static inline const struct param *params_layer(const struct params *params, int32_t layer, enum layer_place place)
 {
-    return &params->items[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
+    return params->places[PARAM_LAYER + (size_t)layer * LAYER_PARAMS + place];
 }
 /* The weight of the norm after the last layer (where norms lead). */
 static inline const struct param *params_final(const struct params *params)
 {
-    return &params->items[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];
+    return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS];
 }
 /* Tensor `place` of a head that the model has, in the order of its row in head_kinds. */
 static inline const struct param *params_head(const struct params *params, enum head_kind head, size_t place)
 {
-    return &params->items[params->heads[head] + place];
+    return params->places[params->heads[head] + place];
 }
 /* The first tensor of all heads. */
 static inline const struct param *params_heads(const struct params *params)
 {
-    return params_final(params) + params->finals;
+    return params->places[PARAM_LAYER + (size_t)params->layers * LAYER_PARAMS + (size_t)params->finals];
 }
 
 /* Writes the initial values of one tensor to flat memory: normal(0, deviation), 0 or 1. Every value is named by (seed,

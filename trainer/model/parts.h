@@ -17,7 +17,7 @@ struct layer {
     void *attention_sum;   /* [T, H]: before its LayerNorm */
     void *attention_stats; /* [T, 2] real */
     void *attention_out;   /* [T, H]: behind it */
-    void *up;              /* [T, I]: before GELU */
+    void *up;              /* [T, n I]: of all n matrices up, before GELU */
     void *activation;      /* [T, I] */
     void *down_sum;        /* [T, H]: before the LayerNorm behind it */
     void *down_stats;      /* [T, 2] real */
@@ -60,7 +60,7 @@ struct model {
     /* gradients that travel down */
     void *dhidden;  /* [T, H]: of the sum that runs through all layers */
     void *dbranch;  /* [T, H]: of what is added to it, or made of it */
-    void *dup;      /* [T, I] */
+    void *dup;      /* [T, n I] */
     void *dqkv;     /* [T, 3H] */
     void *dcontext; /* [T, H] */
 
@@ -72,21 +72,30 @@ static inline struct norm_order_facts order_of(const struct model *model)
     return norm_orders[model->config.order];
 }
 
+/* What a feed-forward part does between the rows it reads and those it multiplies by W_down; a row each, in encoder.c. */
+struct feed_forward_form {
+    int32_t ups; /* n: matrices [I, H] that one product reads as [n I, H] */
+    void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* activation, keeps up */
+    void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* dup, from dbranch */
+};
+extern const struct feed_forward_form feed_forwards[]; /* [FEED_FORWARD_KINDS] */
+
 /* Walks over every buffer in order: counts it into `plan`, and points at its place in `block` unless that is NULL. */
 void plan_buffers(struct model *model, struct model_plan *plan, char *block);
 
-/* A table's row as the ops want it: a matrix of weights (storage), a vector (real), a gradient (real). */
+/* A table's row as the ops want it: a matrix of weights (storage), a vector (real), a gradient (real). NULL: of a tensor
+ * that the model lacks. */
 static inline const void *weight_of(const struct model *model, const struct param *param)
 {
-    return (const char *)model->weights + param->offset * model->ops->storage_size;
+    return param ? (const char *)model->weights + param->offset * model->ops->storage_size : NULL;
 }
 static inline const void *vector_of(const struct model *model, const struct param *param)
 {
-    return (const char *)model->params + param->offset * model->ops->real_size;
+    return param ? (const char *)model->params + param->offset * model->ops->real_size : NULL;
 }
 static inline void *gradient_of(const struct model *model, const struct param *param)
 {
-    return (char *)model->gradients + param->offset * model->ops->real_size;
+    return param ? (char *)model->gradients + param->offset * model->ops->real_size : NULL;
 }
 
 /* Where dropout happens. Law 4 wants a number for each place: embedding 0, then three a layer. */

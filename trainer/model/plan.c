@@ -41,7 +41,8 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
     const bool shares = turn >= every, ends = turn % every == every - 1;
     struct layer *layer = &model->layers[turn];
     const size_t rows = (size_t)model->budget.token_rows_max, hidden = (size_t)model->config.hidden;
-    const size_t inner = (size_t)model->config.intermediate, heads = (size_t)model->config.heads;
+    const size_t inner = (size_t)model->config.intermediate, up = (size_t)size_of(&model->config, OF_UP);
+    const size_t heads = (size_t)model->config.heads;
     const size_t storage = model->ops->storage_size, real = model->ops->real_size;
     if (shares) {
         *layer = model->layers[turn - every];
@@ -57,7 +58,7 @@ static void plan_layer(struct planner *planner, const struct model *model, int32
     take(planner, &layer->attention_sum, "layer.attention_sum", rows * hidden, storage);
     take(planner, &layer->attention_stats, "layer.attention_stats", rows * 2, real);
     take(planner, &layer->attention_out, "layer.attention_out", rows * hidden, storage);
-    take(planner, &layer->up, "layer.up", rows * inner, storage);
+    take(planner, &layer->up, "layer.up", rows * up, storage);
     take(planner, &layer->activation, "layer.activation", rows * inner, storage);
     take(planner, &layer->down_sum, "layer.down_sum", rows * hidden, storage);
     take(planner, &layer->down_stats, "layer.down_stats", rows * 2, real);
@@ -97,12 +98,13 @@ static int32_t vocabulary_rows(const struct model *model)
 static size_t scratch_bytes(const struct model *model)
 {
     const struct model_config *config = &model->config;
+    const int32_t up = size_of(config, OF_UP);
     int32_t most = model->budget.token_rows_max;
     for (int h = 0; h < HEAD_KINDS; h++)
         most = most > model->budget.head_rows_max[h] ? most : model->budget.head_rows_max[h];
     const struct ops_limits limits = {
         .rows_max = most,
-        .columns_max = config->intermediate > 3 * config->hidden ? config->intermediate : 3 * config->hidden,
+        .columns_max = up > 3 * config->hidden ? up : 3 * config->hidden,
         .vocabulary_rows_max = vocabulary_rows(model),
         .vocabulary = vocabulary_padded(config),
         .length_max = model->budget.length_max,
@@ -115,7 +117,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
 {
     const struct ops *ops = model->ops;
     const size_t rows = (size_t)model->budget.token_rows_max, hidden = (size_t)model->config.hidden;
-    const size_t inner = (size_t)model->config.intermediate, size = model->table.size;
+    const size_t up = (size_t)size_of(&model->config, OF_UP), size = model->table.size;
     *plan = (struct model_plan){0};
     struct planner planner = {plan, block, 0};
     take(&planner, &model->params, "params", size, ops->real_size);
@@ -139,7 +141,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
             plan_head(&planner, model, h);
     take(&planner, &model->dhidden, "gradient.hidden", rows * hidden, ops->storage_size);
     take(&planner, &model->dbranch, "gradient.branch", rows * hidden, ops->storage_size);
-    take(&planner, &model->dup, "gradient.up", rows * inner, ops->storage_size);
+    take(&planner, &model->dup, "gradient.up", rows * up, ops->storage_size);
     take(&planner, &model->dqkv, "gradient.qkv", rows * 3 * hidden, ops->storage_size);
     take(&planner, &model->dcontext, "gradient.context", rows * hidden, ops->storage_size);
     take(&planner, (void **)&model->sums, "sums", STEP_SUMS, sizeof *model->sums);

@@ -1,5 +1,7 @@
 #include "trainer/model/tensors.h"
 
+#include "trainer/model/parts.h"
+
 const struct norm_order_facts norm_orders[] = {
     [ORDER_POST] = {.bare = false},
     [ORDER_PRE] = {.bare = true, .embedded = true, .leads = true, .smaller = true},
@@ -7,9 +9,20 @@ const struct norm_order_facts norm_orders[] = {
 };
 _Static_assert(sizeof norm_orders / sizeof *norm_orders == ORDER_KINDS, "a row for every order");
 
+const struct position_facts position_kinds[] = {
+    [POSITION_LEARNED] = {.table = true},
+};
+_Static_assert(sizeof position_kinds / sizeof *position_kinds == POSITION_KINDS, "a row for every kind of position");
+
+const struct bias_facts bias_kinds[] = {
+    [BIAS_ALL] = {.layers = true},
+};
+_Static_assert(sizeof bias_kinds / sizeof *bias_kinds == BIAS_KINDS, "a row for every choice of biases");
+
 const struct tensor_row embedding_tensors[] = {
     [PARAM_WORD] = MATRIX("bert.embeddings.word_embeddings.weight", OF_VOCABULARY, OF_HIDDEN),
-    [PARAM_POSITION] = MATRIX("bert.embeddings.position_embeddings.weight", OF_POSITIONS, OF_HIDDEN),
+    [PARAM_POSITION] =
+        MATRIX("bert.embeddings.position_embeddings.weight", OF_POSITIONS, OF_HIDDEN, .in = IN_LEARNED_POSITIONS),
     [PARAM_TYPE] = MATRIX("bert.embeddings.token_type_embeddings.weight", OF_TYPES, OF_HIDDEN),
     [PARAM_NORM_WEIGHT] = GAIN("bert.embeddings.LayerNorm.weight", OF_HIDDEN),
     [PARAM_NORM_BIAS] = BIAS("bert.embeddings.LayerNorm.bias", OF_HIDDEN),
@@ -20,19 +33,19 @@ const struct tensor_row layer_tensors[] = {
     [LAYER_QUERY_WEIGHT] = MATRIX("attention.self.query.weight", OF_HIDDEN, OF_HIDDEN),
     [LAYER_KEY_WEIGHT] = MATRIX("attention.self.key.weight", OF_HIDDEN, OF_HIDDEN, .adjacent = true),
     [LAYER_VALUE_WEIGHT] = MATRIX("attention.self.value.weight", OF_HIDDEN, OF_HIDDEN, .adjacent = true),
-    [LAYER_QUERY_BIAS] = BIAS("attention.self.query.bias", OF_HIDDEN),
-    [LAYER_KEY_BIAS] = BIAS("attention.self.key.bias", OF_HIDDEN, .adjacent = true),
-    [LAYER_VALUE_BIAS] = BIAS("attention.self.value.bias", OF_HIDDEN, .adjacent = true),
+    [LAYER_QUERY_BIAS] = BIAS("attention.self.query.bias", OF_HIDDEN, .in = IN_BIASED_LAYERS),
+    [LAYER_KEY_BIAS] = BIAS("attention.self.key.bias", OF_HIDDEN, .adjacent = true, .in = IN_BIASED_LAYERS),
+    [LAYER_VALUE_BIAS] = BIAS("attention.self.value.bias", OF_HIDDEN, .adjacent = true, .in = IN_BIASED_LAYERS),
     [LAYER_OUTPUT_WEIGHT] = MATRIX("attention.output.dense.weight", OF_HIDDEN, OF_HIDDEN, .added = true),
-    [LAYER_OUTPUT_BIAS] = BIAS("attention.output.dense.bias", OF_HIDDEN),
+    [LAYER_OUTPUT_BIAS] = BIAS("attention.output.dense.bias", OF_HIDDEN, .in = IN_BIASED_LAYERS),
     [LAYER_ATTENTION_NORM_WEIGHT] =
         GAIN("attention.output.LayerNorm.weight", OF_HIDDEN, .name_pre = "PreAttentionLayerNorm.weight"),
     [LAYER_ATTENTION_NORM_BIAS] =
         BIAS("attention.output.LayerNorm.bias", OF_HIDDEN, .name_pre = "PreAttentionLayerNorm.bias"),
-    [LAYER_UP_WEIGHT] = MATRIX("intermediate.dense.weight", OF_INTERMEDIATE, OF_HIDDEN),
-    [LAYER_UP_BIAS] = BIAS("intermediate.dense.bias", OF_INTERMEDIATE),
+    [LAYER_UP_WEIGHT] = MATRIX("intermediate.dense.weight", OF_UP, OF_HIDDEN),
+    [LAYER_UP_BIAS] = BIAS("intermediate.dense.bias", OF_UP, .in = IN_BIASED_LAYERS),
     [LAYER_DOWN_WEIGHT] = MATRIX("output.dense.weight", OF_HIDDEN, OF_INTERMEDIATE, .added = true),
-    [LAYER_DOWN_BIAS] = BIAS("output.dense.bias", OF_HIDDEN),
+    [LAYER_DOWN_BIAS] = BIAS("output.dense.bias", OF_HIDDEN, .in = IN_BIASED_LAYERS),
     [LAYER_NORM_WEIGHT] = GAIN("output.LayerNorm.weight", OF_HIDDEN, .name_pre = "PostAttentionLayerNorm.weight"),
     [LAYER_NORM_BIAS] = BIAS("output.LayerNorm.bias", OF_HIDDEN, .name_pre = "PostAttentionLayerNorm.bias"),
 };
@@ -44,6 +57,19 @@ const struct tensor_row final_tensors[] = {
 };
 _Static_assert(sizeof final_tensors / sizeof *final_tensors == FINAL_PARAMS, "a row for every place");
 
+bool model_has_tensor(const struct model_config *config, const struct tensor_row *row)
+{
+    switch (row->in) {
+    case IN_ALL:
+        return true;
+    case IN_LEARNED_POSITIONS:
+        return position_kinds[config->position].table;
+    case IN_BIASED_LAYERS:
+        return bias_kinds[config->bias].layers;
+    }
+    return false;
+}
+
 int32_t size_of(const struct model_config *config, int32_t size)
 {
     switch (size) {
@@ -51,6 +77,8 @@ int32_t size_of(const struct model_config *config, int32_t size)
         return config->hidden;
     case OF_INTERMEDIATE:
         return config->intermediate;
+    case OF_UP:
+        return config->intermediate * feed_forwards[config->feed_forward].ups;
     case OF_VOCABULARY:
         return config->vocabulary;
     case OF_POSITIONS:

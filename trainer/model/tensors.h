@@ -1,5 +1,5 @@
-/* Which tensors a model has, as rows: name, sizes, first values. params.c makes the table of parameters of them. Another
- * form of the model (positions, norms, feed-forward part, biases) is other rows here, and other ops in encoder.c. */
+/* Which tensors a model has, as rows: name, sizes, first values. params.c makes the table of parameters of them. Other
+ * positions, norms and biases are a row of their tables in tensors.c, another feed-forward part is one in encoder.c. */
 #ifndef TRAINER_MODEL_TENSORS_H
 #define TRAINER_MODEL_TENSORS_H
 
@@ -8,14 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A size below is a number, or one of the model's. */
-enum { OF_HIDDEN = -1, OF_INTERMEDIATE = -2, OF_VOCABULARY = -3, OF_POSITIONS = -4, OF_TYPES = -5 };
+/* A size below is a number, or one of the model's; OF_UP is the columns of the first product of the feed-forward part. */
+enum { OF_HIDDEN = -1, OF_INTERMEDIATE = -2, OF_VOCABULARY = -3, OF_POSITIONS = -4, OF_TYPES = -5, OF_UP = -6 };
+
+/* Which models have a tensor. */
+enum tensor_in { IN_ALL, IN_LEARNED_POSITIONS, IN_BIASED_LAYERS };
 
 struct tensor_row {
     const char *name; /* Hugging Face's; a layer's without "bert.encoder.layer.N." */
     int32_t rows;
     int32_t columns; /* 0: a vector, which does not decay */
     enum param_init init;
+    enum tensor_in in;
     bool adjacent;        /* follows the row before it without a gap */
     bool added;           /* its product is added to the sum that runs through all layers */
     const char *name_pre; /* in ORDER_PRE, DeepSpeed's; NULL: the same */
@@ -39,6 +43,7 @@ extern const struct tensor_row embedding_tensors[]; /* [PARAM_LAYER] */
 extern const struct tensor_row layer_tensors[];     /* [LAYER_PARAMS] */
 extern const struct tensor_row final_tensors[];     /* [FINAL_PARAMS], where norms lead */
 
+bool model_has_tensor(const struct model_config *config, const struct tensor_row *row);
 /* A size as a number; the vocabulary's is not padded. */
 int32_t size_of(const struct model_config *config, int32_t size);
 
