@@ -6,13 +6,12 @@
 #define ELEMENTS_MAX (BUCKET_BYTES_MAX / sizeof(float))
 
 /* Does a bucket begin with this tensor: is it the first of the heads, of a layer, or of all? */
-static bool begins_group(const struct params *params, size_t tensor)
+static bool begins_group(const struct params *params, const struct param *param)
 {
-    const struct param *param = &params->items[tensor];
+    bool begins = param == params->items || param == params_heads(params);
     for (int32_t layer = 0; layer < params->layers; layer++)
-        if (param == params_layer(params, layer, LAYER_QUERY_WEIGHT))
-            return true;
-    return tensor == 0 || param == params_heads(params);
+        begins |= param == params_layer(params, layer, LAYER_QUERY_WEIGHT);
+    return begins;
 }
 
 void buckets_init(struct buckets *buckets, const struct params *params)
@@ -21,10 +20,9 @@ void buckets_init(struct buckets *buckets, const struct params *params)
     size_t to = params->size, chunk_to = params->chunk_count;
     for (size_t i = params->chunk_count; i-- > 0;) {
         const struct param_chunk *chunk = &params->chunks[i];
-        const size_t tensor = (size_t)chunk->tensor;
         const bool first_of_tensor = i == 0 || params->chunks[i - 1].tensor != chunk->tensor;
         const bool full = i > 0 && to - params->chunks[i - 1].offset > ELEMENTS_MAX;
-        if (!full && !(first_of_tensor && begins_group(params, tensor)))
+        if (!full && !(first_of_tensor && begins_group(params, &params->items[chunk->tensor])))
             continue;
         buckets->items[buckets->count++] = (struct bucket){chunk->offset, to, i, chunk_to};
         to = chunk->offset;

@@ -86,7 +86,7 @@ static void check_buckets(const char *name)
     assert_true(to == 0 && chunk_to == 0);
     /* No bucket waits for gradients of another group. */
     for (int32_t layer = 0; layer <= params.layers; layer++) {
-        const struct param *first = layer < params.layers ? params_layer(&params, layer, 0) : params_final(&params) + params.finals;
+        const struct param *first = layer < params.layers ? params_layer(&params, layer, 0) : params_heads(&params);
         size_t i = 0;
         while (i < buckets.count && buckets.items[i].from != first->offset)
             i++;
