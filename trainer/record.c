@@ -57,19 +57,27 @@ static bool decides(const char *fact, bool same_bits)
     return !same_bits || strcmp(fact, "processes") != 0;
 }
 
+void record_differences(const json_t *start, const struct setup *setup, const struct engine *engine, struct buf *out)
+{
+    json_t *facts = facts_of(engine), *before = json_object();
+    const char *key;
+    json_t *value;
+    json_object_foreach(facts, key, value) json_object_set(
+        before, key,
+        decides(key, setup->recipe.part > 0) && json_object_get(start, key) ? json_object_get(start, key) : value);
+    run_differences(before, facts, out);
+    json_decref(before);
+    json_decref(facts);
+}
+
 int record_start(struct run *run, const struct setup *setup, const struct engine *engine, uint64_t step,
                  struct error *err)
 {
     struct buf differences = {0};
-    json_t *facts = facts_of(engine), *before = json_object();
     const json_t *last = run_last_start(run);
-    const char *key;
-    json_t *value;
     const bool same_bits = setup->recipe.part > 0;
-    json_object_foreach(facts, key, value) if (last && step > 0) json_object_set(
-        before, key, decides(key, same_bits) && json_object_get(last, key) ? json_object_get(last, key) : value);
-    if (json_object_size(before) > 0)
-        run_differences(before, facts, &differences);
+    if (last && step > 0)
+        record_differences(last, setup, engine, &differences);
     int result = 0;
     if (differences.size > 0 && same_bits)
         result = fail(err, ERR_MISMATCH, "--same-bits: %s: here the run would go on with other bits",
@@ -77,13 +85,9 @@ int record_start(struct run *run, const struct setup *setup, const struct engine
     else if (differences.size > 0)
         log_say("note       %s: the last bits may differ from an uninterrupted run", buf_text(&differences));
     buf_release(&differences);
-    json_decref(before);
-    if (result < 0) {
-        json_decref(facts);
-        return result;
-    }
+    TRY(result);
 
-    json_t *command = json_array();
+    json_t *facts = facts_of(engine), *command = json_array();
     for (int i = 0; i < setup->settings->argc; i++)
         json_array_append_new(command, json_name(setup->settings->argv[i]));
     json_object_set_new(facts, "command", command);

@@ -13,6 +13,8 @@
  * bits. */
 int record_start(struct run *run, const struct setup *setup, const struct engine *engine, uint64_t step,
                  struct error *err);
+/* What of this process may give other last bits than a recorded start had: "device A (now B)"; empty: nothing. */
+void record_differences(const json_t *start, const struct setup *setup, const struct engine *engine, struct buf *out);
 /* The tokenizer's files, and the table of product algorithms. */
 int record_files(const struct run *run, const struct setup *setup, const struct engine *engine, struct error *err);
 

@@ -57,9 +57,21 @@ void run_differences(const json_t *there, const json_t *here, struct buf *out)
     json_decref(keys);
 }
 
+int run_is_of(const char *path, const json_t *there, const json_t *here, struct error *err)
+{
+    struct buf differences = {0};
+    int result = 0;
+    run_differences(there, here, &differences);
+    if (differences.size > 0)
+        result = fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is a checkpoint of another run: %.300s",
+                         buf_text(&differences));
+    buf_release(&differences);
+    return result;
+}
+
 /* ---- the directory ---- */
 
-static int read_record(const char *directory, json_t **record, struct error *err)
+int run_read(const char *directory, json_t **record, struct error *err)
 {
     char *path = path_join(directory, RUN_NAME);
     *record = NULL;
@@ -135,7 +147,7 @@ static int make_room(const char *directory, char **moved, struct error *err)
 {
     json_t *record = NULL;
     struct lock lock = {.fd = -1};
-    TRY(read_record(directory, &record, err));
+    TRY(run_read(directory, &record, err));
     if (!record)
         return check_empty(directory, err);
     json_decref(record);
@@ -153,7 +165,7 @@ int run_open(struct run *run, const char *directory, const json_t *identity, boo
         TRY(make_room(directory, moved, err));
     TRY(path_make_directory(directory, err));
     TRY(lock_take(&run->lock, directory, err));
-    TRY(read_record(directory, &run->record, err));
+    TRY(run_read(directory, &run->record, err));
     if (!run->record) {
         TRY(check_empty(directory, err));
         run->kind = RUN_NEW;
@@ -258,7 +270,7 @@ static bool describe(const char *directory, const json_t *identity, struct buf *
     struct buf latest = {0};
     json_t *record = NULL;
     char *path = path_join(directory, LATEST_NAME);
-    bool found = read_record(directory, &record, &ignored) == 0 && record &&
+    bool found = run_read(directory, &record, &ignored) == 0 && record &&
                  !json_is_true(json_object_get(record, "finished")) && path_exists(path) &&
                  file_read_all(path, 4096, &latest, &ignored) == 0;
     const json_t *other = json_object_get(record, "identity");

@@ -53,6 +53,11 @@ int run_finish(struct run *run, struct error *err);
 
 /* "lr 0.0002 (now 0.0001), steps 40 (now 20)". */
 void run_differences(const json_t *there, const json_t *here, struct buf *out);
+/* ERR_MISMATCH with the differences where the checkpoint at `path` is not of the run `here`. */
+int run_is_of(const char *path, const json_t *there, const json_t *here, struct error *err);
+
+/* run.json of a directory, for one that only reads it; NULL where there is none. */
+int run_read(const char *directory, json_t **record, struct error *err);
 
 /* An unfinished run of the same model and dataset beside `directory`: its name and how it differs, into out (left empty
  * where there is none). */

@@ -87,27 +87,26 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
     return 0;
 }
 
+/* Is a verified checkpoint one of this run? Then its weights and moments are taken. */
+static int take_checkpoint(const struct training *t, const char *files, const json_t *identity,
+                           const struct flat_state *flat, struct error *err)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    const struct checkpoint_state *state = &t->position.state;
+    TRY(run_is_of(files, identity, t->setup.identity, err));
+    if (state->step > recipe->schedule.steps || state->updates > state->step ||
+        state->samples != recipe->samples_before + (state->step - recipe->steps_before) * recipe->batch)
+        return fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
+    return checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
+}
+
 static int resume(struct training *t, const struct flat_state *flat, struct error *err)
 {
     char *files = NULL;
     json_t *identity = NULL;
     int result = find_checkpoint(t, &files, &identity, err);
-    if (result == 0) {
-        struct buf differences = {0};
-        run_differences(identity, t->setup.identity, &differences);
-        if (differences.size > 0)
-            result = fail_at(err, ERR_MISMATCH, files, ERROR_NO_OFFSET, "is a checkpoint of another run: %.300s",
-                             buf_text(&differences));
-        buf_release(&differences);
-    }
-    if (result == 0 && (t->position.state.step > t->setup.recipe.schedule.steps ||
-                        t->position.state.updates > t->position.state.step ||
-                        t->position.state.samples !=
-                            t->setup.recipe.samples_before +
-                                (t->position.state.step - t->setup.recipe.steps_before) * t->setup.recipe.batch))
-        result = fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     if (result == 0)
-        result = checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
+        result = take_checkpoint(t, files, identity, flat, err);
     if (result == 0) /* a crash may have come before the last save did it */
         result = checkpoint_keep(t->keeper.run.directory, t->position.state.step, t->setup.settings->keep_last,
                                  t->setup.settings->keep_every, err);
@@ -115,6 +114,16 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
         t->position.seconds = run_seconds(&t->keeper.run, t->position.state.step);
     json_decref(identity);
     mem_free(files);
+    return result;
+}
+
+static int resume_again(struct training *t, const struct flat_state *flat, struct error *err)
+{
+    json_t *identity = NULL;
+    int result = checkpoint_verify(t->again->checkpoint, &t->position.state, &identity, err);
+    if (result == 0)
+        result = take_checkpoint(t, t->again->checkpoint, identity, flat, err);
+    json_decref(identity);
     return result;
 }
 
@@ -149,8 +158,10 @@ static void say_branch(const struct training *t, const struct origin *origin)
 static int model_begin(struct training *t, struct error *err)
 {
     const struct run *run = &t->keeper.run;
-    char *tune = run->directory ? path_join(run->directory, TUNE_NAME) : NULL;
-    enum precision precision = engine_precision(&t->engine, run->record ? run_precision(run) : NULL);
+    const char *directory = t->again ? t->again->run : run->directory;
+    const char *recorded = t->again ? t->again->precision : run->record ? run_precision(run) : NULL;
+    char *tune = directory ? path_join(directory, TUNE_NAME) : NULL;
+    enum precision precision = engine_precision(&t->engine, recorded);
     int result = team_give(t->team, &precision, sizeof precision, err);
     if (result == 0)
         result = engine_open(&t->engine, precision, tune, err);
@@ -169,7 +180,9 @@ static int state_begin(struct training *t, const struct origin *origin, struct e
     if (!t->keeper.silent)
         TRY(checkpoint_tidy(t->keeper.run.directory, err));
     const struct flat_state flat = engine_map(&t->engine, MAP_FILL);
-    const int result = has_checkpoint(&t->keeper.run) ? resume(t, &flat, err) : weights_begin(t, origin, &flat, err);
+    const int result = t->again && t->again->checkpoint ? resume_again(t, &flat, err)
+                       : has_checkpoint(&t->keeper.run) ? resume(t, &flat, err)
+                                                        : weights_begin(t, origin, &flat, err);
     engine_unmap(&t->engine, &flat, MAP_FILL);
     model_refresh(t->engine.model);
     return result;
@@ -296,14 +309,26 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     return 0;
 }
 
-int training_open(struct training *t, const struct settings *settings, struct team *team, bool silent,
-                  struct error *err)
+static int open_as(struct training *t, const struct settings *settings, struct team *team,
+                   const struct training_again *again, bool silent, struct error *err)
 {
     struct origin origin = {0};
-    *t = (struct training){.team = team, .borders = mem_clear(team->size + 1, sizeof *t->borders)};
+    *t = (struct training){.team = team, .again = again, .borders = mem_clear(team->size + 1, sizeof *t->borders)};
     const int result = open_all(t, settings, silent, &origin, err);
     origin_release(&origin);
     return result;
+}
+
+int training_open(struct training *t, const struct settings *settings, struct team *team, bool silent,
+                  struct error *err)
+{
+    return open_as(t, settings, team, NULL, silent, err);
+}
+
+int training_open_again(struct training *t, const struct settings *settings, struct team *team,
+                        const struct training_again *again, struct error *err)
+{
+    return open_as(t, settings, team, again, true, err);
 }
 
 void training_close(struct training *t)

@@ -14,6 +14,13 @@
 
 #include <stdbool.h>
 
+/* A recorded run that is to be computed again from one of its checkpoints; nothing of it is changed. Borrowed. */
+struct training_again {
+    const char *run;        /* its directory, at rank 0 */
+    const char *precision;  /* that its first start recorded */
+    const char *checkpoint; /* a directory, at rank 0; NULL: from where the run began */
+};
+
 struct training {
     struct setup setup;       /* what stands: recipe, datasets, identity */
     struct engine engine;     /* what computes: device, model, moments */
@@ -23,7 +30,8 @@ struct training {
     struct step_samples samples; /* of this process's share, from the position on */
     struct keeper keeper;        /* what only the process that writes has: directory, metrics, checkpoints, screen */
     double deadline;             /* clock_now by which to leave; INFINITY: none */
-    bool finished;               /* before this start */
+    const struct training_again *again; /* NULL: a run is begun or goes on */
+    bool finished;                      /* before this start */
 };
 
 /* Of all processes of the team. Opens dataset, device, run and model; draws, reads or resumes the weights, at rank 0, and
@@ -31,6 +39,9 @@ struct training {
  * (keeper.h). On error too the caller calls training_close. */
 int training_open(struct training *training, const struct settings *settings, struct team *team, bool silent,
                   struct error *err);
+/* The same of a run that is computed again, silently. ERR_MISMATCH: the checkpoint is of another run than `settings`. */
+int training_open_again(struct training *training, const struct settings *settings, struct team *team,
+                        const struct training_again *again, struct error *err);
 void training_close(struct training *training);
 
 /* This process's share of the samples from the position on, to the end of the run. */

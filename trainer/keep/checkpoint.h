@@ -56,6 +56,12 @@ int checkpoint_survey(const char *directory, const char *prefix, struct verify_p
 int checkpoint_read(const char *directory, const struct params *params, float *weights, float *first, float *second,
                     struct error *err);
 
+/* Are the weights and moments of a verified checkpoint those of `parts` (its params, weights, first and second), to the
+ * bit? ERR_VERIFY: the first tensor and element that are not, of step `step`. `hash` gets the XXH3 of both files, joined by
+ * '+', as a run's identity names what it began with. */
+int checkpoint_compare(const char *directory, const struct checkpoint_parts *parts, uint64_t step, char hash[34],
+                       struct error *err);
+
 /* Removes what a crash left in checkpoints/ under temporary names; checkpoint_write does it first. */
 int checkpoint_tidy(const char *run, struct error *err);
 /* Bytes of one checkpoint, nearly. */

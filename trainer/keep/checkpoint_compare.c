@@ -1,0 +1,64 @@
+/* A checkpoint's tensors and those that were computed in; the first that differs out. */
+#include "trainer/keep/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+static int compare_tensors(const struct safetensors *file, const char *path, const char *prefix,
+                           const struct params *params, const float *flat, uint64_t step, struct error *err)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *param = &params->items[i];
+        const float *computed = flat + param->offset;
+        char name[128];
+        size_t at = 0;
+        float there;
+        snprintf(name, sizeof name, "%s%s", prefix, param->name);
+        const struct tensor *tensor = safetensors_find(file, name);
+        if (!tensor || tensor->type != TENSOR_F32 || tensor->bytes != param->count * sizeof *computed)
+            return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "has no tensor %.100s of the model's shape", name);
+        if (memcmp(tensor->data, computed, tensor->bytes) == 0)
+            continue;
+        const char *bytes = tensor->data;
+        while (memcmp(bytes + at * sizeof there, computed + at, sizeof there) == 0)
+            at++;
+        memcpy(&there, bytes + at * sizeof there, sizeof there);
+        return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET,
+                       "%.100s is not what step %" PRIu64 " computes: element %zu is %.9g there and %.9g here", name,
+                       step, at, (double)there, (double)computed[at]);
+    }
+    return 0;
+}
+
+int checkpoint_compare(const char *directory, const struct checkpoint_parts *parts, uint64_t step, char hash[34],
+                       struct error *err)
+{
+    struct safetensors model = {0}, moments = {0};
+    char *model_path = path_join(directory, WEIGHTS_NAME), *moments_path = path_join(directory, MOMENTS_NAME);
+    const struct params *params = parts->params;
+    int result = safetensors_open(&model, model_path, err);
+    if (result == 0)
+        result = safetensors_open(&moments, moments_path, err);
+    if (result == 0)
+        result = compare_tensors(&model, model_path, "", params, parts->weights, step, err);
+    if (result == 0)
+        result = compare_tensors(&moments, moments_path, FIRST_PREFIX, params, parts->first, step, err);
+    if (result == 0)
+        result = compare_tensors(&moments, moments_path, SECOND_PREFIX, params, parts->second, step, err);
+    if (result == 0) {
+        char first[17], second[17];
+        hash_text(hash64(model.file.data, model.file.size), first);
+        hash_text(hash64(moments.file.data, moments.file.size), second);
+        snprintf(hash, 34, "%s+%s", first, second);
+    }
+    safetensors_close(&model);
+    safetensors_close(&moments);
+    mem_free(model_path);
+    mem_free(moments_path);
+    return result;
+}
