@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool processes_supported(const char *verb)
+bool processes_supported(const char *verb, const struct settings *settings)
 {
-    return str_equal(str_of(verb), STR("train")) || str_equal(str_of(verb), STR("eval"));
+    return str_equal(str_of(verb), STR("train")) || str_equal(str_of(verb), STR("eval")) || settings->replay;
 }
 
 int processes_weight(const char *share, double *weight, struct error *err)
@@ -67,7 +67,7 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
         TRY(processes_weight(settings->share, &weight, err));
     TRY(launch_find(launch, &flags, (struct environment){0}, err));
     spawn_child_open(launch);
-    if (launch->size > 1 && !processes_supported(verb))
+    if (launch->size > 1 && !processes_supported(verb, settings))
         return refuse(verb, launch, err);
     if (launch->local_size > 1)
         settings->threads = launch_threads(launch, settings->threads ? settings->threads : cores_allowed());

@@ -5,8 +5,8 @@
 #include "base/launcher.h"
 #include "trainer/settings.h"
 
-/* Which verbs many processes may run together. The only place that says so. */
-bool processes_supported(const char *verb);
+/* Which verbs many processes may run together, of verify with --replay. The only place that says so. */
+bool processes_supported(const char *verb, const struct settings *settings);
 
 /* Finds it. Settings of a child follow: its share of --threads; ranks above 0 are quiet. ERR_USAGE: the options or the
  * environment contradict themselves, or `verb` is for one process. */

@@ -48,6 +48,8 @@ struct settings {
     const char *tune;          /* a table of product algorithms; NULL: the run's own, or none */
     int cpu;                   /* enum cpu_level; where not given, what the machine has */
     int split;                 /* of eval: enum split */
+    bool replay;               /* of verify, with */
+    uint64_t from, to;         /* steps of checkpoints; where not given, the oldest and the newest */
     uint64_t threads;          /* 0: all cores */
     uint64_t processes, gpus;  /* to start here; 0: none */
     uint64_t rank, world_size; /* world_size 0: what a launcher says */
@@ -79,6 +81,7 @@ int verb_plan(void *settings, struct opt_paths bare, struct error *err);
 int verb_eval(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);
 int verb_verify(void *settings, struct opt_paths bare, struct error *err);
+int verb_replay(void *settings, struct opt_paths bare, struct error *err); /* verify --replay */
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
 int verb_bench(void *settings, struct opt_paths bare, struct error *err);
 int verb_doctor(void *settings, struct opt_paths bare, struct error *err);

@@ -66,9 +66,24 @@ static int survey(const char *directory, struct verify_progress progress, struct
     return dataset_verify(directory, progress, report, err);
 }
 
+/* What only --replay takes. */
+static int refuse_options(const struct settings *settings, struct error *err)
+{
+    static const char *const names[] = {"from",         "to",         "shards",     "device", "cpu",
+                                        "threads",      "processes",  "gpus",       "rank",   "share",
+                                        "peer-timeout", "world-size", "rendezvous", "comm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (settings_given(settings, names[i]))
+            return fail(err, ERR_USAGE, "--%s is of verify --replay", names[i]);
+    return 0;
+}
+
 int verb_verify(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
+    if (settings->replay)
+        return verb_replay(context, bare, err);
+    TRY(refuse_options(settings, err));
     const char *directory = bare.items[0];
     struct verify_report report = {0};
     struct progress progress;

@@ -1,0 +1,136 @@
+/* run.json, the names of checkpoints, --from and --to come in; a command and the steps to compare go out. */
+#include "trainer/verbs/stretch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/run.h"
+
+/* ---- which stretch ---- */
+
+char *stretch_checkpoint(const char *run, uint64_t step)
+{
+    char name[64];
+    snprintf(name, sizeof name, CHECKPOINTS_NAME "/step-%08" PRIu64, step);
+    return path_join(run, name);
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Steps of the checkpoints that are kept, ascending; the caller mem_free's them. */
+static int kept_steps(const char *run, uint64_t **steps, size_t *count, struct error *err)
+{
+    struct path_list list = {0};
+    char *directory = path_join(run, CHECKPOINTS_NAME);
+    const int result = path_is_directory(directory) ? path_list(&list, directory, err) : 0;
+    *steps = mem_array(list.count + 1, sizeof **steps);
+    *count = 0;
+    for (size_t i = 0; i < list.count; i++)
+        if (state_is_step_name(list.names[i]))
+            (*steps)[(*count)++] = strtoull(list.names[i] + strlen("step-"), NULL, 10);
+    qsort(*steps, *count, sizeof **steps, by_step);
+    path_list_release(&list);
+    mem_free(directory);
+    return result;
+}
+
+static int not_kept(const char *run, const char *option, uint64_t step, const uint64_t *steps, size_t count,
+                    struct error *err)
+{
+    fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "keeps no checkpoint of step %" PRIu64 " (--%s)", step, option);
+    return hint(err, "the oldest is of step %" PRIu64 ", the newest of step %" PRIu64, steps[0], steps[count - 1]);
+}
+
+static bool is_kept(uint64_t step, const uint64_t *steps, size_t count)
+{
+    return bsearch(&step, steps, count, sizeof step, by_step) != NULL;
+}
+
+/* Fills `from` and `steps` of the plan. */
+static int choose_steps(const char *run, const struct settings *asked, const uint64_t *steps, size_t count,
+                        json_t *plan, struct error *err)
+{
+    if (count == 0)
+        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "keeps no checkpoint");
+    const uint64_t to = settings_given(asked, "to") ? asked->to : steps[count - 1];
+    const uint64_t from = settings_given(asked, "from") ? asked->from : steps[0] < to ? steps[0] : 0;
+    if (!is_kept(to, steps, count))
+        return not_kept(run, "to", to, steps, count, err);
+    if (from > 0 && !is_kept(from, steps, count))
+        return not_kept(run, "from", from, steps, count, err);
+    if (from >= to)
+        return fail(err, ERR_USAGE, "--from %" PRIu64 " is not before --to %" PRIu64, from, to);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (steps[i] > from && steps[i] <= to)
+            json_array_append_new(list, json_integer((json_int_t)steps[i]));
+    json_object_set_new(plan, "steps", list);
+    json_object_set_new(plan, "from", json_integer((json_int_t)from));
+    return 0;
+}
+
+/* ---- which starts computed it ---- */
+
+uint64_t stretch_start_step(const json_t *start)
+{
+    return (uint64_t)json_integer_value(json_object_get(start, "step"));
+}
+
+/* The start that computed `step`: of those that began before it the last, which went on from older checkpoints and so
+ * made those behind them anew. NULL: there is none. */
+const json_t *stretch_start(const json_t *record, uint64_t step)
+{
+    const json_t *starts = json_object_get(record, "starts");
+    for (size_t i = json_array_size(starts); i-- > 0;)
+        if (stretch_start_step(json_array_get(starts, i)) < step)
+            return json_array_get(starts, i);
+    return NULL;
+}
+
+uint64_t stretch_first(const json_t *record, uint64_t from)
+{
+    const uint64_t began = stretch_start_step(json_array_get(json_object_get(record, "starts"), 0));
+    return (from > began ? from : began) + 1;
+}
+
+static bool is_command(const json_t *command)
+{
+    size_t i;
+    const json_t *word;
+    bool texts = json_array_size(command) > 0;
+    json_array_foreach(command, i, word) texts = texts && json_is_string(word);
+    return texts;
+}
+
+int stretch_plan(const char *run, const struct settings *asked, json_t **record, json_t **plan, struct error *err)
+{
+    uint64_t *steps = NULL;
+    size_t count = 0;
+    TRY(run_read(run, record, err));
+    if (!*record)
+        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "is no run: --replay needs its " RUN_NAME);
+    *plan = json_object();
+    int result = kept_steps(run, &steps, &count, err);
+    if (result == 0)
+        result = choose_steps(run, asked, steps, count, *plan, err);
+    mem_free(steps);
+    TRY(result);
+    const uint64_t first = stretch_first(*record, (uint64_t)json_integer_value(json_object_get(*plan, "from")));
+    json_t *command = json_object_get(stretch_start(*record, first), "command");
+    json_t *precision = json_object_get(*record, "precision");
+    if (!is_command(command) || !json_is_string(precision))
+        return fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET, RUN_NAME " does not say what computed step %" PRIu64,
+                       first);
+    json_object_set(*plan, "command", command);
+    json_object_set(*plan, "precision", precision);
+    return 0;
+}
