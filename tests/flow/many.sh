@@ -100,15 +100,15 @@ endless=("${same[@]}" --steps 1000000 --save-every 1000 --processes 3 --peer-tim
 for signal in KILL STOP TERM; do
     case_begin "SIG$signal at one of three"
     case $signal in TERM) code=75 ;; *) code=9 ;; esac
-    "${endless[@]}" --out "signal-$signal" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null &
+    "${endless[@]}" --out "$scratch/signal-$signal" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null &
     child=$! got=0
-    process_of "signal-$signal" 2
+    process_of "$scratch/signal-$signal" 2
     kill -$signal "$pid"
     wait $child || got=$?
     expect_equal "exit code" "$got" $code
     case $signal in TERM) expect_words "stopped on request" ;; *) expect_words "rank 2" "step" ;; esac
     expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
-    pgrep -f -- "--out signal-$signal" >/dev/null && complain "a process is left"
+    pgrep -f -- "--out $scratch/signal-$signal" >/dev/null && complain "a process is left"
 done
 
 case_begin "a damaged shard at one of them"
