@@ -67,7 +67,8 @@ struct model_budget engine_budget(const struct engine *engine);
 int engine_load(struct engine *engine, enum engine_memory kind, struct error *err);
 void engine_close(struct engine *engine);
 
-/* From now on a step's gradients are summed over the processes of `team`, which outlives the engine; with the recipe's same_bits, which wants it of a single process too, by parts, of which process r has [borders[r],
+/* From now on a step's gradients are summed over the processes of `team`, which outlives the engine;
+ * with the recipe's same_bits, which wants it of a single process too, by parts, of which process r has [borders[r],
  * borders[r + 1]). Not called, one process adds its own. */
 void engine_join(struct engine *engine, const struct team *team, const uint64_t *borders);
 

@@ -138,7 +138,7 @@ static void *summed(const struct gradient_sum *sum)
     return sum->options.same_bits ? (void *)sum->fixed : sum->options.gradients;
 }
 
-/* The listener. Where the device's memory is not the host's, sums begin behind the last pass. */
+/* The listener. Where the device's memory is not the host's, sums begin after the last pass. */
 static void final(void *context, size_t from, size_t to)
 {
     struct gradient_sum *sum = context;
@@ -233,14 +233,4 @@ int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum)
 {
     return sum->wire_bytes;
-}
-
-size_t gradient_sum_buckets(const struct gradient_sum *sum)
-{
-    return sum->buckets.count;
-}
-
-struct comm_times gradient_sum_times(const struct gradient_sum *sum, size_t i)
-{
-    return comm_timed(sum->options.comm, sum->numbers[i]);
 }

@@ -56,8 +56,5 @@ int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct
 
 /* Bytes that this process sent for the last step's gradients, by the arithmetic of the algorithm (comm_wire_bytes). */
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum);
-/* Of the last step: seconds that gradient_sum_finish waited for bucket i of gradient_sum_buckets, and that its sum took. */
-size_t gradient_sum_buckets(const struct gradient_sum *sum);
-struct comm_times gradient_sum_times(const struct gradient_sum *sum, size_t i);
 
 #endif

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "base/process.h"
 #include "base/progress.h"
 #include "base/str.h"
 #include "trainer/processes.h"

@@ -113,6 +113,16 @@ static int same_replicas(struct training *t, struct error *err)
     return team_same(t->team, hash, "parameters", err);
 }
 
+/* It may take longer than --peer-timeout, while the others wait. */
+static int save(struct training *t, bool go_on, struct error *err)
+{
+    meet_move(t->team->meet, t->position.state.step, "saving");
+    meet_work(t->team->meet, true);
+    const int result = keeper_save(&t->keeper, &t->engine, &t->position, go_on, err);
+    meet_work(t->team->meet, false);
+    return result;
+}
+
 /* Only the last save must succeed where --save-fails says so. */
 static int pause_steps(struct training *t, const struct verdict *verdict, struct error *err)
 {
@@ -121,10 +131,9 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
     const struct halt halt = on_signal(t);
     TRY(settle(t, 0, err));
     if (verdict->save) {
-        meet_move(t->team->meet, t->position.state.step, "saving");
         TRY(same_replicas(t, err));
         const bool go_on = settings->save_fails && t->position.state.step < t->setup.recipe.schedule.steps;
-        TRY(keeper_save(&t->keeper, &t->engine, &t->position, go_on, err));
+        TRY(save(t, go_on, err));
     }
     if (!verdict->evaluate)
         return 0;
@@ -209,7 +218,7 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
         *err = second;
         return -1;
     }
-    if (verdict->save && keeper_save(&t->keeper, &t->engine, &t->position, false, &second) < 0) {
+    if (verdict->save && save(t, false, &second) < 0) {
         if (!failed)
             *err = second; /* 75 would promise that all is saved */
         return -1;
@@ -233,9 +242,11 @@ int train(struct training *t, struct error *err)
 {
     struct estimate estimate = {0};
     int estimated = 0;
+    meet_work(t->team->meet, true);
     if (t->samples.loader && !t->keeper.silent)
         estimated = estimate_make(&t->engine, &t->setup.task.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS,
                                   &estimate, err);
+    meet_work(t->team->meet, false);
     TRY(team_agree(t->team, estimated, err));
     if (t->setup.settings->timings)
         timings_clear(t->engine.ops);
@@ -246,6 +257,17 @@ int train(struct training *t, struct error *err)
     if (t->setup.settings->timings)
         say_timings(t, from);
     return result;
+}
+
+/* After a process was lost: what is safe, behind what may have become of it. */
+static void hint_lost(uint64_t saved, struct error *err)
+{
+    char why[200];
+    snprintf(why, sizeof why, "%.199s", err->hint);
+    hint(err,
+         "%s; the checkpoint of step %" PRIu64
+         " is safe: the same command goes on from there, with any number of processes",
+         why, saved);
 }
 
 static void hint_safe(const struct training *t, struct error *err)
@@ -275,7 +297,10 @@ int verb_train(void *settings, struct opt_paths bare, struct error *err)
         keeper_closing(&training.keeper, &training.engine, &training.position);
     if (result < 0 && err->kind == ERR_RESOURCE)
         hint_safe(&training, err);
+    const uint64_t saved = training.keeper.saved_step;
     training_close(&training);
     ((struct settings *)settings)->mute = team_leave(&team, result, err);
+    if (result < 0 && err->kind == ERR_PEER && saved > 0)
+        hint_lost(saved, err);
     return result;
 }

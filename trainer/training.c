@@ -169,6 +169,9 @@ static int model_begin(struct training *t, struct error *err)
     if (result == 0)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
     TRY(team_agree(t->team, result, err));
+    char device[OPS_NAME_SIZE];
+    if (t->setup.recipe.part > 0) /* who computes a part must not matter */
+        TRY(team_compare(t->team, "device", ops_device(t->engine.ops, device), err));
     if (t->engine.ops->precision == PRECISION_FP16)
         t->position.state.scaler = scaler_begin(&t->setup.recipe.scaling);
     return 0;
@@ -314,7 +317,9 @@ static int open_as(struct training *t, const struct settings *settings, struct t
 {
     struct origin origin = {0};
     *t = (struct training){.team = team, .again = again, .borders = mem_clear(team->size + 1, sizeof *t->borders)};
+    meet_work(team->meet, true);
     const int result = open_all(t, settings, silent, &origin, err);
+    meet_work(team->meet, false);
     origin_release(&origin);
     return result;
 }

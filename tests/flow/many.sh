@@ -96,7 +96,7 @@ process_of() {
     [ -n "$pid" ] || complain "no process of rank $2"
 }
 
-endless=("${same[@]}" --steps 1000000 --save-every 1000 --processes 3 --peer-timeout 2s)
+endless=("${same[@]}" --steps 1000000 --save-every 2 --processes 3 --peer-timeout 2s)
 for signal in KILL STOP TERM; do
     case_begin "SIG$signal at one of three"
     case $signal in TERM) code=75 ;; *) code=9 ;; esac
@@ -106,7 +106,10 @@ for signal in KILL STOP TERM; do
     kill -$signal "$pid"
     wait $child || got=$?
     expect_equal "exit code" "$got" $code
-    case $signal in TERM) expect_words "stopped on request" ;; *) expect_words "rank 2" "step" ;; esac
+    case $signal in
+    TERM) expect_words "stopped on request" ;;
+    *) expect_words "rank 2" "step" "is safe" "any number of processes" ;;
+    esac
     expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
     pgrep -f -- "--out $scratch/signal-$signal" >/dev/null && complain "a process is left"
 done
@@ -132,6 +135,14 @@ expect_equal "the same means" "$(json alone.json '"%d %d %.5f" % (o["samples"], 
     "$(json "$scratch/stdout" '"%d %d %.5f" % (o["samples"], o["tokens"], o["loss"])')"
 expect_exit 2 "$dstrain" eval nowhere --processes 2
 expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+
+case_begin "processors of two levels under --same-bits"
+"${same[@]}" --cpu base --rank 1 --world-size 2 --rendezvous "$scratch/meeting" >other 2>&1 </dev/null &
+expect_exit 5 "${same[@]}" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --out levels-2
+expect_words "device" "base"
+got=0
+wait $! || got=$?
+expect_equal "exit code of rank 1" $got 5
 
 case_begin "what cannot be"
 expect_exit 2 "${same[@]}" --out wrong --processes 9

@@ -122,6 +122,7 @@ bool meet_is_due(struct meet *meet)
         return false;
     meet->reported = meet->now;
     meet->report.waits = meet->waits > 0;
+    meet->report.moves += meet->works > 0;
     return true;
 }
 
@@ -286,6 +287,16 @@ void meet_wait(struct meet *meet, bool waits)
     assert(waits || meet->waits > 0);
     meet->waits += waits ? 1u : -1u;
     meet->report.moves++;
+    pthread_mutex_unlock(&meet->lock);
+}
+
+void meet_work(struct meet *meet, bool works)
+{
+    if (!meet)
+        return;
+    pthread_mutex_lock(&meet->lock);
+    assert(works || meet->works > 0);
+    meet->works += works ? 1u : -1u;
     pthread_mutex_unlock(&meet->lock);
 }
 

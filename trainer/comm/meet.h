@@ -87,6 +87,9 @@ int meet_compare(struct meet *meet, const struct meet_fact *facts, size_t count,
 __attribute__((format(printf, 3, 4))) void meet_move(struct meet *meet, uint64_t step, const char *place, ...);
 /* It waits for others from now on, or does no more. One that waits is not what stands still. */
 void meet_wait(struct meet *meet, bool waits);
+/* Long work that cannot report that it moves, a checkpoint say, from now on or no more: until then each report says so.
+ * A process that was stopped is lost all the same, by its silence. */
+void meet_work(struct meet *meet, bool works);
 
 /* Has a process been lost, or failed? Cheap. */
 bool meet_has_failed(const struct meet *meet);

@@ -95,6 +95,7 @@ struct meet {
 
     struct report report; /* of this process */
     unsigned waits;       /* meet_wait, and calls of ours that wait */
+    uint32_t works;       /* calls of meet_work(true) without their end */
     bool begun;           /* all are here */
     bool closing;
     double closing_since; /* now */
