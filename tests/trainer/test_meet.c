@@ -728,6 +728,12 @@ static void who_waits_is_not_to_blame(void **state)
     assert_int_equal(who, NOBODY);
     assert_non_null(strstr(err.text, "for each other"));
     assert_int_equal(judge(peers, 3, 100, 0, &who, &err), 0); /* never */
+    peers[2].heard = 40;                                      /* silent; it waited when it was last heard */
+    assert_int_equal(judge(peers, 3, 100, 60, &who, &err), -1);
+    assert_int_equal(who, 2);
+    assert_non_null(strstr(err.text, "has said nothing for 60 s"));
+    assert_non_null(strstr(err.text, "; rank 0 waits in p"));
+    assert_null(strstr(err.text, "rank 2 waits"));
 }
 
 static void missing_ranks_are_ranges(void **state)

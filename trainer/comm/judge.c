@@ -45,13 +45,13 @@ int judge_silent(const struct peer *peer, double now, double timeout, struct err
     return hint(err, "it was stopped, or its machine or the network hangs");
 }
 
-/* "; rank 0 waits in bucket 3, rank 1 …" after the text so far. */
-static void add_waiting(const struct peer *peers, uint32_t count, struct error *err)
+/* "; rank 0 waits in bucket 3, rank 1 …" after the text so far; without `culprit`. */
+static void add_waiting(const struct peer *peers, uint32_t count, const struct peer *culprit, struct error *err)
 {
     uint32_t shown = 0;
     for (uint32_t i = 0; i < count; i++) {
         const size_t used = strlen(err->text);
-        if (!peers[i].here || !peers[i].report.waits)
+        if (!peers[i].here || !peers[i].report.waits || &peers[i] == culprit)
             continue;
         if (shown++ == WAITING_SHOWN) {
             snprintf(err->text + used, sizeof err->text - used, ", and others");
@@ -67,14 +67,14 @@ static int still(const struct peer *peers, uint32_t count, const struct peer *on
     char name[PEER_TEXT], place[WHERE_TEXT];
     fail(err, ERR_PEER, "%s lives but has not moved for %.0f s, %s", peer_text(one, name), now - one->moved,
          where(one, place));
-    add_waiting(peers, count, err);
+    add_waiting(peers, count, one, err);
     return hint(err, "its disk or its device hangs; --peer-timeout says how long the others wait");
 }
 
 static int deadlock(const struct peer *peers, uint32_t count, double timeout, struct error *err)
 {
     fail(err, ERR_PEER, "all processes have waited for each other for %.0f s", timeout);
-    add_waiting(peers, count, err);
+    add_waiting(peers, count, NULL, err);
     return hint(err, "the network between two of them hangs; --peer-timeout says how long they wait");
 }
 
@@ -89,7 +89,9 @@ int judge(const struct peer *peers, uint32_t count, double now, double timeout, 
         const bool is_still = now - one->moved >= timeout;
         if (judge_is_silent(one, now, timeout)) {
             *who = i;
-            return judge_silent(one, now, timeout, err);
+            judge_silent(one, now, timeout, err);
+            add_waiting(peers, count, one, err);
+            return -1;
         }
         here += one->here;
         waiting += one->here && is_still && one->report.waits;
