@@ -9,7 +9,7 @@ packages=(
     libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
     libgloo-dev                                                                   # dstrain on many machines (optional)
     libdnnl-dev                                                                   # dstrain: matrix products (AMX)
-    libcmocka-dev bzip2 python3 iproute2                                                 # tests
+    libcmocka-dev bzip2 python3 iproute2                                          # tests
 )
 
 is_installed() {

@@ -97,6 +97,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
         TRY(engine_dump_gradients(&t->engine, dump, err));
+    meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
     step_update(&t->engine, &t->position);
     return settle(t, ahead ? STEPS_QUEUED - 1 : 0, err);
 }
@@ -169,6 +170,7 @@ static struct verdict next_turn(struct training *t, int result, struct step_coun
         if (t->position.state.step + t->position.queued < t->setup.recipe.schedule.steps)
             *counts = fetch(t);
         memcpy(control.counts, counts, sizeof *counts);
+        meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "counts");
         result = team_control(t->team, &control, err);
         memcpy(counts, control.counts, sizeof *counts);
     } else if (err->kind != ERR_NUMERIC) { /* which all have */

@@ -269,6 +269,7 @@ static int give_state(struct training *t, struct error *err)
     const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
     if (t->team->size == 1)
         return 0;
+    meet_move(t->team->meet, 0, "the first weights");
     TRY(team_give(t->team, &t->position, sizeof t->position, err));
     const struct flat_state flat = engine_map(&t->engine, MAP_CHANGE);
     int result = team_give(t->team, flat.params, bytes, err);
@@ -317,6 +318,7 @@ static int open_as(struct training *t, const struct settings *settings, struct t
 {
     struct origin origin = {0};
     *t = (struct training){.team = team, .again = again, .borders = mem_clear(team->size + 1, sizeof *t->borders)};
+    meet_move(team->meet, 0, "opening");
     meet_work(team->meet, true);
     const int result = open_all(t, settings, silent, &origin, err);
     meet_work(team->meet, false);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # share: 0.02
-"""One of several processes of a training is killed, or stands still, at a random moment; each time another number of
-processes goes on, under --same-bits. The others leave within their time with exit code 9 and nothing hangs, and the last
-checkpoint's bytes are those of one undisturbed process."""
+"""One of several processes of a training is killed, or stands still, in each phase of a step and at random moments; each
+time another number of processes goes on, under --same-bits. The others leave within their time with exit code 9 and
+nothing hangs, and the last checkpoint's bytes are those of one undisturbed process."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -13,8 +14,12 @@ import time
 import common
 
 PEER_TIMEOUT, LEAVES = 2, 25  # seconds; the second for all of it, a stopped child's end included
-LOST, RUNS = 9, 50
-campaign = common.TrainingCampaign("train_ranks", "one of several processes killed, or standing still, at random moments")
+LOST, RUNS, RANKS, STEPS, SAVE_EVERY = 9, 50, 4, 200, 20
+# Where it happens, and at every how many steps a process is there; 0: before the first step.
+PHASES = {"opening": 0, "the first weights": 0, "data": 1, "counts": 1, "a pass": 1, "bucket 0": 1, "bucket 1": 1,
+          "bucket 2": 1, "bucket 3": 1, "the update": 1, "saving": SAVE_EVERY, "evaluating": 4}
+SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
+campaign = common.TrainingCampaign("train_ranks", "one of several processes killed, or standing still")
 good, out = campaign.scratch / "good", campaign.scratch / "ranks"
 
 if b"__tsan_init" in campaign.dstrain.read_bytes() or not (campaign.dstrain.parent / "dstrain_gloo.so").exists():
@@ -22,7 +27,7 @@ if b"__tsan_init" in campaign.dstrain.read_bytes() or not (campaign.dstrain.pare
     shutil.rmtree(campaign.scratch, ignore_errors=True)
     sys.exit(77)
 
-command = [*campaign.command, "--micro-batch", 1, "--same-bits", "--steps", 200, "--save-every", 20]
+command = [*campaign.command, "--micro-batch", 1, "--same-bits", "--steps", STEPS, "--save-every", SAVE_EVERY]
 code, said = campaign.train(*command, "--out", good)
 campaign.must(code == 0, said)
 
@@ -38,43 +43,68 @@ def ranks_of(parent):
     return sorted(map(int, listed.stdout.split()))
 
 
+def start(number, **variables):
+    return subprocess.Popen([str(word) for word in (campaign.dstrain, *command, "--out", out, "--processes", number,
+                                                    "--peer-timeout", f"{PEER_TIMEOUT}s")],
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            env={**os.environ, **variables})
+
+
+def ends(job, ranks, what, codes):
+    """The job ends in its time with one of these codes; else all of it is killed."""
+    try:
+        code = job.wait(LEAVES)
+        campaign.check(code in codes, what, f"exit {code}")
+    except subprocess.TimeoutExpired:
+        campaign.check(False, what, f"the others stayed for {LEAVES} s")
+        job.kill()
+        for rank in ranks or ranks_of(job):
+            subprocess.run(["kill", "-9", str(rank)], check=False, stderr=subprocess.DEVNULL)
+        job.wait()
+
+
 def disturb(number, how):
-    """Whether one was there to be disturbed."""
-    job = subprocess.Popen([str(word) for word in (campaign.dstrain, *command, "--out", out, "--processes", number,
-                                                   "--peer-timeout", f"{PEER_TIMEOUT}s")],
-                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    """At a random moment. Whether one was there to be disturbed."""
+    job = start(number)
     time.sleep(campaign.random.uniform(0, 1.5))
     ranks = ranks_of(job)
     if len(ranks) < number or job.poll() is not None:
         job.wait()
         return False
     victim = campaign.random.randrange(number)
-    what = f"{how.name} at rank {victim} of {number}"
-    try:
-        subprocess.run(["kill", f"-{how.value}", str(ranks[victim])], check=True, stderr=subprocess.DEVNULL)
-        code = job.wait(LEAVES)
-    except subprocess.CalledProcessError:  # it has just ended by itself
-        job.wait()
+    if subprocess.run(["kill", f"-{how.value}", str(ranks[victim])], check=False, stderr=subprocess.DEVNULL).returncode:
+        job.wait()  # it has just ended by itself
         return False
-    except subprocess.TimeoutExpired:
-        campaign.check(False, what, f"the others stayed for {LEAVES} s")
-        job.kill()
-        for rank in ranks:
-            subprocess.run(["kill", "-9", str(rank)], check=False, stderr=subprocess.DEVNULL)
-        job.wait()
-        return True
-    campaign.check(code in (0, LOST), what, f"exit {code}")
+    ends(job, ranks, f"{how.name} at rank {victim} of {number}", (0, LOST))
     return True
 
 
-met = {signal.SIGKILL: 0, signal.SIGSTOP: 0}
-runs = campaign.count(RUNS)
-for _ in range(runs):
-    campaign.clear(out)
-    for how in met:
-        met[how] += disturb(campaign.random.randrange(2, 5), how)
-    number = campaign.random.randrange(1, 5)
+def disturb_in(phase, victim, how):
+    every = PHASES[phase]
+    step = every and every * campaign.random.randrange(1, STEPS // every)
+    ends(start(RANKS, DS_FAIL_PLACE=f"{victim}:{step}:{phase}:{how}"), None,
+         f"{how} at rank {victim} of {RANKS}, step {step}, {phase}", (LOST,))
+
+
+def go_on():
+    """Another number of processes does the rest."""
+    number = campaign.random.randrange(1, RANKS + 1)
     code, said = campaign.train(*command, "--out", out, *(["--processes", number] if number > 1 else []))
     if campaign.check(code == 0, f"{number} processes go on", f"exit {code}: {said}"):
         campaign.check(last(out) == last(good), f"{number} processes go on", "other bytes in the last checkpoint")
-campaign.end(f"{met[signal.SIGKILL]} killed, {met[signal.SIGSTOP]} stopped over {runs} runs, 1 to 4 processes")
+
+
+met = dict.fromkeys(SIGNALS, 0)
+places = campaign.some([(phase, victim, how) for phase in PHASES for victim in range(RANKS) for how in SIGNALS])
+for place in places:
+    campaign.clear(out)
+    disturb_in(*place)
+    go_on()
+runs = campaign.count(RUNS)
+for _ in range(runs):
+    campaign.clear(out)
+    for name, how in SIGNALS.items():
+        met[name] += disturb(campaign.random.randrange(2, RANKS + 1), how)
+    go_on()
+campaign.end(f"{len(places)} in {len(PHASES)} phases of {RANKS} ranks; {met['kill']} killed, {met['stop']} stopped at random "
+             f"over {runs} runs; 1 to {RANKS} processes go on")

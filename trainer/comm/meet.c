@@ -9,10 +9,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,6 +137,7 @@ static struct meet *meet_make(const struct meet_options *options)
     struct meet *meet = mem_clear(1, sizeof *meet);
     pthread_condattr_t monotonic;
     meet->options = *options;
+    meet->fault = getenv("DS_FAIL_PLACE");
     if (meet->options.patience <= 0)
         meet->options.patience = 600;
     if (meet->options.remind <= 0)
@@ -264,6 +269,16 @@ const char *meet_address(const struct meet *meet)
 
 /* ------------------------------------------------------------------------------------------- where, failure, stop */
 
+/* A test asks by DS_FAIL_PLACE=RANK:STEP:PLACE:kill (or :stop) that a process ends, or stops, where it moves there. */
+static void fall_at(const struct meet *meet)
+{
+    char place[PLACE_TEXT + 32];
+    const int size = snprintf(place, sizeof place, "%" PRIu32 ":%" PRIu64 ":%s:", meet->options.rank, meet->report.step,
+                              meet->report.place);
+    if (strncmp(meet->fault, place, (size_t)size) == 0)
+        raise(strcmp(meet->fault + size, "stop") == 0 ? SIGSTOP : SIGKILL);
+}
+
 void meet_move(struct meet *meet, uint64_t step, const char *place, ...)
 {
     va_list args;
@@ -274,9 +289,11 @@ void meet_move(struct meet *meet, uint64_t step, const char *place, ...)
     vsnprintf(meet->report.place, sizeof meet->report.place, place, args);
     va_end(args);
     meet->report.step = step;
-    meet->report.begun = true;
+    meet->report.begun = step > 0;
     meet->report.moves++;
     pthread_mutex_unlock(&meet->lock);
+    if (meet->fault)
+        fall_at(meet);
 }
 
 void meet_wait(struct meet *meet, bool waits)

@@ -83,7 +83,8 @@ struct meet_fact {
 };
 int meet_compare(struct meet *meet, const struct meet_fact *facts, size_t count, struct error *err);
 
-/* Where this process is: "bucket 3" of step 41. Each call says that it moves; work that takes long says so now and then. */
+/* Where this process is: "bucket 3" of step 41, 0 before the first one. Each call says that it moves; work that takes
+ * long says so now and then. */
 __attribute__((format(printf, 3, 4))) void meet_move(struct meet *meet, uint64_t step, const char *place, ...);
 /* It waits for others from now on, or does no more. One that waits is not what stands still. */
 void meet_wait(struct meet *meet, bool waits);

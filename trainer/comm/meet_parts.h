@@ -86,6 +86,7 @@ struct meet {
     struct meet_options options;
     char host[HOST_TEXT];
     char address[ADDRESS_TEXT];
+    const char *fault; /* DS_FAIL_PLACE, for tests; NULL */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
