@@ -68,8 +68,9 @@ size_t comm_type_bytes(enum comm_type type);
 
 enum comm_operation {
     COMM_BARRIER,        /* nobody leaves before all have come */
-    COMM_SUM,            /* out[count] becomes the sum over all; FLOAT, DOUBLE, INT64. The order of a float sum is the
-                          * library's, the result the same in all processes */
+    COMM_SUM,            /* out[count] becomes the sum over all; FLOAT, DOUBLE, INT64, BF16. The order of a float sum
+                          * is the library's, the result the same in all processes. BF16 is added in fp32 in rank order
+                          * and rounded once, so that its bits depend on no library */
     COMM_MAX,            /* out[count] becomes the largest of all; INT64 */
     COMM_BROADCAST,      /* out[count] of process `root` for all; any type, as are all below */
     COMM_ALL_GATHER,     /* out is the `in` of all, in rank order. in == NULL: it stands at its place in out */
@@ -94,7 +95,7 @@ struct comm_work {
 #define COMM_SUM_OF(number_type, array, number_count)                                                                  \
     ((struct comm_work){.operation = COMM_SUM, .type = number_type, .out = array, .count = number_count})
 
-#define COMM_QUEUE 256 /* operations at most that are started and not done: comm_start waits for room */
+#define COMM_QUEUE 512 /* operations at most that are started and not done: comm_start waits for room */
 
 /* Returns the operation's number: 0, 1, 2 … */
 uint64_t comm_start(struct comm *comm, struct comm_work work);

@@ -237,6 +237,7 @@ void engine_join(struct engine *e, const struct team *team, const uint64_t *bord
         .comm = team->comm,
         .meet = team->meet,
         .same_bits = e->recipe->part > 0,
+        .wire = e->recipe->wire_bf16 ? COMM_BF16 : COMM_FLOAT,
         .parts = recipe_parts(e->recipe),
         .borders = borders,
     });

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "trainer/buckets.h"
+#include "trainer/cpu/bf16.h"
 
+#define ROUND_BLOCK 65536  /* numbers of one task */
 #define FIXED_LIMIT 0x1p61 /* over the number of parts: no sum of so many reaches 2^62 */
 
 struct gradient_sum {
@@ -22,6 +25,8 @@ struct gradient_sum {
 
     int64_t *fixed;   /* [params->size] the device's, with same_bits */
     int64_t *refused; /* [1] the device's, with same_bits */
+
+    uint16_t *rounded; /* [params->size] the host's, with wire COMM_BF16 */
 
     double sums[STEP_SUMS];        /* of losses: of this process, then of all */
     double (*of_parts)[STEP_SUMS]; /* [parts] with same_bits: of all parts of the batch */
@@ -56,6 +61,11 @@ static void open_parts(struct gradient_sum *sum)
     sum->refused = ops->allocate(ops->device, sizeof *sum->refused);
 }
 
+static enum comm_type carried(const struct gradient_sum *sum)
+{
+    return sum->options.same_bits ? COMM_INT64 : sum->options.wire;
+}
+
 static void final(void *context, size_t from, size_t to);
 
 struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *options)
@@ -70,6 +80,8 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
         open_parts(sum);
     else
         sum->options.borders = NULL;
+    if (carried(sum) == COMM_BF16)
+        sum->rounded = mem_aligned(options->params->size * sizeof *sum->rounded);
     return sum;
 }
 
@@ -84,6 +96,7 @@ void gradient_sum_close(struct gradient_sum *sum)
     mem_free(sum->counts);
     mem_free(sum->of_parts);
     mem_free(sum->numbers);
+    mem_free(sum->rounded);
     buckets_release(&sum->buckets);
     mem_free(sum);
 }
@@ -119,15 +132,49 @@ static uint64_t start(struct gradient_sum *sum, const struct comm_work *work)
     return comm_start(comm, *work);
 }
 
+/* What --wire bf16 rounds before it travels, and takes back. */
+struct rounding {
+    float *gradients;
+    uint16_t *rounded;
+    size_t count;
+};
+
+static void round_block(const void *context, size_t task, int thread)
+{
+    const struct rounding *r = context;
+    const size_t first = task * ROUND_BLOCK, end = smaller(first + ROUND_BLOCK, r->count);
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        r->rounded[i] = bf16_from_float(r->gradients[i]);
+}
+
+static void take_block(const void *context, size_t task, int thread)
+{
+    const struct rounding *r = context;
+    const size_t first = task * ROUND_BLOCK, end = smaller(first + ROUND_BLOCK, r->count);
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        r->gradients[i] = bf16_to_float(r->rounded[i]);
+}
+
+static void convert(const struct gradient_sum *sum, const struct bucket *bucket, float *gradients,
+                    void (*block)(const void *, size_t, int))
+{
+    const struct rounding r = {gradients + bucket->from, sum->rounded + bucket->from, bucket->to - bucket->from};
+    parallel(blocks_of(r.count, ROUND_BLOCK), block, &r);
+}
+
 /* `memory` is what is added: floats or integers, where the host can follow them. */
 static void start_bucket(struct gradient_sum *sum, void *memory)
 {
     const struct bucket *bucket = &sum->buckets.items[sum->started];
-    const enum comm_type type = sum->options.same_bits ? COMM_INT64 : COMM_FLOAT;
+    const enum comm_type type = carried(sum);
+    if (type == COMM_BF16)
+        convert(sum, bucket, memory, round_block);
     const struct comm_work work = {
         .operation = COMM_SUM,
         .type = type,
-        .out = (char *)memory + bucket->from * comm_type_bytes(type),
+        .out = (char *)(type == COMM_BF16 ? sum->rounded : memory) + bucket->from * comm_type_bytes(type),
         .count = bucket->to - bucket->from,
     };
     sum->numbers[sum->started++] = start(sum, &work);
@@ -187,6 +234,8 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     for (size_t i = 0; result == 0 && i < sum->buckets.count; i++) {
         meet_move(sum->options.meet, sum->number, "bucket %zu", i);
         result = comm_wait(sum->options.comm, sum->numbers[i], err);
+        if (result == 0 && carried(sum) == COMM_BF16)
+            convert(sum, &sum->buckets.items[i], host, take_block);
     }
     meet_wait(sum->options.meet, false);
     if (ops->memory > 0)

@@ -11,7 +11,8 @@
  *
  * With same_bits gradients are added as integers (struct fixed_add_args), over the passes of a process too: each pass is
  * one part of the batch, and the sums depend on neither who computed which part nor in which order. A single process
- * does the same then. One thread calls. */
+ * does the same then. With `wire` COMM_BF16 each process rounds its gradients once, and so are the sums. One thread
+ * calls. */
 #ifndef TRAINER_GRADIENT_SUM_H
 #define TRAINER_GRADIENT_SUM_H
 
@@ -30,6 +31,7 @@ struct gradient_sum_options {
     struct comm *comm;
     struct meet *meet; /* hears which bucket is waited for; NULL: one process */
     bool same_bits;
+    enum comm_type wire; /* what travels without same_bits: COMM_FLOAT or COMM_BF16 */
     /* same_bits: the parts of a batch, and which each process has: borders[size + 1], from 0 to `parts`. Copied. */
     uint64_t parts;
     const uint64_t *borders;
@@ -37,7 +39,7 @@ struct gradient_sum_options {
 
 struct gradient_sum;
 
-/* Takes all memory: 8 bytes a parameter with same_bits, next to none without. */
+/* Takes all memory: 8 bytes a parameter with same_bits; without next to none, and 2 of the host's for bf16. */
 struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *options);
 void gradient_sum_close(struct gradient_sum *sum); /* NULL is fine */
 

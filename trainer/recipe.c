@@ -34,6 +34,8 @@ static int choose_part(struct recipe *recipe, struct error *err)
     const double scale = recipe->scaling.loss_scale;
     if (scale > 0 && frexp(scale, &exponent) != 0.5)
         return fail(err, ERR_USAGE, "--same-bits needs a loss scale that is a power of two, not %g", scale);
+    if (recipe->wire_bf16)
+        return fail(err, ERR_USAGE, "--same-bits adds gradients exactly; --wire bf16 rounds them");
     recipe->part = recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
     return 0;
 }

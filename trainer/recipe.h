@@ -35,6 +35,7 @@ struct recipe {
     uint64_t micro_batch; /* asked for, in sequences; 0: by arithmetic. Not part of what a run is */
     uint32_t part; /* --same-bits: sequences of a part, which is a micro-batch, and part of what a run is; 0: without */
     uint64_t checkpoints; /* groups of layers that keep one activation each; 0: all are kept. Neither is this */
+    bool wire_bf16;       /* what gradients are between processes; else fp32. Nor is this: one process sends none */
     uint32_t seed;
     bool shuffled;
     enum mask_policy masks;

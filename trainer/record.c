@@ -22,9 +22,9 @@ static int write_small(const char *directory, const char *name, const struct buf
 static json_t *facts_of(const struct engine *engine)
 {
     char device[OPS_NAME_SIZE];
-    return json_pack("{s:o, s:i, s:i, s:i}", "device", json_name(ops_device(engine->ops, device)), "micro_batch",
-                     (int)engine->micro_batch, "processes", engine->team ? (int)engine->team->size : 1,
-                     "arithmetic_version", ARITHMETIC_VERSION);
+    return json_pack("{s:o, s:i, s:i, s:s, s:i}", "device", json_name(ops_device(engine->ops, device)), "micro_batch",
+                     (int)engine->micro_batch, "processes", engine->team ? (int)engine->team->size : 1, "wire",
+                     engine->recipe->wire_bf16 ? "bf16" : "fp32", "arithmetic_version", ARITHMETIC_VERSION);
 }
 
 /* The options, with what was chosen where they were left open. */

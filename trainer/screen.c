@@ -89,6 +89,11 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
             recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", opening->device, recipe->batch,
             micro, (recipe->batch + micro - 1) / micro, format_bytes(opening->memory_bytes, memory));
+    if (opening->processes > 1)
+        log_say("processes  %" PRIu32 ", which send gradients as %s", opening->processes,
+                recipe->part > 0    ? "integers"
+                : recipe->wire_bf16 ? "bf16"
+                                    : "fp32");
     say_disk(opening);
     log_say("work       %s steps = %s samples = %.3g epochs%s", format_count(recipe->schedule.steps, steps),
             millions_text(samples, count), samples / (double)opening->samples, time_text(opening, time));

@@ -23,6 +23,7 @@ struct screen_opening {
     enum precision precision;
     const char *device; /* ops->name */
     uint32_t micro_batch;
+    uint32_t processes;
     uint64_t parameters;                     /* count */
     uint64_t memory_bytes, checkpoint_bytes; /* of the device; of one checkpoint */
     uint64_t keep_last;                      /* checkpoints; 0: all */

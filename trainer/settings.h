@@ -55,6 +55,7 @@ struct settings {
     uint64_t rank, world_size; /* world_size 0: what a launcher says */
     const char *rendezvous;    /* NULL: what a launcher says */
     int comm;                  /* auto, gloo, mpi, nccl */
+    int wire;                  /* 0: fp32, 1: bf16 */
     const char *share;         /* "equal", or a weight */
     uint64_t peer_timeout;     /* seconds; 0: never */
     const char *dump_gradients;

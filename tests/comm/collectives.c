@@ -101,6 +101,22 @@ static void float_sum_is_the_same_everywhere(size_t count)
     free(first);
 }
 
+/* The bits of fp32 added in rank order and rounded once, whoever owns the element. */
+static void bf16_sums(size_t count)
+{
+    uint16_t *sum = array(count, sizeof *sum);
+    for (size_t i = 0; i < count; i++)
+        sum[i] = bf16_from_float(uneven(me->options.rank, i, 12));
+    run(COMM_SUM_OF(COMM_BF16, sum, count));
+    for (size_t i = 0; i < count; i++) {
+        float expected = bf16_to_float(bf16_from_float(uneven(0, i, 12)));
+        for (uint32_t r = 1; r < me->options.size; r++)
+            expected += bf16_to_float(bf16_from_float(uneven(r, i, 12)));
+        CHECK(sum[i] == bf16_from_float(expected), "bf16 sum %zu of %zu", i, count);
+    }
+    free(sum);
+}
+
 static void broadcasts(size_t count)
 {
     uint16_t *values = array(count, sizeof *values);
@@ -300,6 +316,17 @@ static uint64_t bytes_sent(void)
 }
 
 /* What comm_wire_bytes says is what gloo sends, but for its headers and what else it tells the others. */
+static void check_sent(const struct comm_work *work)
+{
+    const uint32_t rank = me->options.rank, size = me->options.size;
+    const uint64_t before = bytes_sent();
+    run(*work);
+    const uint64_t sent = bytes_sent() - before, said = comm_wire_bytes(work, rank, size);
+    CHECK(before == 0 || (sent >= said && sent <= said + said / 100 + 4096),
+          "operation %d: rank %u of %u sent %zu bytes and says %zu", (int)work->operation, rank, size, (size_t)sent,
+          (size_t)said);
+}
+
 static void sends_what_it_says(void)
 {
     enum { COUNT = 700001 };
@@ -307,6 +334,7 @@ static void sends_what_it_says(void)
     size_t counts[RANKS_MAX];
     float *in = array(2 * COUNT, sizeof *in), *out = array(2 * COUNT, sizeof *out);
     parts(GROWING, COUNT, counts, size);
+    check_sent(&(struct comm_work){.operation = COMM_SUM, .type = COMM_BF16, .out = out, .count = COUNT});
     for (enum comm_operation operation = COMM_SUM; operation <= COMM_REDUCE_SCATTER; operation++) {
         size_t to_all[RANKS_MAX];
         for (uint32_t r = 0; r < size; r++)
@@ -321,12 +349,7 @@ static void sends_what_it_says(void)
             .in_counts = operation == COMM_ALL_TO_ALL ? to_all : counts,
             .out_counts = counts,
         };
-        const uint64_t before = bytes_sent();
-        run(work);
-        const uint64_t sent = bytes_sent() - before, said = comm_wire_bytes(&work, rank, size);
-        CHECK(before == 0 || (sent >= said && sent <= said + said / 100 + 4096),
-              "operation %d: rank %u of %u sent %zu bytes and says %zu", (int)operation, rank, size, (size_t)sent,
-              (size_t)said);
+        check_sent(&work);
     }
     free(in);
     free(out);
@@ -341,6 +364,7 @@ void test_collectives(const struct rank *rank, size_t count_max)
         run((struct comm_work){.operation = COMM_BARRIER});
         sums(counts[c]);
         float_sum_is_the_same_everywhere(counts[c]);
+        bf16_sums(counts[c]);
         broadcasts(counts[c]);
         all_to_alls(counts[c]);
         for (enum pattern pattern = 0; pattern < (counts[c] > 100000 ? FIRST : PATTERNS); pattern++) {

@@ -58,6 +58,30 @@ case_begin "sums of floats: up to rounding"
 expect_exit 0 "${many[@]}" --precision fp32 --out floats --processes 3
 compared "three processes" 1e-6 plain floats
 
+wire=("${many[@]}" --precision fp32 --wire bf16 --comm gloo)
+for n in 1 2 3 4; do
+    case_begin "gradients as bf16 between $n processes"
+    expect_exit 0 "${wire[@]}" --out wire-$n --processes $n
+    [ $n = 1 ] || expect_words "$n, which send gradients as bf16"
+done
+expect_same_checkpoint "one process sends nothing" plain wire-1
+for n in 2 3 4; do
+    compared "$n processes with --wire bf16" 1e-2 plain wire-$n
+done
+expect_equal "recorded" "$(json wire-2/run.json 'o["starts"][0]["wire"]')" bf16
+head -1 wire-2/metrics.jsonl >line
+# 2 bytes in place of 8, and gaps of flat memory with it.
+expect_equal "bytes on the wire" "$(json line '0 <= o["wire_bytes"] - 2 * 22397 < 2 * 2000')" True
+expect_exit 0 "${many[@]}" --precision fp32 --set communication_data_type=bf16 --out wire-set --processes 3
+expect_same_checkpoint "by its key" wire-3 wire-set
+expect_exit 75 "${many[@]}" --precision fp32 --out wire-note --processes 2 --stop-after 2
+expect_exit 75 "${wire[@]}" --out wire-note --processes 2 --stop-after 2
+expect_words "wire" "last bits may differ"
+expect_exit 2 "${same[@]}" --wire bf16 --out wire-same
+expect_words "--same-bits" "--wire bf16"
+expect_exit 2 "${many[@]}" --set communication_data_type=fp16 --out wire-16
+expect_words "communication_data_type" "bf16"
+
 case_begin "started by hand, with unequal shares and a file"
 "${same[@]}" --rank 1 --world-size 2 --rendezvous "$scratch/meeting" --share 3 >other 2>&1 </dev/null &
 expect_exit 0 "${same[@]}" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --share 1 --out shares
@@ -78,6 +102,9 @@ if [ -e "$build/dstrain_mpi.so" ] && command -v mpirun >/dev/null; then
     export ASAN_OPTIONS=detect_leaks=0 # of Open MPI
     expect_exit 0 mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3 "${same[@]}" --out mpi
     expect_same_checkpoint "mpirun" one mpi
+    expect_exit 0 mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3 "${many[@]}" --precision fp32 --wire bf16 \
+        --out wire-mpi
+    expect_same_checkpoint "bf16 over mpirun and over gloo" wire-3 wire-mpi
     expect_equal "closing lines" "$(grep -c '^done' "$scratch/stderr")" 1
     expect_exit 75 mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3 "${same[@]}" --out mpi-2 --stop-after 2
     expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1

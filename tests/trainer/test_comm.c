@@ -1,5 +1,6 @@
 /* The queue of comm over a library that does what a test says, and the arithmetic of bytes. Real processes: tests/comm. */
 // labels: threads
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -296,6 +297,24 @@ static void all_together_send_what_arrives(void **state)
     }
 }
 
+/* Half of what floats need, and at most two numbers more where parts are not equal. */
+static void a_sum_in_bf16_sends_half(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 9; size++) {
+        for (size_t count = 0; count < 100000; count = 3 * count + 1) {
+            const struct comm_work work = COMM_SUM_OF(COMM_BF16, NULL, count);
+            uint64_t sums = 0;
+            for (uint32_t rank = 0; rank < size; rank++) {
+                const uint64_t sent = comm_wire_bytes(&work, rank, size);
+                assert_true(fabs((double)sent - 2.0 * (size - 1) / size * (double)count * 2) <= 4);
+                sums += sent;
+            }
+            assert_int_equal(sums, 2 * (uint64_t)(size - 1) * count * 2);
+        }
+    }
+}
+
 static void parts_are_sent_to_all_others(void **state)
 {
     const size_t counts[] = {5, 0, 7, 100};
@@ -324,6 +343,7 @@ int main(void)
         cmocka_unit_test(one_process_needs_no_library),
         cmocka_unit_test(what_is_not_built_says_so),
         cmocka_unit_test(all_together_send_what_arrives),
+        cmocka_unit_test(a_sum_in_bf16_sends_half),
         cmocka_unit_test(parts_are_sent_to_all_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* In: an operation. Out: the bytes of arrays that one process sends in it. Source: gloo 0.5, allreduce.cc (ring),
  * broadcast.cc, allgatherv.cc, alltoallv.cc. */
-#include "trainer/comm.h"
+#include "trainer/comm/work.h"
 
 #include <assert.h>
 
@@ -49,6 +49,17 @@ static uint64_t all_but(const size_t *counts, uint32_t size, uint32_t one)
     return sum;
 }
 
+size_t comm_part(size_t count, uint32_t rank, uint32_t size)
+{
+    return count / size + (rank < count % size ? 1 : 0);
+}
+
+/* An all-to-all of the parts, and an all-gather of their sums. */
+static uint64_t sum_of_parts(size_t count, size_t element, uint32_t rank, uint32_t size)
+{
+    return (2 * count - comm_part(count, rank, size) - comm_part(count, (rank + 1) % size, size)) * element;
+}
+
 uint64_t comm_wire_bytes(const struct comm_work *work, uint32_t rank, uint32_t size)
 {
     assert(rank < size);
@@ -60,6 +71,8 @@ uint64_t comm_wire_bytes(const struct comm_work *work, uint32_t rank, uint32_t s
         return 0;
     case COMM_SUM:
     case COMM_MAX:
+        if (work->type == COMM_BF16)
+            return sum_of_parts(work->count, element, rank, size);
         return ring_sum(work->count * element, element, rank, size);
     case COMM_BROADCAST:
         return tree_broadcast(work->count * element, work->root, rank, size);

@@ -50,7 +50,7 @@ void work_check(const struct comm_work *work, uint32_t rank, uint32_t size)
     case COMM_BARRIER:
         return;
     case COMM_SUM:
-        assert(type == COMM_FLOAT || type == COMM_DOUBLE || type == COMM_INT64);
+        assert(type != COMM_BYTE);
         assert(work->out || work->count == 0);
         return;
     case COMM_MAX:
@@ -85,6 +85,7 @@ void work_scratch_init(struct work_scratch *scratch, uint32_t size)
     *scratch = (struct work_scratch){
         .in_sizes = mem_clear(size, sizeof(size_t)),
         .out_sizes = mem_clear(size, sizeof(size_t)),
+        .counts = mem_clear(size, sizeof(size_t)),
     };
 }
 
@@ -93,6 +94,7 @@ void work_scratch_release(struct work_scratch *scratch)
     mem_free(scratch->memory);
     mem_free(scratch->in_sizes);
     mem_free(scratch->out_sizes);
+    mem_free(scratch->counts);
 }
 
 static void *scratch_memory(struct work_scratch *scratch, size_t bytes)
@@ -188,6 +190,20 @@ static int reduce_scatter(const struct comm_work *work, const struct comm_librar
     return 0;
 }
 
+/* Each process adds the part that it owns, and all gather the sums. */
+static int sum_bf16(const struct comm_work *work, const struct comm_library *library, void *opened, uint32_t rank,
+                    uint32_t size, struct work_scratch *scratch, struct error *err)
+{
+    size_t *counts = scratch->counts;
+    for (uint32_t r = 0; r < size; r++)
+        counts[r] = comm_part(work->count, r, size);
+    uint16_t *own = (uint16_t *)work->out + total(counts, rank);
+    struct comm_work half = {.type = COMM_BF16, .in = work->out, .out = own, .in_counts = counts};
+    TRY(reduce_scatter(&half, library, opened, rank, size, scratch, err));
+    half = (struct comm_work){.type = COMM_BF16, .out = work->out, .out_counts = counts};
+    return all_gather(&half, library, opened, rank, size, scratch, err);
+}
+
 int work_do(const struct comm_work *work, const struct comm_library *library, void *opened, uint32_t rank,
             uint32_t size, struct work_scratch *scratch, struct error *err)
 {
@@ -196,6 +212,8 @@ int work_do(const struct comm_work *work, const struct comm_library *library, vo
         return library->barrier(opened, err);
     case COMM_SUM:
     case COMM_MAX:
+        if (work->type == COMM_BF16)
+            return sum_bf16(work, library, opened, rank, size, scratch, err);
         return work->count == 0 ? 0 : library->reduce(opened, work->operation, work->type, work->out, work->count, err);
     case COMM_BROADCAST:
         return work->count == 0

@@ -9,6 +9,7 @@ struct work_scratch {
     void *memory;
     size_t bytes;
     size_t *in_sizes, *out_sizes; /* [size] bytes of parts */
+    size_t *counts;               /* [size] elements of parts, of a sum in bf16 */
 };
 
 void work_scratch_init(struct work_scratch *scratch, uint32_t size);
@@ -19,6 +20,8 @@ void work_check(const struct comm_work *work, uint32_t rank, uint32_t size);
 /* 0, or what the library returned. */
 int work_do(const struct comm_work *work, const struct comm_library *library, void *opened, uint32_t rank,
             uint32_t size, struct work_scratch *scratch, struct error *err);
+/* Elements of the part that process `rank` owns of a sum of `count` in bf16: nearly equal ones. */
+size_t comm_part(size_t count, uint32_t rank, uint32_t size);
 const char *work_name(enum comm_operation operation);             /* "an all-reduce" */
 uint64_t work_bytes(const struct comm_work *work, uint32_t size); /* of the larger of its arrays */
 

@@ -132,9 +132,23 @@ static int choose_precision(const struct keys *keys, struct recipe *recipe, stru
     return 0;
 }
 
+/* What gradients travel as. */
+static int choose_wire(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
+                       struct error *err)
+{
+    const char *path = "communication_data_type", *name = keys_text(keys, path);
+    const json_t *value = keys_get(keys->values, path);
+    const bool stands = value && !json_is_null(value), bf16 = name && strcmp(name, "bf16") == 0;
+    if (stands && !bf16 && !(name && strcmp(name, "fp32") == 0))
+        return keys_complain(keys, path, "neither \"fp32\" nor \"bf16\"", err);
+    recipe->wire_bf16 = settings_given(settings, "wire") ? settings->wire == 1 : bf16;
+    return 0;
+}
+
 int keys_choose(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
 {
     TRY(choose_optimizer(keys, settings, recipe, err));
     TRY(choose_schedule(keys, settings, recipe, err));
+    TRY(choose_wire(keys, settings, recipe, err));
     return choose_precision(keys, recipe, err);
 }

@@ -65,7 +65,7 @@ static const struct key table[] = {
 
     WORD("zero_optimization", KEY_NOTE), WORD("zero_allow_untested_optimizer", KEY_NOTE),
     WORD("zero_force_ds_cpu_optimizer", KEY_NOTE), WORD("prescale_gradients", KEY_NOTE),
-    WORD("gradient_predivide_factor", KEY_NOTE), WORD("communication_data_type", KEY_NOTE),
+    WORD("gradient_predivide_factor", KEY_NOTE), WORD("communication_data_type", KEY_TAKEN),
     WORD("fp32_allreduce", KEY_NOTE), WORD("disable_allgather", KEY_NOTE), WORD("sparse_gradients", KEY_NOTE),
     WORD("data_types", KEY_NOTE), WORD("bf16.immediate_grad_update", KEY_NOTE),
     WORD("steps_per_print", KEY_NOTE), WORD("wall_clock_breakdown", KEY_NOTE), WORD("memory_breakdown", KEY_NOTE),
