@@ -7,6 +7,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool output_colours(void)
+{
+    const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(refused && refused[0]) && !(term && strcmp(term, "dumb") == 0);
+}
 
 void output_line(const char *format, ...)
 {

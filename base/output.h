@@ -7,6 +7,10 @@
 #include "base/str.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+
+/* Is standard output a terminal that shows colours? (NO_COLOR is unset or empty, TERM is not dumb.) */
+bool output_colours(void);
 
 /* A line; the newline is added. Harmful characters become '?' (log_safe). */
 __attribute__((format(printf, 1, 2))) void output_line(const char *format, ...);

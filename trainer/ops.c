@@ -1,6 +1,9 @@
 /* The table of precisions, the names of ops, and what a backend is called, for people and for a run's record. */
 #include "trainer/ops.h"
 
+#include "trainer/cpu/bf16.h"
+#include "trainer/cpu/fp16.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +26,20 @@ enum precision precision_named(const char *name)
     while (precision > PRECISION_FP32 && strcmp(precision_kinds[precision].name, name) != 0)
         precision--;
     return precision;
+}
+
+float precision_load(enum precision precision, const void *stored, size_t i)
+{
+    switch (precision) {
+    case PRECISION_BF16:
+        return bf16_to_float(((const uint16_t *)stored)[i]);
+    case PRECISION_FP16:
+        return fp16_to_float(((const uint16_t *)stored)[i]);
+    case PRECISION_FP64:
+        return (float)((const double *)stored)[i];
+    default:
+        return ((const float *)stored)[i];
+    }
 }
 
 #define OP_NAME(op) [OP_##op] = #op,

@@ -39,6 +39,8 @@ struct precision_facts {
 extern const struct precision_facts precision_kinds[]; /* [PRECISION_KINDS], by enum */
 const char *precision_name(enum precision precision);
 enum precision precision_named(const char *name); /* fp32 where there is no such */
+/* Number i of an array in STORAGE of that precision. */
+float precision_load(enum precision precision, const void *stored, size_t i);
 
 struct device; /* a backend's own state */
 

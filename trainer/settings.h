@@ -38,6 +38,7 @@ struct settings {
     int save_fails;      /* 0: stop, 1: go on */
     bool skip_damaged;
     uint64_t eval_every, eval_samples; /* eval_every 0: at the end only */
+    uint64_t shown;                    /* of eval: samples with guesses */
     uint64_t log_every;
     uint64_t stop_after; /* 0: never */
     uint64_t time_limit; /* seconds; 0: none */

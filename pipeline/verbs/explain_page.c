@@ -7,9 +7,9 @@
 #include "pipeline/verbs/explain.h"
 
 #include "base/log.h"
+#include "base/output.h"
 #include "pipeline/text/trace.h"
 #include "pipeline/text/xml.h"
-#include "pipeline/verbs/facts.h"
 
 #include <utf8proc.h>
 
@@ -247,7 +247,7 @@ static void add_wikitext(struct screen *screen, const struct page *page, const s
 
 void explain_page(const struct article_options *options, struct group *group, size_t index, struct buf *out)
 {
-    struct screen screen = {.out = *out, .colours = facts_colours()};
+    struct screen screen = {.out = *out, .colours = output_colours()};
     struct trace trace = {0};
     struct article_options traced = *options;
     traced.trace = &trace;

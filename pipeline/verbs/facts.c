@@ -9,8 +9,6 @@
 #include "base/random.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 json_t *build_memory(const char *directory)
 {
@@ -165,12 +163,6 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "templates_unknown", unknown_json(&manifest->unknown));
     json_object_set_new(facts, "lengths", lengths_json(manifest));
     return facts;
-}
-
-bool facts_colours(void)
-{
-    const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !(refused && refused[0]) && !(term && strcmp(term, "dumb") == 0);
 }
 
 int facts_print(json_t *object, struct error *err)

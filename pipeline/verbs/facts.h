@@ -30,9 +30,6 @@ json_t *build_words(const json_t *build);
  * caller owns the reference. `build` may be NULL: then sources have no names. */
 json_t *facts_json(const struct manifest *manifest, const json_t *build);
 
-/* Is standard output a terminal that shows colours? (NO_COLOR is unset or empty, TERM is not dumb.) */
-bool facts_colours(void);
-
 /* Prints one object and a newline on stdout, and drops the reference. */
 int facts_print(json_t *object, struct error *err);
 

@@ -158,7 +158,7 @@ static int out_of_range(const char *path, uint64_t number, uint64_t samples, str
 
 static int print_view(const struct settings *settings, struct view *view, struct error *err)
 {
-    view->colours = facts_colours();
+    view->colours = output_colours();
     if (settings->json)
         return facts_print(sample_json(view), err);
     print_sample(view);

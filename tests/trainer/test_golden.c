@@ -10,8 +10,6 @@
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
-#include "trainer/cpu/bf16.h"
-#include "trainer/cpu/fp16.h"
 #include "trainer/keep/safetensors.h"
 
 static struct safetensors golden;
@@ -145,21 +143,6 @@ static void check_tensor(const char *name, const float *ours, const char *prefix
         fail_msg("%s: relative error %g, allowed %g", name, error, bound);
 }
 
-/* One stored number. */
-static float stored(const void *memory, size_t i, enum precision precision)
-{
-    switch (precision) {
-    case PRECISION_BF16:
-        return bf16_to_float(((const uint16_t *)memory)[i]);
-    case PRECISION_FP16:
-        return fp16_to_float(((const uint16_t *)memory)[i]);
-    case PRECISION_FP64:
-        return (float)((const double *)memory)[i];
-    default:
-        return ((const float *)memory)[i];
-    }
-}
-
 /* Closes it. */
 static void check_backend(struct ops *ops)
 {
@@ -202,10 +185,10 @@ static void check_backend(struct ops *ops)
     const size_t numbers = (size_t)(batch.tokens * config.hidden);
     float *ours = mem_array(params->size, sizeof *ours);
     for (size_t i = 0; i < numbers; i++)
-        ours[i] = stored(model_hidden(model), i, precision);
+        ours[i] = precision_load(precision, model_hidden(model), i);
     check_tensor("hidden", ours, "expected.", numbers, precision, median);
     for (size_t i = 0; i < params->size; i++)
-        ours[i] = stored(model_gradients(model), i, wide ? PRECISION_FP64 : PRECISION_FP32) / scale;
+        ours[i] = precision_load(wide ? PRECISION_FP64 : PRECISION_FP32, model_gradients(model), i) / scale;
     for (size_t i = 0; i < params->count; i++)
         check_tensor(params->items[i].name, ours + params->items[i].offset, "gradient.", params->items[i].count,
                      precision, median);

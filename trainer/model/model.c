@@ -221,6 +221,12 @@ void model_evaluate(struct model *model, const struct batch *batch, struct model
     pass(model, batch, false, NULL, metrics);
 }
 
+void *model_logits(const struct model *model, enum head_kind head)
+{
+    assert(!model->training && model_has(&model->config, head));
+    return head == HEAD_MASKED ? model->logits : model->next_logits;
+}
+
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS])
 {
     const double hidden = config->hidden, inner = config->intermediate, up = size_of(config, OF_UP);

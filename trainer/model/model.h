@@ -94,6 +94,10 @@ void model_forward_backward(struct model *model, const struct batch *batch, cons
  * for. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);
 
+/* A head's logits of the last pass, which was model_evaluate: [the head's rows, columns] in storage, the device's (ops->map);
+ * those of masked tokens have a column for each piece of the padded vocabulary. */
+void *model_logits(const struct model *model, enum head_kind head);
+
 /* What the metrics' sums are made of, in the device's memory [STEP_SUMS], for the record of a step (ops.h); and their
  * way back from there into metrics, counts left alone. */
 const double *model_sums(const struct model *model);

@@ -1,5 +1,5 @@
 /* dstrain eval: a run, a checkpoint or a Hugging Face directory and a dataset in; loss and accuracy on a split out, in
- * the dataset's order with the masks that are stored. */
+ * the dataset's order with the masks that are stored; --show: some samples with the model's guesses. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"
+#include "trainer/tune/guesses.h"
 
 /* What run.json says a run was trained on; NULL: no run, or not said. */
 static json_t *recorded_settings(const char *directory)
@@ -45,9 +46,38 @@ static int load_model(struct engine *e, const struct origin *origin, struct erro
     return result;
 }
 
-static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e, double seconds)
+/* Some of the samples with the model's guesses; NULL: none are asked for. */
+static int make_guesses(const struct setup *setup, struct engine *engine, json_t **guesses, struct error *err)
+{
+    const struct settings *settings = setup->settings;
+    const struct source *source = &setup->task.splits[settings->split];
+    const uint64_t samples = settings->eval_samples < source->samples ? settings->eval_samples : source->samples;
+    *guesses = NULL;
+    if (settings->shown == 0)
+        return 0;
+    char *path = path_join(setup->data.directory, VOCAB_NAME);
+    const struct guesses_work work = {
+        .ops = engine->ops,
+        .model = engine->model,
+        .source = source,
+        .limits = &engine->limits,
+        .vocabulary = path,
+        .samples = samples,
+        .shown = settings->shown < samples ? settings->shown : samples,
+    };
+    const int result = guesses_make(guesses, &work, err);
+    mem_free(path);
+    return result;
+}
+
+static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e, double seconds,
+                   json_t *guesses)
 {
     const char *split = splits[setup->settings->split];
+    if (guesses && !setup->settings->json) {
+        guesses_print(guesses, output_colours());
+        fflush(stdout);
+    }
     screen_means(&setup->task.metrics, e, split);
     if (!setup->settings->json)
         return;
@@ -59,6 +89,8 @@ static void report(const struct setup *setup, const struct origin *origin, const
     json_t *means = screen_means_json(&setup->task.metrics, e);
     json_object_update(facts, means);
     json_decref(means);
+    if (guesses)
+        json_object_set(facts, "shown", guesses);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
@@ -95,8 +127,13 @@ static int eval(struct setup *setup, struct engine *engine, struct team *team, c
         .team = team,
     };
     TRY(setup->task.evaluate(&work, &evaluation, err));
-    if (team_leads(team))
-        report(setup, origin, &evaluation, clock_now() - from);
+    if (!team_leads(team))
+        return 0;
+    json_t *guesses;
+    const double seconds = clock_now() - from;
+    TRY(make_guesses(setup, engine, &guesses, err));
+    report(setup, origin, &evaluation, seconds, guesses);
+    json_decref(guesses);
     return 0;
 }
 

@@ -1,0 +1,230 @@
+/* Samples and a model in; for every masked place the piece with the largest logit out, as facts, and as lines:
+ *
+ *     sample 37
+ *       model       3 of 4   the [c]ana[l] was du[g] in [a≠1] 837
+ *       always      0 of 4   the [e]ana[e] was du[e] in [e] 837
+ *
+ * A guess stands in brackets, green where it is right, red where it is not; what was there follows after ≠. */
+#include "trainer/tune/guesses.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "tokenizer/vocab.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- facts ---- */
+
+static json_t *piece_json(const struct vocab *vocab, uint32_t id)
+{
+    char *text = mem_alloc(vocab->pieces[id].size + 1);
+    memcpy(text, vocab->pieces[id].data, vocab->pieces[id].size);
+    text[vocab->pieces[id].size] = 0;
+    json_t *piece = json_name(text);
+    mem_free(text);
+    return piece;
+}
+
+/* The label that most masked places have; of several the first piece. */
+static int find_commonest(const struct guesses_work *work, const struct vocab *vocab, struct sequence *sequence,
+                          uint32_t *id, struct error *err)
+{
+    uint64_t *counts = mem_array(vocab->count, sizeof *counts);
+    int result = 0;
+    memset(counts, 0, vocab->count * sizeof *counts);
+    for (uint64_t k = 0; k < work->samples && result == 0; k++) {
+        result = work->source->fetch(work->source->context, k, sequence, err);
+        for (uint32_t i = 0; result == 0 && i < sequence->marks[HEAD_MASKED].count; i++)
+            counts[sequence->marks[HEAD_MASKED].labels[i]]++;
+    }
+    *id = 0;
+    for (uint32_t i = 1; i < vocab->count; i++)
+        if (counts[i] > counts[*id])
+            *id = i;
+    mem_free(counts);
+    return result;
+}
+
+static uint32_t largest(const float *logits, uint32_t count)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (logits[i] > logits[best])
+            best = i;
+    return best;
+}
+
+/* Marks stand in the order of their places. */
+static json_t *sample_json(const struct vocab *vocab, uint64_t number, struct sequence *sequence, const float *logits,
+                           uint32_t commonest)
+{
+    const struct marks *marks = &sequence->marks[HEAD_MASKED];
+    json_t *guesses = json_array(), *pieces = json_array();
+    int right = 0, commonest_right = 0;
+    for (uint32_t i = 0; i < marks->count; i++) {
+        const uint32_t guess = largest(logits + (size_t)i * vocab->count, vocab->count), label = marks->labels[i];
+        right += guess == label;
+        commonest_right += commonest == label;
+        json_array_append_new(guesses, json_pack("{s:i, s:i, s:o, s:i}", "position", (int)marks->tokens[i], "id",
+                                                 (int)guess, "piece", piece_json(vocab, guess), "label", (int)label));
+        sequence->ids[marks->tokens[i]] = label;
+    }
+    for (uint32_t i = 0; i < sequence->length; i++)
+        json_array_append_new(pieces, piece_json(vocab, sequence->ids[i]));
+    return json_pack("{s:I, s:i, s:i, s:i, s:o, s:o}", "sample", (json_int_t)number, "masked", (int)marks->count,
+                     "right", right, "commonest_right", commonest_right, "pieces", pieces, "guesses", guesses);
+}
+
+/* The first rows of the last pass, without the columns that pad the vocabulary. */
+static void read_logits(const struct guesses_work *work, int32_t rows, uint32_t pieces, float *logits)
+{
+    const struct ops *ops = work->ops;
+    const size_t columns = (size_t)vocabulary_padded(model_config(work->model));
+    const size_t bytes = (size_t)rows * columns * ops->storage_size;
+    void *there = model_logits(work->model, HEAD_MASKED);
+    void *stored = ops->map(ops->device, there, bytes, MAP_READ);
+    for (size_t row = 0; row < (size_t)rows; row++)
+        for (size_t i = 0; i < pieces; i++)
+            logits[row * pieces + i] = precision_load(ops->precision, stored, row * columns + i);
+    ops->unmap(ops->device, there, stored, bytes, MAP_READ);
+}
+
+/* Sample k alone in a micro-batch. */
+static int guess(const struct guesses_work *work, const struct vocab *vocab, uint64_t k, uint32_t commonest,
+                 struct sequence *sequence, struct batch *batch, json_t *samples, struct error *err)
+{
+    struct model_metrics ignored = {0};
+    TRY(work->source->fetch(work->source->context, k, sequence, err));
+    const int32_t rows = (int32_t)sequence->marks[HEAD_MASKED].count;
+    float *logits = mem_array((size_t)rows * vocab->count + 1, sizeof *logits);
+    pack_clear(batch);
+    pack_add(batch, work->limits, sequence, 0);
+    pack_finish(batch, work->limits);
+    model_evaluate(work->model, batch, &ignored);
+    if (rows > 0)
+        read_logits(work, rows, vocab->count, logits);
+    json_array_append_new(
+        samples, sample_json(vocab, work->source->number(work->source->context, k), sequence, logits, commonest));
+    mem_free(logits);
+    return 0;
+}
+
+int guesses_make(json_t **guesses, const struct guesses_work *work, struct error *err)
+{
+    struct vocab *vocab;
+    TRY(vocab_read(&vocab, work->vocabulary, VOCAB_OWN, err));
+    struct sequence sequence = sequence_make(&work->source->room);
+    struct batch batch;
+    uint32_t commonest;
+    json_t *samples = json_array();
+    pack_init(&batch, work->limits);
+    int result = find_commonest(work, vocab, &sequence, &commonest, err);
+    for (uint64_t i = 0; i < work->shown && result == 0; i++)
+        result = guess(work, vocab, i * work->samples / work->shown, commonest, &sequence, &batch, samples, err);
+    if (result == 0)
+        *guesses = json_pack("{s:{s:i, s:o}, s:O}", "commonest", "id", (int)commonest, "piece",
+                             piece_json(vocab, commonest), "samples", samples);
+    json_decref(samples);
+    pack_release(&batch);
+    sequence_release(&sequence);
+    vocab_close(vocab);
+    return result;
+}
+
+/* ---- lines ---- */
+
+struct colours {
+    const char *right, *wrong, *was, *off;
+};
+
+static bool goes_on(const char *piece)
+{
+    return strncmp(piece, "##", 2) == 0;
+}
+
+/* A piece in the middle of a line: the mark of a piece that goes on inside a word is told by the missing blank. */
+static const char *bare(const char *piece)
+{
+    return goes_on(piece) && piece[2] ? piece + 2 : piece;
+}
+
+static void add_piece(struct buf *line, const char *piece)
+{
+    const size_t size = strlen(piece) + 1;
+    char *safe = mem_alloc(size);
+    buf_add_text(line, log_safe(piece, safe, size));
+    mem_free(safe);
+}
+
+static void add_guess(struct buf *line, const char *piece, const char *label, bool truth, const struct colours *c)
+{
+    const bool alike = goes_on(piece) == goes_on(label), right = strcmp(piece, label) == 0;
+    buf_addf(line, "[%s", right ? c->right : c->wrong);
+    add_piece(line, alike ? bare(piece) : piece);
+    buf_add_text(line, c->off);
+    if (truth && !right) {
+        buf_addf(line, "%s≠", c->was);
+        add_piece(line, alike ? bare(label) : label);
+        buf_add_text(line, c->off);
+    }
+    buf_add_text(line, "]");
+}
+
+/* The sample's text with a guess at every masked place: the model's with what was there, or `always`. */
+static void print_row(const json_t *sample, const char *always, const struct colours *c)
+{
+    const json_t *pieces = json_object_get(sample, "pieces"), *guesses = json_object_get(sample, "guesses"), *value;
+    struct buf line = {0};
+    size_t i, next = 0;
+    const size_t last = json_array_size(pieces) - 1;
+    json_array_foreach(pieces, i, value)
+    {
+        const char *piece = json_string_value(value);
+        const json_t *at = json_array_get(guesses, next);
+        if (i == 0 || (i == last && !at)) /* [CLS], and [SEP] at the end */
+            continue;
+        if (!goes_on(piece) && line.size > 0)
+            buf_add_text(&line, " ");
+        if (at && (size_t)json_integer_value(json_object_get(at, "position")) == i) {
+            add_guess(&line, always ? always : json_string_value(json_object_get(at, "piece")), piece, !always, c);
+            next++;
+        } else {
+            add_piece(&line, strcmp(piece, "[SEP]") == 0 ? "|" : bare(piece));
+        }
+    }
+    printf("%s\n", buf_text(&line));
+    buf_release(&line);
+}
+
+static int count_of(const json_t *sample, const char *name)
+{
+    return (int)json_integer_value(json_object_get(sample, name));
+}
+
+void guesses_print(const json_t *guesses, bool coloured)
+{
+    const struct colours c =
+        coloured ? (struct colours){"\033[32m", "\033[31m", "\033[2m", "\033[0m"} : (struct colours){"", "", "", ""};
+    const char *commonest = json_string_value(json_object_get(json_object_get(guesses, "commonest"), "piece"));
+    struct buf always = {0};
+    const json_t *samples = json_object_get(guesses, "samples"), *sample;
+    int masked = 0, right = 0, commonest_right = 0;
+    size_t i;
+    add_piece(&always, commonest);
+    json_array_foreach(samples, i, sample)
+    {
+        printf("sample %d\n", count_of(sample, "sample"));
+        printf("  model      %2d of %-2d  ", count_of(sample, "right"), count_of(sample, "masked"));
+        print_row(sample, NULL, &c);
+        printf("  always     %2d of %-2d  ", count_of(sample, "commonest_right"), count_of(sample, "masked"));
+        print_row(sample, commonest, &c);
+        masked += count_of(sample, "masked");
+        right += count_of(sample, "right");
+        commonest_right += count_of(sample, "commonest_right");
+    }
+    printf("right      the model %d of %d; always %s, the commonest piece, %d of %d\n", right, masked,
+           buf_text(&always), commonest_right, masked);
+    buf_release(&always);
+}
