@@ -124,6 +124,20 @@ static enum page_fate read_json(struct article_reader *reader, struct str line, 
     return read_text(reader, members[TEXT].text, article);
 }
 
+/* Removes NUL bytes in place; returns the new size. */
+static size_t drop_nul(char *data, size_t size, uint64_t *dropped)
+{
+    char *nul = memchr(data, 0, size);
+    if (!nul)
+        return size;
+    size_t kept = (size_t)(nul - data);
+    for (size_t at = kept; at < size; at++)
+        if (data[at])
+            data[kept++] = data[at];
+    *dropped += size - kept;
+    return kept;
+}
+
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
                   size_t index, struct article *article)
 {
@@ -134,6 +148,8 @@ void article_read(struct article_reader *reader, const struct article_options *o
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
     record->size = utf8_repair(group->text.data + record->offset, record->size, &article->ill_formed);
+    if (group->kind == INPUT_TEXT)
+        record->size = drop_nul(group->text.data + record->offset, record->size, &article->nul_bytes);
     struct str bytes = {group->text.data + record->offset, record->size};
 
     if (group->kind == INPUT_WIKI)

@@ -29,6 +29,7 @@ struct article {
     struct str title;         /* "" where the input has none */
     struct str text;          /* paragraphs, each ended by '\n'; of kept pages only */
     uint64_t ill_formed;      /* bytes dropped because they were not UTF-8 */
+    uint64_t nul_bytes;       /* dropped from a record of text */
     uint64_t bytes;           /* of page text: wikitext, or the text of other inputs; 0 where none could be read */
 };
 

@@ -50,4 +50,6 @@ void counts_damage(const struct counts *counts, struct buf *out)
                  counts->gaps == 1 ? "" : "s", format_bytes(counts->gap_bytes, bytes));
     if (counts->ill_formed > 0)
         buf_addf(out, "%s%s bytes that are not UTF-8", out->size ? ", " : "", format_count(counts->ill_formed, count));
+    if (counts->nul_bytes > 0)
+        buf_addf(out, "%s%s NUL bytes dropped", out->size ? ", " : "", format_count(counts->nul_bytes, count));
 }

@@ -24,6 +24,7 @@ struct counts {
     uint64_t input_bytes;                /* bytes of records read (decompressed) */
     uint64_t text_bytes;                 /* plain text of kept pages */
     uint64_t ill_formed;                 /* bytes dropped because they were not UTF-8 */
+    uint64_t nul_bytes;                  /* dropped from text */
     uint64_t sentences, pieces, unknown; /* of kept pages; unknown: [UNK] pieces among them */
     uint64_t pairs_borrowed;             /* held-out pairs with a training document as random next */
     uint64_t pairs_dropped;              /* single pieces without a partner */

@@ -118,6 +118,7 @@ static void read_documents(struct digest *digest, const struct article_options *
         counts->input_bytes += group->records[i].size;
         article_read(digest->reader, options, group, i, &article);
         counts->ill_formed += article.ill_formed;
+        counts->nul_bytes += article.nul_bytes;
         if (article.fate == PAGE_KEPT && !add_document(digest, options, group, &article, counts))
             article.fate = PAGE_EMPTY;
         article_count(digest->reader, &article, counts, &harvest->templates);

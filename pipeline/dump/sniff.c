@@ -148,8 +148,34 @@ static int refuse_encoding(const char *name, bool compressed, struct str encodin
                 (int)encoding.size, encoding.data, compressed ? "" : " ", compressed ? "" : typed(name));
 }
 
+static bool head_has_nul(struct str head)
+{
+    return memchr(head.data, 0, head.size < LOOK_BYTES ? head.size : LOOK_BYTES) != NULL;
+}
+
+/* Some NUL bytes in text are passed over where the user says that it is text. UTF-16 has one in every second byte. */
+static int recognise_with_nul(const char *name, struct str head, enum input_kind asked, enum input_kind *kind,
+                              struct error *err)
+{
+    const size_t size = head.size < LOOK_BYTES ? head.size : LOOK_BYTES;
+    size_t count = 0;
+    for (size_t at = 0; at < size; at++)
+        count += head.data[at] == '\0';
+    const bool many = count * 5 > size * 2;
+    if (asked == INPUT_TEXT && !many) {
+        *kind = INPUT_TEXT;
+        return 0;
+    }
+    if (asked != INPUT_TEXT)
+        return unrecognised(name, "is neither a dump nor text: it has NUL bytes",
+                            many ? readable : "if it is text all the same, give it as --text FILE", err);
+    return unrecognised(name, "is no text in UTF-8: it is full of NUL bytes",
+                        "is it UTF-16 or UTF-32? convert it to UTF-8 with iconv", err);
+}
+
 /* The kind that the text is, INPUT_SNIFF where that is unclear; an error where it is none whatever was asked for. */
-static int recognise(const char *name, struct str head, bool compressed, enum input_kind *kind, struct error *err)
+static int recognise(const char *name, struct str head, bool compressed, enum input_kind asked, enum input_kind *kind,
+                     struct error *err)
 {
     struct str text = text_begin(head);
     *kind = INPUT_SNIFF;
@@ -157,8 +183,8 @@ static int recognise(const char *name, struct str head, bool compressed, enum in
         return refuse_encoding(name, compressed, STR("UTF-16"), err);
     if (text.size == 0)
         return unrecognised(name, "holds nothing but blanks", "give a Wikipedia dump, text or JSONL", err);
-    if (memchr(head.data, 0, head.size < LOOK_BYTES ? head.size : LOOK_BYTES))
-        return unrecognised(name, "is neither a dump nor text", readable, err);
+    if (head_has_nul(head))
+        return recognise_with_nul(name, head, asked, kind, err);
     if (is_html(text))
         return unrecognised(name, "is an HTML page, not a dump",
                             "a mirror's error page? open it in a browser, and download the dump again", err);
@@ -181,7 +207,7 @@ static int recognise(const char *name, struct str head, bool compressed, enum in
 int sniff_kind(const char *name, struct str head, bool compressed, enum input_kind asked, enum input_kind *kind,
                struct error *err)
 {
-    TRY(recognise(name, head, compressed, kind, err));
+    TRY(recognise(name, head, compressed, asked, kind, err));
     if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
         return text_begin(head).data[0] == '<'
                    ? unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",

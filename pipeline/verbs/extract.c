@@ -78,6 +78,7 @@ static int extract_group(void *context, void *slot, uint64_t number, struct erro
         article_read(extractor->reader, options, group, i, &article);
         job->counts.pages[article.fate]++;
         job->counts.ill_formed += article.ill_formed;
+        job->counts.nul_bytes += article.nul_bytes;
         job->counts.text_bytes += article.text.size;
         if (article.fate != PAGE_KEPT)
             continue;

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buf_add(&group.text, data, size);
     record = (struct record){1, size};
     article_read(reader, &options, &group, 0, &article);
-    assert(article.ill_formed <= size && record.size == size - article.ill_formed);
+    assert(article.ill_formed <= size && record.size == size - article.ill_formed - article.nul_bytes);
     assert(utf8_valid(article.title) && article.fate < PAGE_FATES);
     if (article.fate == PAGE_KEPT)
         check_text(&options, &group, &article);

@@ -88,7 +88,9 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("\x7f"
             "ELF\0\0\0\1\2\3",
             INPUT_SNIFF, ERR_INPUT, "neither", ""),
-    REFUSED("a\0b", INPUT_TEXT, ERR_INPUT, "neither", ""),
+    FOUND("a\0b", INPUT_TEXT, INPUT_TEXT),
+    REFUSED("a\0b", INPUT_SNIFF, ERR_INPUT, "NUL", "--text FILE"),
+    REFUSED("H\0e\0l\0l\0o\0", INPUT_TEXT, ERR_INPUT, "full of NUL", "iconv"),
     REFUSED("\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9", INPUT_SNIFF, ERR_INPUT, "neither", ""), /* KOI8 */
     REFUSED("\xff\xfeH\0i\0", INPUT_TEXT, ERR_UNSAFE, "is encoded in UTF-16", "iconv -f UTF-16 -t UTF-8 dump-test-"),
     FOUND("<?xml version=\"1.0\" encoding=\"utf-8\"?><mediawiki><page>", INPUT_SNIFF, INPUT_WIKI),
