@@ -475,7 +475,9 @@ static int make_plan(struct build *build, struct opt_paths bare, struct error *e
     if (settings->vocab)
         TRY(published_vocab(settings, &build->vocab, err));
     TRY(inputs_open(&build->inputs, settings, bare, err));
-    TRY(recipe_make(settings, inputs_english(&build->inputs, settings), &build->recipe, err));
+    TRY(recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
+    build->recipe.lang = build->inputs.lang;
+    build->recipe.languages = build->inputs.named;
     memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
     const struct tokenizer_options words = recipe_words(&build->recipe);
     if (build->vocab)

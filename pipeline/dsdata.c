@@ -92,8 +92,10 @@ static const struct opt_row rows[] = {
      .verbs = " build ", .help = "Names the random decisions."},
     {.name = "shard-bytes", .type = OPT_SIZE, .field = FIELD(shard_bytes), .value = "SIZE", .default_text = "256M",
      .min = 65536, .verbs = " build ", .help = "Target size of a shard."},
-    {.name = "lang", .type = OPT_TEXT, .field = FIELD(lang), .value = "CODE", .default_help = "from the dump",
-     .verbs = " build vocab extract ", .help = "Language of the text: section names, sentence rules."},
+    {.name = "lang", .type = OPT_TEXT, .field = FIELD(lang), .value = "CODE",
+     .default_help = "from the dump; of text and JSON lines guessed", .verbs = " build vocab extract ",
+     .help = "Language of the inputs (section names, sentence rules, accents), as Wikipedias or ISO 639 name it; "
+             "CODE=FILE says it of one input."},
     {.name = "keep", .type = OPT_SET, .field = FIELD(keep), .value = "LIST", .default_text = "prose-lists",
      .choices = "headings|lists|prose-lists|pre|captions", .verbs = " build vocab ",
      .help = "What goes into the text beside paragraphs."},

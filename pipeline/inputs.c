@@ -3,14 +3,81 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "pipeline/look.h"
 
 #include <string.h>
+
+/* What no language is called. It stands for text whose language is not clear. */
+#define UNDETERMINED "und"
+
+/* FILE, or LANG=FILE: the code of LANG, else "". */
+static const char *path_of(const char *typed, char code[CODE_BYTES_MAX])
+{
+    const char *equals = strchr(typed, '=');
+    code[0] = '\0';
+    return equals && code_read(str_range(typed, equals), code) ? equals + 1 : typed;
+}
+
+/* xx=FILE with a FILE that is there means a language; fi=FILE as the name of a file does not. */
+static void hint_language(const char *typed, const char *path, struct error *err)
+{
+    const char *equals = strchr(typed, '=');
+    if (!equals || err->kind != ERR_USAGE)
+        return;
+    if (path != typed && path_exists(typed)) {
+        hint(err, "is the file's name %s? then type ./%s", typed, typed);
+    } else if (path == typed && path_exists(equals + 1)) {
+        const char *nearest = code_nearest(str_range(typed, equals));
+        hint(err, "what stands before the = is no code of a language%s%s", nearest ? "; the nearest is " : "",
+             nearest ? nearest : "");
+    }
+}
+
+static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error *err)
+{
+    if (code_read(str_of(typed), code))
+        return 0;
+    const char *nearest = code_nearest(str_of(typed));
+    fail(err, ERR_USAGE, "--lang %s: no code of a Wikipedia or of ISO 639", typed);
+    if (!nearest)
+        return hint(err, "name one like fi or zh-yue; several inputs: fi=FILE de=FILE");
+    return hint(err, "the nearest is %s (%s): --lang %s", nearest, code_name(str_of(nearest)), nearest);
+}
+
+static void settle_language(struct input_language *language, const struct settings *settings, const struct dump *dump,
+                            const char *lang)
+{
+    const struct str own = dump_siteinfo(dump)->language;
+    if (language->code[0]) {
+        language->by = LANGUAGE_OF_INPUT;
+    } else if (lang[0]) {
+        language->by = LANGUAGE_OF_OPTION;
+        strcpy(language->code, lang);
+    } else if (dump_kind(dump) == INPUT_WIKI) {
+        language->by = LANGUAGE_OF_WIKI;
+        if (own.size < CODE_BYTES_MAX)
+            memcpy(language->code, own.data, own.size);
+    } else if (settings->compat != COMPAT_GOOGLE) {
+        const char *guessed = look_language(dump);
+        language->by = LANGUAGE_GUESSED;
+        strcpy(language->code, guessed ? guessed : "");
+    }
+}
+
+/* The tables for it. */
+static const struct language *tables_of(const struct input_language *language)
+{
+    const bool unclear = language->by == LANGUAGE_GUESSED && !language->code[0];
+    return language_find(language->code[0] ? str_of(language->code) : unclear ? STR(UNDETERMINED) : STR("en"));
+}
 
 static int open_paths(struct inputs *inputs, const struct settings *settings, const struct opt_paths *paths,
                       enum input_kind kind, struct error *err)
 {
     for (size_t i = 0; i < paths->count; i++) {
-        const char *path = paths->items[i];
+        const size_t n = inputs->count;
+        struct input_language *language = &inputs->languages[n];
+        const char *path = path_of(paths->items[i], language->code);
         if (strcmp(path, "-") == 0 && inputs_pipe(inputs))
             return fail(err, ERR_USAGE, "standard input (-) can be read once only");
         struct dump_options options = dump_defaults();
@@ -20,20 +87,41 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
             options.ratio_max = settings->max_ratio;
         options.file = (uint32_t)inputs->count;
         struct dump *dump = NULL;
-        TRY(dump_open(&dump, path, &options, err));
-        const struct siteinfo *siteinfo = dump_siteinfo(dump);
-        struct str language = settings->lang ? str_of(settings->lang) : siteinfo->language;
-        const size_t n = inputs->count++;
+        if (dump_open(&dump, path, &options, err) < 0) {
+            hint_language(paths->items[i], path, err);
+            return -1;
+        }
+        inputs->count++;
         inputs->dumps[n] = dump;
         inputs->paths[n] = path;
-        inputs->articles[n] =
-            (struct article_options){.siteinfo = siteinfo,
-                                     .language = language_find(language.size > 0 ? language : STR("en")),
-                                     .keep = settings->keep,
-                                     .templates = inputs->templates,
-                                     .drop = settings->drop};
+        settle_language(language, settings, dump, inputs->lang);
+        inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
+                                                       .language = tables_of(language),
+                                                       .keep = settings->keep,
+                                                       .templates = inputs->templates,
+                                                       .drop = settings->drop};
     }
     return 0;
+}
+
+/* English by a guess is what text without a language was always read as: nothing is noted of it. */
+static bool is_noted(const struct input_language *language)
+{
+    return language->by == LANGUAGE_OF_INPUT || (language->by == LANGUAGE_GUESSED && strcmp(language->code, "en") != 0);
+}
+
+static void note_languages(struct inputs *inputs)
+{
+    struct buf list = {0};
+    bool any = false;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const struct input_language *language = &inputs->languages[i];
+        const char *code = !is_noted(language) ? "-" : language->code[0] ? language->code : UNDETERMINED;
+        any |= is_noted(language);
+        buf_addf(&list, "%s%s", i ? "," : "", code);
+    }
+    inputs->named = any ? mem_copy_text(buf_text(&list)) : NULL;
+    buf_release(&list);
 }
 
 int inputs_open(struct inputs *inputs, const struct settings *settings, struct opt_paths bare, struct error *err)
@@ -45,15 +133,20 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
         return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use --wiki, --text, --jsonl", settings->program->name,
                     settings->result->verb->name);
     }
+    if (settings->lang)
+        TRY(read_code(settings->lang, inputs->lang, err));
     if (settings->templates)
         TRY(templates_read(&inputs->templates, settings->templates, inputs->templates_hash, err));
     inputs->dumps = mem_clear(count, sizeof *inputs->dumps);
     inputs->paths = mem_clear(count, sizeof *inputs->paths);
     inputs->articles = mem_clear(count, sizeof *inputs->articles);
+    inputs->languages = mem_clear(count, sizeof *inputs->languages);
     TRY(open_paths(inputs, settings, &settings->wiki, INPUT_WIKI, err));
     TRY(open_paths(inputs, settings, &settings->text, INPUT_TEXT, err));
     TRY(open_paths(inputs, settings, &settings->jsonl, INPUT_JSONL, err));
-    return open_paths(inputs, settings, &bare, INPUT_SNIFF, err);
+    TRY(open_paths(inputs, settings, &bare, INPUT_SNIFF, err));
+    note_languages(inputs);
+    return 0;
 }
 
 void inputs_close(struct inputs *inputs)
@@ -64,15 +157,18 @@ void inputs_close(struct inputs *inputs)
     mem_free(inputs->dumps);
     mem_free(inputs->paths);
     mem_free(inputs->articles);
+    mem_free(inputs->languages);
+    mem_free(inputs->named);
     *inputs = (struct inputs){0};
 }
 
 bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare)
 {
     const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
+    char code[CODE_BYTES_MAX];
     for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
         for (size_t i = 0; i < lists[list]->count; i++)
-            if (strcmp(lists[list]->items[i], "-") == 0)
+            if (strcmp(path_of(lists[list]->items[i], code), "-") == 0)
                 return true;
     return false;
 }
@@ -126,11 +222,12 @@ uint64_t inputs_bytes(const struct inputs *inputs)
     return inputs_pipe(inputs) ? 0 : sum;
 }
 
-bool inputs_english(const struct inputs *inputs, const struct settings *settings)
+bool inputs_english(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++) {
-        struct str language = settings->lang ? str_of(settings->lang) : inputs->articles[i].siteinfo->language;
-        if (language.size > 0 && !str_equal(language, STR("en")) && !str_equal(language, STR("simple")))
+        const struct input_language *language = &inputs->languages[i];
+        if (language->code[0] ? strcmp(language->code, "en") != 0 && strcmp(language->code, "simple") != 0
+                              : language->by == LANGUAGE_GUESSED)
             return false;
     }
     return true;
@@ -163,8 +260,9 @@ char *inputs_stem(const struct settings *settings, struct opt_paths bare)
     static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json"};
     const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
     const char *path = "";
+    char code[CODE_BYTES_MAX];
     for (size_t list = 0; list < sizeof lists / sizeof *lists && !*path; list++)
-        path = lists[list]->count > 0 ? lists[list]->items[0] : "";
+        path = lists[list]->count > 0 ? path_of(lists[list]->items[0], code) : "";
     const char *slash = strrchr(path, '/');
     char *stem = mem_copy_text(slash ? slash + 1 : path);
     for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {

@@ -5,18 +5,32 @@
 #include "pipeline/article.h"
 #include "pipeline/dump/dump.h"
 #include "pipeline/settings.h"
+#include "pipeline/text/codes.h"
 #include "pipeline/text/templates.h"
+
+/* The language of an input, and who says so. */
+struct input_language {
+    char code[CODE_BYTES_MAX]; /* "": not known */
+    enum { LANGUAGE_OF_OPTION, LANGUAGE_OF_INPUT, LANGUAGE_OF_WIKI, LANGUAGE_GUESSED } by;
+};
 
 struct inputs {
     struct dump **dumps;              /* [count] */
-    const char **paths;               /* [count] as typed */
+    const char **paths;               /* [count] as typed, without LANG= */
+    struct input_language *languages; /* [count] */
+    char *named; /* "-,fi,und": the languages that the inputs do not get by --lang or their wiki; NULL: none do */
     struct article_options *articles; /* [count] how each is read */
     size_t count;
     struct templates *templates; /* of --templates, or NULL */
     char templates_hash[17];     /* of that file, or "" */
+    char lang[CODE_BYTES_MAX];   /* of --lang, or "" */
 };
 
-/* Opens --wiki, --text, --jsonl and the bare arguments, in this order. No input: ERR_USAGE. */
+/* Opens --wiki, --text, --jsonl and the bare arguments, in this order. No input, or a --lang that is no code: ERR_USAGE.
+ *
+ * A file has the language that is typed before it (fi=FILE), else that of --lang, else what its dump says, else, text and
+ * JSON lines, the one that its beginning is guessed to be in. What stands before a '=' is a language wherever it is a
+ * code: a file of such a name is typed with its folder, ./fi=FILE. */
 int inputs_open(struct inputs *inputs, const struct settings *settings, struct opt_paths bare, struct error *err);
 void inputs_close(struct inputs *inputs);
 
@@ -35,7 +49,13 @@ uint64_t inputs_bytes(const struct inputs *inputs);   /* as stored; 0 where a pi
 bool inputs_pipe(const struct inputs *inputs);        /* is standard input among them? */
 /* The same before anything is opened (opening a pipe waits for its first bytes). */
 bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare);
-bool inputs_english(const struct inputs *inputs, const struct settings *settings); /* all in English, or not known */
+/* Are all in English (or dumps that do not say)? */
+bool inputs_english(const struct inputs *inputs);
+
+/* Says of an input what it is: kind, language, size. `directory`: where the dataset will be, or NULL. */
+void inputs_say(const struct inputs *inputs, size_t i, const char *directory);
+/* The same of those of which something was guessed. */
+void inputs_say_guesses(const struct inputs *inputs);
 
 /* A quick hash of the file's first and last 64 KiB: enough to see that a file was exchanged; 0 for a pipe. */
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);

@@ -15,7 +15,6 @@ void recipe_make_words(const struct settings *settings, bool english, struct rec
 {
     *recipe = (struct recipe){.keep = settings->keep,
                               .drop = settings->drop,
-                              .lang = settings->lang,
                               .limit = settings->limit,
                               .salvage = settings->salvage,
                               .cased = settings->cased,
@@ -109,6 +108,8 @@ json_t *recipe_json(const struct recipe *recipe)
     put_number(object, "keep", recipe->keep);
     put_number(object, "drop", recipe->drop);
     json_object_set_new(object, "lang", json_string(recipe->lang ? recipe->lang : ""));
+    if (recipe->languages)
+        json_object_set_new(object, "languages", json_string(recipe->languages));
     if (recipe->templates[0])
         json_object_set_new(object, "templates", json_string(recipe->templates));
     json_object_set_new(object, "cased", json_boolean(recipe->cased));

@@ -29,8 +29,9 @@ struct recipe {
     enum compat compat;
     uint64_t seed, limit, shard_bytes;
     uint32_t keep, drop;
-    const char *lang;   /* NULL: what the input says */
-    char templates[17]; /* hash of the file of --templates, or "" */
+    const char *lang;      /* the code of --lang; NULL or "": none */
+    const char *languages; /* as struct inputs has them, or NULL */
+    char templates[17];    /* hash of the file of --templates, or "" */
     bool cased, strip_accents;
     enum profile profile;
     bool joined;  /* ideographs are letters of words */

@@ -36,25 +36,12 @@ static const char *format_short(uint64_t count, char out[32])
     return out;
 }
 
-static void say_input(const struct inputs *inputs, size_t i, const char *directory)
-{
-    char bytes[32];
-    const struct dump *dump = inputs->dumps[i];
-    const struct siteinfo *siteinfo = dump_siteinfo(dump);
-    const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
-    const char *slash = strrchr(inputs->paths[i], '/');
-    log_say("%s   %s%s%.*s%s, %s%s%s", slash ? slash + 1 : inputs->paths[i], kind, siteinfo->language.size ? ", " : "",
-            (int)siteinfo->language.size, siteinfo->language.data, dump_compressed(dump) ? ", bzip2" : "",
-            dump_bytes(dump) ? format_bytes(dump_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
-            directory ? directory : "");
-}
-
 void summary_plan(const char *directory, const struct settings *settings, const struct inputs *inputs,
                   const struct recipe *recipe, const struct plan *plan)
 {
     char needed[32], vocabulary[64], lengths[128] = "";
     for (size_t i = 0; i < inputs->count; i++)
-        say_input(inputs, i, i + 1 == inputs->count ? directory : NULL);
+        inputs_say(inputs, i, i + 1 == inputs->count ? directory : NULL);
     for (size_t i = 0; i < recipe->length_count; i++)
         snprintf(lengths + strlen(lengths), sizeof lengths - strlen(lengths), "%s%u", i ? ", " : "", recipe->seq[i]);
     if (recipe->learned)

@@ -24,8 +24,9 @@ struct dump {
     struct siteinfo siteinfo;
     enum input_kind kind;
     bool compressed;
-    bool bom;       /* the text begins with a byte order mark */
-    uint32_t level; /* of the first stream: a guess for windows in the middle of one */
+    bool bom;        /* the text begins with a byte order mark */
+    struct buf head; /* its first bytes, unless it is a wiki's */
+    uint32_t level;  /* of the first stream: a guess for windows in the middle of one */
 
     struct source source; /* dump_read's; the others use it by source_read_file only */
 
@@ -68,6 +69,11 @@ bool dump_compressed(const struct dump *dump)
 const struct siteinfo *dump_siteinfo(const struct dump *dump)
 {
     return &dump->siteinfo;
+}
+
+struct str dump_head(const struct dump *dump)
+{
+    return buf_str(&dump->head);
 }
 
 uint64_t dump_bytes(const struct dump *dump)
@@ -475,6 +481,8 @@ static int open_text(struct dump *dump, struct error *err)
         dump->bom = has_byte_order_mark(buf_str(&head));
     if (result == 0)
         pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
+    if (result == 0 && dump->kind != INPUT_WIKI)
+        buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
     buf_release(&head);
     return result;
 }
@@ -504,6 +512,7 @@ void dump_close(struct dump *dump)
     group_release(&dump->complete);
     buf_release(&dump->chain.text);
     arena_release(&dump->arena);
+    buf_release(&dump->head);
     mem_free(dump->path);
     mem_free(dump);
 }

@@ -54,9 +54,12 @@ void dump_close(struct dump *dump); /* NULL is fine */
 enum input_kind dump_kind(const struct dump *dump);
 bool dump_compressed(const struct dump *dump);
 const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless INPUT_WIKI; lives as long as the dump */
-uint64_t dump_bytes(const struct dump *dump);                  /* size of the file, 0: unknown (a pipe) */
-uint64_t dump_windows(const struct dump *dump);                /* 0: unknown */
-size_t dump_window_bytes(const struct dump *dump);             /* C */
+/* The first DUMP_HEAD_BYTES of text or JSON lines, or all of them; empty for a wiki. Lives as long as the dump. */
+#define DUMP_HEAD_BYTES (256u << 10)
+struct str dump_head(const struct dump *dump);
+uint64_t dump_bytes(const struct dump *dump);      /* size of the file, 0: unknown (a pipe) */
+uint64_t dump_windows(const struct dump *dump);    /* 0: unknown */
+size_t dump_window_bytes(const struct dump *dump); /* C */
 
 /* What a belt's job holds of a dump. A zeroed struct is ready to use; the buffers are used again. The fields are the
  * dump's business. */

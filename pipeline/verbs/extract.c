@@ -156,8 +156,10 @@ int verb_extract(void *settings, struct opt_paths bare, struct error *err)
     struct plan plan;
     stop_on_signals();
     int result = inputs_open(&extraction.inputs, settings, bare, err);
-    if (result == 0)
+    if (result == 0) {
+        inputs_say_guesses(&extraction.inputs);
         result = plan_threads(settings, &plan, err);
+    }
     const bool explains = extraction.settings->explain != NULL;
     if (result == 0)
         result = explains ? explain(extraction.settings, &extraction.inputs, &plan, err) : run(&extraction, &plan, err);

@@ -152,7 +152,8 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = inputs_open(&inputs, settings, bare, err);
     if (result == 0) {
-        recipe_make_words(settings, inputs_english(&inputs, settings), &recipe);
+        inputs_say_guesses(&inputs);
+        recipe_make_words(settings, inputs_english(&inputs), &recipe);
         result = plan_threads(settings, &plan, err);
     }
     if (result == 0)

@@ -20,5 +20,81 @@ nul_bytes() {
     expect_words "1 NUL bytes dropped"
 }
 
+languages() {
+    case_begin "a language that is none"
+    expect_exit 2 "$dsdata" build "$scratch/fi.txt" --lang Finnish --out "$out"
+    expect_words "--lang Finnish" "is fi (Finnish)"
+    expect_exit 2 "$dsdata" build "$scratch/fi.txt" --lang xx --out "$out"
+    expect_words "--lang xx" "nearest"
+    expect_exit 2 "$dsdata" extract "xx=$scratch/fi.txt"
+    expect_words "no such file" "no code of a language"
+    expect_exit 2 "$dsdata" extract "fi=$scratch/nowhere.txt"
+    expect_words nowhere.txt "no such file"
+    expect_absent manifest.json "$out"
+
+    case_begin "Finnish text keeps its letters"
+    expect_exit 0 "$dsdata" build "$scratch/fi.txt" "${small[@]}" --out "$scratch/guessed"
+    expect_words "Finnish (guessed" "accents kept"
+    grep -q ä "$scratch/guessed/vocab.txt" || complain "the vocabulary has no ä"
+    expect_equal "languages" "$(json "$scratch/guessed/manifest.json" 'o["options"]["languages"]')" fi
+
+    case_begin "the same as JSON lines"
+    python3 -c 'import json, sys
+for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": text}))' "$scratch/fi.txt" >"$scratch/fi.jsonl"
+    expect_exit 0 "$dsdata" build "$scratch/fi.jsonl" "${small[@]}" --out "$scratch/jsonl"
+    expect_words "JSON lines, Finnish (guessed" "accents kept"
+    grep -q ä "$scratch/jsonl/vocab.txt" || complain "the vocabulary has no ä"
+
+    case_begin "a language that is said"
+    expect_exit 0 "$dsdata" build "$scratch/fi.txt" "${small[@]}" --lang fin --out "$scratch/said"
+    expect_words "text, Finnish" "accents kept"
+    expect_exit 0 "$dsdata" build "$scratch/fi.txt" "${small[@]}" --lang fi --out "$scratch/said"
+    expect_words "finished already"
+
+    case_begin "a language for each input"
+    expect_exit 0 "$dsdata" build --text "fi=$scratch/fi.txt" "$scratch/en.txt" "${small[@]}" --out "$scratch/each"
+    expect_words "fi.txt   text, Finnish," "en.txt   text, English (guessed"
+    expect_equal "languages" "$(json "$scratch/each/manifest.json" 'o["options"]["languages"]')" "fi,-"
+    expect_exit 5 "$dsdata" build --text "sv=$scratch/fi.txt" "$scratch/en.txt" "${small[@]}" --out "$scratch/each"
+    expect_words languages
+
+    case_begin "English text is read as before"
+    expect_exit 0 "$dsdata" build "$scratch/en.txt" "${small[@]}" --out "$scratch/english"
+    expect_words "accents stripped"
+    expect_equal "languages" "$(json "$scratch/english/manifest.json" '"languages" in o["options"]')" False
+
+    case_begin "no clear language"
+    printf 'Abc défg.\nHij klm.\n\nNop qrs.\n' >"$scratch/few.txt"
+    expect_exit 0 "$dsdata" build "$scratch/few.txt" "${small[@]}" --out "$scratch/unclear"
+    expect_words "language not clear" "accents kept"
+    grep -q é "$scratch/unclear/vocab.txt" || complain "the vocabulary has no é"
+
+    case_begin "a file whose name looks like a language"
+    cp "$scratch/en.txt" "$scratch/fi=en.txt"
+    expect_exit 0 env -C "$scratch" "$dsdata" extract ./fi=en.txt
+    mv "$scratch/fi=en.txt" "$scratch/fi=x.txt"
+    expect_exit 2 env -C "$scratch" "$dsdata" extract fi=x.txt
+    expect_words "./fi=x.txt"
+}
+
+cat >"$scratch/fi.txt" <<'TEXT'
+Laiva on rakennettu maan pohjoisosassa, ja se oli aikansa suurin.
+Hän myi sen, mutta ei ollut iloinen, että niin kävi.
+Sitä käytettiin myös kalastukseen, kun järvi oli sula.
+
+Kylä on jäänyt veden alle, eikä sitä enää nähdä.
+Se oli pieni, ja siellä ovat asuneet myös sen rakentajat.
+TEXT
+cat >"$scratch/en.txt" <<'TEXT'
+The ship was built in the north of the country.
+It was the largest of its time, and it is not known who had it.
+It was also used for fishing, when there was no ice on the lake.
+
+The village is under water, and it has not been seen since.
+It was small, and the men that built the ship have lived in it.
+TEXT
+small=(--vocab-size 300 --seq 32 --valid 0)
+
 nul_bytes
+languages
 flow_end

@@ -1,0 +1,40 @@
+/* What is said of the inputs before they are read: a line each. */
+#include "base/log.h"
+#include "pipeline/inputs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ", Finnish (guessed; --lang says otherwise)". Returns out. */
+static const char *language_words(const struct input_language *language, char out[128])
+{
+    const struct str code = str_of(language->code);
+    const char *name = code_name(code) ? code_name(code) : language->code;
+    if (language->by == LANGUAGE_OF_WIKI)
+        name = language->code; /* as the dump has it */
+    if (language->by == LANGUAGE_GUESSED && code.size == 0)
+        snprintf(out, 128, ", language not clear (read by rules of none; --lang says it)");
+    else
+        snprintf(out, 128, "%s%s%s", code.size ? ", " : "", name,
+                 language->by == LANGUAGE_GUESSED ? " (guessed; --lang says otherwise)" : "");
+    return out;
+}
+
+void inputs_say(const struct inputs *inputs, size_t i, const char *directory)
+{
+    char bytes[32], language[128];
+    const struct dump *dump = inputs->dumps[i];
+    const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
+    const char *slash = strrchr(inputs->paths[i], '/');
+    log_say("%s   %s%s%s, %s%s%s", slash ? slash + 1 : inputs->paths[i], kind,
+            language_words(&inputs->languages[i], language), dump_compressed(dump) ? ", bzip2" : "",
+            dump_bytes(dump) ? format_bytes(dump_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
+            directory ? directory : "");
+}
+
+void inputs_say_guesses(const struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (inputs->languages[i].by == LANGUAGE_GUESSED)
+            inputs_say(inputs, i, NULL);
+}
