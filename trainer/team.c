@@ -298,17 +298,35 @@ int team_gather(struct team *team, struct str text, struct buf *all, struct erro
     return result;
 }
 
+/* The first of those that most are equal to. */
+static uint32_t commonest(const int64_t *hashes, uint32_t size)
+{
+    uint32_t best = 0, most = 0;
+    for (uint32_t r = 0; r < size; r++) {
+        uint32_t equal = 0;
+        for (uint32_t i = 0; i < size; i++)
+            equal += hashes[i] == hashes[r];
+        if (equal > most) {
+            best = r;
+            most = equal;
+        }
+    }
+    return best;
+}
+
 int team_same(struct team *team, uint64_t hash, const char *what, struct error *err)
 {
     struct buf others = {0};
     int64_t *hashes = mem_clear(team->size, sizeof *hashes);
     memcpy(&hashes[team->rank], &hash, sizeof hash);
     int result = run(team, COMM_SUM_OF(COMM_INT64, hashes, team->size), err);
-    for (uint32_t r = 1; result == 0 && r < team->size; r++)
-        if (hashes[r] != hashes[0])
+    const uint32_t most = commonest(hashes, team->size);
+    for (uint32_t r = 0; result == 0 && r < team->size; r++)
+        if (hashes[r] != hashes[most])
             buf_addf(&others, "%s%" PRIu32, others.size > 0 ? ", " : "", r);
     if (others.size > 0)
-        result = fail(err, ERR_NUMERIC, "the %s of rank %s differ from those of rank 0", what, buf_text(&others));
+        result = fail(err, ERR_NUMERIC, "the %s of rank %s differ from those of rank %" PRIu32, what, buf_text(&others),
+                      most);
     buf_release(&others);
     mem_free(hashes);
     return result;

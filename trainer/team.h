@@ -60,7 +60,7 @@ int team_add(struct team *team, double *values, size_t count, struct error *err)
 int team_add_counts(struct team *team, int64_t *values, size_t count, struct error *err);
 /* Of all: the texts of all, each behind the other with its NUL, in rank order. */
 int team_gather(struct team *team, struct str text, struct buf *all, struct error *err);
-/* Of all: ERR_NUMERIC for all, naming the ranks, where a hash is not rank 0's. */
+/* Of all: ERR_NUMERIC for all, naming the ranks, where a hash is not that of most (of as many: rank 0's). */
 int team_same(struct team *team, uint64_t hash, const char *what, struct error *err);
 
 /* This process failed, or learned that another did: others are told, and *err is what all report. Returns -1. */

@@ -141,6 +141,19 @@ for signal in KILL STOP TERM; do
     pgrep -f -- "--out $scratch/signal-$signal" >/dev/null && complain "a process is left"
 done
 
+case_begin "a process whose weights are others"
+for at in 4 12; do # a save on the way, and the last one
+    export DS_FAIL_WEIGHT=2:$at
+    expect_exit 8 "${same[@]}" --processes 3 --save-every 4 --out other-$at
+    expect_words "rank 2 differ" "checkpoint of step $((at - 4))"
+    expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+    [ ! -e other-$at/checkpoints/step-000000$(printf %02d $at) ] || complain "step $at is saved"
+done
+export DS_FAIL_WEIGHT=0:5
+expect_exit 8 "${same[@]}" --processes 3 --stop-after 5 --out other-5
+expect_words "rank 0 differ"
+unset DS_FAIL_WEIGHT
+
 case_begin "a damaged shard at one of them"
 cp -r "$data" damaged
 shard=$(find damaged/seq32 -name 'train-*' | head -1)
