@@ -18,10 +18,11 @@ struct gradient_sum {
     struct gradient_sum_options options; /* borders are our own copy, or NULL */
     struct buckets buckets;
     struct gradient_listener listener;
-    uint64_t *numbers; /* [buckets.count] of operations */
-    uint64_t number;   /* of the step */
-    size_t started;    /* buckets of this step */
-    double unit;       /* of fixed_add: of this step */
+    uint64_t *numbers;          /* [buckets.count] of operations */
+    struct bucket_times *times; /* [buckets.count] */
+    uint64_t number;            /* of the step */
+    size_t started;             /* buckets of this step */
+    double unit;                /* of fixed_add: of this step */
 
     int64_t *fixed;   /* [params->size] the device's, with same_bits */
     int64_t *refused; /* [1] the device's, with same_bits */
@@ -75,6 +76,7 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
     sum->listener = (struct gradient_listener){final, sum};
     buckets_init(&sum->buckets, options->params);
     sum->numbers = mem_array(sum->buckets.count, sizeof *sum->numbers);
+    sum->times = mem_clear(sum->buckets.count, sizeof *sum->times);
     assert(sum->buckets.count + 2 < COMM_QUEUE);
     if (options->same_bits)
         open_parts(sum);
@@ -96,6 +98,7 @@ void gradient_sum_close(struct gradient_sum *sum)
     mem_free(sum->counts);
     mem_free(sum->of_parts);
     mem_free(sum->numbers);
+    mem_free(sum->times);
     mem_free(sum->rounded);
     buckets_release(&sum->buckets);
     mem_free(sum);
@@ -220,6 +223,16 @@ void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS])
 
 /* ---- the end of a step ---- */
 
+static void time_bucket(struct gradient_sum *sum, size_t i)
+{
+    const struct comm_times times = comm_timed(sum->options.comm, sum->numbers[i]);
+    const struct bucket *bucket = &sum->buckets.items[i];
+    sum->times[i].bytes = (bucket->to - bucket->from) * comm_type_bytes(carried(sum));
+    sum->times[i].sums++;
+    sum->times[i].taken += times.taken;
+    sum->times[i].waited += times.waited;
+}
+
 static int add_buckets(struct gradient_sum *sum, struct error *err)
 {
     const struct ops *ops = sum->options.ops;
@@ -234,6 +247,8 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     for (size_t i = 0; result == 0 && i < sum->buckets.count; i++) {
         meet_move(sum->options.meet, sum->number, "bucket %zu", i);
         result = comm_wait(sum->options.comm, sum->numbers[i], err);
+        if (result == 0)
+            time_bucket(sum, i);
         if (result == 0 && carried(sum) == COMM_BF16)
             convert(sum, &sum->buckets.items[i], host, take_block);
     }
@@ -282,4 +297,10 @@ int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum)
 {
     return sum->wire_bytes;
+}
+
+const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count)
+{
+    *count = sum->buckets.count;
+    return sum->times;
 }

@@ -59,4 +59,12 @@ int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct
 /* Bytes that this process sent for the last step's gradients, by the arithmetic of the algorithm (comm_wire_bytes). */
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum);
 
+/* Of each bucket, in the order in which they are summed. */
+struct bucket_times {
+    uint64_t bytes;       /* of what is summed, as it travels */
+    uint64_t sums;        /* how many were made, */
+    double taken, waited; /* seconds of all of them: in the library, and in gradient_sum_finish */
+};
+const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count);
+
 #endif

@@ -3,6 +3,7 @@
 #ifndef TRAINER_TIMINGS_H
 #define TRAINER_TIMINGS_H
 
+#include "trainer/gradient_sum.h"
 #include "trainer/ops.h"
 
 /* Takes over `ops`: closing what comes back closes it too. */
@@ -25,5 +26,7 @@ struct timings_limits {
  * or bytes) beside that limit; then `beside`, then what is left of `seconds`. */
 void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
                  const struct timings_beside *beside);
+/* A row for each sum of a bucket of gradients over processes: bytes, how long it took and how long it was waited for. */
+void timings_say_buckets(const struct bucket_times *buckets, size_t count);
 
 #endif

@@ -252,12 +252,21 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
 
 static void say_timings(const struct training *t, double from)
 {
-    const struct timings_beside beside[] = {
+    size_t count = 0;
+    const struct bucket_times *buckets = t->engine.sum ? gradient_sum_times(t->engine.sum, &count) : NULL;
+    struct timings_beside beside[] = {
         {"waiting for data", t->samples.loader ? loader_waited(t->samples.loader) : 0},
         {"saving", t->keeper.saving},
         {.name = NULL},
+        {.name = NULL},
     };
+    if (t->team->size > 1)
+        beside[2].name = "waiting for sums of gradients";
+    for (size_t i = 0; i < count; i++)
+        beside[2].seconds += buckets[i].waited;
     timings_say(t->engine.ops, clock_now() - from, &(struct timings_limits){0}, beside);
+    if (t->team->size > 1)
+        timings_say_buckets(buckets, count);
 }
 
 int train(struct training *t, struct error *err)

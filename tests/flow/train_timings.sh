@@ -4,6 +4,7 @@
 source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
+train+=(--precision bf16) # as a table has it that holds conversions
 
 case_begin "a training that is timed"
 expect_exit 0 "${train[@]}" --micro-batch 8 --eval-every 100 --eval-samples 0 --out plain
@@ -23,5 +24,23 @@ done
 # Six matrices a layer, five steps of each; Adam's passes lie between them.
 expect_exit 0 "${train[@]}" --micro-batch 8 --eval-samples 0 --optimizer muon --timings --out timed-muon
 expect_table momentum=144 direction=144 combine=1440 shift=144 adam
+
+if [ -e "$build/dstrain_gloo.so" ]; then
+    case_begin "two processes: a row for each bucket"
+    expect_exit 0 "${train[@]}" --micro-batch 4 --eval-samples 0 --timings --processes 2 --threads 2 --out timed-2
+    expect_table "waiting for sums of gradients" adam=12
+    # The heads, two layers, the embeddings: 22,397 numbers and the gaps of flat memory.
+    python3 - "$scratch/stderr" <<'PYTHON' || complain "the table of buckets is wrong"
+import re
+import sys
+
+text = open(sys.argv[1], encoding="utf-8").read()
+rows = re.findall(r"^  bucket (\d+) +([\d.]+) (k?B) +(\d+) sums +([\d.]+) s taken +([\d.]+) s waited$", text, re.M)
+assert [int(row[0]) for row in rows] == [0, 1, 2, 3], rows
+assert all(int(row[3]) == 12 for row in rows), rows
+size = sum(float(row[1]) * (1000 if row[2] == "kB" else 1) for row in rows)
+assert 4 * 22397 <= size < 4 * 25000, size
+PYTHON
+fi
 
 flow_end
