@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a bare Debian 12 lacks to build and test the project; quiet where nothing is missing.
-# Without root and sudo it prints the line to type and exits 2.
+# Without root and sudo it prints the line to type and exits 2. --missing prints the packages on one line and installs none.
 set -euo pipefail
 
 packages=(
@@ -31,6 +31,10 @@ main() {
         is_installed "$package" || missing+=("$package")
     done
     [ "${#missing[@]}" = 0 ] && return 0
+    if [ "${1-}" = --missing ]; then
+        echo "${missing[*]}"
+        return 0
+    fi
 
     line="apt-get install -y --no-install-recommends ${missing[*]}"
     if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
@@ -44,4 +48,4 @@ main() {
     as_root env DEBIAN_FRONTEND=noninteractive $line >/dev/null
 }
 
-main
+main "$@"
