@@ -83,7 +83,7 @@ void buf_release(struct buf *buf);
 /* Decodes the code point at text[0..size), size > 0. Returns the bytes it takes (1 to 4), or 0 where the bytes there
  * are ill-formed; then *skip is the length of the maximal ill-formed part (1 to 3, Unicode 3.9 table 3-8) to drop. */
 unsigned utf8_decode(const char *text, size_t size, uint32_t *code_point, unsigned *skip);
-unsigned utf8_encode(uint32_t code_point, char out[4]); /* bytes written, 1 to 4 */
+unsigned utf8_write(uint32_t code_point, char out[4]); /* bytes written, 1 to 4 */
 bool utf8_valid(struct str text);
 /* Removes ill-formed bytes in place; returns the new size and adds the removed bytes to *dropped (may be NULL). */
 size_t utf8_repair(char *text, size_t size, uint64_t *dropped);

@@ -56,7 +56,7 @@ unsigned utf8_decode(const char *text, size_t size, uint32_t *code_point, unsign
     return length;
 }
 
-unsigned utf8_encode(uint32_t code_point, char out[4])
+unsigned utf8_write(uint32_t code_point, char out[4])
 {
     assert(code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF));
     if (code_point < 0x80) {

@@ -119,7 +119,7 @@ static unsigned string_step(const char **at, const char *end, char out[4])
         return 1;
     }
     *at += escape_read(*at, end, &character);
-    return utf8_encode(character, out);
+    return utf8_write(character, out);
 }
 
 static struct str decode(struct arena *arena, struct str inside)

@@ -35,7 +35,7 @@ static void add_row(struct buf *text, const struct lexicon *lexicon, const uint1
     if (inside)
         buf_add_text(text, "##");
     for (size_t i = 0; i < count; i++)
-        text->size += utf8_encode(lexicon->alphabet[letters[i]], text->data + text->size);
+        text->size += utf8_write(lexicon->alphabet[letters[i]], text->data + text->size);
 }
 
 /* A list of pieces under construction: their bytes, and where each one ends. */

@@ -152,7 +152,7 @@ void run_words(struct normalizer *normalizer, struct buf *scratch, struct str ru
             word(context, buf_str(scratch));
             buf_reset(scratch);
         }
-        scratch->size += utf8_encode(letter, scratch->data + scratch->size);
+        scratch->size += utf8_write(letter, scratch->data + scratch->size);
         if (alone) {
             word(context, buf_str(scratch));
             buf_reset(scratch);

@@ -43,7 +43,7 @@ static uint32_t last_letter(struct str text)
 static bool is_one_of(uint32_t c, const char *letters)
 {
     char bytes[5] = {0};
-    return c && utf8_encode(c, bytes) && strstr(letters, bytes);
+    return c && utf8_write(c, bytes) && strstr(letters, bytes);
 }
 
 /* Scripts that write no blanks: kana, ideographs, their punctuation. */

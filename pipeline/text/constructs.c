@@ -20,7 +20,7 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
         if (byte == '&')
             size = entity_decode(str_range(w->text.data + w->at, w->text.data + end), &code_point);
         if (size > 0) {
-            walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_encode(code_point, encoded)});
+            walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_write(code_point, encoded)});
         } else if (byte == '\n' && line_by_line) {
             walk_skip(w, w->at + 1, FATE_MARKUP);
             walk_begin_paragraph(w, PARAGRAPH_PRE);

@@ -87,7 +87,7 @@ bool render_case(struct call *call)
             code_point = (uint32_t)(upper ? utf8proc_toupper((utf8proc_int32_t)code_point)
                                           : utf8proc_tolower((utf8proc_int32_t)code_point));
         if (size > 0)
-            show(call, (struct str){encoded, utf8_encode(code_point, encoded)});
+            show(call, (struct str){encoded, utf8_write(code_point, encoded)});
         at += size ? size : skip;
     }
     return true;

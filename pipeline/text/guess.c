@@ -167,7 +167,7 @@ static void count_text(struct counting *counting, struct str text)
         if (script < SCRIPTS)
             counting->letters[script]++;
         if (size + 4 < WORD_BYTES_MAX)
-            size += utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), word + size);
+            size += utf8_write((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), word + size);
         else
             size = WORD_BYTES_MAX;
     }

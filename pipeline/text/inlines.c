@@ -42,7 +42,7 @@ static void read_entity(struct wikitext *w)
     char encoded[4];
     if (code_point == '\n' || code_point == '\r')
         code_point = ' ';
-    walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_encode(code_point, encoded)});
+    walk_show(w, w->at + (uint32_t)size, (struct str){encoded, utf8_write(code_point, encoded)});
 }
 
 static void read_break(struct wikitext *w, uint32_t end)

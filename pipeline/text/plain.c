@@ -19,7 +19,7 @@ static void add_text(struct str text, struct buf *out)
             char encoded[4];
             if (code_point < ' ')
                 code_point = ' ';
-            buf_add(out, encoded, utf8_encode(code_point, encoded));
+            buf_add(out, encoded, utf8_write(code_point, encoded));
         } else if (byte == '<' && tag_read(rest, &tag, &looked)) {
             size = tag.size;
         } else {

@@ -36,7 +36,7 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
         if (blank)
             out[size++] = ' ';
         blank = false;
-        size += utf8_encode((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), out + size);
+        size += utf8_write((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), out + size);
     }
     return (struct str){out, size};
 }

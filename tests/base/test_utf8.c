@@ -45,7 +45,7 @@ static void check(const unsigned char *text, size_t size)
     const unsigned length = utf8_decode((const char *)text, size, &code_point, &skip);
     if (length != expected(text, size, &skip_expected) || (!length && skip != skip_expected))
         fail_msg("%02x %02x %02x (size %zu): length %u, skip %u", text[0], text[1], text[2], size, length, skip);
-    if (length && (utf8_encode(code_point, back) != length || memcmp(back, text, length) != 0))
+    if (length && (utf8_write(code_point, back) != length || memcmp(back, text, length) != 0))
         fail_msg("%02x %02x %02x: U+%04X does not encode back", text[0], text[1], text[2], code_point);
 }
 
@@ -83,7 +83,7 @@ static void every_code_point_comes_back(void **state)
         unsigned skip;
         if (c >= 0xD800 && c <= 0xDFFF)
             continue;
-        const unsigned length = utf8_encode(c, text);
+        const unsigned length = utf8_write(c, text);
         if (utf8_decode(text, length, &back, &skip) != length || back != c)
             fail_msg("U+%04X", c);
     }

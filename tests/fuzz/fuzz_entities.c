@@ -31,7 +31,7 @@ static void check_reference(struct str text)
     if (size == 0)
         return;
     assert(size >= 3 && size <= ENTITY_BYTES_MAX + 1 && size <= text.size && text.data[size - 1] == ';');
-    assert(utf8_valid((struct str){bytes, utf8_encode(code_point, bytes)}));
+    assert(utf8_valid((struct str){bytes, utf8_write(code_point, bytes)}));
     assert(entity_decode((struct str){text.data, size}, &again) == size && again == code_point);
     assert(entity_decode((struct str){text.data, size - 1}, &again) == 0);
     if (text.data[1] == '#') {

@@ -144,7 +144,7 @@ static void reference_words(struct str text, const struct tokenizer_options *opt
             const bool alone = unicode_letter(unicode, normal.items[k])->kind == LETTER_PUNCTUATION;
             if (alone && k > 0 && words->data[words->size - 1] != '\n')
                 buf_add_byte(words, '\n');
-            buf_add(words, bytes, utf8_encode(normal.items[k], bytes));
+            buf_add(words, bytes, utf8_write(normal.items[k], bytes));
             if (alone || k + 1 == normal.count)
                 buf_add_byte(words, '\n');
         }

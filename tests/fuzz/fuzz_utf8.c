@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const unsigned got = utf8_decode((const char *)data + at, size - at, &code_point, &skip);
         assert(got == (whole ? expected : 0) && (whole || skip == expected));
         if (whole) {
-            assert(utf8_encode(code_point, bytes) == expected && memcmp(bytes, data + at, expected) == 0);
+            assert(utf8_write(code_point, bytes) == expected && memcmp(bytes, data + at, expected) == 0);
             buf_add(&kept, data + at, expected);
         }
         valid &= whole;

@@ -152,7 +152,7 @@ static const char *const between_google[] = {"",         " a", "b ",       "\u03
 static size_t point_text(uint32_t point, const char *const *between, const char *end, char *text)
 {
     char letter[5] = {0};
-    utf8_encode(point, letter);
+    utf8_write(point, letter);
     const unsigned size = point ? (unsigned)strlen(letter) : 1;
     char *at = text;
     for (; *between; between++) {

@@ -266,7 +266,7 @@ static void rare_letters_are_left_out(void **state)
     struct word_counts *counts = word_counts_open(1 << 20);
     for (uint32_t i = 0; i < 2000; i++) { /* ideographs, the later the rarer */
         char letter[4];
-        const unsigned size = utf8_encode(0x4E00 + i, letter);
+        const unsigned size = utf8_write(0x4E00 + i, letter);
         word_counts_add(counts, (struct str){letter, size}, 10000 - i);
     }
     word_counts_add(counts, STR("\u4E00\u55DA"), 1); /* one that is kept and one that is not */
