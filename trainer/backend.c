@@ -39,7 +39,12 @@ const char *backend_text(void)
 static const struct cuda_module *cuda_module(struct error *err)
 {
     fail(err, ERR_USAGE, "this dstrain was built without CUDA");
+#ifdef DS_STATIC
+    hint(err, "a static program loads no modules: cmake --preset cuda builds one that does, with NVIDIA's CUDA toolkit "
+              "(cuda-toolkit); --device cpu computes here");
+#else
     hint(err, "cmake --preset cuda builds it in; --device cpu computes here");
+#endif
     return NULL;
 }
 

@@ -30,7 +30,8 @@ enum comm_kind {
 };
 #define COMM_KINDS 4
 
-const char *comm_kind_name(enum comm_kind kind); /* "gloo" */
+const char *comm_kind_name(enum comm_kind kind);             /* "gloo" */
+int comm_kind_check(enum comm_kind kind, struct error *err); /* ERR_USAGE: it is not built in; says how to get it */
 
 /* Named values that all processes can set and get: how they tell each other their addresses. A name is set once. Both
  * calls may be made from the communication thread while comm_open waits. */

@@ -8,6 +8,19 @@
 
 #include "base/file.h"
 
+#ifdef DS_STATIC
+
+/* Nothing that is loaded is built with it, so nobody asks. */
+const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err)
+{
+    (void)symbol;
+    (void)interface;
+    fail(err, ERR_USAGE, "%s does not load: this dstrain is a static program, which has no use for %s", file, what);
+    return NULL;
+}
+
+#else
+
 /* Beside the program. */
 static int module_path(const char *file, char *out, size_t size, struct error *err)
 {
@@ -43,3 +56,5 @@ const void *module_load(const char *file, const char *symbol, int interface, con
     }
     return found;
 }
+
+#endif

@@ -110,6 +110,7 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
 {
     const struct launch *launch = settings->launch;
     const bool named = launch->rendezvous[0] || launch->listener >= 0;
+    TRY(comm_kind_check(team->kind, err));
     if (!named && team->kind != COMM_MPI)
         return fail(err, ERR_USAGE,
                     "%s started %" PRIu32 " processes and says not where they meet: --rendezvous is missing",

@@ -42,17 +42,25 @@ const char *comm_kind_name(enum comm_kind kind)
     return kinds[kind].name;
 }
 
+int comm_kind_check(enum comm_kind which, struct error *err)
+{
+    const struct kind *kind = &kinds[which];
+    if (!kind->file || kind->built)
+        return 0;
+    fail(err, ERR_USAGE, "--comm %s: this dstrain was built without %s", kind->name, kind->what);
+#ifdef DS_STATIC
+    return hint(err, "install it (Debian: %s) and build again without -DDS_STATIC=ON", kind->package);
+#else
+    return hint(err, "install it (Debian: %s) and build again with -D%s=ON", kind->package, kind->option);
+#endif
+}
+
 static const struct comm_library *library_of(const struct kind *kind, struct error *err)
 {
     if (kind->library)
         return kind->library;
     if (!kind->file) {
         fail(err, ERR_USAGE, "--comm %s: not built yet", kind->name);
-        return NULL;
-    }
-    if (!kind->built) {
-        fail(err, ERR_USAGE, "--comm %s: this dstrain was built without %s", kind->name, kind->what);
-        hint(err, "install it (Debian: %s) and build again with -D%s=ON", kind->package, kind->option);
         return NULL;
     }
     const struct comm_library *library = module_load(kind->file, COMM_SYMBOL, COMM_INTERFACE, kind->what, err);
@@ -65,6 +73,8 @@ static const struct comm_library *library_of(const struct kind *kind, struct err
 
 struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, struct error *err)
 {
+    if (comm_kind_check(kind, err) < 0)
+        return NULL;
     const struct comm_library *library = library_of(&kinds[kind], err);
     return library ? comm_open_library(library, options, err) : NULL;
 }

@@ -24,6 +24,14 @@
 #define FIRST_LINE  "dstrain meeting 1\n"
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
+/* A number, and no name to be asked for. */
+static struct addrinfo *numeric(const struct rendezvous *rendezvous)
+{
+    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    return getaddrinfo(rendezvous->host, rendezvous->port, &wanted, &found) == 0 ? found : NULL;
+}
+
 int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err)
 {
     *rendezvous = (struct rendezvous){0};
@@ -50,6 +58,13 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
     }
     memcpy(rendezvous->host, host.data, host.size);
     snprintf(rendezvous->port, sizeof rendezvous->port, "%lu", port);
+#ifdef DS_STATIC /* glibc looks names up by libraries that it loads */
+    struct addrinfo *number = numeric(rendezvous);
+    if (!number)
+        return fail(err, ERR_USAGE, "%s is a name, which a static dstrain cannot look up: give the address in numbers",
+                    rendezvous->host);
+    freeaddrinfo(number);
+#endif
     return 0;
 }
 
@@ -83,14 +98,6 @@ static int listen_anywhere(uint16_t port, int *listener)
     if (errno == EADDRINUSE)
         return -1;
     return listen_at((const struct sockaddr *)&four, sizeof four, listener);
-}
-
-/* A number, and no name to be asked for. */
-static struct addrinfo *numeric(const struct rendezvous *rendezvous)
-{
-    const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
-    return getaddrinfo(rendezvous->host, rendezvous->port, &wanted, &found) == 0 ? found : NULL;
 }
 
 int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct error *err)

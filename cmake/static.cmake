@@ -1,0 +1,17 @@
+# DS_STATIC: everything is linked from archives. What a program loads while it runs (modules beside it: gloo, MPI, CUDA) and
+# libraries that come as shared objects alone are left out.
+foreach(part MPI GLOO ONEDNN CUDA HDF5)
+    if("${DS_${part}}" STREQUAL "ON")
+        message(FATAL_ERROR "DS_STATIC and DS_${part} exclude each other: a static program loads no libraries")
+    endif()
+    set(DS_${part} OFF)
+endforeach()
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+add_compile_definitions(DS_STATIC=1)
+add_compile_options(-fPIE)
+add_link_options(-static-pie)
+include(CheckLinkerFlag)
+check_linker_flag(C LINKER:--no-warnings DS_QUIET_LINKER)
+if(DS_QUIET_LINKER) # glibc's about getaddrinfo, which is only asked for numbers
+    add_link_options(LINKER:--no-warnings)
+endif()
