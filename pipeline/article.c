@@ -84,8 +84,37 @@ static enum page_fate read_wiki(struct article_reader *reader, struct str fragme
     return fate_of_kinds(reader->facts.kinds);
 }
 
-/* Lines as they stand, without blank ends. */
-static enum page_fate read_text(struct article_reader *reader, struct str lines, struct article *article)
+/* What comes between two lines of one paragraph: a blank; nothing behind a hyphen, and between signs that are written
+ * without blanks. */
+static bool joins(struct str before, struct str after)
+{
+    uint32_t left = 0, right = 0;
+    unsigned skip;
+    size_t start = before.size - 1;
+    while (start > 0 && ((unsigned char)before.data[start] & 0xC0) == 0x80)
+        start--;
+    utf8_decode(before.data + start, before.size - start, &left, &skip);
+    utf8_decode(after.data, after.size, &right, &skip);
+    if (left == '-')
+        return before.size > 1 && (unsigned char)before.data[before.size - 2] > ' ' && right > ' ';
+    return left >= 0x3000 && left <= 0x9FFF && right >= 0x3000 && right <= 0x9FFF;
+}
+
+static void add_line(struct article_reader *reader, struct str line, enum text_form form)
+{
+    struct buf *text = &reader->text;
+    if (form == FORM_WRAPPED && text->size > 0) {
+        text->size--; /* the line's end */
+        if (!joins(buf_str(text), line))
+            buf_add_byte(text, ' ');
+    }
+    buf_add_str(text, line);
+    buf_add_byte(text, '\n');
+}
+
+/* Lines as they stand, without blank ends; of wrapped text as one. */
+static enum page_fate read_text(struct article_reader *reader, struct str lines, enum text_form form,
+                                struct article *article)
 {
     uint64_t *bytes = reader->facts.bytes;
     article->bytes = lines.size;
@@ -96,8 +125,7 @@ static enum page_fate read_text(struct article_reader *reader, struct str lines,
         struct str line = str_trim(str_range(at, stop));
         if (line.size > 0) {
             bytes[FATE_KEPT] += line.size;
-            buf_add_str(&reader->text, line);
-            buf_add_byte(&reader->text, '\n');
+            add_line(reader, line, form);
         }
         at = stop + 1;
     }
@@ -121,7 +149,7 @@ static enum page_fate read_json(struct article_reader *reader, struct str line, 
         article->revision_id = (uint64_t)revision->integer;
     if (members[TITLE].kind == MEMBER_TEXT)
         article->title = members[TITLE].text;
-    return read_text(reader, members[TEXT].text, article);
+    return read_text(reader, members[TEXT].text, FORM_PARAGRAPHS, article);
 }
 
 /* Removes NUL bytes in place; returns the new size. */
@@ -157,7 +185,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
     else if (group->kind == INPUT_JSONL)
         article->fate = read_json(reader, bytes, article);
     else
-        article->fate = read_text(reader, bytes, article);
+        article->fate = read_text(reader, bytes, options->form, article);
 
     if (article->fate != PAGE_KEPT)
         return;
@@ -202,7 +230,7 @@ void article_sentences(const struct article_options *options, const struct group
                        struct sentences *out)
 {
     out->count = 0;
-    if (group->kind != INPUT_TEXT) {
+    if (group->kind != INPUT_TEXT || options->form != FORM_SENTENCES) {
         sentences_split(options->language, article->text, out);
         return;
     }

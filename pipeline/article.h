@@ -16,6 +16,7 @@ struct trace;
 struct article_options {
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
+    enum text_form form;               /* of text; not FORM_AUTO */
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL but for an explanation */
@@ -43,7 +44,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
 /* Counts the article read last as a page of its fate: what became of its bytes, and its unknown templates. */
 void article_count(const struct article_reader *reader, const struct article *article, struct counts *counts,
                    struct tally *templates);
-/* The sentences of an article: by rule, or the lines themselves where the input is one sentence a line. Replaces *out. */
+/* The sentences of an article: by rule, or the lines themselves of FORM_SENTENCES. Replaces *out. */
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
                        struct sentences *out);
 void article_close(struct article_reader *reader);

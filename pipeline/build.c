@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "pipeline/advice.h"
 #include "pipeline/directory.h"
 #include "pipeline/fresh.h"
 #include "pipeline/google/google.h"
@@ -185,6 +186,7 @@ static int complete(struct build *build, struct manifest *manifest, struct error
                            &build->whole.counts, &build->whole.templates, &build->facts, err));
     TRY(manifest_write(manifest, build->site, err));
     TRY(build->settings->fresh ? fresh_replace(build->directory, err) : directory_tidy(build->directory, err));
+    advice_after(build->settings, &build->recipe, &build->whole.counts);
     return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts, &build->facts,
                          err);
 }
@@ -478,6 +480,7 @@ static int make_plan(struct build *build, struct opt_paths bare, struct error *e
     TRY(recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
     build->recipe.lang = build->inputs.lang;
     build->recipe.languages = build->inputs.named;
+    build->recipe.forms = build->inputs.forms;
     memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
     const struct tokenizer_options words = recipe_words(&build->recipe);
     if (build->vocab)

@@ -26,6 +26,7 @@ struct counts {
     uint64_t ill_formed;                 /* bytes dropped because they were not UTF-8 */
     uint64_t nul_bytes;                  /* dropped from text */
     uint64_t sentences, pieces, unknown; /* of kept pages; unknown: [UNK] pieces among them */
+    uint64_t pairs_random;               /* nsp: whose second segment is a random one */
     uint64_t pairs_borrowed;             /* held-out pairs with a training document as random next */
     uint64_t pairs_dropped;              /* single pieces without a partner */
     uint64_t samples[SETS_MAX];

@@ -213,6 +213,7 @@ static void make_samples(struct digest *digest, const struct group *group, size_
     for (uint32_t i = 0; i < digest->pairs.count; i++) {
         const struct pair *pair = &digest->pairs.items[i];
         lay_out(digest, pair, sample);
+        harvest->counts.pairs_random += recipe->pairs == PAIRS_NSP && pair->is_random_next;
         mask_sample(&masks, i, &digest->rules[length], sample);
 
         uint32_t words[4];

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/look.h"
 
 #include <string.h>
 
@@ -71,6 +70,19 @@ static const struct language *tables_of(const struct input_language *language)
     return language_find(language->code[0] ? str_of(language->code) : unclear ? STR(UNDETERMINED) : STR("en"));
 }
 
+/* Of the input that was opened last. Google's program knows one form. */
+static void settle_form(struct inputs *inputs, const struct settings *settings)
+{
+    const size_t n = inputs->count - 1;
+    struct look *look = &inputs->looks[n];
+    if (settings->compat != COMPAT_GOOGLE)
+        look_read(inputs->dumps[n], tables_of(&inputs->languages[n]), (enum text_form)settings->text_form, look);
+    else
+        look->form = FORM_SENTENCES;
+    if (look->form == FORM_LINES)
+        dump_take_lines(inputs->dumps[n]);
+}
+
 static int open_paths(struct inputs *inputs, const struct settings *settings, const struct opt_paths *paths,
                       enum input_kind kind, struct error *err)
 {
@@ -95,8 +107,10 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
         inputs->dumps[n] = dump;
         inputs->paths[n] = path;
         settle_language(language, settings, dump, inputs->lang);
+        settle_form(inputs, settings);
         inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
                                                        .language = tables_of(language),
+                                                       .form = inputs->looks[n].form,
                                                        .keep = settings->keep,
                                                        .templates = inputs->templates,
                                                        .drop = settings->drop};
@@ -108,6 +122,19 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
 static bool is_noted(const struct input_language *language)
 {
     return language->by == LANGUAGE_OF_INPUT || (language->by == LANGUAGE_GUESSED && strcmp(language->code, "en") != 0);
+}
+
+static void note_forms(struct inputs *inputs)
+{
+    struct buf list = {0};
+    bool any = false;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const bool noted = inputs->looks[i].form != FORM_SENTENCES;
+        buf_addf(&list, "%s%s", i ? "," : "", noted ? text_form_names[inputs->looks[i].form] : "-");
+        any |= noted;
+    }
+    inputs->forms = any ? mem_copy_text(buf_text(&list)) : NULL;
+    buf_release(&list);
 }
 
 static void note_languages(struct inputs *inputs)
@@ -141,11 +168,13 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
     inputs->paths = mem_clear(count, sizeof *inputs->paths);
     inputs->articles = mem_clear(count, sizeof *inputs->articles);
     inputs->languages = mem_clear(count, sizeof *inputs->languages);
+    inputs->looks = mem_clear(count, sizeof *inputs->looks);
     TRY(open_paths(inputs, settings, &settings->wiki, INPUT_WIKI, err));
     TRY(open_paths(inputs, settings, &settings->text, INPUT_TEXT, err));
     TRY(open_paths(inputs, settings, &settings->jsonl, INPUT_JSONL, err));
     TRY(open_paths(inputs, settings, &bare, INPUT_SNIFF, err));
     note_languages(inputs);
+    note_forms(inputs);
     return 0;
 }
 
@@ -158,7 +187,9 @@ void inputs_close(struct inputs *inputs)
     mem_free(inputs->paths);
     mem_free(inputs->articles);
     mem_free(inputs->languages);
+    mem_free(inputs->looks);
     mem_free(inputs->named);
+    mem_free(inputs->forms);
     *inputs = (struct inputs){0};
 }
 

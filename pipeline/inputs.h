@@ -4,6 +4,7 @@
 
 #include "pipeline/article.h"
 #include "pipeline/dump/dump.h"
+#include "pipeline/look.h"
 #include "pipeline/settings.h"
 #include "pipeline/text/codes.h"
 #include "pipeline/text/templates.h"
@@ -18,6 +19,8 @@ struct inputs {
     struct dump **dumps;              /* [count] */
     const char **paths;               /* [count] as typed, without LANG= */
     struct input_language *languages; /* [count] */
+    struct look *looks;               /* [count] at their beginnings */
+    char *forms;                      /* "-,lines": of text that is not FORM_SENTENCES; NULL: there is none */
     char *named; /* "-,fi,und": the languages that the inputs do not get by --lang or their wiki; NULL: none do */
     struct article_options *articles; /* [count] how each is read */
     size_t count;

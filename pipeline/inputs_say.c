@@ -20,13 +20,27 @@ static const char *language_words(const struct input_language *language, char ou
     return out;
 }
 
+/* ", a paragraph a line (recognised; --text-form says otherwise)". Returns out. */
+static const char *form_words(const struct look *look, char out[128])
+{
+    static const char *const words[] = {[FORM_SENTENCES] = "a sentence a line",
+                                        [FORM_PARAGRAPHS] = "a paragraph a line",
+                                        [FORM_LINES] = "a document a line",
+                                        [FORM_WRAPPED] = "wrapped lines"};
+    snprintf(out, 128, ", %s%s", words[look->form],
+             look->recognised ? " (recognised; --text-form says otherwise)" : "");
+    return out;
+}
+
 void inputs_say(const struct inputs *inputs, size_t i, const char *directory)
 {
-    char bytes[32], language[128];
+    char bytes[32], language[128], form[128] = "";
     const struct dump *dump = inputs->dumps[i];
     const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
+    if (dump_kind(dump) == INPUT_TEXT)
+        form_words(&inputs->looks[i], form);
     const char *slash = strrchr(inputs->paths[i], '/');
-    log_say("%s   %s%s%s, %s%s%s", slash ? slash + 1 : inputs->paths[i], kind,
+    log_say("%s   %s%s%s%s, %s%s%s", slash ? slash + 1 : inputs->paths[i], kind, form,
             language_words(&inputs->languages[i], language), dump_compressed(dump) ? ", bzip2" : "",
             dump_bytes(dump) ? format_bytes(dump_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
             directory ? directory : "");
@@ -35,6 +49,6 @@ void inputs_say(const struct inputs *inputs, size_t i, const char *directory)
 void inputs_say_guesses(const struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
-        if (inputs->languages[i].by == LANGUAGE_GUESSED)
+        if (inputs->languages[i].by == LANGUAGE_GUESSED || inputs->looks[i].recognised)
             inputs_say(inputs, i, NULL);
 }

@@ -1,11 +1,30 @@
-/* A look at the beginning of text or JSON lines, before anything of it is read: what only its content can tell, and what
- * is said of it on the screen. It depends on the first DUMP_HEAD_BYTES of the input alone. */
+/* A look at the beginning of text or JSON lines, before anything of it is read: what only its content can tell. It depends
+ * on the first DUMP_HEAD_BYTES of the input alone. */
 #ifndef PIPELINE_LOOK_H
 #define PIPELINE_LOOK_H
 
 #include "pipeline/dump/dump.h"
+#include "pipeline/text/languages.h"
+
+struct look {
+    enum text_form form; /* of text: as asked for, or recognised; of other inputs FORM_SENTENCES */
+    bool recognised;     /* it was not asked for */
+    /* Of what was looked at (0 for a wiki): */
+    uint64_t documents, sentences;
+};
+
+extern const char *const text_form_names[];
 
 /* The language of an input that is no wiki, or NULL where none is clear. */
 const char *look_language(const struct dump *dump);
+
+/* How the form of text is recognised (`asked` FORM_AUTO), in this order:
+ *
+ *     wrapped     of the lines behind which a line follows, seven in eight are so long that its first word did not fit
+ *                 (the width is what one line in 20 passes), and most of them do not end as a sentence
+ *     paragraphs  lines hold 1.3 sentences and more on average, and there are empty lines
+ *     lines       the same without empty lines; or no empty line in all of DUMP_HEAD_BYTES
+ *     sentences   all others */
+void look_read(const struct dump *dump, const struct language *language, enum text_form asked, struct look *look);
 
 #endif

@@ -21,6 +21,15 @@
 /* What a file holds; found by content, never by name. */
 enum input_kind { INPUT_SNIFF, INPUT_WIKI, INPUT_TEXT, INPUT_JSONL };
 
+/* How plain text is laid out: what a line is, and what a document. */
+enum text_form {
+    FORM_AUTO,       /* one of the others, by the beginning of the text */
+    FORM_SENTENCES,  /* a sentence a line; a line of blanks ends a document */
+    FORM_PARAGRAPHS, /* a paragraph of sentences a line; a line of blanks ends a document */
+    FORM_LINES,      /* a document a line */
+    FORM_WRAPPED,    /* lines are broken anywhere; a line of blanks ends a document */
+};
+
 /* One record of an input as bytes: <page>…</page>, the lines of a document, or one JSON line. */
 struct record {
     size_t offset; /* in the group's text */

@@ -110,6 +110,8 @@ json_t *recipe_json(const struct recipe *recipe)
     json_object_set_new(object, "lang", json_string(recipe->lang ? recipe->lang : ""));
     if (recipe->languages)
         json_object_set_new(object, "languages", json_string(recipe->languages));
+    if (recipe->forms)
+        json_object_set_new(object, "text-form", json_string(recipe->forms));
     if (recipe->templates[0])
         json_object_set_new(object, "templates", json_string(recipe->templates));
     json_object_set_new(object, "cased", json_boolean(recipe->cased));

@@ -31,6 +31,7 @@ struct recipe {
     uint32_t keep, drop;
     const char *lang;      /* the code of --lang; NULL or "": none */
     const char *languages; /* as struct inputs has them, or NULL */
+    const char *forms;     /* the same */
     char templates[17];    /* hash of the file of --templates, or "" */
     bool cased, strip_accents;
     enum profile profile;

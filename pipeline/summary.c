@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "pipeline/advice.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/verbs/facts.h"
 
@@ -54,6 +55,7 @@ void summary_plan(const char *directory, const struct settings *settings, const 
     if (plan->old_bytes > 0)
         log_say("%s of that is the old dataset, which stays until the new one is complete",
                 format_bytes(plan->old_bytes, needed));
+    advice_before(settings, inputs, recipe);
     if (settings->threads > plan->threads)
         log_warn("--memory has room for %zu of %llu threads", plan->threads, (unsigned long long)settings->threads);
 }

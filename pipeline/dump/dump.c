@@ -503,6 +503,13 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
     return 0;
 }
 
+void dump_take_lines(struct dump *dump)
+{
+    assert(dump->next_window == 0 && !dump->inside);
+    dump->options.lines = true;
+    dump_rewind(dump);
+}
+
 void dump_close(struct dump *dump)
 {
     if (!dump)

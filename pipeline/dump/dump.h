@@ -35,6 +35,7 @@ struct dump_options {
     size_t group_bytes_max;    /* a group that is longer is closed at the next record and goes on as its next part */
     size_t page_bytes_max;     /* a longer record is skipped and counted */
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes what is beyond */
+    bool lines;                /* of text: every line is a record, not every document */
     bool salvage;              /* damage behind the head is passed over and counted in the groups, not an error */
     /* What one window may expand to: more than both is ERR_UNSAFE. By window, so that the verdict does not depend on where
      * a reader began, and that much honest text before it does not help a bomb. */
@@ -50,6 +51,8 @@ struct dump_options dump_defaults(void); /* the constants of parts.h, INPUT_SNIF
  * its beginning. ERR_UNSAFE: a container that is not read here; the hint has the pipe to type. */
 int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err);
 void dump_close(struct dump *dump); /* NULL is fine */
+/* As if it had been opened with options.lines. Before anything is read. */
+void dump_take_lines(struct dump *dump);
 
 enum input_kind dump_kind(const struct dump *dump);
 bool dump_compressed(const struct dump *dump);

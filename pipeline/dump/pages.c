@@ -29,6 +29,7 @@ void group_release(struct group *group)
 void pages_init(struct pages *pages, const struct dump_options *options, enum input_kind kind, bool bom)
 {
     *pages = (struct pages){.kind = kind,
+                            .lines = kind == INPUT_JSONL || (kind == INPUT_TEXT && options->lines),
                             .group_bytes_max = options->group_bytes_max,
                             .page_bytes_max = options->page_bytes_max,
                             .match = bom && kind != INPUT_WIKI ? 3 : 0,
@@ -252,7 +253,7 @@ static size_t feed_lines(struct pages *pages, struct str text, struct group *out
         at = line_end;
         if (!newline)
             break;
-        if (pages->match || pages->kind == INPUT_JSONL) {
+        if (pages->match || pages->lines) {
             record_add(pages, str_range(from, at));
             lines_end(pages);
         } else {

@@ -5,7 +5,7 @@
  *
  * Wiki: a record is <page>…</page>; what stands between pages is left out. A page that another <page> or </mediawiki>
  * breaks off ends there. Text: a record is a document, from its first to its last byte that is not blank; a line of
- * blanks only ends it. JSONL: a record is a line that is not blank, without the blanks at both ends. (A record's
+ * blanks only ends it. JSONL, and text of options.lines: a record is a line that is not blank, without the blanks at both ends. (A record's
  * length, where it is compared with page_bytes_max, has the blanks that end it.) */
 #ifndef PIPELINE_DUMP_PAGES_H
 #define PIPELINE_DUMP_PAGES_H
@@ -21,6 +21,7 @@
 
 struct pages {
     enum input_kind kind;
+    bool lines; /* every line is a record */
     size_t group_bytes_max, page_bytes_max;
     uint32_t window;
 

@@ -175,7 +175,7 @@ PYTHON
     expect_exit 0 "$dsdata" extract --text "$scratch/sentences.txt" --format sentences
     cmp -s "$scratch/stdout" "$scratch/sentences.txt" || complain "other sentences from sentences"
     printf 'Am 3. Mai kam er. Dr. No ging.\n\n\n zwei \nAus. Ende.\n' >"$scratch/lines.txt"
-    expect_exit 0 "$dsdata" extract --text "$scratch/lines.txt" --format sentences --lang de
+    expect_exit 0 "$dsdata" extract --text "$scratch/lines.txt" --text-form sentences --format sentences --lang de
     expect_equal "lines of text" "$(cat "$scratch/stdout")" $'Am 3. Mai kam er. Dr. No ging.\n\nzwei\nAus. Ende.'
     printf '%s\n' '{"text":"Am 3. Mai kam er. Dr. No ging.\nzwei"}' '{"text":" "}' '{"text":"Ende."}' \
         >"$scratch/lines.jsonl"

@@ -36,7 +36,7 @@ languages() {
     expect_exit 0 "$dsdata" build "$scratch/fi.txt" "${small[@]}" --out "$scratch/guessed"
     expect_words "Finnish (guessed" "accents kept"
     grep -q ä "$scratch/guessed/vocab.txt" || complain "the vocabulary has no ä"
-    expect_equal "languages" "$(json "$scratch/guessed/manifest.json" 'o["options"]["languages"]')" fi
+    expect_equal "languages" "$(json "$scratch/guessed/manifest.json" 'o["options"]["languages"]')" "fi"
 
     case_begin "the same as JSON lines"
     python3 -c 'import json, sys
@@ -47,13 +47,13 @@ for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": te
 
     case_begin "a language that is said"
     expect_exit 0 "$dsdata" build "$scratch/fi.txt" "${small[@]}" --lang fin --out "$scratch/said"
-    expect_words "text, Finnish" "accents kept"
-    expect_exit 0 "$dsdata" build "$scratch/fi.txt" "${small[@]}" --lang fi --out "$scratch/said"
+    expect_words "Finnish" "accents kept"
+    expect_exit 0 "$dsdata" build "$scratch/fi.txt" "${small[@]}" --lang "fi" --out "$scratch/said"
     expect_words "finished already"
 
     case_begin "a language for each input"
     expect_exit 0 "$dsdata" build --text "fi=$scratch/fi.txt" "$scratch/en.txt" "${small[@]}" --out "$scratch/each"
-    expect_words "fi.txt   text, Finnish," "en.txt   text, English (guessed"
+    expect_words "otherwise), Finnish," "English (guessed"
     expect_equal "languages" "$(json "$scratch/each/manifest.json" 'o["options"]["languages"]')" "fi,-"
     expect_exit 5 "$dsdata" build --text "sv=$scratch/fi.txt" "$scratch/en.txt" "${small[@]}" --out "$scratch/each"
     expect_words languages
@@ -77,6 +77,65 @@ for text in open(sys.argv[1]).read().split("\n\n"): print(json.dumps({"text": te
     expect_words "./fi=x.txt"
 }
 
+# form WORDS FILE FORM EXPECTED: the form is recognised, and gives these sentences; so it does when it is said.
+form() {
+    case_begin "text, $1"
+    extracted "$2"
+    expect_words "$1 (recognised"
+    expect_equal "sentences" "$(cat "$scratch/stdout")" "$4"
+    extracted --text "$2" --text-form "$3"
+    expect_equal "sentences" "$(cat "$scratch/stdout")" "$4"
+    "$dsdata" extract "$2" --format sentences 2>/dev/null | cmp -s - "$scratch/stdout" || complain "not the same"
+}
+
+forms() {
+    local text=$'The ship was built in the north.\nIt was the largest of its time.\n\nThe village is small.\nIt has been seen since.'
+    printf '%s\n' "$text" >"$scratch/sentences.txt"
+    form "a sentence a line" "$scratch/sentences.txt" sentences "$text"
+    printf 'The ship was built in the north. It was the largest of its time.\n\nThe village is small. It has been seen since.\n' \
+        >"$scratch/paragraphs.txt"
+    form "a paragraph a line" "$scratch/paragraphs.txt" paragraphs "$text"
+    printf 'The ship was built in the north. It was the largest of its time.\nThe village is small. It has been seen since.\n' \
+        >"$scratch/lines.txt"
+    form "a document a line" "$scratch/lines.txt" lines "$text"
+    printf '%s\n\n' "The ship was built in the north of the country, in a well-known yard by the river. It is the largest of its \
+kind that was ever seen. The men who built it lived in a village near the river, which is under water now." \
+        "The village is under water. Nobody has seen it since the year in which the dam was built, and it will not be \
+seen for as long as the dam stands. It was small, and had no church of its own." >"$scratch/long.txt"
+    extracted --text "$scratch/long.txt" --text-form paragraphs
+    text=$(cat "$scratch/stdout")
+    fold -s -w 50 "$scratch/long.txt" >"$scratch/wrapped.txt"
+    form "wrapped lines" "$scratch/wrapped.txt" wrapped "$text"
+    expect_equal "lines" "$(wc -l <"$scratch/stdout")" 8
+
+    case_begin "the form is part of what a dataset is"
+    expect_exit 0 "$dsdata" build "$scratch/wrapped.txt" "${small[@]}" --out "$scratch/form"
+    expect_equal "form" "$(json "$scratch/form/manifest.json" 'o["options"]["text-form"]')" wrapped
+    expect_exit 5 "$dsdata" build "$scratch/wrapped.txt" --text-form sentences "${small[@]}" --out "$scratch/form"
+    expect_words text-form
+
+    case_begin "a hyphen at a line's end"
+    printf 'It was a well-\nknown ship.\n' >"$scratch/hyphen.txt"
+    extracted --text "$scratch/hyphen.txt" --text-form wrapped
+    expect_equal "sentence" "$(cat "$scratch/stdout")" "It was a well-known ship."
+}
+
+# A sentence of its own in every document: pairs have no next sentence.
+degenerate() {
+    local i
+    case_begin "documents of one sentence"
+    for i in $(seq 200); do printf 'It is the %sth of the ships in the list.\n\n' "$i"; done >"$scratch/single.txt"
+    expect_exit 0 "$dsdata" build --text "$scratch/single.txt" "${small[@]}" --out "$scratch/single"
+    expect_words "one sentence each" "have a random second segment" "--pairs none --pack --fresh"
+    expect_exit 0 "$dsdata" build --text "$scratch/single.txt" "${small[@]}" --out "$scratch/single" --pairs none --pack --fresh
+    if grep -q "segment" "$scratch/stderr"; then complain "a warning without a reason"; fi
+
+    case_begin "one document"
+    grep . "$scratch/single.txt" >"$scratch/one.txt"
+    expect_exit 0 "$dsdata" build --text "$scratch/one.txt" --text-form sentences "${small[@]}" --out "$scratch/one"
+    expect_words "so few documents"
+}
+
 cat >"$scratch/fi.txt" <<'TEXT'
 Laiva on rakennettu maan pohjoisosassa, ja se oli aikansa suurin.
 Hän myi sen, mutta ei ollut iloinen, että niin kävi.
@@ -97,4 +156,6 @@ small=(--vocab-size 300 --seq 32 --valid 0)
 
 nul_bytes
 languages
+forms
+degenerate
 flow_end

@@ -1,0 +1,13 @@
+/* Warnings of builds whose samples teach little, with the command to type. They decide nothing. */
+#ifndef PIPELINE_ADVICE_H
+#define PIPELINE_ADVICE_H
+
+#include "pipeline/inputs.h"
+#include "pipeline/recipe.h"
+
+/* Before anything is read, by the beginnings of the inputs: pairs of documents that are one sentence each. */
+void advice_before(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe);
+/* Of a finished build: pairs that are nearly all random, or never. */
+void advice_after(const struct settings *settings, const struct recipe *recipe, const struct counts *counts);
+
+#endif
