@@ -133,17 +133,25 @@ static enum page_fate read_text(struct article_reader *reader, struct str lines,
     return PAGE_KEPT;
 }
 
-static enum page_fate read_json(struct article_reader *reader, struct str line, struct article *article)
+static enum page_fate read_json(struct article_reader *reader, const struct article_options *options, struct str line,
+                                struct article *article)
 {
-    enum { TEXT, ID, REVISION, TITLE, MEMBERS };
-    struct json_member members[MEMBERS] = {
-        [TEXT].name = "text", [ID].name = "id", [REVISION].name = "revid", [TITLE].name = "title"};
+    /* Where two are one key, the later one gets it. */
+    enum { REVISION, TITLE, ID, TEXT, MEMBERS };
+    struct json_member members[MEMBERS] = {[REVISION].name = "revid",
+                                           [TITLE].name = "title",
+                                           [ID].name = options->id_key ? options->id_key : ID_KEY,
+                                           [TEXT].name = options->text_key ? options->text_key : TEXT_KEY};
     const struct json_member *id = &members[ID], *revision = &members[REVISION];
     if (!json_line_read(&reader->json, line, members, MEMBERS, &reader->arena) || members[TEXT].kind != MEMBER_TEXT)
         return PAGE_MALFORMED;
     if (id->kind == MEMBER_INTEGER && id->integer >= 0 && id->integer < (1ll << ID_BITS)) {
         article->has_id = true;
         article->id = (uint64_t)id->integer;
+    } else if (id->kind == MEMBER_TEXT && id->text.size > 0) {
+        article->has_id = true;
+        article->id = hash64(id->text.data, id->text.size) >> (64 - ID_BITS);
+        article->source_id = id->text;
     }
     if (revision->kind == MEMBER_INTEGER && revision->integer >= 0)
         article->revision_id = (uint64_t)revision->integer;
@@ -171,7 +179,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
 {
     struct record *record = &group->records[index];
     use_options(reader, options);
-    *article = (struct article){.title = STR("")};
+    *article = (struct article){.title = STR(""), .source_id = STR("")};
     reader->facts = (struct wikitext_facts){0};
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
@@ -183,7 +191,7 @@ void article_read(struct article_reader *reader, const struct article_options *o
     if (group->kind == INPUT_WIKI)
         article->fate = read_wiki(reader, bytes, article);
     else if (group->kind == INPUT_JSONL)
-        article->fate = read_json(reader, bytes, article);
+        article->fate = read_json(reader, options, bytes, article);
     else
         article->fate = read_text(reader, bytes, options->form, article);
 

@@ -13,10 +13,15 @@
 struct templates;
 struct trace;
 
+/* Where options name no others. */
+#define TEXT_KEY "text"
+#define ID_KEY   "id"
+
 struct article_options {
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
     enum text_form form;               /* of text; not FORM_AUTO */
+    const char *text_key, *id_key;     /* of JSON lines; NULL: TEXT_KEY, ID_KEY */
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL but for an explanation */
@@ -26,7 +31,8 @@ struct article_options {
 struct article {
     enum page_fate fate;
     bool has_id;              /* id was in the input, not made of a hash */
-    uint64_t id, revision_id; /* without an id in the input: 52 bits of the hash of the text */
+    uint64_t id, revision_id; /* of an id that is a text: 52 bits of its hash; without one: of the document's text */
+    struct str source_id;     /* the text that the id is made of; "" where it is a number */
     struct str title;         /* "" where the input has none */
     struct str text;          /* paragraphs, each ended by '\n'; of kept pages only */
     uint64_t ill_formed;      /* bytes dropped because they were not UTF-8 */

@@ -191,12 +191,27 @@ static int complete(struct build *build, struct manifest *manifest, struct error
                          err);
 }
 
+/* A build without a document leaves nothing behind, so that other options may be tried. */
+static int refuse_nothing(const struct build *build, struct error *err)
+{
+    struct error ignored;
+    char *vocab = path_join(build->site, VOCAB_NAME);
+    if (is_first(build) && build->settings->fresh)
+        fresh_discard(build->directory, &ignored);
+    else if (is_first(build) && path_remove(vocab, &ignored) == 0)
+        directory_tidy(build->site, &ignored);
+    mem_free(vocab);
+    return inputs_gave_nothing(&build->inputs, &build->whole.counts, err);
+}
+
 /* Spills → shards and manifest. */
 static int finish(struct build *build, struct error *err)
 {
     const double begun = clock_now();
     TRY(ranks_agree(build->ranks, extents_read(&build->extents, err), err));
     extents_sum(&build->extents, &build->whole);
+    if (build->whole.counts.documents == 0)
+        return ranks_agree(build->ranks, refuse_nothing(build, err), err);
     struct manifest manifest;
     fill_manifest(build, &manifest);
     int result = seal_share(build, &manifest, err);

@@ -53,3 +53,13 @@ void counts_damage(const struct counts *counts, struct buf *out)
     if (counts->nul_bytes > 0)
         buf_addf(out, "%s%s NUL bytes dropped", out->size ? ", " : "", format_count(counts->nul_bytes, count));
 }
+
+void counts_dropped(const struct counts *counts, struct buf *out)
+{
+    char count[32];
+    const size_t from = out->size;
+    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
+        if (counts->pages[fate] > 0)
+            buf_addf(out, "%s%s %s", out->size > from ? ", " : "", format_count(counts->pages[fate], count),
+                     page_fate_words((enum page_fate)fate));
+}

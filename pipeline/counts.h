@@ -57,6 +57,9 @@ void counts_group(struct counts *counts, const struct group *group);
 /* Appends what was wrong with the inputs, in words; nothing where nothing was. */
 void counts_damage(const struct counts *counts, struct buf *out);
 
+/* Appends "A redirects, B malformed": the pages that were not kept. */
+void counts_dropped(const struct counts *counts, struct buf *out);
+
 /* "redirect", "namespace", … as the manifest names the reasons; for screens: "redirects", "other namespaces", … */
 const char *page_fate_name(enum page_fate fate);
 const char *page_fate_words(enum page_fate fate);

@@ -30,7 +30,11 @@ static const struct opt_row rows[] = {
     {.name = "text", .type = OPT_PATHS, .field = FIELD(text), .value = "FILE...", .verbs = " build vocab extract ",
      .help = "Plain text, laid out as --text-form says."},
     {.name = "jsonl", .type = OPT_PATHS, .field = FIELD(jsonl), .value = "FILE...", .verbs = " build vocab extract ",
-     .help = "One JSON object a line with at least \"text\"; an integer \"id\" is the page id."},
+     .help = "One JSON object a line with at least \"text\"; an integer \"id\" is the page id, a text is made one."},
+    {.name = "text-key", .type = OPT_TEXT, .field = FIELD(text_key), .value = "NAME", .default_text = "text",
+     .verbs = " build vocab extract ", .help = "Key of the text in JSON lines."},
+    {.name = "id-key", .type = OPT_TEXT, .field = FIELD(id_key), .value = "NAME", .default_text = "id",
+     .verbs = " build vocab extract ", .help = "Key of the page id in JSON lines: a whole number, or a text."},
     {.name = "text-form", .type = OPT_CHOICE, .field = FIELD(text_form), .default_text = "auto",
      .choices = "auto|sentences|paragraphs|lines|wrapped", .verbs = " build vocab extract ",
      .help = "Lines of text: a sentence each, a paragraph each (both with an empty line between documents), a document "

@@ -57,7 +57,7 @@ static void settle_language(struct input_language *language, const struct settin
         if (own.size < CODE_BYTES_MAX)
             memcpy(language->code, own.data, own.size);
     } else if (settings->compat != COMPAT_GOOGLE) {
-        const char *guessed = look_language(dump);
+        const char *guessed = look_language(dump, settings->text_key);
         language->by = LANGUAGE_GUESSED;
         strcpy(language->code, guessed ? guessed : "");
     }
@@ -76,7 +76,8 @@ static void settle_form(struct inputs *inputs, const struct settings *settings)
     const size_t n = inputs->count - 1;
     struct look *look = &inputs->looks[n];
     if (settings->compat != COMPAT_GOOGLE)
-        look_read(inputs->dumps[n], tables_of(&inputs->languages[n]), (enum text_form)settings->text_form, look);
+        look_read(inputs->dumps[n], tables_of(&inputs->languages[n]), (enum text_form)settings->text_form,
+                  settings->text_key, look);
     else
         look->form = FORM_SENTENCES;
     if (look->form == FORM_LINES)
@@ -111,6 +112,8 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
         inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
                                                        .language = tables_of(language),
                                                        .form = inputs->looks[n].form,
+                                                       .text_key = settings->text_key,
+                                                       .id_key = settings->id_key,
                                                        .keep = settings->keep,
                                                        .templates = inputs->templates,
                                                        .drop = settings->drop};

@@ -60,6 +60,11 @@ void inputs_say(const struct inputs *inputs, size_t i, const char *directory);
 /* The same of those of which something was guessed. */
 void inputs_say_guesses(const struct inputs *inputs);
 
+/* Warns of JSON lines whose beginning has no text. */
+void inputs_warn_keys(const struct inputs *inputs);
+/* Of inputs that gave no document: ERR_INPUT, with what became of their pages (`counts`, or NULL) and, of JSON lines, the keys that they have. */
+int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts, struct error *err);
+
 /* A quick hash of the file's first and last 64 KiB: enough to see that a file was exchanged; 0 for a pipe. */
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
 

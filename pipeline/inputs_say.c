@@ -52,3 +52,49 @@ void inputs_say_guesses(const struct inputs *inputs)
         if (inputs->languages[i].by == LANGUAGE_GUESSED || inputs->looks[i].recognised)
             inputs_say(inputs, i, NULL);
 }
+
+/* The first of JSON lines whose beginning has no text, or NULL. */
+static const struct look *without_text(const struct inputs *inputs, const char **path)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (dump_kind(inputs->dumps[i]) == INPUT_JSONL && inputs->looks[i].documents == 0) {
+            *path = inputs->paths[i];
+            return &inputs->looks[i];
+        }
+    return NULL;
+}
+
+static const char *text_key(const struct inputs *inputs)
+{
+    return inputs->articles[0].text_key;
+}
+
+void inputs_warn_keys(const struct inputs *inputs)
+{
+    const char *path = "";
+    const struct look *look = without_text(inputs, &path);
+    if (look && look->keys[0])
+        log_warn(
+            "%s: none of the first lines has a text under the key %s; their keys are %s (--text-key NAME says which "
+            "is the text)",
+            path, text_key(inputs), look->keys);
+}
+
+int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts, struct error *err)
+{
+    const char *path = "";
+    const struct look *look = without_text(inputs, &path);
+    struct buf dropped = {0};
+    if (counts)
+        counts_dropped(counts, &dropped);
+    fail(err, ERR_INPUT, "no text was kept%s%s", dropped.size ? "; dropped " : "",
+         dropped.size ? buf_text(&dropped) : "");
+    buf_release(&dropped);
+    if (look && look->keys[0])
+        return hint(err,
+                    "JSON lines need a text under the key %s; the first line of %s has the keys %s: --text-key NAME",
+                    text_key(inputs), path, look->keys);
+    if (look)
+        return hint(err, "%s: its first line is no JSON object; JSON lines have one in every line", path);
+    return -1;
+}

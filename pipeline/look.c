@@ -6,6 +6,9 @@
 #include "pipeline/text/guess.h"
 #include "pipeline/text/sentences.h"
 
+#include <jansson.h>
+#include <stdio.h>
+
 const char *const text_form_names[] = {"auto", "sentences", "paragraphs", "lines", "wrapped"};
 
 #define WIDTH_MIN 30u /* of wrapped lines, in characters */
@@ -30,14 +33,14 @@ static void head_lines(const struct dump *dump, struct buf *out)
 }
 
 /* The texts of JSON lines, a line each. */
-static void add_texts(struct str lines, struct buf *out)
+static void add_texts(struct str lines, const char *text_key, struct buf *out)
 {
     struct json_line scratch = {0};
     struct arena arena = {0};
     for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
-        struct json_member member = {.name = "text"};
+        struct json_member member = {.name = text_key};
         if (json_line_read(&scratch, str_range(at, stop), &member, 1, &arena) && member.kind == MEMBER_TEXT) {
             buf_add_str(out, member.text);
             buf_add_byte(out, '\n');
@@ -49,12 +52,33 @@ static void add_texts(struct str lines, struct buf *out)
     json_line_release(&scratch);
 }
 
-const char *look_language(const struct dump *dump)
+/* The keys of the first line that is an object, as far as there is room. */
+static void name_keys(struct str lines, char *out, size_t room)
+{
+    const char *stop = memchr(lines.data, '\n', lines.size);
+    json_t *object = json_loadb(lines.data, stop ? (size_t)(stop - lines.data) : lines.size, JSON_ALLOW_NUL, NULL);
+    const char *key;
+    json_t *value;
+    size_t size = 0;
+    out[0] = '\0';
+    json_object_foreach(object, key, value)
+    {
+        const size_t more = strlen(key) + (size > 0 ? 2 : 0);
+        if (size + more + sizeof ", …" > room) {
+            strcpy(out + size, ", …");
+            break;
+        }
+        size += (size_t)snprintf(out + size, room - size, "%s%s", size > 0 ? ", " : "", key);
+    }
+    json_decref(object);
+}
+
+const char *look_language(const struct dump *dump, const char *text_key)
 {
     struct buf lines = {0}, texts = {0};
     head_lines(dump, &lines);
     if (dump_kind(dump) == INPUT_JSONL)
-        add_texts(buf_str(&lines), &texts);
+        add_texts(buf_str(&lines), text_key, &texts);
     const char *language = language_guess(buf_str(dump_kind(dump) == INPUT_JSONL ? &texts : &lines));
     buf_release(&lines);
     buf_release(&texts);
@@ -173,7 +197,8 @@ static void count_lines(struct str text, const struct language *language, uint64
     sentences_release(&sentences);
 }
 
-void look_read(const struct dump *dump, const struct language *language, enum text_form asked, struct look *look)
+void look_read(const struct dump *dump, const struct language *language, enum text_form asked, const char *text_key,
+               struct look *look)
 {
     struct buf head = {0}, texts = {0};
     uint64_t lines, blocks, in_lines;
@@ -182,7 +207,8 @@ void look_read(const struct dump *dump, const struct language *language, enum te
         return;
     head_lines(dump, &head);
     if (dump_kind(dump) == INPUT_JSONL) {
-        add_texts(buf_str(&head), &texts);
+        add_texts(buf_str(&head), text_key, &texts);
+        name_keys(buf_str(&head), look->keys, sizeof look->keys);
         count_lines(buf_str(&texts), language, &lines, &blocks, &look->sentences);
         look->documents = lines; /* nearly: a text may have several lines */
     } else {

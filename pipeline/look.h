@@ -11,12 +11,13 @@ struct look {
     bool recognised;     /* it was not asked for */
     /* Of what was looked at (0 for a wiki): */
     uint64_t documents, sentences;
+    char keys[256]; /* "id, content": of the first JSON line */
 };
 
 extern const char *const text_form_names[];
 
 /* The language of an input that is no wiki, or NULL where none is clear. */
-const char *look_language(const struct dump *dump);
+const char *look_language(const struct dump *dump, const char *text_key);
 
 /* How the form of text is recognised (`asked` FORM_AUTO), in this order:
  *
@@ -25,6 +26,7 @@ const char *look_language(const struct dump *dump);
  *     paragraphs  lines hold 1.3 sentences and more on average, and there are empty lines
  *     lines       the same without empty lines; or no empty line in all of DUMP_HEAD_BYTES
  *     sentences   all others */
-void look_read(const struct dump *dump, const struct language *language, enum text_form asked, struct look *look);
+void look_read(const struct dump *dump, const struct language *language, enum text_form asked, const char *text_key,
+               struct look *look);
 
 #endif

@@ -1,7 +1,11 @@
 #include "pipeline/recipe.h"
 
+#include "base/output.h"
+#include "pipeline/article.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Mask probability x length, rounded up to a multiple of 4: 20 for 128, 80 for 512 at 0.15. */
 static uint32_t predictions_default(uint32_t seq, uint32_t mask_prob)
@@ -15,6 +19,8 @@ void recipe_make_words(const struct settings *settings, bool english, struct rec
 {
     *recipe = (struct recipe){.keep = settings->keep,
                               .drop = settings->drop,
+                              .text_key = settings->text_key,
+                              .id_key = settings->id_key,
                               .limit = settings->limit,
                               .salvage = settings->salvage,
                               .cased = settings->cased,
@@ -112,6 +118,10 @@ json_t *recipe_json(const struct recipe *recipe)
         json_object_set_new(object, "languages", json_string(recipe->languages));
     if (recipe->forms)
         json_object_set_new(object, "text-form", json_string(recipe->forms));
+    if (recipe->text_key && strcmp(recipe->text_key, TEXT_KEY) != 0)
+        json_object_set_new(object, "text-key", json_name(recipe->text_key));
+    if (recipe->id_key && strcmp(recipe->id_key, ID_KEY) != 0)
+        json_object_set_new(object, "id-key", json_name(recipe->id_key));
     if (recipe->templates[0])
         json_object_set_new(object, "templates", json_string(recipe->templates));
     json_object_set_new(object, "cased", json_boolean(recipe->cased));

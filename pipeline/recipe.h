@@ -32,7 +32,8 @@ struct recipe {
     const char *lang;      /* the code of --lang; NULL or "": none */
     const char *languages; /* as struct inputs has them, or NULL */
     const char *forms;     /* the same */
-    char templates[17];    /* hash of the file of --templates, or "" */
+    const char *text_key, *id_key;
+    char templates[17]; /* hash of the file of --templates, or "" */
     bool cased, strip_accents;
     enum profile profile;
     bool joined;  /* ideographs are letters of words */

@@ -14,6 +14,7 @@ struct settings {
     /* inputs */
     struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
     const char *lang;                   /* NULL: what the dump says */
+    const char *text_key, *id_key;      /* of JSON lines */
     int text_form;                      /* enum text_form of parts.h */
     uint64_t limit;                     /* 0: no limit */
     bool salvage;                       /* skip damage, and count it */

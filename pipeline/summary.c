@@ -55,6 +55,7 @@ void summary_plan(const char *directory, const struct settings *settings, const 
     if (plan->old_bytes > 0)
         log_say("%s of that is the old dataset, which stays until the new one is complete",
                 format_bytes(plan->old_bytes, needed));
+    inputs_warn_keys(inputs);
     advice_before(settings, inputs, recipe);
     if (settings->threads > plan->threads)
         log_warn("--memory has room for %zu of %llu threads", plan->threads, (unsigned long long)settings->threads);
@@ -151,12 +152,10 @@ static void say_pages(const struct manifest *manifest, const struct counts *coun
 {
     struct buf dropped = {0};
     char count[32], kept[32];
-    for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
-        if (counts->pages[fate] > 0)
-            buf_addf(&dropped, "%s%s %s", dropped.size ? ", " : "; dropped ", format_count(counts->pages[fate], count),
-                     page_fate_words((enum page_fate)fate));
-    log_say("pages      %s of %s kept%s", format_count(manifest->pages_kept, kept),
-            format_count(counts_pages(counts), count), dropped.size ? buf_text(&dropped) : "");
+    counts_dropped(counts, &dropped);
+    log_say("pages      %s of %s kept%s%s", format_count(manifest->pages_kept, kept),
+            format_count(counts_pages(counts), count), dropped.size ? "; dropped " : "",
+            dropped.size ? buf_text(&dropped) : "");
     buf_release(&dropped);
 }
 

@@ -4,6 +4,8 @@
 
 #include "pipeline/dump/window.h"
 
+#include <stdio.h>
+
 #define LOOK_BYTES ((size_t)4096) /* of text, to see whether it is some */
 
 static const struct container {
@@ -46,6 +48,10 @@ int sniff_container(const char *name, struct str bytes, bool *compressed, struct
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly", container->name);
         return hint(err, "%s %s | dsdata build --vocab V --out D -", container->command, typed(name));
     }
+    if (str_starts(bytes, STR("%PDF-"))) {
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
+        return hint(err, "pdftotext %s - | dsdata build --vocab V --out D --text -", typed(name));
+    }
     return 0;
 }
 
@@ -78,6 +84,78 @@ static bool is_json(struct str text)
         return false;
     struct str rest = str_trim((struct str){text.data + 1, text.size - 1});
     return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
+}
+
+/* A JSON array of objects, arrays or strings; "[1] Smith, 1990" is none. */
+static bool is_json_array(struct str text)
+{
+    const struct str rest = text.size > 1 ? str_trim((struct str){text.data + 1, text.size - 1}) : STR("");
+    return text.size > 1 && text.data[0] == '[' && rest.size > 0 && strchr("{[\"]", rest.data[0]);
+}
+
+/* Fields of the first line of `text`: at least one, by separators outside of quotes. */
+static size_t count_fields(struct str text, char separator)
+{
+    size_t count = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size && text.data[i] != '\n'; i++) {
+        quoted ^= text.data[i] == '"';
+        count += !quoted && text.data[i] == separator;
+    }
+    return count;
+}
+
+/* Are the fields of a line names, without blanks, as the head of a table has them? */
+static bool are_names(struct str line, char separator)
+{
+    bool begins = true; /* a field */
+    for (size_t i = 0; i < line.size; i++) {
+        const unsigned char c = (unsigned char)line.data[i];
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
+        if (c == '"')
+            continue;
+        if ((char)c == separator ? begins : !letter && (begins || !((c >= '0' && c <= '9') || strchr("-_.:", c))))
+            return false;
+        begins = (char)c == separator;
+    }
+    return !begins;
+}
+
+/* The separator of a table with a head (CSV): a line of names, and a line of as many fields. 0: it is none. */
+static char table_separator(struct str text)
+{
+    const char *stop = memchr(text.data, '\n', text.size);
+    if (!stop)
+        return 0;
+    const struct str head = str_trim(str_range(text.data, stop)), next = str_range(stop + 1, text.data + text.size);
+    for (const char *separator = ",\t;"; *separator; separator++) {
+        const size_t fields = count_fields(head, *separator);
+        if (fields >= 2 && are_names(head, *separator) && count_fields(next, *separator) == fields)
+            return *separator;
+    }
+    return 0;
+}
+
+static int refuse_table(const char *name, char separator, struct error *err)
+{
+    static const char script[] =
+        "import csv, json, sys; [print(json.dumps(row)) for row in csv.DictReader(sys.stdin%s)]";
+    char python[128];
+    snprintf(python, sizeof python, script,
+             separator == '\t'  ? ", delimiter=\"\\t\""
+             : separator == ';' ? ", delimiter=\";\""
+                                : "");
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a table (CSV), which is not read directly");
+    return hint(err,
+                "python3 -c '%s' <%s | dsdata build --vocab V --out D --jsonl - --text-key COLUMN; to take it as text: "
+                "--text FILE",
+                python, typed(name));
+}
+
+static int refuse_array(const char *name, struct error *err)
+{
+    fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array; JSON lines, an object in each, are read");
+    return hint(err, "jq -c '.[]' %s | dsdata build --vocab V --out D --jsonl -", typed(name));
 }
 
 /* Few bytes are neither UTF-8 nor usual controls (some Latin-1 letters are let through). */
@@ -208,6 +286,13 @@ int sniff_kind(const char *name, struct str head, bool compressed, enum input_ki
                struct error *err)
 {
     TRY(recognise(name, head, compressed, asked, kind, err));
+    if (asked != INPUT_TEXT && asked != INPUT_WIKI && *kind == INPUT_TEXT) {
+        const char separator = table_separator(text_begin(head));
+        if (is_json_array(text_begin(head)))
+            return refuse_array(name, err);
+        if (separator)
+            return refuse_table(name, separator, err);
+    }
     if (asked == INPUT_SNIFF && *kind == INPUT_SNIFF)
         return text_begin(head).data[0] == '<'
                    ? unrecognised(name, "begins with markup, but is no MediaWiki dump (<mediawiki> is missing)",

@@ -40,6 +40,8 @@ static void add_json(struct buf *out, const struct article *article)
     json_t *object =
         json_pack("{sI sI ss% ss%}", "id", (json_int_t)article->id, "revid", (json_int_t)article->revision_id, "title",
                   article->title.data, article->title.size, "text", article->text.data, article->text.size);
+    if (article->source_id.size > 0)
+        json_object_set_new(object, "source_id", json_stringn(article->source_id.data, article->source_id.size));
     char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
     if (line) {
         buf_add_text(out, line);
@@ -170,6 +172,8 @@ int verb_extract(void *settings, struct opt_paths bare, struct error *err)
         if (damage.size)
             log_warn("damage: %s", buf_text(&damage));
         buf_release(&damage);
+        if (extraction.counts.pages[PAGE_KEPT] == 0)
+            result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
         log_say("%s of %s pages, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
                 format_count(counts_pages(&extraction.counts), all), format_bytes(extraction.counts.text_bytes, bytes));
     }

@@ -159,7 +159,8 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = vocabulary_learn(&inputs, &recipe, &plan, settings->json || !settings->quiet, &vocab, &facts, err);
     if (result == 0)
-        result = write_vocab(settings, vocab, err);
+        result = facts.pages == 0 && facts.words == 0 ? inputs_gave_nothing(&inputs, NULL, err)
+                                                      : write_vocab(settings, vocab, err);
     if (result == 0)
         tell(settings, &recipe, vocab, &facts);
     if (result == 0 && settings->json)

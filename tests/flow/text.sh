@@ -136,6 +136,56 @@ degenerate() {
     expect_words "so few documents"
 }
 
+json_lines() {
+    case_begin "JSON lines under another key"
+    python3 -c 'import json
+for i in range(50): print(json.dumps({"name": f"doc-{i}", "content": f"The ship of the year {i} is in the north. It was sold."}))' \
+        >"$scratch/keys.jsonl"
+    expect_exit 3 "$dsdata" build "$scratch/keys.jsonl" "${small[@]}" --out "$scratch/keys"
+    expect_words "50 malformed" "keys name, content" --text-key
+    expect_absent '*' "$scratch/keys/seq32"
+    expect_exit 3 "$dsdata" extract "$scratch/keys.jsonl"
+    expect_words "keys name, content"
+    expect_exit 3 "$dsdata" vocab "$scratch/keys.jsonl"
+    expect_words "keys name, content"
+    expect_exit 0 "$dsdata" build "$scratch/keys.jsonl" "${small[@]}" --text-key content --out "$scratch/keys"
+    expect_words "50 of 50 kept"
+    expect_exit 5 "$dsdata" build "$scratch/keys.jsonl" "${small[@]}" --text-key name --out "$scratch/keys"
+    expect_words text-key
+
+    case_begin "ids that are texts"
+    expect_exit 0 "$dsdata" extract "$scratch/keys.jsonl" --text-key content --id-key name
+    cp "$scratch/stdout" "$scratch/extracted.jsonl"
+    python3 - "$scratch/extracted.jsonl" <<'PYTHON' >"$scratch/stdout" || complain "ids"
+import json, sys
+
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert [row["source_id"] for row in rows] == [f"doc-{i}" for i in range(50)]
+assert len({row["id"] for row in rows}) == 50 and all(0 <= row["id"] < 1 << 52 for row in rows)
+PYTHON
+    expect_exit 0 "$dsdata" extract "$scratch/extracted.jsonl"
+    expect_equal "ids after another round" "$(json_ids "$scratch/stdout")" "$(json_ids "$scratch/extracted.jsonl")"
+
+    case_begin "files that are something else"
+    printf '[{"text": "a"}]\n' >"$scratch/array.json"
+    expect_exit 6 "$dsdata" build "$scratch/array.json" --out "$out"
+    expect_words "JSON array" jq
+    printf 'id,text\n1,"The ship, which is large."\n2,"It was sold."\n' >"$scratch/table.csv"
+    expect_exit 6 "$dsdata" build "$scratch/table.csv" --out "$out"
+    expect_words "CSV" csv.DictReader
+    expect_exit 0 bash -c "$(sed -n 's/^  \(python3 .*\) | dsdata.*/\1/p' "$scratch/stderr")"
+    expect_equal "rows" "$(head -1 "$scratch/stdout")" '{"id": "1", "text": "The ship, which is large."}'
+    printf '%%PDF-1.7\n' >"$scratch/paper.pdf"
+    expect_exit 6 "$dsdata" build --text "$scratch/paper.pdf" --out "$out"
+    expect_words PDF pdftotext
+    expect_absent manifest.json "$out"
+}
+
+json_ids() {
+    python3 -c 'import json, sys
+print([json.loads(line)["id"] for line in open(sys.argv[1])])' "$1"
+}
+
 cat >"$scratch/fi.txt" <<'TEXT'
 Laiva on rakennettu maan pohjoisosassa, ja se oli aikansa suurin.
 Hän myi sen, mutta ei ollut iloinen, että niin kävi.
@@ -158,4 +208,5 @@ nul_bytes
 languages
 forms
 degenerate
+json_lines
 flow_end
