@@ -17,6 +17,7 @@ struct article_reader {
     struct arena arena;          /* the parsed page */
     struct json_line json;
     struct buf text;
+    struct buf folded; /* the same with white space folded */
 };
 
 struct article_reader *article_open(void)
@@ -35,6 +36,7 @@ void article_close(struct article_reader *reader)
     arena_release(&reader->arena);
     json_line_release(&reader->json);
     buf_release(&reader->text);
+    buf_release(&reader->folded);
     mem_free(reader);
 }
 
@@ -248,4 +250,22 @@ void article_sentences(const struct article_options *options, const struct group
         sentences_add(out, str_range(at, stop));
         at = stop + 1;
     }
+}
+
+uint64_t article_hash(struct article_reader *reader, const struct article *article)
+{
+    struct buf *folded = &reader->folded;
+    buf_reset(folded);
+    buf_reserve(folded, article->text.size);
+    char *out = folded->data;
+    bool blank = true;
+    for (size_t at = 0; at < article->text.size; at++) {
+        const char byte = article->text.data[at];
+        const bool is_blank = byte == ' ' || (byte >= '\t' && byte <= '\r');
+        *out = is_blank ? ' ' : byte;
+        out += !(is_blank && blank);
+        blank = is_blank;
+    }
+    const size_t size = (size_t)(out - folded->data);
+    return hash64(folded->data, size > 0 && blank ? size - 1 : size);
 }

@@ -53,6 +53,8 @@ void article_count(const struct article_reader *reader, const struct article *ar
 /* The sentences of an article: by rule, or the lines themselves of FORM_SENTENCES. Replaces *out. */
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
                        struct sentences *out);
+/* 64 bits of the hash of an article's text, every run of white space in it taken for one blank. */
+uint64_t article_hash(struct article_reader *reader, const struct article *article);
 void article_close(struct article_reader *reader);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "pipeline/advice.h"
 #include "pipeline/directory.h"
+#include "pipeline/duplicates.h"
 #include "pipeline/fresh.h"
 #include "pipeline/google/google.h"
 #include "pipeline/inputs.h"
@@ -40,6 +41,7 @@ struct build {
     struct tokenizer *tokenizer;
     struct journal journal;
     struct spill_set sets[SETS_MAX];
+    struct duplicates duplicates; /* to be dropped */
     struct extents extents;
     struct extent whole;      /* their sum */
     struct build_facts facts; /* for the summary */
@@ -118,8 +120,9 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         .documents = counts->documents,
         .pages_kept = counts->pages[PAGE_KEPT]};
     for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
-        manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
-                             counts->dropped[fate]);
+        if (fate != PAGE_DUPLICATE || recipe->drop_duplicates)
+            manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
+                                 counts->dropped[fate]);
     for (int fate = 0; fate < FATES; fate++)
         manifest_add_fate(manifest, fate_name((enum fate)fate), counts->fates[fate]);
     manifest->unknown = (struct manifest_unknown){
@@ -149,25 +152,31 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     }
 }
 
+/* Documents of equal text, by the first process. Those that were dropped are counted; the others are found by their hashes,
+ * the last set, which Google's program does not make. */
+static int count_duplicates(struct build *build, struct error *err)
+{
+    build->facts.duplicates = build->whole.counts.pages[PAGE_DUPLICATE];
+    if (build->recipe.drop_duplicates)
+        return 0;
+    return duplicates_count(&build->extents, build->sets, build->journal.set_count, build->plan.load_bytes_max,
+                            &build->facts.duplicates, err);
+}
+
 /* The shards of this process; the manifest has the hashes of all. */
 static int seal_share(struct build *build, struct manifest *manifest, struct error *err)
 {
-    struct seal_extent *extents = mem_array(build->extents.count, sizeof *extents);
-    for (size_t i = 0; i < build->extents.count; i++)
-        extents[i] = (struct seal_extent){build->extents.items[i].first, build->extents.items[i].spill_bytes};
-    const struct seal_options options = {.spills = {.directory = build->site,
-                                                    .sets = build->sets,
-                                                    .set_count = manifest->length_count,
-                                                    .extents = extents,
-                                                    .extent_count = build->extents.count},
-                                         .share = ranks_rank(build->ranks),
-                                         .shares = ranks_count(build->ranks),
-                                         .key_bytes = sizeof(struct sample_key),
-                                         .manifest = manifest,
-                                         .load_bytes_max = build->plan.load_bytes_max,
-                                         .threads = build->plan.threads,
-                                         .progress = seal_progress,
-                                         .context = build};
+    struct seal_extent *extents;
+    const struct seal_options options = {
+        .spills = extents_spills(&build->extents, build->sets, manifest->length_count, &extents),
+        .share = ranks_rank(build->ranks),
+        .shares = ranks_count(build->ranks),
+        .key_bytes = sizeof(struct sample_key),
+        .manifest = manifest,
+        .load_bytes_max = build->plan.load_bytes_max,
+        .threads = build->plan.threads,
+        .progress = seal_progress,
+        .context = build};
     progress_open(&build->progress);
     progress_begin(&build->progress, 0);
     build->progress.guess = summary_seal_seconds(&build->facts, &build->plan, build->facts.read_share);
@@ -182,6 +191,7 @@ static int seal_share(struct build *build, struct manifest *manifest, struct err
 /* What makes the directory a dataset; then what only the build needed is removed. */
 static int complete(struct build *build, struct manifest *manifest, struct error *err)
 {
+    TRY(count_duplicates(build, err));
     TRY(summary_build_json(build->site, build->settings, &build->inputs, &build->plan, build->journal.identity,
                            &build->whole.counts, &build->whole.templates, &build->facts, err));
     TRY(manifest_write(manifest, build->site, err));
@@ -247,14 +257,17 @@ static int read_like_google(struct build *build, struct error *err)
     return result;
 }
 
-static int read_inputs(struct build *build, struct error *err)
+static int read_inputs(struct build *build, bool only_hashes, struct error *err)
 {
+    const bool drops = build->recipe.drop_duplicates && !only_hashes;
     const struct reading_options options = {.directory = build->site,
                                             .inputs = &build->inputs,
                                             .recipe = &build->recipe,
                                             .plan = &build->plan,
                                             .vocab = build->vocab,
                                             .tokenizer = build->tokenizer,
+                                            .duplicates = drops ? &build->duplicates : NULL,
+                                            .only_hashes = only_hashes,
                                             .sets = build->sets,
                                             .set_count = build->journal.set_count,
                                             .ranks = build->ranks};
@@ -268,6 +281,22 @@ static int enter_stage(struct build *build, enum journal_stage stage, struct err
     return journal_write(&build->journal, build->site, err);
 }
 
+static int enter_reading(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    journal->set_count = 2 * build->recipe.length_count + 1;
+    memcpy(journal->bucket_bits, build->plan.bucket_bits, sizeof journal->bucket_bits);
+    return enter_stage(build, JOURNAL_READING, err);
+}
+
+static int enter_hashing(struct build *build, struct error *err)
+{
+    struct journal *journal = &build->journal;
+    journal->set_count = 1;
+    journal->bucket_bits[0] = build->plan.bucket_bits[2 * build->recipe.length_count];
+    return enter_stage(build, JOURNAL_HASHING, err);
+}
+
 /* The vocabulary and the buckets of the spills are settled, by the first process. */
 static int prepare(struct build *build, struct error *err)
 {
@@ -279,11 +308,8 @@ static int prepare(struct build *build, struct error *err)
     TRY(settle_vocabulary(build, err));
     if (stop_requested())
         return fail(err, ERR_STOPPED, "stopped on request");
-    if (journal->stage == JOURNAL_VOCABULARY) {
-        journal->set_count = 2 * build->recipe.length_count;
-        memcpy(journal->bucket_bits, build->plan.bucket_bits, sizeof journal->bucket_bits);
-        return enter_stage(build, JOURNAL_READING, err);
-    }
+    if (journal->stage == JOURNAL_VOCABULARY)
+        return build->recipe.drop_duplicates ? enter_hashing(build, err) : enter_reading(build, err);
     /* A pipe cannot be read from its middle, nor can Google's draws begin there: such a build starts anew. */
     if (journal->stage == JOURNAL_READING && (inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE))
         return spill_remove_all(build->site, err);
@@ -291,14 +317,61 @@ static int prepare(struct build *build, struct error *err)
 }
 
 /* The others take over what the first has prepared. */
-static int take_over(struct build *build, struct error *err)
+static int take_journal(struct build *build, struct error *err)
 {
     const int found = journal_read(&build->journal, build->site, err);
     if (found == 0)
         return fail_at(err, ERR_RESOURCE, build->site, ERROR_NO_OFFSET,
                        "is not the directory that the first process sees");
-    TRY(found);
+    return found < 0 ? -1 : 0;
+}
+
+static int take_over(struct build *build, struct error *err)
+{
+    TRY(take_journal(build, err));
     return build->recipe.learned ? settle_vocabulary(build, err) : 0;
+}
+
+/* The sets of the spills, as the journal has them: those of the samples, then that of the hashes; or that alone. */
+static int settle_sets(struct build *build, struct error *err)
+{
+    const struct journal *journal = &build->journal;
+    const size_t hashes = journal->set_count - 1;
+    if (hashes != (journal->stage == JOURNAL_HASHING ? 0 : 2 * build->recipe.length_count)) {
+        fail_at(err, ERR_VERIFY, build->site, ERROR_NO_OFFSET, "the journal of this build cannot be read");
+        return hint(err, "start anew with --fresh");
+    }
+    for (size_t set = 0; set < journal->set_count; set++)
+        build->sets[set] = (struct spill_set){
+            .entry_bytes = set == hashes ? (uint32_t)sizeof(struct sample_key)
+                                         : (uint32_t)digest_entry_bytes(&build->recipe, set / 2, build->vocab->count),
+            .bucket_bits = journal->bucket_bits[set]};
+    build->extents.spill_count = spill_bucket_count(build->sets, journal->set_count);
+    return 0;
+}
+
+/* All hashes are in the spills. A kill between the last two steps costs another pass. */
+static int end_hashing(struct build *build, struct error *err)
+{
+    TRY(extents_read(&build->extents, err));
+    const int result = duplicates_list(&build->extents, build->sets, build->plan.load_bytes_max, err);
+    extents_release(&build->extents);
+    return result == 0 ? enter_reading(build, err) : result;
+}
+
+/* The first of two passes over the inputs. */
+static int find_duplicates(struct build *build, struct error *err)
+{
+    if (is_first(build))
+        log_say("looking for documents of equal text; then the inputs are read again");
+    TRY(read_inputs(build, true, err));
+    TRY(ranks_agree(build->ranks, is_first(build) ? end_hashing(build, err) : 0, err));
+    if (!is_first(build)) {
+        journal_release(&build->journal);
+        build->journal = (struct journal){0};
+    }
+    TRY(ranks_agree(build->ranks, is_first(build) ? 0 : take_journal(build, err), err));
+    return settle_sets(build, err);
 }
 
 /* Everything behind the plan: the directory is ours and locked. */
@@ -307,15 +380,7 @@ static int run(struct build *build, struct error *err)
     struct journal *journal = &build->journal;
     TRY(ranks_agree(build->ranks, is_first(build) ? prepare(build, err) : 0, err));
     TRY(ranks_agree(build->ranks, is_first(build) ? 0 : take_over(build, err), err));
-    if (journal->set_count != 2 * build->recipe.length_count) {
-        fail_at(err, ERR_VERIFY, build->site, ERROR_NO_OFFSET, "the journal of this build cannot be read");
-        return hint(err, "start anew with --fresh");
-    }
-    for (size_t set = 0; set < journal->set_count; set++)
-        build->sets[set] = (struct spill_set){
-            .entry_bytes = (uint32_t)digest_entry_bytes(&build->recipe, set / 2, build->vocab->count),
-            .bucket_bits = journal->bucket_bits[set]};
-    build->extents.spill_count = spill_bucket_count(build->sets, journal->set_count);
+    TRY(settle_sets(build, err));
 
     const struct tokenizer_options words = recipe_words(&build->recipe);
     build->tokenizer = tokenizer_open(build->vocab, &words);
@@ -323,7 +388,11 @@ static int run(struct build *build, struct error *err)
         if (is_first(build))
             log_say("going on with %s: sealing", build->site);
     } else {
-        TRY(read_inputs(build, err));
+        if (journal->stage == JOURNAL_HASHING)
+            TRY(find_duplicates(build, err));
+        if (build->recipe.drop_duplicates)
+            TRY(ranks_agree(build->ranks, duplicates_open(&build->duplicates, build->site, err), err));
+        TRY(read_inputs(build, false, err));
         TRY(ranks_agree(build->ranks, is_first(build) ? enter_stage(build, JOURNAL_SEALING, err) : 0, err));
     }
     return finish(build, err);
@@ -489,6 +558,8 @@ static int make_plan(struct build *build, struct opt_paths bare, struct error *e
     TRY(refuse_several(build, bare, err));
     if (inputs_ask_for_pipe(settings, bare) && (!settings->vocab || !settings->out))
         return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
+    if (inputs_ask_for_pipe(settings, bare) && settings->duplicates == DUPLICATES_DROP)
+        return fail(err, ERR_USAGE, "standard input can be read once only: --duplicates drop reads the inputs twice");
     if (settings->vocab)
         TRY(published_vocab(settings, &build->vocab, err));
     TRY(inputs_open(&build->inputs, settings, bare, err));
@@ -560,6 +631,7 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
         say_unfinished(&build);
     if (result < 0 && err->kind == ERR_VERIFY && settings->fresh)
         hint(err, "remove %s, and the same command starts anew", build.site);
+    duplicates_close(&build.duplicates);
     extents_release(&build.extents);
     extent_release(&build.whole);
     journal_release(&build.journal);

@@ -17,6 +17,7 @@ static const struct {
     [PAGE_LIST] = {"list", "lists"},
     [PAGE_STUB] = {"stub", "stubs"},
     [PAGE_EMPTY] = {"empty", "without text"},
+    [PAGE_DUPLICATE] = {"duplicate", "duplicates"},
     [PAGE_MALFORMED] = {"malformed", "malformed"},
     [PAGE_OVERSIZE] = {"oversize", "over 16 MiB"},
     [PAGE_DAMAGED] = {"damaged", "broken off by damage"},

@@ -1,6 +1,7 @@
 #include "pipeline/digest.h"
 
 #include "base/mem.h"
+#include "pipeline/duplicates.h"
 #include "pipeline/pairs/pairs.h"
 
 #include <string.h>
@@ -107,6 +108,22 @@ static bool add_document(struct digest *digest, const struct article_options *op
     return true;
 }
 
+/* Notes the text of a document; false where it is that of an earlier one, and to be dropped. */
+static bool note_text(struct digest *digest, const struct group *group, size_t index, const struct article *article,
+                      struct harvest *harvest)
+{
+    const struct digest_options *options = &digest->options;
+    const struct sample_key entry = {.key = article_hash(digest->reader, article),
+                                     .file = group->file,
+                                     .window = group->window,
+                                     .part = group->part,
+                                     .index = (uint32_t)index};
+    if (options->duplicates)
+        return !duplicates_is_later(options->duplicates, &entry);
+    buf_add(&harvest->samples[options->only_hashes ? 0 : 2 * options->recipe->length_count], &entry, sizeof entry);
+    return true;
+}
+
 static void read_documents(struct digest *digest, const struct article_options *options, struct group *group,
                            struct harvest *harvest)
 {
@@ -119,6 +136,10 @@ static void read_documents(struct digest *digest, const struct article_options *
         article_read(digest->reader, options, group, i, &article);
         counts->ill_formed += article.ill_formed;
         counts->nul_bytes += article.nul_bytes;
+        if (article.fate == PAGE_KEPT && !note_text(digest, group, i, &article, harvest))
+            article.fate = PAGE_DUPLICATE;
+        if (digest->options.only_hashes)
+            continue;
         if (article.fate == PAGE_KEPT && !add_document(digest, options, group, &article, counts))
             article.fate = PAGE_EMPTY;
         article_count(digest->reader, &article, counts, &harvest->templates);
@@ -242,7 +263,7 @@ void digest_group(struct digest *digest, const struct article_options *article, 
     const struct recipe *recipe = digest->options.recipe;
     harvest_reset(harvest);
     read_documents(digest, article, group, harvest);
-    for (size_t length = 0; length < recipe->length_count; length++)
+    for (size_t length = 0; !digest->options.only_hashes && length < recipe->length_count; length++)
         for (uint32_t copy = 0; copy < recipe->copies; copy++)
             make_samples(digest, group, length, copy, harvest);
 }

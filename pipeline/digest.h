@@ -16,7 +16,7 @@ struct sample_key {
 };
 _Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
 
-/* What one group gives. */
+/* What one group gives. The set of hashes has an entry per document: a sample_key, with the hash as its key. */
 struct harvest {
     struct counts counts;
     struct tally templates;       /* without a rendering, in kept pages */
@@ -26,10 +26,14 @@ struct harvest {
 void harvest_reset(struct harvest *harvest);
 void harvest_release(struct harvest *harvest);
 
+struct duplicates;
+
 struct digest_options {
     const struct recipe *recipe;
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
+    const struct duplicates *duplicates; /* to be dropped; or NULL */
+    bool only_hashes;                    /* of the documents, into set 0; else they go behind the sets of samples */
 };
 
 /* Scratch of one thread. */

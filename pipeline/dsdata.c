@@ -114,6 +114,10 @@ static const struct opt_row rows[] = {
      .choices = "disambiguation|lists|stubs", .verbs = " build vocab ", .help = "Kinds of pages left out."},
     {.name = "drop", .type = OPT_SET, .field = FIELD(drop), .value = "LIST", .default_text = "none",
      .choices = "disambiguation|lists|stubs", .verbs = " extract ", .help = "Kinds of pages left out."},
+    {.name = "duplicates", .type = OPT_CHOICE, .field = FIELD(duplicates), .default_text = "keep",
+     .choices = "keep|drop", .verbs = " build ",
+     .help = "Documents whose text, but for white space, is that of an earlier one: keep counts them; drop leaves them "
+             "out, and reads the inputs twice."},
     {.name = "templates", .type = OPT_TEXT, .field = FIELD(templates), .value = "FILE", .default_help = "none",
      .verbs = " build vocab extract ",
      .help = "Renderings of templates to add, a line each: name = $1 ($2); name = drops it."},

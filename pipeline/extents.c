@@ -185,6 +185,19 @@ size_t extents_share(const struct extents *extents, uint32_t ranks, struct task 
     return count;
 }
 
+struct spills extents_spills(const struct extents *extents, const struct spill_set *sets, size_t set_count,
+                             struct seal_extent **list)
+{
+    *list = mem_array(extents->count, sizeof **list);
+    for (size_t i = 0; i < extents->count; i++)
+        (*list)[i] = (struct seal_extent){extents->items[i].first, extents->items[i].spill_bytes};
+    return (struct spills){.directory = extents->directory,
+                           .sets = sets,
+                           .set_count = set_count,
+                           .extents = *list,
+                           .extent_count = extents->count};
+}
+
 void extents_sum(const struct extents *extents, struct extent *sum)
 {
     extent_begin(sum, 0, extents->inputs, extents->spill_count);

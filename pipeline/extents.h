@@ -10,6 +10,7 @@
 #define PIPELINE_EXTENTS_H
 
 #include "pipeline/extent.h"
+#include "pipeline/store/load.h"
 
 struct extents {
     const char *directory;
@@ -39,6 +40,9 @@ int extents_cut(struct extents *extents, uint32_t parts, struct error *err);
 int extents_join(struct extents *extents, struct error *err);
 /* The extents with a rest, shared out to `ranks` processes in equal stretches: tasks[extents->count]; how many. */
 size_t extents_share(const struct extents *extents, uint32_t ranks, struct task *tasks);
+/* What all of them have spilled, for seal and the like. The caller frees *list with mem_free, and keeps `sets`. */
+struct spills extents_spills(const struct extents *extents, const struct spill_set *sets, size_t set_count,
+                             struct seal_extent **list);
 /* What all of them have together: sums, but of seconds the most. *sum is released as an extent. */
 void extents_sum(const struct extents *extents, struct extent *sum);
 

@@ -88,6 +88,7 @@ enum page_fate {
     PAGE_LIST,           /* by title, category or template name */
     PAGE_STUB,           /* by template name */
     PAGE_EMPTY,          /* no text was left */
+    PAGE_DUPLICATE,      /* an earlier one has the same text (--duplicates drop) */
     PAGE_MALFORMED,      /* its XML or JSON cannot be read */
     PAGE_OVERSIZE,       /* longer than PAGE_BYTES_MAX */
     PAGE_DAMAGED,        /* broken off by damage of the file (--salvage) */

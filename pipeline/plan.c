@@ -24,6 +24,8 @@
 #define EXPANSION_PERCENT 430
 #define XML_PER_PIECE     15
 #define FILLED_PERCENT    85
+#define XML_PER_DOCUMENT  500 /* few: of short texts */
+#define HASH_BUCKETS_MAX  64u
 
 int plan_threads(const struct settings *settings, struct plan *plan, struct error *err)
 {
@@ -76,7 +78,9 @@ int plan_make(const struct settings *settings, const struct inputs *inputs, cons
         const uint64_t held_out = spilled / recipe->copies / MILLION * recipe->valid; /* one copy */
         plan->bucket_bits[2 * i + SPLIT_VALID] = bucket_bits(plan, held_out, BUCKETS_MAX / 2 / recipe->length_count);
     }
-    plan->disk_bytes = 2 * plan->dataset_bytes;
+    const uint64_t hashes = plan->xml_bytes / XML_PER_DOCUMENT * sizeof(struct sample_key);
+    plan->bucket_bits[2 * recipe->length_count] = bucket_bits(plan, hashes, HASH_BUCKETS_MAX);
+    plan->disk_bytes = 2 * plan->dataset_bytes + hashes;
     if (recipe->limit == 0 && plan->dataset_bytes / recipe->shard_bytes > SHARDS_MAX) {
         fail(err, ERR_USAGE, "these inputs would give about %llu shards, more than a manifest can name safely",
              (unsigned long long)(plan->dataset_bytes / recipe->shard_bytes));

@@ -214,8 +214,11 @@ static int read_round(struct reading *reading, bool first_time, struct error *er
 
 int reading_run(const struct reading_options *options, struct build_facts *facts, struct error *err)
 {
-    const struct digest_options digest = {
-        .recipe = options->recipe, .tokenizer = options->tokenizer, .vocab = options->vocab};
+    const struct digest_options digest = {.recipe = options->recipe,
+                                          .tokenizer = options->tokenizer,
+                                          .vocab = options->vocab,
+                                          .duplicates = options->duplicates,
+                                          .only_hashes = options->only_hashes};
     struct reading reading = {.options = options,
                               .facts = facts,
                               .feed = feed_whole(options->inputs, options->recipe->limit),

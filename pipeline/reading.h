@@ -16,6 +16,8 @@ struct reading_options {
     const struct plan *plan;
     const struct vocab *vocab;
     const struct tokenizer *tokenizer;
+    const struct duplicates *duplicates; /* as in struct digest_options */
+    bool only_hashes;
     const struct spill_set *sets;
     size_t set_count;
     struct ranks *ranks;

@@ -50,6 +50,7 @@ int recipe_make(const struct settings *settings, bool english, struct recipe *re
     recipe->shard_bytes = settings->shard_bytes;
     recipe->pairs = (enum pair_kind)settings->pairs;
     recipe->packed = settings->pack;
+    recipe->drop_duplicates = settings->duplicates == DUPLICATES_DROP;
     recipe->masking = (enum mask_kind)settings->masking;
     recipe->compat = (enum compat)settings->compat;
     if (recipe->packed && recipe->pairs != PAIRS_NONE)
@@ -122,6 +123,8 @@ json_t *recipe_json(const struct recipe *recipe)
         json_object_set_new(object, "text-key", json_name(recipe->text_key));
     if (recipe->id_key && strcmp(recipe->id_key, ID_KEY) != 0)
         json_object_set_new(object, "id-key", json_name(recipe->id_key));
+    if (recipe->drop_duplicates)
+        json_object_set_new(object, "duplicates", json_string("drop"));
     if (recipe->templates[0])
         json_object_set_new(object, "templates", json_string(recipe->templates));
     json_object_set_new(object, "cased", json_boolean(recipe->cased));

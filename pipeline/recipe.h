@@ -29,6 +29,7 @@ struct recipe {
     enum compat compat;
     uint64_t seed, limit, shard_bytes;
     uint32_t keep, drop;
+    bool drop_duplicates;
     const char *lang;      /* the code of --lang; NULL or "": none */
     const char *languages; /* as struct inputs has them, or NULL */
     const char *forms;     /* the same */

@@ -6,6 +6,7 @@
 
 enum accents { ACCENTS_AUTO, ACCENTS_STRIP, ACCENTS_KEEP };
 enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
+enum duplicate_choice { DUPLICATES_KEEP, DUPLICATES_DROP };
 enum compat { COMPAT_OFF, COMPAT_GOOGLE };
 enum export_format_name { EXPORT_JSONL, EXPORT_TFRECORD };
 enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
@@ -23,6 +24,7 @@ struct settings {
     /* text and pieces */
     uint32_t keep;                          /* enum keep of text/wikitext.h */
     uint32_t drop;                          /* enum kind of text/kinds.h */
+    int duplicates;                         /* enum duplicate_choice */
     const char *templates;                  /* a file of renderings, or NULL */
     const char *vocab;                      /* NULL: learn one */
     const char *check;                      /* vocab: look at this one instead */

@@ -239,6 +239,9 @@ int summary_print(const char *directory, const struct settings *settings, const 
         log_say("vocabulary %u pieces learned from %s words", facts->vocabulary.learned.pieces,
                 format_short(facts->vocabulary.words, time));
     say_pages(manifest, counts);
+    if (facts->duplicates > counts->pages[PAGE_DUPLICATE])
+        log_say("duplicates %s documents have the text of an earlier one (--duplicates drop leaves them out)",
+                format_count(facts->duplicates, bytes));
     say_damage(counts);
     say_lengths(manifest);
     log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
@@ -307,13 +310,14 @@ int summary_build_json(const char *directory, const struct settings *settings, c
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object = json_pack(
-        "{so so sO ss ss ss sI sI sI sf sI sI s{sIsI} so so}", "sources", sources, "command", command, "identity",
-        identity, "date", date, "host", host.nodename, "versions", settings->program->version, "processes",
-        (json_int_t)facts->processes, "threads", (json_int_t)plan->threads, "memory", (json_int_t)plan->memory,
-        "seconds", facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
-        (json_int_t)counts->input_bytes, "damage", "places", (json_int_t)counts->gaps, "bytes",
-        (json_int_t)counts->gap_bytes, "thread_seconds", loads_json(facts), "templates", templates_json(templates));
+    json_t *object = json_pack("{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} so so}", "sources", sources, "command",
+                               command, "identity", identity, "date", date, "host", host.nodename, "versions",
+                               settings->program->version, "processes", (json_int_t)facts->processes, "threads",
+                               (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds", facts->seconds,
+                               "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
+                               (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage",
+                               "places", (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes,
+                               "thread_seconds", loads_json(facts), "templates", templates_json(templates));
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     json_decref(object);
     if (!text)

@@ -24,6 +24,7 @@ struct build_facts {
     uint64_t bytes_before, pages_before; /* read by earlier starts */
     double earlier_seconds;              /* of them */
     uint32_t processes;                  /* of this start */
+    uint64_t duplicates;                 /* documents with the text of an earlier one, kept or dropped */
 };
 
 void summary_plan(const char *directory, const struct settings *settings, const struct inputs *inputs,

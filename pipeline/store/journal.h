@@ -12,6 +12,7 @@
 
 enum journal_stage {
     JOURNAL_VOCABULARY, /* the vocabulary is not settled yet */
+    JOURNAL_HASHING,    /* --duplicates drop: the extents are of the documents' hashes */
     JOURNAL_READING,    /* the extents say where */
     JOURNAL_SEALING,    /* all input is in the spills */
 };

@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 
-#define SPILL_SETS_MAX    32
+#define SPILL_SETS_MAX    33
 #define SPILL_BUCKETS_MAX 256 /* per set */
 #define SPILL_NAME        "spill"
 

@@ -158,6 +158,7 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "documents", count_json(manifest->documents));
     json_object_set_new(facts, "sources", sources_json(manifest, build));
     json_object_set_new(facts, "pages", pages_json(manifest));
+    json_object_set_new(facts, "duplicates", json_integer(json_integer_value(json_object_get(build, "duplicates"))));
     json_object_set_new(facts, "text", text_json(manifest));
     json_object_set_new(facts, "templates", templates_json(build));
     json_object_set_new(facts, "templates_unknown", unknown_json(&manifest->unknown));

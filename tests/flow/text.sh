@@ -186,6 +186,46 @@ json_ids() {
 print([json.loads(line)["id"] for line in open(sys.argv[1])])' "$1"
 }
 
+duplicates() {
+    case_begin "documents of equal text are counted"
+    { cat "$scratch/en.txt"; printf '\nTwo lines\nof one.\n\nA third.\nIt is here.\n\n  A   third.\n\tIt is here. \n'; } \
+        >"$scratch/twice.txt"
+    { cat "$scratch/en.txt"; printf '\nTwo lines\nof one.\n\nA third.\nIt is here.\n'; } >"$scratch/once.txt"
+    small+=(--text-form sentences --vocab "$scratch/english/vocab.txt")
+    expect_exit 0 "$dsdata" build --text "$scratch/twice.txt" "${small[@]}" --out "$scratch/kept"
+    expect_words "duplicates 1 documents" "--duplicates drop"
+    expect_exit 0 "$dsdata" show "$scratch/kept" --json
+    expect_equal "duplicates" "$(json "$scratch/stdout" 'o["duplicates"]')" 1
+
+    case_begin "documents of equal text are left out"
+    expect_exit 0 "$dsdata" build --text "$scratch/twice.txt" "${small[@]}" --duplicates drop --out "$scratch/dropped"
+    expect_words "4 of 5 kept; dropped 1 duplicates"
+    expect_equal "count" "$(json "$scratch/dropped/manifest.json" 'o["pages"]["dropped"]["duplicate"]')" 1
+    expect_exit 0 "$dsdata" build --text "$scratch/once.txt" "${small[@]}" --out "$scratch/once"
+    expect_exit 0 diff -r "$scratch/dropped/seq32" "$scratch/once/seq32"
+    expect_exit 2 "$dsdata" build - --vocab "$scratch/english/vocab.txt" --duplicates drop --out "$out"
+    expect_words "reads the inputs twice"
+
+    case_begin "over inputs, threads and processes"
+    local root words=(--wiki "$samples" "$samples" --text "$scratch/twice.txt" --duplicates drop
+        --vocab "$scratch/english/vocab.txt" --seq 64)
+    expect_exit 0 "$dsdata" build "${words[@]}" --threads 1 --out "$scratch/one-thread"
+    root=$(root_hash "$scratch/one-thread")
+    expect_exit 0 "$dsdata" build "${words[@]}" --threads 3 --memory 600M --out "$scratch/three"
+    expect_equal "root" "$(root_hash "$scratch/three")" "$root"
+    if command -v mpirun >/dev/null; then
+        expect_exit 0 mpirun --allow-run-as-root --oversubscribe -n 3 "$dsdata" build "${words[@]}" --out "$scratch/ranks"
+        expect_equal "root" "$(root_hash "$scratch/ranks")" "$root"
+    fi
+    expect_exit 0 "$dsdata" build --wiki "$samples" --vocab "$scratch/english/vocab.txt" --seq 64 --out "$scratch/single-wiki"
+    expect_equal "documents" "$(json "$scratch/one-thread/manifest.json" 'o["documents"]')" \
+        "$(($(json "$scratch/single-wiki/manifest.json" 'o["documents"]') + 4))"
+
+    command_line=(build --wiki "$samples" "$samples" --duplicates drop --vocab "$scratch/english/vocab.txt" --seq 64)
+    expect_exit 0 "$dsdata" "${command_line[@]}" --out "$scratch/whole"
+    killed_at_growing_places "$scratch/whole"
+}
+
 cat >"$scratch/fi.txt" <<'TEXT'
 Laiva on rakennettu maan pohjoisosassa, ja se oli aikansa suurin.
 Hän myi sen, mutta ei ollut iloinen, että niin kävi.
@@ -209,4 +249,5 @@ languages
 forms
 degenerate
 json_lines
+duplicates
 flow_end
