@@ -73,6 +73,7 @@ static enum page_fate read_wiki(struct article_reader *reader, struct str fragme
     article->id = page.id;
     article->revision_id = page.revision_id;
     article->title = page.title;
+    article->timestamp = page.timestamp;
     article->bytes = page.text.size;
     if ((page.has_ns ? page.ns : wikitext_namespace(reader->wikitext, page.title)) != 0)
         return PAGE_NAMESPACE;
@@ -139,8 +140,11 @@ static enum page_fate read_json(struct article_reader *reader, const struct arti
                                 struct article *article)
 {
     /* Where two are one key, the later one gets it. */
-    enum { REVISION, TITLE, ID, TEXT, MEMBERS };
+    enum { REVISION, URL, TIMESTAMP, LANG, TITLE, ID, TEXT, MEMBERS };
     struct json_member members[MEMBERS] = {[REVISION].name = "revid",
+                                           [URL].name = "url",
+                                           [TIMESTAMP].name = "timestamp",
+                                           [LANG].name = "lang",
                                            [TITLE].name = "title",
                                            [ID].name = options->id_key ? options->id_key : ID_KEY,
                                            [TEXT].name = options->text_key ? options->text_key : TEXT_KEY};
@@ -157,8 +161,16 @@ static enum page_fate read_json(struct article_reader *reader, const struct arti
     }
     if (revision->kind == MEMBER_INTEGER && revision->integer >= 0)
         article->revision_id = (uint64_t)revision->integer;
-    if (members[TITLE].kind == MEMBER_TEXT)
-        article->title = members[TITLE].text;
+    const struct {
+        const struct json_member *member;
+        struct str *into;
+    } texts[] = {{&members[TITLE], &article->title},
+                 {&members[URL], &article->url},
+                 {&members[TIMESTAMP], &article->timestamp},
+                 {&members[LANG], &article->language}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].member->kind == MEMBER_TEXT)
+            *texts[i].into = texts[i].member->text;
     return read_text(reader, members[TEXT].text, FORM_PARAGRAPHS, article);
 }
 
@@ -176,12 +188,32 @@ static size_t drop_nul(char *data, size_t size, uint64_t *dropped)
     return kept;
 }
 
+/* Does the text have `least` words? Runs between blanks are words; of ideographs and kana every one is. */
+static bool has_words(struct str text, uint64_t least)
+{
+    uint64_t words = 0;
+    bool inside = false;
+    for (size_t at = 0; at < text.size && words < least;) {
+        uint32_t code_point = 0;
+        unsigned skip = 1;
+        const unsigned length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
+        at += length ? length : skip;
+        const bool blank = code_point <= ' ' || code_point == 0x3000;
+        const bool alone =
+            (code_point >= 0x3040 && code_point <= 0x30FF) || (code_point >= 0x3400 && code_point <= 0x9FFF);
+        words += alone || (!blank && !inside);
+        inside = !blank && !alone;
+    }
+    return words >= least;
+}
+
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
                   size_t index, struct article *article)
 {
     struct record *record = &group->records[index];
     use_options(reader, options);
-    *article = (struct article){.title = STR(""), .source_id = STR("")};
+    *article = (struct article){
+        .title = STR(""), .source_id = STR(""), .timestamp = STR(""), .url = STR(""), .language = STR("")};
     reader->facts = (struct wikitext_facts){0};
     arena_reset(&reader->arena);
     buf_reset(&reader->text);
@@ -202,6 +234,8 @@ void article_read(struct article_reader *reader, const struct article_options *o
     article->text = buf_str(&reader->text);
     if (str_trim(article->text).size == 0)
         article->fate = PAGE_EMPTY;
+    else if (!has_words(article->text, options->min_words))
+        article->fate = PAGE_SHORT;
     if (!article->has_id)
         article->id = hash64(article->text.data, article->text.size) >> (64 - ID_BITS);
 }

@@ -26,6 +26,7 @@ struct article_options {
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL but for an explanation */
     uint32_t drop;                     /* enum kind of text/kinds.h */
+    uint64_t min_words;                /* a document of fewer is left out */
 };
 
 struct article {
@@ -33,6 +34,8 @@ struct article {
     bool has_id;              /* id was in the input, not made of a hash */
     uint64_t id, revision_id; /* of an id that is a text: 52 bits of its hash; without one: of the document's text */
     struct str source_id;     /* the text that the id is made of; "" where it is a number */
+    struct str timestamp;     /* of the page, or under this key of a JSON line; "" where the input has none */
+    struct str url, language; /* of a JSON line, under these keys; else "" */
     struct str title;         /* "" where the input has none */
     struct str text;          /* paragraphs, each ended by '\n'; of kept pages only */
     uint64_t ill_formed;      /* bytes dropped because they were not UTF-8 */

@@ -120,7 +120,7 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         .documents = counts->documents,
         .pages_kept = counts->pages[PAGE_KEPT]};
     for (int fate = PAGE_KEPT + 1; fate < PAGE_FATES; fate++)
-        if (fate != PAGE_DUPLICATE || recipe->drop_duplicates)
+        if ((fate != PAGE_DUPLICATE || recipe->drop_duplicates) && (fate != PAGE_SHORT || recipe->min_words > 0))
             manifest_add_dropped(manifest, page_fate_name((enum page_fate)fate), counts->pages[fate],
                                  counts->dropped[fate]);
     for (int fate = 0; fate < FATES; fate++)

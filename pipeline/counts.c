@@ -18,6 +18,7 @@ static const struct {
     [PAGE_STUB] = {"stub", "stubs"},
     [PAGE_EMPTY] = {"empty", "without text"},
     [PAGE_DUPLICATE] = {"duplicate", "duplicates"},
+    [PAGE_SHORT] = {"short", "with too few words"},
     [PAGE_MALFORMED] = {"malformed", "malformed"},
     [PAGE_OVERSIZE] = {"oversize", "over 16 MiB"},
     [PAGE_DAMAGED] = {"damaged", "broken off by damage"},

@@ -114,6 +114,9 @@ static const struct opt_row rows[] = {
      .choices = "disambiguation|lists|stubs", .verbs = " build vocab ", .help = "Kinds of pages left out."},
     {.name = "drop", .type = OPT_SET, .field = FIELD(drop), .value = "LIST", .default_text = "none",
      .choices = "disambiguation|lists|stubs", .verbs = " extract ", .help = "Kinds of pages left out."},
+    {.name = "min-words", .type = OPT_COUNT, .field = FIELD(min_words), .value = "N", .default_text = "0",
+     .verbs = " build vocab extract ",
+     .help = "Leave out documents of fewer words; what is written without blanks has a word per ideograph or kana."},
     {.name = "duplicates", .type = OPT_CHOICE, .field = FIELD(duplicates), .default_text = "keep",
      .choices = "keep|drop", .verbs = " build ",
      .help = "Documents whose text, but for white space, is that of an earlier one: keep counts them; drop leaves them "
@@ -203,7 +206,10 @@ static const struct opt_foreign foreign[] = {
     {"num_workers", "--threads"},      {"jobs", "--threads"},
     {"short_seq_prob", "--short-seq-prob"},
     {"do_whole_word_mask", "--masking whole-word"},
-    {"bytes", "--shard-bytes"},        {NULL, NULL},
+    {"bytes", "--shard-bytes"},        {"language", "--lang"},
+    {"json_keys", "--text-key"},       {"text_column", "--text-key"},
+    {"text_column_name", "--text-key"}, {"deduplicate", "--duplicates drop"},
+    {"dedup", "--duplicates drop"},    {NULL, NULL},
 };
 // clang-format on
 

@@ -116,7 +116,8 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
                                                        .id_key = settings->id_key,
                                                        .keep = settings->keep,
                                                        .templates = inputs->templates,
-                                                       .drop = settings->drop};
+                                                       .drop = settings->drop,
+                                                       .min_words = settings->min_words};
     }
     return 0;
 }

@@ -61,7 +61,8 @@ struct wiki_namespace {
 /* What the head of a dump says of its wiki. Owned by the dump. */
 struct siteinfo {
     struct str sitename, dbname, language; /* language: xml:lang, "" if absent */
-    bool case_sensitive;                   /* case rule of titles: "case-sensitive", else "first-letter" */
+    struct str base;     /* the URL of the main page; those of all pages differ in what follows the last '/' */
+    bool case_sensitive; /* case rule of titles: "case-sensitive", else "first-letter" */
     struct wiki_namespace *namespaces;
     size_t namespace_count;
 };
@@ -89,6 +90,7 @@ enum page_fate {
     PAGE_STUB,           /* by template name */
     PAGE_EMPTY,          /* no text was left */
     PAGE_DUPLICATE,      /* an earlier one has the same text (--duplicates drop) */
+    PAGE_SHORT,          /* fewer words than --min-words */
     PAGE_MALFORMED,      /* its XML or JSON cannot be read */
     PAGE_OVERSIZE,       /* longer than PAGE_BYTES_MAX */
     PAGE_DAMAGED,        /* broken off by damage of the file (--salvage) */

@@ -22,6 +22,7 @@ void recipe_make_words(const struct settings *settings, bool english, struct rec
                               .text_key = settings->text_key,
                               .id_key = settings->id_key,
                               .limit = settings->limit,
+                              .min_words = settings->min_words,
                               .salvage = settings->salvage,
                               .cased = settings->cased,
                               .profile = (enum profile)settings->profile,
@@ -123,6 +124,8 @@ json_t *recipe_json(const struct recipe *recipe)
         json_object_set_new(object, "text-key", json_name(recipe->text_key));
     if (recipe->id_key && strcmp(recipe->id_key, ID_KEY) != 0)
         json_object_set_new(object, "id-key", json_name(recipe->id_key));
+    if (recipe->min_words > 0)
+        put_number(object, "min-words", recipe->min_words);
     if (recipe->drop_duplicates)
         json_object_set_new(object, "duplicates", json_string("drop"));
     if (recipe->templates[0])

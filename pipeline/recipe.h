@@ -30,6 +30,7 @@ struct recipe {
     uint64_t seed, limit, shard_bytes;
     uint32_t keep, drop;
     bool drop_duplicates;
+    uint64_t min_words;
     const char *lang;      /* the code of --lang; NULL or "": none */
     const char *languages; /* as struct inputs has them, or NULL */
     const char *forms;     /* the same */

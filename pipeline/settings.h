@@ -24,6 +24,7 @@ struct settings {
     /* text and pieces */
     uint32_t keep;                          /* enum keep of text/wikitext.h */
     uint32_t drop;                          /* enum kind of text/kinds.h */
+    uint64_t min_words;                     /* of a document */
     int duplicates;                         /* enum duplicate_choice */
     const char *templates;                  /* a file of renderings, or NULL */
     const char *vocab;                      /* NULL: learn one */

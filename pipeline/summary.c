@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/advice.h"
+#include "pipeline/origin.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/verbs/facts.h"
 
@@ -296,12 +297,8 @@ int summary_build_json(const char *directory, const struct settings *settings, c
                        const struct tally *templates, const struct build_facts *facts, struct error *err)
 {
     json_t *sources = json_array(), *command = json_array();
-    for (size_t i = 0; i < inputs->count; i++) {
-        const struct siteinfo *siteinfo = dump_siteinfo(inputs->dumps[i]);
-        json_array_append_new(sources,
-                              json_pack("{ss? ss%}", "name", inputs->paths[i], "wiki",
-                                        siteinfo->dbname.data ? siteinfo->dbname.data : "", siteinfo->dbname.size));
-    }
+    for (size_t i = 0; i < inputs->count; i++)
+        json_array_append_new(sources, origin_json(inputs->paths[i], dump_siteinfo(inputs->dumps[i])));
     for (int i = 0; i < settings->argc; i++)
         json_array_append_new(command, json_string(settings->argv[i]));
     char date[32];

@@ -64,6 +64,8 @@ static void XMLCALL element_end(void *context, const XML_Char *name)
         info->sitename = arena_copy(reader->arena, text);
     else if (strcmp(name, "dbname") == 0)
         info->dbname = arena_copy(reader->arena, text);
+    else if (strcmp(name, "base") == 0)
+        info->base = arena_copy(reader->arena, text);
     else if (strcmp(name, "case") == 0)
         info->case_sensitive = str_equal(text, STR("case-sensitive"));
     else if (strcmp(name, "namespace") == 0)

@@ -36,7 +36,7 @@ int google_settle(struct settings *settings, struct opt_paths bare, struct error
         fail(err, ERR_USAGE, "--compat google makes samples of one length");
         return hint(err, "name it, for example --seq 128");
     }
-    static const char *const foreign[] = {"pairs", "pack", "valid", "limit", "text-form", "duplicates"};
+    static const char *const foreign[] = {"pairs", "pack", "valid", "limit", "text-form", "duplicates", "min-words"};
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (settings_given(settings, foreign[i]))
             return fail(err, ERR_USAGE,

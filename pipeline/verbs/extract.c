@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Scratch of one thread. */
 struct extractor {
@@ -35,13 +36,45 @@ struct job {
     struct counts counts;
 };
 
-static void add_json(struct buf *out, const struct article *article)
+/* Of a page of a wiki: as MediaWiki forms it, with blanks as '_' and what RFC 3986 reserves escaped. */
+static void add_url(const struct siteinfo *siteinfo, struct str title, struct buf *out)
 {
+    static const char plain[] = "-_.~!$()*,;:@/";
+    struct str base = siteinfo->base;
+    while (base.size > 0 && base.data[base.size - 1] != '/')
+        base.size--;
+    if (base.size == 0 || title.size == 0)
+        return;
+    buf_add_str(out, base);
+    for (size_t i = 0; i < title.size; i++) {
+        const unsigned char c = (unsigned char)title.data[i];
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (letter || (c && strchr(plain, c)))
+            buf_add_byte(out, (char)c);
+        else if (c == ' ')
+            buf_add_byte(out, '_');
+        else
+            buf_addf(out, "%%%02X", c);
+    }
+}
+
+static void set_text(json_t *object, const char *key, struct str text)
+{
+    if (text.size > 0)
+        json_object_set_new(object, key, json_stringn(text.data, text.size));
+}
+
+static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file, const struct article *article)
+{
+    struct buf url = {0};
     json_t *object =
         json_pack("{sI sI ss% ss%}", "id", (json_int_t)article->id, "revid", (json_int_t)article->revision_id, "title",
                   article->title.data, article->title.size, "text", article->text.data, article->text.size);
-    if (article->source_id.size > 0)
-        json_object_set_new(object, "source_id", json_stringn(article->source_id.data, article->source_id.size));
+    add_url(inputs->articles[file].siteinfo, article->title, &url);
+    set_text(object, "source_id", article->source_id);
+    set_text(object, "url", article->url.size > 0 ? article->url : buf_str(&url));
+    set_text(object, "timestamp", article->timestamp);
+    set_text(object, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
     char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
     if (line) {
         buf_add_text(out, line);
@@ -49,6 +82,7 @@ static void add_json(struct buf *out, const struct article *article)
     }
     free(line);
     json_decref(object);
+    buf_release(&url);
 }
 
 static void add_sentences(struct extractor *extractor, const struct article_options *options, const struct group *group,
@@ -85,7 +119,7 @@ static int extract_group(void *context, void *slot, uint64_t number, struct erro
         if (article.fate != PAGE_KEPT)
             continue;
         if (extraction->settings->format == EXTRACT_JSONL)
-            add_json(&job->out, &article);
+            add_json(&job->out, &extraction->inputs, job->feed.file, &article);
         else
             add_sentences(extractor, options, group, &article, &job->out);
     }

@@ -67,6 +67,7 @@ static json_t *count_json(uint64_t count)
 
 static json_t *sources_json(const struct manifest *manifest, const json_t *build)
 {
+    static const char *const origin[] = {"site", "base", "date", "licence"}; /* as origin.h has them */
     json_t *sources = json_array();
     for (size_t i = 0; i < manifest->source_count; i++) {
         const char *name = build_source_name(build, i);
@@ -74,6 +75,11 @@ static json_t *sources_json(const struct manifest *manifest, const json_t *build
         json_object_set_new(source, "name", name ? json_string(name) : json_null());
         json_object_set_new(source, "bytes", count_json(manifest->sources[i].bytes));
         json_object_set_new(source, "hash", hash_json(manifest->sources[i].hash));
+        for (size_t key = 0; key < sizeof origin / sizeof *origin; key++) {
+            json_t *value = json_object_get(json_array_get(json_object_get(build, "sources"), i), origin[key]);
+            if (json_is_string(value))
+                json_object_set(source, origin[key], value);
+        }
         json_array_append_new(sources, source);
     }
     return sources;

@@ -143,7 +143,8 @@ import re
 import sys
 
 pages = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
-assert all(set(page) == {"id", "revid", "title", "text"} for page in pages)
+assert all({"id", "revid", "title", "text"} <= set(page) <= {"id", "revid", "title", "text", "url", "timestamp", "lang"}
+           for page in pages)
 titles = {page["title"]: page["text"] for page in pages}
 articles = {"Saturn", "Mercury", "2001: A Space Odyssey", "Talk: The Art of Listening", "Canal"}
 assert articles <= set(titles), sorted(titles)

@@ -226,6 +226,41 @@ duplicates() {
     killed_at_growing_places "$scratch/whole"
 }
 
+short_ones() {
+    case_begin "documents of few words"
+    printf 'Only three words.\n\nThis one has five words.\n\n四つの語\n\n五つの語彙\n' >"$scratch/few-words.txt"
+    extracted --text "$scratch/few-words.txt" --min-words 5
+    expect_equal "sentences" "$(cat "$scratch/stdout")" $'This one has five words.\n\n五つの語彙'
+    expect_exit 0 "$dsdata" build --text "$scratch/twice.txt" "${small[@]}" --min-words 6 --out "$scratch/short"
+    expect_words "3 with too few words"
+    expect_equal "count" "$(json "$scratch/short/manifest.json" 'o["pages"]["dropped"]["short"]')" 3
+    expect_exit 5 "$dsdata" build --text "$scratch/twice.txt" "${small[@]}" --min-words 7 --out "$scratch/short"
+    expect_words min-words
+}
+
+origins() {
+    case_begin "where pages come from"
+    cat >"$scratch/fiwiki-20261101-pages.xml" <<'XML'
+<mediawiki xml:lang="fi"><siteinfo><sitename>Wikipedia</sitename><dbname>fiwiki</dbname>
+<base>https://fi.wikipedia.org/wiki/Wikipedia:Etusivu</base></siteinfo>
+<page><title>Järvi (Suomi)?</title><ns>0</ns><id>7</id><revision><id>8</id><timestamp>2026-10-31T12:00:00Z</timestamp>
+<text>Järvi on suuri ja syvä, ja se on maan keskellä.</text></revision></page></mediawiki>
+XML
+    expect_exit 0 "$dsdata" extract "$scratch/fiwiki-20261101-pages.xml"
+    cp "$scratch/stdout" "$scratch/page.jsonl"
+    expect_equal "url" "$(json "$scratch/page.jsonl" 'o["url"]')" \
+        "https://fi.wikipedia.org/wiki/J%C3%A4rvi_(Suomi)%3F"
+    expect_equal "time" "$(json "$scratch/page.jsonl" 'o["timestamp"]')" 2026-10-31T12:00:00Z
+    expect_equal "language" "$(json "$scratch/page.jsonl" 'o["lang"]')" "fi"
+    expect_exit 0 "$dsdata" extract --jsonl "$scratch/page.jsonl"
+    cmp -s "$scratch/stdout" "$scratch/page.jsonl" || complain "another round changes the line"
+    expect_exit 0 "$dsdata" build "$scratch/fiwiki-20261101-pages.xml" --seq 32 --vocab "$scratch/english/vocab.txt" \
+        --out "$scratch/origin"
+    expect_exit 0 "$dsdata" show "$scratch/origin" --json
+    expect_equal "date" "$(json "$scratch/stdout" 'o["sources"][0]["date"]')" 2026-11-01
+    expect_equal "licence" "$(json "$scratch/stdout" 'o["sources"][0]["licence"][:8]')" "CC BY-SA"
+}
+
 cat >"$scratch/fi.txt" <<'TEXT'
 Laiva on rakennettu maan pohjoisosassa, ja se oli aikansa suurin.
 Hän myi sen, mutta ei ollut iloinen, että niin kävi.
@@ -250,4 +285,6 @@ forms
 degenerate
 json_lines
 duplicates
+short_ones
+origins
 flow_end
