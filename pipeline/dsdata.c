@@ -66,7 +66,7 @@ static const struct opt_row rows[] = {
      .help = "Keep upper and lower case apart."},
     {.name = "accents", .type = OPT_CHOICE, .field = FIELD(accents), .default_text = "auto",
      .choices = "auto|strip|keep", .verbs = " build vocab tokenize ",
-     .help = "Accents: auto keeps them for cased text and for a vocabulary learned for another language than English."},
+     .help = "Accents: auto keeps them for cased text, and where a vocabulary is learned of text that is not all English."},
     {.name = "profile", .type = OPT_CHOICE, .field = FIELD(profile), .default_text = "hf",
      .choices = "hf|google", .verbs = " build vocab tokenize ",
      .help = "Whose tokenizer to equal: hf is Hugging Face tokenizers without added tokens, google is tokenization.py."},
