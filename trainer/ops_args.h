@@ -236,11 +236,12 @@ struct gelu_backward_args {
     enum gelu gelu;
 };
 
-/* Softmax cross-entropy over the first `vocabulary` columns: sums[0] += -log p(label), sums[1] += rows whose largest
- * logit is the label's (the first one where equal). With a factor the logits are replaced by factor * (softmax -
- * one-hot), padding columns by 0. */
+/* Softmax cross-entropy over the first `vocabulary` columns: of each row -log p(label), and 1 where the largest logit is
+ * the label's (the first one where equal); sums[0] and sums[1] += theirs over all rows. With a factor the logits are
+ * replaced by factor * (softmax - one-hot), padding columns by 0. */
 struct loss_args {
     double *sums;          /* [2], the device's */
+    double *results;       /* [rows.live, 2] of each row, the device's; NULL: nobody wants them */
     void *logits;          /* [rows, columns] storage */
     const int32_t *labels; /* [rows.live] */
     struct rows rows;

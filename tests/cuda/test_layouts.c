@@ -506,19 +506,24 @@ static void loss_of(int32_t live, int32_t total, int32_t vocabulary, int32_t col
     }
     memcpy(logits.before, logits.memory, logits.count * logits.size);
     void *scratch = mem_clear(rows_total, 2 * sizeof(double));
-    double wanted[2] = {1, 2}, sums[2];
-    CALL(reference, loss, .sums = wanted, .logits = logits.values, .labels = labels, .rows = rows, .columns = columns,
-         .vocabulary = vocabulary, .factor = factor, .scratch = scratch);
+    double wanted[2] = {1, 2}, sums[2], *each = mem_clear(4 * (size_t)live, sizeof *each), *results = each + 2 * live;
+    CALL(reference, loss, .sums = wanted, .results = each, .logits = logits.values, .labels = labels, .rows = rows,
+         .columns = columns, .vocabulary = vocabulary, .factor = factor, .scratch = scratch);
     struct array *all[] = {&logits};
     BOTH_ORDERS(all, sums[0] = 1; sums[1] = 2;
-                KERNEL(loss, .sums = sums, .logits = logits.memory, .labels = labels, .rows = rows, .columns = columns,
-                       .vocabulary = vocabulary, .factor = factor, .scratch = scratch));
+                KERNEL(loss, .sums = sums, .results = results, .logits = logits.memory, .labels = labels, .rows = rows,
+                       .columns = columns, .vocabulary = vocabulary, .factor = factor, .scratch = scratch));
     assert_true(fabs(sums[0] - wanted[0]) < 1e-5 * wanted[0]);
     assert_true(sums[1] == wanted[1]);
+    for (int32_t i = 0; i < live; i++) {
+        assert_true(fabs(results[2 * i] - each[2 * i]) < 1e-5 * fabs(each[2 * i]) + 1e-5);
+        assert_true(results[2 * i + 1] == each[2 * i + 1]);
+    }
     if (factor != 0) {
         assert_close(&logits, 1, "loss");
         assert_zero_from(&logits, (size_t)live * width, "a dead row of loss");
     }
+    mem_free(each);
     mem_free(scratch);
     mem_free(labels);
     release(&logits);

@@ -495,7 +495,7 @@ static void loss_of_size(size_t live, size_t total, size_t vocabulary, size_t co
     const size_t small = ops->storage_size;
     struct array logits = random_array(total * columns, total * columns, small, scale);
     int32_t *labels = mem_array(total, sizeof *labels);
-    double loss = 0, hits = 0;
+    double loss = 0, hits = 0, *each = mem_array(live, sizeof *each);
     for (size_t r = 0; r < total; r++) {
         double *row = logits.values + r * columns, sum = 0;
         size_t best = 0;
@@ -512,20 +512,27 @@ static void loss_of_size(size_t live, size_t total, size_t vocabulary, size_t co
         }
         if (r >= live)
             continue;
-        loss += log(sum) - row[labels[r]];
+        each[r] = log(sum) - row[labels[r]];
+        loss += each[r];
         hits += best == (size_t)labels[r];
         for (size_t i = 0; i < vocabulary; i++)
             row[i] = 3 * (exp(row[i]) / sum - (i == (size_t)labels[r]));
     }
     const struct ops_limits limits = {(int32_t)total, 1, 64, 64, 1, 1};
     void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
-    double sums[2] = {100, 1000};
+    double sums[2] = {100, 1000}, *results = mem_array(2 * live, sizeof *results), added[2] = {0, 0};
     const struct rows rows = {(int32_t)live, (int32_t)total};
     void *copy = mem_aligned(total * columns * small);
     memcpy(copy, logits.memory, total * columns * small);
-    CALL(ops, loss, .sums = sums, .logits = copy, .labels = labels, .rows = rows, .columns = (int32_t)columns,
-         .vocabulary = (int32_t)vocabulary, .factor = 0, .scratch = scratch);
+    CALL(ops, loss, .sums = sums, .results = results, .logits = copy, .labels = labels, .rows = rows,
+         .columns = (int32_t)columns, .vocabulary = (int32_t)vocabulary, .factor = 0, .scratch = scratch);
     assert_true(fabs(sums[0] - 100 - loss) <= 1e-6 * loss && sums[1] == 1000 + hits);
+    for (size_t r = 0; r < live; r++) {
+        assert_true(fabs(results[2 * r] - each[r]) <= 1e-6 * fabs(each[r]) + 1e-6);
+        added[0] += results[2 * r];
+        added[1] += results[2 * r + 1];
+    }
+    assert_true(fabs(added[0] - loss) <= 1e-6 * loss && added[1] == hits);
     assert_memory_equal(copy, logits.memory, live * columns * small);
     CALL(ops, loss, .sums = sums, .logits = logits.memory, .labels = labels, .rows = rows, .columns = (int32_t)columns,
          .vocabulary = (int32_t)vocabulary, .factor = 3, .scratch = scratch);
@@ -533,6 +540,8 @@ static void loss_of_size(size_t live, size_t total, size_t vocabulary, size_t co
     assert_close(&logits, 1, "gradient of the loss");
     assert_zero_from(&logits, live * columns, "a dead row of the loss");
     mem_free(copy);
+    mem_free(results);
+    mem_free(each);
     mem_free(scratch);
     mem_free(labels);
     release(&logits);

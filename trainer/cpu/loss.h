@@ -1,5 +1,6 @@
 /* Softmax cross-entropy in place: logits in, their gradient out. A row at a time in three passes (largest, sum,
- * gradient) that stay in the cache. Losses and hits of the rows meet in scratch and are added in the rows' order. */
+ * gradient) that stay in the cache. Losses and hits of the rows meet in scratch, or where
+ * the caller wants them, and are added in the rows' order. */
 #ifndef TRAINER_CPU_LOSS_H
 #define TRAINER_CPU_LOSS_H
 
@@ -18,11 +19,16 @@ static bool is_first_largest(const storage *logits, size_t label, real most)
     return true;
 }
 
+static double *results_of(const struct loss_args *a)
+{
+    return a->results ? a->results : a->scratch;
+}
+
 static void loss_row(const struct loss_args *a, size_t row)
 {
     const size_t columns = (size_t)a->columns, vocabulary = (size_t)a->vocabulary, label = (size_t)a->labels[row];
     storage *logits = (storage *)a->logits + row * columns;
-    double *result = (double *)a->scratch + 2 * row; /* loss, hit */
+    double *result = results_of(a) + 2 * row; /* loss, hit */
     real most = LOAD(logits[0]);
 #pragma omp simd reduction(max : most)
     for (size_t i = 0; i < vocabulary; i++)
@@ -59,7 +65,7 @@ static void loss_block(const void *args, size_t task, int thread)
 static void loss(struct device *device, const struct loss_args *args)
 {
     (void)device;
-    const double *results = args->scratch;
+    const double *results = results_of(args);
     parallel(blocks_of((size_t)args->rows.total, LOSS_ROWS), loss_block, args);
     for (size_t row = 0; row < (size_t)args->rows.live; row++) {
         args->sums[0] += results[row * 2];

@@ -1,7 +1,7 @@
 /* Softmax cross-entropy in place: logits in, their gradient out. A block has a row; a vocabulary of up to 32,768 16-bit
  * logits stays in its registers, so every byte moves once each way: 4 V bytes a row, 36 ns of V = 30,528 at 3.35e12
- * bytes/s. What is beyond that is read again, mostly from the cache. Losses and hits of the rows meet in scratch and
- * are added by one block in a fixed tree. */
+ * bytes/s. What is beyond that is read again, mostly from the cache. Losses and hits of the rows meet in scratch,
+ * or where the caller wants them, and are added by one block in a fixed tree. */
 #include "trainer/cuda/pack.cuh"
 
 #define THREADS_MAX 512
@@ -128,7 +128,8 @@ static __global__ void __launch_bounds__(ADD_THREADS) add_kernel(double *sums, c
 template <typename storage> static void loss_of(cudaStream_t stream, const struct loss_args &args)
 {
     const struct rows rows = args.rows;
-    const loss_operands<storage> a = {(storage *)args.logits, args.labels,     (double *)args.scratch, rows,
+    double *const results = args.results ? args.results : (double *)args.scratch;
+    const loss_operands<storage> a = {(storage *)args.logits, args.labels,     results,           rows,
                                       args.columns,           args.vocabulary, (float)args.factor};
     const bool fast = vectors_serve<storage>(a.columns);
     const size_t warps = blocks_for(a.columns, WARP * (fast ? vector<storage>::count : 1));

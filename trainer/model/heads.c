@@ -39,6 +39,7 @@ static const struct head_buffer masked_buffers[] = {
     {"masked.features", offsetof(struct model, features), OF_HIDDEN, false},
     {"masked.logits", offsetof(struct model, logits), OF_VOCABULARY, false},
     {"masked.gradient", offsetof(struct model, dfeatures), OF_HIDDEN, false},
+    {"masked.results", offsetof(struct model, results), 2 * sizeof(double) / sizeof(float), true},
 };
 
 static double masked_work(const struct model_config *config)
@@ -90,8 +91,8 @@ static void masked_pass(struct model *model, const struct batch *batch)
     CALL(ops, linear, .y = model->logits, .x = model->features,
          .w = weight_of(model, params_embedding(&model->table, PARAM_WORD)), .b = vector_of(model, HEAD(HEAD_BIAS)),
          .rows = rows, .out = vocabulary, .in = hidden);
-    CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_MASKED, .logits = model->logits,
-         .labels = batch->heads[HEAD_MASKED].labels, .rows = rows, .columns = vocabulary,
+    CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_MASKED, .results = model->training ? NULL : model->results,
+         .logits = model->logits, .labels = batch->heads[HEAD_MASKED].labels, .rows = rows, .columns = vocabulary,
          .vocabulary = model->config.vocabulary, .factor = slope_factor(model, HEAD_MASKED), .scratch = model->scratch);
     if (model->training)
         masked_backward(model, batch, rows);

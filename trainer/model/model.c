@@ -82,6 +82,11 @@ const void *model_hidden(const struct model *model)
     return model->layers[model->turns - 1].out;
 }
 
+const double *model_results(const struct model *model)
+{
+    return model->results;
+}
+
 void model_refresh(struct model *model)
 {
     if (model->weights != model->params)

@@ -51,6 +51,7 @@ struct model {
     void *features;        /* [M, H]: after LayerNorm */
     void *logits;          /* [M, V] */
     void *dfeatures;       /* [M, H] */
+    double *results;       /* [M, 2]: loss and hit of each row, in evaluation */
     /* next-sentence head */
     void *first;       /* [B, H]: rows of [CLS] */
     void *pooled;      /* [B, H] */

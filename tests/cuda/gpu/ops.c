@@ -389,14 +389,15 @@ static void loss_case(struct rows rows, int32_t columns, int32_t vocabulary, dou
     const size_t live = (size_t)rows.live * (size_t)columns, total = (size_t)rows.total * (size_t)columns;
     struct array logits = array_random(live, total, STORED, 5), again = array_copy(&logits);
     struct array sums = array_zero(2, DOUBLE), sums_again = array_zero(2, DOUBLE);
+    struct array results = array_zero(2 * (size_t)rows.live, DOUBLE);
     int32_t *values = mem_array((size_t)rows.total, sizeof *values);
     for (int32_t i = 0; i < rows.total; i++)
         values[i] = i < rows.live ? (int32_t)((draw() + 1) / 2 * vocabulary) % vocabulary : -1;
     struct index_array labels = index_make(values, (size_t)rows.total);
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        CALL(ops, loss, .sums = AT(sums), .logits = AT(logits), .labels = AT(labels), .rows = rows, .columns = columns,
-             .vocabulary = vocabulary, .factor = factor, .scratch = scratch_on[s]);
+        CALL(ops, loss, .sums = AT(sums), .results = AT(results), .logits = AT(logits), .labels = AT(labels),
+             .rows = rows, .columns = columns, .vocabulary = vocabulary, .factor = factor, .scratch = scratch_on[s]);
         CALL(ops, loss, .sums = AT(sums_again), .logits = AT(again), .labels = AT(labels), .rows = rows,
              .columns = columns, .vocabulary = vocabulary, .factor = factor, .scratch = scratch_on[s]);
     }
@@ -405,6 +406,7 @@ static void loss_case(struct rows rows, int32_t columns, int32_t vocabulary, dou
         compare_zero_from(&logits, live, "dead rows of the loss's gradient");
     compare_bits(&logits, &again, "loss's gradient");
     compare_bits(&sums, &sums_again, "loss");
+    compare(&results, FP32, "losses and hits of rows, %d x %d of %d", rows.total, vocabulary, columns);
     double found[SIDES][2];
     EACH_SIDE (s)
         array_get(&sums, s, found[s]);
@@ -413,7 +415,7 @@ static void loss_case(struct rows rows, int32_t columns, int32_t vocabulary, dou
           found[EXACT][1]);
     mem_free(values);
     index_release(&labels);
-    RELEASE(&logits, &again, &sums, &sums_again);
+    RELEASE(&logits, &again, &sums, &sums_again, &results);
 }
 
 static void check_loss(void)
