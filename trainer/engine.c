@@ -11,7 +11,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "trainer/gradient_sum.h"
-#include "trainer/keep/names.h"
 #include "trainer/timings.h"
 
 /* ---- the device and its backend ---- */
@@ -329,6 +328,17 @@ void engine_receive(struct engine *e, uint64_t number, struct step_record *recor
 }
 
 /* ---- the device's memory, for the host ---- */
+
+int engine_read_weights(struct engine *e, const char *path, struct names_report *report, struct error *err)
+{
+    const struct params *params = model_table(e->model);
+    const size_t bytes = params->size * sizeof(float);
+    float *flat = e->ops->map(e->ops->device, model_params(e->model), bytes, MAP_FILL);
+    const int result = names_read(path, params, e->recipe->seed, flat, report, err);
+    e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
+    model_refresh(e->model);
+    return result;
+}
 
 int engine_dump_gradients(struct engine *e, const char *path, struct error *err)
 {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "trainer/backend.h"
+#include "trainer/keep/names.h"
 #include "trainer/model/model.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
@@ -66,6 +67,9 @@ struct model_budget engine_budget(const struct engine *engine);
  * and the engine can only be closed. */
 int engine_load(struct engine *engine, enum engine_memory kind, struct error *err);
 void engine_close(struct engine *engine);
+
+/* Weights of a model.safetensors into the model; errors and report as names_read has them. */
+int engine_read_weights(struct engine *engine, const char *path, struct names_report *report, struct error *err);
 
 /* From now on a step's gradients are summed over the processes of `team`, which outlives the engine;
  * with the recipe's same_bits, which wants it of a single process too, by parts, of which process r has [borders[r],

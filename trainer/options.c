@@ -147,6 +147,8 @@ static const struct opt_row rows[] = {
      .help = "As the verb plan: say what would be done, do nothing."},
     {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .value = "train|valid", .choices = "train|valid",
      .default_text = "valid", .verbs = " eval ", .help = "Which samples."},
+    {.name = "top", .type = OPT_COUNT, .field = FIELD(top), .value = "K", .default_text = "5", .min = 1, .max = 1000,
+     .verbs = " fill-mask ", .help = "How many pieces to name for each [MASK]."},
     {.name = "replay", .type = OPT_FLAG, .field = FIELD(replay), .verbs = " verify ",
      .help = "Compute a stretch of the run again and compare every tensor's bytes; nothing is written."},
     {.name = "from", .type = OPT_COUNT, .field = FIELD(from), .value = "STEP", .max = UINT32_MAX, .verbs = " verify ",
@@ -156,10 +158,11 @@ static const struct opt_row rows[] = {
      .verbs = " verify ", .default_help = "the newest that is kept",
      .help = "With --replay: the last checkpoint to compare; those on the way there are compared too."},
     {.name = "cpu", .type = OPT_CHOICE, .field = FIELD(cpu), .value = "LEVEL", .choice = level_choice,
-     .default_help = "what the machine has", .verbs = " train plan eval bench verify ",
+     .default_help = "what the machine has", .verbs = " train plan eval bench verify fill-mask ",
      .help = "Instructions to compute with, at most those the machine has."},
     {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = DEVICE_NAMES, .choices = DEVICE_NAMES,
-     .default_help = "cuda where it is built in and present, else cpu", .verbs = " train plan eval bench verify ",
+     .default_help = "cuda where it is built in and present, else cpu",
+     .verbs = " train plan eval bench verify fill-mask ",
      .help = "Where to compute."},
     {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " train plan ",
      .default_help = "the run's own, made at its first start",
@@ -167,7 +170,7 @@ static const struct opt_row rows[] = {
     {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " bench ",
      .help = "Time every algorithm that cuBLASLt offers for this model, and write the table."},
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
-     .default_help = "all cores", .verbs = " train plan eval bench verify ",
+     .default_help = "all cores", .verbs = " train plan eval bench verify fill-mask ",
      .help = "Computing threads; the bits do not depend on them."},
     {.name = "processes", .type = OPT_COUNT, .field = FIELD(processes), .value = "N", .min = 1, .max = LAUNCH_SIZE_MAX,
      .verbs = " train eval verify ", .default_help = "1",
@@ -217,6 +220,8 @@ static const struct opt_verb verbs[] = {
      "dstrain verify runs/base-128-5b81d4", verb_verify, 1, 1},
     {"bench", "", "Measure passes, updates and steps of a model on made-up batches, and every operation.",
      "dstrain bench --model large --seq 128", verb_bench, 0, 0},
+    {"fill-mask", "RUN|CHECKPOINT|DIR [TEXT...]", "The likeliest pieces for every [MASK] of a text, or of each line on standard input.",
+     "dstrain fill-mask runs/base-128-5b81d4 \"Paris is the [MASK] of France.\"", verb_fill_mask, 1, SIZE_MAX},
     {"doctor", "", "What this machine has, and how fast it multiplies.", "dstrain doctor", verb_doctor, 0, 0},
     {"export", "RUN|CHECKPOINT", "Write a model as a Hugging Face directory.",
      "dstrain export runs/base-128-5b81d4 --out bert-base", verb_export, 1, 1},
@@ -248,7 +253,7 @@ static const struct opt_foreign foreign[] = {
 /* Options, values and verbs of the contract that later work brings. */
 static const char not_built_yet[] =
     " --optimizer=onebit_adam"
-    " squad glue fill-mask report ";
+    " squad glue report ";
 /* clang-format on */
 
 static const char *version_text(void)

@@ -49,6 +49,7 @@ struct settings {
     const char *tune;          /* a table of product algorithms; NULL: the run's own, or none */
     int cpu;                   /* enum cpu_level; where not given, what the machine has */
     int split;                 /* of eval: enum split */
+    uint64_t top;              /* of fill-mask: pieces for each mask */
     bool replay;               /* of verify, with */
     uint64_t from, to;         /* steps of checkpoints; where not given, the oldest and the newest */
     uint64_t threads;          /* 0: all cores */
@@ -86,6 +87,7 @@ int verb_verify(void *settings, struct opt_paths bare, struct error *err);
 int verb_replay(void *settings, struct opt_paths bare, struct error *err); /* verify --replay */
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
 int verb_bench(void *settings, struct opt_paths bare, struct error *err);
+int verb_fill_mask(void *settings, struct opt_paths bare, struct error *err);
 int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

@@ -35,14 +35,10 @@ static int load_model(struct engine *e, const struct origin *origin, struct erro
 {
     struct names_report report;
     TRY(engine_load(e, ENGINE_MODEL, err));
-    const size_t bytes = model_table(e->model)->size * sizeof(float);
-    float *flat = e->ops->map(e->ops->device, model_params(e->model), bytes, MAP_FILL);
-    const int result = names_read(origin->weights, model_table(e->model), e->recipe->seed, flat, &report, err);
-    e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
+    const int result = engine_read_weights(e, origin->weights, &report, err);
     if (result == 0)
         screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
     names_report_release(&report);
-    model_refresh(e->model);
     return result;
 }
 

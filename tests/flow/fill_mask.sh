@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# dstrain fill-mask: probabilities as a plain statement of BERT gives them, packed lines or one alone, of a run, a
+# checkpoint and an exported directory; what is refused.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+PYTHONPATH=$project/tests/flow/reference
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
+
+# expect_right FILE: every line of the answer in FILE has the probabilities of the model in hf/, all pieces, sorted.
+expect_right() {
+    python3 - "$1" <<'PYTHON' >"$scratch/said" 2>&1 || complain "$(cat "$scratch/said")"
+import json, sys
+from bert import Bert
+
+bert = Bert("hf")
+for line in json.load(open(sys.argv[1]))["lines"]:
+    ids = bert.ids(line["text"])
+    places = [i for i, id in enumerate(ids) if bert.pieces[id] == "[MASK]"]
+    assert len(places) == len(line["masks"]), line["text"]
+    rows = bert.probabilities(ids)
+    for place, guesses in zip(places, line["masks"]):
+        found = [guess["probability"] for guess in guesses]
+        assert found == sorted(found, reverse=True) and len(found) == len(bert.pieces), found
+        assert sorted(guess["id"] for guess in guesses) == list(range(len(bert.pieces)))
+        for guess in guesses:
+            assert bert.pieces[guess["id"]] == guess["piece"], guess
+            assert abs(rows[place][guess["id"]] - guess["probability"]) < 1e-5, (line["text"], guess)
+PYTHON
+}
+
+first="the [MASK] is old ."
+second="a [MASK] river flows [MASK] the hill and [MASK] ."
+third="[MASK]"
+
+case_begin "the probabilities of a run, of its checkpoint, of what is exported"
+expect_exit 0 "${train[@]}" --out run
+expect_exit 0 "$dstrain" export run --out hf
+expect_exit 0 "$dstrain" fill-mask run --top 1000 --json "$first" "$second" "$third"
+cp "$scratch/stdout" answer
+expect_right answer
+for model in "run/$last" hf; do
+    expect_exit 0 "$dstrain" fill-mask "$model" --top 1000 --json "$first" "$second" "$third"
+    expect_equal "$model" "$(json "$scratch/stdout" 'o["lines"]')" "$(json answer 'o["lines"]')"
+done
+
+case_begin "lines of standard input, packed or alone, any number of threads"
+printf '%s\n%s\r\n%s' "$first" "$second" "$third" >lines
+"$dstrain" fill-mask run --top 1000 --json --threads 2 <lines >"$scratch/stdout" 2>"$scratch/stderr" || complain "exit $?"
+expect_equal "lines of a file" "$(json "$scratch/stdout" 'o["lines"]')" "$(json answer 'o["lines"]')"
+expect_exit 0 "$dstrain" fill-mask run --top 1000 --json "$second"
+expect_equal "a line alone" "$(json "$scratch/stdout" 'o["lines"][0]')" "$(json answer 'o["lines"][1]')"
+for _ in {1..70}; do cat lines; echo; done >many
+"$dstrain" fill-mask run --top 1000 --json <many >"$scratch/stdout" 2>"$scratch/stderr" || complain "exit $?"
+expect_equal "many lines" "$(json "$scratch/stdout" 'o["lines"][207:]')" "$(json answer 'o["lines"]')"
+
+case_begin "the screen has the five likeliest, and says what is next"
+expect_exit 0 "$dstrain" fill-mask run "$first"
+expect_equal "lines" "$(wc -l <"$scratch/stdout")" 6
+expect_words "dstrain export run"
+expect_exit 0 "$dstrain" fill-mask run "$first" --top 2
+expect_equal "lines" "$(wc -l <"$scratch/stdout")" 3
+
+case_begin "what is refused"
+expect_exit 2 "$dstrain" fill-mask run "$first" "a river flows ."
+expect_words "line 2" "[MASK]" "a river flows"
+expect_exit 2 "$dstrain" fill-mask run "the [mask] is old"
+expect_exit 2 "$dstrain" fill-mask run # standard input is empty
+expect_exit 2 "$dstrain" fill-mask nowhere "$first"
+expect_exit 5 "$dstrain" fill-mask run "$first" "$(yes a | head -62 | tr '\n' ' ')[MASK]"
+expect_words "line 2" "65 pieces" "64 positions"
+expect_exit 0 "$dstrain" fill-mask run "$(yes a | head -61 | tr '\n' ' ')[MASK]"
+
+case_begin "a vocabulary of another size, a model without the head, weights that are not finite"
+cp -r hf other
+echo word >>other/vocab.txt
+rm other/tokenizer.json
+expect_exit 5 "$dstrain" fill-mask other "$first"
+python3 - <<'PYTHON'
+import json, os, struct
+
+def rewrite(out, change):
+    os.makedirs(out)
+    for name in os.listdir("hf"):
+        open(f"{out}/{name}", "wb").write(open(f"hf/{name}", "rb").read())
+    data = open("hf/model.safetensors", "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header, body = json.loads(data[8:8 + size]), bytearray(data[8 + size:])
+    change(header, body)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    open(f"{out}/model.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + body)
+
+def rename(header, body):
+    header["classifier.weight"] = header.pop("cls.predictions.transform.dense.weight")
+
+def spoil(header, body):
+    at = header["bert.encoder.layer.0.output.dense.bias"]["data_offsets"][0]
+    body[at:at + 4] = struct.pack("<f", float("nan"))
+
+rewrite("headless", rename)
+rewrite("spoilt", spoil)
+PYTHON
+expect_exit 5 "$dstrain" fill-mask headless "$first"
+expect_words "cls.predictions.transform.dense.weight"
+expect_exit 8 "$dstrain" fill-mask spoilt "$first"
+expect_words "spoilt/model.safetensors"
+
+flow_end

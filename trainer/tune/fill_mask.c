@@ -1,0 +1,254 @@
+/* dstrain fill-mask: a model and lines with [MASK] in them come in; the likeliest pieces for every mask go out. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "trainer/keep/json.h"
+#include "trainer/tune/input.h"
+#include "trainer/tune/reading.h"
+
+#define LINES_BYTES_MAX (64u << 20)
+#define SHOWN_BYTES     80 /* of a line, in an error */
+
+/* A line as the model reads it: its pieces between [CLS] and [SEP]. */
+struct line {
+    struct str text;
+    size_t first, length;     /* of its ids among all */
+    size_t mask_first, masks; /* of its masks among all */
+};
+
+/* What the model says of one mask. */
+struct guess {
+    uint32_t piece;
+    double probability;
+};
+
+struct fill {
+    struct reading reading;
+    struct buf text; /* what the lines point into */
+    struct line *lines;
+    size_t line_count, line_room;
+    struct ids ids;    /* of all lines */
+    struct ids places; /* of all masks: the token of its line */
+    size_t top;
+    struct guess *guesses; /* [masks, top] the likeliest first */
+    size_t answered;       /* masks */
+};
+
+/* ---- lines to pieces ---- */
+
+/* What stands between masks is cut as the tokenizer cuts a whole text. */
+static void cut(struct fill *f, struct line *line)
+{
+    static const struct str mask = {"[MASK]", 6};
+    const struct vocab *vocab = f->reading.text.vocab;
+    struct str rest = line->text;
+    line->first = f->ids.count;
+    line->mask_first = f->places.count;
+    ids_add(&f->ids, vocab->cls);
+    for (size_t at; (at = str_find(rest, mask)) != SIZE_MAX;) {
+        tokenizer_ids(f->reading.text.state, (struct str){rest.data, at}, &f->ids);
+        ids_add(&f->places, (uint32_t)(f->ids.count - line->first));
+        ids_add(&f->ids, vocab->mask);
+        rest = (struct str){rest.data + at + mask.size, rest.size - at - mask.size};
+    }
+    tokenizer_ids(f->reading.text.state, rest, &f->ids);
+    ids_add(&f->ids, vocab->sep);
+    line->length = f->ids.count - line->first;
+    line->masks = f->places.count - line->mask_first;
+}
+
+static int add_line(struct fill *f, struct str text, struct error *err)
+{
+    const size_t positions = (size_t)f->reading.recipe.config.positions;
+    const int shown = (int)(text.size < SHOWN_BYTES ? text.size : SHOWN_BYTES);
+    if (f->line_count == f->line_room) {
+        f->line_room = 2 * f->line_room + 16;
+        f->lines = mem_grow(f->lines, f->line_room, sizeof *f->lines);
+    }
+    struct line *line = &f->lines[f->line_count++];
+    *line = (struct line){.text = text};
+    cut(f, line);
+    if (line->masks == 0) {
+        fail(err, ERR_USAGE, "line %zu has no [MASK]: %.*s", f->line_count, shown, text.data);
+        return hint(err, "write [MASK], in capitals, for each piece to find");
+    }
+    if (line->length > positions)
+        return fail(err, ERR_MISMATCH,
+                    "line %zu is %zu pieces long with [CLS] and [SEP], the model has %zu positions: %.*s",
+                    f->line_count, line->length, positions, shown, text.data);
+    return 0;
+}
+
+/* The texts of the command line, or the lines of standard input. */
+static int read_lines(struct fill *f, struct opt_paths texts, struct error *err)
+{
+    struct str rest, line;
+    if (texts.count == 0)
+        TRY(input_read("-", LINES_BYTES_MAX, &f->text, err));
+    for (size_t i = 0; i < texts.count; i++) {
+        buf_add_text(&f->text, texts.items[i]);
+        buf_add_byte(&f->text, '\n');
+    }
+    rest = buf_str(&f->text);
+    while (input_line(&rest, &line))
+        TRY(add_line(f, line, err));
+    return f->line_count > 0 ? 0 : fail(err, ERR_USAGE, "standard input has no lines: give a text with a [MASK] in it");
+}
+
+/* ---- lines to the model ---- */
+
+static int fetch(const void *context, uint64_t k, struct sequence *sequence, struct error *err)
+{
+    const struct fill *f = context;
+    const struct line *line = &f->lines[k];
+    struct marks *masked = &sequence->marks[HEAD_MASKED];
+    (void)err;
+    sequence->length = sequence->a_length = (uint32_t)line->length;
+    memcpy(sequence->ids, f->ids.data + line->first, line->length * sizeof *sequence->ids);
+    masked->count = (uint32_t)line->masks;
+    memcpy(masked->tokens, f->places.data + line->mask_first, line->masks * sizeof *masked->tokens);
+    memset(masked->labels, 0, line->masks * sizeof *masked->labels); /* nobody knows them */
+    return 0;
+}
+
+static struct source source_of(const struct fill *f)
+{
+    struct source source = {.samples = f->line_count, .tokens = f->ids.count, .context = f, .fetch = fetch};
+    for (size_t i = 0; i < f->line_count; i++) {
+        const uint32_t length = (uint32_t)f->lines[i].length, masks = (uint32_t)f->lines[i].masks;
+        if (length > source.room.length)
+            source.room.length = length;
+        if (masks > source.room.marks[HEAD_MASKED])
+            source.room.marks[HEAD_MASKED] = masks;
+    }
+    return source;
+}
+
+/* ---- logits to guesses ---- */
+
+/* The largest logits and the softmax of each; of equal ones the piece with the smaller id comes first. */
+static void choose(const float *logits, size_t pieces, struct guess *best, size_t top)
+{
+    double sum = 0;
+    for (size_t i = 0, held = 0; i < pieces; i++) {
+        size_t at = held < top ? held++ : top;
+        if (at == top && !((double)logits[i] > best[--at].probability))
+            continue;
+        for (; at > 0 && (double)logits[i] > best[at - 1].probability; at--)
+            best[at] = best[at - 1];
+        best[at] = (struct guess){(uint32_t)i, (double)logits[i]};
+    }
+    const double most = best[0].probability;
+    for (size_t i = 0; i < pieces; i++)
+        sum += exp((double)logits[i] - most);
+    for (size_t i = 0; i < top; i++)
+        best[i].probability = exp(best[i].probability - most) / sum;
+}
+
+static void answer(void *context, const struct batch *batch)
+{
+    struct fill *f = context;
+    struct model *model = f->reading.engine.model;
+    const struct ops *ops = f->reading.engine.ops;
+    const struct model_config *config = model_config(model);
+    const size_t rows = (size_t)batch->heads[HEAD_MASKED].live, columns = (size_t)vocabulary_padded(config);
+    const size_t bytes = rows * columns * sizeof(float);
+    void *memory = model_logits(model, HEAD_MASKED);
+    float *logits = ops->map(ops->device, memory, bytes, MAP_READ);
+    for (size_t row = 0; row < rows; row++)
+        choose(logits + row * columns, (size_t)config->vocabulary, f->guesses + f->answered++ * f->top, f->top);
+    ops->unmap(ops->device, memory, logits, bytes, MAP_READ);
+}
+
+/* ---- guesses to the user ---- */
+
+static void print_text(const struct fill *f)
+{
+    const struct vocab *vocab = f->reading.text.vocab;
+    for (size_t i = 0; i < f->line_count; i++) {
+        const struct line *line = &f->lines[i];
+        output_line("%.*s", (int)line->text.size, line->text.data);
+        for (size_t mask = 0; mask < line->masks; mask++) {
+            const struct guess *guess = f->guesses + (line->mask_first + mask) * f->top;
+            if (line->masks > 1)
+                output_line("  [MASK] %zu", mask + 1);
+            for (size_t k = 0; k < f->top; k++) {
+                const struct str piece = vocab->pieces[guess[k].piece];
+                output_line("  %6.2f %%  %.*s", 100 * guess[k].probability, (int)piece.size, piece.data);
+            }
+        }
+    }
+}
+
+static json_t *guesses_json(const struct fill *f, const struct guess *guess)
+{
+    json_t *all = json_array();
+    for (size_t k = 0; k < f->top; k++) {
+        const struct str piece = f->reading.text.vocab->pieces[guess[k].piece];
+        json_array_append_new(all, json_pack("{s:s%, s:i, s:f}", "piece", piece.data, piece.size, "id",
+                                             (int)guess[k].piece, "probability", guess[k].probability));
+    }
+    return all;
+}
+
+static void print_json(const struct fill *f)
+{
+    json_t *lines = json_array();
+    for (size_t i = 0; i < f->line_count; i++) {
+        const struct line *line = &f->lines[i];
+        json_t *masks = json_array();
+        for (size_t mask = 0; mask < line->masks; mask++)
+            json_array_append_new(masks, guesses_json(f, f->guesses + (line->mask_first + mask) * f->top));
+        json_array_append_new(lines,
+                              json_pack("{s:s%, s:o}", "text", line->text.data, line->text.size, "masks", masks));
+    }
+    output_json(json_pack("{s:o, s:o}", "model", json_name(f->reading.origin.name), "lines", lines),
+                JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+static void print(const struct fill *f)
+{
+    const struct origin *origin = &f->reading.origin;
+    if (f->reading.settings.json)
+        print_json(f);
+    else
+        print_text(f);
+    say_next(origin->source == SOURCE_HUGGING_FACE
+                 ? command_of("dstrain", "--shards", "DATASET", "--init", origin->name, NULL)
+                 : command_of("dstrain", "export", origin->name, "--out", "DIR", NULL));
+}
+
+static int fill(struct fill *f, struct opt_paths texts, struct error *err)
+{
+    TRY(read_lines(f, texts, err));
+    const struct source source = source_of(f);
+    const size_t pieces = f->reading.text.vocab->count;
+    f->top = f->reading.settings.top < pieces ? (size_t)f->reading.settings.top : pieces;
+    f->guesses = mem_array(f->places.count * f->top, sizeof *f->guesses);
+    TRY(reading_open(&f->reading, &source, err));
+    TRY(reading_pass(&f->reading, answer, f, err));
+    print(f);
+    return 0;
+}
+
+int verb_fill_mask(void *context, struct opt_paths bare, struct error *err)
+{
+    struct fill f = {0};
+    const struct opt_paths texts = {bare.items + 1, bare.count - 1};
+    stop_on_signals();
+    int result = reading_find(&f.reading, context, bare.items[0], 1u << HEAD_MASKED, err);
+    if (result == 0)
+        result = fill(&f, texts, err);
+    reading_close(&f.reading);
+    ids_release(&f.ids);
+    ids_release(&f.places);
+    buf_release(&f.text);
+    mem_free(f.lines);
+    mem_free(f.guesses);
+    return result;
+}

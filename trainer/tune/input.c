@@ -1,0 +1,49 @@
+#include "trainer/tune/input.h"
+
+#include "base/file.h"
+#include "base/log.h"
+
+#define STEP_BYTES (1u << 20)
+
+static int read_bytes(const char *path, size_t bytes_max, struct buf *out, struct error *err)
+{
+    struct file file;
+    const size_t before = out->size;
+    int64_t got;
+    TRY(file_open_input(&file, path, err));
+    do {
+        buf_reserve(out, STEP_BYTES);
+        got = file_read(&file, out->data + out->size, STEP_BYTES, err);
+        out->size += got > 0 ? (size_t)got : 0;
+    } while (got == STEP_BYTES && out->size - before <= bytes_max);
+    file_close(&file);
+    if (got < 0)
+        return -1;
+    if (out->size - before > bytes_max)
+        return fail_at(err, ERR_UNSAFE, path, bytes_max, "is longer than %zu bytes", bytes_max);
+    return 0;
+}
+
+int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err)
+{
+    const size_t before = out->size;
+    uint64_t dropped = 0;
+    TRY(read_bytes(path, bytes_max, out, err));
+    if (out->size > before)
+        out->size = before + utf8_repair(out->data + before, out->size - before, &dropped);
+    if (dropped > 0)
+        log_warn("%s: %llu bytes are not UTF-8 and are left out", path, (unsigned long long)dropped);
+    return 0;
+}
+
+bool input_line(struct str *rest, struct str *line)
+{
+    if (rest->size == 0)
+        return false;
+    const char *end = memchr(rest->data, '\n', rest->size), *behind = rest->data + rest->size;
+    *line = str_range(rest->data, end ? end : behind);
+    *rest = str_range(end ? end + 1 : behind, behind);
+    if (line->size > 0 && line->data[line->size - 1] == '\r')
+        line->size--;
+    return true;
+}

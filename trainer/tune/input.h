@@ -1,0 +1,17 @@
+/* A file of text that the user names, whole: "-" is standard input, and pipes are read to their end. */
+#ifndef TRAINER_TUNE_INPUT_H
+#define TRAINER_TUNE_INPUT_H
+
+#include "base/error.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Appends the text to `out`, without bytes that are not UTF-8. ERR_UNSAFE: more than bytes_max. */
+int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err);
+
+/* The next line without its end, LF or CR LF; false behind the last. */
+bool input_line(struct str *rest, struct str *line);
+
+#endif

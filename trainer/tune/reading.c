@@ -1,0 +1,123 @@
+/* A model's name and samples in; evaluated micro-batches out. */
+#include "trainer/tune/reading.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "trainer/config.h"
+
+/* A label for so many tokens has room in a micro-batch, however short its sequences are. */
+#define TOKENS_PER_LABEL 8
+
+/* Samples that are loaded before they are cut into micro-batches, of which the last is not full. */
+#define SAMPLES_AHEAD 4096
+
+static int read_config(struct reading *r, uint32_t heads, struct error *err)
+{
+    char *path = path_join(r->origin.files, "config.json");
+    const int result = config_read(path, &r->recipe.config, err);
+    mem_free(path);
+    r->recipe.config.task_heads = heads;
+    return result;
+}
+
+int reading_find(struct reading *r, const struct settings *settings, const char *model, uint32_t heads,
+                 struct error *err)
+{
+    *r = (struct reading){.settings = *settings};
+    r->settings.init = model;
+    r->recipe.precision_given = true;
+    r->recipe.precision = settings_given(settings, "precision") ? (enum precision)settings->precision : PRECISION_FP32;
+    TRY(origin_find(&r->origin, &r->settings, err));
+    TRY(read_config(r, heads, err));
+    return text_open(&r->text, r->origin.files, r->recipe.config.vocabulary, err);
+}
+
+static int read_weights(struct reading *r, struct error *err)
+{
+    struct names_report report;
+    int result = engine_read_weights(&r->engine, r->origin.weights, &report, err);
+    if (result == 0 && report.drawn.size > 0) {
+        result = fail_at(err, ERR_MISMATCH, r->origin.weights, ERROR_NO_OFFSET,
+                         "has no trained head for this: no %.200s", buf_text(&report.drawn));
+        hint(err, "the head of another task, or of none, cannot answer: name the model that was pre-trained");
+    }
+    names_report_release(&report);
+    return result;
+}
+
+int reading_open(struct reading *r, const struct source *source, struct error *err)
+{
+    struct engine *engine = &r->engine;
+    r->task = (struct task){.heads = r->recipe.config.task_heads, .samples = *source};
+    r->recipe.seq = source->room.length;
+    r->recipe.batch = source->samples < SAMPLES_AHEAD ? (uint32_t)source->samples : SAMPLES_AHEAD;
+    TRY(engine_choose(engine, &r->settings, &r->recipe, &r->task, err));
+    TRY(engine_open(engine, engine_precision(engine, NULL), NULL, err));
+    for (int h = 0; h < HEAD_KINDS; h++)
+        if (source->room.marks[h] > 0 && engine->limits.marks[h] < engine->limits.tokens / TOKENS_PER_LABEL)
+            engine->limits.marks[h] = engine->limits.tokens / TOKENS_PER_LABEL;
+    TRY(engine_load(engine, ENGINE_MODEL, err));
+    return read_weights(r, err);
+}
+
+void reading_close(struct reading *r)
+{
+    engine_close(&r->engine);
+    text_close(&r->text);
+    origin_release(&r->origin);
+    *r = (struct reading){0};
+}
+
+static void show(struct progress *progress, uint64_t done, uint64_t all)
+{
+    char count[32], counts[32];
+    if (progress_due(progress))
+        progress_show(progress, (double)done / (double)all, "%s of %s sequences", format_count(done, count),
+                      format_count(all, counts));
+}
+
+static bool is_finite(const struct model_metrics *sums)
+{
+    bool finite = true;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        finite = finite && isfinite(sums->heads[h].loss);
+    return finite;
+}
+
+int reading_pass(struct reading *r, void (*each)(void *context, const struct batch *batch), void *context,
+                 struct error *err)
+{
+    const struct micro_batch *micro;
+    struct progress progress;
+    uint64_t done = 0;
+    struct loader *loader = loader_open(&(struct loader_options){
+        .source = &r->task.samples,
+        .count = r->task.samples.samples,
+        .batch = r->recipe.batch,
+        .limits = r->engine.limits,
+    });
+    int result;
+    progress_open(&progress);
+    while ((result = loader_next(loader, &micro, err)) > 0) {
+        struct model_metrics sums = {0};
+        if (stop_requested()) {
+            result = fail(err, ERR_STOPPED, "stopped; nothing was written");
+            break;
+        }
+        model_evaluate(r->engine.model, &micro->batch, &sums);
+        if (!is_finite(&sums)) {
+            result = fail_at(err, ERR_NUMERIC, r->origin.weights, ERROR_NO_OFFSET, "gives numbers that are not finite");
+            break;
+        }
+        each(context, &micro->batch);
+        done += (uint64_t)micro->batch.sequences;
+        show(&progress, done, r->task.samples.samples);
+    }
+    progress_close(&progress);
+    loader_close(loader);
+    return result;
+}

@@ -1,0 +1,42 @@
+/* A trained model opened to be read from: forward passes alone, over text that its own tokenizer cuts. No dataset, no
+ * run, no moments.
+ *
+ *     reading_find → make the samples → reading_open → { reading_pass … } → reading_close
+ */
+#ifndef TRAINER_TUNE_READING_H
+#define TRAINER_TUNE_READING_H
+
+#include "base/error.h"
+#include "trainer/engine.h"
+#include "trainer/origin.h"
+#include "trainer/recipe.h"
+#include "trainer/settings.h"
+#include "trainer/task.h"
+#include "trainer/tune/text.h"
+
+#include <stdint.h>
+
+struct reading {
+    struct settings settings; /* the command line, with the model as --init */
+    struct origin origin;
+    struct recipe recipe; /* the model's shape; fp32 unless --precision says otherwise */
+    struct text text;
+    struct task task; /* its samples: the caller's source */
+    struct engine engine;
+};
+
+/* Finds the model's files and opens its tokenizer: what is needed to make samples. `heads`: bits of those that run. On
+ * error too the caller calls reading_close. ERR_UNSAFE, ERR_MISMATCH, ERR_VERIFY: as --init has them. */
+int reading_find(struct reading *reading, const struct settings *settings, const char *model, uint32_t heads,
+                 struct error *err);
+/* Opens a device and the model on it, for samples of `source`, whose context outlives the reading. ERR_MISMATCH: the
+ * weights lack a head. */
+int reading_open(struct reading *reading, const struct source *source, struct error *err);
+void reading_close(struct reading *reading);
+
+/* All samples in order, packed. `each` hears of every micro-batch once the model has evaluated it (model_logits,
+ * model_results). ERR_STOPPED: the user asked to stop; ERR_NUMERIC: what the model gives is not finite. */
+int reading_pass(struct reading *reading, void (*each)(void *context, const struct batch *batch), void *context,
+                 struct error *err);
+
+#endif
