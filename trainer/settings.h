@@ -50,6 +50,8 @@ struct settings {
     int cpu;                   /* enum cpu_level; where not given, what the machine has */
     int split;                 /* of eval: enum split */
     uint64_t top;              /* of fill-mask: pieces for each mask */
+    uint64_t limit;            /* of score: pairs; 0: all */
+    const char *details;       /* of score: scores of each pair; NULL: not written */
     bool replay;               /* of verify, with */
     uint64_t from, to;         /* steps of checkpoints; where not given, the oldest and the newest */
     uint64_t threads;          /* 0: all cores */
@@ -88,6 +90,7 @@ int verb_replay(void *settings, struct opt_paths bare, struct error *err); /* ve
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
 int verb_bench(void *settings, struct opt_paths bare, struct error *err);
 int verb_fill_mask(void *settings, struct opt_paths bare, struct error *err);
+int verb_score(void *settings, struct opt_paths bare, struct error *err);
 int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

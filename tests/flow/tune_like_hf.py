@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """What dstrain says of text against transformers itself, where torch and transformers are installed: fill-mask on an
-exported model."""
+exported model, and score on made-up pairs and on 500 of ../shared/data/blimp.jsonl.bz2 where that is there."""
+import bz2
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 try:
     import torch
@@ -16,6 +18,7 @@ except ImportError:
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BLIMP = ROOT.parent / "shared/data/blimp.jsonl.bz2"
 TEXTS = ["Paris is the [MASK] of France.", "The [MASK] of the [MASK] is very old, and it was [MASK] in 1850.", "[MASK]",
          "[MASK][MASK]", "Łódź ([MASK]) 東京[MASK]京 naïve ﬁne\u202f— [mask] [MASK]!", "a\tb  c [MASK] " + "d " * 300]
 
@@ -53,6 +56,42 @@ def check_fill_mask(directory):
     print(f"fill-mask: {sum(len(line['masks']) for line in lines)} masks, probabilities within {most:.1g}")
 
 
+def pairs_of():
+    if not BLIMP.exists():
+        print(f"{BLIMP} is not there: made-up pairs alone")
+        return [{"good": "The cats sleep.", "bad": "The cats sleeps."}, {"good": "Łódź is old", "bad": "naïve 東京 ﬁne"}]
+    return [json.loads(line) for line in bz2.open(BLIMP, "rt", encoding="utf-8")][::134]
+
+
+def score(tokenizer, model, text):
+    ids = tokenizer(text, return_tensors="pt").input_ids[0]
+    count = len(ids) - 2
+    rows = ids.repeat(count, 1)
+    at = torch.arange(count)
+    rows[at, at + 1] = tokenizer.mask_token_id
+    with torch.no_grad():
+        return model(input_ids=rows).logits[at, at + 1].log_softmax(-1)[at, ids[1:-1]].double().sum().item()
+
+
+def check_score(directory, scratch):
+    pairs = pairs_of()
+    (scratch / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    said = json.loads(run("dstrain", "score", directory, scratch / "pairs.jsonl", "--json", "--details",
+                          scratch / "details"))
+    tokenizer, model = AutoTokenizer.from_pretrained(directory), BertForMaskedLM.from_pretrained(directory).eval()
+    torch.set_num_threads(2)
+    begun = time.perf_counter()
+    theirs = [[score(tokenizer, model, pair[key]) for key in ("good", "bad")] for pair in pairs]
+    seconds = time.perf_counter() - begun
+    ours = [json.loads(line) for line in open(scratch / "details", encoding="utf-8")]
+    most = max(abs(a - b[key]) for t, b in zip(theirs, ours, strict=True) for a, key in zip(t, ("good", "bad")))
+    assert most < 1e-4, most
+    right = sum(good > bad for good, bad in theirs) / len(pairs)
+    assert abs(said["accuracy"] - right) < 1e-9, (said["accuracy"], right)
+    print(f"score: {len(pairs)} pairs within {most:.1g}; {said['seconds']:.2f} s, transformers {seconds:.2f} s")
+
+
 with tempfile.TemporaryDirectory() as folder:
     made = make_model(pathlib.Path(folder))
     check_fill_mask(made)
+    check_score(made, pathlib.Path(folder))

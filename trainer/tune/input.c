@@ -5,6 +5,28 @@
 
 #define STEP_BYTES (1u << 20)
 
+/* A compressed file is told by its first bytes. */
+static int refuse_packed(const char *path, const struct buf *text, size_t from, struct error *err)
+{
+    static const struct {
+        struct str magic;
+        const char *unpack;
+    } kinds[] = {{{"BZh", 3}, "bzcat"},
+                 {{"\x1f\x8b", 2}, "zcat"},
+                 {{"\x28\xb5\x2f\xfd", 4}, "zstdcat"},
+                 {{"\xfd"
+                   "7zXZ",
+                   5},
+                  "xzcat"}};
+    const struct str head = {text->data + from, text->size - from};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_starts(head, kinds[i].magic)) {
+            fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is compressed");
+            return hint(err, "%s %.300s | dstrain ... - reads it unpacked from standard input", kinds[i].unpack, path);
+        }
+    return 0;
+}
+
 static int read_bytes(const char *path, size_t bytes_max, struct buf *out, struct error *err)
 {
     struct file file;
@@ -29,6 +51,7 @@ int input_read(const char *path, size_t bytes_max, struct buf *out, struct error
     const size_t before = out->size;
     uint64_t dropped = 0;
     TRY(read_bytes(path, bytes_max, out, err));
+    TRY(refuse_packed(path, out, before, err));
     if (out->size > before)
         out->size = before + utf8_repair(out->data + before, out->size - before, &dropped);
     if (dropped > 0)

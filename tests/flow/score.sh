@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# dstrain score: sums of masked pieces as a plain statement of BERT gives them, shares by label, what is refused.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+PYTHONPATH=$project/tests/flow/reference
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
+
+cat >pairs.jsonl <<'PAIRS'
+{"good": "the river flows under a hill .", "bad": "river the under flows a hill .", "paradigm": "order", "phenomenon": "word order"}
+{"good": "a town is old .", "bad": "a town is old .", "paradigm": "tie"}
+{"bad": "and and", "good": "the stone stands near the small house .", "paradigm": "order", "phenomenon": "word order"}
+
+{"good": "water .", "bad": "water of of of of of of of of of of of"}
+{"good": "is was", "bad": "the old hill was large and new .", "paradigm": "length", "phenomenon": "word order"}
+PAIRS
+sed -i 's/house/town/' pairs.jsonl
+
+case_begin "sums and shares"
+expect_exit 0 "${train[@]}" --out run
+expect_exit 0 "$dstrain" export run --out hf
+expect_exit 0 "$dstrain" score run pairs.jsonl --json --details details
+cp "$scratch/stdout" said.json
+python3 - <<'PYTHON' >"$scratch/said" 2>&1 || complain "$(cat "$scratch/said")"
+import json, math
+from bert import Bert
+
+bert, mask = Bert("hf"), Bert("hf").pieces.index("[MASK]")
+
+def score(text):
+    ids = bert.ids(text)
+    return sum(math.log(bert.probabilities(ids[:i] + [mask] + ids[i + 1:])[i][ids[i]]) for i in range(1, len(ids) - 1))
+
+pairs = [json.loads(line) for line in open("pairs.jsonl") if line.strip()]
+details = [json.loads(line) for line in open("details")]
+said = json.load(open("said.json"))
+groups = {"paradigm": {}, "phenomenon": {}}
+for pair, scores in zip(pairs, details, strict=True):
+    for key in ("good", "bad"):
+        assert abs(score(pair[key]) - scores[key]) < 1e-4, (pair[key], score(pair[key]), scores)
+    pair["right"] = scores["good"] > scores["bad"]
+    for key, group in groups.items():
+        if key in pair:
+            group.setdefault(pair[key], []).append(pair["right"])
+assert not pairs[1]["right"], "a tie counts as right"
+assert said["pairs"] == 5 and abs(said["accuracy"] - sum(pair["right"] for pair in pairs) / 5) < 1e-12, said
+for key, group in groups.items():
+    shares = {name: sum(right) / len(right) for name, right in group.items()}
+    assert said["by_" + key].keys() == shares.keys(), said
+    assert all(abs(said["by_" + key][name] - shares[name]) < 1e-12 for name in shares), (said, shares)
+PYTHON
+
+case_begin "of an exported model, by standard input, the first pairs alone; other micro-batches"
+expect_exit 0 "$dstrain" score hf pairs.jsonl --json --details again --threads 2
+cmp -s details again || complain "the exported model scores otherwise"
+"$dstrain" score hf - --details some --limit 2 <pairs.jsonl >"$scratch/stdout" 2>"$scratch/stderr" || complain "exit $?"
+head -2 details | cmp -s - some || complain "the first two pairs score otherwise"
+for _ in {1..40}; do cat pairs.jsonl; done >many.jsonl
+expect_exit 0 "$dstrain" score hf many.jsonl --details many
+tail -5 many | cmp -s - details || complain "pairs among many score otherwise"
+expect_equal "pairs" "$(wc -l <many)" 200
+grep -qE '^order +80 ' "$scratch/stdout" || complain "the table lacks a paradigm"
+grep -qE '^all +200 ' "$scratch/stdout" || complain "the table lacks the sum"
+
+case_begin "what is refused"
+refused() { # EXIT LINE WORD…
+    local code=$1
+    echo "$2" >bad.jsonl
+    shift 2
+    expect_exit "$code" "$dstrain" score hf bad.jsonl --details nothing
+    expect_words "bad.jsonl" "$@"
+    expect_absent nothing .
+}
+refused 3 'the river' "line 1" "JSON"
+refused 3 '{"good": "a"}' "line 1" '"bad"'
+refused 3 '{"good": "a", "bad": 7}' "line 1" '"bad"'
+refused 3 '{"good": " ", "bad": "a"}' "line 1" '"good" has no words'
+refused 3 '' "no pairs"
+refused 5 "{\"good\": \"a\", \"bad\": \"$(yes a | head -63 | tr '\n' ' ')\"}" "line 1" "65 pieces" "64 positions"
+bzip2 -k pairs.jsonl
+expect_exit 6 "$dstrain" score hf pairs.jsonl.bz2
+expect_words "bzcat"
+expect_exit 2 "$dstrain" score hf nowhere.jsonl
+expect_exit 2 "$dstrain" score hf
+expect_exit 2 "$dstrain" score hf pairs.jsonl --top 3
+
+flow_end

@@ -1,0 +1,305 @@
+/* dstrain score: a model and pairs of sentences come in; how often it finds the good one likelier goes out. A sentence's
+ * score is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over its pieces of
+ * log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k with piece k
+ * masked. Measured as BLiMP is (Warstadt et al. 2020): right is good > bad. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "trainer/keep/json.h"
+#include "trainer/tune/input.h"
+#include "trainer/tune/reading.h"
+
+#define PAIRS_BYTES_MAX (1u << 30)
+#define PAIR_BYTES_MAX  (1u << 20) /* of a line */
+
+/* The pairs that have a label in common. */
+struct group {
+    char *name;
+    uint64_t pairs, right;
+};
+
+struct groups {
+    const char *key;     /* "paradigm" */
+    struct group *items; /* in the order of their first pairs */
+    size_t count, room;
+};
+
+enum { BY_PARADIGM, BY_PHENOMENON, LABELS };
+
+struct pair {
+    size_t group[LABELS]; /* SIZE_MAX: it has no such label */
+};
+
+struct score {
+    struct reading reading;
+    const char *path;
+    struct pair *pairs;
+    size_t pair_count, pair_room;
+    struct ids ids;  /* of all sentences without [CLS] and [SEP]; of each pair the good one, then the bad one */
+    size_t *firsts;  /* [2 pairs + 1] where a sentence begins among them */
+    double *scores;  /* [2 pairs] */
+    size_t length;   /* pieces of the longest sentence */
+    size_t done;     /* pieces that were masked */
+    size_t sentence; /* of the next one */
+    struct groups labels[LABELS];
+    uint64_t right;
+    double seconds;
+};
+
+/* ---- pairs to pieces ---- */
+
+static size_t group_named(struct groups *groups, const char *name)
+{
+    for (size_t i = groups->count; i-- > 0;) /* pairs of a label stand together */
+        if (strcmp(groups->items[i].name, name) == 0)
+            return i;
+    if (groups->count == groups->room) {
+        groups->room = 2 * groups->room + 16;
+        groups->items = mem_grow(groups->items, groups->room, sizeof *groups->items);
+    }
+    groups->items[groups->count] = (struct group){.name = mem_copy_text(name)};
+    return groups->count++;
+}
+
+static int add_sentence(struct score *s, const json_t *pair, const char *key, size_t number, uint64_t at,
+                        struct error *err)
+{
+    const json_t *text = json_object_get(pair, key);
+    const size_t positions = (size_t)s->reading.recipe.config.positions;
+    if (!json_is_string(text))
+        return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" is no text", number, key);
+    tokenizer_ids(s->reading.text.state, (struct str){json_string_value(text), json_string_length(text)}, &s->ids);
+    const size_t sentence = 2 * s->pair_count + (str_equal(str_of(key), STR("bad")) ? 1 : 0);
+    const size_t length = s->ids.count - s->firsts[sentence];
+    if (length == 0)
+        return fail_at(err, ERR_INPUT, s->path, at, "line %zu: \"%s\" has no words", number, key);
+    if (length + 2 > positions)
+        return fail_at(err, ERR_MISMATCH, s->path, at,
+                       "line %zu: \"%s\" is %zu pieces long with [CLS] and [SEP], the model has %zu positions", number,
+                       key, length + 2, positions);
+    s->length = length > s->length ? length : s->length;
+    s->firsts[sentence + 1] = s->ids.count;
+    return 0;
+}
+
+static int add_pair(struct score *s, const json_t *json, size_t number, uint64_t at, struct error *err)
+{
+    if (s->pair_count == s->pair_room) {
+        s->pair_room = 2 * s->pair_room + 1024;
+        s->pairs = mem_grow(s->pairs, s->pair_room, sizeof *s->pairs);
+        s->firsts = mem_grow(s->firsts, 2 * s->pair_room + 1, sizeof *s->firsts);
+        s->firsts[0] = 0;
+    }
+    TRY(add_sentence(s, json, "good", number, at, err));
+    TRY(add_sentence(s, json, "bad", number, at, err));
+    struct pair *pair = &s->pairs[s->pair_count++];
+    for (int label = 0; label < LABELS; label++) {
+        const char *name = json_string_value(json_object_get(json, s->labels[label].key));
+        pair->group[label] = name ? group_named(&s->labels[label], name) : SIZE_MAX;
+    }
+    return 0;
+}
+
+static int read_pairs(struct score *s, uint64_t limit, struct error *err)
+{
+    struct buf text = {0};
+    struct str rest, line;
+    int result = input_read(s->path, PAIRS_BYTES_MAX, &text, err);
+    rest = buf_str(&text);
+    for (size_t number = 1; result == 0 && s->pair_count < limit && input_line(&rest, &line); number++) {
+        json_error_t why;
+        const uint64_t at = (uint64_t)(line.data - text.data);
+        if (str_trim(line).size == 0)
+            continue;
+        json_t *json = json_parse(line, PAIR_BYTES_MAX, &why);
+        if (json_is_object(json))
+            result = add_pair(s, json, number, at, err);
+        else
+            result = fail_at(err, ERR_INPUT, s->path, at, "line %zu is no JSON object", number);
+        json_decref(json);
+    }
+    buf_release(&text);
+    if (result < 0 && err->kind == ERR_INPUT)
+        return hint(err, "each line is an object: {\"good\": \"The cats sleep.\", \"bad\": \"The cats sleeps.\"}");
+    if (result == 0 && s->pair_count == 0)
+        return fail_at(err, ERR_INPUT, s->path, ERROR_NO_OFFSET, "holds no pairs");
+    return result;
+}
+
+/* ---- pieces to the model ---- */
+
+/* The sentence that piece k is in. */
+static size_t sentence_of(const struct score *s, uint64_t k)
+{
+    size_t low = 0, high = 2 * s->pair_count;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->firsts[middle] <= k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int fetch(const void *context, uint64_t k, struct sequence *sequence, struct error *err)
+{
+    const struct score *s = context;
+    const struct vocab *vocab = s->reading.text.vocab;
+    const size_t sentence = sentence_of(s, k), first = s->firsts[sentence], length = s->firsts[sentence + 1] - first;
+    const size_t place = 1 + (size_t)k - first;
+    struct marks *masked = &sequence->marks[HEAD_MASKED];
+    (void)err;
+    sequence->length = sequence->a_length = (uint32_t)length + 2;
+    sequence->ids[0] = vocab->cls;
+    memcpy(sequence->ids + 1, s->ids.data + first, length * sizeof *sequence->ids);
+    sequence->ids[length + 1] = vocab->sep;
+    masked->count = 1;
+    masked->tokens[0] = (uint32_t)place;
+    masked->labels[0] = sequence->ids[place];
+    sequence->ids[place] = vocab->mask;
+    return 0;
+}
+
+static void add_up(void *context, const struct batch *batch)
+{
+    struct score *s = context;
+    const struct engine *engine = &s->reading.engine;
+    const size_t rows = (size_t)batch->heads[HEAD_MASKED].live, bytes = 2 * rows * sizeof(double);
+    void *memory = (void *)model_results(engine->model);
+    double *results = engine->ops->map(engine->ops->device, memory, bytes, MAP_READ);
+    for (size_t row = 0; row < rows; row++, s->done++) {
+        while (s->firsts[s->sentence + 1] <= s->done)
+            s->sentence++;
+        s->scores[s->sentence] -= results[2 * row];
+    }
+    engine->ops->unmap(engine->ops->device, memory, results, bytes, MAP_READ);
+}
+
+static int pass(struct score *s, struct error *err)
+{
+    const struct source source = {
+        .samples = s->ids.count,
+        .tokens = s->ids.count,
+        .room = {(uint32_t)s->length + 2, {[HEAD_MASKED] = 1}},
+        .context = s,
+        .fetch = fetch,
+    };
+    const double from = clock_now();
+    s->scores = mem_clear(2 * s->pair_count, sizeof *s->scores);
+    TRY(reading_open(&s->reading, &source, err));
+    TRY(reading_pass(&s->reading, add_up, s, err));
+    s->seconds = clock_now() - from;
+    return 0;
+}
+
+/* ---- scores to the user ---- */
+
+static void count(struct score *s)
+{
+    for (size_t i = 0; i < s->pair_count; i++) {
+        const bool right = s->scores[2 * i] > s->scores[2 * i + 1];
+        s->right += right;
+        for (int label = 0; label < LABELS; label++) {
+            if (s->pairs[i].group[label] == SIZE_MAX)
+                continue;
+            struct group *group = &s->labels[label].items[s->pairs[i].group[label]];
+            group->pairs++;
+            group->right += right;
+        }
+    }
+}
+
+static int write_details(const struct score *s, const char *path, struct error *err)
+{
+    struct buf text = {0};
+    for (size_t i = 0; path && i < s->pair_count; i++)
+        buf_addf(&text, "{\"good\": %.9g, \"bad\": %.9g}\n", s->scores[2 * i], s->scores[2 * i + 1]);
+    const int result = path ? file_write_all(path, text.data, text.size, err) : 0;
+    buf_release(&text);
+    return result;
+}
+
+static double share(uint64_t right, uint64_t pairs)
+{
+    return (double)right / (double)pairs;
+}
+
+static void print_row(const char *name, uint64_t right, uint64_t pairs)
+{
+    char number[32];
+    output_line("%-52s %9s  %6.2f %%", name, format_count(pairs, number), 100 * share(right, pairs));
+}
+
+static void print_table(const struct score *s)
+{
+    for (int label = 0; label < LABELS; label++) {
+        const struct groups *groups = &s->labels[label];
+        if (groups->count > 0)
+            output_line("%-52s %9s  %8s", groups->key, "pairs", "right");
+        for (size_t i = 0; i < groups->count; i++)
+            print_row(groups->items[i].name, groups->items[i].right, groups->items[i].pairs);
+    }
+    print_row("all", s->right, s->pair_count);
+}
+
+static void print_json(const struct score *s)
+{
+    json_t *facts = json_pack("{s:o, s:f, s:I, s:I, s:f}", "model", json_name(s->reading.origin.name), "accuracy",
+                              share(s->right, s->pair_count), "pairs", (json_int_t)s->pair_count, "pieces",
+                              (json_int_t)s->ids.count, "seconds", s->seconds);
+    static const char *const keys[LABELS] = {"by_paradigm", "by_phenomenon"};
+    for (int label = 0; label < LABELS; label++) {
+        json_t *shares = json_object();
+        for (size_t i = 0; i < s->labels[label].count; i++) {
+            const struct group *group = &s->labels[label].items[i];
+            json_object_set_new(shares, group->name, json_real(share(group->right, group->pairs)));
+        }
+        json_object_set_new(facts, keys[label], shares);
+    }
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+static int score(struct score *s, struct error *err)
+{
+    const struct settings *settings = &s->reading.settings;
+    char pairs[32], pieces[32], time[32];
+    TRY(read_pairs(s, settings->limit > 0 ? settings->limit : UINT64_MAX, err));
+    TRY(pass(s, err));
+    count(s);
+    TRY(write_details(s, settings->details, err));
+    if (settings->json)
+        print_json(s);
+    else
+        print_table(s);
+    log_say("done       %s pairs, %s masked pieces in %s", format_count(s->pair_count, pairs),
+            format_count(s->ids.count, pieces), format_seconds(s->seconds, time));
+    say_next(command_of("dstrain", "fill-mask", s->reading.origin.name, "Paris is the [MASK] of France.", NULL));
+    return 0;
+}
+
+int verb_score(void *context, struct opt_paths bare, struct error *err)
+{
+    struct score s = {.path = bare.items[1], .labels = {{.key = "paradigm"}, {.key = "phenomenon"}}};
+    stop_on_signals();
+    int result = reading_find(&s.reading, context, bare.items[0], 1u << HEAD_MASKED, err);
+    if (result == 0)
+        result = score(&s, err);
+    reading_close(&s.reading);
+    for (int label = 0; label < LABELS; label++) {
+        for (size_t i = 0; i < s.labels[label].count; i++)
+            mem_free(s.labels[label].items[i].name);
+        mem_free(s.labels[label].items);
+    }
+    ids_release(&s.ids);
+    mem_free(s.pairs);
+    mem_free(s.firsts);
+    mem_free(s.scores);
+    return result;
+}
