@@ -50,6 +50,7 @@ struct settings {
     int cpu;                   /* enum cpu_level; where not given, what the machine has */
     int split;                 /* of eval: enum split */
     uint64_t top;              /* of fill-mask: pieces for each mask */
+    struct opt_paths scores;   /* of export: results for the card */
     uint64_t limit;            /* of score: pairs; 0: all */
     const char *details;       /* of score: scores of each pair; NULL: not written */
     bool replay;               /* of verify, with */

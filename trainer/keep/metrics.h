@@ -9,6 +9,7 @@
 #include "trainer/keep/events.h"
 #include "trainer/metric.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,5 +48,9 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
 /* All lines so far are on disk: a checkpoint goes on behind them, so they come before it. */
 int metrics_sync(struct metrics *metrics, struct error *err);
 void metrics_close(struct metrics *metrics); /* safe on METRICS_CLOSED */
+
+/* Adds to `facts` what the file in a run's directory says last, of steps up to step_max: "train", the last line of a
+ * training step, and "valid", that of an evaluation. What is not there or not readable is left out. */
+void metrics_last(const char *directory, uint64_t step_max, json_t *facts);
 
 #endif

@@ -13,6 +13,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
 #include "trainer/settings.h"
+#include "trainer/verbs/card.h"
 #include "trainer/verbs/preln.h"
 
 static const struct {
@@ -77,7 +78,8 @@ static int check_target(const char *out, struct error *err)
 }
 
 /* Into a directory of another name, so that --out is there whole or not at all. */
-static int copy_whole(const char *from, const char *out, bool rewrite, json_t *copied, struct error *err)
+static int copy_whole(const char *from, const char *out, bool rewrite, struct str card, json_t *copied,
+                      struct error *err)
 {
     struct buf unfinished = {0};
     struct error ignored = {0};
@@ -86,6 +88,9 @@ static int copy_whole(const char *from, const char *out, bool rewrite, json_t *c
         size--;
     buf_addf(&unfinished, "%.*s.tmp", (int)size, out);
     int result = copy_parts(from, buf_text(&unfinished), rewrite, copied, err);
+    char *readme = path_join(unfinished.data, CARD_NAME);
+    if (result == 0)
+        result = file_write_all(readme, card.data, card.size, err);
     if (result == 0)
         result = path_rename(buf_text(&unfinished), out, err);
     for (size_t i = 0; i < PARTS && result < 0; i++) {
@@ -93,8 +98,12 @@ static int copy_whole(const char *from, const char *out, bool rewrite, json_t *c
         path_remove(file, &ignored);
         mem_free(file);
     }
-    if (result < 0)
+    if (result < 0) {
+        path_remove(readme, &ignored);
         path_remove(unfinished.data, &ignored);
+    }
+    json_array_append_new(copied, json_string(CARD_NAME));
+    mem_free(readme);
     buf_release(&unfinished);
     return result;
 }
@@ -141,24 +150,32 @@ int verb_export(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
     struct checkpoint_state state = {0};
-    enum model_source source;
+    enum model_source source = SOURCE_HUGGING_FACE;
+    json_t *identity = NULL;
+    struct buf card = {0};
     char *files = NULL;
     if (!settings->out)
         return fail(err, ERR_USAGE, "--out DIR is missing: where the model goes");
     json_t *copied = json_array();
     int result = checkpoint_locate(bare.items[0], &source, &files, err);
     if (result == 0 && source != SOURCE_HUGGING_FACE)
-        result = checkpoint_verify(files, &state, NULL, err);
+        result = checkpoint_verify(files, &state, &identity, err);
     if (result == 0)
         result = check_target(settings->out, err);
     if (result == 0)
         result = check_weights(files, err);
     const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
+    const struct card_facts facts = {bare.items[0],     source,       files, &state, identity, &config,
+                                     &settings->scores, settings->out};
     if (result == 0)
-        result = copy_whole(files, settings->out, config.order == ORDER_PRE, copied, err);
+        result = card_make(&facts, &card, err);
+    if (result == 0)
+        result = copy_whole(files, settings->out, config.order == ORDER_PRE, buf_str(&card), copied, err);
     if (result == 0)
         tell(settings, files, state.step, &config, copied);
     json_decref(copied);
+    json_decref(identity);
+    buf_release(&card);
     mem_free(files);
     return result;
 }

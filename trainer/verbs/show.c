@@ -24,33 +24,6 @@ static int read_beside(const char *directory, const char *name, size_t bytes_max
     return result;
 }
 
-/* The last line of metrics with, and the last without, "split". */
-static void add_last_lines(const char *run, json_t *facts)
-{
-    struct error ignored = {0};
-    struct mapping text = {0};
-    json_error_t why;
-    char *path = path_join(run, METRICS_NAME);
-    const int result = path_exists(path) ? file_map(&text, path, &ignored) : -1;
-    mem_free(path);
-    const char *data = (const char *)text.data;
-    size_t end = text.size;
-    for (int found = 0; result == 0 && end > 0 && found != 3;) {
-        size_t start = end - 1;
-        while (start > 0 && data[start - 1] != '\n')
-            start--;
-        json_t *line = json_parse((struct str){data + start, end - start}, METRICS_LINE_BYTES_MAX, &why);
-        const bool valid = json_object_get(line, "split") != NULL;
-        if (line && !(found & 1 << valid)) {
-            json_object_set(facts, valid ? "valid" : "train", line);
-            found |= 1 << valid;
-        }
-        json_decref(line);
-        end = start;
-    }
-    file_unmap(&text);
-}
-
 static void add_checkpoints(const char *run, json_t *facts)
 {
     struct error ignored = {0};
@@ -79,7 +52,7 @@ static int add_run(const char *directory, json_t *facts, struct error *err)
     json_object_set(facts, "identity", json_object_get(record, "identity"));
     json_object_set(facts, "settings", json_object_get(record, "settings"));
     add_checkpoints(directory, facts);
-    add_last_lines(directory, facts);
+    metrics_last(directory, UINT64_MAX, facts);
     json_decref(record);
     return 0;
 }

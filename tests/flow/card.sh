@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The model card that dstrain export writes: what a run's records, its dataset and results that are named say.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+
+# expect_row KEY VALUE FILE: a row of a table; VALUE is a pattern.
+expect_row() {
+    grep -qE "^\\| $1 \\| $2 \\|\$" "$3/README.md" || complain "$3/README.md has no row $1 with $2"
+}
+
+case_begin "of a run"
+expect_exit 0 "${train[@]}" --save-every 6 --eval-every 6 --out run
+expect_exit 0 "$dstrain" export run --out model --json
+grep -q README.md "$scratch/stdout" || complain "the card is not among the files"
+expect_row "dataset .*" "$(root_hash "$data")" model
+expect_row source "text\\.txt" model
+expect_row "steps done" 12 model
+expect_row "optimizer" adam model
+expect_row "lr" "0\\.001" model
+expect_row "mlm\\\\_loss" "[0-9.]+" model
+valid=$(grep valid run/metrics.jsonl | tail -1 | python3 -c 'import json; print("%.6g" % json.loads(input())["mlm_loss"])')
+expect_row "mlm\\\\_loss" "$valid" model
+[ "$(head -1 model/README.md)" = "---" ] || complain "the card has no front matter"
+grep -q "^# license:" model/README.md || complain "the card has no place for a licence"
+grep -q 'AutoModelForMaskedLM.from_pretrained' model/README.md || complain "the card does not say how it is loaded"
+
+case_begin "of an older checkpoint: what was known then"
+expect_exit 0 "$dstrain" export run/checkpoints/step-00000006 --out older
+expect_row "steps done" 6 older
+expect_row step 6 older
+grep -qE '^\| step \| 12 \|' older/README.md && complain "the card of step 6 knows step 12"
+
+case_begin "of what was exported; the dataset is gone; results"
+expect_exit 0 "$dstrain" export model --out again
+grep -q root hash again/README.md && complain "a card with data of nobody knows what"
+mv "$data" moved
+mkdir scored
+echo '{"accuracy": 0.71234567, "model": "a|b<i>", "by_paradigm": {"one_two": 0.5}, "list": [1]}' >scored/scores.json
+expect_exit 0 "$dstrain" export run --out without --scores scored scored/scores.json
+expect_row "dataset .*" "$(root_hash moved)" without
+grep -q "text.txt" without/README.md && complain "the card knows sources of a dataset that is gone"
+expect_row accuracy 0.712346 without
+expect_row model 'a\\|b\\<i\\>' without
+expect_row 'by\\_paradigm one\\_two' 0.5 without
+expect_exit 2 "$dstrain" export run --out never --scores nowhere
+expect_absent never .
+echo '{' >scored/scores.json
+expect_exit 3 "$dstrain" export run --out never --scores scored
+expect_absent 'never*' .
+
+flow_end

@@ -1,0 +1,38 @@
+/* The other way: what metrics.jsonl of a run says. */
+#include "trainer/keep/metrics.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+
+/* Takes a line of a step up to `step_max` that is the last one of its kind; `found` has a bit for each kind. */
+static void take_line(struct str text, uint64_t step_max, json_t *facts, int *found)
+{
+    json_error_t why;
+    json_t *line = json_parse(text, METRICS_LINE_BYTES_MAX, &why);
+    const bool valid = json_object_get(line, "split") != NULL;
+    const json_int_t step = json_integer_value(json_object_get(line, "step"));
+    if (line && step >= 0 && (uint64_t)step <= step_max && !(*found & 1 << valid)) {
+        json_object_set(facts, valid ? "valid" : "train", line);
+        *found |= 1 << valid;
+    }
+    json_decref(line);
+}
+
+void metrics_last(const char *directory, uint64_t step_max, json_t *facts)
+{
+    struct error ignored = {0};
+    struct mapping text = {0};
+    char *path = path_join(directory, METRICS_NAME);
+    const int result = path_exists(path) ? file_map(&text, path, &ignored) : -1;
+    mem_free(path);
+    const char *data = (const char *)text.data;
+    size_t end = text.size;
+    for (int found = 0; result == 0 && end > 0 && found != 3;) {
+        size_t start = end - 1;
+        while (start > 0 && data[start - 1] != '\n')
+            start--;
+        take_line((struct str){data + start, end - start}, step_max, facts, &found);
+        end = start;
+    }
+    file_unmap(&text);
+}

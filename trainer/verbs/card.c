@@ -1,0 +1,275 @@
+/* A run's records come in, and results that the user names; Markdown goes out. Texts from files go into cells of tables
+ * alone, where what Markdown or HTML would take for its own is escaped. */
+#include "trainer/verbs/card.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "shards/manifest.h"
+#include "trainer/config.h"
+#include "trainer/keep/json.h"
+#include "trainer/keep/metrics.h"
+#include "trainer/run.h"
+
+#define SCORES_NAME      "scores.json"
+#define SCORES_BYTES_MAX (1u << 20)
+#define LANGUAGES_MAX    64
+
+/* ---- Markdown ---- */
+
+static void add_escaped(struct buf *card, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *safe = mem_alloc(size);
+    for (const char *at = log_safe(text, safe, size); *at; at++) {
+        if (strchr("|<>`*_[]\\#&", *at))
+            buf_add_byte(card, '\\');
+        buf_add_byte(card, *at);
+    }
+    mem_free(safe);
+}
+
+static void add_row(struct buf *card, const char *key, const char *value)
+{
+    buf_add_text(card, "| ");
+    add_escaped(card, key);
+    buf_add_text(card, " | ");
+    add_escaped(card, value);
+    buf_add_text(card, " |\n");
+}
+
+static void add_count(struct buf *card, const char *key, uint64_t count)
+{
+    char text[32];
+    add_row(card, key, format_count(count, text));
+}
+
+/* Numbers, texts and truths; names what lies deeper: "by_paradigm agreement". */
+static void add_value(struct buf *card, const char *key, const json_t *value)
+{
+    struct buf text = {0};
+    if (json_is_string(value))
+        buf_add_text(&text, json_string_value(value));
+    else if (json_is_real(value))
+        buf_addf(&text, "%.6g", json_real_value(value));
+    else if (json_is_integer(value))
+        buf_addf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_boolean(value))
+        buf_add_text(&text, json_is_true(value) ? "yes" : "no");
+    if (text.size > 0)
+        add_row(card, key, buf_text(&text));
+    buf_release(&text);
+}
+
+static void add_object(struct buf *card, const json_t *object, const char *before)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        struct buf name = {0};
+        buf_addf(&name, "%s%s", before, key);
+        add_value(card, buf_text(&name), value);
+        if (json_is_object(value) && !*before) {
+            buf_add_byte(&name, ' ');
+            add_object(card, value, buf_text(&name));
+        }
+        buf_release(&name);
+    }
+}
+
+static void begin_table(struct buf *card, const char *title)
+{
+    buf_addf(card, "\n## %s\n\n| | |\n|---|---|\n", title);
+}
+
+/* ---- what the records say ---- */
+
+static json_t *read_quietly(const char *directory, const char *name, size_t bytes_max)
+{
+    struct error ignored = {0};
+    json_t *json = NULL;
+    char *path = path_join(directory, name);
+    if (!path_exists(path) || json_read(path, bytes_max, ERR_INPUT, &json, &ignored) < 0)
+        json = NULL;
+    mem_free(path);
+    return json;
+}
+
+/* The directory of the run; the caller mem_free's it. */
+static char *run_of(const struct card_facts *facts)
+{
+    return facts->source == SOURCE_CHECKPOINT ? path_join(facts->files, "../..") : mem_copy_text(facts->from);
+}
+
+/* The code that a dump's name begins with: "en" of "enwiki"; 0: none. */
+static size_t language_size(const char *wiki)
+{
+    const size_t size = wiki ? strlen(wiki) : 0, letters = wiki ? strspn(wiki, "abcdefghijklmnopqrstuvwxyz") : 0;
+    return size > 4 && letters == size && strcmp(wiki + size - 4, "wiki") == 0 && size - 4 <= 3 ? size - 4 : 0;
+}
+
+/* Of a dataset's build.json. */
+static json_t *languages_of(const json_t *build)
+{
+    json_t *languages = json_object(); /* a set */
+    const char *said =
+        json_string_value(json_object_get(json_object_get(json_object_get(build, "identity"), "recipe"), "lang"));
+    size_t i;
+    json_t *source;
+    if (said && *said)
+        json_object_set_new(languages, said, json_true());
+    json_array_foreach(json_object_get(build, "sources"), i, source)
+    {
+        const char *wiki = json_string_value(json_object_get(source, "wiki"));
+        char code[8] = "";
+        if (language_size(wiki) > 0 && json_object_size(languages) < LANGUAGES_MAX) {
+            memcpy(code, wiki, language_size(wiki));
+            json_object_set_new(languages, code, json_true());
+        }
+    }
+    return languages;
+}
+
+static void add_sources(struct buf *card, const json_t *build)
+{
+    size_t i;
+    json_t *source;
+    json_array_foreach(json_object_get(build, "sources"), i, source)
+    {
+        const char *name = json_string_value(json_object_get(source, "name"));
+        const char *base = name && strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+        if (base)
+            add_row(card, "source", base);
+    }
+}
+
+/* The dataset where it was when the run began, if it is the same one still. */
+static void add_data(struct buf *card, const json_t *identity, const json_t *manifest, const json_t *build,
+                     const json_t *languages)
+{
+    const char *hash = json_string_value(json_object_get(identity, "dataset")), *code;
+    json_t *ignored;
+    begin_table(card, "Data");
+    if (hash)
+        add_row(card, "dataset (root hash of dsdata)", hash);
+    const json_t *pages = json_object_get(json_object_get(manifest, "pages"), "kept");
+    if (json_is_integer(pages))
+        add_count(card, "pages", (uint64_t)json_integer_value(pages));
+    json_object_foreach((json_t *)languages, code, ignored) add_row(card, "language", code);
+    add_sources(card, build);
+}
+
+static void add_training(struct buf *card, const struct card_facts *facts)
+{
+    begin_table(card, "Training");
+    add_count(card, "steps done", facts->state->step);
+    add_count(card, "samples", facts->state->samples);
+    add_count(card, "tokens", facts->state->tokens);
+    add_object(card, facts->identity, "");
+}
+
+static void add_results(struct buf *card, const char *run, uint64_t step)
+{
+    static const char *const keys[] = {"step",         "loss",         "mlm_loss", "nsp_loss",
+                                       "mlm_accuracy", "nsp_accuracy", "samples"};
+    static const struct {
+        const char *key, *title;
+    } kinds[] = {{"train", "Loss of the last step"}, {"valid", "On samples held out from training"}};
+    json_t *last = json_object();
+    metrics_last(run, step, last);
+    for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+        const json_t *line = json_object_get(last, kinds[kind].key);
+        if (!line)
+            continue;
+        begin_table(card, kinds[kind].title);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            add_value(card, keys[i], json_object_get(line, keys[i]));
+    }
+    json_decref(last);
+}
+
+static int add_scores(struct buf *card, const struct opt_paths *scores, struct error *err)
+{
+    for (size_t i = 0; i < scores->count; i++) {
+        const char *named = scores->items[i];
+        json_t *json = NULL;
+        char *path = path_is_directory(named) ? path_join(named, SCORES_NAME) : mem_copy_text(named);
+        const int result = json_read(path, SCORES_BYTES_MAX, ERR_INPUT, &json, err);
+        mem_free(path);
+        TRY(result);
+        begin_table(card, "Results");
+        add_row(card, "from", named);
+        add_object(card, json, "");
+        json_decref(json);
+    }
+    return 0;
+}
+
+/* ---- the card ---- */
+
+static void add_shape(struct buf *card, const struct model_config *config)
+{
+    char model[32], parameters[32];
+    struct params params;
+    params_init(&params, config);
+    buf_addf(card, "\n\nA BERT (%s, %s parameters, vocabulary of %" PRId32 "), written by dstrain " DS_VERSION ".",
+             config_name(config, model), format_count(params.total, parameters), config->vocabulary);
+    params_release(&params);
+}
+
+static void add_head(struct buf *card, const struct card_facts *facts, const json_t *languages)
+{
+    static const char theirs[] = "\n\n```python\nfrom transformers import AutoModelForMaskedLM, AutoTokenizer\n"
+                                 "model = AutoModelForMaskedLM.from_pretrained(\".\")  # this directory\n"
+                                 "tokenizer = AutoTokenizer.from_pretrained(\".\")\n```\n";
+    static const char own[] =
+        "\n\ntransformers has no model with its norms in these places: `dstrain --init` reads it.\n";
+    const char *code;
+    json_t *ignored;
+    buf_add_text(card, "---\nlibrary_name: transformers\npipeline_tag: fill-mask\n");
+    if (json_object_size(languages) > 0)
+        buf_add_text(card, "language:\n");
+    json_object_foreach((json_t *)languages, code, ignored)
+    {
+        if (code[strspn(code, "abcdefghijklmnopqrstuvwxyz-")] == '\0')
+            buf_addf(card, "- \"%s\"\n", code);
+    }
+    buf_add_text(card, "# license: say here which one; text of Wikipedia is CC BY-SA\n---\n\n# ");
+    const char *name =
+        strrchr(facts->out, '/') && strrchr(facts->out, '/')[1] ? strrchr(facts->out, '/') + 1 : facts->out;
+    add_escaped(card, name);
+    if (facts->config->hidden > 0) /* else of a config.json that is not ours to judge */
+        add_shape(card, facts->config);
+    buf_add_text(card, facts->config->order == ORDER_LARGE ? own : theirs);
+}
+
+int card_make(const struct card_facts *facts, struct buf *card, struct error *err)
+{
+    char *run = run_of(facts);
+    json_t *record = facts->identity ? read_quietly(run, RUN_NAME, RUN_BYTES_MAX) : NULL;
+    const char *shards = json_string_value(json_object_get(json_object_get(record, "settings"), "shards"));
+    json_t *manifest = shards ? read_quietly(shards, MANIFEST_NAME, MANIFEST_BYTES_MAX) : NULL;
+    const char *hash = json_string_value(json_object_get(facts->identity, "dataset"));
+    const char *there = json_string_value(json_object_get(manifest, "root_hash"));
+    const bool same = hash && there && strcmp(hash, there) == 0;
+    json_t *build = same ? read_quietly(shards, BUILD_NAME, BUILD_BYTES_MAX) : NULL;
+    json_t *languages = languages_of(build);
+    add_head(card, facts, languages);
+    if (facts->identity) {
+        add_data(card, facts->identity, same ? manifest : NULL, build, languages);
+        add_training(card, facts);
+        add_results(card, run, facts->state->step);
+    }
+    const int result = add_scores(card, facts->scores, err);
+    json_decref(languages);
+    json_decref(build);
+    json_decref(manifest);
+    json_decref(record);
+    mem_free(run);
+    return result;
+}
