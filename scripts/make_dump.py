@@ -3,10 +3,15 @@
 
     scripts/make_dump.py --bytes 100M --seed 1 > x.xml
     scripts/make_dump.py --bytes 4G | lbzip2 > x.xml.bz2
+    scripts/make_dump.py --bytes 10M --export DIR --parts 3
 
 In:  the words of samples/wiki with their frequencies, and a tail of invented words below them (Zipf's law).
 Out: MediaWiki export XML of pages shaped as in a real dump: 40 % redirects, 8 % templates and talk pages, articles
      with an infobox, refs, links, tables, lists and categories, their lengths log-normal (a few are very long).
+
+With --export, DIR gets what MediaWiki's content file exports have: parts that are whole documents, single bzip2 streams
+named by their first and last page, SHA256SUMS and _SUCCESS; pages of all namespaces (articles are less than half of the
+bytes), revisions with further slots, suppressed and empty texts.
 
 Speed comes from recombining: pools of clauses, refs and rows are made once, with markup in place and escaped for XML,
 and an article is a row of draws from them. A sentence is three clauses, so sentences hardly ever repeat, and bzip2
@@ -15,6 +20,8 @@ at any size without a table. Same --bytes and --seed, same bytes. Python's stand
 """
 
 import argparse
+import bz2
+import hashlib
 import random
 import re
 import sys
@@ -195,11 +202,118 @@ def page(pools, number):
     )
 
 
+# ---------------------------------------------------------------------------------------------- content file exports
+
+# Namespaces and how often a page is of them; articles and redirects have the rest.
+EXPORT_SPACES = [(1, "Talk", 0.22), (2, "User", 0.06), (3, "User talk", 0.20), (4, "Project", 0.04)]
+EXPORT_SPACES += [(10, "Template", 0.05), (14, "Category", 0.06), (828, "Module", 0.02)]
+
+
+def export_head(wiki):
+    spaces = [(-2, "Media"), (-1, "Special"), (0, ""), *[(key, name) for key, name, _ in EXPORT_SPACES], (6, "File")]
+    names = "".join(
+        f'      <namespace key="{key}" case="first-letter"' + (f">{name}</namespace>\n" if name else " />\n")
+        for key, name in sorted(spaces)
+    )
+    return (
+        '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">\n  <siteinfo>\n'
+        f"    <sitename>Wikipedia</sitename>\n    <dbname>{wiki}</dbname>\n"
+        "    <base>https://en.wikipedia.example.org/wiki/Main_Page</base>\n"
+        "    <generator>MediaWiki Content File Export 1.0</generator>\n    <case>first-letter</case>\n"
+        f"    <namespaces>\n{names}    </namespaces>\n  </siteinfo>\n"
+    )
+
+
+def escape(text):
+    """Pools hold text with & and < escaped; exports have &quot; everywhere, too."""
+    return text.replace('"', "&quot;")
+
+
+def text_element(text, indent):
+    if not text:
+        return f'{indent}<text bytes="0" />\n'
+    return f'{indent}<text bytes="{len(text)}" sha1="{"0" * 31}" xml:space="preserve">{escape(text)}</text>\n'
+
+
+def export_page(pools, number):
+    """The number-th <page> of an export, with (id, XML)."""
+    rng = pools.rng
+    ident, title, space, redirect, text = number * 3 + 10, pools.title(number), 0, "", ""
+    model, form = "wikitext", "text/x-wiki"
+    draw = rng.random()
+    for key, name, share in EXPORT_SPACES:
+        draw -= share
+        if draw < 0:
+            space, title = key, f"{name}:{title}"
+            break
+    if space == 0 and rng.random() < REDIRECT_SHARE:
+        target = pools.title(rng.randrange(number) if number else 1)
+        redirect, text = f'    <redirect title="{target}" />\n', f"#REDIRECT [[{target}]]"
+    elif space == 0:
+        text = article(pools, title)
+    elif space == 828:
+        model, form = "Scribunto", "text/plain"
+        text = "return {\n" + "".join(f'  "{clause}",\n' for clause in pools.opening[:30]) + "}"
+    else:
+        talks = (f"== {rng.choice(pools.names)} ==\n{paragraph(pools, 6)} [[User:Heron]]" for _ in range(9))
+        text = "\n\n".join([talk for talk in talks if rng.random() < 0.5])
+    body = text_element(text, "      ")
+    fate = rng.random()
+    if fate < 0.01:
+        body = '      <text bytes="-1" deleted="deleted" />\n'
+    elif fate < 0.02:
+        body = text_element("", "      ")
+    elif fate < 0.05:  # another slot, whose text is not the page's
+        slot = '{"depicts": "slot text that is not the page\'s"}'
+        body += (
+            "      <content>\n        <role>mediainfo</role>\n        <origin>1</origin>\n"
+            "        <model>wikibase-mediainfo</model>\n"
+            f"        <format>application/json</format>\n{text_element(slot, '        ')}      </content>\n"
+        )
+    revision = 700000000 + number * 3
+    return ident, (
+        f"  <page>\n    <title>{title}</title>\n    <ns>{space}</ns>\n    <id>{ident}</id>\n{redirect}"
+        f"    <revision>\n      <id>{revision}</id>\n      <parentid>{revision - 1}</parentid>\n"
+        f"      <timestamp>2026-0{number % 9 + 1}-1{number % 10}T00:00:00Z</timestamp>\n      <contributor>\n"
+        f"        <username>{rng.choice(pools.names)}</username>\n        <id>{rng.randint(1, 9999999)}</id>\n"
+        f"      </contributor>\n      <origin>{revision}</origin>\n      <model>{model}</model>\n"
+        f"      <format>{form}</format>\n{body}      <sha1>{'' if fate < 0.01 else '0' * 31}</sha1>\n"
+        "    </revision>\n  </page>\n"
+    )
+
+
+def write_export(pools, options):
+    folder = Path(options.export)
+    folder.mkdir(parents=True, exist_ok=True)
+    number, sums = 0, []
+    for _ in range(options.parts):
+        chunk, written, first, last = [export_head(options.wiki)], 0, None, 0
+        while written < options.bytes / options.parts:
+            last, xml = export_page(pools, number)
+            first = last if first is None else first
+            chunk.append(xml)
+            written += len(xml)
+            number += 1
+        data = bz2.compress(("".join(chunk) + "</mediawiki>\n").encode())
+        name = f"{options.wiki}-{options.date}-p{first}p{last}.xml.bz2"
+        (folder / name).write_bytes(data)
+        sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
+    (folder / "SHA256SUMS").write_text("".join(sums))
+    (folder / "_SUCCESS").write_text("")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Writes a synthetic Wikipedia dump to stdout.")
     parser.add_argument("--bytes", type=parse_size, default="10M", help="XML bytes, at least (K, M, G; default 10M)")
     parser.add_argument("--seed", type=int, default=1, help="another seed, another dump (default 1)")
+    parser.add_argument("--export", metavar="DIR", help="write a folder as content file exports have it, not one dump")
+    parser.add_argument("--parts", type=int, default=3, help="with --export: how many files (default 3)")
+    parser.add_argument("--wiki", default="samplewiki", help="with --export: the wiki's name (default samplewiki)")
+    parser.add_argument("--date", default="2026-11-01", help="with --export: the date in the names")
     options = parser.parse_args()
+    if options.export:
+        write_export(Pools(random.Random(options.seed)), options)
+        return
 
     sys.path.insert(0, str(ROOT / "scripts"))
     import make_samples
