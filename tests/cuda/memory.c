@@ -2,8 +2,8 @@
 #include "tests/cuda/memory.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@ static struct block {
 } * blocks;
 static size_t count, taken;
 static int inside;
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static size_t page_bytes(void)
 {
@@ -48,6 +49,28 @@ static void touched(int number, siginfo_t *info, void *context)
     signal(number, SIG_DFL); /* an ordinary fault: it comes again */
 }
 
+void device_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+void device_unlock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+bool device_holds(const void *memory, size_t bytes)
+{
+    bool holds = false;
+    device_lock();
+    for (size_t i = 0; i < count; i++) {
+        const char *from = blocks[i].memory;
+        holds |= (const char *)memory >= from && (const char *)memory + bytes <= from + blocks[i].bytes;
+    }
+    device_unlock();
+    return holds;
+}
+
 size_t device_free_bytes(void)
 {
     const char *text = getenv("EMULATED_FREE");
@@ -69,7 +92,7 @@ static char *pages_at_large_page(size_t bytes)
     return pages;
 }
 
-void *device_take(size_t bytes)
+static void *take(size_t bytes)
 {
     const size_t page = page_bytes();
     struct block block = {.bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN};
@@ -91,20 +114,32 @@ void *device_take(size_t bytes)
     return block.memory;
 }
 
+void *device_take(size_t bytes)
+{
+    device_lock();
+    void *memory = take(bytes);
+    device_unlock();
+    return memory;
+}
+
 void device_give(void *memory)
 {
-    for (size_t i = 0; memory && i < count; i++)
-        if (blocks[i].memory == memory) {
-            munmap(blocks[i].pages, blocks[i].open_bytes + page_bytes());
-            taken -= blocks[i].bytes;
-            blocks[i] = blocks[--count];
-            return;
-        }
-    assert(!memory);
+    size_t i = 0;
+    device_lock();
+    while (i < count && blocks[i].memory != memory)
+        i++;
+    assert(i < count || !memory);
+    if (i < count) {
+        munmap(blocks[i].pages, blocks[i].open_bytes + page_bytes());
+        taken -= blocks[i].bytes;
+        blocks[i] = blocks[--count];
+    }
+    device_unlock();
 }
 
 void device_enter(void)
 {
+    device_lock();
     for (size_t i = 0; inside == 0 && i < count; i++)
         protect(&blocks[i], true);
     inside++;
@@ -116,4 +151,5 @@ void device_leave(void)
     inside--;
     for (size_t i = 0; inside == 0 && i < count; i++)
         protect(&blocks[i], false);
+    device_unlock();
 }

@@ -5,6 +5,7 @@
 #ifndef TESTS_CUDA_MEMORY_H
 #define TESTS_CUDA_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -17,7 +18,13 @@ void *device_take(size_t bytes); /* NULL: there is not enough left; begins as Na
 void device_give(void *memory);  /* may be NULL */
 size_t device_free_bytes(void);
 
-/* May be nested. */
+/* Does one block hold these bytes? */
+bool device_holds(const void *memory, size_t bytes);
+
+/* One thread at a time; may be nested. */
+void device_lock(void);
+void device_unlock(void);
+/* The same, and the memory is open. */
 void device_enter(void);
 void device_leave(void);
 

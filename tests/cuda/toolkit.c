@@ -1,10 +1,11 @@
 /* The CUDA runtime and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code can be
  * tested whole where no GPU is. Device memory is memory.h's; copies from pinned memory and to it are done when their
  * stream, or an event after them, is waited for (those to it hold what was there when they were asked for: kernels run
- * at once); a product is a plain loop over column-major matrices, its epilogues are as the manual of cublasLtEpilogue_t
- * has them. What it does not show: whether the real library has an algorithm, and speed. Things go wrong as the
+ * at once), as are the calls of tests/cuda/nccl.c; a product is a plain loop over column-major matrices, its epilogues are as the manual of cublasLtEpilogue_t
+ * has them. What it does not show: whether the real library has an algorithm, and speed. Things are, and go wrong, as the
  * environment says:
  *
+ *     EMULATED_GPUS=N         there are N GPUs (1), of which CUDA_VISIBLE_DEVICES shows some; all are this process's memory
  *     TOOLKIT_FAIL=N:now      the launch of the N-th op after the first send fails
  *     TOOLKIT_FAIL=N:late     its kernel does, which is reported to whoever waits next
  *     TOOLKIT_REFUSE=N        cublasLtMatmul refuses algorithm N, which the heuristics offer
@@ -17,9 +18,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "tests/cuda/memory.h"
+#include "tests/cuda/toolkit.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/fp16.h"
 #include "trainer/optim/numbers.h"
@@ -62,14 +65,16 @@ struct CUstream_st {
         void *to;
         const void *from;
         size_t bytes;
-        void *held;     /* from, or NULL */
-    } pending[PENDING]; /* copy n at n mod PENDING */
-    size_t asked, done; /* copies */
+        void *held;                  /* from, or NULL */
+        bool (*call)(void *context); /* instead of a copy */
+        void *context;
+    } pending[PENDING]; /* number n at n mod PENDING */
+    size_t asked, done;
 };
 
 struct CUevent_st {
     cudaStream_t stream; /* that recorded it last */
-    size_t asked;        /* of its copies by then */
+    size_t asked;        /* of it by then */
     float at;            /* by product_clock */
 };
 
@@ -89,20 +94,49 @@ static bool is_pinned(const void *host)
     return false;
 }
 
-static void settle_some(cudaStream_t stream, size_t until)
+/* As far as it comes; true: to `until`. */
+static bool settle_some(cudaStream_t stream, size_t until)
 {
     device_enter();
-    for (; stream->done < until; stream->done++) {
-        const struct pending *copy = &stream->pending[stream->done % PENDING];
-        memcpy(copy->to, copy->from, copy->bytes);
-        mem_free(copy->held);
+    while (stream->done < until) {
+        const struct pending *next = &stream->pending[stream->done % PENDING];
+        if (next->call && !next->call(next->context))
+            break;
+        if (!next->call) {
+            memcpy(next->to, next->from, next->bytes);
+            mem_free(next->held);
+        }
+        stream->done++;
     }
+    const bool all = stream->done >= until;
     device_leave();
+    return all;
+}
+
+static void settle_until(cudaStream_t stream, size_t until)
+{
+    while (!settle_some(stream, until))
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 }
 
 static void settle(cudaStream_t stream)
 {
-    settle_some(stream, stream->asked);
+    settle_until(stream, stream->asked);
+}
+
+/* Copies and calls of a stream come from one thread. */
+static void queue(cudaStream_t stream, struct pending pending)
+{
+    if (stream->asked - stream->done == PENDING)
+        settle(stream);
+    device_lock();
+    stream->pending[stream->asked++ % PENDING] = pending;
+    device_unlock();
+}
+
+void toolkit_queue(cudaStream_t stream, bool (*call)(void *context), void *context)
+{
+    queue(stream, (struct pending){.call = call, .context = context});
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -145,15 +179,22 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    device_lock();
     event->stream = stream;
     event->asked = stream->asked;
     event->at = product_clock;
+    device_unlock();
     return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return settle_some(event->stream, event->asked) ? waited() : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    settle_some(event->stream, event->asked);
+    settle_until(event->stream, event->asked);
     return waited();
 }
 
@@ -167,7 +208,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
     (void)stream;
     (void)flags;
-    settle_some(event->stream, event->asked);
+    settle_until(event->stream, event->asked);
     return cudaSuccess;
 }
 
@@ -175,19 +216,18 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 {
     const bool pinned_from = kind == cudaMemcpyHostToDevice && is_pinned(from);
     const bool pinned_to = kind == cudaMemcpyDeviceToHost && is_pinned(to);
-    if (stream->asked - stream->done == PENDING || !(pinned_from || pinned_to))
+    struct pending pending = {.to = to, .from = from, .bytes = bytes};
+    if (!(pinned_from || pinned_to))
         settle(stream);
     device_enter();
-    if (pinned_from || pinned_to) {
-        struct pending *pending = &stream->pending[stream->asked++ % PENDING];
-        *pending = (struct pending){.to = to, .from = from, .bytes = bytes};
-        if (pinned_to)
-            pending->from = pending->held = memcpy(mem_alloc(bytes), from, bytes);
-        sent |= pinned_to && bytes == sizeof(struct step_record);
-    } else {
+    if (pinned_to)
+        pending.from = pending.held = memcpy(mem_alloc(bytes), from, bytes);
+    if (!(pinned_from || pinned_to))
         memcpy(to, from, bytes);
-    }
     device_leave();
+    if (pinned_from || pinned_to)
+        queue(stream, pending);
+    sent |= pinned_to && bytes == sizeof(struct step_record);
     return cudaSuccess;
 }
 
@@ -244,7 +284,28 @@ cudaError_t cudaMemGetInfo(size_t *rest, size_t *all)
 
 const char *cudaGetErrorString(cudaError_t error)
 {
-    return error == cudaSuccess ? "no error" : error == cudaErrorIllegalAddress ? "a broken kernel" : "a bad launch";
+    return error == cudaSuccess                 ? "no error"
+           : error == cudaErrorIllegalAddress   ? "a broken kernel"
+           : error == cudaErrorNoDevice         ? "no GPU"
+           : error == cudaErrorMemoryAllocation ? "out of memory"
+                                                : "a bad launch";
+}
+
+/* The numbers of the GPUs that this process may see, up to the first that is not there, as the driver reads them. */
+static int visible(long numbers[16])
+{
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    const long all = wish("EMULATED_GPUS") > 0 ? wish("EMULATED_GPUS") : 1;
+    int count = 0;
+    for (long i = 0; !text && i < all; i++)
+        numbers[count++] = i;
+    for (char *end; text && *text && count < 16; text = *end == ',' ? end + 1 : end) {
+        const long number = strtol(text, &end, 10);
+        if (end == text || number >= all)
+            break;
+        numbers[count++] = number;
+    }
+    return count;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
@@ -261,15 +322,18 @@ cudaError_t cudaDriverGetVersion(int *version)
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
-    return cudaSuccess;
+    long numbers[16];
+    *count = visible(numbers);
+    return *count > 0 ? cudaSuccess : cudaErrorNoDevice;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *card, int device)
 {
-    assert(device == 0);
+    long numbers[16];
+    assert(device == 0 && visible(numbers) > 0);
     *card = (struct cudaDeviceProp){.major = 9, .multiProcessorCount = 4, .totalGlobalMem = EMULATED_MEMORY};
     strcpy(card->name, "no GPU, but the host");
+    card->uuid.bytes[0] = (char)numbers[0];
     return cudaSuccess;
 }
 

@@ -6,7 +6,7 @@
 set -u
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp "$1" "$2" "$scratch"
+cp "$1" "$(dirname "$2")"/*.so "$scratch"
 gloo=$(dirname "$1")/dstrain_gloo.so
 [ -e "$gloo" ] && cp "$gloo" "$scratch"
 make_shards=$3
