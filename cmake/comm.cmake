@@ -1,5 +1,5 @@
-# dstrain_gloo.so and dstrain_mpi.so, the libraries by which several processes of dstrain talk to each other: modules beside
-# the program that loads them, each with its own copy of base, hidden.
+# dstrain_gloo.so, dstrain_mpi.so and dstrain_nccl.so, the libraries by which several processes of dstrain talk to each
+# other: modules beside the program that loads them, each with its own copy of base, hidden.
 
 set(kinds ${CMAKE_SOURCE_DIR}/trainer/comm/kinds.c) # which says what was built
 
@@ -14,8 +14,16 @@ function(comm_module name source)
         target_link_options(${name} PRIVATE -Wl,--no-undefined)
     endif()
     add_dependencies(dstrain ${name})
+    add_dependencies(comm_driver ${name})
     install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
+
+# comm with real processes, beside the program because the modules are: for its tests, and for a machine with GPUs.
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/comm/*.c)
+add_executable(comm_driver EXCLUDE_FROM_ALL ${sources})
+target_link_libraries(comm_driver PRIVATE trainer)
+target_compile_options(comm_driver PRIVATE -Wno-conversion)
+set_target_properties(comm_driver PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
 if(with_mpi)
     comm_module(dstrain_mpi trainer/comm/mpi.c MPI::MPI_C)

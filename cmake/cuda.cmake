@@ -50,6 +50,34 @@ target_compile_definitions(trainer PRIVATE DS_CUDA=1)
 add_dependencies(dstrain dstrain_cuda)
 install(TARGETS dstrain_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
 
+# dstrain_nccl.so: sums between GPUs. NCCL is the system's, the toolkit's, else that of Python's package nvidia-nccl.
+set(with_nccl FALSE)
+if(DS_NCCL)
+    if(NOT Python3_FOUND)
+        find_package(Python3 COMPONENTS Interpreter)
+    endif()
+    execute_process(COMMAND "${Python3_EXECUTABLE}" -c "import sys; print(';'.join(sys.path[1:]))"
+        OUTPUT_VARIABLE python_path OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    find_path(NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS} PATHS ${python_path}
+        PATH_SUFFIXES nvidia/nccl/include)
+    find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${CUDAToolkit_LIBRARY_DIR} PATHS ${python_path}
+        PATH_SUFFIXES nvidia/nccl/lib)
+    if(NCCL_INCLUDE AND NCCL_LIBRARY)
+        set(with_nccl TRUE)
+    elseif(NOT DS_NCCL STREQUAL "AUTO")
+        message(FATAL_ERROR "DS_NCCL is ${DS_NCCL}, but NCCL (libnccl-dev, or Python's nvidia-nccl-cu13) is not installed")
+    endif()
+endif()
+if(with_nccl)
+    message(STATUS "NCCL: ${NCCL_LIBRARY}")
+    comm_module(dstrain_nccl trainer/comm/nccl.c CUDA::cudart_static ${NCCL_LIBRARY})
+    target_include_directories(dstrain_nccl SYSTEM PRIVATE ${NCCL_INCLUDE} ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_options(dstrain_nccl PRIVATE -Wno-conversion)
+    set_property(SOURCE ${kinds} APPEND PROPERTY COMPILE_DEFINITIONS DS_NCCL=1)
+else()
+    message(STATUS "NCCL is not installed, or not wanted: dstrain has no --comm nccl")
+endif()
+
 # A dataset for measuring, where there is no dump.
 add_executable(make_shards ${CMAKE_SOURCE_DIR}/tests/bench/make_shards.c)
 target_link_libraries(make_shards PRIVATE shards)

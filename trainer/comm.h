@@ -1,7 +1,8 @@
-/* The processes of one run, and what they compute together: sums and exchanges of arrays in host memory.
+/* The processes of one run, and what they compute together: sums and exchanges of arrays. These are the host's; sums over
+ * NCCL may be of a GPU's.
  *
  *     main thread                        queue              communication thread
- *     number = comm_start(work)  ──►  │ n │ n+1 │ … │  ──►  one call of gloo or MPI after another
+ *     number = comm_start(work)  ──►  │ n │ n+1 │ … │  ──►  one call of gloo, MPI or NCCL after another
  *     … computes …
  *     comm_wait(number)  ◄── it is done, or the first failure
  *
@@ -26,12 +27,20 @@ enum comm_kind {
     COMM_SELF, /* one process, no library and no thread: an operation is a copy or nothing */
     COMM_GLOO, /* TCP; a module */
     COMM_MPI,  /* a module */
-    COMM_NCCL, /* not built yet */
+    COMM_NCCL, /* between GPUs; a module */
 };
 #define COMM_KINDS 4
 
 const char *comm_kind_name(enum comm_kind kind);             /* "gloo" */
 int comm_kind_check(enum comm_kind kind, struct error *err); /* ERR_USAGE: it is not built in; says how to get it */
+
+/* Is it there? Its library in words ("NCCL 2.28.9"), or NULL and why not: as comm_open. Loads the module. */
+const char *comm_kind_version(enum comm_kind kind, struct error *err);
+/* The same for the screen, where it is not there too: "mpi is not built in". */
+#define COMM_TEXT_BYTES 320
+const char *comm_kind_text(enum comm_kind kind, char out[COMM_TEXT_BYTES]);
+/* May several processes use one GPU? Of a kind that is there. */
+bool comm_kind_shares_gpu(enum comm_kind kind);
 
 /* Named values that all processes can set and get: how they tell each other their addresses. A name is set once. Both
  * calls may be made from the communication thread while comm_open waits. */
@@ -40,6 +49,8 @@ struct comm_store {
     /* Waits up to `timeout` seconds for the name; copies at most `room` bytes. Returns the size of the value, which may
      * be more than `room`, or -1. */
     long (*get)(void *context, const char *name, void *bytes, size_t room, double timeout, struct error *err);
+    /* Has a process been lost meanwhile? 0, or -1 with why. NULL: nobody would know. */
+    int (*check)(void *context, struct error *err);
     void *context;
 };
 
@@ -47,8 +58,8 @@ struct comm_options {
     uint32_t rank, size;
     double timeout;          /* seconds in which an operation must move on, else ERR_PEER */
     const char *address;     /* gloo: this machine's, a number ("10.0.0.5", "::1"), as the others reach it */
-    struct comm_store store; /* gloo */
-    size_t piece_bytes;      /* MPI: cut messages at this size, a multiple of 8; 0: at 1 GiB. For tests */
+    struct comm_store store; /* gloo, NCCL */
+    size_t piece_bytes;      /* cuts MPI's messages (0: 1 GiB) and NCCL's of host arrays (0: 16 MiB); times 8. Tests */
 };
 
 struct comm;
@@ -83,6 +94,8 @@ enum comm_operation {
 struct comm_work {
     enum comm_operation operation;
     enum comm_type type;
+    bool on_device; /* a sum where comm_takes_device: out is memory of the GPU, */
+    void *ready;    /* which is there once this event of its backend has come (ops.h, mark); NULL: it is */
     const void *in;
     void *out;
     size_t count; /* barrier, sum, max, broadcast */
@@ -97,6 +110,9 @@ struct comm_work {
     ((struct comm_work){.operation = COMM_SUM, .type = number_type, .out = array, .count = number_count})
 
 #define COMM_QUEUE 512 /* operations at most that are started and not done: comm_start waits for room */
+
+/* May sums be on_device? */
+bool comm_takes_device(const struct comm *comm);
 
 /* Returns the operation's number: 0, 1, 2 … */
 uint64_t comm_start(struct comm *comm, struct comm_work work);
@@ -118,7 +134,7 @@ struct comm_times {
 struct comm_times comm_timed(const struct comm *comm, uint64_t number);
 
 /* Bytes of arrays that process `rank` of `size` sends in this operation. A pure function: the arithmetic of gloo's
- * algorithms (a sum goes round a ring, a broadcast down a binomial tree). An MPI library chooses its own, and no process
+ * algorithms (a sum goes round a ring, a broadcast down a binomial tree). MPI and NCCL choose their own, and no process
  * can do with less on average but in a broadcast. */
 uint64_t comm_wire_bytes(const struct comm_work *work, uint32_t rank, uint32_t size);
 

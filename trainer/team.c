@@ -18,7 +18,7 @@
 #define LEAVE_SECONDS   8.0 /* after a failure, for a process that hangs in something else */
 #define MEETING_SECONDS 5.0 /* in which the meeting learns of a process that died */
 
-/* ---- gloo's store is the meeting ---- */
+/* ---- the store of gloo and NCCL is the meeting ---- */
 
 static int store_set(void *context, const char *name, const void *bytes, size_t size, struct error *err)
 {
@@ -36,6 +36,11 @@ static long store_get(void *context, const char *name, void *bytes, size_t room,
     memcpy(bytes, buf_text(&value), value.size < room ? value.size : room);
     buf_release(&value);
     return size;
+}
+
+static int store_check(void *context, struct error *err)
+{
+    return meet_has_failed(context) ? meet_failed(context, err) : 0;
 }
 
 /* ---- opening ---- */
@@ -89,7 +94,7 @@ static int open_comm(struct team *team, struct error *err)
                                       .size = team->size,
                                       .timeout = COMM_SECONDS,
                                       .address = meet_address(team->meet),
-                                      .store = {store_set, store_get, team->meet},
+                                      .store = {store_set, store_get, store_check, team->meet},
                                   },
                                   err);
     pthread_mutex_lock(&team->lock);

@@ -4,6 +4,7 @@
 #include <gloo/allreduce.h>
 #include <gloo/alltoallv.h>
 #include <gloo/broadcast.h>
+#include <gloo/config.h>
 #include <gloo/math.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
@@ -337,6 +338,13 @@ void connect(connections &all, const struct comm_options &options)
     made->connect(all, store, device);
 }
 
+const char *gloo_version()
+{
+    static const std::string text = "gloo " + std::to_string(GLOO_VERSION_MAJOR) + "." +
+                                    std::to_string(GLOO_VERSION_MINOR) + "." + std::to_string(GLOO_VERSION_PATCH);
+    return text.c_str();
+}
+
 void *gloo_open(const struct comm_options *options, struct error *err)
 {
     auto *all = new connections{};
@@ -450,9 +458,12 @@ int gloo_exchange(void *opened, const void *in, const size_t *in_sizes, void *ou
 const struct comm_library dstrain_comm = {
     .interface = COMM_INTERFACE,
     .waits = true,
+    .version = gloo_version,
+    .shares_gpu = nullptr,
     .open = gloo_open,
     .barrier = gloo_barrier,
     .reduce = gloo_reduce,
+    .reduce_device = nullptr,
     .broadcast = gloo_broadcast,
     .gather = gloo_gather,
     .exchange = gloo_exchange,

@@ -1,6 +1,8 @@
 /* In: what --comm says. Out: an open comm, or what stands in the way. */
 #include "trainer/comm/library.h"
 
+#include <stdio.h>
+
 #include "trainer/module.h"
 
 #ifdef DS_GLOO
@@ -12,6 +14,12 @@
 #define MPI_BUILT true
 #else
 #define MPI_BUILT false
+#endif
+
+#ifdef DS_NCCL
+#define NCCL_BUILT true
+#else
+#define NCCL_BUILT false
 #endif
 
 static const struct kind {
@@ -26,15 +34,20 @@ static const struct kind {
                    .file = "dstrain_gloo.so",
                    .built = GLOO_BUILT,
                    .what = "gloo",
-                   .package = "libgloo-dev",
+                   .package = "Debian: libgloo-dev",
                    .option = "DS_GLOO"},
     [COMM_MPI] = {.name = "mpi",
                   .file = "dstrain_mpi.so",
                   .built = MPI_BUILT,
                   .what = "MPI",
-                  .package = "libopenmpi-dev",
+                  .package = "Debian: libopenmpi-dev",
                   .option = "DS_MPI"},
-    [COMM_NCCL] = {.name = "nccl"},
+    [COMM_NCCL] = {.name = "nccl",
+                   .file = "dstrain_nccl.so",
+                   .built = NCCL_BUILT,
+                   .what = "NCCL",
+                   .package = "libnccl-dev of NVIDIA's repository, or Python's nvidia-nccl-cu13",
+                   .option = "DS_NCCL"},
 };
 
 const char *comm_kind_name(enum comm_kind kind)
@@ -49,32 +62,56 @@ int comm_kind_check(enum comm_kind which, struct error *err)
         return 0;
     fail(err, ERR_USAGE, "--comm %s: this dstrain was built without %s", kind->name, kind->what);
 #ifdef DS_STATIC
-    return hint(err, "install it (Debian: %s) and build again without -DDS_STATIC=ON", kind->package);
+    return hint(err, "install it (%s) and build again without -DDS_STATIC=ON", kind->package);
 #else
-    return hint(err, "install it (Debian: %s) and build again with -D%s=ON", kind->package, kind->option);
+    return hint(err, "install it (%s) and build again with -D%s=ON", kind->package, kind->option);
 #endif
 }
 
-static const struct comm_library *library_of(const struct kind *kind, struct error *err)
+static const struct comm_library *library_of(enum comm_kind which, struct error *err)
 {
+    const struct kind *kind = &kinds[which];
     if (kind->library)
         return kind->library;
-    if (!kind->file) {
-        fail(err, ERR_USAGE, "--comm %s: not built yet", kind->name);
+    if (comm_kind_check(which, err) < 0)
         return NULL;
-    }
     const struct comm_library *library = module_load(kind->file, COMM_SYMBOL, COMM_INTERFACE, kind->what, err);
     if (!library && err->kind == ERR_RESOURCE) {
         err->kind = ERR_USAGE;
-        hint(err, "install the library (Debian: %s)", kind->package);
+        hint(err, "install the library (%s)", kind->package);
     }
     return library;
 }
 
+const char *comm_kind_version(enum comm_kind kind, struct error *err)
+{
+    const struct comm_library *library = library_of(kind, err);
+    return !library ? NULL : library->version ? library->version() : "no library";
+}
+
+const char *comm_kind_text(enum comm_kind kind, char out[COMM_TEXT_BYTES])
+{
+    struct error err;
+    const char *version = comm_kind_version(kind, &err);
+    if (version)
+        snprintf(out, COMM_TEXT_BYTES, "%s", version);
+    else if (kinds[kind].built)
+        snprintf(out, COMM_TEXT_BYTES, "%s cannot be used: %s%s%.250s", kinds[kind].name,
+                 err.file[0] ? kinds[kind].file : "", err.file[0] ? " " : "", err.text);
+    else
+        snprintf(out, COMM_TEXT_BYTES, "%s is not built in", kinds[kind].name);
+    return out;
+}
+
+bool comm_kind_shares_gpu(enum comm_kind kind)
+{
+    struct error err;
+    const struct comm_library *library = library_of(kind, &err);
+    return library && (!library->shares_gpu || library->shares_gpu());
+}
+
 struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, struct error *err)
 {
-    if (comm_kind_check(kind, err) < 0)
-        return NULL;
-    const struct comm_library *library = library_of(&kinds[kind], err);
+    const struct comm_library *library = library_of(kind, err);
     return library ? comm_open_library(library, options, err) : NULL;
 }

@@ -9,6 +9,7 @@
 #include <mpi.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
@@ -71,6 +72,16 @@ static int wait_for(struct processes *all, MPI_Request *request, struct error *e
 }
 
 /* ---------------------------------------------------------------------------------------------- open and close */
+
+/* "Open MPI v4.1.4": what follows the first comma is about how it was built. */
+static const char *mpi_version(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    if (text[0] == '\0' && MPI_Get_library_version(text, &length) == MPI_SUCCESS)
+        text[strcspn(text, ",\n")] = '\0';
+    return text;
+}
 
 static int start(const struct comm_options *options, struct error *err)
 {
@@ -261,6 +272,7 @@ static int mpi_exchange(void *opened, const void *in, const size_t *in_sizes, vo
 const struct comm_library dstrain_comm = {
     .interface = COMM_INTERFACE,
     .waits = true,
+    .version = mpi_version,
     .open = mpi_open,
     .barrier = mpi_barrier,
     .reduce = mpi_reduce,

@@ -47,6 +47,11 @@ uint32_t comm_size(const struct comm *comm)
     return comm->options.size;
 }
 
+bool comm_takes_device(const struct comm *comm)
+{
+    return comm->library->reduce_device;
+}
+
 /* -------------------------------------------------------------------------------------- communication thread */
 
 /* Adds to the library's words what was being done. */
@@ -207,6 +212,7 @@ void comm_close(struct comm *comm)
 uint64_t comm_start(struct comm *comm, struct comm_work work)
 {
     work_check(&work, comm->options.rank, comm->options.size);
+    assert(!work.on_device || comm_takes_device(comm));
     pthread_mutex_lock(&comm->lock);
     while (comm->started - comm->done == COMM_QUEUE)
         pthread_cond_wait(&comm->changed, &comm->lock);

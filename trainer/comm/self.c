@@ -9,7 +9,7 @@ static void *self_open(const struct comm_options *options, struct error *err)
     static char one;
     if (options->size == 1)
         return &one;
-    fail(err, ERR_USAGE, "%u processes need gloo or MPI to talk to each other", options->size);
+    fail(err, ERR_USAGE, "%u processes need gloo, MPI or NCCL to talk to each other", options->size);
     return NULL;
 }
 
@@ -23,6 +23,13 @@ static int self_reduce(void *opened, enum comm_operation operation, enum comm_ty
                        struct error *err)
 {
     (void)opened, (void)operation, (void)type, (void)data, (void)count, (void)err;
+    return 0;
+}
+
+static int self_reduce_device(void *opened, enum comm_type type, void *data, size_t count, void *ready,
+                              struct error *err)
+{
+    (void)opened, (void)type, (void)data, (void)count, (void)ready, (void)err;
     return 0;
 }
 
@@ -63,6 +70,7 @@ const struct comm_library comm_self = {
     .open = self_open,
     .barrier = self_barrier,
     .reduce = self_reduce,
+    .reduce_device = self_reduce_device,
     .broadcast = self_broadcast,
     .gather = self_gather,
     .exchange = self_exchange,

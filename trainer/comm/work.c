@@ -46,6 +46,7 @@ uint64_t work_bytes(const struct comm_work *work, uint32_t size)
 void work_check(const struct comm_work *work, uint32_t rank, uint32_t size)
 {
     const enum comm_type type = work->type;
+    assert(!work->on_device || (work->operation == COMM_SUM && type != COMM_BF16));
     switch (work->operation) {
     case COMM_BARRIER:
         return;
@@ -212,6 +213,8 @@ int work_do(const struct comm_work *work, const struct comm_library *library, vo
         return library->barrier(opened, err);
     case COMM_SUM:
     case COMM_MAX:
+        if (work->count > 0 && work->on_device)
+            return library->reduce_device(opened, work->type, work->out, work->count, work->ready, err);
         if (work->type == COMM_BF16)
             return sum_bf16(work, library, opened, rank, size, scratch, err);
         return work->count == 0 ? 0 : library->reduce(opened, work->operation, work->type, work->out, work->count, err);
