@@ -61,16 +61,17 @@ int backend_look(enum device_kind device, struct cuda_facts *facts, struct error
     return module ? module->look(facts ? facts : &unwanted, err) : -1;
 }
 
-bool backend_card(void)
+unsigned backend_cards(void)
 {
     glob_t found;
-    bool there = false;
+    unsigned count = 0;
     static const char *const nodes[] = {"/dev/nvidia[0-9]*", "/dev/dxg"}; /* the second: under WSL */
-    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && !there; i++) {
-        there = glob(nodes[i], 0, NULL, &found) == 0;
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes && count == 0; i++) {
+        if (glob(nodes[i], 0, NULL, &found) == 0)
+            count = (unsigned)found.gl_pathc;
         globfree(&found);
     }
-    return there;
+    return count;
 }
 
 enum device_kind backend_default(void)
@@ -78,7 +79,7 @@ enum device_kind backend_default(void)
     struct error why;
     if (backend_look(DEVICE_CUDA, NULL, &why) == 0)
         return DEVICE_CUDA;
-    if (built_in && backend_card())
+    if (built_in && backend_cards() > 0)
         log_warn("computing on the CPU, though there is an NVIDIA card: %s", why.text);
     else if (built_in)
         log_say("note       computing on the CPU: %s", why.text);

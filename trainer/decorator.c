@@ -58,6 +58,12 @@ static void receive(struct device *device, int slot, void *host, size_t bytes)
     inner->receive(inner->device, slot, host, bytes);
 }
 
+static void *mark(struct device *device, size_t n)
+{
+    const struct ops *inner = decorator_inner(device);
+    return inner->mark(inner->device, n);
+}
+
 static const struct batch *bring(struct device *device, const struct batch *batch)
 {
     const struct ops *inner = decorator_inner(device);
@@ -92,6 +98,7 @@ void decorator_init(struct decorator *decorator, struct ops *inner)
         .begin_step = begin_step,
         .send = send,
         .receive = receive,
+        .mark = inner->mark ? mark : NULL,
         .bring = bring,
         .scratch_bytes = scratch_bytes,
     };

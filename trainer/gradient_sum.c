@@ -167,16 +167,27 @@ static void convert(const struct gradient_sum *sum, const struct bucket *bucket,
     parallel(blocks_of(r.count, ROUND_BLOCK), block, &r);
 }
 
-/* `memory` is what is added: floats or integers, where the host can follow them. */
+/* The device has memory of its own, and comm does not reach it, or the host rounds: sums are of a copy that the host has,
+ * after the last pass. */
+static bool is_staged(const struct gradient_sum *sum)
+{
+    return sum->options.ops->memory > 0 && (carried(sum) == COMM_BF16 || !comm_takes_device(sum->options.comm));
+}
+
+/* `memory` is what is added: floats or integers, where comm, or the host that rounds, can follow them. */
 static void start_bucket(struct gradient_sum *sum, void *memory)
 {
     const struct bucket *bucket = &sum->buckets.items[sum->started];
+    const struct ops *ops = sum->options.ops;
     const enum comm_type type = carried(sum);
+    const bool on_device = ops->memory > 0 && !is_staged(sum);
     if (type == COMM_BF16)
         convert(sum, bucket, memory, round_block);
     const struct comm_work work = {
         .operation = COMM_SUM,
         .type = type,
+        .on_device = on_device,
+        .ready = on_device ? ops->mark(ops->device, sum->started) : NULL,
         .out = (char *)(type == COMM_BF16 ? sum->rounded : memory) + bucket->from * comm_type_bytes(type),
         .count = bucket->to - bucket->from,
     };
@@ -188,7 +199,7 @@ static void *summed(const struct gradient_sum *sum)
     return sum->options.same_bits ? (void *)sum->fixed : sum->options.gradients;
 }
 
-/* The listener. Where the device's memory is not the host's, sums begin after the last pass. */
+/* The listener. */
 static void final(void *context, size_t from, size_t to)
 {
     struct gradient_sum *sum = context;
@@ -197,7 +208,7 @@ static void final(void *context, size_t from, size_t to)
         const struct bucket *bucket = &sum->buckets.items[sum->started];
         if (sum->options.same_bits)
             add_fixed(sum, bucket->from, bucket->to);
-        if (sum->options.ops->memory == 0)
+        if (!is_staged(sum))
             start_bucket(sum, summed(sum));
         else
             sum->started++;
@@ -237,12 +248,13 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
 {
     const struct ops *ops = sum->options.ops;
     const size_t bytes = sum->options.params->size * comm_type_bytes(sum->options.same_bits ? COMM_INT64 : COMM_FLOAT);
-    void *host = ops->memory > 0 ? ops->map(ops->device, summed(sum), bytes, MAP_CHANGE) : summed(sum);
+    const bool staged = is_staged(sum);
+    void *memory = staged ? ops->map(ops->device, summed(sum), bytes, MAP_CHANGE) : summed(sum);
     int result = 0;
-    if (ops->memory > 0)
+    if (staged)
         sum->started = 0;
     while (sum->started < sum->buckets.count)
-        start_bucket(sum, host);
+        start_bucket(sum, memory);
     meet_wait(sum->options.meet, true);
     for (size_t i = 0; result == 0 && i < sum->buckets.count; i++) {
         meet_move(sum->options.meet, sum->number, "bucket %zu", i);
@@ -250,11 +262,11 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
         if (result == 0)
             time_bucket(sum, i);
         if (result == 0 && carried(sum) == COMM_BF16)
-            convert(sum, &sum->buckets.items[i], host, take_block);
+            convert(sum, &sum->buckets.items[i], memory, take_block);
     }
     meet_wait(sum->options.meet, false);
-    if (ops->memory > 0)
-        ops->unmap(ops->device, summed(sum), host, bytes, MAP_CHANGE);
+    if (staged)
+        ops->unmap(ops->device, summed(sum), memory, bytes, MAP_CHANGE);
     return result;
 }
 

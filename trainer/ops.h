@@ -145,6 +145,9 @@ struct ops {
      * slot is received before it is sent again. */
     void (*send)(struct device *device, int slot, const void *memory, size_t bytes);
     void (*receive)(struct device *device, int slot, void *host, size_t bytes);
+    /* Event n of the backend's library, for another stream: it comes when all is done that was asked for by now. n may
+     * be marked again once it came. NULL: the device's memory is the host's. */
+    void *(*mark)(struct device *device, size_t n);
     /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);

@@ -37,6 +37,18 @@ static int refuse(const char *verb, const struct launch *launch, struct error *e
     return hint(err, "--threads uses all cores of this machine");
 }
 
+/* How many GPUs this process may see. What CUDA shows is fixed when it is first asked, so it is not asked here. */
+static uint32_t gpus_visible(void)
+{
+    const char *at = getenv("CUDA_VISIBLE_DEVICES");
+    uint32_t count = at && *at;
+    if (!at)
+        return backend_cards();
+    for (; (at = strchr(at, ',')); at++)
+        count++;
+    return count;
+}
+
 /* One GPU a process: the n-th of those that CUDA may use. */
 static void take_gpu(uint32_t n)
 {
@@ -50,6 +62,28 @@ static void take_gpu(uint32_t n)
     setenv("CUDA_VISIBLE_DEVICES", one, 1);
 }
 
+/* Of the command that starts --gpus processes: are there so many? */
+static int check_gpus(const struct settings *settings, struct error *err)
+{
+    struct cuda_facts facts;
+    if (settings_given(settings, "device") && settings->device == DEVICE_CPU)
+        return fail(err, ERR_USAGE, "--gpus is one process a GPU, this is --device cpu: --processes starts those");
+    TRY(backend_look(DEVICE_CUDA, &facts, err));
+    if (settings->gpus <= (uint64_t)facts.count)
+        return 0;
+    fail(err, ERR_RESOURCE, "--gpus %" PRIu64 ", and CUDA shows %d here: %s", settings->gpus, facts.count, facts.name);
+    return hint(err, "dstrain doctor says what is there; CUDA_VISIBLE_DEVICES says which GPUs a program sees");
+}
+
+/* The processes of a machine take its GPUs in turn, before anything asks CUDA. */
+static void share_gpus(const struct settings *settings, const struct launch *launch)
+{
+    const bool cpu = settings_given(settings, "device") && settings->device == DEVICE_CPU;
+    const uint32_t visible = settings->gpus ? (uint32_t)settings->gpus : gpus_visible();
+    if (!cpu && (settings->gpus || (launch->size > 1 && visible > 1)))
+        take_gpu(launch->local_rank % visible);
+}
+
 int processes_find(struct settings *settings, const char *verb, struct launch *launch, struct error *err)
 {
     const uint64_t processes = settings->processes ? settings->processes : settings->gpus;
@@ -61,8 +95,6 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
     double weight;
     if (settings->processes && settings->gpus)
         return fail(err, ERR_USAGE, "--gpus is one process a GPU: --processes cannot be given too");
-    if (settings->gpus)
-        TRY(backend_look(DEVICE_CUDA, NULL, err));
     if (settings->share)
         TRY(processes_weight(settings->share, &weight, err));
     TRY(launch_find(launch, &flags, (struct environment){0}, err));
@@ -71,8 +103,10 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
         return refuse(verb, launch, err);
     if (launch->local_size > 1)
         settings->threads = launch_threads(launch, settings->threads ? settings->threads : cores_allowed());
-    if (settings->gpus && !launch->children)
-        take_gpu(launch->local_rank);
+    if (!launch->children)
+        share_gpus(settings, launch);
+    else if (settings->gpus)
+        TRY(check_gpus(settings, err));
     settings->quiet |= launch->rank > 0 && !launch->children;
     return 0;
 }

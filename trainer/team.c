@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/str.h"
@@ -55,15 +56,6 @@ static void abort_comm(void *context, const struct error *why)
     pthread_mutex_unlock(&team->lock);
 }
 
-enum { COMM_AUTO }; /* the first of --comm's choices; the others follow enum comm_kind from COMM_GLOO on */
-
-static enum comm_kind kind_of(const struct settings *settings)
-{
-    if (settings->comm != COMM_AUTO)
-        return (enum comm_kind)(COMM_GLOO + settings->comm - 1);
-    return launch_is_mpi(settings->launch->kind) ? COMM_MPI : COMM_GLOO;
-}
-
 /* Everybody's --share, in rank order. */
 static int exchange_weights(struct team *team, uint64_t weight, struct error *err)
 {
@@ -88,7 +80,7 @@ static int exchange_weights(struct team *team, uint64_t weight, struct error *er
 /* Where MPI started us it joins us first, and tells the others where rank 0 is; else the meeting does. */
 static int open_comm(struct team *team, struct error *err)
 {
-    struct comm *comm = comm_open(team->kind,
+    struct comm *comm = comm_open(team->carrier.kind,
                                   &(struct comm_options){
                                       .rank = team->rank,
                                       .size = team->size,
@@ -115,8 +107,8 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
 {
     const struct launch *launch = settings->launch;
     const bool named = launch->rendezvous[0] || launch->listener >= 0;
-    TRY(comm_kind_check(team->kind, err));
-    if (!named && team->kind != COMM_MPI)
+    TRY(comm_kind_check(team->carrier.kind, err));
+    if (!named && team->carrier.kind != COMM_MPI)
         return fail(err, ERR_USAGE,
                     "%s started %" PRIu32 " processes and says not where they meet: --rendezvous is missing",
                     launch_name(launch->kind), launch->size);
@@ -166,9 +158,14 @@ static int compare_settings(struct team *team, const struct settings *settings, 
 
 static int join(struct team *team, const struct settings *settings, double weight, struct error *err)
 {
+    char over[512];
     TRY(compare_settings(team, settings, err));
-    if (!team->comm)
+    if (!team->comm) {
+        TRY(team_agree(team, carrier_agree(&team->carrier, team->meet, team->size, err), err));
         TRY(open_comm(team, err));
+    }
+    carrier_say(&team->carrier, over, sizeof over);
+    log_say("processes  %" PRIu32 ", %s", team->size, over);
     return exchange_weights(team, (uint64_t)llround(weight * 1e6), err);
 }
 
@@ -189,11 +186,11 @@ int team_open(struct team *team, const struct settings *settings, struct error *
         .rank = launch->rank,
         .size = launch->size,
         .launched = launch->kind,
-        .kind = kind_of(settings),
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
     TRY(processes_weight(settings->share, &weight, err));
-    if (team->kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
+    TRY(carrier_find(&team->carrier, settings, err));
+    if (team->carrier.kind == COMM_MPI && !launch->rendezvous[0] && launch->listener < 0)
         TRY(open_comm(team, err));
     TRY(open_meeting(team, settings, err));
     return team_agree(team, join(team, settings, weight, err), err);

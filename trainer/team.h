@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/launcher.h"
 #include "base/str.h"
+#include "trainer/carrier.h"
 #include "trainer/comm.h"
 #include "trainer/comm/meet.h"
 #include "trainer/settings.h"
@@ -29,8 +30,8 @@ struct team {
     struct comm *comm;    /* of kind self for one alone */
     pthread_mutex_t lock; /* of `comm` against the meeting's thread */
     struct meet *meet;    /* NULL for one alone */
-    enum comm_kind kind;  /* that carries */
-    uint64_t *weights;    /* [size] --share of each, in millionths */
+    struct carrier carrier;
+    uint64_t *weights; /* [size] --share of each, in millionths */
 };
 
 /* Of all. Where a launcher or the command line says that we are several, they meet, see that they are of one program,

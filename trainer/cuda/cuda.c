@@ -30,7 +30,9 @@ static int look(struct cuda_facts *facts, struct error *err)
     }
     if (cudaGetDeviceProperties(&card, 0) != cudaSuccess)
         return fail(err, ERR_RESOURCE, "the GPU does not answer: %s", cudaGetErrorString(cudaGetLastError()));
+    facts->count = count;
     snprintf(facts->name, sizeof facts->name, "%.63s", card.name);
+    memcpy(facts->uuid, card.uuid.bytes, sizeof facts->uuid);
     facts->major = card.major;
     facts->minor = card.minor;
     facts->processors = card.multiProcessorCount;
@@ -119,6 +121,23 @@ static void receive_bytes(struct device *device, int slot, void *host, size_t by
     memcpy(host, device->sent[slot].host, bytes);
 }
 
+static void *mark(struct device *device, size_t n)
+{
+    if (n >= device->mark_count)
+        device->marks = mem_grow(device->marks, n + 1, sizeof *device->marks);
+    while (n >= device->mark_count)
+        CHECK(cudaEventCreateWithFlags(&device->marks[device->mark_count++], cudaEventDisableTiming));
+    CHECK(cudaEventRecord(device->marks[n], device->stream));
+    return device->marks[n];
+}
+
+static void close_marks(struct device *device)
+{
+    for (size_t n = 0; n < device->mark_count; n++)
+        CHECK(cudaEventDestroy(device->marks[n]));
+    mem_free(device->marks);
+}
+
 static void open_slots(struct device *device)
 {
     for (int slot = 0; slot < 2; slot++) {
@@ -156,6 +175,7 @@ static void close_cuda(struct ops *ops)
     staging_close(device->staging);
     products_close(device->products);
     close_slots(device);
+    close_marks(device);
     CHECK(cudaStreamDestroy(device->stream));
     mem_free(device);
 }
@@ -172,6 +192,7 @@ static const struct ops table = {
     .begin_step = begin_step,
     .send = send_bytes,
     .receive = receive_bytes,
+    .mark = mark,
     .bring = bring,
     .scratch_bytes = scratch_bytes,
 };

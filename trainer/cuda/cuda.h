@@ -8,11 +8,14 @@
 #include "base/str.h"
 #include "trainer/ops.h"
 
-#define CUDA_HEAD_SIZE 64 /* the only one that attention has */
+#define CUDA_HEAD_SIZE  64 /* the only one that attention has */
+#define CUDA_UUID_BYTES 16
 
 /* What there is, for doctor and for a plan. */
 struct cuda_facts {
-    char name[64];     /* "NVIDIA H200" */
+    int count;     /* GPUs that this process may use; what follows is of the first */
+    char name[64]; /* "NVIDIA H200" */
+    unsigned char uuid[CUDA_UUID_BYTES];
     int major, minor;  /* compute capability */
     int processors;    /* multiprocessors */
     uint64_t memory;   /* bytes, all */
@@ -30,7 +33,7 @@ struct tune_sizes {
 #define TUNE_SECONDS 3
 
 /* Bumped with every change of ops.h, ops_args.h, batch.h or this file: a module beside the wrong program is refused. */
-#define CUDA_INTERFACE 13
+#define CUDA_INTERFACE 14
 
 struct cuda_module {
     int interface; /* CUDA_INTERFACE, first for ever */

@@ -29,6 +29,8 @@ struct device {
         char *host;
         cudaEvent_t there;
     } sent[2];
+    cudaEvent_t *marks; /* [mark_count] of mark, made when they are first asked for */
+    size_t mark_count;
     /* Conversions whose memory is still there: biases are vectors of `real`, and products add their rounded copies. */
     struct conversion {
         const char *real;

@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     struct error err;
     const double begun = clock_now();
     if (test_all(&w, &err) < 0) {
-        const bool card = backend_card();
+        const bool card = backend_cards() > 0;
         printf("%s: %s\n", card ? "there is an NVIDIA card, but" : "nothing tested", err.text);
         return err.kind == ERR_RESOURCE && !card ? 77 : 1;
     }
