@@ -156,6 +156,8 @@ static void print_version(const struct opt_program *program)
 {
     const size_t size = strlen(program->version);
     printf("%s%s", program->version, size && program->version[size - 1] == '\n' ? "" : "\n");
+    if (program->print_more)
+        program->print_more();
 }
 
 /* "-" is a name for standard input, and "-1" a number. */

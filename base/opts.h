@@ -95,7 +95,8 @@ struct opt_program {
     /* " report plan --salvage --pairs=sop ": verbs, options and values to come, each between blanks: exit 2
      * "not built yet". Values to come are not in the row's `choices`. */
     const char *not_built_yet;
-    const char *version; /* the lines that --version prints */
+    const char *version;      /* the lines that --version prints */
+    void (*print_more)(void); /* and what it takes time to find; NULL: nothing */
 };
 
 /* What the command line said. */

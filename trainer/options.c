@@ -4,6 +4,7 @@
 
 #include "base/launcher.h"
 #include "trainer/backend.h"
+#include "trainer/comm.h"
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/data/shard_source.h"
@@ -276,6 +277,14 @@ static const char *version_text(void)
     return text;
 }
 
+/* Of the modules, which are loaded to know. */
+static void print_modules(void)
+{
+    char text[COMM_TEXT_BYTES];
+    for (enum comm_kind kind = COMM_GLOO; kind < COMM_KINDS; kind++)
+        printf("%s\n", comm_kind_text(kind, text));
+}
+
 struct opt_program options_program(void)
 {
     return (struct opt_program){
@@ -287,5 +296,6 @@ struct opt_program options_program(void)
         .default_verb = "train",
         .not_built_yet = not_built_yet,
         .version = version_text(),
+        .print_more = print_modules,
     };
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "trainer/backend.h"
+#include "trainer/comm.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/keep/json.h"
 #include "trainer/machine.h"
@@ -45,12 +46,28 @@ static json_t *look_at_cuda(void)
         return json_null();
     }
     log_say("device     cuda: %s, compute capability %d.%d, %d multiprocessors, %s; driver for CUDA %d.%d, built with "
-            "%d.%d",
+            "%d.%d; %d in all",
             facts.name, facts.major, facts.minor, facts.processors, format_bytes(facts.memory, memory),
-            facts.driver / 1000, facts.driver % 1000 / 10, facts.runtime / 1000, facts.runtime % 1000 / 10);
-    return json_pack("{s:s, s:i, s:i, s:i, s:I, s:i, s:i, s:I}", "name", facts.name, "major", facts.major, "minor",
-                     facts.minor, "multiprocessors", facts.processors, "memory_bytes", (json_int_t)facts.memory,
-                     "driver", facts.driver, "runtime", facts.runtime, "cublaslt", (json_int_t)facts.products);
+            facts.driver / 1000, facts.driver % 1000 / 10, facts.runtime / 1000, facts.runtime % 1000 / 10,
+            facts.count);
+    return json_pack("{s:i, s:s, s:i, s:i, s:i, s:I, s:i, s:i, s:I}", "gpus", facts.count, "name", facts.name, "major",
+                     facts.major, "minor", facts.minor, "multiprocessors", facts.processors, "memory_bytes",
+                     (json_int_t)facts.memory, "driver", facts.driver, "runtime", facts.runtime, "cublaslt",
+                     (json_int_t)facts.products);
+}
+
+/* Says what can carry the numbers of several processes; null where it cannot be used. */
+static json_t *look_at_comm(void)
+{
+    json_t *all = json_object();
+    for (enum comm_kind kind = COMM_GLOO; kind < COMM_KINDS; kind++) {
+        struct error ignored;
+        char text[COMM_TEXT_BYTES];
+        const char *version = comm_kind_version(kind, &ignored);
+        log_say("%s %s", kind == COMM_GLOO ? "processes " : "          ", comm_kind_text(kind, text));
+        json_object_set_new(all, comm_kind_name(kind), version ? json_string(version) : json_null());
+    }
+    return all;
 }
 
 int verb_doctor(void *context, struct opt_paths bare, struct error *err)
@@ -75,17 +92,18 @@ int verb_doctor(void *context, struct opt_paths bare, struct error *err)
         log_say("products   %s: %.0f GFLOP/s%s", precision_name(precision), rate,
                 precision == cpu_default_precision(cpu_level()) ? "  (the default)" : "");
     }
-    json_t *cuda = look_at_cuda();
+    json_t *cuda = look_at_cuda(), *comm = look_at_comm();
     log_say("next       dstrain plan --shards DIR");
     if (settings->json) {
         json_t *facts =
-            json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:O}", "level", cpu_level_name(cpu_level()), "threads",
+            json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads",
                       (int)threads, "onednn", onednn_version(), "memory_bytes", (json_int_t)machine_memory_bytes(),
                       "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second", rates, "default_precision",
-                      precision_name(cpu_default_precision(cpu_level())), "cuda", cuda);
+                      precision_name(cpu_default_precision(cpu_level())), "cuda", cuda, "comm", comm);
         output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     }
     json_decref(rates);
     json_decref(cuda);
+    json_decref(comm);
     return 0;
 }
