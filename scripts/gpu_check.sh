@@ -9,7 +9,8 @@
 # OUTDIR gets summary.txt, what is printed here, and one archive of all logs, results.tar.zst (or .tar.gz), after every
 # part; also where the script is stopped by TERM, INT or HUP. PREBUILT=DIR runs the programs that scripts/gpu_pack.sh
 # packed; without it they are built first (preset cuda, in build/cuda), which the time does not include.
-# GPU_CHECK_SECONDS sets another limit. cuBLASLt is looked for in Python's nvidia-cublas too.
+# GPU_CHECK_SECONDS sets another limit. cuBLASLt and NCCL are looked for in Python's
+# packages nvidia-cublas and nvidia-nccl too.
 #
 # A part that fails is repeated with DSTRAIN_CUDA_SYNC=1, which names the operation, and does not stop the others.
 # Exit code: 0 all right, 1 something failed, 77 there is no NVIDIA driver or card here, 143 stopped.
@@ -136,8 +137,8 @@ else
     SECONDS=0
 fi
 
-# Directories of cuBLASLt that the loader does not know.
-cublas_places() {
+# Directories of cuBLASLt and NCCL that the loader does not know.
+library_places() {
     ls -d /usr/local/cuda*/lib64 2>/dev/null
     python3 -c 'import glob, sys
 for path in sys.path:
@@ -151,7 +152,7 @@ card() {
     name=$(grep -oE -m1 'libcublasLt\.so\.[0-9]+' "$logs/card.log")
     if [ "$code" != 0 ] && [ -n "$name" ] && [ -z "${looked:-}" ]; then
         looked=yes
-        for place in $(cublas_places); do
+        for place in $(library_places); do
             [ -e "$place/$name" ] || continue
             say "$name: $place"
             export LD_LIBRARY_PATH=$place${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -177,7 +178,41 @@ elif [ $code != 0 ]; then
     exit 1
 fi
 
+# NCCL: beside the programs, where the loader finds it, or in such a directory.
+find_nccl() {
+    local place
+    [ -e "$bin/dstrain_nccl.so" ] || { say "NCCL: not built"; return 1; }
+    for place in "$bin" "" $(library_places); do
+        [ -z "$place" ] || [ -e "$place/libnccl.so.2" ] || continue
+        [ -z "$place" ] || export LD_LIBRARY_PATH=$place${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+        nccl=$("$bin/dstrain" --version | sed -nE 's/^NCCL ([0-9.]+)$/\1/p')
+        [ -n "$nccl" ] && say "NCCL $nccl${place:+: $place}" && return
+    done
+    say "NCCL: there is no libnccl.so.2 here"
+    return 1
+}
+
 # ---- the parts ----
+
+# Several processes on the one GPU: over gloo, through the host's memory; one over NCCL; two and four over NCCL where it lets
+# ranks share a GPU. Each time the same bits.
+ranks() {
+    local n small=(--model mini --batch 64 --micro-batch 8 --steps 6 --log-every 1 --same-bits --tune "$logs/products.txt")
+    local last=checkpoints/step-00000006
+    train ranks-1 shards-128 "${small[@]}"
+    train ranks-gloo-2 shards-128 "${small[@]}" --processes 2 --comm gloo
+    run same-bits-gloo-2 30 diff -r "$work/run-ranks-1/$last" "$work/run-ranks-gloo-2/$last"
+    find_nccl || return 0
+    gpu nccl-1 60 "$bin/comm_driver" nccl 1
+    [ "$(printf '%s\n' 2.30 "$nccl" | sort -V | head -1)" = 2.30 ] ||
+        { say "NOT RUN two ranks over NCCL: NCCL $nccl wants a GPU for each, 2.30 does not"; return; }
+    export NCCL_MULTI_RANK_GPU_ENABLE=1
+    for n in 2 4; do
+        gpu nccl-$n 60 "$bin/comm_driver" nccl $n
+        train ranks-nccl-$n shards-128 "${small[@]}" --processes $n --comm nccl
+        run same-bits-nccl-$n 30 diff -r "$work/run-ranks-1/$last" "$work/run-ranks-nccl-$n/$last"
+    done
+}
 
 first() {
     bench large-128-264 large 128 264
@@ -199,6 +234,7 @@ first() {
     train three shards-128 "${small[@]}"
     run same-bits 30 bash -c 'diff -r "$0/run-one/$1" "$0/run-two/$1" && diff -r "$0/run-one/$1" "$0/run-three/$1"' \
         "$work" "$last"
+    ranks
     bench base-128-264 base 128 264
     bench large-512-64 large 512 64
     check fp32 optimizers 40

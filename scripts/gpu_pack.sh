@@ -4,8 +4,9 @@
 #
 #     scripts/gpu_pack.sh DIR [CMAKE_OPTION…]        then there: PREBUILT=DIR DIR/gpu_check.sh OUTDIR
 #
-# DIR gets dstrain, its CUDA module, the programs and the script that check it, and the libraries they need but libc's and
-# cuBLASLt; all are found by $ORIGIN. Built without oneDNN in build/gpu-pack; the other machine's libc must be at least as
+# DIR gets dstrain, its modules of CUDA, gloo and NCCL, the programs and the script that check it, and the libraries they
+# need but libc's, cuBLASLt and NCCL; all are found by $ORIGIN. NCCL=FILE carries that libnccl.so.2 along, some 200 MiB, and
+# the limit of 40 MiB is for the rest. Built without oneDNN in build/gpu-pack; the other machine's libc must be at least as
 # new as the one here.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n '3,/^set/{/^set/!s/^# \{0,1\}//p}' "$0"; exit 2; }
@@ -15,21 +16,25 @@ shift
 cd "$(dirname "$0")/.."
 build=build/gpu-pack
 most=$((40 << 20)) # bytes of the whole
-programs=(dstrain dstrain_cuda_test make_shards)
+programs=(dstrain dstrain_cuda_test make_shards comm_driver)
 
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DDS_CUDA=ON -DDS_DATA=OFF -DDS_ONEDNN=OFF -DBUILD_TESTING=OFF \
     -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH='$ORIGIN' "$@" >$build.log 2>&1 ||
     { tail -20 $build.log; exit 1; }
-cmake --build $build --target "${programs[@]}" dstrain_cuda >>$build.log 2>&1 || { tail -40 $build.log; exit 1; }
-for file in "${programs[@]}" dstrain_cuda.so; do
+cmake --build $build --target "${programs[@]}" >>$build.log 2>&1 || { tail -40 $build.log; exit 1; }
+modules=(dstrain_cuda.so)
+for module in dstrain_gloo.so dstrain_nccl.so; do
+    [ -e "$build/$module" ] && modules+=("$module")
+done
+for file in "${programs[@]}" "${modules[@]}"; do
     cp "$build/$file" "$pack"
     strip --strip-debug "$pack/$file"
 done
 cp scripts/gpu_check.sh tests/golden/curve-mini.txt "$pack"
 
-# name => /path of what is linked, but for what every machine has, and cuBLASLt
-ldd "${programs[@]/#/$build/}" "$build/dstrain_cuda.so" | awk '$2 == "=>" { print $1, $3 }' | sort -u |
-    grep -vE '^(lib(c|m|dl|rt|pthread|gcc_s)\.so|ld-linux|libcublasLt)' |
+# name => /path of what is linked, but for what every machine has, cuBLASLt and NCCL
+ldd "${programs[@]/#/$build/}" "${modules[@]/#/$build/}" | awk '$2 == "=>" { print $1, $3 }' | sort -u |
+    grep -vE '^(lib(c|m|dl|rt|pthread|gcc_s)\.so|ld-linux|libcublasLt|libnccl)' |
     while read -r name path; do
         [ -e "$path" ] || { echo "$name is not found" >&2; exit 1; }
         cp -L "$path" "$pack/$name"
@@ -37,3 +42,4 @@ ldd "${programs[@]/#/$build/}" "$build/dstrain_cuda.so" | awk '$2 == "=>" { prin
 bytes=$(du -sb "$pack" | cut -f1)
 echo "$pack: $((bytes >> 20)) MiB"
 [ "$bytes" -le $most ] || { echo "that is more than $((most >> 20)) MiB" >&2; exit 1; }
+[ -z "${NCCL:-}" ] || cp -L "$NCCL" "$pack/libnccl.so.2"

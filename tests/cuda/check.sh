@@ -20,19 +20,22 @@ cat >programs/dstrain <<'SH'
 #!/usr/bin/env bash
 [ -n "${NEEDS:-}" ] && [[ ${LD_LIBRARY_PATH:-} != *"$NEEDS"* ]] && { echo "libcublasLt.so.99: cannot open"; exit 1; }
 [ -n "${NO_CARD:-}" ] && { echo "nothing tested"; exit 77; }
+[ "$*" = --version ] && { echo "NCCL ${PRETENDED_NCCL:-2.28.9}"; exit 0; }
 echo "timings of $*"
 [ -n "${HANG:-}" ] && [[ $* = *$HANG* ]] && sleep 100
 [ -n "${SKIP:-}" ] && [[ $* = *$SKIP* ]] && exit 77
 [[ $* = *--stop-after* ]] && exit 75
 [ -n "${BREAK:-}" ] && [[ $* = *$BREAK* ]] && { echo "broken${DSTRAIN_CUDA_SYNC:+, waited for}"; exit 7; }
 while [ $# -gt 0 ]; do
-    [ "$1" = --out ] && mkdir -p "$2/checkpoints/step-00000030" && : >"$2/products.txt"
+    [ "$1" = --out ] && mkdir -p "$2"/checkpoints/step-000000{30,06} && : >"$2/products.txt"
     shift
 done
 exit 0
 SH
 printf '#!/bin/sh\nexit 0\n' >programs/make_shards
 cp programs/dstrain programs/dstrain_cuda_test
+cp programs/dstrain programs/comm_driver
+: >programs/dstrain_nccl.so
 chmod +x programs/*
 cp programs/make_shards path/nvidia-smi
 
@@ -59,6 +62,11 @@ check 0
 said "timings of bench --device cuda --model large --seq 128 --micro-batch 264"
 [ "$(grep -n micro-batch out/summary.txt | head -1 | cut -d: -f1)" -lt 5 ] || complain "the first table is not first"
 said "^ok      train-three"
+said "^ok      same-bits-gloo-2"
+said "^ok      nccl-1"
+said "NOT RUN two ranks over NCCL: NCCL 2.28.9 wants a GPU for each"
+check 0 PRETENDED_NCCL=2.30.4
+said "^ok      same-bits-nccl-4"
 [ -f logs/test-shapes-bf16.log ] || complain "a log is missing"
 check 0 more
 said "^ok      test-models-fp16"
