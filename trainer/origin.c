@@ -18,30 +18,54 @@ void origin_release(struct origin *origin)
     *origin = (struct origin){0};
 }
 
+/* Formats that can run code, or that others read: a script turns them into what is read here. */
+static int say_conversion(const char *source, const char *out, struct error *err)
+{
+    return hint(err, "convert it once: scripts/to_safetensors.py %.150s %.150s.safetensors", source, out);
+}
+
 /* Says which of the formats that people publish is there instead. */
 static int no_weights(const struct origin *origin, struct error *err)
 {
     static const struct {
-        const char *name, *what, *how;
+        const char *end, *what;
     } others[] = {
-        {"pytorch_model.bin", "holds pytorch_model.bin only, a pickle, which can run code",
-         "from_pretrained('%.120s').save_pretrained('%.120s')"},
-        {"model.safetensors.index.json", "holds its weights in several files",
-         "from_pretrained('%.120s').save_pretrained('%.120s', max_shard_size='100GB')"},
+        {"model.safetensors.index.json", "holds its weights in several files"},
+        {"pytorch_model.bin", "holds pytorch_model.bin only, a pickle, which can run code"},
+        {"_model_states.pt", "holds a checkpoint of DeepSpeed, a pickle, which can run code"},
+        {".ckpt.index", "holds a checkpoint of TensorFlow"},
     };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char *path = path_join(origin->files, others[i].name);
-        const bool there = path_exists(path);
-        mem_free(path);
-        if (there) {
-            char call[400];
-            snprintf(call, sizeof call, others[i].how, origin->files, origin->files);
-            fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[i].what);
-            return hint(err, "convert it once: python3 -c \"from transformers import BertForPreTraining as B; B.%s\"",
-                        call);
-        }
+    struct path_list list;
+    size_t other = 0;
+    TRY(path_list(&list, origin->files, err));
+    for (size_t found = list.count; other < sizeof others / sizeof *others; other++) {
+        for (size_t i = 0; i < list.count && found == list.count; i++)
+            found = str_ends(str_of(list.names[i]), str_of(others[other].end)) ? i : found;
+        if (found < list.count)
+            break;
     }
-    return fail_at(err, ERR_USAGE, origin->files, ERROR_NO_OFFSET, "holds no model.safetensors");
+    path_list_release(&list);
+    if (other == sizeof others / sizeof *others)
+        return fail_at(err, ERR_USAGE, origin->files, ERROR_NO_OFFSET, "holds no model.safetensors");
+    fail_at(err, ERR_UNSAFE, origin->files, ERROR_NO_OFFSET, "%s", others[other].what);
+    if (other == 0)
+        return hint(err,
+                    "write it in one: python3 -c \"from transformers import BertForPreTraining as B; "
+                    "B.from_pretrained('%.120s').save_pretrained('%.120s', max_shard_size='100GB')\"",
+                    origin->files, origin->files);
+    return say_conversion(origin->files, origin->files, err);
+}
+
+/* A file where a directory is meant: of weights, most likely. */
+static int check_directory(const struct origin *origin, struct error *err)
+{
+    static const char *const ends[] = {".bin", ".pt", ".pth", ".ckpt", ".index"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (path_is_file(origin->name) && str_ends(str_of(origin->name), str_of(ends[i]))) {
+            fail_at(err, ERR_UNSAFE, origin->name, ERROR_NO_OFFSET, "is no directory with a model.safetensors");
+            return say_conversion(origin->name, "model", err);
+        }
+    return 0;
 }
 
 /* The hash of a file as 16 digits behind `text`. */
@@ -92,6 +116,7 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
     TRY(check_options(settings, err));
     if (!origin->name)
         return 0;
+    TRY(check_directory(origin, err));
     TRY(checkpoint_locate(origin->name, &origin->source, &origin->files, err));
     origin->weights = path_join(origin->files, WEIGHTS_NAME);
     if (!path_exists(origin->weights))

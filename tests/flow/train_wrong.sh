@@ -165,7 +165,7 @@ unsafe() {
     expect_exit 2 "$dstrain" --shards "$data" --init pickled --steps 1
     echo x >pickled/pytorch_model.bin
     expect_exit 6 "$dstrain" --shards "$data" --init pickled --steps 1
-    expect_words "save_pretrained"
+    expect_words "to_safetensors.py"
     echo "garbage, garbage" >pickled/model.safetensors
     expect_exit 6 "$dstrain" --shards "$data" --init pickled --steps 1 --out never
     expect_absent never "$scratch"
