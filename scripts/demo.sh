@@ -150,6 +150,13 @@ fill_in() {
     run "$bin/dstrain" eval "$run" --show 10 2>"$out/eval.log" || { cat "$out/eval.log"; exit 1; }
 }
 
+# A sentence of the sample wiki with letters to find.
+ask() {
+    section "A sentence with letters to find: fill-mask"
+    run "$bin/dstrain" fill-mask "$run" --top 3 "Th[MASK] rings ar[MASK] what everybody remembers." 2>"$out/ask.log" ||
+        { cat "$out/ask.log"; exit 1; }
+}
+
 closing() {
     local accuracy
     accuracy=$(sed -n 's/.*\(accuracy mlm [0-9.]* %\).*/\1/p' "$out/eval.log" 2>/dev/null || true)
@@ -186,6 +193,7 @@ main() {
     curve
     fill_in
     closing
+    ask
 }
 
 main "$@"

@@ -46,6 +46,7 @@ demo() {
     expect_equal "lines of the curve" "$(grep -cE '^ [0-9]\.[0-9]{2} ' "$scratch/screen")" 12
     grep -qE '^ *[0-9.]+ .*█' "$scratch/screen" || complain "an empty curve"
     grep -qE '^held-out   accuracy mlm [0-9.]+ % after 10 steps' "$scratch/screen" || complain "no closing line"
+    expect_equal "pieces for two masks" "$(tail -9 "$scratch/screen" | grep -cE '^ +[0-9.]+ %  ')" 6
     grep -q 'A real run needs' "$scratch/screen" || complain "no word about a real run"
     python3 - "$tree/demo-out" <<'PYTHON' || complain "demo-out"
 import os
