@@ -53,7 +53,7 @@ usage() {
         expect_exit 2 "${train[@]}" $option
         expect_words "not built yet"
     done
-    for verb in squad glue fill-mask report; do
+    for verb in squad glue report; do
         expect_exit 2 "$dstrain" $verb x
         expect_words "not built yet"
     done
