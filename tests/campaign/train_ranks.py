@@ -13,8 +13,8 @@ import time
 
 import common
 
-PEER_TIMEOUT, LEAVES = 2, 25  # seconds; the second for all of it, a stopped child's end included
-LOST, RUNS, RANKS, STEPS, SAVE_EVERY = 9, 50, 4, 200, 20
+PEER_TIMEOUT, LEAVES, REACHES = 2, 25, 120  # seconds; the second with a stopped child's end, the third until a phase, too
+LOST, RUNS, RANKS, STEPS, SAVE_EVERY = 9, 50, 4, 100, 10
 # Where it happens, and at every how many steps a process is there; 0: before the first step.
 PHASES = {"opening": 0, "the first weights": 0, "data": 1, "counts": 1, "a pass": 1, "bucket 0": 1, "bucket 1": 1,
           "bucket 2": 1, "bucket 3": 1, "the update": 1, "saving": SAVE_EVERY, "evaluating": 4}
@@ -50,13 +50,13 @@ def start(number, **variables):
                             env={**os.environ, **variables})
 
 
-def ends(job, ranks, what, codes):
-    """The job ends in its time with one of these codes; else all of it is killed."""
+def ends(job, ranks, what, codes, seconds):
+    """The job ends in this time with one of these codes; else all of it is killed."""
     try:
-        code = job.wait(LEAVES)
+        code = job.wait(seconds)
         campaign.check(code in codes, what, f"exit {code}")
     except subprocess.TimeoutExpired:
-        campaign.check(False, what, f"the others stayed for {LEAVES} s")
+        campaign.check(False, what, f"the others stayed for {seconds} s")
         job.kill()
         for rank in ranks or ranks_of(job):
             subprocess.run(["kill", "-9", str(rank)], check=False, stderr=subprocess.DEVNULL)
@@ -75,7 +75,7 @@ def disturb(number, how):
     if subprocess.run(["kill", f"-{how.value}", str(ranks[victim])], check=False, stderr=subprocess.DEVNULL).returncode:
         job.wait()  # it has just ended by itself
         return False
-    ends(job, ranks, f"{how.name} at rank {victim} of {number}", (0, LOST))
+    ends(job, ranks, f"{how.name} at rank {victim} of {number}", (0, LOST), LEAVES)
     return True
 
 
@@ -83,7 +83,7 @@ def disturb_in(phase, victim, how):
     every = PHASES[phase]
     step = every and every * campaign.random.randrange(1, STEPS // every)
     ends(start(RANKS, DS_FAIL_PLACE=f"{victim}:{step}:{phase}:{how}"), None,
-         f"{how} at rank {victim} of {RANKS}, step {step}, {phase}", (LOST,))
+         f"{how} at rank {victim} of {RANKS}, step {step}, {phase}", (LOST,), REACHES + LEAVES)
 
 
 def go_on():
