@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What a step of N processes takes, computed: seconds of its buckets (trainer/buckets.h), which are summed one after another,
+each as soon as the last micro-batch's backward pass has finished it. A sum of b bytes round a ring of N takes
+
+    2 (N - 1) · alpha + 2 (N - 1) / N · b / beta
+
+Run by itself it prints the table of docs/BENCHMARKS.md; bench_links.py compares it with what two machines take."""
+
+SIZES = {"tiny": (2, 128), "mini": (4, 256), "small": (4, 512), "base": (12, 768), "large": (24, 1024)}  # layers, hidden
+WORDS, POSITIONS, MARKED = 30522, 512, 0.15
+BUCKET = 32 << 20  # bytes of fp32 gradients
+
+
+def groups(model):
+    """Gradients in the order in which the backward pass finishes them: heads, layers, embeddings."""
+    layers, hidden = SIZES[model]
+    heads = 2 * hidden * hidden + 4 * hidden + WORDS + 2 * hidden + 2
+    return [heads, *[12 * hidden * hidden + 13 * hidden] * layers, (WORDS + POSITIONS + 4) * hidden]
+
+
+def flops(model, length):
+    """Of a sequence, forward and backward; of its layers, and of the heads."""
+    layers, hidden = SIZES[model]
+    layer = 12 * hidden * hidden * length + 2 * length * length * hidden
+    return 6 * layers * layer, 6 * MARKED * length * (hidden * hidden + hidden * WORDS)
+
+
+def ring(size, count, alpha, beta):
+    return 2 * (count - 1) * alpha + 2 * (count - 1) / count * size / beta
+
+
+def exposed(model, length, backward, seconds, width=4):
+    """Seconds from the end of a backward pass of `backward` seconds until all is summed. seconds(bytes): of one sum; width:
+    bytes of an element on the wire."""
+    of_layers, of_heads = flops(model, length)
+    layers = SIZES[model][0]
+    now = backward * of_heads / (of_layers + of_heads)
+    free = 0
+    for i, elements in enumerate(groups(model)):
+        if 0 < i <= layers:
+            now += backward * of_layers / (of_layers + of_heads) / layers
+        while elements > 0:
+            part = min(elements, BUCKET // 4)
+            free = max(free, now) + seconds(part * width)
+            elements -= part
+    return free - backward
+
+
+def step(model, length, share, micro, rate, bandwidth, seconds, width=2):
+    """Seconds of a step: `share` sequences in passes of `micro`, at `rate` FLOP/s and `bandwidth` bytes/s of memory."""
+    compute = share * sum(flops(model, length)) / rate
+    backward = compute * 2 / 3 * min(1, micro / share)
+    update = 28 * sum(groups(model)) / bandwidth
+    return compute + update + (exposed(model, length, backward, seconds, width) if seconds else 0)
+
+
+def gpus(machines, each=8):
+    """A sum over machines: within each (450 GB/s a direction, 80 % of it, 10 us), between them (400 Gbit/s, 90 %, 20 us)."""
+    def seconds(size):
+        within = ring(size, each, 10e-6, 0.8 * 450e9)
+        return within + (ring(size, machines, 20e-6, 0.9 * 50e9) if machines > 1 else 0)
+    return seconds
+
+
+def main():
+    length, batch = 128, 65536
+    print("| training | processes | step | of it waiting for sums | times one process | efficiency |")
+    print("|---|---|---|---|---|---|")
+    # H200: 40 % of 989 TFLOP/s, 4.8 TB/s of memory. A desktop: 8 cores at 85 % of 234 GFLOP/s, 40 GB/s.
+    for model, name, machines, each, rate, bandwidth, micro, total in (
+            *((model, f"{model}, {machines} × 8 H200", machines, 8, 0.4 * 989e12, 4.8e12, 512, batch)
+              for model in ("base", "large") for machines in (1, 8, 64)),
+            *((model, f"{model}, 16 desktops", 16, 1, 8 * 0.85 * 234e9, 40e9, 16, 4096) for model in ("base", "large"))):
+        count = machines * each
+        seconds = gpus(machines) if each > 1 else lambda size, n=count: ring(size, n, 150e-6, 110e6)
+        many = step(model, length, total // count, micro, rate, bandwidth, seconds)
+        without = step(model, length, total // count, micro, rate, bandwidth, None)
+        one = step(model, length, total, micro, rate, bandwidth, None)
+        print(f"| {name}, batch {total:,} | {count} | {many:.3f} s | {1000 * (many - without):.1f} ms | {one / many:.1f} | "
+              f"{100 * one / many / count:.0f} % |")
+
+
+if __name__ == "__main__":
+    main()
