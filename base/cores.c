@@ -1,5 +1,5 @@
-/* In: what the kernel lets this process have. Out: how many threads can really run. Containers bound CPU time by a
- * quota of their cgroup, which the affinity mask does not show. */
+/* In: what the kernel lets this process have. Out: its memory, and how many threads can really run. Containers bound CPU
+ * time by a quota of their cgroup, which the affinity mask does not show. */
 #include "base/cores.h"
 
 #include "base/log.h"
@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Cores by affinity; 0 where the kernel does not say. */
 static unsigned cores_by_affinity(void)
@@ -103,4 +104,27 @@ void cores_warn(uint64_t threads)
     if (threads > (uint64_t)4 * cores)
         log_warn("--threads %" PRIu64 " on %u cores: they will mostly wait for each other; as many as cores are best",
                  threads, cores);
+}
+
+/* The number in a small file, or UINT64_MAX where there is none ("max"). */
+static uint64_t number_in(const char *path)
+{
+    char line[64] = "", *end;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return UINT64_MAX;
+    const char *read = fgets(line, sizeof line, file);
+    fclose(file);
+    const uint64_t value = read ? strtoull(line, &end, 10) : 0;
+    return read && end > line && value > 0 ? value : UINT64_MAX;
+}
+
+uint64_t memory_allowed(void)
+{
+    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (number_in(limits[i]) < bytes)
+            bytes = number_in(limits[i]);
+    return bytes;
 }

@@ -21,12 +21,21 @@ static enum vector_level level_of_machine(void)
 #endif
 }
 
+const char *vector_level_name(enum vector_level level)
+{
+    static const char *const names[] = {
+        [VECTOR_BASE] = "base",
+        [VECTOR_AVX2] = "avx2",
+        [VECTOR_AVX512] = "avx512",
+    };
+    return names[level];
+}
+
 static enum vector_level level_wanted(enum vector_level most)
 {
-    static const char *const names[] = {"base", "avx2", "avx512"};
     const char *wanted = getenv("DSDATA_CPU");
     for (enum vector_level level = VECTOR_BASE; wanted && level < most; level++)
-        if (strcmp(wanted, names[level]) == 0)
+        if (strcmp(wanted, vector_level_name(level)) == 0)
             return level;
     return most;
 }

@@ -14,5 +14,6 @@ enum vector_level {
 /* The best level of this machine, or the lower one that the environment variable DSDATA_CPU=base|avx2|avx512 named when
  * this was first asked for. */
 enum vector_level vector_level(void);
+const char *vector_level_name(enum vector_level level); /* "avx2" */
 
 #endif

@@ -81,6 +81,7 @@ int verb_tokenize(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);
 int verb_export(void *settings, struct opt_paths bare, struct error *err);
 int verb_verify(void *settings, struct opt_paths bare, struct error *err);
+int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
 int verb_report(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

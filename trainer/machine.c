@@ -2,41 +2,16 @@
 #include "trainer/machine.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
+#include "base/cores.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "trainer/optim/optimizer.h"
 
-/* The number in a small file, or UINT64_MAX where there is none ("max"). */
-static uint64_t number_in(const char *path)
-{
-    char line[64] = "", *end;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return UINT64_MAX;
-    const char *read = fgets(line, sizeof line, file);
-    fclose(file);
-    const uint64_t value = read ? strtoull(line, &end, 10) : 0;
-    return read && end > line && value > 0 ? value : UINT64_MAX;
-}
-
-uint64_t machine_memory_bytes(void)
-{
-    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (number_in(limits[i]) < bytes)
-            bytes = number_in(limits[i]);
-    return bytes;
-}
-
 uint64_t machine_memory_for(const struct ops *ops)
 {
-    return ops->memory > 0 ? ops->memory : machine_memory_bytes();
+    return ops->memory > 0 ? ops->memory : memory_allowed();
 }
 
 /* As activations have them: a GPU multiplies zeros at a higher clock. */

@@ -6,9 +6,7 @@
 
 #include <stdint.h>
 
-/* Memory that this process may have at most: the machine's, or the limit of its control group. */
-uint64_t machine_memory_bytes(void);
-/* The memory that a backend's buffers come from: the device's, or this process's. */
+/* Bytes of the memory that a backend's buffers come from: the device's, or what this process may have (base/cores.h). */
 uint64_t machine_memory_for(const struct ops *ops);
 
 /* Floating-point operations a second of ops' products of rows x in by in x out: the fastest of those that fit into
