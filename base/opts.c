@@ -219,6 +219,11 @@ static int take_row(struct parser *parser, const struct opt_row *row, const char
     return opt_value_read(parser->program, row, value, parser->settings, err);
 }
 
+static bool is_version(const char *text)
+{
+    return strcmp(text, "--version") == 0 || strcmp(text, "-V") == 0;
+}
+
 static int take_option(struct parser *parser, const char *text, struct error *err)
 {
     const bool is_long = text[1] == '-';
@@ -227,7 +232,7 @@ static int take_option(struct parser *parser, const char *text, struct error *er
         parser->printed = true;
         return 0;
     }
-    if (strcmp(text, "--version") == 0) {
+    if (is_version(text)) {
         print_version(parser->program);
         parser->printed = true;
         return 0;
@@ -323,7 +328,7 @@ static int find_verb(struct parser *parser, struct error *err)
         parser->printed = true;
         return 0;
     }
-    if (strcmp(first, "--version") == 0) {
+    if (is_version(first)) {
         print_version(program);
         parser->printed = true;
         return 0;
@@ -349,16 +354,25 @@ static int find_verb(struct parser *parser, struct error *err)
 
 static bool print_document(const struct opt_program *program, const char *argument)
 {
-    struct buf text = {0};
-    if (strcmp(argument, "--man") == 0)
-        opts_man_page(program, &text);
-    else if (strcmp(argument, "--completion") == 0)
-        opts_completion(program, &text);
-    const bool printed = text.size > 0;
-    if (printed)
+    static const struct {
+        const char *argument;
+        void (*make)(const struct opt_program *program, struct buf *out);
+    } documents[] = {
+        {"--man", opts_man_page},
+        {"--completion", opts_completion},
+        {"--completion-zsh", opts_completion_zsh},
+        {"--completion-fish", opts_completion_fish},
+    };
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        struct buf text = {0};
+        if (strcmp(argument, documents[i].argument) != 0)
+            continue;
+        documents[i].make(program, &text);
         fputs(buf_text(&text), stdout);
-    buf_release(&text);
-    return printed;
+        buf_release(&text);
+        return true;
+    }
+    return false;
 }
 
 int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,

@@ -85,6 +85,12 @@ struct opt_foreign {
     const char *ours; /* "--steps" */
 };
 
+/* A file or an environment variable, for the man page. */
+struct opt_note {
+    const char *name;
+    const char *text; /* one sentence */
+};
+
 struct opt_program {
     const char *name;                  /* "dsdata" */
     const char *summary;               /* one sentence */
@@ -95,8 +101,11 @@ struct opt_program {
     /* " report plan --salvage --pairs=sop ": verbs, options and values to come, each between blanks: exit 2
      * "not built yet". Values to come are not in the row's `choices`. */
     const char *not_built_yet;
-    const char *version;      /* the lines that --version prints */
-    void (*print_more)(void); /* and what it takes time to find; NULL: nothing */
+    const char *version;                /* the lines that --version prints */
+    void (*print_more)(void);           /* and what it takes time to find; NULL: nothing */
+    const struct opt_note *files;       /* ends with a row whose name is NULL; may be NULL, as the next */
+    const struct opt_note *environment; /* beside NO_COLOR, which every program heeds */
+    const char *see_also;               /* "dstrain(1)", or NULL */
 };
 
 /* What the command line said. */
@@ -127,9 +136,12 @@ bool opts_typed(int argc, char **argv, const char *name);
  * a text becomes '?' (json_name). The caller json_decref's it. */
 json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings);
 
-/* Generated documents: a roff man page, a bash completion script. opts_parse prints them for the hidden arguments
- * `--man` and `--completion`, each alone on the command line: the build uses them at install time. */
+/* Generated documents: a roff man page, completion scripts for bash, zsh and fish. opts_parse prints them for the hidden
+ * arguments `--man`, `--completion`, `--completion-zsh` and `--completion-fish`, each alone on the command line: the
+ * build uses them at install time. */
 void opts_man_page(const struct opt_program *program, struct buf *out);
 void opts_completion(const struct opt_program *program, struct buf *out);
+void opts_completion_zsh(const struct opt_program *program, struct buf *out);
+void opts_completion_fish(const struct opt_program *program, struct buf *out);
 
 #endif

@@ -1,7 +1,5 @@
-/* In: the table of options. Out: a man page in roff and a completion script for bash. */
+/* In: the table of options. Out: a man page in roff. */
 #include "base/opts_rows.h"
-
-/* ------------------------------------------------------------------------------------------------ man page */
 
 /* Text in roff: a '-' that users copy is "\-", and no line of text starts with a control character. */
 static void add_roff(struct buf *out, struct str text)
@@ -56,11 +54,6 @@ static void man_verb(const struct opt_program *program, const struct opt_verb *v
     for (const struct opt_row *row = program->rows; row->name; row++)
         if (opt_row_is_for(row, verb))
             man_row(row, out);
-    if (!verb->example)
-        return;
-    buf_add_text(out, ".PP\nExample:\n.PP\n.EX\n");
-    add_roff_text(out, verb->example);
-    buf_add_text(out, "\n.EE\n");
 }
 
 static void man_exit_codes(struct buf *out)
@@ -87,6 +80,31 @@ static void man_exit_codes(struct buf *out)
         buf_addf(out, ".TP\n.B %d\n%s\n", codes[i].kind, codes[i].text);
 }
 
+static void man_examples(const struct opt_program *program, struct buf *out)
+{
+    buf_add_text(out, ".SH EXAMPLES\n");
+    for (const struct opt_verb *verb = program->verbs; verb->name; verb++) {
+        if (!verb->example)
+            continue;
+        buf_add_text(out, ".PP\n");
+        add_roff_text(out, verb->help);
+        buf_add_text(out, "\n.PP\n.EX\n");
+        add_roff_text(out, verb->example);
+        buf_add_text(out, "\n.EE\n");
+    }
+}
+
+static void man_notes(const struct opt_note *notes, struct buf *out)
+{
+    for (; notes && notes->name; notes++) {
+        buf_add_text(out, ".TP\n.B ");
+        add_roff_text(out, notes->name);
+        buf_add_byte(out, '\n');
+        add_roff_text(out, notes->text);
+        buf_add_byte(out, '\n');
+    }
+}
+
 void opts_man_page(const struct opt_program *program, struct buf *out)
 {
     buf_add_text(out, ".TH ");
@@ -108,57 +126,17 @@ void opts_man_page(const struct opt_program *program, struct buf *out)
     buf_add_text(out, ".SH VERBS\n");
     for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
         man_verb(program, verb, out);
+    static const struct opt_note everywhere[] = {
+        {"NO_COLOR", "Set and not empty: no colours on a terminal."},
+        {.name = NULL},
+    };
+    man_examples(program, out);
+    buf_add_text(out, program->files ? ".SH FILES\n" : "");
+    man_notes(program->files, out);
+    buf_add_text(out, ".SH ENVIRONMENT\n");
+    man_notes(everywhere, out);
+    man_notes(program->environment, out);
     man_exit_codes(out);
-}
-
-/* ------------------------------------------------------------------------------------------------ bash completion */
-
-static void complete_names(const struct opt_program *program, const struct opt_verb *verb, struct buf *out)
-{
-    buf_addf(out, "    %s) names='", verb->name);
-    for (const struct opt_row *row = program->rows; row->name; row++)
-        if (opt_row_is_for(row, verb))
-            buf_addf(out, "--%s ", row->name);
-    buf_add_text(out, "--help' ;;\n");
-}
-
-static void complete_choices(const struct opt_program *program, const struct opt_verb *verb, struct buf *out)
-{
-    for (const struct opt_row *row = program->rows; row->name; row++) {
-        if ((row->type != OPT_CHOICE && row->type != OPT_SET) || !opt_row_is_for(row, verb))
-            continue;
-        buf_addf(out, "    %s:--%s) words='", verb->name, row->name);
-        for (size_t i = 0; opt_choice_name(row, i).data; i++) {
-            buf_add_text(out, i ? " " : "");
-            buf_add_str(out, opt_choice_name(row, i));
-        }
-        buf_add_text(out, "' ;;\n");
-    }
-}
-
-void opts_completion(const struct opt_program *program, struct buf *out)
-{
-    const char *name = program->name;
-    buf_addf(out, "# bash completion of %s\n_%s() {\n", name, name);
-    buf_add_text(out, "    local verb=${COMP_WORDS[1]} word=$2 before=$3 names='' words=''\n");
-    if (program->default_verb)
-        buf_addf(out, "    [[ $verb == -* ]] && verb=%s\n", program->default_verb);
-    buf_add_text(out, "    case $verb in\n");
-    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
-        complete_names(program, verb, out);
-    buf_add_text(out, "    esac\n    case $verb:$before in\n");
-    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
-        complete_choices(program, verb, out);
-    buf_add_text(out, "    esac\n    if [[ $words ]]; then\n"
-                      "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-                      "    elif [[ $word == -* ]]; then\n"
-                      "        COMPREPLY=($(compgen -W \"$names --version\" -- \"$word\"))\n"
-                      "    elif ((COMP_CWORD == 1)); then\n"
-                      "        COMPREPLY=($(compgen -W '");
-    for (const struct opt_verb *verb = program->verbs; verb->name; verb++)
-        buf_addf(out, "%s ", verb->name);
-    buf_addf(out,
-             "help' -- \"$word\"))\n"
-             "    fi\n}\ncomplete -o default -F _%s %s\n",
-             name, name);
+    if (program->see_also)
+        buf_addf(out, ".SH SEE ALSO\n%s\n", program->see_also);
 }

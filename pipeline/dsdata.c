@@ -214,6 +214,20 @@ static const struct opt_foreign foreign[] = {
 };
 // clang-format on
 
+static const struct opt_note files[] = {
+    {"DIR/manifest.json", "What a dataset is: sources, options, counts, hashes of its shards."},
+    {"DIR/build.json", "How it was built: command line, host, time, versions."},
+    {"DIR/vocab.txt", "Its vocabulary, one piece a line."},
+    {"DIR/seq128/train-00000-of-00001.dss", "Its shards, a folder for each length."},
+    {"DIR/report.html", "What dsdata report writes."},
+    {.name = NULL},
+};
+
+static const struct opt_note environment[] = {
+    {"DSDATA_CPU", "base, avx2 or avx512: use no instructions above that level; no byte depends on it."},
+    {.name = NULL},
+};
+
 static const char *version_text(void)
 {
     static char text[512];
@@ -233,7 +247,10 @@ int main(int argc, char **argv)
                                   .verbs = verbs,
                                   .rows = rows,
                                   .foreign = foreign,
-                                  .version = version_text()};
+                                  .version = version_text(),
+                                  .files = files,
+                                  .environment = environment,
+                                  .see_also = "dstrain(1), bzip2(1), mpirun(1)"};
     struct error err = {0};
     struct settings settings = {0};
     struct opt_result result = {0};

@@ -268,6 +268,20 @@ static const char not_built_yet[] =
     " squad glue report ";
 /* clang-format on */
 
+static const struct opt_note files[] = {
+    {"RUN/run.json", "A run's settings, and each of its starts."},
+    {"RUN/metrics.jsonl", "An object a line: loss, accuracy, learning rate and more, of steps and of evaluations."},
+    {"RUN/events.out.tfevents.dstrain", "The same for TensorBoard."},
+    {"RUN/checkpoints/step-00001000", "A checkpoint, which is a Hugging Face directory too; RUN/latest names the newest."},
+    {.name = NULL},
+};
+
+static const struct opt_note environment[] = {
+    {"CUDA_VISIBLE_DEVICES", "Which GPUs may be used."},
+    {"SLURM_JOB_END_TIME", "When the job ends: a run saves and leaves with exit code 75 before that."},
+    {.name = NULL},
+};
+
 static const char *version_text(void)
 {
     static char text[512];
@@ -297,5 +311,8 @@ struct opt_program options_program(void)
         .not_built_yet = not_built_yet,
         .version = version_text(),
         .print_more = print_modules,
+        .files = files,
+        .environment = environment,
+        .see_also = "dsdata(1), mpirun(1), torchrun(1)",
     };
 }

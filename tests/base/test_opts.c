@@ -643,6 +643,9 @@ static void the_man_page_is_valid_roff(void **state)
     opts_man_page(&program, &text);
     assert_non_null(strstr(buf_text(&text), ".B \\-\\-mask\\-prob P\n"));
     assert_non_null(strstr(buf_text(&text), "\n.SS extract\n"));
+    assert_non_null(strstr(buf_text(&text), "\n.SH EXAMPLES\n"));
+    assert_non_null(strstr(buf_text(&text), "\n.SH ENVIRONMENT\n.TP\n.B NO_COLOR\n"));
+    assert_null(strstr(buf_text(&text), ".SH FILES"));
     assert_non_null(strstr(buf_text(&text), "\\e backslash"));
     if (judge("command -v groff", NULL, said, sizeof(said)) == 0) {
         assert_int_equal(judge("groff -ww -man -Tascii -z", &text, said, sizeof(said)), 0);
@@ -686,6 +689,32 @@ static void the_completion_completes(void **state)
     buf_release(&text);
 }
 
+/* zsh and fish, where they are, take the scripts without a word; fish also completes. */
+static void the_other_completions_are_valid(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    char said[2000];
+    opts_completion_zsh(&program, &text);
+    assert_non_null(strstr(buf_text(&text), "#compdef prog\n"));
+    assert_non_null(strstr(buf_text(&text), "'*--pairs=["));
+    if (judge("command -v zsh", NULL, said, sizeof(said)) == 0) {
+        assert_int_equal(judge("zsh -n", &text, said, sizeof(said)), 0);
+        assert_string_equal(said, "");
+    }
+    buf_reset(&text);
+    opts_completion_fish(&program, &text);
+    assert_non_null(strstr(buf_text(&text), "complete -c prog -n '__prog_verb build' -l pairs -x -a 'nsp"));
+    if (judge("command -v fish", NULL, said, sizeof(said)) == 0) {
+        buf_add_text(&text, "complete -C 'prog e'\ncomplete -C 'prog build --pairs n'\n");
+        assert_int_equal(judge("HOME=/tmp fish --private", &text, said, sizeof(said)), 0);
+        assert_non_null(strstr(said, "extract\t"));
+        assert_non_null(strstr(said, "nsp\t"));
+        assert_null(strstr(said, "sop\t"));
+    }
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -704,6 +733,7 @@ int main(void)
         cmocka_unit_test(the_program_says_what_it_can),
         cmocka_unit_test(a_verb_may_be_left_out),
         cmocka_unit_test(the_man_page_is_valid_roff),
+        cmocka_unit_test(the_other_completions_are_valid),
         cmocka_unit_test(the_completion_completes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
