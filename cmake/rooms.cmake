@@ -34,7 +34,7 @@ function(room name)
     target_link_libraries(${name} PUBLIC ${arg_LINK})
 endfunction()
 
-# program(NAME room): the program whose main the room named; installed with its man page and completion.
+# program(NAME room): the program whose main the room named; installed with its man page and completions.
 function(program name room)
     get_property(main GLOBAL PROPERTY MAIN_OF_${room})
     add_executable(${name} ${main})
@@ -43,9 +43,13 @@ function(program name room)
     add_custom_command(TARGET ${name} POST_BUILD
         COMMAND ${name} --man > ${CMAKE_BINARY_DIR}/${name}.1
         COMMAND ${name} --completion > ${CMAKE_BINARY_DIR}/${name}.bash
+        COMMAND ${name} --completion-zsh > ${CMAKE_BINARY_DIR}/_${name}
+        COMMAND ${name} --completion-fish > ${CMAKE_BINARY_DIR}/${name}.fish
         VERBATIM)
     install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${CMAKE_BINARY_DIR}/${name}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES ${CMAKE_BINARY_DIR}/${name}.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         RENAME ${name})
+    install(FILES ${CMAKE_BINARY_DIR}/_${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endfunction()
