@@ -146,6 +146,65 @@ static int take_roberta(const char *path, const json_t *json, struct model_confi
     return 0;
 }
 
+/* ---- heads ---- */
+
+static const struct {
+    const char *name; /* transformers' class; of pre-training the longest set of heads first */
+    uint32_t heads;
+} classes[] = {
+    {"BertForPreTraining", 1u << HEAD_MASKED | 1u << HEAD_NEXT},
+    {"BertForMaskedLM", 1u << HEAD_MASKED},
+    {"BertForQuestionAnswering", 1u << HEAD_SPAN},
+    {"BertForSequenceClassification", 1u << HEAD_CLASS},
+};
+#define CLASSES (sizeof classes / sizeof *classes)
+
+static const char *class_of(const struct model_config *config)
+{
+    for (size_t i = 0; i < CLASSES; i++)
+        if (config->task_heads == classes[i].heads)
+            return classes[i].name;
+    return classes[1].name;
+}
+
+/* The heads of a model that was fine-tuned; all others keep those of pre-training, whatever their file says. */
+static void take_heads(const json_t *json, struct model_config *config)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    for (size_t i = 2; name && i < CLASSES; i++)
+        if (strcmp(name, classes[i].name) == 0)
+            config->task_heads = classes[i].heads;
+    if (!model_has(config, HEAD_CLASS))
+        return;
+    const json_t *names = json_object_get(json, "id2label");
+    const size_t count = json_object_size(names);
+    config->labels = count == 0 || count > LABELS_MAX ? 2 : (int32_t)count;
+    for (int32_t i = 0; i < config->labels; i++) {
+        char key[12];
+        snprintf(key, sizeof key, "%" PRId32, i);
+        const char *label = json_string_value(json_object_get(names, key));
+        snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", label ? label : "");
+    }
+}
+
+/* What transformers wants to know of classes. */
+static void add_labels(const struct model_config *config, json_t *json)
+{
+    json_t *names = json_object(), *numbers = json_object();
+    for (int32_t i = 0; i < config->labels; i++) {
+        char key[12], name[LABEL_NAME_SIZE];
+        snprintf(key, sizeof key, "%" PRId32, i);
+        snprintf(name, sizeof name, "LABEL_%" PRId32, i);
+        const char *label = config->label_names[i][0] ? config->label_names[i] : name;
+        json_object_set_new(names, key, json_string(label));
+        json_object_set_new(numbers, label, json_integer(i));
+    }
+    json_object_set_new(json, "id2label", names);
+    json_object_set_new(json, "label2id", numbers);
+    json_object_set_new(json, "problem_type",
+                        json_string(config->labels == 1 ? "regression" : "single_label_classification"));
+}
+
 static int config_take(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
     static const char *const wanted[] = {"hidden_size", "num_hidden_layers", "num_attention_heads"};
@@ -175,6 +234,7 @@ static int config_take(const char *path, const json_t *json, struct model_config
     config->gelu = (enum gelu)gelu;
     config->initializer = (enum initializer)initializer;
     config->position = (enum position_kind)position;
+    take_heads(json, config);
     TRY(take_order(path, json, config, err));
     if (is_roberta)
         TRY(take_roberta(path, json, config, err));
@@ -205,16 +265,17 @@ void config_add_variant(const struct model_config *config, json_t *json)
 
 json_t *config_json(const struct model_config *config, uint32_t pad_id)
 {
-    json_t *json =
-        json_pack("{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
-                  model_has(config, HEAD_NEXT) ? "BertForPreTraining" : "BertForMaskedLM", "model_type",
-                  orders[config->order].type, "vocab_size", config->vocabulary, "hidden_size", config->hidden,
-                  "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
-                  config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
-                  "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
-                  "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
-                  "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
+    json_t *json = json_pack(
+        "{s:[s], s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:i}", "architectures",
+        class_of(config), "model_type", orders[config->order].type, "vocab_size", config->vocabulary, "hidden_size",
+        config->hidden, "num_hidden_layers", config->layers, "num_attention_heads", config->heads, "intermediate_size",
+        config->intermediate, "max_position_embeddings", config->positions, "type_vocab_size", config->types,
+        "hidden_act", config_activation(config), "hidden_dropout_prob", config->hidden_dropout,
+        "attention_probs_dropout_prob", config->attention_dropout, "layer_norm_eps", config->norm_epsilon,
+        "initializer_range", config->initializer_range, "pad_token_id", (int)pad_id);
     config_add_variant(config, json);
+    if (model_has(config, HEAD_CLASS))
+        add_labels(config, json);
     return json;
 }
 

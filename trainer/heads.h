@@ -6,6 +6,8 @@
 enum head_kind {
     HEAD_MASKED, /* which piece a masked token was */
     HEAD_NEXT,   /* whether segment B follows segment A */
+    HEAD_CLASS,  /* which of a task's classes a sequence has, or with one class: a number */
+    HEAD_SPAN,   /* where in a sequence a span begins and ends */
     HEAD_KINDS,
 };
 

@@ -99,6 +99,8 @@ struct ops_facts {
     OP(tanh_backward)                                                                                                  \
     OP(gelu_backward)                                                                                                  \
     OP(loss)                                                                                                           \
+    OP(square_loss)                                                                                                    \
+    OP(span_loss)                                                                                                      \
     OP(squares)                                                                                                        \
     OP(factors)                                                                                                        \
     OP(adam)                                                                                                           \

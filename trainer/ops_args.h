@@ -76,10 +76,13 @@ struct embed_backward_args {
     void *scratch;
 };
 
-/* x = dropout(x), in place; forward and backward are the same. */
+/* y = dropout(x); y may be x. Forward and backward are the same. */
 struct dropout_args {
-    void *x;                   /* [T, hidden] storage */
-    const struct batch *batch; /* names the rows */
+    void *y;                   /* [rows, hidden] storage */
+    const void *x;             /* the same */
+    const struct batch *batch; /* names the rows: */
+    const int32_t *index;      /* [rows.live] token row of each; NULL: they are the token rows */
+    struct rows rows;
     int32_t hidden;
     const struct dropout *dropout; /* its share has no part in this */
 };
@@ -247,6 +250,30 @@ struct loss_args {
     struct rows rows;
     int32_t columns, vocabulary;
     double factor; /* 0: the logits are left as they are */
+    void *scratch;
+};
+
+/* Squared error of the first column: sums[0] += (logit - label)^2, where labels are the bits of floats. With a factor the
+ * logits are replaced by factor * 2 (logit - label). */
+struct square_loss_args {
+    double *sums;          /* [2], the device's */
+    void *logits;          /* [rows, 1] storage */
+    const int32_t *labels; /* [rows.live] */
+    struct rows rows;
+    double factor; /* 0: the logits are left as they are */
+    void *scratch;
+};
+
+/* Softmax cross-entropy of where a span begins and where it ends, each over the tokens of its sequence: sums[0] += the mean
+ * of both, sums[1] += spans of which both ends have the largest logit (the first one where equal). With a factor the
+ * logits are replaced by factor / 2 * (softmax - one-hot). */
+struct span_loss_args {
+    double *sums;              /* [2], the device's */
+    void *logits;              /* [T, 2] storage: begin, end */
+    const struct batch *batch; /* every sequence of it has one span */
+    const int32_t *first;      /* [sequences] token row where the span begins, sequences in order */
+    const int32_t *last;       /* [sequences] place in its sequence where it ends */
+    double factor;             /* 0: the logits are left as they are */
     void *scratch;
 };
 

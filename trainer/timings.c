@@ -69,7 +69,7 @@ static struct work embed_backward_work(const struct timings *timings, const stru
 
 static struct work dropout_work(const struct timings *timings, const struct dropout_args *args)
 {
-    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->batch->tokens * args->hidden)};
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live * args->hidden)};
 }
 
 /* Of a product: its operations, the numbers of its three matrices, and `beside` more. */
@@ -171,6 +171,17 @@ static struct work loss_work(const struct timings *timings, const struct loss_ar
 {
     const double passes = args->factor != 0 ? 2 : 1;
     return (struct work){.bytes = stored_bytes(timings, passes * args->rows.live * args->columns)};
+}
+
+static struct work square_loss_work(const struct timings *timings, const struct square_loss_args *args)
+{
+    return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live)};
+}
+
+static struct work span_loss_work(const struct timings *timings, const struct span_loss_args *args)
+{
+    const double passes = args->factor != 0 ? 2 : 1;
+    return (struct work){.bytes = stored_bytes(timings, passes * 2 * args->batch->tokens)};
 }
 
 /* Bytes of `each` reals for every parameter of a range, nearly: chunks count the same. */

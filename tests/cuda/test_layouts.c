@@ -464,10 +464,25 @@ static void drops_of(int32_t hidden)
     const struct dropout dropout = {{1, 2}, 20000, 3, 0};
     struct array x = array_of(STORED, live, total, 1);
     struct array *all[] = {&x};
-    CALL(reference, dropout, .x = x.values, .batch = &batch, .hidden = hidden, .dropout = &dropout);
-    BOTH_ORDERS(all, KERNEL(dropout, .x = x.memory, .batch = &there.batch, .hidden = hidden, .dropout = &dropout));
+    const struct rows rows = {batch.tokens, batch.token_rows};
+    CALL(reference, dropout, .y = x.values, .x = x.values, .batch = &batch, .rows = rows, .hidden = hidden,
+         .dropout = &dropout);
+    BOTH_ORDERS(all, KERNEL(dropout, .y = x.memory, .x = x.memory, .batch = &there.batch, .rows = rows,
+                            .hidden = hidden, .dropout = &dropout));
     assert_close(&x, 1, "dropout");
     release(&x);
+
+    const struct head_batch *first = &batch.heads[HEAD_CLASS];
+    const struct rows few = {first->live, first->total};
+    struct array from = array_of(STORED, (size_t)(few.live * hidden), (size_t)(few.total * hidden), 1);
+    struct array to = array_of(STORED, 0, (size_t)(few.total * hidden), 0), *picked[] = {&to};
+    CALL(reference, dropout, .y = to.values, .x = from.values, .batch = &batch, .index = first->index, .rows = few,
+         .hidden = hidden, .dropout = &dropout);
+    BOTH_ORDERS(picked, KERNEL(dropout, .y = to.memory, .x = from.memory, .batch = &there.batch, .index = first->index,
+                               .rows = few, .hidden = hidden, .dropout = &dropout));
+    assert_close(&to, 1, "dropout of picked rows");
+    release(&from);
+    release(&to);
     orders_release(&there);
     made_batch_release(&batch);
 }
@@ -529,8 +544,52 @@ static void loss_of(int32_t live, int32_t total, int32_t vocabulary, int32_t col
     release(&logits);
 }
 
+/* Spans and squared errors, and the dropout of rows that are picked. */
+static void task_losses(double factor)
+{
+    struct batch batch = made_batch(&source, several, 3, 6);
+    struct cuda_batch there = orders_of(&batch);
+    const struct head_batch *span = &batch.heads[HEAD_SPAN], *class = &batch.heads[HEAD_CLASS];
+    const size_t live = 2 * (size_t)batch.tokens, total = 2 * (size_t)batch.token_rows;
+    const struct rows rows = {class->live, class->total};
+    struct array logits = array_of(STORED, live, total, 4);
+    struct array numbers = array_of(STORED, (size_t)rows.live, (size_t)rows.total, 4);
+    void *scratch = mem_clear((size_t)batch.token_rows, 2 * sizeof(double));
+    double wanted[2] = {1, 2}, sums[2];
+    int32_t *labels = mem_array((size_t)rows.live, sizeof *labels);
+    for (int32_t i = 0; i < rows.live; i++)
+        memcpy(&labels[i], &(const float){(float)i / 2}, sizeof(float));
+    for (int32_t i = 0; i < batch.sequences; i += 2) { /* the label has the largest logit, and before it nobody */
+        put(&logits, 2 * (size_t)span->index[i], 5);
+        put(&logits, 2 * (size_t)(batch.starts[i] + span->labels[i]) + 1, 5);
+        logits.values[2 * span->index[i]] = logits.values[2 * (batch.starts[i] + span->labels[i]) + 1] = 5;
+    }
+    memcpy(logits.before, logits.memory, logits.count * logits.size);
+    CALL(reference, span_loss, .sums = wanted, .logits = logits.values, .batch = &batch, .first = span->index,
+         .last = span->labels, .factor = factor, .scratch = scratch);
+    struct array *spans[] = {&logits}, *squares[] = {&numbers};
+    BOTH_ORDERS(spans, sums[0] = 1; sums[1] = 2;
+                KERNEL(span_loss, .sums = sums, .logits = logits.memory, .batch = &there.batch, .first = span->index,
+                       .last = span->labels, .factor = factor, .scratch = scratch));
+    assert_true(fabs(sums[0] - wanted[0]) < 1e-5 * wanted[0] && sums[1] == wanted[1] && sums[1] >= 5);
+    assert_close(&logits, 1, "span_loss");
+    CALL(reference, square_loss, .sums = wanted, .logits = numbers.values, .labels = labels, .rows = rows,
+         .factor = factor);
+    BOTH_ORDERS(squares, sums[0] = wanted[0]; KERNEL(square_loss, .sums = sums, .logits = numbers.memory,
+                                                     .labels = labels, .rows = rows, .factor = factor));
+    assert_close(&numbers, 1, "square_loss");
+    mem_free(labels);
+    mem_free(scratch);
+    release(&logits);
+    release(&numbers);
+    orders_release(&there);
+    made_batch_release(&batch);
+}
+
 static void losses(void)
 {
+    task_losses(0);
+    task_losses(0.25);
     loss_of(10, 64, 2, 2, 1, 0.25);
     loss_of(5, 6, 101, 104, 4, 8);
     loss_of(4, 5, 30522, 30528, 6, 0.125);

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MADE_LABELS 3 /* of HEAD_CLASS */
+
 struct made_source {
     uint64_t seed;
     int32_t vocabulary;
@@ -34,8 +36,10 @@ static inline struct batch made_batch(const struct made_source *source, const in
         batch.tokens += lengths[i];
     batch.token_rows = made_rounded(batch.tokens);
     struct head_batch *masked = &batch.heads[HEAD_MASKED], *next = &batch.heads[HEAD_NEXT];
+    struct head_batch *class = &batch.heads[HEAD_CLASS], *span = &batch.heads[HEAD_SPAN];
     int32_t **columns[] = {&batch.ids,     &batch.segments, &batch.positions, &batch.sequence_of,
-                           &masked->index, &masked->labels, &next->index,     &next->labels};
+                           &masked->index, &masked->labels, &next->index,     &next->labels,
+                           &class->index,  &class->labels,  &span->index,     &span->labels};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         *columns[i] = mem_array((size_t)batch.token_rows, sizeof **columns[i]);
         memset(*columns[i], 0xff, (size_t)batch.token_rows * sizeof **columns[i]);
@@ -48,6 +52,11 @@ static inline struct batch made_batch(const struct made_source *source, const in
         batch.numbers[i] = (uint32_t)(first + i);
         next->index[next->live] = row;
         next->labels[next->live++] = random_at(&stream, batch.numbers[i], 9999999) & 1;
+        class->index[class->live] = row;
+        class->labels[class->live++] = (int32_t)(random_at(&stream, batch.numbers[i], 9999998) % MADE_LABELS);
+        const uint32_t end = random_at(&stream, batch.numbers[i], 9999997) % (uint32_t)lengths[i];
+        span->index[span->live] = row + (int32_t)(random_at(&stream, batch.numbers[i], 9999996) % (end + 1));
+        span->labels[span->live++] = (int32_t)end;
         for (int32_t j = 0; j < lengths[i]; j++, row++) {
             const uint32_t draw = random_at(&stream, batch.numbers[i], (uint32_t)j);
             batch.ids[row] = (int32_t)(draw % (uint32_t)source->vocabulary);
@@ -62,7 +71,7 @@ static inline struct batch made_batch(const struct made_source *source, const in
     }
     batch.starts[count] = row;
     masked->total = made_rounded(masked->live);
-    next->total = made_rounded(count);
+    next->total = class->total = span->total = made_rounded(count);
     return batch;
 }
 

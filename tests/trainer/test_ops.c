@@ -567,10 +567,97 @@ static void losses(void)
     mem_free(scratch);
 }
 
+/* Softmax over `count` values of a column of two: their slopes times factor into `slopes`, and the loss of `label`. */
+static double softmax_plain(const double *logits, size_t count, size_t label, double factor, double *slopes, bool *hit)
+{
+    double sum = 0;
+    *hit = true;
+    for (size_t i = 0; i < count; i++) {
+        sum += exp(logits[2 * i]);
+        *hit = *hit && !(i < label ? logits[2 * i] >= logits[2 * label] : logits[2 * i] > logits[2 * label]);
+    }
+    for (size_t i = 0; i < count; i++)
+        slopes[2 * i] = factor * (exp(logits[2 * i]) / sum - (i == label));
+    return log(sum) - logits[2 * label];
+}
+
+static void span_losses(void)
+{
+    struct batch batch = made_batch(&source, lengths, 1000, 5);
+    const size_t live = 2 * (size_t)batch.tokens;
+    struct array logits = random_array(live, 2 * (size_t)batch.token_rows, ops->storage_size, 3);
+    void *copy = mem_aligned(logits.count * logits.size), *scratch = mem_clear((size_t)batch.token_rows, 16);
+    double *slopes = mem_clear(logits.count, sizeof *slopes), sums[2] = {100, 1000}, loss = 0, hits = 0;
+    const struct head_batch *span = &batch.heads[HEAD_SPAN];
+    for (size_t s = 0; s < 5; s++) {
+        const size_t first = (size_t)batch.starts[s], count = (size_t)batch.starts[s + 1] - first;
+        const size_t labels[2] = {(size_t)span->index[s] - first, (size_t)span->labels[s]};
+        bool hit[2];
+        for (size_t end = 0; end < 2; end++) {
+            if (s % 2) /* right, and at the label first */
+                for (size_t i = 0; i < count; i++) {
+                    const size_t at = 2 * (first + i) + end;
+                    const double value = i == labels[end] || i + 1 == count ? 4 : logits.values[at];
+                    put(logits.memory, logits.size, at, value);
+                    logits.values[at] = value;
+                }
+            loss += softmax_plain(logits.values + 2 * first + end, count, labels[end], 0.25, slopes + 2 * first + end,
+                                  &hit[end]) /
+                    2;
+        }
+        hits += hit[0] && hit[1];
+    }
+    assert_true(hits >= 2);
+    memcpy(copy, logits.memory, logits.count * logits.size);
+    CALL(ops, span_loss, .sums = sums, .logits = copy, .batch = &batch, .first = span->index, .last = span->labels,
+         .factor = 0, .scratch = scratch);
+    assert_true(fabs(sums[0] - 100 - loss) <= 1e-6 * loss && sums[1] == 1000 + hits);
+    assert_memory_equal(copy, logits.memory, logits.count * logits.size);
+    CALL(ops, span_loss, .sums = sums, .logits = logits.memory, .batch = &batch, .first = span->index,
+         .last = span->labels, .factor = 0.5, .scratch = scratch);
+    assert_true(fabs(sums[0] - 100 - 2 * loss) <= 2e-6 * loss && sums[1] == 1000 + 2 * hits);
+    memcpy(logits.values, slopes, logits.count * sizeof *slopes);
+    assert_close(&logits, 1, "gradient of the loss of spans");
+    assert_zero_from(&logits, live, "a dead row of the loss of spans");
+    mem_free(copy);
+    mem_free(scratch);
+    mem_free(slopes);
+    release(&logits);
+    made_batch_release(&batch);
+}
+
+static void square_losses(void)
+{
+    struct array logits = random_array(5, 64, ops->storage_size, 4);
+    int32_t labels[5];
+    double sums[2] = {100, 1000}, loss = 0;
+    for (size_t i = 0; i < 5; i++) {
+        const float label = (float)i * 1.25f - 2;
+        memcpy(&labels[i], &label, sizeof label);
+        const double distance = logits.values[i] - (double)label;
+        loss += distance * distance;
+        logits.values[i] = 0.5 * distance;
+    }
+    for (int i = 0; i < 2; i++) /* the second time with a factor */
+        CALL(ops, square_loss, .sums = sums, .logits = logits.memory, .labels = labels, .rows = {5, 64},
+             .factor = i * 0.25);
+    assert_true(fabs(sums[0] - 100 - 2 * loss) <= 2e-6 * loss && sums[1] == 1000);
+    assert_close(&logits, 1, "gradient of the squared error");
+    assert_zero_from(&logits, 5, "a dead row of the squared error");
+    release(&logits);
+}
+
+static void losses_of_tasks(void)
+{
+    span_losses();
+    square_losses();
+}
+
 static void loss_is_right(void **state)
 {
     (void)state;
     each_backend(losses);
+    each_backend(losses_of_tasks);
 }
 
 static void row_work(void)
@@ -654,13 +741,35 @@ static void drops(void)
         x.values[i] = keep;
         kept += keep > 0;
     }
-    CALL(ops, dropout, .x = x.memory, .batch = &batch, .hidden = (int32_t)hidden, .dropout = &dropout);
+    CALL(ops, dropout, .y = x.memory, .x = x.memory, .batch = &batch, .rows = {batch.tokens, batch.token_rows},
+         .hidden = (int32_t)hidden, .dropout = &dropout);
     assert_close(&x, 1, "dropout");
     for (size_t i = 0; i < x.count; i++) /* the choice itself is exact */
         assert_true((get(x.memory, ops->storage_size, i) == 0) == (x.values[i] == 0));
     const double count = (double)(live * hidden), share = kept / count;
     assert_true(fabs(share - (1 - 6554.0 / 65536)) < 4 * sqrt(0.09 / count));
     release(&x);
+
+    /* Rows of some tokens, into others. */
+    const struct head_batch *picked = &batch.heads[HEAD_MASKED];
+    const size_t rows = (size_t)picked->live, total = (size_t)picked->total;
+    struct array from = random_array(rows * hidden, total * hidden, ops->storage_size, 1);
+    struct array to = array_of(total * hidden, ops->storage_size);
+    for (size_t i = 0; i < rows * hidden; i++) {
+        const int32_t token = picked->index[i / hidden];
+        to.values[i] = from.values[i] * keep_plain(&dropout, 12, batch.numbers[batch.sequence_of[token]],
+                                                   (uint32_t)batch.positions[token], (uint32_t)(i % hidden));
+    }
+    CALL(ops, dropout, .y = to.memory, .x = from.memory, .batch = &batch, .index = picked->index,
+         .rows = {picked->live, picked->total}, .hidden = (int32_t)hidden, .dropout = &dropout);
+    assert_close(&to, 1, "dropout of picked rows");
+    assert_zero_from(&to, rows * hidden, "a dead row of dropout");
+    CALL(ops, dropout, .y = to.memory, .x = from.memory, .batch = &batch, .index = picked->index,
+         .rows = {picked->live, picked->total}, .hidden = (int32_t)hidden,
+         .dropout = &(struct dropout){.threshold = 0});
+    assert_memory_equal(to.memory, from.memory, total * hidden * ops->storage_size);
+    release(&from);
+    release(&to);
     made_batch_release(&batch);
 }
 

@@ -1,4 +1,4 @@
-/* Embedding rows, the gradients of their tables, and dropout in place. In: a batch; out: [T, hidden]. A table's
+/* Embedding rows, the gradients of their tables, and dropout. In: a batch; out: [T, hidden]. A table's
  * gradient may get several rows at one place, so that pass is cut by columns: each task owns its columns and adds rows
  * in order. */
 #ifndef TRAINER_CPU_EMBED_H
@@ -67,25 +67,30 @@ static void dropout_block(const void *args, size_t task, int thread)
     (void)thread;
     const struct dropout_args *a = args;
     const struct batch *batch = a->batch;
-    const size_t end = smaller((task + 1) * BLOCK_ROWS, (size_t)batch->tokens); /* dead rows are zero already */
-    const size_t hidden = (size_t)a->hidden;
+    const size_t begin = task * BLOCK_ROWS, end = smaller(begin + BLOCK_ROWS, (size_t)a->rows.total);
+    const size_t hidden = (size_t)a->hidden, live = (size_t)a->rows.live, dead = live > begin ? live : begin;
     real keep[KEEP_PIECE];
-    for (size_t row = task * BLOCK_ROWS; row < end; row++)
+    for (size_t row = begin; row < smaller(end, live); row++) {
+        const int32_t token = a->index ? a->index[row] : (int32_t)row;
         for (size_t first = 0; first < hidden; first += KEEP_PIECE) {
-            storage *x = (storage *)a->x + row * hidden + first;
+            const storage *x = (const storage *)a->x + row * hidden + first;
+            storage *y = (storage *)a->y + row * hidden + first;
             const size_t count = smaller(KEEP_PIECE, hidden - first);
-            keep_piece(keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[row]],
-                       (uint32_t)batch->positions[row], (int32_t)first, (int32_t)count);
+            keep_piece(keep, a->dropout, a->dropout->name, batch->numbers[batch->sequence_of[token]],
+                       (uint32_t)batch->positions[token], (int32_t)first, (int32_t)count);
             for (size_t i = 0; i < count; i++)
-                x[i] = STORE(LOAD(x[i]) * keep[i]);
+                y[i] = STORE(LOAD(x[i]) * keep[i]);
         }
+    }
+    if (a->y != a->x && dead < end) /* else they are zero already */
+        memset((storage *)a->y + dead * hidden, 0, (end - dead) * hidden * sizeof(storage));
 }
 
 static void dropout(struct device *device, const struct dropout_args *args)
 {
     (void)device;
-    if (args->dropout->threshold > 0)
-        parallel(blocks_of((size_t)args->batch->tokens, BLOCK_ROWS), dropout_block, args);
+    if (args->dropout->threshold > 0 || args->y != args->x)
+        parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), dropout_block, args);
 }
 
 #endif

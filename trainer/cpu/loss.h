@@ -1,6 +1,6 @@
-/* Softmax cross-entropy in place: logits in, their gradient out. A row at a time in three passes (largest, sum,
- * gradient) that stay in the cache. Losses and hits of the rows meet in scratch, or where
- * the caller wants them, and are added in the rows' order. */
+/* Losses in place: logits in, their gradient out. Softmax cross-entropy of rows, and of the tokens of each sequence, for
+ * spans; squared error. A row at a time in three passes (largest, sum, gradient) that stay in the cache. Losses and hits
+ * of the rows meet in scratch, or where the caller wants them, and are added in the rows' order. */
 #ifndef TRAINER_CPU_LOSS_H
 #define TRAINER_CPU_LOSS_H
 
@@ -62,15 +62,82 @@ static void loss_block(const void *args, size_t task, int thread)
             memset((storage *)a->logits + row * columns, 0, columns * sizeof(storage));
 }
 
+/* [count][2]: loss, hit. */
+static void add_results(double *sums, const double *results, int32_t count)
+{
+    for (size_t i = 0; i < (size_t)count; i++) {
+        sums[0] += results[i * 2];
+        sums[1] += results[i * 2 + 1];
+    }
+}
+
 static void loss(struct device *device, const struct loss_args *args)
 {
     (void)device;
-    const double *results = results_of(args);
     parallel(blocks_of((size_t)args->rows.total, LOSS_ROWS), loss_block, args);
+    add_results(args->sums, results_of(args), args->rows.live);
+}
+
+static void square_loss(struct device *device, const struct square_loss_args *args)
+{
+    (void)device;
+    storage *logits = args->logits;
     for (size_t row = 0; row < (size_t)args->rows.live; row++) {
-        args->sums[0] += results[row * 2];
-        args->sums[1] += results[row * 2 + 1];
+        float label;
+        memcpy(&label, &args->labels[row], sizeof label);
+        const real distance = LOAD(logits[row]) - (real)label;
+        args->sums[0] += (double)distance * (double)distance;
+        if (args->factor != 0)
+            logits[row] = STORE((real)args->factor * 2 * distance);
     }
+    if (args->factor != 0)
+        memset(logits + args->rows.live, 0, (size_t)(args->rows.total - args->rows.live) * sizeof *logits);
+}
+
+/* One end of a span: logits [count] are every second number. */
+static void span_end(storage *logits, size_t count, size_t label, double factor, double result[2])
+{
+    real most = LOAD(logits[0]), sum = 0;
+    bool earlier = false; /* has a token before the label the largest logit? */
+    for (size_t i = 1; i < count; i++)
+        most = LOAD(logits[2 * i]) > most ? LOAD(logits[2 * i]) : most;
+    for (size_t i = 0; i < count; i++)
+        sum += exponential(LOAD(logits[2 * i]) - most);
+    for (size_t i = 0; i < label; i++)
+        earlier |= LOAD(logits[2 * i]) == most;
+    result[0] += (log((double)sum) + (double)most - (double)LOAD(logits[2 * label])) / 2;
+    result[1] *= LOAD(logits[2 * label]) == most && !earlier;
+    if (factor == 0)
+        return;
+    const real scale = (real)(factor / (double)sum);
+    for (size_t i = 0; i < count; i++) {
+        const real slope = scale * exponential(LOAD(logits[2 * i]) - most);
+        logits[2 * i] = STORE(i == label ? slope - (real)factor : slope);
+    }
+}
+
+static void span_block(const void *args, size_t sequence, int thread)
+{
+    (void)thread;
+    const struct span_loss_args *a = args;
+    const size_t first = (size_t)a->batch->starts[sequence], end = (size_t)a->batch->starts[sequence + 1];
+    storage *logits = (storage *)a->logits + 2 * first;
+    double *result = (double *)a->scratch + 2 * sequence;
+    result[0] = 0;
+    result[1] = 1;
+    span_end(logits, end - first, (size_t)a->first[sequence] - first, a->factor / 2, result);
+    span_end(logits + 1, end - first, (size_t)a->last[sequence], a->factor / 2, result);
+}
+
+static void span_loss(struct device *device, const struct span_loss_args *args)
+{
+    (void)device;
+    const struct batch *batch = args->batch;
+    const size_t tokens = (size_t)batch->tokens, dead = (size_t)batch->token_rows - tokens;
+    parallel((size_t)batch->sequences, span_block, args);
+    add_results(args->sums, args->scratch, batch->sequences);
+    if (args->factor != 0)
+        memset((storage *)args->logits + 2 * tokens, 0, 2 * dead * sizeof(storage));
 }
 
 #endif

@@ -43,8 +43,8 @@ void embed_backward(struct device *device, const struct embed_backward_args *arg
 
 void dropout(struct device *device, const struct dropout_args *args)
 {
-    if (args->dropout->threshold > 0)
-        KERNEL(dropout, args->batch, args->hidden);
+    if (args->dropout->threshold > 0 || args->y != args->x)
+        KERNEL(dropout, args->batch, args->rows, args->hidden);
 }
 
 /* ---- LayerNorm ---- */
@@ -101,6 +101,16 @@ void gelu_backward(struct device *device, const struct gelu_backward_args *args)
 void loss(struct device *device, const struct loss_args *args)
 {
     KERNEL(loss, args->rows, args->columns, args->vocabulary);
+}
+
+void square_loss(struct device *device, const struct square_loss_args *args)
+{
+    KERNEL(square_loss, args->rows);
+}
+
+void span_loss(struct device *device, const struct span_loss_args *args)
+{
+    KERNEL(span_loss, args->batch);
 }
 
 /* ---- an update: passes over flat memory, and between them a little per tensor ---- */

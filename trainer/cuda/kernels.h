@@ -49,6 +49,8 @@ void kernel_product(cudaStream_t stream, enum precision precision, int kind, voi
 void kernel_convert(cudaStream_t stream, enum precision precision, const struct convert_args *args);
 void kernel_gather(cudaStream_t stream, enum precision precision, const struct gather_args *args);
 void kernel_scatter(cudaStream_t stream, enum precision precision, const struct scatter_args *args);
+void kernel_square_loss(cudaStream_t stream, enum precision precision, const struct square_loss_args *args);
+void kernel_span_loss(cudaStream_t stream, enum precision precision, const struct span_loss_args *args);
 void kernel_tanh_rows(cudaStream_t stream, enum precision precision, const struct tanh_rows_args *args);
 void kernel_tanh_backward(cudaStream_t stream, enum precision precision, const struct tanh_backward_args *args);
 /* y = gelu(pre), dead rows of both zero: what the products' fused form does, where it does not serve. */

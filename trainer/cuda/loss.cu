@@ -140,6 +140,113 @@ template <typename storage> static void loss_of(cudaStream_t stream, const struc
         launch(add_kernel, 1, ADD_THREADS, 0, stream, args.sums, a.results, rows.live);
 }
 
+/* ---- squared error: a few rows, one block ---- */
+
+template <typename storage>
+static __global__ void __launch_bounds__(ADD_THREADS)
+    square_loss_kernel(double *sums, storage *logits, const int32_t *labels, const struct rows rows, float factor)
+{
+    __shared__ double room[WARP];
+    double loss = 0;
+    for (int row = threadIdx.x; row < rows.total; row += ADD_THREADS) {
+        const bool live = row < rows.live;
+        const float distance = live ? load(logits[row]) - __int_as_float(labels[row]) : 0;
+        loss += (double)distance * (double)distance;
+        if (factor != 0)
+            logits[row] = store<storage>(factor * 2 * distance);
+    }
+    loss = block_sum(loss, room);
+    if (threadIdx.x == 0)
+        sums[0] += loss;
+}
+
+template <typename storage> static void square_loss_of(cudaStream_t stream, const struct square_loss_args &a)
+{
+    launch(square_loss_kernel<storage>, 1, ADD_THREADS, 0, stream, a.sums, (storage *)a.logits, a.labels, a.rows,
+           (float)a.factor);
+}
+
+void kernel_square_loss(cudaStream_t stream, enum precision precision, const struct square_loss_args *args)
+{
+    FOR_STORAGE(precision, square_loss_of, stream, *args);
+}
+
+/* ---- spans: a block has a sequence, and the last one the dead rows ---- */
+
+#define SPAN_THREADS 128
+
+template <typename storage> struct span_operands {
+    storage *logits; /* [T, 2] */
+    const int32_t *starts, *first, *last;
+    double *results; /* [sequences][2]: loss, hit */
+    int sequences, token_rows;
+    float factor;
+};
+
+/* One end of a span, every second number of `logits`; in thread 0, loss += and whether the label has the largest logit. */
+template <typename storage>
+static __device__ __forceinline__ bool span_end(storage *logits, int count, int label, float factor, float *room,
+                                                double *loss)
+{
+    const float truth = load(logits[2 * label]);
+    float most = -INFINITY, sum = 0;
+    bool earlier = false; /* has a token before the label the largest logit? */
+    for (int i = threadIdx.x; i < count; i += SPAN_THREADS)
+        most = fmaxf(most, load(logits[2 * i]));
+    most = block_max(most, room);
+    for (int i = threadIdx.x; i < count; i += SPAN_THREADS) {
+        sum += __expf(load(logits[2 * i]) - most);
+        earlier |= i < label && load(logits[2 * i]) == most;
+    }
+    sum = block_sum(sum, room);
+    earlier = __syncthreads_or(earlier);
+    *loss += (log((double)sum) + (double)most - (double)truth) / 2;
+    if (factor != 0)
+        for (int i = threadIdx.x; i < count; i += SPAN_THREADS) {
+            const float slope = factor / sum * __expf(load(logits[2 * i]) - most);
+            logits[2 * i] = store<storage>(slope - (i == label ? factor : 0));
+        }
+    return truth == most && !earlier;
+}
+
+template <typename storage>
+static __global__ void __launch_bounds__(SPAN_THREADS) span_loss_kernel(const span_operands<storage> a)
+{
+    __shared__ float room[WARP];
+    const int sequence = blockIdx.x, from = a.starts[sequence];
+    if (sequence == a.sequences) {
+        for (int i = 2 * from + threadIdx.x; a.factor != 0 && i < 2 * a.token_rows; i += SPAN_THREADS)
+            a.logits[i] = store<storage>(0);
+        return;
+    }
+    const int count = a.starts[sequence + 1] - from;
+    storage *const logits = a.logits + 2 * (size_t)from;
+    double loss = 0;
+    const bool begins = span_end(logits, count, a.first[sequence] - from, a.factor, room, &loss);
+    const bool ends = span_end(logits + 1, count, a.last[sequence], a.factor, room, &loss);
+    if (threadIdx.x == 0) {
+        a.results[2 * (size_t)sequence] = loss;
+        a.results[2 * (size_t)sequence + 1] = begins && ends;
+    }
+}
+
+template <typename storage> static void span_loss_of(cudaStream_t stream, const struct span_loss_args &args)
+{
+    const struct batch *batch = args.batch;
+    const span_operands<storage> a = {
+        (storage *)args.logits, batch->starts,    args.first,        args.last,
+        (double *)args.scratch, batch->sequences, batch->token_rows, (float)(args.factor / 2)};
+    launch(span_loss_kernel<storage>, (size_t)batch->sequences + 1, SPAN_THREADS, 0, stream, a);
+    launch(add_kernel, 1, ADD_THREADS, 0, stream, args.sums, a.results, batch->sequences);
+}
+
+void kernel_span_loss(cudaStream_t stream, enum precision precision, const struct span_loss_args *args)
+{
+    FOR_STORAGE(precision, span_loss_of, stream, *args);
+}
+
+/* ---- softmax cross-entropy of rows ---- */
+
 void kernel_loss(cudaStream_t stream, enum precision precision, const struct loss_args *args)
 {
     FOR_STORAGE(precision, loss_of, stream, *args);

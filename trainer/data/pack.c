@@ -90,6 +90,8 @@ bool pack_add(struct batch *batch, const struct pack_limits *limits, const struc
 /* The next of the row counts that batches may have, none of them above the limit's own. */
 static int32_t shape_of(int32_t rows, int32_t limit, int32_t shapes)
 {
+    if (limit == 0)
+        return 0; /* a head that has no labels here */
     const int32_t most = rounded(limit), step = shapes > 0 ? rounded((most + shapes - 1) / shapes) : BATCH_ROW_MULTIPLE;
     const int32_t up = (rows + step - 1) / step * step;
     return up < most ? up : most;

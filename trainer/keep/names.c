@@ -129,9 +129,15 @@ static const char *tied_to(const char *name)
     return NULL;
 }
 
+/* Of a fine-tuned model: another task's is of no use. */
+static bool is_task_head(const char *name)
+{
+    return strncmp(name, "classifier.", 11) == 0 || strncmp(name, "qa_outputs.", 11) == 0;
+}
+
 static bool is_head(const char *name)
 {
-    return strncmp(name, "cls.", 4) == 0 || strncmp(name, "bert.pooler.", 12) == 0;
+    return strncmp(name, "cls.", 4) == 0 || strncmp(name, "bert.pooler.", 12) == 0 || is_task_head(name);
 }
 
 static void list_add(struct buf *list, const char *name)
@@ -176,7 +182,9 @@ static int take_all(const char *path, const struct safetensors *file, const stru
         if (param && param == params_embedding(params, PARAM_POSITION) && is_roberta(file->tensors[i].name)) {
             const struct tensor positions = without_padding(&file->tensors[i], param);
             TRY(take(path, &positions, params, param, filled, flat, err));
-        } else if (param)
+        } else if (param && is_task_head(name) && !shape_is(param, &file->tensors[i]))
+            list_add(unused, file->tensors[i].name);
+        else if (param)
             TRY(take(path, &file->tensors[i], params, param, filled, flat, err));
         else if (!strstr(name, "position_ids"))
             list_add(unused, file->tensors[i].name);

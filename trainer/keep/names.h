@@ -25,7 +25,7 @@ struct names_report {
 
 /* Reads model.safetensors at `path` into flat memory: F32, F16, BF16 or F64; today's names, `gamma` and `beta`,
  * `dense_act`, a `module.` prefix, no `bert.` prefix, RobertaPreLayerNorm's; `position_ids` and tied copies are passed over. Heads that are
- * absent are drawn by seed; any other absent tensor or another shape is ERR_MISMATCH. */
+ * absent, or those of a task with other classes, are drawn by seed; any other absent tensor or another shape is ERR_MISMATCH. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
 void names_report_release(struct names_report *report);

@@ -76,7 +76,8 @@ static void embed_forward(struct model *model, const struct batch *batch)
          .x = model->embed_sum, .gain = vector_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
          .bias = vector_of(model, params_embedding(table, PARAM_NORM_BIAS)), .epsilon = model->config.norm_epsilon,
          .rows = token_rows(batch), .hidden = hidden);
-    CALL(ops, dropout, .x = model->embed_out, .batch = batch, .hidden = hidden, .dropout = &dropout);
+    CALL(ops, dropout, .y = model->embed_out, .x = model->embed_out, .batch = batch, .rows = token_rows(batch),
+         .hidden = hidden, .dropout = &dropout);
     if (order_of(model).leads) {
         const struct param *norm = params_layer(&model->table, model->layers[0].number, LAYER_ATTENTION_NORM_WEIGHT);
         CALL(ops, norm, .y = model->entry, .z = model->embed_out, .statistics = model->entry_stats,
@@ -209,7 +210,8 @@ static void embed_backward(struct model *model, const struct batch *batch)
              .statistics = model->entry_stats, .gain = vector_of(model, norm), .rows = token_rows(batch),
              .hidden = hidden, .scratch = model->scratch);
     }
-    CALL(ops, dropout, .x = slopes, .batch = batch, .hidden = hidden, .dropout = &dropout);
+    CALL(ops, dropout, .y = slopes, .x = slopes, .batch = batch, .rows = token_rows(batch), .hidden = hidden,
+         .dropout = &dropout);
     CALL(ops, norm_backward, .dz = slopes, .dgain = gradient_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),
          .dbias = gradient_of(model, params_embedding(table, PARAM_NORM_BIAS)), .dy = slopes, .z = model->embed_sum,
          .statistics = model->embed_stats, .gain = vector_of(model, params_embedding(table, PARAM_NORM_WEIGHT)),

@@ -36,6 +36,7 @@ struct head {
     size_t tensor_count;
     const struct head_buffer *buffers;
     size_t buffer_count;
+    size_t logits; /* the place of theirs in struct model, as of a buffer */
     /* Multiply-adds of a row that it reads, forward. */
     double (*work)(const struct model_config *config);
     /* Forward and loss of a batch with at least one label: sums +=. In training backward too: the head's gradients, those

@@ -2,7 +2,9 @@
  * training the heads' gradients and dhidden +=.
  *
  *     masked: logits = LN(gelu(x W_t)) E^T + b for rows x of masked tokens, E the word embedding (tied)
- *     next:   logits = tanh(x W_p) W_n for the first row x of each sequence */
+ *     next:   logits = tanh(x W_p) W_n for the first row x of each sequence
+ *     class:  logits = dropout(tanh(x W_p)) W_c for the same (Devlin et al. 2019, 4.1)
+ *     span:   logits = x W_s for all rows x; a softmax over the rows of each sequence (4.2) */
 #include "trainer/model/head.h"
 #include "trainer/model/parts.h"
 
@@ -98,17 +100,79 @@ static void masked_pass(struct model *model, const struct batch *batch)
         masked_backward(model, batch, rows);
 }
 
+/* ---- the pooler, which the two heads of whole sequences begin with ---- */
+
+enum { HEAD_POOLER_WEIGHT, HEAD_POOLER_BIAS, HEAD_OUTPUT_WEIGHT, HEAD_OUTPUT_BIAS };
+#define POOLER_TENSORS                                                                                                 \
+    [HEAD_POOLER_WEIGHT] = MATRIX("bert.pooler.dense.weight", OF_HIDDEN, OF_HIDDEN), [HEAD_POOLER_BIAS] = BIAS(        \
+                                                                                         "bert.pooler.dense.bias",     \
+                                                                                         OF_HIDDEN)
+#undef HEAD
+#define HEAD(place) params_head(&model->table, head, place)
+
+static void pool(struct model *model, const struct batch *batch, enum head_kind head)
+{
+    const struct ops *ops = model->ops;
+    const struct rows rows = head_rows(head, batch).rows;
+    const int32_t hidden = model->config.hidden;
+    CALL(ops, gather, .y = model->first, .x = model_hidden(model), .index = batch->heads[head].index, .rows = rows,
+         .hidden = hidden);
+    CALL(ops, linear, .y = model->pooled, .x = model->first, .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)),
+         .b = vector_of(model, HEAD(HEAD_POOLER_BIAS)), .rows = rows, .out = hidden, .in = hidden);
+    CALL(ops, tanh_rows, .x = model->pooled, .rows = rows, .columns = hidden);
+}
+
+/* From dpooled. */
+static void pool_backward(struct model *model, const struct batch *batch, enum head_kind head)
+{
+    const struct ops *ops = model->ops;
+    const struct rows rows = head_rows(head, batch).rows;
+    const int32_t hidden = model->config.hidden;
+    void *gradient = model->dpooled;
+    CALL(ops, tanh_backward, .dy = gradient, .y = model->pooled, .rows = rows, .columns = hidden);
+    CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_POOLER_WEIGHT)),
+         .db = gradient_of(model, HEAD(HEAD_POOLER_BIAS)), .dy = gradient, .x = model->first, .rows = rows,
+         .out = hidden, .in = hidden, .scratch = model->scratch);
+    CALL(ops, linear_backward_input, .dx = model->first, .dy = gradient,
+         .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
+    CALL(ops, scatter, .y = model->dhidden, .x = model->first, .index = batch->heads[head].index, .rows = rows,
+         .hidden = hidden);
+}
+
+/* A product of few columns on rows x: logits, and on the way back its gradients and dx (+=). */
+struct output {
+    void *logits;  /* [rows, out] */
+    const void *x; /* [rows, H] */
+    void *dx;      /* the same */
+    bool adds;     /* to what is in dx */
+    struct rows rows;
+    int32_t out;
+    const struct param *weight, *bias;
+};
+
+static void output_forward(struct model *model, const struct output *o)
+{
+    CALL(model->ops, linear, .y = o->logits, .x = o->x, .w = weight_of(model, o->weight),
+         .b = vector_of(model, o->bias), .rows = o->rows, .out = o->out, .in = model->config.hidden);
+}
+
+static void output_backward(struct model *model, const struct output *o)
+{
+    const struct ops *ops = model->ops;
+    const int32_t hidden = model->config.hidden;
+    CALL(ops, linear_backward_input, .dx = o->dx, .adds = o->adds, .dy = o->logits, .w = weight_of(model, o->weight),
+         .rows = o->rows, .out = o->out, .in = hidden);
+    CALL(ops, linear_backward_weight, .dw = gradient_of(model, o->weight), .db = gradient_of(model, o->bias),
+         .dy = o->logits, .x = o->x, .rows = o->rows, .out = o->out, .in = hidden, .scratch = model->scratch);
+}
+
 /* ---- next sentence ---- */
 
-enum { HEAD_POOLER_WEIGHT, HEAD_POOLER_BIAS, HEAD_NEXT_WEIGHT, HEAD_NEXT_BIAS };
 static const struct tensor_row next_tensors[] = {
-    [HEAD_POOLER_WEIGHT] = MATRIX("bert.pooler.dense.weight", OF_HIDDEN, OF_HIDDEN),
-    [HEAD_POOLER_BIAS] = BIAS("bert.pooler.dense.bias", OF_HIDDEN),
-    [HEAD_NEXT_WEIGHT] = MATRIX("cls.seq_relationship.weight", 2, OF_HIDDEN),
-    [HEAD_NEXT_BIAS] = BIAS("cls.seq_relationship.bias", 2),
+    POOLER_TENSORS,
+    [HEAD_OUTPUT_WEIGHT] = MATRIX("cls.seq_relationship.weight", 2, OF_HIDDEN),
+    [HEAD_OUTPUT_BIAS] = BIAS("cls.seq_relationship.bias", 2),
 };
-#undef HEAD
-#define HEAD(place) params_head(&model->table, HEAD_NEXT, place)
 
 static const struct head_buffer next_buffers[] = {
     {"next.first", offsetof(struct model, first), OF_HIDDEN, false},
@@ -123,43 +187,130 @@ static double next_work(const struct model_config *config)
     return hidden * hidden + 2 * hidden;
 }
 
-static void next_backward(struct model *model, const struct batch *batch, struct rows rows)
-{
-    const struct ops *ops = model->ops;
-    const int32_t hidden = model->config.hidden;
-    void *gradient = model->dpooled;
-    CALL(ops, linear_backward_input, .dx = gradient, .dy = model->next_logits,
-         .w = weight_of(model, HEAD(HEAD_NEXT_WEIGHT)), .rows = rows, .out = 2, .in = hidden);
-    CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_NEXT_WEIGHT)),
-         .db = gradient_of(model, HEAD(HEAD_NEXT_BIAS)), .dy = model->next_logits, .x = model->pooled, .rows = rows,
-         .out = 2, .in = hidden, .scratch = model->scratch);
-    CALL(ops, tanh_backward, .dy = gradient, .y = model->pooled, .rows = rows, .columns = hidden);
-    CALL(ops, linear_backward_weight, .dw = gradient_of(model, HEAD(HEAD_POOLER_WEIGHT)),
-         .db = gradient_of(model, HEAD(HEAD_POOLER_BIAS)), .dy = gradient, .x = model->first, .rows = rows,
-         .out = hidden, .in = hidden, .scratch = model->scratch);
-    CALL(ops, linear_backward_input, .dx = model->first, .dy = gradient,
-         .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
-    CALL(ops, scatter, .y = model->dhidden, .x = model->first, .index = batch->heads[HEAD_NEXT].index, .rows = rows,
-         .hidden = hidden);
-}
-
 static void next_pass(struct model *model, const struct batch *batch)
 {
-    const struct ops *ops = model->ops;
-    const struct rows rows = head_rows(HEAD_NEXT, batch).rows;
-    const int32_t hidden = model->config.hidden;
-    CALL(ops, gather, .y = model->first, .x = model_hidden(model), .index = batch->heads[HEAD_NEXT].index, .rows = rows,
-         .hidden = hidden);
-    CALL(ops, linear, .y = model->pooled, .x = model->first, .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)),
-         .b = vector_of(model, HEAD(HEAD_POOLER_BIAS)), .rows = rows, .out = hidden, .in = hidden);
-    CALL(ops, tanh_rows, .x = model->pooled, .rows = rows, .columns = hidden);
-    CALL(ops, linear, .y = model->next_logits, .x = model->pooled, .w = weight_of(model, HEAD(HEAD_NEXT_WEIGHT)),
-         .b = vector_of(model, HEAD(HEAD_NEXT_BIAS)), .rows = rows, .out = 2, .in = hidden);
-    CALL(ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_NEXT, .logits = model->next_logits,
+    const enum head_kind head = HEAD_NEXT;
+    const struct rows rows = head_rows(head, batch).rows;
+    const struct output output = {
+        .logits = model->next_logits,
+        .x = model->pooled,
+        .dx = model->dpooled,
+        .rows = rows,
+        .out = 2,
+        .weight = HEAD(HEAD_OUTPUT_WEIGHT),
+        .bias = HEAD(HEAD_OUTPUT_BIAS),
+    };
+    pool(model, batch, head);
+    output_forward(model, &output);
+    CALL(model->ops, loss, .sums = model->sums + HEAD_SUMS * HEAD_NEXT, .logits = model->next_logits,
          .labels = batch->heads[HEAD_NEXT].labels, .rows = rows, .columns = 2, .vocabulary = 2,
          .factor = slope_factor(model, HEAD_NEXT), .scratch = model->scratch);
+    if (model->training) {
+        output_backward(model, &output);
+        pool_backward(model, batch, head);
+    }
+}
+
+/* ---- classes: never beside next sentence, whose pooler it has ---- */
+
+static const struct tensor_row class_tensors[] = {
+    POOLER_TENSORS,
+    [HEAD_OUTPUT_WEIGHT] = MATRIX("classifier.weight", OF_LABELS, OF_HIDDEN),
+    [HEAD_OUTPUT_BIAS] = BIAS("classifier.bias", OF_LABELS),
+};
+
+static const struct head_buffer class_buffers[] = {
+    {"class.first", offsetof(struct model, first), OF_HIDDEN, false},
+    {"class.pooled", offsetof(struct model, pooled), OF_HIDDEN, false},
+    {"class.dropped", offsetof(struct model, dropped), OF_HIDDEN, false},
+    {"class.logits", offsetof(struct model, class_logits), OF_LABELS, false},
+    {"class.gradient", offsetof(struct model, dpooled), OF_HIDDEN, false},
+};
+
+static double class_work(const struct model_config *config)
+{
+    const double hidden = config->hidden;
+    return hidden * hidden + config->labels * hidden;
+}
+
+static void class_loss(struct model *model, const struct batch *batch, struct rows rows)
+{
+    const int32_t labels = model->config.labels;
+    double *sums = model->sums + HEAD_SUMS * HEAD_CLASS;
+    if (labels == 1)
+        CALL(model->ops, square_loss, .sums = sums, .logits = model->class_logits,
+             .labels = batch->heads[HEAD_CLASS].labels, .rows = rows, .factor = slope_factor(model, HEAD_CLASS),
+             .scratch = model->scratch);
+    else
+        CALL(model->ops, loss, .sums = sums, .logits = model->class_logits, .labels = batch->heads[HEAD_CLASS].labels,
+             .rows = rows, .columns = labels, .vocabulary = labels, .factor = slope_factor(model, HEAD_CLASS),
+             .scratch = model->scratch);
+}
+
+static void class_pass(struct model *model, const struct batch *batch)
+{
+    const enum head_kind head = HEAD_CLASS;
+    const struct rows rows = head_rows(head, batch).rows;
+    const int32_t *index = batch->heads[head].index, hidden = model->config.hidden;
+    const struct dropout dropout = dropout_at(model, model->config.layers, SITE_POOLED);
+    const struct output output = {
+        .logits = model->class_logits,
+        .x = model->dropped,
+        .dx = model->dpooled,
+        .rows = rows,
+        .out = model->config.labels,
+        .weight = HEAD(HEAD_OUTPUT_WEIGHT),
+        .bias = HEAD(HEAD_OUTPUT_BIAS),
+    };
+    pool(model, batch, head);
+    CALL(model->ops, dropout, .y = model->dropped, .x = model->pooled, .batch = batch, .index = index, .rows = rows,
+         .hidden = hidden, .dropout = &dropout);
+    output_forward(model, &output);
+    class_loss(model, batch, rows);
+    if (!model->training)
+        return;
+    output_backward(model, &output);
+    CALL(model->ops, dropout, .y = model->dpooled, .x = model->dpooled, .batch = batch, .index = index, .rows = rows,
+         .hidden = hidden, .dropout = &dropout);
+    pool_backward(model, batch, head);
+}
+
+/* ---- spans ---- */
+
+enum { HEAD_SPAN_WEIGHT, HEAD_SPAN_BIAS };
+static const struct tensor_row span_tensors[] = {
+    [HEAD_SPAN_WEIGHT] = MATRIX("qa_outputs.weight", 2, OF_HIDDEN),
+    [HEAD_SPAN_BIAS] = BIAS("qa_outputs.bias", 2),
+};
+
+static const struct head_buffer span_buffers[] = {
+    {"span.logits", offsetof(struct model, span_logits), 2, false},
+};
+
+static double span_work(const struct model_config *config)
+{
+    return 2.0 * config->hidden;
+}
+
+static void span_pass(struct model *model, const struct batch *batch)
+{
+    const enum head_kind head = HEAD_SPAN;
+    const struct output output = {
+        .logits = model->span_logits,
+        .x = model_hidden(model),
+        .dx = model->dhidden,
+        .adds = true,
+        .rows = head_rows(head, batch).rows,
+        .out = 2,
+        .weight = HEAD(HEAD_SPAN_WEIGHT),
+        .bias = HEAD(HEAD_SPAN_BIAS),
+    };
+    output_forward(model, &output);
+    CALL(model->ops, span_loss, .sums = model->sums + HEAD_SUMS * HEAD_SPAN, .logits = model->span_logits,
+         .batch = batch, .first = batch->heads[HEAD_SPAN].index, .last = batch->heads[HEAD_SPAN].labels,
+         .factor = slope_factor(model, HEAD_SPAN), .scratch = model->scratch);
     if (model->training)
-        next_backward(model, batch, rows);
+        output_backward(model, &output);
 }
 
 /* ---- all of them ---- */
@@ -174,6 +325,7 @@ const struct head head_kinds[] = {
             .tensor_count = COUNT(masked_tensors),
             .buffers = masked_buffers,
             .buffer_count = COUNT(masked_buffers),
+            .logits = offsetof(struct model, logits),
             .work = masked_work,
             .pass = masked_pass,
         },
@@ -184,8 +336,31 @@ const struct head head_kinds[] = {
             .tensor_count = COUNT(next_tensors),
             .buffers = next_buffers,
             .buffer_count = COUNT(next_buffers),
+            .logits = offsetof(struct model, next_logits),
             .work = next_work,
             .pass = next_pass,
+        },
+    [HEAD_CLASS] =
+        {
+            .reads = READS_FIRST,
+            .tensors = class_tensors,
+            .tensor_count = COUNT(class_tensors),
+            .buffers = class_buffers,
+            .buffer_count = COUNT(class_buffers),
+            .logits = offsetof(struct model, class_logits),
+            .work = class_work,
+            .pass = class_pass,
+        },
+    [HEAD_SPAN] =
+        {
+            .reads = READS_ALL,
+            .tensors = span_tensors,
+            .tensor_count = COUNT(span_tensors),
+            .buffers = span_buffers,
+            .buffer_count = COUNT(span_buffers),
+            .logits = offsetof(struct model, span_logits),
+            .work = span_work,
+            .pass = span_pass,
         },
 };
 _Static_assert(COUNT(head_kinds) == HEAD_KINDS, "a row for every head");

@@ -67,6 +67,11 @@ const struct model_config *model_config(const struct model *model)
     return &model->config;
 }
 
+const struct ops *model_ops(const struct model *model)
+{
+    return model->ops;
+}
+
 void *model_params(struct model *model)
 {
     return model->params;
@@ -229,7 +234,7 @@ void model_evaluate(struct model *model, const struct batch *batch, struct model
 void *model_logits(const struct model *model, enum head_kind head)
 {
     assert(!model->training && model_has(&model->config, head));
-    return head == HEAD_MASKED ? model->logits : model->next_logits;
+    return *(void *const *)((const char *)model + head_kinds[head].logits);
 }
 
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS])

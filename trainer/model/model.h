@@ -53,6 +53,7 @@ void model_close(struct model *model);
 
 const struct params *model_table(const struct model *model);
 const struct model_config *model_config(const struct model *model);
+const struct ops *model_ops(const struct model *model);
 /* Flat memory of the device (ops->map) in ops' real type: float, but double under PRECISION_FP64. After changing
  * parameters call model_refresh, which makes the storage copy (nothing to do where storage is the real type). */
 void *model_params(struct model *model);
@@ -93,7 +94,6 @@ void model_forward_backward(struct model *model, const struct batch *batch, cons
 /* Forward only, without dropout; leaves gradients and the step alone, but drops sums of its passes that no call has asked
  * for. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);
-
 /* A head's logits of the last pass, which was model_evaluate: [the head's rows, columns] in storage, the device's (ops->map);
  * those of masked tokens have a column for each piece of the padded vocabulary. */
 void *model_logits(const struct model *model, enum head_kind head);

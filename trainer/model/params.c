@@ -62,6 +62,8 @@ int model_config_check(const struct model_config *config, struct error *err)
     TRY(check_size("vocabulary size", config->vocabulary, 4194304, err));
     TRY(check_size("number of positions", config->positions, 65536, err));
     TRY(check_size("number of segment types", config->types, 1024, err));
+    if (model_has(config, HEAD_CLASS))
+        TRY(check_size("number of classes", config->labels, LABELS_MAX, err));
     if (config->hidden % config->heads != 0)
         return fail(err, ERR_UNSAFE, "the model's hidden size %d is not a multiple of its %d attention heads",
                     config->hidden, config->heads);

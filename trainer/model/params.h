@@ -73,6 +73,8 @@ struct layer_drop {
     bool compat;  /* count steps and scale as DeepSpeed's code does */
 };
 
+#define LABELS_MAX      8
+#define LABEL_NAME_SIZE 32
 struct model_config {
     int32_t layers;
     int32_t hidden; /* H, a multiple of heads */
@@ -82,11 +84,13 @@ struct model_config {
     int32_t positions;    /* longest sequence */
     int32_t types;        /* segments */
     enum gelu gelu;
-    uint32_t task_heads;      /* heads on the last layer: bit h is head h of enum head_kind */
-    double norm_epsilon;      /* of every LayerNorm */
-    double initializer_range; /* standard deviation of initial weights */
-    double hidden_dropout;    /* probability: embeddings, attention output, feed-forward output */
-    double attention_dropout; /* probability: attention weights */
+    uint32_t task_heads;                           /* heads on the last layer: bit h is head h of enum head_kind */
+    int32_t labels;                                /* classes of HEAD_CLASS; 1: it gives a number */
+    char label_names[LABELS_MAX][LABEL_NAME_SIZE]; /* as config.json says them; empty: LABEL_0, LABEL_1, … */
+    double norm_epsilon;                           /* of every LayerNorm */
+    double initializer_range;                      /* standard deviation of initial weights */
+    double hidden_dropout;                         /* probability: embeddings, attention output, feed-forward output */
+    double attention_dropout;                      /* probability: attention weights */
     enum norm_order order;
     enum position_kind position;
     enum feed_forward feed_forward;

@@ -57,6 +57,11 @@ struct model {
     void *pooled;      /* [B, H] */
     void *next_logits; /* [B, 2] */
     void *dpooled;     /* [B, H] */
+    /* the classifier: first, pooled and dpooled are the same */
+    void *dropped;      /* [B, H]: pooled, after dropout */
+    void *class_logits; /* [B, labels] */
+    /* spans */
+    void *span_logits; /* [T, 2] */
 
     /* gradients that travel down */
     void *dhidden;  /* [T, H]: of the sum that runs through all layers */
@@ -99,8 +104,16 @@ static inline void *gradient_of(const struct model *model, const struct param *p
     return param ? (char *)model->gradients + param->offset * model->ops->real_size : NULL;
 }
 
-/* Where dropout happens. Law 4 wants a number for each place: embedding 0, then three a layer. */
-enum dropout_site { SITE_EMBEDDING, SITE_PROBABILITIES = 1, SITE_ATTENTION, SITE_DOWN, SITES_A_LAYER = 3 };
+/* Where dropout happens. Law 4 wants a number for each place: embedding 0, three a layer, then the pooler,
+ * which has the first site of a layer behind the last one. */
+enum dropout_site {
+    SITE_EMBEDDING,
+    SITE_PROBABILITIES = 1,
+    SITE_ATTENTION,
+    SITE_DOWN,
+    SITES_A_LAYER = 3,
+    SITE_POOLED = 1
+};
 struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout_site site);
 
 void choose_layers(struct model *model);                       /* which layers the pass has, and their shares */

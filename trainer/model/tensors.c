@@ -85,6 +85,8 @@ int32_t size_of(const struct model_config *config, int32_t size)
         return config->positions;
     case OF_TYPES:
         return config->types;
+    case OF_LABELS:
+        return config->labels;
     default:
         return size;
     }

@@ -8,8 +8,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A size below is a number, or one of the model's; OF_UP is the columns of the first product of the feed-forward part. */
-enum { OF_HIDDEN = -1, OF_INTERMEDIATE = -2, OF_VOCABULARY = -3, OF_POSITIONS = -4, OF_TYPES = -5, OF_UP = -6 };
+/* A size below is a number, or one of the model's; OF_UP is the columns of the first product of the feed-forward part,
+ * OF_LABELS the classes of HEAD_CLASS. */
+enum {
+    OF_HIDDEN = -1,
+    OF_INTERMEDIATE = -2,
+    OF_VOCABULARY = -3,
+    OF_POSITIONS = -4,
+    OF_TYPES = -5,
+    OF_UP = -6,
+    OF_LABELS = -7
+};
 
 /* Which models have a tensor. */
 enum tensor_in { IN_ALL, IN_LEARNED_POSITIONS, IN_BIASED_LAYERS };

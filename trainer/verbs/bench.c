@@ -349,7 +349,7 @@ int verb_bench(void *context, struct opt_paths bare, struct error *err)
     const int32_t size = b.device == DEVICE_CUDA ? WHOLE_PRODUCT : HOST_PRODUCT;
     r.products = machine_product_rate(b.ops, size, size, size, SECONDS / 3);
     r.bandwidth = machine_bandwidth(b.ops);
-    r.flops = model_flops(&b.config, b.seq, (const double[]){[HEAD_MASKED] = b.masked, [HEAD_NEXT] = 1});
+    r.flops = model_flops(&b.config, b.seq, (const double[HEAD_KINDS]){[HEAD_MASKED] = b.masked, [HEAD_NEXT] = 1});
     say_machine(&b, &r);
     profile(&b, &r);
     open_model(&b);

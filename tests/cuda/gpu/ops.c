@@ -256,7 +256,8 @@ static void embed_case(const struct case_batch *batch, int32_t hidden, int32_t v
     for (int i = 0; i < DROPS; i++) {
         struct array dropped = array_copy(&dy);
         EACH_SIDE (s)
-            CALL(OPS(s), dropout, .x = AT(dropped), .batch = batch->on[s], .hidden = hidden, .dropout = &drops[i]);
+            CALL(OPS(s), dropout, .y = AT(dropped), .x = AT(dropped), .batch = batch->on[s],
+                 .rows = {host->tokens, host->token_rows}, .hidden = hidden, .dropout = &drops[i]);
         if (drops[i].share == 0)
             compare(&dropped, FP32, "dropout %u, width %d", drops[i].threshold, hidden);
         array_release(&dropped);
