@@ -25,7 +25,7 @@ static json_t *next_commands(const struct setup *setup, const char *directory)
     char name[32], model[40], seq[16], steps[24];
     const struct manifest *manifest = &setup->data.manifest;
     uint32_t longer = 0;
-    for (size_t i = 0; i < manifest->length_count; i++) {
+    for (size_t i = 0; !setup->settings->tuning && i < manifest->length_count; i++) {
         const struct manifest_length *length = &manifest->lengths[i];
         if (length->split == SPLIT_TRAIN && length->samples > 0 && length->seq > setup->recipe.seq &&
             length->seq <= (uint32_t)setup->recipe.config.positions && (longer == 0 || length->seq < longer))

@@ -86,7 +86,7 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
                                 .keep_last = setup->settings->keep_last,
                                 .samples = setup->task.samples.samples,
-                                .evaluates = setup->task.splits[SPLIT_VALID].samples > 0,
+                                .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 || setup->task.finish,
                                 .estimate = *estimate,
                             });
     buf_release(&similar);
@@ -183,7 +183,7 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
     const struct flat_state flat = engine_map(engine, MAP_READ);
     const struct checkpoint_parts parts = {
         .config = &setup->recipe.config,
-        .pad_id = setup->data.manifest.special.pad,
+        .pad_id = setup->pad_id,
         .params = model_table(engine->model),
         .weights = flat.params,
         .first = flat.first,

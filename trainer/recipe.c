@@ -12,15 +12,15 @@
 
 /* ---- all together ---- */
 
-static int steps_of(const struct settings *settings, const struct dataset *dataset, uint32_t batch, uint64_t *steps,
+static int steps_of(const struct settings *settings, uint64_t samples, uint32_t batch, uint64_t *steps,
                     struct error *err)
 {
     *steps = settings->steps;
-    if (!settings_given(settings, "epochs"))
+    if (settings->epochs <= 0 || (settings_given(settings, "steps") && !settings_given(settings, "epochs")))
         return 0;
     if (settings_given(settings, "steps"))
         return fail(err, ERR_USAGE, "--steps and --epochs both say how long to train: give one of them");
-    const double exact = settings->epochs * (double)dataset->samples / (double)batch;
+    const double exact = settings->epochs * (double)samples / (double)batch;
     if (exact > 1e12)
         return fail(err, ERR_USAGE, "--epochs %g is %g steps", settings->epochs, exact);
     *steps = exact < 1 ? 1 : (uint64_t)llround(exact);
@@ -40,12 +40,12 @@ static int choose_part(struct recipe *recipe, struct error *err)
     return 0;
 }
 
-int recipe_make(const struct settings *settings, const struct dataset *dataset, const struct model_config *config,
+int recipe_make(const struct settings *settings, const struct material *material, const struct model_config *config,
                 const struct origin *origin, struct recipe *recipe, struct error *err)
 {
     *recipe = (struct recipe){
-        .dataset = dataset->manifest.root_hash,
-        .seq = dataset->layout.seq,
+        .dataset = material->hash,
+        .seq = material->seq,
         .config = *config,
         .steps_before = origin->goes_on ? origin->state.step : 0,
         .samples_before = origin->goes_on ? origin->state.samples : 0,
@@ -56,6 +56,7 @@ int recipe_make(const struct settings *settings, const struct dataset *dataset, 
         .precision_given = settings_given(settings, "precision"),
         .precision = (enum precision)settings->precision,
     };
+    memcpy(recipe->task, material->task, sizeof recipe->task);
     memcpy(recipe->initial, origin->hash, sizeof recipe->initial);
     if (settings_given(settings, "dropout"))
         recipe->config.hidden_dropout = recipe->config.attention_dropout = settings->dropout;
@@ -67,7 +68,7 @@ int recipe_make(const struct settings *settings, const struct dataset *dataset, 
     if (result == 0)
         result = keys_batch(&keys, settings, recipe, err);
     if (result == 0)
-        result = steps_of(settings, dataset, recipe->batch, &recipe->schedule.steps, err);
+        result = steps_of(settings, material->samples, recipe->batch, &recipe->schedule.steps, err);
     if (result == 0)
         result = keys_apply(&keys, settings, recipe, err);
     if (result == 0 && settings->same_bits)
@@ -160,6 +161,8 @@ json_t *recipe_identity(const struct recipe *recipe)
 {
     const struct scaler_settings *s = &recipe->scaling;
     json_t *identity = data_identity(recipe);
+    if (recipe->task[0])
+        json_object_set_new(identity, "task", json_string(recipe->task));
     add_all(identity, model_identity(&recipe->config));
     add_all(identity, optimizer_identity(recipe));
     if (recipe->steps_before > 0)

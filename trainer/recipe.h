@@ -5,7 +5,6 @@
 #define TRAINER_RECIPE_H
 
 #include "base/error.h"
-#include "shards/dataset.h"
 #include "trainer/data/pack.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/model/params.h"
@@ -21,8 +20,17 @@
 /* Raised by every commit that changes a bit of what a step computes on the same machine. */
 #define ARITHMETIC_VERSION 1
 
+/* What is trained on, as far as a recipe goes. */
+struct material {
+    char task[24]; /* "glue mrpc"; empty: pre-training */
+    uint64_t hash; /* a dataset's root hash, or that of all samples */
+    uint32_t seq;  /* tokens of a sample, at most */
+    uint64_t samples;
+};
+
 struct recipe {
-    uint64_t dataset; /* root hash */
+    char task[24];    /* as of struct material */
+    uint64_t dataset; /* its hash */
     uint32_t seq;
     struct model_config config;
     char initial[64];                      /* "random", or hashes of the files that --init or --resume gave */
@@ -44,9 +52,9 @@ struct recipe {
     struct scaler_settings scaling; /* of fp16 */
 };
 
-/* From settings, what the run begins with, and a config whose vocabulary is the dataset's already. ERR_USAGE:
+/* From settings, what the run begins with, and a config whose vocabulary is the material's already. ERR_USAGE:
  * options or keys that do not go together; ERR_MISMATCH: the dataset's length is above the model's positions. */
-int recipe_make(const struct settings *settings, const struct dataset *dataset, const struct model_config *config,
+int recipe_make(const struct settings *settings, const struct material *material, const struct model_config *config,
                 const struct origin *origin, struct recipe *recipe, struct error *err);
 
 /* The caller json_decref's it. Values are text, numbers, booleans: no nesting. */

@@ -68,6 +68,16 @@ struct settings {
     bool json, quiet, verbose;
     bool mute; /* set by a verb that fails: another process reports the error */
 
+    /* of glue */
+    const char *glue; /* folder of the tasks */
+    uint64_t seeds;   /* runs */
+    /* of squad */
+    const char *train, *dev; /* files of questions; NULL: not to be trained on, not to be answered */
+    uint64_t doc_stride, max_query, max_answer, n_best; /* pieces, pieces, pieces, answers */
+    double null_threshold;
+    const char *logits; /* for tests: a file of logits instead of the model's; NULL: the model's */
+
+    const struct tuning *tuning; /* what a verb other than train trains on (setup.h); NULL: shards */
     const struct launch *launch; /* which of how many processes this is; NULL: the only one */
 
     const struct opt_program *program; /* for opts_given and opts_json */
@@ -83,6 +93,8 @@ static inline bool settings_given(const struct settings *settings, const char *n
 }
 
 int verb_train(void *settings, struct opt_paths bare, struct error *err);
+/* One training to its end, with its closing lines: what verb_train is but for --dry-run. */
+int train_run(struct settings *settings, struct error *err);
 int verb_plan(void *settings, struct opt_paths bare, struct error *err);
 int verb_eval(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);
@@ -93,5 +105,7 @@ int verb_bench(void *settings, struct opt_paths bare, struct error *err);
 int verb_fill_mask(void *settings, struct opt_paths bare, struct error *err);
 int verb_score(void *settings, struct opt_paths bare, struct error *err);
 int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
+int verb_squad(void *settings, struct opt_paths bare, struct error *err);
+int verb_glue(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

@@ -7,11 +7,19 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/config.h"
+#include "trainer/tune/text.h"
 
 /* ---- vocabulary and model ---- */
 
 static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t positions, struct error *err)
 {
+    const struct tuning *tuning = s->settings->tuning;
+    if (tuning) {
+        const struct text *text = tuning->text(tuning->context);
+        const struct tokenizer_words as_read = {text->words.cased, text->words.strip_accents, text->words.joined};
+        return tokenizer_make(&s->tokenizer, origin->files, (struct str){text->vocab->text, text->vocab->text_bytes},
+                              &as_read, (uint32_t)positions, err);
+    }
     struct buf vocab = {0};
     char *path = path_join(s->data.directory, VOCAB_NAME);
     int result = file_read_all(path, VOCAB_BYTES_MAX, &vocab, err);
@@ -28,14 +36,20 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     return result;
 }
 
+/* The origin's, whatever its vocabulary. */
+static int config_there(const struct origin *origin, struct model_config *config, struct error *err)
+{
+    char *path = path_join(origin->files, "config.json");
+    const int result = config_read(path, config, err);
+    mem_free(path);
+    return result;
+}
+
 static int config_of(const struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
 {
     const struct manifest *manifest = &s->data.manifest;
     if (origin->files) {
-        char *path = path_join(origin->files, "config.json");
-        const int result = config_read(path, config, err);
-        mem_free(path);
-        TRY(result);
+        TRY(config_there(origin, config, err));
         if (config->vocabulary != (int32_t)manifest->vocab_size)
             return fail_at(err, ERR_MISMATCH, origin->files, ERROR_NO_OFFSET,
                            "has a vocabulary of %" PRId32 " pieces, the dataset's has %" PRIu32, config->vocabulary,
@@ -58,13 +72,34 @@ static int data_open(struct setup *s, uint32_t seq, struct error *err)
     if (s->data.samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET,
                        "has no training samples of length %" PRIu32, s->data.layout.seq);
+    s->material = (struct material){
+        .hash = s->data.manifest.root_hash,
+        .seq = s->data.layout.seq,
+        .samples = s->data.samples,
+    };
+    s->pad_id = s->data.manifest.special.pad;
     return dataset_open(&s->valid, settings->shards, s->data.layout.seq, SPLIT_VALID, err);
+}
+
+static int texts_open(struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
+{
+    const struct tuning *tuning = s->settings->tuning;
+    if (!origin->files) {
+        fail(err, ERR_USAGE, "--init DIR is missing: the model to begin with");
+        return hint(err, "a run of dstrain, one of its checkpoints, or a Hugging Face directory");
+    }
+    TRY(config_there(origin, config, err));
+    TRY(tuning->open(tuning->context, s->settings, origin, config, &s->material, err));
+    s->pad_id = tuning->text(tuning->context)->vocab->pad;
+    return 0;
 }
 
 static void begin_task(struct setup *s)
 {
     s->identity = recipe_identity(&s->recipe);
-    s->task = pretraining_task(&s->pretraining, &s->data, &s->valid, &s->recipe);
+    const struct tuning *tuning = s->settings->tuning;
+    s->task = tuning ? tuning->task(tuning->context, &s->recipe)
+                     : pretraining_task(&s->pretraining, &s->data, &s->valid, &s->recipe);
 }
 
 int setup_open(struct setup *s, const struct settings *settings, struct origin *origin, struct error *err)
@@ -72,20 +107,32 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     struct model_config config;
     *s = (struct setup){.settings = settings};
     *origin = (struct origin){0};
-    TRY(data_open(s, (uint32_t)settings->seq, err));
+    if (!settings->tuning)
+        TRY(data_open(s, (uint32_t)settings->seq, err));
     TRY(origin_find(origin, settings, err));
-    TRY(config_of(s, origin, &config, err));
-    TRY(recipe_make(settings, &s->data, &config, origin, &s->recipe, err));
+    TRY(settings->tuning ? texts_open(s, origin, &config, err) : config_of(s, origin, &config, err));
+    TRY(recipe_make(settings, &s->material, &config, origin, &s->recipe, err));
     TRY(model_config_check(&s->recipe.config, err));
     TRY(make_tokenizer(s, origin, config.positions, err));
     begin_task(s);
     return 0;
 }
 
+static int follow_texts(struct setup *s, struct error *err)
+{
+    struct origin origin;
+    struct model_config config;
+    int result = origin_find(&origin, s->settings, err);
+    if (result == 0)
+        result = texts_open(s, &origin, &config, err);
+    origin_release(&origin);
+    return result;
+}
+
 int setup_follow(struct setup *s, const struct settings *settings, const struct recipe *recipe, struct error *err)
 {
     *s = (struct setup){.settings = settings};
-    TRY(data_open(s, recipe->seq, err));
+    TRY(settings->tuning ? follow_texts(s, err) : data_open(s, recipe->seq, err));
     s->recipe = *recipe;
     begin_task(s);
     return 0;

@@ -32,6 +32,11 @@ struct task {
 
     /* Means, and what else the task's metrics are. ERR_STOPPED where `halt` said so; else errors are the source's. */
     int (*evaluate)(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err);
+
+    /* What is made of the model after the last step, before the run counts as finished: files in its directory. By the
+     * process that writes, alone. NULL: nothing. Errors as above. */
+    int (*finish)(const struct evaluation_work *work, const char *directory, struct error *err);
+    const void *context; /* of finish */
 };
 
 #endif

@@ -226,6 +226,29 @@ static int fail_stopped(const struct training *t, enum stop_cause cause, struct 
     return hint(err, "the same command goes on from there");
 }
 
+/* What the task makes of the model; the others wait. */
+static int finish(struct training *t, struct error *err)
+{
+    const struct task *task = &t->setup.task;
+    const struct halt halt = on_signal(t);
+    int result = 0;
+    if (!task->finish)
+        return keeper_finish(&t->keeper, err);
+    const struct evaluation_work work = {
+        .task = task,
+        .model = t->engine.model,
+        .limits = &t->engine.limits,
+        .halt = &halt,
+        .step = t->position.state.step,
+    };
+    meet_work(t->team->meet, true);
+    if (!t->keeper.silent)
+        result = task->finish(&work, t->keeper.run.directory, err);
+    meet_work(t->team->meet, false);
+    TRY(team_agree(t->team, result, err));
+    return keeper_finish(&t->keeper, err);
+}
+
 /* Queued steps are received first; what came of them may be a failure of its own. */
 static int end_run(struct training *t, const struct verdict *verdict, struct error *err)
 {
@@ -247,7 +270,7 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
     }
     if (failed)
         return -1;
-    return verdict->stop == STOP_FINISHED ? keeper_finish(&t->keeper, err) : fail_stopped(t, verdict->stop, err);
+    return verdict->stop == STOP_FINISHED ? finish(t, err) : fail_stopped(t, verdict->stop, err);
 }
 
 static void say_timings(const struct training *t, double from)
@@ -312,12 +335,10 @@ static void hint_safe(const struct training *t, struct error *err)
              t->keeper.saved_step);
 }
 
-int verb_train(void *settings, struct opt_paths bare, struct error *err)
+int train_run(struct settings *settings, struct error *err)
 {
     struct training training = {0};
     struct team team;
-    if (((const struct settings *)settings)->dry_run)
-        return verb_plan(settings, bare, err);
     stop_on_signals();
     int result = team_open(&team, settings, err);
     if (result == 0)
@@ -330,8 +351,15 @@ int verb_train(void *settings, struct opt_paths bare, struct error *err)
         hint_safe(&training, err);
     const uint64_t saved = training.keeper.saved_step;
     training_close(&training);
-    ((struct settings *)settings)->mute = team_leave(&team, result, err);
+    settings->mute = team_leave(&team, result, err);
     if (result < 0 && err->kind == ERR_PEER && saved > 0)
         hint_lost(saved, err);
     return result;
+}
+
+int verb_train(void *settings, struct opt_paths bare, struct error *err)
+{
+    if (((const struct settings *)settings)->dry_run)
+        return verb_plan(settings, bare, err);
+    return train_run(settings, err);
 }

@@ -232,7 +232,7 @@ static int setup_begin(struct training *t, const struct settings *settings, stru
     if (!team_leads(t->team))
         result = setup_follow(s, settings, &recipe, err);
     TRY(team_agree(t->team, result, err));
-    return team_compare(t->team, "dataset", hash_text(s->data.manifest.root_hash, hash), err);
+    return team_compare(t->team, "dataset", hash_text(s->material.hash, hash), err);
 }
 
 /* Takes the run's directory, at rank 0; all learn whether the run is finished. */

@@ -36,6 +36,10 @@ static int choose_optimizer(const struct keys *keys, const struct settings *sett
     recipe->optimizer = type->optimizer;
     if (!keys->file)
         recipe->optimizer.weight_decay = 0.01;
+    if (!keys->file && recipe->task[0] && recipe->optimizer.kind == OPTIMIZER_ADAM) { /* BERT's own */
+        recipe->optimizer.bias_correction = false;
+        recipe->optimizer.epsilon = 1e-6;
+    }
     recipe->schedule.rate = keys->file && !settings_given(settings, "lr") ? type->rate : settings->lr;
     if (!settings_given(settings, "lr"))
         TRY(keys_real(keys, "optimizer.params.lr", 0, 1e3, &recipe->schedule.rate, err));
