@@ -1,0 +1,267 @@
+/* Tables of text, pairs of pieces, scores: what a task of GLUE is made of before a model sees it, and behind it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "trainer/tune/features.h"
+#include "trainer/tune/glue_scores.h"
+#include "trainer/tune/glue_tasks.h"
+#include "trainer/tune/scores.h"
+#include "trainer/tune/tsv.h"
+
+#define FOLDER    "test_glue.d"
+#define FILE_NAME FOLDER "/train.tsv"
+
+static bool is(struct str text, const char *expected)
+{
+    return str_equal(text, str_of(expected));
+}
+
+/* ---- tables ---- */
+
+static void rows_are_lines_and_columns_are_text(void **state)
+{
+    (void)state;
+    struct tsv row = tsv_begin(STR("\xef\xbb\xbf"
+                                   "a\t\"b\tc\"\r\n\n\xef\xbb\xbfx\t\t\ny"));
+    assert_true(tsv_next(&row));
+    assert_true(row.line == 1 && row.count == 3);
+    assert_true(is(row.columns[0], "a") && is(row.columns[1], "\"b") && is(row.columns[2], "c\"") &&
+                is(row.last, "c\""));
+    assert_true(tsv_next(&row));
+    assert_true(row.line == 2 && row.count == 1 && row.last.size == 0);
+    assert_true(tsv_next(&row));
+    assert_true(row.count == 3 && is(row.columns[0], "\xef\xbb\xbfx") && row.columns[1].size == 0);
+    assert_true(tsv_next(&row));
+    assert_true(row.line == 4 && row.count == 1 && is(row.columns[0], "y"));
+    assert_false(tsv_next(&row));
+    row = tsv_begin(STR(""));
+    assert_false(tsv_next(&row));
+}
+
+static void a_row_has_more_columns_than_are_kept(void **state)
+{
+    (void)state;
+    char text[300];
+    for (size_t i = 0; i < 99; i++)
+        memcpy(text + 2 * i, "x\t", 2);
+    memcpy(text + 198, "end", 3);
+    struct tsv row = tsv_begin((struct str){text, 201});
+    assert_true(tsv_next(&row));
+    assert_true(row.count == 100 && is(row.last, "end") && is(row.columns[TSV_COLUMNS_MAX - 1], "x"));
+}
+
+/* ---- pairs ---- */
+
+static void the_longer_text_loses_its_end(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t a, b, most, a_left, b_left;
+    } cases[] = {{5, 5, 10, 5, 5}, {5, 5, 9, 5, 4}, {9, 2, 7, 5, 2}, {2, 9, 7, 2, 5},
+                 {9, 9, 5, 3, 2},  {0, 9, 3, 0, 3}, {3, 0, 2, 2, 0}, {8, 9, 6, 3, 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ids a = {.count = cases[i].a}, b = {.count = cases[i].b};
+        features_truncate(&a, &b, cases[i].most);
+        assert_true(a.count == cases[i].a_left && b.count == cases[i].b_left);
+    }
+}
+
+static void a_pair_stands_between_its_marks(void **state)
+{
+    (void)state;
+    struct ids a = {0}, b = {0}, out = {0};
+    for (uint32_t i = 0; i < 6; i++) {
+        ids_add(&a, 10 + i);
+        ids_add(&b, 20 + i);
+    }
+    assert_int_equal(features_pair(&a, &b, 1, 2, 8, &out), 5);
+    static const uint32_t both[] = {1, 10, 11, 12, 2, 20, 21, 2};
+    assert_true(out.count == 8 && memcmp(out.data, both, sizeof both) == 0);
+    a.count = 6;
+    assert_int_equal(features_pair(&a, NULL, 1, 2, 5, &out), 5);
+    static const uint32_t one[] = {1, 10, 11, 12, 2};
+    assert_true(out.count == 5 && memcmp(out.data, one, sizeof one) == 0);
+    ids_release(&a);
+    ids_release(&b);
+    ids_release(&out);
+}
+
+/* ---- scores ---- */
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) < 1e-12;
+}
+
+/* Worked out by hand: 3 true positives, 1 false positive, 2 false negatives, 4 true negatives. */
+static void classes_are_scored_as_defined(void **state)
+{
+    (void)state;
+    const uint32_t found[] = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0}, truth[] = {1, 1, 1, 0, 1, 1, 0, 0, 0, 0};
+    const uint32_t zeros[10] = {0};
+    assert_true(near(score_accuracy(found, truth, 10), 0.7));
+    assert_true(near(score_f1(found, truth, 10).value, 6.0 / 9));
+    const struct score matthews = score_matthews(found, truth, 10, 2);
+    assert_true(!matthews.undefined && near(matthews.value, (3 * 4 - 1 * 2) / sqrt(4.0 * 5 * 5 * 6)));
+    assert_true(near(score_matthews(truth, truth, 10, 2).value, 1));
+    assert_true(score_matthews(zeros, truth, 10, 2).undefined && score_matthews(zeros, truth, 10, 2).value == 0);
+    assert_true(score_f1(zeros, zeros, 10).undefined && !score_f1(zeros, truth, 10).undefined);
+}
+
+static void correlations_are_those_of_values_and_of_ranks(void **state)
+{
+    (void)state;
+    const double a[] = {1, 2, 3, 4}, b[] = {1, 4, 9, 16}, down[] = {8, 6, 4, 2}, ties[] = {1, 2, 2, 3},
+                 flat[] = {5, 5, 5, 5};
+    assert_true(near(score_pearson(a, down, 4).value, -1));
+    assert_true(near(score_pearson(a, b, 4).value, 25 / sqrt(5.0 * 129)));
+    assert_true(near(score_spearman(a, b, 4).value, 1));
+    assert_true(near(score_spearman(a, ties, 4).value, 4.5 / sqrt(5 * 4.5)));
+    assert_true(score_pearson(a, flat, 4).undefined && score_spearman(flat, a, 4).undefined);
+    assert_true(score_pearson(a, b, 1).undefined);
+}
+
+static void several_runs_have_mean_deviation_median_and_best(void **state)
+{
+    (void)state;
+    const double values[] = {4, 1, 3, 8};
+    json_t *spread = glue_spread(values, 4), *one = glue_spread(values, 1);
+    assert_true(near(json_number_value(json_object_get(spread, "mean")), 4));
+    assert_true(near(json_number_value(json_object_get(spread, "deviation")), sqrt(26.0 / 3)));
+    assert_true(near(json_number_value(json_object_get(spread, "median")), 3.5));
+    assert_true(near(json_number_value(json_object_get(spread, "best")), 8));
+    assert_true(json_number_value(json_object_get(one, "deviation")) == 0);
+    json_decref(spread);
+    json_decref(one);
+}
+
+static void results_are_sorted_and_printed_as_python_does(void **state)
+{
+    (void)state;
+    struct error err;
+    struct buf text = {0};
+    json_t *values =
+        json_pack("{s:f, s:f, s:f, s:I}", "mcc", 0.0, "acc", 0.1, "loss", 2.0 / 3, "global_step", (json_int_t)7);
+    mkdir(FOLDER, 0777);
+    assert_int_equal(glue_write_results(FILE_NAME, values, &err), 0);
+    assert_int_equal(file_read_all(FILE_NAME, 1000, &text, &err), 0);
+    assert_string_equal(buf_text(&text), "acc = 0.1\nglobal_step = 7\nloss = 0.6666666666666666\nmcc = 0.0\n");
+    buf_release(&text);
+    json_decref(values);
+}
+
+/* ---- a task's file ---- */
+
+static struct text text_of_words(void)
+{
+    struct text text = {0};
+    struct error err;
+    const struct str pieces[] = {STR("[PAD]"),  STR("[UNK]"), STR("[CLS]"), STR("[SEP]"),
+                                 STR("[MASK]"), STR("a"),     STR("b")};
+    assert_int_equal(vocab_from_pieces(&text.vocab, pieces, 7, &err), 0);
+    text.words = (struct tokenizer_options){.profile = PROFILE_HF, .strip_accents = true};
+    text.tokenizer = tokenizer_open(text.vocab, &text.words);
+    text.state = tokenizer_state_open(text.tokenizer);
+    return text;
+}
+
+static int read_rows(const char *task, const char *rows, struct glue_set *set, struct error *err)
+{
+    struct text text = text_of_words();
+    mkdir(FOLDER, 0777);
+    *err = (struct error){0};
+    assert_int_equal(file_write_all(FILE_NAME, rows, strlen(rows), err), 0);
+    const int result = glue_read(glue_task_named(task), FILE_NAME, true, &text, 16, set, err);
+    text_close(&text);
+    return result;
+}
+
+static void a_task_has_its_own_columns(void **state)
+{
+    (void)state;
+    struct glue_set set;
+    struct error err;
+    float number;
+    assert_int_equal(read_rows("mrpc", "Quality\tx\ty\tz\tw\r\n1\t8\t9\ta b\tb\r\n0\t8\t9\t\"a\tb a\r\n", &set, &err),
+                     0);
+    assert_int_equal(set.samples.count, 2);
+    const struct task_sample *first = &set.samples.items[0];
+    static const uint32_t ids[] = {2, 5, 6, 3, 6, 3};
+    assert_true(first->length == 6 && first->a_length == 4 && first->label == 1 && first->token == 0);
+    assert_memory_equal(set.samples.ids, ids, sizeof ids);
+    assert_int_equal(set.samples.items[1].length, 7); /* the quote is a piece that is not known */
+    glue_set_release(&set);
+    assert_int_equal(read_rows("sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\t3.25\n", &set, &err), 0);
+    memcpy(&number, &set.samples.items[0].label, sizeof number);
+    assert_true(number == 3.25f);
+    glue_set_release(&set);
+    assert_int_equal(read_rows("mnli", "h\n1\t2\t3\t4\t5\t6\t7\t8\ta\tb\tc\tneutral\n", &set, &err), 0);
+    assert_int_equal(set.samples.items[0].label, 2);
+    glue_set_release(&set);
+    assert_int_equal(read_rows("qqp", "h\n1\t2\t3\ta\tb\n1\t2\t3\ta\tb\t1\n", &set, &err), 0);
+    assert_true(set.samples.count == 1 && set.passed_over == 1);
+    glue_set_release(&set);
+}
+
+static void wrong_rows_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *task, *rows, *words;
+    } cases[] = {
+        {"cola", "", "holds no rows"},
+        {"sst-2", "sentence\tlabel\n", "holds no rows"},
+        {"cola", "x\t1\t\ta\nx\t2\t\ta\n", "line 2, column 2"},
+        {"cola", "x\t1\t\n", "line 1 has 3 columns, column 4"},
+        {"sst-2", "s\tl\na\t1\nb\n", "line 3 has 1 columns, column 2"},
+        {"rte", "h\n1\ta\tb\tentails\n", "line 2, column 4"},
+        {"rte", "h\n1\ta\tentailment\n", "line 2 has 3 columns"},
+        {"sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\tmuch\n", "line 2, column 10"},
+        {"sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\tnan\n", "not a number"},
+        {"sts-b", "h\n1\t2\t3\t4\t5\t6\t7\ta\tb\t\n", "not a number"},
+        {"qqp", "h\n1\t2\t3\ta\tb\n", "1 were too short"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct glue_set set;
+        struct error err;
+        assert_int_equal(read_rows(cases[i].task, cases[i].rows, &set, &err), -1);
+        assert_int_equal(err.kind, ERR_INPUT);
+        assert_string_equal(err.file, FILE_NAME);
+        if (!strstr(err.text, cases[i].words))
+            fail_msg("\"%s\" does not say %s", err.text, cases[i].words);
+        glue_set_release(&set);
+    }
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    unlink(FILE_NAME);
+    rmdir(FOLDER);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_lines_and_columns_are_text),
+        cmocka_unit_test(a_row_has_more_columns_than_are_kept),
+        cmocka_unit_test(the_longer_text_loses_its_end),
+        cmocka_unit_test(a_pair_stands_between_its_marks),
+        cmocka_unit_test(classes_are_scored_as_defined),
+        cmocka_unit_test(correlations_are_those_of_values_and_of_ranks),
+        cmocka_unit_test(several_runs_have_mean_deviation_median_and_best),
+        cmocka_unit_test_teardown(results_are_sorted_and_printed_as_python_does, clear),
+        cmocka_unit_test_teardown(a_task_has_its_own_columns, clear),
+        cmocka_unit_test_teardown(wrong_rows_are_named, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,17 @@
+/* Pieces of text into the samples that a model reads. Pure. */
+#ifndef TRAINER_TUNE_FEATURES_H
+#define TRAINER_TUNE_FEATURES_H
+
+#include "tokenizer/ids.h"
+
+#include <stdint.h>
+
+/* Removes pieces from the end of the longer of two texts, of b where they are equal, until together they have at most
+ * `most` (Google's _truncate_seq_pair). */
+void features_truncate(struct ids *a, struct ids *b, size_t most);
+
+/* [CLS] A [SEP], and with b not NULL B [SEP] behind it, in at most `length` tokens: a and b are truncated. Returns the
+ * tokens of the first segment; `out` is emptied first. */
+uint32_t features_pair(struct ids *a, struct ids *b, uint32_t cls, uint32_t sep, uint32_t length, struct ids *out);
+
+#endif

@@ -1,0 +1,190 @@
+/* Logits in; scores, prediction files and what several runs come to out. */
+#include "trainer/tune/glue_scores.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "trainer/tune/scores.h"
+
+static const char *const accuracy_keys[] = {"acc", NULL};
+static const char *const accuracy_f1_keys[] = {"acc", "f1", "acc_and_f1", NULL};
+static const char *const matthews_keys[] = {"mcc", NULL};
+static const char *const correlation_keys[] = {"pearson", "spearmanr", "corr", NULL};
+
+const char *const *glue_keys(enum glue_metric metric)
+{
+    static const char *const *const keys[] = {
+        [GLUE_ACCURACY] = accuracy_keys,
+        [GLUE_ACCURACY_F1] = accuracy_f1_keys,
+        [GLUE_MATTHEWS] = matthews_keys,
+        [GLUE_CORRELATIONS] = correlation_keys,
+    };
+    return keys[metric];
+}
+
+/* The first class of the largest logit. */
+static uint32_t class_of(const float *logits, uint32_t labels)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < labels; i++)
+        best = logits[i] > logits[best] ? i : best;
+    return best;
+}
+
+/* ---- scores ---- */
+
+struct scoring {
+    const char *suffix;
+    json_t *values, *undefined;
+};
+
+static void add(const struct scoring *s, const char *name, struct score score)
+{
+    char key[40];
+    snprintf(key, sizeof key, "%s%s", name, s->suffix);
+    json_object_set_new(s->values, key, json_real(score.value));
+    if (score.undefined)
+        json_array_append_new(s->undefined, json_string(key));
+}
+
+static struct score mean(struct score a, struct score b)
+{
+    return (struct score){(a.value + b.value) / 2, a.undefined || b.undefined};
+}
+
+static void score_classes(const struct scoring *s, const struct glue_task *task, const struct samples *samples,
+                          const float *logits)
+{
+    const size_t count = samples->count;
+    uint32_t *found = mem_array(2 * count, sizeof *found), *truth = found + count;
+    for (size_t i = 0; i < count; i++) {
+        found[i] = class_of(logits + i * task->labels, task->labels);
+        truth[i] = samples->items[i].label;
+    }
+    const struct score accuracy = {score_accuracy(found, truth, count), false};
+    if (task->metric == GLUE_MATTHEWS) {
+        add(s, "mcc", score_matthews(found, truth, count, task->labels));
+    } else {
+        add(s, "acc", accuracy);
+    }
+    if (task->metric == GLUE_ACCURACY_F1) {
+        const struct score f1 = score_f1(found, truth, count);
+        add(s, "f1", f1);
+        add(s, "acc_and_f1", mean(accuracy, f1));
+    }
+    mem_free(found);
+}
+
+static void score_numbers(const struct scoring *s, const struct samples *samples, const float *logits)
+{
+    const size_t count = samples->count;
+    double *found = mem_array(2 * count, sizeof *found), *truth = found + count;
+    for (size_t i = 0; i < count; i++) {
+        float label;
+        memcpy(&label, &samples->items[i].label, sizeof label);
+        found[i] = (double)logits[i];
+        truth[i] = (double)label;
+    }
+    const struct score pearson = score_pearson(found, truth, count), spearman = score_spearman(found, truth, count);
+    add(s, "pearson", pearson);
+    add(s, "spearmanr", spearman);
+    add(s, "corr", mean(pearson, spearman));
+    mem_free(found);
+}
+
+void glue_score(const struct glue_task *task, const struct samples *samples, const float *logits, const char *suffix,
+                json_t *values, json_t *undefined)
+{
+    const struct scoring s = {suffix, values, undefined};
+    if (task->labels == 1)
+        score_numbers(&s, samples, logits);
+    else
+        score_classes(&s, task, samples, logits);
+}
+
+/* ---- files ---- */
+
+/* The shortest digits that give the same number again, as Python prints it. */
+static void add_number(struct buf *out, double value)
+{
+    char text[40];
+    int digits = 1;
+    do
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    while (digits++ < 17 && strtod(text, NULL) != value);
+    buf_addf(out, "%s%s", text, strpbrk(text, ".en") ? "" : ".0");
+}
+
+int glue_write_predictions(const struct glue_task *task, const char *path, const float *logits, size_t count,
+                           struct error *err)
+{
+    struct buf text = {0};
+    buf_add_text(&text, "index\tprediction\n");
+    for (size_t i = 0; i < count; i++) {
+        buf_addf(&text, "%zu\t", i);
+        if (task->labels == 1)
+            buf_addf(&text, "%.3f\n", (double)logits[i]);
+        else
+            buf_addf(&text, "%s\n", task->label_names[class_of(logits + i * task->labels, task->labels)]);
+    }
+    const int result = file_write_all(path, text.data, text.size, err);
+    buf_release(&text);
+    return result;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int glue_write_results(const char *path, const json_t *values, struct error *err)
+{
+    const size_t count = json_object_size(values);
+    const char **keys = mem_array(count + 1, sizeof *keys), *key;
+    struct buf text = {0};
+    json_t *value;
+    size_t n = 0;
+    json_object_foreach((json_t *)values, key, value) keys[n++] = key;
+    qsort(keys, count, sizeof *keys, by_name);
+    for (size_t i = 0; i < count; i++) {
+        value = json_object_get(values, keys[i]);
+        buf_addf(&text, "%s = ", keys[i]);
+        if (json_is_integer(value))
+            buf_addf(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        else
+            add_number(&text, json_real_value(value));
+        buf_add_byte(&text, '\n');
+    }
+    const int result = file_write_all(path, text.data, text.size, err);
+    buf_release(&text);
+    mem_free(keys);
+    return result;
+}
+
+/* ---- several runs ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double one = *(const double *)a, two = *(const double *)b;
+    return one < two ? -1 : one > two;
+}
+
+json_t *glue_spread(const double *values, size_t count)
+{
+    double *sorted = mem_array(count, sizeof *sorted), sum = 0, squares = 0;
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - sum / (double)count) * (values[i] - sum / (double)count);
+    json_t *spread = json_pack("{s:f, s:f, s:f, s:f}", "mean", sum / (double)count, "deviation",
+                               count > 1 ? sqrt(squares / (double)(count - 1)) : 0, "median",
+                               (sorted[(count - 1) / 2] + sorted[count / 2]) / 2, "best", sorted[count - 1]);
+    mem_free(sorted);
+    return spread;
+}

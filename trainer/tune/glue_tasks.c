@@ -1,0 +1,188 @@
+/* A task's file in, samples out. Sources of columns, labels and metrics: the processors of transformers 4, whose rows
+ * those of DeepSpeed's GLUE scripts are. */
+#include "trainer/tune/glue_tasks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "trainer/tune/tsv.h"
+
+#define GLUE_BYTES_MAX (1u << 30) /* of a file; the largest of GLUE's has 78 MB */
+
+#define ONE_DEV(name)                                                                                                  \
+    {                                                                                                                  \
+        {                                                                                                              \
+            "dev.tsv", "test.tsv", name, ""                                                                            \
+        }                                                                                                              \
+    }
+
+/* clang-format off */
+const struct glue_task glue_tasks[GLUE_TASKS] = {
+    {"cola", "CoLA", {3, GLUE_NONE, 1, false}, {1, GLUE_NONE, GLUE_NONE, true}, 2, {"0", "1"}, GLUE_MATTHEWS, 0,
+     ONE_DEV("CoLA")},
+    {"sst-2", "SST-2", {0, GLUE_NONE, 1, true}, {1, GLUE_NONE, GLUE_NONE, true}, 2, {"0", "1"}, GLUE_ACCURACY, 0,
+     ONE_DEV("SST-2")},
+    {"mrpc", "MRPC", {3, 4, 0, true}, {3, 4, GLUE_NONE, true}, 2, {"0", "1"}, GLUE_ACCURACY_F1, 0, ONE_DEV("MRPC")},
+    {"sts-b", "STS-B", {7, 8, GLUE_LAST, true}, {7, 8, GLUE_NONE, true}, 1, {NULL}, GLUE_CORRELATIONS, 0,
+     ONE_DEV("STS-B")},
+    {"qqp", "QQP", {3, 4, 5, true}, {1, 2, GLUE_NONE, true}, 2, {"0", "1"}, GLUE_ACCURACY_F1, 6, ONE_DEV("QQP")},
+    {"mnli", "MNLI", {8, 9, GLUE_LAST, true}, {8, 9, GLUE_NONE, true}, 3,
+     {"contradiction", "entailment", "neutral"}, GLUE_ACCURACY, 0,
+     {{"dev_matched.tsv", "test_matched.tsv", "MNLI-m", ""},
+      {"dev_mismatched.tsv", "test_mismatched.tsv", "MNLI-mm", "-mm"}}},
+    {"qnli", "QNLI", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, 2, {"entailment", "not_entailment"},
+     GLUE_ACCURACY, 0, ONE_DEV("QNLI")},
+    {"rte", "RTE", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, 2, {"entailment", "not_entailment"},
+     GLUE_ACCURACY, 0, ONE_DEV("RTE")},
+    {"wnli", "WNLI", {1, 2, GLUE_LAST, true}, {1, 2, GLUE_NONE, true}, 2, {"0", "1"}, GLUE_ACCURACY, 0,
+     ONE_DEV("WNLI")},
+};
+/* clang-format on */
+
+const struct glue_task *glue_task_named(const char *name)
+{
+    for (size_t i = 0; i < GLUE_TASKS; i++)
+        if (strcmp(glue_tasks[i].name, name) == 0)
+            return &glue_tasks[i];
+    return NULL;
+}
+
+/* ---- a row ---- */
+
+/* What reading a file works with. */
+struct reading {
+    const struct glue_task *task;
+    const struct glue_columns *columns;
+    const char *path;
+    const struct text *text;
+    uint32_t length;
+    struct ids a, b, pieces;
+};
+
+static int bad_label(const struct reading *r, const struct tsv *row, int column, struct str label, struct error *err)
+{
+    struct buf names = {0};
+    for (uint32_t i = 0; i < r->task->labels && r->task->labels > 1; i++)
+        buf_addf(&names, "%s%s", i > 0 ? ", " : "", r->task->label_names[i]);
+    fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "line %" PRIu64 ", column %d: the label is \"%.*s\", not %s%s",
+            row->line, column + 1, (int)(label.size < 40 ? label.size : 40), label.data,
+            r->task->labels > 1 ? "one of " : "a number", names.size > 0 ? buf_text(&names) : "");
+    buf_release(&names);
+    return -1;
+}
+
+/* A number as the bits of a float. */
+static int take_number(const struct reading *r, const struct tsv *row, int column, struct str text, uint32_t *label,
+                       struct error *err)
+{
+    char copy[64], *end = copy;
+    float value = 0;
+    if (text.size > 0 && text.size < sizeof copy) {
+        memcpy(copy, text.data, text.size);
+        copy[text.size] = '\0';
+        value = strtof(copy, &end);
+    }
+    if (end == copy || (size_t)(end - copy) != text.size || !isfinite(value))
+        return bad_label(r, row, column, text, err);
+    memcpy(label, &value, sizeof *label);
+    return 0;
+}
+
+static int take_label(const struct reading *r, const struct tsv *row, uint32_t *label, struct error *err)
+{
+    const int place = r->columns->label, column = place == GLUE_LAST ? (int)row->count - 1 : place;
+    *label = 0;
+    if (place == GLUE_NONE)
+        return 0;
+    const struct str text = place == GLUE_LAST ? row->last : row->columns[column];
+    if (r->task->labels == 1)
+        return take_number(r, row, column, text, label, err);
+    for (uint32_t i = 0; i < r->task->labels; i++)
+        if (str_equal(text, str_of(r->task->label_names[i]))) {
+            *label = i;
+            return 0;
+        }
+    return bad_label(r, row, column, text, err);
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* Columns that a row must have. */
+static uint32_t columns_needed(const struct glue_columns *columns)
+{
+    const int texts = larger(columns->a, columns->b);
+    return (uint32_t)(columns->label == GLUE_LAST ? texts + 2 : larger(texts, columns->label) + 1);
+}
+
+static int take_row(struct reading *r, const struct tsv *row, struct samples *samples, struct error *err)
+{
+    struct task_sample sample = {0};
+    if (row->count < columns_needed(r->columns))
+        return fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET,
+                       "line %" PRIu64 " has %" PRIu32 " columns, column %" PRIu32 " is missing", row->line, row->count,
+                       row->count + 1);
+    TRY(take_label(r, row, &sample.label, err));
+    const bool pair = r->columns->b != GLUE_NONE;
+    r->a.count = r->b.count = 0;
+    tokenizer_ids(r->text->state, row->columns[r->columns->a], &r->a);
+    if (pair)
+        tokenizer_ids(r->text->state, row->columns[r->columns->b], &r->b);
+    sample.a_length =
+        features_pair(&r->a, pair ? &r->b : NULL, r->text->vocab->cls, r->text->vocab->sep, r->length, &r->pieces);
+    sample.length = (uint32_t)r->pieces.count;
+    samples_add(samples, r->pieces.data, sample);
+    return 0;
+}
+
+/* ---- a file ---- */
+
+static int take_rows(struct reading *r, struct str text, struct glue_set *set, struct error *err)
+{
+    struct tsv row = tsv_begin(text);
+    if (r->columns->header)
+        tsv_next(&row);
+    while (tsv_next(&row)) {
+        if (row.count < r->task->columns_least && r->columns->label != GLUE_NONE)
+            set->passed_over++;
+        else
+            TRY(take_row(r, &row, &set->samples, err));
+    }
+    if (set->samples.count == 0)
+        return fail_at(err, ERR_INPUT, r->path, ERROR_NO_OFFSET, "holds no rows (%" PRIu64 " were too short)",
+                       set->passed_over);
+    return 0;
+}
+
+int glue_read(const struct glue_task *task, const char *path, bool labelled, const struct text *text, uint32_t length,
+              struct glue_set *set, struct error *err)
+{
+    struct reading r = {
+        .task = task,
+        .columns = labelled ? &task->train : &task->test,
+        .path = path,
+        .text = text,
+        .length = length,
+    };
+    struct buf bytes = {0};
+    *set = (struct glue_set){.samples = {.head = HEAD_CLASS}};
+    int result = file_read_all(path, GLUE_BYTES_MAX, &bytes, err);
+    if (result == 0)
+        result = take_rows(&r, buf_str(&bytes), set, err);
+    ids_release(&r.a);
+    ids_release(&r.b);
+    ids_release(&r.pieces);
+    buf_release(&bytes);
+    return result;
+}
+
+void glue_set_release(struct glue_set *set)
+{
+    samples_release(&set->samples);
+}

@@ -1,0 +1,88 @@
+/* Samples in memory in; a source of them out. */
+#include "trainer/tune/samples.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "shards/order.h"
+
+void samples_add(struct samples *s, const uint32_t *ids, struct task_sample sample)
+{
+    assert(sample.length > 0 && sample.a_length <= sample.length && sample.token < sample.length);
+    if (s->id_count + sample.length > s->id_room) {
+        s->id_room = 2 * s->id_room + sample.length;
+        s->ids = mem_grow(s->ids, s->id_room, sizeof *s->ids);
+    }
+    if (s->count == s->room) {
+        s->room = 2 * s->room + 1024;
+        s->items = mem_grow(s->items, s->room, sizeof *s->items);
+    }
+    memcpy(s->ids + s->id_count, ids, sample.length * sizeof *ids);
+    sample.at = s->id_count;
+    s->id_count += sample.length;
+    s->items[s->count++] = sample;
+    s->longest = sample.length > s->longest ? sample.length : s->longest;
+}
+
+void samples_release(struct samples *s)
+{
+    mem_free(s->ids);
+    mem_free(s->items);
+    *s = (struct samples){.head = s->head};
+}
+
+uint64_t samples_hash(const struct samples *s)
+{
+    struct hash *hash = hash_open();
+    for (size_t i = 0; i < s->count; i++) {
+        const struct task_sample *item = &s->items[i];
+        const uint32_t numbers[] = {item->length, item->a_length, item->token, item->label};
+        hash_add(hash, numbers, sizeof numbers);
+        hash_add(hash, s->ids + item->at, item->length * sizeof *s->ids);
+    }
+    const uint64_t value = hash_value(hash);
+    hash_close(hash);
+    return value;
+}
+
+static uint64_t number(const void *context, uint64_t k)
+{
+    const struct samples_reading *reading = context;
+    const uint64_t count = reading->samples->count;
+    const struct order order = {.samples = count, .shards = 1, .seed = reading->seed, .shuffled = reading->shuffled};
+    return order_sample(&order, k / count, k % count);
+}
+
+static int fetch(const void *context, uint64_t k, struct sequence *sequence, struct error *err)
+{
+    const struct samples_reading *reading = context;
+    const struct samples *samples = reading->samples;
+    const struct task_sample *item = &samples->items[number(context, k)];
+    struct marks *marks = &sequence->marks[samples->head];
+    (void)err;
+    memcpy(sequence->ids, samples->ids + item->at, item->length * sizeof *sequence->ids);
+    sequence->length = item->length;
+    sequence->a_length = item->a_length;
+    marks->count = 1;
+    marks->tokens[0] = item->token;
+    marks->labels[0] = item->label;
+    return 0;
+}
+
+struct source samples_source(const struct samples_reading *reading, uint32_t length)
+{
+    const struct samples *samples = reading->samples;
+    assert(samples->longest <= length);
+    struct source source = {
+        .samples = samples->count,
+        .tokens = samples->id_count,
+        .room = {.length = length},
+        .context = reading,
+        .fetch = fetch,
+        .number = number,
+    };
+    source.room.marks[samples->head] = 1;
+    return source;
+}
