@@ -13,7 +13,11 @@
 
 bool processes_supported(const char *verb, const struct settings *settings)
 {
-    return str_equal(str_of(verb), STR("train")) || str_equal(str_of(verb), STR("eval")) || settings->replay;
+    static const char *const verbs[] = {"train", "eval", "squad", "glue"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(verb, verbs[i]) == 0)
+            return true;
+    return settings->replay;
 }
 
 int processes_weight(const char *share, double *weight, struct error *err)

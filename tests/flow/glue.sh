@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# dstrain glue: a made-up task in the form of SST-2 and one in that of MRPC, learned by a tiny model; what is written, what
+# happens when a run is stopped, repeated or cut otherwise, several seeds, all tasks, and what wrong input is answered.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+"${train[@]}" -q --out pre
+python3 - <<'PYTHON'
+import os
+import random
+
+random.seed(7)
+words = "the a river water stone hill town old new small large flows stands near".split()
+
+
+def sentence():
+    return [random.choice(words) for _ in range(random.randint(3, 9))]
+
+
+for name, count in (("train", 160), ("dev", 60)):
+    os.makedirs("glue/SST-2", exist_ok=True)
+    os.makedirs("glue/MRPC", exist_ok=True)
+    with open(f"glue/SST-2/{name}.tsv", "w", newline="") as file:
+        file.write("\ufeffsentence\tlabel\r\n")
+        for i in range(count):
+            text = sentence()
+            text.insert(random.randint(0, len(text)), ["under", "over"][i % 2])
+            file.write(" ".join(text) + f"\t{i % 2}\r\n")
+    with open(f"glue/MRPC/{name}.tsv", "w") as file:
+        file.write("Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n")
+        for i in range(count):
+            file.write(f"{i % 2}\t1\t2\t{' '.join(sentence())} is\t{' '.join(sentence())} {['was', 'is'][i % 2]}\n")
+with open("glue/SST-2/test.tsv", "w") as file:
+    file.write("index\tsentence\n0\tthe hill over the town\n1\tthe hill under the town\n")
+PYTHON
+
+glue=("$dstrain" glue sst-2 --init pre --data glue --seq 32 --batch 16 --threads 1 --log-every 1)
+long=(--epochs 20 --lr 3e-3)
+
+learns() {
+    case_begin "a task is learned, scored and written"
+    expect_exit 0 "${glue[@]}" "${long[@]}" --out one
+    expect_words "scores" "sst-2: acc" "classifier.weight"
+    [ "$(json one/scores.json 'o["acc"] > 0.9')" = True ] || complain "acc is $(json one/scores.json 'o["acc"]')"
+    expect_equal "keys of eval_results.txt" "$(cut -d' ' -f1 one/eval_results.txt | tr '\n' ' ')" \
+        "acc eval_loss global_step loss "
+    expect_equal "the step" "$(grep global_step one/eval_results.txt)" "global_step = 200"
+    expect_equal "predictions of the test file" "$(tr '\t\n' ', ' <one/predictions/SST-2.tsv)" \
+        "index,prediction 0,1 1,0 "
+    expect_equal "the class" "$(json one/checkpoints/step-00000200/config.json '(o["architectures"][0], o["id2label"]["1"])')" \
+        "('BertForSequenceClassification', '1')"
+
+    case_begin "the same command again prints the scores and changes nothing"
+    cp -r one before
+    expect_exit 0 "${glue[@]}" "${long[@]}" --out one
+    expect_words "is finished" "sst-2: acc"
+    diff -r one before >"$scratch/stdout" || complain "the run has changed"
+
+    case_begin "--json is one object"
+    expect_exit 0 "${glue[@]}" "${long[@]}" --out one --json
+    expect_equal "acc" "$(json "$scratch/stdout" 'o["acc"]')" "$(json one/scores.json 'o["acc"]')"
+
+    case_begin "another run is not taken for this one"
+    expect_exit 5 "${glue[@]}" "${long[@]}" --batch 8 --out one
+    expect_exit 5 "$dstrain" glue mrpc --init pre --data glue --seq 32 --out one
+    expect_words "task glue sst-2 (now glue mrpc)"
+
+    case_begin "a tuned model begins another tuning with its head"
+    expect_exit 0 "${glue[@]}" --steps 1 --lr 0 --out again --init one
+    expect_equal "acc" "$(json again/scores.json 'o["acc"]')" "$(json one/scores.json 'o["acc"]')"
+    if grep -q classifier "$scratch/stderr"; then complain "the head is drawn again"; fi
+}
+
+stops() {
+    case_begin "a run that is stopped ends with the same bytes"
+    local short=(--steps 14 --lr 1e-3)
+    expect_exit 0 "${glue[@]}" "${short[@]}" --out whole
+    while "${glue[@]}" "${short[@]}" --out cut --stop-after 5 >"$scratch/stdout" 2>"$scratch/stderr"; [ $? = 75 ]; do :; done
+    diff -r whole/$step cut/$step >"$scratch/stdout" || complain "checkpoints differ"
+    for file in scores.json eval_results.txt predictions/SST-2.tsv metrics.jsonl; do
+        [ "$file" != metrics.jsonl ] || continue
+        cmp whole/$file cut/$file >"$scratch/stdout" || complain "$file differs"
+    done
+
+    case_begin "how a batch is cut changes rounding alone"
+    expect_exit 0 "${glue[@]}" "${short[@]}" --precision fp32 --out a --micro-batch 16
+    expect_exit 0 "${glue[@]}" "${short[@]}" --precision fp32 --out b --micro-batch 3
+    python3 - <<'PYTHON' || complain "losses differ"
+import json
+
+a, b = ([json.loads(line)["loss"] for line in open(f"{run}/metrics.jsonl")] for run in "ab")
+assert len(a) == len(b) and all(abs(x - y) < 1e-4 * x for x, y in zip(a, b)), (a, b)
+PYTHON
+}
+step=checkpoints/step-00000014
+
+several() {
+    case_begin "several seeds, all tasks"
+    expect_exit 0 "$dstrain" glue all --seeds 2 --init pre --data glue --seq 32 --steps 3 --threads 1 --out all
+    expect_words "cola is left out" "mrpc: f1" "of 2 runs"
+    grep -q "^MRPC F1/Acc *SST-2 *avg" "$scratch/stdout" || complain "no table"
+    expect_equal "runs" "$(json all/mrpc/scores.json 'o["seeds"], len(o["runs"])')" "([42, 43], 2)"
+    expect_equal "mean" "$(json all/scores.json 'o["tasks"]["sst-2"]["acc"] == o["tasks"]["sst-2"]["spread"]["acc"]["mean"]')" \
+        True
+    expect_equal "one task's folder" "$(ls all/mrpc)" "$(printf 'scores.json\nseed-42\nseed-43')"
+}
+
+wrong() {
+    case_begin "wrong use"
+    expect_exit 2 "$dstrain" glue sst-3 --init pre --data glue --out x
+    expect_words "sst-3" "sst-2"
+    expect_exit 2 "$dstrain" glue sst-2 --data glue --out x
+    expect_words "--init"
+    expect_exit 2 "$dstrain" glue sst-2 --init pre --out x
+    expect_words "--data"
+    expect_exit 2 "$dstrain" glue sst-2 --init pre --data glue
+    expect_words "--out"
+    expect_exit 2 "$dstrain" glue cola --init pre --data glue --out x
+    expect_words "glue/CoLA"
+    expect_exit 2 "$dstrain" glue all --init pre --data pre --out x
+    expect_exit 5 "${glue[@]}" --seq 128 --out x
+    expect_words "64 positions"
+    expect_exit 2 "${glue[@]}" --steps 3 --epochs 2 --out x
+    mkdir -p bad/SST-2
+    cp glue/SST-2/dev.tsv bad/SST-2
+    printf 'sentence\tlabel\nthe hill\t7\n' >bad/SST-2/train.tsv
+    expect_exit 3 "${glue[@]}" --data bad --out x
+    expect_words "bad/SST-2/train.tsv" "line 2, column 2" "\"7\""
+    : >bad/SST-2/train.tsv
+    expect_exit 3 "${glue[@]}" --data bad --out x
+    expect_words "holds no rows"
+    rm bad/SST-2/train.tsv
+    expect_exit 2 "${glue[@]}" --data bad --out x
+    [ ! -e x ] || complain "something was written"
+}
+
+learns
+stops
+several
+wrong
+flow_end

@@ -1,0 +1,246 @@
+/* A task's files and a model come in; samples, then predictions and scores go out. See the header. */
+#include "trainer/tune/glue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "trainer/evaluate.h"
+#include "trainer/keep/json.h"
+#include "trainer/keep/metrics.h"
+#include "trainer/tune/glue_scores.h"
+#include "trainer/tune/predict.h"
+
+/* ---- what is trained on ---- */
+
+static const struct metric class_metrics[] = {
+    {"class_loss", "class", METRIC_LOSS, HEAD_CLASS},
+    {"class_accuracy", "class", METRIC_ACCURACY, HEAD_CLASS},
+};
+static const struct metric number_metrics[] = {
+    {"squared_error", "squared error", METRIC_LOSS, HEAD_CLASS},
+};
+
+static char *file_of(const struct glue *g, const char *name)
+{
+    char *folder = path_join(g->data, g->task->folder), *path = path_join(folder, name);
+    mem_free(folder);
+    return path;
+}
+
+static int read_file(struct glue *g, const char *name, bool labelled, struct glue_set *set, struct error *err)
+{
+    char *path = file_of(g, name);
+    const int result = glue_read(g->task, path, labelled, &g->text, g->length, set, err);
+    mem_free(path);
+    return result;
+}
+
+static int check_folder(const struct glue *g, struct error *err)
+{
+    char *folder = path_join(g->data, g->task->folder);
+    int result = 0;
+    if (!path_is_directory(folder)) {
+        fail_at(err, ERR_USAGE, folder, ERROR_NO_OFFSET, "is not there: the task's folder");
+        result = hint(err, "--data names the folder that holds CoLA, SST-2, MRPC and the others");
+    }
+    mem_free(folder);
+    return result;
+}
+
+static void put_head(const struct glue_task *task, struct model_config *config)
+{
+    config->task_heads = 1u << HEAD_CLASS;
+    config->labels = (int32_t)task->labels;
+    memset(config->label_names, 0, sizeof config->label_names);
+    for (uint32_t i = 0; i < task->labels && task->labels > 1; i++)
+        snprintf(config->label_names[i], LABEL_NAME_SIZE, "%s", task->label_names[i]);
+}
+
+int glue_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,
+              struct material *material, struct error *err)
+{
+    struct glue *g = context;
+    g->length = (uint32_t)settings->seq;
+    g->seed = settings->seed;
+    TRY(check_folder(g, err));
+    if (config->types < 2 && g->task->train.b != GLUE_NONE)
+        return fail(err, ERR_MISMATCH, "the model knows one segment, samples of %s have two", g->task->folder);
+    if (settings->seq > (uint64_t)config->positions)
+        return fail(err, ERR_MISMATCH, "--seq %" PRIu64 " is above the model's %" PRId32 " positions", settings->seq,
+                    config->positions);
+    TRY(text_open(&g->text, origin->files, config->vocabulary, err));
+    TRY(read_file(g, "train.tsv", true, &g->train, err));
+    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++)
+        TRY(read_file(g, g->task->devs[i].dev, true, &g->devs[i], err));
+    put_head(g->task, config);
+    *material = (struct material){
+        .hash = samples_hash(&g->train.samples),
+        .seq = g->length,
+        .samples = g->train.samples.count,
+    };
+    snprintf(material->task, sizeof material->task, "glue %s", g->task->name);
+    return 0;
+}
+
+const struct text *glue_text(void *context)
+{
+    return &((struct glue *)context)->text;
+}
+
+void glue_release(struct glue *g)
+{
+    text_close(&g->text);
+    glue_set_release(&g->train);
+    for (int i = 0; i < GLUE_DEVS_MAX; i++)
+        glue_set_release(&g->devs[i]);
+}
+
+/* ---- what is made of the model ---- */
+
+static int predict_file(const struct glue *g, const char *directory, const struct glue_dev *dev, const float *logits,
+                        size_t count, struct error *err)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%s.tsv", dev->out);
+    char *folder = path_join(directory, "predictions"), *path = path_join(folder, name);
+    int result = path_make_directory(folder, err);
+    if (result == 0)
+        result = glue_write_predictions(g->task, path, logits, count, err);
+    mem_free(path);
+    mem_free(folder);
+    return result;
+}
+
+/* Of the test file, which has no labels. */
+static int predict_test(struct glue *g, const struct evaluation_work *work, const char *directory,
+                        const struct glue_dev *dev, struct error *err)
+{
+    struct glue_set set;
+    float *logits = NULL;
+    int result = read_file(g, dev->test, false, &set, err);
+    if (result == 0) {
+        logits = mem_array(set.samples.count * g->task->labels, sizeof *logits);
+        result = predict(work, &set.samples, logits, NULL, err);
+    }
+    if (result == 0)
+        result = predict_file(g, directory, dev, logits, set.samples.count, err);
+    mem_free(logits);
+    glue_set_release(&set);
+    return result;
+}
+
+static bool has_test(const struct glue *g, const struct glue_dev *dev)
+{
+    char *path = file_of(g, dev->test);
+    const bool there = path_exists(path);
+    mem_free(path);
+    return there;
+}
+
+static int score_dev(struct glue *g, const struct evaluation_work *work, const char *directory, int i, json_t *values,
+                     json_t *undefined, struct error *err)
+{
+    const struct glue_dev *dev = &g->task->devs[i];
+    const struct samples *samples = &g->devs[i].samples;
+    char key[32];
+    double loss;
+    float *logits = mem_array(samples->count * g->task->labels, sizeof *logits);
+    int result = predict(work, samples, logits, &loss, err);
+    if (result == 0) {
+        glue_score(g->task, samples, logits, dev->suffix, values, undefined);
+        snprintf(key, sizeof key, "eval_loss%s", dev->suffix);
+        json_object_set_new(values, key, json_real(loss));
+        result = has_test(g, dev) ? predict_test(g, work, directory, dev, err)
+                                  : predict_file(g, directory, dev, logits, samples->count, err);
+    }
+    mem_free(logits);
+    return result;
+}
+
+/* The loss of the last step, as metrics.jsonl has it. */
+static double last_loss(const char *directory)
+{
+    struct buf text = {0};
+    struct error ignored = {0};
+    double loss = 0;
+    char *path = path_join(directory, METRICS_NAME);
+    if (file_read_all(path, 1u << 30, &text, &ignored) == 0) {
+        const char *begin = text.data, *end = text.data + text.size;
+        for (bool found = false; !found && end > begin;) {
+            const char *line = --end;
+            while (line > begin && line[-1] != '\n')
+                line--;
+            json_error_t why;
+            json_t *json = json_parse(str_range(line, end), METRICS_LINE_BYTES_MAX, &why);
+            found = json && !json_object_get(json, "split");
+            if (found)
+                loss = json_number_value(json_object_get(json, "loss"));
+            json_decref(json);
+            end = line;
+        }
+    }
+    buf_release(&text);
+    mem_free(path);
+    return loss;
+}
+
+static int write_scores(const struct glue *g, const char *directory, json_t *values, json_t *undefined,
+                        struct error *err)
+{
+    char *results = path_join(directory, EVAL_RESULTS_NAME), *scores = path_join(directory, SCORES_NAME);
+    int result = glue_write_results(results, values, err);
+    json_t *json = json_pack("{s:s, s:I, s:I, s:I, s:O}", "task", g->task->name, "seed", (json_int_t)g->seed, "train",
+                             (json_int_t)g->train.samples.count, "passed_over", (json_int_t)g->train.passed_over,
+                             "undefined", undefined);
+    json_t *dev = json_array();
+    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev; i++)
+        json_array_append_new(dev, json_integer((json_int_t)g->devs[i].samples.count));
+    json_object_set_new(json, "dev", dev);
+    json_object_update(json, values);
+    if (result == 0)
+        result = json_file_write(scores, json, err);
+    json_decref(json);
+    mem_free(results);
+    mem_free(scores);
+    return result;
+}
+
+static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
+{
+    struct glue *g = (struct glue *)work->task->context;
+    json_t *values = json_object(), *undefined = json_array();
+    int result = 0;
+    for (int i = 0; i < GLUE_DEVS_MAX && g->task->devs[i].dev && result == 0; i++)
+        result = score_dev(g, work, directory, i, values, undefined, err);
+    json_object_set_new(values, "global_step", json_integer((json_int_t)work->step));
+    json_object_set_new(values, "loss", json_real(last_loss(directory)));
+    if (result == 0)
+        result = write_scores(g, directory, values, undefined, err);
+    json_decref(values);
+    json_decref(undefined);
+    return result;
+}
+
+struct task glue_task_of(void *context, const struct recipe *recipe)
+{
+    struct glue *g = context;
+    g->run = (struct samples_reading){&g->train.samples, recipe->shuffled, recipe->seed};
+    g->split_train = (struct samples_reading){.samples = &g->train.samples};
+    g->split_valid = (struct samples_reading){.samples = &g->devs[0].samples};
+    struct task task = {
+        .heads = recipe->config.task_heads,
+        .metrics =
+            g->task->labels == 1 ? (struct metric_table){number_metrics, 1} : (struct metric_table){class_metrics, 2},
+        .samples = samples_source(&g->run, g->length),
+        .splits = {[SPLIT_TRAIN] = samples_source(&g->split_train, g->length)},
+        .evaluate = evaluate_means,
+        .finish = finish,
+        .context = g,
+    };
+    task.splits[SPLIT_VALID] = samples_source(&g->split_valid, g->length);
+    return task;
+}

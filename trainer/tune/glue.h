@@ -1,0 +1,39 @@
+/* One fine-tuning on a task of GLUE: what train_run trains on (setup.h), and what it leaves in its directory,
+ *
+ *     predictions/TASK.tsv    of the test file, where there is one, else of the dev file
+ *     eval_results.txt        key = value
+ *     scores.json             the same and how they came about; written last
+ *
+ *     struct glue glue = {.task = task, .data = folder};
+ *     settings.tuning = &(const struct tuning)GLUE_TUNING(&glue); train_run(&settings, err);
+ *     glue_release(&glue);
+ */
+#ifndef TRAINER_TUNE_GLUE_H
+#define TRAINER_TUNE_GLUE_H
+
+#include "trainer/setup.h"
+#include "trainer/tune/glue_tasks.h"
+#include "trainer/tune/text.h"
+
+struct glue {
+    const struct glue_task *task;
+    const char *data; /* the folder of all tasks */
+
+    struct text text;
+    uint32_t length;
+    uint64_t seed;
+    struct glue_set train, devs[GLUE_DEVS_MAX];
+    struct samples_reading run, split_train, split_valid;
+};
+
+int glue_open(void *glue, const struct settings *settings, const struct origin *origin, struct model_config *config,
+              struct material *material, struct error *err);
+const struct text *glue_text(void *glue);
+struct task glue_task_of(void *glue, const struct recipe *recipe);
+#define GLUE_TUNING(glue)                                                                                              \
+    {                                                                                                                  \
+        (glue), glue_open, glue_text, glue_task_of                                                                     \
+    }
+void glue_release(struct glue *glue); /* what glue_open took, also where it failed */
+
+#endif

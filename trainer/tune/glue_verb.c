@@ -1,0 +1,276 @@
+/* dstrain glue: a task of GLUE, or all of them, and a model in; a fine-tuned model and its scores out, for each seed. What
+ * one run is stands in glue.h; training is train_run's. Scores are read from the runs' own scores.json, so a command that
+ * is repeated goes on where it stopped, and prints what is there. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/keep/json.h"
+#include "trainer/tune/glue.h"
+#include "trainer/tune/glue_scores.h"
+
+/* ---- one run ---- */
+
+static int read_scores(const char *out, json_t **scores, struct error *err)
+{
+    char *path = path_join(out, SCORES_NAME);
+    const int result = json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, scores, err);
+    mem_free(path);
+    return result;
+}
+
+/* "acc 0.842, f1 0.889": of every dev file. */
+static void add_scores(const struct glue_task *task, const json_t *scores, struct buf *out)
+{
+    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)
+        for (const char *const *key = glue_keys(task->metric); *key; key++) {
+            char name[40];
+            snprintf(name, sizeof name, "%s%s", *key, task->devs[i].suffix);
+            buf_addf(out, "%s%s %.4f", out->size > 0 ? ", " : "", name,
+                     json_number_value(json_object_get(scores, name)));
+        }
+}
+
+static void say_scores(const struct glue_task *task, const json_t *scores)
+{
+    struct buf text = {0};
+    char rows[32];
+    size_t i;
+    const json_t *key;
+    add_scores(task, scores, &text);
+    log_say("scores     %s: %s   %s rows", task->name, buf_text(&text),
+            format_count((uint64_t)json_integer_value(json_array_get(json_object_get(scores, "dev"), 0)), rows));
+    json_array_foreach(json_object_get(scores, "undefined"), i, key) log_say(
+        "note       %s has no value here, as one side is always the same: counted as 0", json_string_value(key));
+    if (json_integer_value(json_object_get(scores, "passed_over")) > 0)
+        log_say("note       %" JSON_INTEGER_FORMAT " rows of the training file were too short and passed over",
+                json_integer_value(json_object_get(scores, "passed_over")));
+    buf_release(&text);
+}
+
+/* *scores becomes what the run's directory holds, at the process that writes. */
+static int run_one(struct settings *all, const struct glue_task *task, uint64_t seed, const char *out, json_t **scores,
+                   struct error *err)
+{
+    struct glue glue = {.task = task, .data = all->glue};
+    const struct tuning tuning = GLUE_TUNING(&glue);
+    struct settings settings = *all;
+    settings.tuning = &tuning;
+    settings.seed = seed;
+    settings.out = out;
+    settings.json = false; /* one object for the whole command */
+    int result = train_run(&settings, err);
+    all->mute = settings.mute;
+    glue_release(&glue);
+    if (result < 0 || all->launch->rank > 0)
+        return result;
+    TRY(read_scores(out, scores, err));
+    say_scores(task, *scores);
+    return 0;
+}
+
+/* ---- several seeds ---- */
+
+static json_t *spread_of(const struct glue_task *task, const json_t *runs)
+{
+    json_t *spread = json_object();
+    const size_t count = json_array_size(runs);
+    double *values = mem_array(count, sizeof *values);
+    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)
+        for (const char *const *key = glue_keys(task->metric); *key; key++) {
+            char name[40];
+            snprintf(name, sizeof name, "%s%s", *key, task->devs[i].suffix);
+            for (size_t k = 0; k < count; k++)
+                values[k] = json_number_value(json_object_get(json_array_get(runs, k), name));
+            json_object_set_new(spread, name, glue_spread(values, count));
+        }
+    mem_free(values);
+    return spread;
+}
+
+static void say_spread(const struct glue_task *task, const json_t *spread, size_t runs)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)spread, key, value) log_say(
+        "seeds      %s: %s %.4f ± %.4f, median %.4f, best %.4f of %zu runs", task->name, key,
+        json_number_value(json_object_get(value, "mean")), json_number_value(json_object_get(value, "deviation")),
+        json_number_value(json_object_get(value, "median")), json_number_value(json_object_get(value, "best")), runs);
+}
+
+static int write_object(const char *out, const json_t *object, struct error *err)
+{
+    char *path = path_join(out, SCORES_NAME);
+    const int result = json_file_write(path, object, err);
+    mem_free(path);
+    return result;
+}
+
+/* *scores: a run's, or of several seeds {"task", "seeds", "runs", "spread"} and the means under the keys. */
+static int run_seeds(struct settings *settings, const struct glue_task *task, const char *out, json_t **scores,
+                     struct error *err)
+{
+    if (settings->seeds == 1)
+        return run_one(settings, task, settings->seed, out, scores, err);
+    json_t *runs = json_array(), *seeds = json_array();
+    int result = 0;
+    for (uint64_t k = 0; k < settings->seeds && result == 0; k++) {
+        char name[32];
+        json_t *one = NULL;
+        snprintf(name, sizeof name, "seed-%" PRIu64, settings->seed + k);
+        char *path = path_join(out, name);
+        result = run_one(settings, task, settings->seed + k, path, &one, err);
+        json_array_append_new(seeds, json_integer((json_int_t)(settings->seed + k)));
+        if (one)
+            json_array_append_new(runs, one);
+        mem_free(path);
+    }
+    if (result == 0) {
+        json_t *spread = spread_of(task, runs);
+        const char *key;
+        json_t *value;
+        say_spread(task, spread, json_array_size(runs));
+        *scores = json_pack("{s:s, s:O, s:O, s:O}", "task", task->name, "seeds", seeds, "runs", runs, "spread", spread);
+        json_object_foreach(spread, key, value) json_object_set(*scores, key, json_object_get(value, "mean"));
+        json_decref(spread);
+        result = write_object(out, *scores, err);
+    }
+    json_decref(runs);
+    json_decref(seeds);
+    return result;
+}
+
+/* ---- all tasks ---- */
+
+/* What a task counts as in the average: the mean of its numbers, but for their mean, in per cent. */
+static double task_value(const struct glue_task *task, const json_t *scores)
+{
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; i < GLUE_DEVS_MAX && task->devs[i].dev; i++)
+        for (const char *const *key = glue_keys(task->metric); *key; key++) {
+            char name[40];
+            snprintf(name, sizeof name, "%s%s", *key, task->devs[i].suffix);
+            if (strcmp(*key, "acc_and_f1") != 0 && strcmp(*key, "corr") != 0) {
+                sum += 100 * json_number_value(json_object_get(scores, name));
+                count++;
+            }
+        }
+    return sum / count;
+}
+
+/* The columns of the tutorial of DeepSpeed's layer drop. */
+static void print_table(const json_t *tasks, double average)
+{
+    static const struct {
+        const char *task, *title, *first, *second;
+    } columns[] = {
+        {"rte", "RTE", "acc", NULL},
+        {"mrpc", "MRPC F1/Acc", "f1", "acc"},
+        {"sts-b", "STS-B P/S", "pearson", "spearmanr"},
+        {"cola", "CoLA MCC", "mcc", NULL},
+        {"sst-2", "SST-2", "acc", NULL},
+        {"qnli", "QNLI", "acc", NULL},
+        {"qqp", "QQP F1/Acc", "f1", "acc"},
+        {"mnli", "MNLI m/mm", "acc", "acc-mm"},
+        {"wnli", "WNLI", "acc", NULL},
+    };
+    struct buf titles = {0}, values = {0};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        const json_t *scores = json_object_get(tasks, columns[i].task);
+        char value[32];
+        if (!scores)
+            continue;
+        const int used =
+            snprintf(value, sizeof value, "%.1f", 100 * json_number_value(json_object_get(scores, columns[i].first)));
+        if (columns[i].second)
+            snprintf(value + used, sizeof value - (size_t)used, "/%.1f",
+                     100 * json_number_value(json_object_get(scores, columns[i].second)));
+        buf_addf(&titles, "%-12s", columns[i].title);
+        buf_addf(&values, "%-12s", value);
+    }
+    output_line("%s%s", buf_text(&titles), "avg");
+    output_line("%s%.1f", buf_text(&values), average);
+    buf_release(&titles);
+    buf_release(&values);
+}
+
+static bool has_folder(const struct settings *settings, const struct glue_task *task)
+{
+    char *path = path_join(settings->glue, task->folder);
+    const bool there = path_is_directory(path);
+    mem_free(path);
+    return there;
+}
+
+static int run_all(struct settings *settings, json_t **scores, struct error *err)
+{
+    json_t *tasks = json_object();
+    double sum = 0;
+    int result = 0;
+    for (size_t i = 0; i < GLUE_TASKS && result == 0; i++) {
+        json_t *one = NULL;
+        if (!has_folder(settings, &glue_tasks[i])) {
+            log_say("note       %s is left out: %s holds no folder %s", glue_tasks[i].name, settings->glue,
+                    glue_tasks[i].folder);
+            continue;
+        }
+        char *out = path_join(settings->out, glue_tasks[i].name);
+        result = run_seeds(settings, &glue_tasks[i], out, &one, err);
+        if (result == 0) {
+            sum += task_value(&glue_tasks[i], one);
+            json_object_set_new(tasks, glue_tasks[i].name, one);
+        }
+        mem_free(out);
+    }
+    const size_t count = json_object_size(tasks);
+    if (result == 0 && count == 0)
+        result =
+            fail_at(err, ERR_USAGE, settings->glue, ERROR_NO_OFFSET, "holds no folder of GLUE: CoLA, SST-2, MRPC ...");
+    if (result == 0) {
+        if (!settings->json)
+            print_table(tasks, sum / (double)count);
+        *scores = json_pack("{s:s, s:O, s:f}", "task", "all", "tasks", tasks, "average", sum / (double)count);
+        result = write_object(settings->out, *scores, err);
+    }
+    json_decref(tasks);
+    return result;
+}
+
+/* ---- the command ---- */
+
+static int check(const struct settings *settings, const char *name, struct error *err)
+{
+    const bool all = strcmp(name, "all") == 0;
+    if (!all && !glue_task_named(name)) {
+        fail(err, ERR_USAGE, "%.40s is no task of GLUE", name);
+        return hint(err, "tasks: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli; or all");
+    }
+    if (!settings->glue)
+        return fail(err, ERR_USAGE, "--data DIR is missing: the folder of GLUE's tasks");
+    if (!settings->out)
+        return fail(err, ERR_USAGE, "--out DIR is missing: where model and scores go");
+    if (settings->launch->size > 1 && (all || settings->seeds > 1))
+        return fail(err, ERR_USAGE, "several processes train one run: give one task, and --seed instead of --seeds");
+    return 0;
+}
+
+int verb_glue(void *context, struct opt_paths bare, struct error *err)
+{
+    struct settings *settings = context;
+    const char *name = bare.items[0];
+    json_t *scores = NULL;
+    TRY(check(settings, name, err));
+    const int result = strcmp(name, "all") == 0
+                           ? run_all(settings, &scores, err)
+                           : run_seeds(settings, glue_task_named(name), settings->out, &scores, err);
+    if (result == 0 && settings->json && scores)
+        output_json(json_incref(scores), JSON_INDENT(2));
+    json_decref(scores);
+    return result;
+}

@@ -1,0 +1,19 @@
+/* What a model says of samples in memory: the logits of a head, on the host. */
+#ifndef TRAINER_TUNE_PREDICT_H
+#define TRAINER_TUNE_PREDICT_H
+
+#include "base/error.h"
+#include "trainer/task.h"
+#include "trainer/tune/samples.h"
+
+/* Columns of a head's logits. */
+int32_t predict_columns(const struct model_config *config, enum head_kind head);
+/* Rows of the logits of those samples: one a sample, or one a token where the head reads all. */
+size_t predict_rows(const struct samples *samples);
+
+/* Logits of all samples, in their order: out [predict_rows, columns]. *loss becomes the mean loss (NULL: not wanted). `work`
+ * says with which model, in which micro-batches, and when to stop: ERR_STOPPED. */
+int predict(const struct evaluation_work *work, const struct samples *samples, float *out, double *loss,
+            struct error *err);
+
+#endif
