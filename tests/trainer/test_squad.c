@@ -1,0 +1,218 @@
+/* Questions into windows, logits into answers, answers into scores. What transformers makes of thousands of them is compared
+ * by tests/flow/tasks_like_hf.py; here are the cases that each rule is about. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "trainer/tune/answers.h"
+#include "trainer/tune/squad_scores.h"
+#include "trainer/tune/squad_windows.h"
+
+#define FILE_NAME "test_squad.json"
+
+static struct text text_of_words(bool cased)
+{
+    struct text text = {0};
+    struct error err;
+    const struct str pieces[] = {STR("[PAD]"), STR("[UNK]"), STR("[CLS]"), STR("[SEP]"), STR("[MASK]"),
+                                 STR("a"),     STR("b"),     STR("c"),     STR("d"),     STR("##x"),
+                                 STR("?"),     STR("("),     STR(")"),     STR("cafe")};
+    assert_int_equal(vocab_from_pieces(&text.vocab, pieces, sizeof pieces / sizeof *pieces, &err), 0);
+    text.words = (struct tokenizer_options){.profile = PROFILE_HF, .cased = cased, .strip_accents = !cased};
+    text.tokenizer = tokenizer_open(text.vocab, &text.words);
+    text.state = tokenizer_state_open(text.tokenizer);
+    return text;
+}
+
+/* One question; answer NULL: it has none. */
+static void make(const char *context, const char *answer, int start, const struct squad_limits *limits, bool training,
+                 struct text *text, struct squad_file *file, struct squad_features *features)
+{
+    struct error err;
+    char json[2000];
+    snprintf(json, sizeof json,
+             "{\"data\":[{\"paragraphs\":[{\"context\":\"%s\",\"qas\":[{\"id\":\"q\",\"question\":\"a?\",\"answers\":[{"
+             "\"text\":"
+             "\"%s\",\"answer_start\":%d}]}]}]}]}",
+             context, answer, start);
+    assert_int_equal(file_write_all(FILE_NAME, json, strlen(json), &err), 0);
+    *text = text_of_words(false);
+    if (squad_read(file, FILE_NAME, &err) < 0)
+        fail_msg("%s", err.text);
+    squad_features_make(file, text, limits, training, features);
+}
+
+static void release(struct text *text, struct squad_file *file, struct squad_features *features)
+{
+    squad_features_release(features);
+    squad_release(file);
+    text_close(text);
+    unlink(FILE_NAME);
+}
+
+static const struct squad_limits limits = {11, 3, 64}; /* 6 pieces of the context in a window */
+
+static void a_long_context_has_several_windows(void **state)
+{
+    (void)state;
+    struct text text;
+    struct squad_file file;
+    struct squad_features f;
+    make("a b c d a b c d a b", "c d", 12, &limits, true, &text, &file, &f); /* pieces 6 and 7 */
+    static const uint32_t starts[] = {0, 3, 6}, lengths[] = {6, 6, 4}, begins[] = {0, 7, 4}, ends[] = {0, 8, 5};
+    assert_true(f.count == 1 && f.items[0].window_count == 3 && f.items[0].piece_count == 10);
+    for (uint32_t w = 0; w < 3; w++) {
+        const struct task_sample *sample = &f.samples.items[f.items[0].windows[w].sample];
+        assert_true(f.items[0].windows[w].start == starts[w] && f.items[0].windows[w].length == lengths[w]);
+        assert_true(sample->token == begins[w] && sample->label == ends[w] && sample->a_length == 4);
+        assert_int_equal(sample->length, lengths[w] + 5);
+    }
+    static const bool best[3][10] = {{1, 1, 1, 1, 1}, {0, 0, 0, 0, 0, 1, 1, 1}, {0, 0, 0, 0, 0, 0, 0, 0, 1, 1}};
+    for (uint32_t w = 0; w < 3; w++)
+        for (uint32_t piece = 0; piece < 10; piece++)
+            assert_true(squad_is_best_window(&f.items[0], w, piece) == best[w][piece]);
+    release(&text, &file, &f);
+}
+
+static void an_answer_is_narrowed_to_its_own_pieces(void **state)
+{
+    (void)state;
+    struct text text;
+    struct squad_file file;
+    struct squad_features f;
+    make("a (b) c", "b", 3, &limits, true, &text, &file, &f); /* the word is "(b)" */
+    assert_true(f.count == 1 && f.samples.items[0].token == 4 + 2 && f.samples.items[0].label == 4 + 2);
+    release(&text, &file, &f);
+    make("a bx c", "x", 3, &limits, true, &text, &file, &f); /* inside a word: all of it */
+    assert_true(f.count == 1 && f.samples.items[0].token == 4 + 1 && f.samples.items[0].label == 4 + 2);
+    release(&text, &file, &f);
+    make("a b c", "d", 2, &limits, true, &text, &file, &f);
+    assert_true(f.count == 0 && f.left_out == 1);
+    release(&text, &file, &f);
+}
+
+/* ---- answers ---- */
+
+static void check_original(const char *pieces, const char *original, bool cased, const char *expected)
+{
+    struct text text = text_of_words(cased);
+    struct buf out = {0};
+    answers_original(str_of(pieces), str_of(original), &text, &out);
+    assert_string_equal(buf_text(&out), expected);
+    buf_release(&out);
+    text_close(&text);
+}
+
+static void answers_are_stretches_of_the_original(void **state)
+{
+    (void)state;
+    check_original("steve smith", "Steve Smith's", false, "Steve Smith");
+    check_original("b", "(B),", false, "B");
+    check_original("cafe", "Caf\xc3\xa9", false, "Caf\xc3\xa9");
+    check_original("cafe", "le Cafe\xcc\x81!", false,
+                   "le Cafe\xcc\x81!");             /* another number of code points: all of it */
+    check_original("##x b", "ax b", false, "ax b"); /* not found: all of it */
+    check_original("B", "(B),", true, "B");
+    check_original("b", "(B),", true, "(B),");
+}
+
+struct given {
+    const float *begin, *end;
+};
+
+static struct window_logits window(const void *context, uint32_t sample)
+{
+    const struct given *given = context;
+    return (struct window_logits){given[sample].begin, given[sample].end, 1, 9};
+}
+
+static void the_best_spans_become_text_once(void **state)
+{
+    (void)state;
+    struct text text;
+    struct squad_file file;
+    struct squad_features f;
+    make("A (b) a", "b", 3, &(struct squad_limits){16, 8, 64}, false, &text, &file, &f);
+    /* [CLS] a ? [SEP] a ( b ) a [SEP]: the largest are outside the context, backwards, or a text that was chosen */
+    const float begin[9] = {9, 0, 0, 0, 3, 0, 4, 0, 2}, end[9] = {0, 9, 0, 0, 1, 0, 5, 4, 1};
+    const struct given given[] = {{begin, end}};
+    const struct logits_source source = {window, given};
+    struct answer_rules rules = {.n_best = 5, .longest = 2};
+    json_t *best, *nbest;
+    double odds;
+    answers_choose(&f.items[0], &source, &rules, &text, &best, &nbest, &odds);
+    assert_string_equal(json_string_value(best), "b");
+    static const char *const texts[] = {"b", "b)", "A", "a"};
+    assert_true(json_array_size(nbest) >= 4);
+    for (size_t i = 0; i < 2; i++)
+        assert_string_equal(json_string_value(json_object_get(json_array_get(nbest, i), "text")), texts[i]);
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(nbest); i++)
+        sum += json_real_value(json_object_get(json_array_get(nbest, i), "probability"));
+    assert_true(fabs(sum - 1) < 1e-12);
+    json_decref(best);
+    json_decref(nbest);
+
+    rules.version_2 = true; /* no answer: 9 + 0, the best: 4 + 5 */
+    answers_choose(&f.items[0], &source, &rules, &text, &best, &nbest, &odds);
+    assert_true(odds == 0);
+    assert_string_equal(json_string_value(best), "b");
+    json_decref(best);
+    json_decref(nbest);
+    rules.null_threshold = -0.5;
+    answers_choose(&f.items[0], &source, &rules, &text, &best, &nbest, &odds);
+    assert_string_equal(json_string_value(best), "");
+    json_decref(best);
+    json_decref(nbest);
+    release(&text, &file, &f);
+}
+
+/* ---- scores ---- */
+
+static void texts_are_compared_without_articles_case_and_punctuation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool equal;
+    } cases[] = {
+        {"The  Cat.", "a cat", true},
+        {"an", "", true},
+        {"U.S.", "us", true},
+        {"\xce\xa3\xce\x9f\xce\xa6\xce\x9f\xce\xa3", "\xcf\x83\xce\xbf\xcf\x86\xce\xbf\xcf\x82", true},
+        {"a\xcc\x81", "\xcc\x81", true},
+        {"theme", "me", false},
+        {"the\xe2\x82\xac", "\xe2\x82\xac", true},
+        {"\xc3\xa4", "\xc3\x84", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_true((squad_exact(str_of(cases[i].a), str_of(cases[i].b)) == 1) == cases[i].equal);
+}
+
+static void f1_counts_common_words(void **state)
+{
+    (void)state;
+    assert_true(fabs(squad_f1(STR("x y z"), STR("y z w v"), false) - 2 * (2.0 / 3) * 0.5 / (2.0 / 3 + 0.5)) < 1e-12);
+    assert_true(fabs(squad_f1(STR("x x"), STR("x"), false) - 2.0 / 3) < 1e-12);
+    assert_true(squad_f1(STR(""), STR("the"), false) == 0 && squad_f1(STR(""), STR("the"), true) == 1);
+    assert_true(squad_f1(STR("x"), STR(""), true) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_context_has_several_windows),
+        cmocka_unit_test(an_answer_is_narrowed_to_its_own_pieces),
+        cmocka_unit_test(answers_are_stretches_of_the_original),
+        cmocka_unit_test(the_best_spans_become_text_once),
+        cmocka_unit_test(texts_are_compared_without_articles_case_and_punctuation),
+        cmocka_unit_test(f1_counts_common_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

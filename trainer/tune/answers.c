@@ -1,0 +1,306 @@
+/* Logits in, texts out. Candidates are pairs of the best begins and the best ends of each window; the best of all windows
+ * become text, equal texts once. */
+#include "trainer/tune/answers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- back to the original text ---- */
+
+/* A text without its blanks: where in the text each of the other code points begins. */
+struct spaceless {
+    uint32_t *at; /* [count + 1] bytes into the text; closed by its size */
+    uint32_t count;
+};
+
+static struct spaceless spaceless_of(struct str text)
+{
+    struct spaceless s = {.at = mem_array(text.size + 1, sizeof *s.at)};
+    for (uint32_t i = 0; i < text.size; i++)
+        if (text.data[i] != ' ' && ((unsigned char)text.data[i] & 0xc0) != 0x80)
+            s.at[s.count++] = i;
+    return s;
+}
+
+/* Which of its code points begins at this byte; UINT32_MAX: none, a blank. */
+static uint32_t place_of(const struct spaceless *s, uint32_t byte)
+{
+    for (uint32_t low = 0, high = s->count; low < high;) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (s->at[middle] == byte)
+            return middle;
+        if (s->at[middle] < byte)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return UINT32_MAX;
+}
+
+static void add_word(void *context, struct str word)
+{
+    struct buf *out = context;
+    if (out->size > 0)
+        buf_add_byte(out, ' ');
+    buf_add_str(out, word);
+}
+
+/* The byte at which the last code point of [from, from + size) begins. */
+static uint32_t last_point(struct str text, size_t from, size_t size)
+{
+    size_t at = from + size - 1;
+    while (at > from && ((unsigned char)text.data[at] & 0xc0) == 0x80)
+        at--;
+    return (uint32_t)at;
+}
+
+static uint32_t point_bytes(struct str text, uint32_t at)
+{
+    uint32_t bytes = 1;
+    while (at + bytes < text.size && ((unsigned char)text.data[at + bytes] & 0xc0) == 0x80)
+        bytes++;
+    return bytes;
+}
+
+void answers_original(struct str pieces, struct str original, const struct text *text, struct buf *out)
+{
+    struct buf words = {0};
+    struct str found = original;
+    tokenizer_words(text->state, original, add_word, &words);
+    const struct str cut = buf_str(&words);
+    const size_t at = pieces.size > 0 && cut.size > 0 ? str_find(cut, pieces) : pieces.size > 0 ? SIZE_MAX : 0;
+    if (at != SIZE_MAX && pieces.size > 0) {
+        const struct spaceless theirs = spaceless_of(original), ours = spaceless_of(cut);
+        const uint32_t first = place_of(&ours, (uint32_t)at), last = place_of(&ours, last_point(cut, at, pieces.size));
+        if (theirs.count == ours.count && first != UINT32_MAX && last != UINT32_MAX) {
+            const uint32_t from = theirs.at[first], to = theirs.at[last];
+            found = str_range(original.data + from, original.data + to + point_bytes(original, to));
+        }
+        mem_free(theirs.at);
+        mem_free(ours.at);
+    }
+    buf_add_str(out, found);
+    buf_release(&words);
+}
+
+/* ---- candidates ---- */
+
+struct candidate {
+    uint32_t window, begin, end; /* tokens of the window */
+    bool null;                   /* no answer */
+    double begin_logit, end_logit;
+    size_t order; /* in which it was found: equal ones keep it */
+};
+
+struct candidates {
+    struct candidate *items;
+    size_t count, room;
+};
+
+static void add_candidate(struct candidates *list, struct candidate candidate)
+{
+    if (list->count == list->room) {
+        list->room = 2 * list->room + 512;
+        list->items = mem_grow(list->items, list->room, sizeof *list->items);
+    }
+    candidate.order = list->count;
+    list->items[list->count++] = candidate;
+}
+
+/* The n largest of [count] logits, the largest first, equal ones in their order; returns how many. */
+static uint32_t best_places(const float *logits, size_t step, uint32_t count, uint32_t n, uint32_t *places)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = found;
+        while (at > 0 && logits[places[at - 1] * step] < logits[i * step])
+            at--;
+        if (at == n)
+            continue;
+        found += found < n;
+        memmove(places + at + 1, places + at, (found - 1 - at) * sizeof *places);
+        places[at] = i;
+    }
+    return found;
+}
+
+/* The five refusals: outside the window's pieces (two), not the window that sees the begin best, backwards, too long. */
+static bool is_span(const struct squad_feature *f, uint32_t window, uint32_t begin, uint32_t end, uint32_t longest)
+{
+    const struct squad_window *w = &f->windows[window];
+    const uint32_t before = f->query + 2;
+    if (begin < before || begin >= before + w->length || end < before || end >= before + w->length)
+        return false;
+    return end >= begin && end - begin + 1 <= longest && squad_is_best_window(f, window, w->start + begin - before);
+}
+
+static void add_window(const struct squad_feature *f, uint32_t window, const struct window_logits *logits,
+                       const struct answer_rules *rules, struct candidates *list)
+{
+    uint32_t *begins = mem_array(2 * ((size_t)rules->n_best + 1), sizeof *begins), *ends = begins + rules->n_best + 1;
+    const uint32_t begin_count = best_places(logits->begin, logits->step, logits->count, rules->n_best, begins);
+    const uint32_t end_count = best_places(logits->end, logits->step, logits->count, rules->n_best, ends);
+    for (uint32_t i = 0; i < begin_count; i++)
+        for (uint32_t j = 0; j < end_count; j++)
+            if (is_span(f, window, begins[i], ends[j], rules->longest))
+                add_candidate(list, (struct candidate){
+                                        .window = window,
+                                        .begin = begins[i],
+                                        .end = ends[j],
+                                        .begin_logit = (double)logits->begin[begins[i] * logits->step],
+                                        .end_logit = (double)logits->end[ends[j] * logits->step],
+                                    });
+    mem_free(begins);
+}
+
+static double sum_of(const struct candidate *c)
+{
+    return c->begin_logit + c->end_logit;
+}
+
+static int by_sum(const void *a, const void *b)
+{
+    const struct candidate *one = a, *two = b;
+    if (sum_of(one) != sum_of(two))
+        return sum_of(one) > sum_of(two) ? -1 : 1;
+    return one->order < two->order ? -1 : 1;
+}
+
+/* ---- texts ---- */
+
+/* Pieces with blanks between words; the marks of pieces that go on inside a word are gone, but at the start. */
+static void join_pieces(const struct squad_feature *f, uint32_t first, uint32_t last, const struct vocab *vocab,
+                        struct buf *out)
+{
+    for (uint32_t i = first; i <= last; i++) {
+        const struct str piece = vocab->pieces[f->pieces[i]];
+        const bool inside = i > first && str_starts(piece, STR("##"));
+        if (i > first && !inside)
+            buf_add_byte(out, ' ');
+        buf_add_str(out, inside ? (struct str){piece.data + 2, piece.size - 2} : piece);
+    }
+}
+
+static void text_of(const struct squad_feature *f, const struct candidate *c, const struct text *text, struct buf *out)
+{
+    const struct squad_context *context = f->question->context;
+    const uint32_t start = f->windows[c->window].start - (f->query + 2);
+    struct buf pieces = {0}, words = {0};
+    join_pieces(f, start + c->begin, start + c->end, text->vocab, &pieces);
+    for (uint32_t word = f->word_of[start + c->begin]; word <= f->word_of[start + c->end]; word++)
+        add_word(&words, context->words[word]);
+    answers_original(buf_str(&pieces), buf_str(&words), text, out);
+    buf_release(&pieces);
+    buf_release(&words);
+}
+
+struct choosing {
+    json_t *texts; /* chosen so far: an array of {"text", …} */
+    json_t *seen;  /* keys: their texts */
+    uint32_t most;
+};
+
+static void choose(struct choosing *c, const char *text, double begin, double end)
+{
+    json_array_append_new(c->texts, json_pack("{s:s, s:f, s:f, s:f}", "text", text, "probability", 0.0, "start_logit",
+                                              begin, "end_logit", end));
+    json_object_set_new(c->seen, text, json_true());
+}
+
+static void choose_all(struct choosing *c, const struct squad_feature *f, const struct candidates *list,
+                       const struct text *text)
+{
+    struct buf words = {0};
+    for (size_t i = 0; i < list->count && json_array_size(c->texts) < c->most; i++) {
+        const struct candidate *candidate = &list->items[i];
+        buf_reset(&words);
+        if (!candidate->null)
+            text_of(f, candidate, text, &words);
+        if (candidate->null || !json_object_get(c->seen, buf_text(&words)))
+            choose(c, buf_text(&words), candidate->begin_logit, candidate->end_logit);
+    }
+    buf_release(&words);
+}
+
+static double logit_sum(const json_t *answer)
+{
+    return json_real_value(json_object_get(answer, "start_logit")) +
+           json_real_value(json_object_get(answer, "end_logit"));
+}
+
+static void set_probabilities(json_t *answers)
+{
+    double most = -INFINITY, sum = 0;
+    size_t i;
+    json_t *answer;
+    json_array_foreach(answers, i, answer) most = fmax(most, logit_sum(answer));
+    json_array_foreach(answers, i, answer) sum += exp(logit_sum(answer) - most);
+    json_array_foreach(answers, i, answer)
+        json_object_set_new(answer, "probability", json_real(exp(logit_sum(answer) - most) / sum));
+}
+
+/* The window whose null answer has the least score. */
+static struct candidate null_of(const struct squad_feature *f, const struct logits_source *source)
+{
+    struct candidate best = {.null = true, .begin_logit = 1000000};
+    for (uint32_t i = 0; i < f->window_count; i++) {
+        const struct window_logits logits = source->window(source->context, f->windows[i].sample);
+        const struct candidate null = {
+            .window = i, .null = true, .begin_logit = (double)logits.begin[0], .end_logit = (double)logits.end[0]};
+        if (sum_of(&null) < sum_of(&best))
+            best = null;
+    }
+    return best;
+}
+
+/* What version 2 adds: the null answer is always among the texts. */
+static void choose_null(struct choosing *c, const struct candidate *null)
+{
+    if (!json_object_get(c->seen, ""))
+        choose(c, "", null->begin_logit, null->end_logit);
+    if (json_array_size(c->texts) == 1)
+        json_array_insert_new(c->texts, 0,
+                              json_pack("{s:s, s:f, s:f, s:f}", "text", "empty", "probability", 0.0, "start_logit", 0.0,
+                                        "end_logit", 0.0));
+}
+
+static const json_t *first_text(const json_t *answers)
+{
+    size_t i;
+    const json_t *answer;
+    json_array_foreach(answers, i, answer) if (json_string_length(json_object_get(answer, "text")) > 0) return answer;
+    return NULL;
+}
+
+void answers_choose(const struct squad_feature *f, const struct logits_source *source, const struct answer_rules *rules,
+                    const struct text *text, json_t **best, json_t **nbest, double *null_odds)
+{
+    struct candidates list = {0};
+    struct choosing c = {.texts = json_array(), .seen = json_object(), .most = rules->n_best};
+    const struct candidate null = null_of(f, source);
+    for (uint32_t i = 0; i < f->window_count; i++) {
+        const struct window_logits logits = source->window(source->context, f->windows[i].sample);
+        add_window(f, i, &logits, rules, &list);
+    }
+    if (rules->version_2)
+        add_candidate(&list, null);
+    if (list.count > 0)
+        qsort(list.items, list.count, sizeof *list.items, by_sum);
+    choose_all(&c, f, &list, text);
+    if (rules->version_2)
+        choose_null(&c, &null);
+    if (json_array_size(c.texts) == 0)
+        choose(&c, "empty", 0, 0);
+    set_probabilities(c.texts);
+    const json_t *chosen = rules->version_2 ? first_text(c.texts) : json_array_get(c.texts, 0);
+    *null_odds = rules->version_2 && chosen ? sum_of(&null) - logit_sum(chosen) : 0;
+    *best = !rules->version_2 || (chosen && *null_odds <= rules->null_threshold)
+                ? json_incref(json_object_get(chosen, "text"))
+                : json_string("");
+    *nbest = c.texts;
+    json_decref(c.seen);
+    mem_free(list.items);
+}

@@ -1,0 +1,163 @@
+/* JSON in, questions out. */
+#include "trainer/tune/squad_read.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+
+/* ---- contexts ---- */
+
+static bool ends_word(uint32_t point)
+{
+    return point == ' ' || point == '\t' || point == '\r' || point == '\n' || point == 0x202f;
+}
+
+static void cut_words(struct squad_file *file, struct squad_context *context)
+{
+    const char *at = context->text.data, *end = at + context->text.size;
+    context->word_at = arena_array(&file->arena, context->text.size + 1, sizeof *context->word_at);
+    context->words = arena_array(&file->arena, context->text.size / 2 + 1, sizeof *context->words);
+    bool inside = false;
+    while (at < end) {
+        uint32_t point;
+        unsigned skip;
+        const unsigned size = utf8_decode(at, (size_t)(end - at), &point, &skip);
+        const bool blank = ends_word(point);
+        if (!blank && !inside)
+            context->words[context->word_count++] = (struct str){at, 0};
+        if (!blank)
+            context->words[context->word_count - 1].size += size;
+        context->word_at[context->length++] = context->word_count - 1; /* UINT32_MAX before the first */
+        inside = !blank;
+        at += size;
+    }
+}
+
+static uint32_t points_of(struct str text)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count += ((unsigned char)text.data[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* ---- questions ---- */
+
+static struct str text_of(const json_t *value)
+{
+    return (struct str){json_string_value(value), json_string_length(value)};
+}
+
+/* Which question, for messages. */
+static int bad(const char *path, const json_t *id, const char *what, struct error *err)
+{
+    if (json_is_string(id))
+        return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "question %.80s %s", json_string_value(id), what);
+    return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "%s", what);
+}
+
+static int take_answers(struct squad_file *file, const char *path, const json_t *qa, struct squad_question *question,
+                        struct error *err)
+{
+    const json_t *id = json_object_get(qa, "id"), *answers = json_object_get(qa, "answers"), *answer;
+    size_t i;
+    question->answers = arena_array(&file->arena, json_array_size(answers) + 1, sizeof *question->answers);
+    json_array_foreach(answers, i, answer)
+    {
+        const json_t *text = json_object_get(answer, "text"), *start = json_object_get(answer, "answer_start");
+        if (!json_is_string(text) || !json_is_integer(start))
+            return bad(path, id, "has an answer without text or answer_start", err);
+        struct squad_answer *out = &question->answers[question->answer_count++];
+        *out = (struct squad_answer){.text = text_of(text), .length = points_of(text_of(text))};
+        if (json_integer_value(start) < 0 || json_integer_value(start) >= (json_int_t)question->context->length)
+            return bad(path, id, "has an answer that begins outside its context", err);
+        out->start = (uint32_t)json_integer_value(start);
+    }
+    return 0;
+}
+
+static int take_question(struct squad_file *file, const char *path, const json_t *qa,
+                         const struct squad_context *context, json_t *seen, struct error *err)
+{
+    const json_t *id = json_object_get(qa, "id"), *text = json_object_get(qa, "question");
+    const json_t *impossible = json_object_get(qa, "is_impossible");
+    if (!json_is_string(id) || !json_is_string(text))
+        return bad(path, id, "has no id or no question", err);
+    if (json_object_get(seen, json_string_value(id)))
+        return bad(path, id, "stands there twice", err);
+    json_object_set_new(seen, json_string_value(id), json_true());
+    struct squad_question *question = &file->questions[file->count++];
+    *question = (struct squad_question){
+        .id = text_of(id), .text = text_of(text), .context = context, .impossible = json_is_true(impossible)};
+    file->version_2 |= impossible != NULL;
+    return take_answers(file, path, qa, question, err);
+}
+
+static int take_paragraph(struct squad_file *file, const char *path, const json_t *paragraph, json_t *seen,
+                          struct error *err)
+{
+    const json_t *text = json_object_get(paragraph, "context"), *qas = json_object_get(paragraph, "qas"), *qa;
+    size_t i;
+    if (!json_is_string(text) || !json_is_array(qas))
+        return bad(path, NULL, "holds a paragraph without context or qas", err);
+    struct squad_context *context = arena_alloc(&file->arena, sizeof *context);
+    *context = (struct squad_context){.text = text_of(text)};
+    cut_words(file, context);
+    json_array_foreach(qas, i, qa) TRY(take_question(file, path, qa, context, seen, err));
+    return 0;
+}
+
+static size_t questions_in(const json_t *data)
+{
+    size_t i, j, count = 0;
+    const json_t *article, *paragraph;
+    json_array_foreach(data, i, article) json_array_foreach(json_object_get(article, "paragraphs"), j, paragraph)
+        count += json_array_size(json_object_get(paragraph, "qas"));
+    return count;
+}
+
+static int take_all(struct squad_file *file, const char *path, struct error *err)
+{
+    const json_t *data = json_object_get(file->json, "data"), *article, *paragraph;
+    size_t i, j;
+    int result = 0;
+    if (!json_is_array(data))
+        return bad(path, NULL, "has no \"data\": not a file of questions in SQuAD's form", err);
+    json_t *seen = json_object();
+    file->questions = mem_array(questions_in(data) + 1, sizeof *file->questions);
+    json_array_foreach(data, i, article) json_array_foreach(json_object_get(article, "paragraphs"), j, paragraph)
+    {
+        if (result == 0)
+            result = take_paragraph(file, path, paragraph, seen, err);
+    }
+    json_decref(seen);
+    if (result == 0 && file->count == 0)
+        return bad(path, NULL, "holds no questions", err);
+    return result;
+}
+
+int squad_read(struct squad_file *file, const char *path, struct error *err)
+{
+    struct buf bytes = {0};
+    json_error_t why;
+    *file = (struct squad_file){0};
+    int result = file_read_all(path, SQUAD_BYTES_MAX, &bytes, err);
+    if (result == 0) {
+        file->json = json_parse(buf_str(&bytes), SQUAD_BYTES_MAX, &why);
+        result = file->json ? take_all(file, path, err)
+                            : fail_at(err, ERR_INPUT, path, why.position > 0 ? (uint64_t)why.position : ERROR_NO_OFFSET,
+                                      "is not JSON: line %d: %.200s", why.line, why.text);
+    }
+    buf_release(&bytes);
+    return result;
+}
+
+void squad_release(struct squad_file *file)
+{
+    json_decref(file->json);
+    arena_release(&file->arena);
+    mem_free(file->questions);
+    *file = (struct squad_file){0};
+}

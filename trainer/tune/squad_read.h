@@ -1,0 +1,55 @@
+/* Files of questions in SQuAD's form (Rajpurkar et al. 2016, 2018): data[].paragraphs[].context and .qas[] with id, question,
+ * answers[] {text, answer_start} and, in version 2, is_impossible. Places in a context count code points.
+ *
+ *     squad_read(&file, "train-v1.1.json", err) → file.questions[i] … → squad_release
+ */
+#ifndef TRAINER_TUNE_SQUAD_READ_H
+#define TRAINER_TUNE_SQUAD_READ_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/str.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SQUAD_BYTES_MAX (512u << 20)
+
+/* A context and its words: what stands between blanks, tabs, CR, LF and U+202F. */
+struct squad_context {
+    struct str text;
+    struct str *words; /* [word_count] views */
+    uint32_t word_count;
+    uint32_t
+        *word_at;    /* [length] the word of each code point, that before it for a blank; UINT32_MAX before the first */
+    uint32_t length; /* code points */
+};
+
+struct squad_answer {
+    struct str text;
+    uint32_t start;  /* code points into the context */
+    uint32_t length; /* code points */
+};
+
+struct squad_question {
+    struct str id, text;
+    const struct squad_context *context;
+    struct squad_answer *answers; /* [answer_count] */
+    uint32_t answer_count;
+    bool impossible;
+};
+
+struct squad_file {
+    json_t *json; /* holds all texts */
+    struct arena arena;
+    struct squad_question *questions;
+    size_t count;
+    bool version_2; /* some question says whether it is impossible */
+};
+
+/* ERR_INPUT: not JSON, not of this form, an id twice, an answer that begins outside its context: naming the id. */
+int squad_read(struct squad_file *file, const char *path, struct error *err);
+void squad_release(struct squad_file *file); /* also where squad_read failed */
+
+#endif

@@ -1,0 +1,216 @@
+/* Questions in, windows and labels out. */
+#include "trainer/tune/squad_windows.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- the place of an answer ---- */
+
+/* What stands between white space as Python's str.split() sees it. */
+static bool is_space(uint32_t p)
+{
+    return (p >= 9 && p <= 13) || (p >= 28 && p <= 32) || p == 0x85 || p == 0xa0 || p == 0x1680 ||
+           (p >= 0x2000 && p <= 0x200a) || p == 0x2028 || p == 0x2029 || p == 0x202f || p == 0x205f || p == 0x3000;
+}
+
+/* The text's words with one blank between. */
+static void add_split(struct buf *out, struct str text)
+{
+    const char *at = text.data, *end = at + text.size;
+    bool blank = false;
+    while (at < end) {
+        uint32_t point;
+        unsigned skip;
+        const unsigned size = utf8_decode(at, (size_t)(end - at), &point, &skip);
+        if (is_space(point)) {
+            blank = out->size > 0;
+        } else {
+            if (blank)
+                buf_add_byte(out, ' ');
+            buf_add(out, at, size);
+            blank = false;
+        }
+        at += size;
+    }
+}
+
+/* Words [first, last] of the context with one blank between hold the answer's text? */
+static bool words_hold(const struct squad_context *context, uint32_t first, uint32_t last, struct str answer)
+{
+    struct buf words = {0}, wanted = {0};
+    for (uint32_t i = first; i <= last && i < context->word_count; i++) {
+        if (i > first)
+            buf_add_byte(&words, ' ');
+        buf_add_str(&words, context->words[i]);
+    }
+    add_split(&wanted, answer);
+    const bool hold = wanted.size == 0 || (words.size > 0 && str_find(buf_str(&words), buf_str(&wanted)) != SIZE_MAX);
+    buf_release(&words);
+    buf_release(&wanted);
+    return hold;
+}
+
+/* The first stretch of pieces within [*first, *last], the longest of each start, that is the answer's own pieces. */
+static void improve(const struct squad_feature *f, const struct ids *answer, uint32_t *first, uint32_t *last)
+{
+    for (uint32_t start = *first; start <= *last; start++) {
+        const uint32_t left = *last - start + 1;
+        if (answer->count > 0 && answer->count <= left &&
+            memcmp(f->pieces + start, answer->data, answer->count * sizeof *answer->data) == 0) {
+            *first = start;
+            *last = start + (uint32_t)answer->count - 1;
+            return;
+        }
+    }
+}
+
+struct making {
+    const struct text *text;
+    const struct squad_limits *limits;
+    bool training;
+    struct ids query, pieces, words, answer, window;
+    struct squad_features *out;
+};
+
+/* Pieces [*first, *last] of the context that answer the question; false: the words there are not the answer's. Words of
+ * no pieces (which are deleted) have their neighbour's place. */
+static bool find_answer(struct making *m, const struct squad_feature *f, const uint32_t *piece_at, uint32_t *first,
+                        uint32_t *last)
+{
+    const struct squad_context *context = f->question->context;
+    const struct squad_answer *answer = &f->question->answers[0];
+    const uint32_t end = answer->start + (answer->length > 0 ? answer->length - 1 : 0);
+    const uint32_t first_word = context->word_at[answer->start];
+    const uint32_t last_word = context->word_at[end < context->length ? end : context->length - 1];
+    if (first_word >= context->word_count || last_word >= context->word_count ||
+        !words_hold(context, first_word, last_word, answer->text))
+        return false;
+    *first = piece_at[first_word];
+    *last = last_word + 1 < context->word_count ? piece_at[last_word + 1] - 1 : f->piece_count - 1;
+    m->answer.count = 0;
+    tokenizer_ids(m->text->state, answer->text, &m->answer);
+    if (f->piece_count > 0 && *first <= *last && *last < f->piece_count)
+        improve(f, &m->answer, first, last);
+    return true;
+}
+
+/* ---- windows ---- */
+
+static void add_window(struct making *m, struct squad_feature *f, uint32_t start, uint32_t length, bool answered,
+                       uint32_t first, uint32_t last)
+{
+    const uint32_t before = f->query + 2;
+    struct task_sample sample = {.length = before + length + 1, .a_length = before};
+    m->window.count = 0;
+    ids_add(&m->window, m->text->vocab->cls);
+    for (uint32_t i = 0; i < f->query; i++)
+        ids_add(&m->window, m->query.data[i]);
+    ids_add(&m->window, m->text->vocab->sep);
+    for (uint32_t i = 0; i < length; i++)
+        ids_add(&m->window, f->pieces[start + i]);
+    ids_add(&m->window, m->text->vocab->sep);
+    if (answered && first >= start && last < start + length && first <= last) {
+        sample.token = first - start + before;
+        sample.label = last - start + before;
+    }
+    f->windows[f->window_count++] =
+        (struct squad_window){.start = start, .length = length, .sample = (uint32_t)m->out->samples.count};
+    samples_add(&m->out->samples, m->window.data, sample);
+}
+
+static void cut_windows(struct making *m, struct squad_feature *f, bool answered, uint32_t first, uint32_t last)
+{
+    const uint32_t room = m->limits->length - f->query - 3;
+    const uint32_t step = m->limits->stride < room ? m->limits->stride : room;
+    f->windows = arena_array(&m->out->arena, f->piece_count / step + 2, sizeof *f->windows);
+    for (uint32_t start = 0; start < f->piece_count; start += step) {
+        const uint32_t left = f->piece_count - start, length = left < room ? left : room;
+        add_window(m, f, start, length, answered, first, last);
+        if (start + length == f->piece_count)
+            break;
+    }
+}
+
+bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, uint32_t piece)
+{
+    double best_score = 0;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < feature->window_count; i++) {
+        const struct squad_window *w = &feature->windows[i];
+        if (piece < w->start || piece >= w->start + w->length)
+            continue;
+        const uint32_t left = piece - w->start, right = w->start + w->length - 1 - piece;
+        const double score = (double)(left < right ? left : right) + 0.01 * (double)w->length;
+        if (best == UINT32_MAX || score > best_score) {
+            best = i;
+            best_score = score;
+        }
+    }
+    return best == window;
+}
+
+/* ---- a question ---- */
+
+/* The context's pieces, word by word; returns the first piece of each word. */
+static uint32_t *cut_context(struct making *m, struct squad_feature *f)
+{
+    const struct squad_context *context = f->question->context;
+    uint32_t *piece_at = arena_array(&m->out->arena, (size_t)context->word_count + 1, sizeof *piece_at);
+    m->pieces.count = m->words.count = 0;
+    for (uint32_t word = 0; word < context->word_count; word++) {
+        piece_at[word] = (uint32_t)m->pieces.count;
+        tokenizer_ids(m->text->state, context->words[word], &m->pieces);
+        while (m->words.count < m->pieces.count)
+            ids_add(&m->words, word);
+    }
+    f->piece_count = (uint32_t)m->pieces.count;
+    f->pieces = arena_array(&m->out->arena, m->pieces.count + 1, sizeof *f->pieces);
+    f->word_of = arena_array(&m->out->arena, m->pieces.count + 1, sizeof *f->word_of);
+    for (uint32_t i = 0; i < f->piece_count; i++) {
+        f->pieces[i] = m->pieces.data[i];
+        f->word_of[i] = m->words.data[i];
+    }
+    return piece_at;
+}
+
+static void make_one(struct making *m, const struct squad_question *question)
+{
+    struct squad_features *out = m->out;
+    struct squad_feature *f = &out->items[out->count];
+    uint32_t first = 0, last = 0;
+    *f = (struct squad_feature){.question = question};
+    const uint32_t *piece_at = cut_context(m, f);
+    const bool answered = m->training && !question->impossible;
+    if (answered && (question->answer_count == 0 || !find_answer(m, f, piece_at, &first, &last))) {
+        if (out->left_out++ == 0)
+            out->first_left_out = question->id.data;
+        return;
+    }
+    m->query.count = 0;
+    tokenizer_ids(m->text->state, question->text, &m->query);
+    f->query = (uint32_t)m->query.count < m->limits->query_most ? (uint32_t)m->query.count : m->limits->query_most;
+    cut_windows(m, f, answered, first, last);
+    out->count++;
+}
+
+void squad_features_make(const struct squad_file *file, const struct text *text, const struct squad_limits *limits,
+                         bool training, struct squad_features *features)
+{
+    struct making m = {.text = text, .limits = limits, .training = training, .out = features};
+    *features = (struct squad_features){.samples = {.head = HEAD_SPAN}};
+    features->items = mem_array(file->count + 1, sizeof *features->items);
+    for (size_t i = 0; i < file->count; i++)
+        make_one(&m, &file->questions[i]);
+    struct ids *all[] = {&m.query, &m.pieces, &m.words, &m.answer, &m.window};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        ids_release(all[i]);
+}
+
+void squad_features_release(struct squad_features *features)
+{
+    samples_release(&features->samples);
+    arena_release(&features->arena);
+    mem_free(features->items);
+    *features = (struct squad_features){.samples = {.head = HEAD_SPAN}};
+}
