@@ -120,19 +120,40 @@ static struct model_config config_in(const char *directory)
     return config;
 }
 
+/* A pre-LN model as transformers knows it has one head alone. */
+static bool is_rewritten(const struct model_config *config)
+{
+    return config->order == ORDER_PRE && !model_has(config, HEAD_SPAN) && !model_has(config, HEAD_CLASS);
+}
+
+static bool is_foreign(const struct model_config *config)
+{
+    return config->order != ORDER_POST && !is_rewritten(config);
+}
+
+#define TRIAL(task, words)                                                                                             \
+    "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])(" words "))"
+
+/* What tries the model out. */
+static const char *trial_of(const struct model_config *config)
+{
+    if (model_has(config, HEAD_SPAN))
+        return TRIAL("question-answering", "question=\"Where is Paris?\", context=\"Paris is in France.\"");
+    if (model_has(config, HEAD_CLASS))
+        return TRIAL("text-classification", "\"It was a good day.\"");
+    return TRIAL("fill-mask", "\"Paris is the [MASK] of France.\"");
+}
+
 static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
                  json_t *copied)
 {
-    static const char fill_mask[] = "import sys; from transformers import pipeline; "
-                                    "print(pipeline(\"fill-mask\", sys.argv[1])(\"Paris is the [MASK] of France.\"))";
-    char *next = config->order == ORDER_LARGE
-                     ? command_of("dstrain", "--shards", "DATASET", "--init", settings->out, NULL)
-                     : command_of("python3", "-c", fill_mask, settings->out, NULL);
+    char *next = is_foreign(config) ? command_of("dstrain", "--shards", "DATASET", "--init", settings->out, NULL)
+                                    : command_of("python3", "-c", trial_of(config), settings->out, NULL);
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
-    if (config->order == ORDER_LARGE)
+    if (is_foreign(config))
         log_say("note       transformers has no model with its norms in these places: dstrain --init reads it");
-    if (config->order == ORDER_PRE)
+    if (is_rewritten(config))
         log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",
                 config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");
     log_say("done       %s", settings->out);
@@ -170,7 +191,7 @@ int verb_export(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
-        result = copy_whole(files, settings->out, config.order == ORDER_PRE, buf_str(&card), copied, err);
+        result = copy_whole(files, settings->out, is_rewritten(&config), buf_str(&card), copied, err);
     if (result == 0)
         tell(settings, files, state.step, &config, copied);
     json_decref(copied);

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# dstrain squad: made-up questions whose answer is one of two words, learned by a tiny model; what is written,
+# what happens when a run is stopped or repeated, version 2, and what wrong input is answered.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+"${train[@]}" -q --out pre
+python3 - <<'PYTHON'
+import json
+import random
+
+random.seed(5)
+words = "the a river water stone hill town small large flows stands near".split()
+
+
+def write(name, count, version_2=False):
+    paragraphs = []
+    for i in range(count):
+        text = [random.choice(words) for _ in range(random.randint(4, 12) if i % 5 else 70)]
+        at = random.randrange(1, len(text))
+        text[at] = answer = random.choice(["old", "new"])
+        context = " ".join(text)
+        start = len(" ".join(text[:at])) + 1
+        qa = {"id": f"{name}-{i}", "question": "was in?", "answers": [{"text": answer, "answer_start": start}]}
+        if version_2:
+            qa["is_impossible"] = i % 3 == 0
+            if qa["is_impossible"]:
+                qa["answers"] = []
+                context = context.replace(answer, "over")
+        paragraphs.append({"context": context, "qas": [qa]})
+    json.dump({"version": "2.0" if version_2 else "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]},
+              open(f"{name}.json", "w"))
+    return paragraphs
+
+
+write("train", 200)
+write("dev", 50)
+write("train2", 60, True)
+write("dev2", 30, True)
+bad = write("left", 20)
+bad[3]["qas"][0]["answers"][0]["text"] = "nowhere"
+json.dump({"data": [{"paragraphs": bad}]}, open("left.json", "w"))
+PYTHON
+
+squad=("$dstrain" squad --init pre --seq 48 --doc-stride 16 --max-query 8 --batch 16 --threads 1 --log-every 5)
+
+learns() {
+    case_begin "questions are learned, answered and scored"
+    expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one
+    expect_words "scores     EM" "50 questions" "qa_outputs.weight"
+    [ "$(json one/scores.json 'o["exact_match"] > 80 and o["f1"] >= o["exact_match"]')" = True ] ||
+        complain "EM is $(json one/scores.json 'o["exact_match"]')"
+    expect_equal "answers" "$(json one/predictions.json 'len(o)')" 50
+    expect_equal "the n best" "$(json one/nbest_predictions.json \
+        'all(1 <= len(a) <= 20 and abs(sum(b["probability"] for b in a) - 1) < 1e-6 for a in o.values())')" True
+    expect_equal "the class" "$(json one/"$(printf 'checkpoints/%s' "$(cat one/latest)")"/config.json \
+        'o["architectures"][0]')" BertForQuestionAnswering
+    [ ! -e one/null_odds.json ] || complain "version 1.1 has null_odds.json"
+
+    case_begin "without --train the model answers as it is"
+    expect_exit 0 "${squad[@]}" --init one --dev dev.json --out as-is
+    for file in predictions.json nbest_predictions.json scores.json; do
+        cmp "as-is/$file" "one/$file" >"$scratch/stdout" || complain "$file differs"
+    done
+    case_begin "the same command again prints the scores"
+    expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --epochs 30 --lr 3e-3 --out one --json
+    expect_words "is finished"
+    expect_equal "EM" "$(json "$scratch/stdout" 'o["exact_match"]')" "$(json one/scores.json 'o["exact_match"]')"
+}
+
+stops() {
+    case_begin "a run that is stopped ends with the same bytes"
+    expect_exit 0 "${squad[@]}" --train train.json --dev dev.json --steps 9 --out whole
+    while "${squad[@]}" --train train.json --dev dev.json --steps 9 --out cut --stop-after 2 >"$scratch/stdout" \
+        2>"$scratch/stderr"; [ $? = 75 ]; do :; done
+    diff -r whole/checkpoints/step-00000009 cut/checkpoints/step-00000009 >"$scratch/stdout" || complain "they differ"
+    for file in predictions.json nbest_predictions.json scores.json; do
+        cmp "whole/$file" "cut/$file" >"$scratch/stdout" || complain "$file differs"
+    done
+}
+
+second_version() {
+    case_begin "version 2"
+    expect_exit 0 "${squad[@]}" --train train2.json --dev dev2.json --steps 5 --out two
+    expect_equal "null odds" "$(json two/null_odds.json 'len(o)')" 30
+    expect_equal "scores" "$(json two/scores.json 'o["HasAns_total"] + o["NoAns_total"], "best_f1_thresh" in o')" \
+        "(30, True)"
+    case_begin "a threshold decides"
+    expect_exit 0 "${squad[@]}" --init two --dev dev2.json --null-threshold -1000 --out none
+    expect_equal "answers" "$(json none/predictions.json 'set(o.values())')" "{''}"
+    expect_equal "those without answers are right" "$(json none/scores.json 'o["NoAns_exact"], o["HasAns_exact"]')" \
+        "(100.0, 0.0)"
+}
+
+wrong() {
+    case_begin "wrong use"
+    expect_exit 2 "${squad[@]}" --out x
+    expect_words "--train" "--dev"
+    expect_exit 2 "${squad[@]}" --dev dev.json
+    expect_words "--out"
+    expect_exit 2 "${squad[@]}" --train nowhere.json --out x
+    expect_exit 5 "${squad[@]}" --train train.json --seq 128 --out x
+    expect_exit 3 "${squad[@]}" --train train.json --dev dev2.json --out x
+    expect_words "is of version 2.0"
+    : >empty.json
+    expect_exit 3 "${squad[@]}" --train empty.json --out x
+    echo '{"data": []}' >empty.json
+    expect_exit 3 "${squad[@]}" --train empty.json --out x
+    expect_words "no questions"
+    expect_exit 3 "${squad[@]}" --train "$data/manifest.json" --out x
+    python3 - <<'PYTHON'
+import json
+
+file = json.load(open("dev.json"))
+qas = file["data"][0]["paragraphs"][0]["qas"]
+qas[0]["answers"] *= 2
+json.dump(file, open("several.json", "w"))
+qas[0]["answers"] = [{"text": "x", "answer_start": 10 ** 6}]
+json.dump(file, open("beyond.json", "w"))
+qas[0]["answers"] = []
+qas.append(qas[0])
+json.dump(file, open("twice.json", "w"))
+PYTHON
+    expect_exit 3 "${squad[@]}" --train several.json --out x
+    expect_words "dev-0" "2 answers" "--dev"
+    expect_exit 3 "${squad[@]}" --dev beyond.json --out x
+    expect_words "dev-0" "outside its context"
+    expect_exit 3 "${squad[@]}" --dev twice.json --out x
+    expect_words "twice"
+    [ ! -e x ] || complain "something was written"
+    case_begin "questions that cannot be trained on are left out"
+    expect_exit 0 "${squad[@]}" --train left.json --steps 1 --out left
+    expect_words "1 questions are left out" "left-3"
+}
+
+learns
+stops
+second_version
+wrong
+flow_end

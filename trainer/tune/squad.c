@@ -1,0 +1,232 @@
+/* Files of questions and a model come in; windows, then answers and scores go out. See the header. */
+#include "trainer/tune/squad.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "trainer/evaluate.h"
+#include "trainer/keep/json.h"
+#include "trainer/keep/safetensors.h"
+#include "trainer/tune/predict.h"
+#include "trainer/tune/squad_scores.h"
+
+static const struct metric metrics[] = {
+    {"span_loss", "span", METRIC_LOSS, HEAD_SPAN},
+    {"span_accuracy", "span", METRIC_ACCURACY, HEAD_SPAN},
+};
+
+/* ---- what is trained on ---- */
+
+static int read_train(struct squad *s, struct error *err)
+{
+    TRY(squad_read(&s->train_file, s->train, err));
+    for (size_t i = 0; i < s->train_file.count; i++) {
+        const struct squad_question *q = &s->train_file.questions[i];
+        if (!q->impossible && q->answer_count != 1) {
+            fail_at(err, ERR_INPUT, s->train, ERROR_NO_OFFSET, "question %.80s has %" PRIu32 " answers", q->id.data,
+                    q->answer_count);
+            return hint(err, "to train on, each has one: this looks like a file to be answered (--dev)");
+        }
+    }
+    squad_features_make(&s->train_file, &s->text, &s->limits, true, &s->train_features);
+    if (s->train_features.count == 0)
+        return fail_at(err, ERR_INPUT, s->train, ERROR_NO_OFFSET,
+                       "holds no question to train on: the answers of all %" PRIu64 " are not in their contexts",
+                       s->train_features.left_out);
+    if (s->train_features.left_out > 0)
+        log_say("note       %" PRIu64 " questions are left out, as their answers are not in their contexts: %s%s",
+                s->train_features.left_out, s->train_features.first_left_out,
+                s->train_features.left_out > 1 ? " and others" : "");
+    return 0;
+}
+
+static int read_dev(struct squad *s, struct error *err)
+{
+    TRY(squad_read(&s->dev_file, s->dev, err));
+    if (s->train && s->train_file.version_2 != s->dev_file.version_2)
+        return fail_at(err, ERR_INPUT, s->dev, ERROR_NO_OFFSET,
+                       "is of version %s, the file to train on is not: is_impossible tells them apart",
+                       s->dev_file.version_2 ? "2.0" : "1.1");
+    s->rules.version_2 = s->dev_file.version_2;
+    squad_features_make(&s->dev_file, &s->text, &s->limits, false, &s->dev_features);
+    return 0;
+}
+
+static int check_limits(const struct squad *s, const struct model_config *config, struct error *err)
+{
+    if (s->limits.length > (uint32_t)config->positions)
+        return fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", s->limits.length,
+                    config->positions);
+    if (config->types < 2)
+        return fail(err, ERR_MISMATCH, "the model knows one segment, question and context are two");
+    if (s->limits.query_most + 4 > s->limits.length)
+        return fail(err, ERR_USAGE, "--max-query %" PRIu32 " leaves no room for a context in --seq %" PRIu32,
+                    s->limits.query_most, s->limits.length);
+    return 0;
+}
+
+int squad_open(void *context, const struct settings *settings, const struct origin *origin, struct model_config *config,
+               struct material *material, struct error *err)
+{
+    struct squad *s = context;
+    (void)settings;
+    TRY(check_limits(s, config, err));
+    TRY(text_open(&s->text, origin->files, config->vocabulary, err));
+    if (s->train)
+        TRY(read_train(s, err));
+    if (s->dev)
+        TRY(read_dev(s, err));
+    config->task_heads = 1u << HEAD_SPAN;
+    const struct samples *samples = s->train ? &s->train_features.samples : &s->dev_features.samples;
+    *material = (struct material){
+        .task = "squad",
+        .hash = samples_hash(samples),
+        .seq = s->limits.length,
+        .samples = samples->count,
+    };
+    return 0;
+}
+
+const struct text *squad_text(void *context)
+{
+    return &((struct squad *)context)->text;
+}
+
+void squad_close(struct squad *s)
+{
+    text_close(&s->text);
+    squad_features_release(&s->train_features);
+    squad_features_release(&s->dev_features);
+    squad_release(&s->train_file);
+    squad_release(&s->dev_file);
+}
+
+/* ---- answers ---- */
+
+/* The logits of each window among those of all. */
+static struct window_logits window_logits(const void *context, uint32_t sample)
+{
+    const struct samples *samples = ((const void *const *)context)[0];
+    const float *logits = ((const void *const *)context)[1];
+    const struct task_sample *item = &samples->items[sample];
+    return (struct window_logits){logits + 2 * item->at, logits + 2 * item->at + 1, 2, item->length};
+}
+
+static int write_object(const char *directory, const char *name, const json_t *object, struct error *err)
+{
+    char *path = path_join(directory, name);
+    const int result = json_file_write(path, object, err);
+    mem_free(path);
+    return result;
+}
+
+int squad_answer(struct squad *s, const struct logits_source *logits, const char *directory, struct error *err)
+{
+    json_t *answers = json_object(), *nbest = json_object(), *odds = json_object();
+    for (size_t i = 0; i < s->dev_features.count; i++) {
+        const struct squad_feature *feature = &s->dev_features.items[i];
+        json_t *best, *all;
+        double null_odds;
+        answers_choose(feature, logits, &s->rules, &s->text, &best, &all, &null_odds);
+        json_object_set_new(answers, feature->question->id.data, best);
+        json_object_set_new(nbest, feature->question->id.data, all);
+        if (s->rules.version_2)
+            json_object_set_new(odds, feature->question->id.data, json_real(null_odds));
+    }
+    json_t *scores = squad_score(&s->dev_file, answers, odds);
+    int result = write_object(directory, "predictions.json", answers, err);
+    if (result == 0)
+        result = write_object(directory, "nbest_predictions.json", nbest, err);
+    if (result == 0 && s->rules.version_2)
+        result = write_object(directory, "null_odds.json", odds, err);
+    if (result == 0)
+        result = write_object(directory, "scores.json", scores, err);
+    json_t *objects[] = {answers, nbest, odds, scores};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        json_decref(objects[i]);
+    return result;
+}
+
+/* The logits of a file: both ends [windows, columns]. */
+struct file_logits {
+    float *begin, *end;
+    size_t columns;
+};
+
+static struct window_logits logits_of_file(const void *context, uint32_t sample)
+{
+    const struct file_logits *file = context;
+    const size_t at = sample * file->columns;
+    return (struct window_logits){file->begin + at, file->end + at, 1, (uint32_t)file->columns};
+}
+
+static int take_logits(const char *path, const struct safetensors *file, const char *name,
+                       const struct samples *samples, float **out, size_t *columns, struct error *err)
+{
+    const struct tensor *tensor = safetensors_find(file, name);
+    if (!tensor || tensor->rank != 2 || tensor->shape[0] != samples->count || tensor->shape[1] < samples->longest ||
+        tensor->shape[1] > UINT32_MAX)
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "has no %s [%zu, at least %" PRIu32 "]", name,
+                       samples->count, samples->longest);
+    *columns = (size_t)tensor->shape[1];
+    *out = mem_array((size_t)tensor_elements(tensor), sizeof **out);
+    return tensor_to_f32(tensor, *out) == 0
+               ? 0
+               : fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s is not of floating-point numbers", name);
+}
+
+static int answer_from_file(struct squad *s, const char *directory, struct error *err)
+{
+    struct safetensors file;
+    struct file_logits logits = {0};
+    size_t end_columns = 0;
+    TRY(safetensors_open(&file, s->logits, err));
+    const struct samples *samples = &s->dev_features.samples;
+    int result = take_logits(s->logits, &file, "start_logits", samples, &logits.begin, &logits.columns, err);
+    if (result == 0)
+        result = take_logits(s->logits, &file, "end_logits", samples, &logits.end, &end_columns, err);
+    if (result == 0 && end_columns != logits.columns)
+        result = fail_at(err, ERR_MISMATCH, s->logits, ERROR_NO_OFFSET, "start_logits and end_logits differ in size");
+    if (result == 0)
+        result = squad_answer(s, &(struct logits_source){logits_of_file, &logits}, directory, err);
+    mem_free(logits.begin);
+    mem_free(logits.end);
+    safetensors_close(&file);
+    return result;
+}
+
+static int finish(const struct evaluation_work *work, const char *directory, struct error *err)
+{
+    struct squad *s = (struct squad *)work->task->context;
+    const struct samples *samples = &s->dev_features.samples;
+    if (s->logits)
+        return answer_from_file(s, directory, err);
+    float *logits = mem_array(2 * samples->id_count + 1, sizeof *logits);
+    const void *context[] = {samples, logits};
+    int result = samples->count > 0 ? predict(work, samples, logits, NULL, err) : 0;
+    if (result == 0)
+        result = squad_answer(s, &(struct logits_source){window_logits, context}, directory, err);
+    mem_free(logits);
+    return result;
+}
+
+struct task squad_task_of(void *context, const struct recipe *recipe)
+{
+    struct squad *s = context;
+    const struct samples *train = s->train ? &s->train_features.samples : &s->dev_features.samples;
+    s->run = (struct samples_reading){train, recipe->shuffled, recipe->seed};
+    s->split_train = (struct samples_reading){.samples = train};
+    return (struct task){
+        .heads = recipe->config.task_heads,
+        .metrics = {metrics, sizeof metrics / sizeof *metrics},
+        .samples = samples_source(&s->run, s->limits.length),
+        .splits = {[SPLIT_TRAIN] = samples_source(&s->split_train, s->limits.length)},
+        .evaluate = evaluate_means,
+        .finish = s->dev ? finish : NULL,
+        .context = s,
+    };
+}

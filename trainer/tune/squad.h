@@ -1,0 +1,42 @@
+/* One fine-tuning on questions in SQuAD's form: what train_run trains on (setup.h), and what it leaves in its directory,
+ *
+ *     predictions.json         id: text
+ *     nbest_predictions.json   id: [{"text", "probability", "start_logit", "end_logit"}]
+ *     null_odds.json           id: number (version 2)
+ *     scores.json              exact_match, f1 in per cent; written last
+ *
+ * Without questions to be answered (`dev` NULL) none of them. Without training, squad_answer alone. */
+#ifndef TRAINER_TUNE_SQUAD_H
+#define TRAINER_TUNE_SQUAD_H
+
+#include "trainer/setup.h"
+#include "trainer/tune/answers.h"
+#include "trainer/tune/squad_windows.h"
+#include "trainer/tune/text.h"
+
+struct squad {
+    const char *train, *dev; /* files */
+    const char *logits;      /* a file of logits instead of the model's; NULL: the model's */
+    struct squad_limits limits;
+    struct answer_rules rules;
+
+    struct text text;
+    struct squad_file train_file, dev_file;
+    struct squad_features train_features, dev_features;
+    struct samples_reading run, split_train, split_valid;
+};
+
+int squad_open(void *squad, const struct settings *settings, const struct origin *origin, struct model_config *config,
+               struct material *material, struct error *err);
+const struct text *squad_text(void *squad);
+struct task squad_task_of(void *squad, const struct recipe *recipe);
+#define SQUAD_TUNING(squad)                                                                                            \
+    {                                                                                                                  \
+        (squad), squad_open, squad_text, squad_task_of                                                                 \
+    }
+void squad_close(struct squad *squad); /* what squad_open took, also where it failed */
+
+/* Answers the questions of `dev` with those logits and writes the files into the directory. */
+int squad_answer(struct squad *squad, const struct logits_source *logits, const char *directory, struct error *err);
+
+#endif

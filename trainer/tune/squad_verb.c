@@ -1,0 +1,135 @@
+/* dstrain squad: questions with answers to train on, questions to answer, and a model in; a fine-tuned model, its answers and
+ * their scores out. What one run is stands in squad.h; training is train_run's. Without --train the model answers as it
+ * is. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "trainer/engine.h"
+#include "trainer/keep/json.h"
+#include "trainer/screen.h"
+#include "trainer/tune/predict.h"
+#include "trainer/tune/squad.h"
+
+#define SCORES_BYTES_MAX (1u << 20)
+
+/* ---- without training ---- */
+
+static bool asked(void *team)
+{
+    return team_stop_asked(team);
+}
+
+static int load(struct engine *e, const struct origin *origin, struct error *err)
+{
+    struct names_report report;
+    TRY(engine_open(e, engine_precision(e, NULL), NULL, err));
+    TRY(engine_load(e, ENGINE_MODEL, err));
+    const size_t bytes = model_table(e->model)->size * sizeof(float);
+    float *flat = e->ops->map(e->ops->device, model_params(e->model), bytes, MAP_FILL);
+    const int result = names_read(origin->weights, model_table(e->model), e->recipe->seed, flat, &report, err);
+    e->ops->unmap(e->ops->device, model_params(e->model), flat, bytes, MAP_FILL);
+    if (result == 0)
+        screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
+    names_report_release(&report);
+    model_refresh(e->model);
+    return result;
+}
+
+static int answer_all(struct setup *setup, struct team *team, const struct origin *origin, struct error *err)
+{
+    struct engine engine = {0};
+    const struct halt halt = {asked, team};
+    int result = engine_choose(&engine, setup->settings, &setup->recipe, &setup->task, err);
+    if (result == 0)
+        result = load(&engine, origin, err);
+    if (result == 0)
+        result = path_make_directory(setup->settings->out, err);
+    if (result == 0)
+        result = setup->task.finish(
+            &(struct evaluation_work){
+                .task = &setup->task, .model = engine.model, .limits = &engine.limits, .halt = &halt},
+            setup->settings->out, err);
+    engine_close(&engine);
+    return result;
+}
+
+static int answer_only(const struct settings *settings, struct error *err)
+{
+    struct setup setup = {0};
+    struct origin origin = {0};
+    struct team team;
+    stop_on_signals();
+    TRY(team_alone(&team, err));
+    int result = setup_open(&setup, settings, &origin, err);
+    if (result == 0)
+        result = answer_all(&setup, &team, &origin, err);
+    origin_release(&origin);
+    setup_close(&setup);
+    team_close(&team);
+    return result;
+}
+
+/* ---- the command ---- */
+
+static int check(const struct settings *settings, struct error *err)
+{
+    if (!settings->train && !settings->dev) {
+        fail(err, ERR_USAGE, "--train FILE and --dev FILE are missing: give one of them, or both");
+        return hint(err, "files of questions in SQuAD's form: train-v1.1.json, dev-v1.1.json");
+    }
+    if (!settings->out)
+        return fail(err, ERR_USAGE, "--out DIR is missing: where model and answers go");
+    if (!settings->train && settings->launch->size > 1)
+        return fail(err, ERR_USAGE, "one process answers questions: several need --train");
+    return 0;
+}
+
+static int say_scores(const struct settings *settings, struct error *err)
+{
+    json_t *scores = NULL;
+    char *path = path_join(settings->out, "scores.json");
+    int result = json_read(path, SCORES_BYTES_MAX, ERR_VERIFY, &scores, err);
+    mem_free(path);
+    if (result < 0)
+        return result;
+    const json_int_t unanswered = json_integer_value(json_object_get(scores, "unanswered"));
+    char questions[32];
+    if (unanswered > 0)
+        log_say("note       %" JSON_INTEGER_FORMAT " questions have no answer and count as 0", unanswered);
+    log_say("scores     EM %.2f, F1 %.2f   %s questions", json_number_value(json_object_get(scores, "exact_match")),
+            json_number_value(json_object_get(scores, "f1")),
+            format_count((uint64_t)json_integer_value(json_object_get(scores, "total")), questions));
+    if (settings->json)
+        output_json(json_incref(scores), JSON_INDENT(2));
+    json_decref(scores);
+    return 0;
+}
+
+int verb_squad(void *context, struct opt_paths bare, struct error *err)
+{
+    struct settings *all = context;
+    (void)bare;
+    TRY(check(all, err));
+    struct squad squad = {
+        .train = all->train,
+        .dev = all->dev,
+        .logits = all->logits,
+        .limits = {(uint32_t)all->seq, (uint32_t)all->doc_stride, (uint32_t)all->max_query},
+        .rules = {.n_best = (uint32_t)all->n_best,
+                  .longest = (uint32_t)all->max_answer,
+                  .null_threshold = all->null_threshold},
+    };
+    const struct tuning tuning = SQUAD_TUNING(&squad);
+    struct settings settings = *all;
+    settings.tuning = &tuning;
+    settings.json = all->json && !all->dev; /* else one object: the scores */
+    const int result = all->train ? train_run(&settings, err) : answer_only(&settings, err);
+    all->mute = settings.mute;
+    squad_close(&squad);
+    return result == 0 && all->dev && all->launch->rank == 0 ? say_scores(all, err) : result;
+}
