@@ -266,6 +266,8 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
     const bool parts = e->recipe->part > 0;
     if (e->team)
         meet_move(e->team->meet, e->number, "a pass");
+    if (e->sum && micro->ends)
+        meet_begin(e->team->meet, e->number);
     model_forward_backward(e->model, &micro->batch, e->sum && micro->ends ? gradient_sum_listener(e->sum) : NULL,
                            parts ? &metrics : NULL);
     if (!parts)
@@ -280,6 +282,7 @@ int engine_finish(struct engine *e, struct error *err)
     const size_t bytes = sizeof sums;
     if (!e->sum)
         return 0;
+    meet_begin(e->team->meet, e->number); /* of an empty share */
     if (e->recipe->part == 0) {
         double *own = e->ops->map(e->ops->device, (void *)model_sums(e->model), bytes, MAP_READ);
         gradient_sum_pass(e->sum, own);

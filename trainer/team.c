@@ -363,3 +363,16 @@ bool team_stop_asked(struct team *team)
         meet_ask_stop(team->meet);
     return stop_requested() || (team->meet && meet_stop_asked(team->meet));
 }
+
+bool team_halts(struct team *team, uint64_t step)
+{
+    struct error err;
+    bool discard = false;
+    if (!team_stop_asked(team) || team->goes_on == step)
+        return false;
+    if (meet_halt(team->meet, step, &discard, &err) < 0)
+        return true; /* the meeting has failed */
+    if (!discard)
+        team->goes_on = step;
+    return discard;
+}

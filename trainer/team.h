@@ -31,6 +31,7 @@ struct team {
     pthread_mutex_t lock; /* of `comm` against the meeting's thread */
     struct meet *meet;    /* NULL for one alone */
     struct carrier carrier;
+    uint64_t goes_on;  /* the step that is finished though a stop was asked for; 0: none */
     uint64_t *weights; /* [size] --share of each, in millionths */
 };
 
@@ -80,5 +81,8 @@ int team_control(struct team *team, struct control *control, struct error *err);
 bool team_has_failed(const struct team *team);
 /* Was a stop asked of this process, or of another? */
 bool team_stop_asked(struct team *team);
+/* Is the step, of which this process has begun no sum, to be discarded: was a stop asked for, and has no process begun?
+ * Waits for the others then. Of several processes. */
+bool team_halts(struct team *team, uint64_t step);
 
 #endif

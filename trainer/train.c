@@ -23,17 +23,20 @@
 
 /* ---- verdicts: the only place that asks clocks and signals what to do ---- */
 
-/* One process discards what it is at. Of several, each would have to: they finish the step, unless one of them failed. */
-static bool halted(void *context)
+/* One process discards what it is at. Several finish an evaluation, unless one of them failed. */
+static bool evaluation_halts(void *context)
 {
-    struct team *team = context;
-    const bool asked = team_stop_asked(team);
-    return team->size == 1 ? asked : team_has_failed(team);
+    const struct training *t = context;
+    const bool asked = team_stop_asked(t->team);
+    return t->team->size == 1 ? asked : team_has_failed(t->team);
 }
 
-static struct halt on_signal(const struct training *t)
+/* Several discard a step where none has begun its sums. */
+static bool step_halts(void *context)
 {
-    return (struct halt){halted, t->team};
+    const struct training *t = context;
+    const uint64_t number = t->position.state.step + t->position.queued + 1;
+    return evaluation_halts(context) || (t->team->size > 1 && team_halts(t->team, number));
 }
 
 static struct rules rules_of(const struct training *t)
@@ -94,7 +97,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
 {
     const bool ahead = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16;
     const char *dump = t->setup.settings->dump_gradients;
-    const struct halt halt = on_signal(t);
+    const struct halt halt = {step_halts, t};
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
         TRY(engine_dump_gradients(&t->engine, dump, err));
@@ -146,7 +149,7 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
 {
     const struct settings *settings = t->setup.settings;
     struct evaluation means;
-    const struct halt halt = on_signal(t);
+    const struct halt halt = {evaluation_halts, t};
     TRY(settle(t, 0, err));
     if (verdict->save) {
         TRY(same_replicas(t, err));
@@ -190,8 +193,8 @@ static struct verdict next_turn(struct training *t, int result, struct step_coun
         meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "counts");
         result = team_control(t->team, &control, err);
         memcpy(counts, control.counts, sizeof *counts);
-    } else if (err->kind != ERR_NUMERIC) { /* which all have */
-        team_fail(t->team, err);
+    } else if (err->kind != ERR_NUMERIC && (err->kind != ERR_STOPPED || team_has_failed(t->team))) {
+        team_fail(t->team, err); /* else all have it */
     }
     return result == 0 ? control.verdict : decide(t, err->kind);
 }
@@ -230,7 +233,7 @@ static int fail_stopped(const struct training *t, enum stop_cause cause, struct 
 static int finish(struct training *t, struct error *err)
 {
     const struct task *task = &t->setup.task;
-    const struct halt halt = on_signal(t);
+    const struct halt halt = {evaluation_halts, t};
     int result = 0;
     if (!task->finish)
         return keeper_finish(&t->keeper, err);

@@ -103,8 +103,12 @@ void meet_leave_late(struct meet *meet)
 
 void meet_stopped(struct meet *meet)
 {
-    if (!atomic_exchange(&meet->stop, true) && meet->hub)
+    if (atomic_exchange(&meet->stop, true))
+        return;
+    if (meet->hub)
         hub_put_all(meet, FRAME_STOP, NULL, 0);
+    if (meet->begun_step > 0)
+        value_go_on(meet, meet->begun_step);
 }
 
 void meet_hear(struct meet *meet, struct peer *peer, struct str bytes)

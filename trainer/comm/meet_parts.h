@@ -101,6 +101,7 @@ struct meet {
     bool closing;
     double closing_since; /* now */
     atomic_bool stop;
+    uint64_t begun_step; /* whose sums this process has begun; 0: none */
 
     atomic_bool failed;
     bool told; /* to somebody who asked */
@@ -141,6 +142,9 @@ void meet_stopped(struct meet *meet);                 /* somebody asked for a st
 void meet_hear(struct meet *meet, struct peer *peer, struct str bytes);
 bool meet_is_due(struct meet *meet);     /* is it time for a report? meet->report is what to send */
 void meet_leave_late(struct meet *meet); /* ends a process that does not take note of a failure */
+/* values.c: this process sets a value; a step is finished though a stop was asked for. */
+void value_put(struct meet *meet, struct str key, struct str bytes);
+void value_go_on(struct meet *meet, uint64_t step);
 /* key and bytes of a SET or VALUE; < 0: malformed */
 int value_read(struct str frame, struct str *key, struct str *bytes);
 void value_write(struct buf *frame, struct str key, struct str bytes);

@@ -4,6 +4,9 @@
 #include "trainer/comm/meet_parts.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 
 int value_read(struct str frame, struct str *key, struct str *bytes)
 {
@@ -58,25 +61,30 @@ void meet_keep(struct meet *meet, struct str key, struct str bytes)
     pthread_cond_broadcast(&meet->changed);
 }
 
+void value_put(struct meet *meet, struct str key, struct str bytes)
+{
+    struct buf frame = {0};
+    if (meet->hub) {
+        hub_set(meet, key, bytes);
+    } else {
+        value_write(&frame, key, bytes);
+        line_put(&meet->line, FRAME_SET, frame.data, frame.size);
+    }
+    meet_wake(meet);
+    buf_release(&frame);
+}
+
 int meet_set(struct meet *meet, const char *key, struct str value, struct error *err)
 {
     const struct str name = str_of(key);
-    struct buf frame = {0};
     assert(meet && name.size > 0 && name.size <= MEET_KEY_MAX);
     if (value.size > MEET_VALUE_MAX)
         return fail(err, ERR_RESOURCE, "the value of %s has %zu bytes, at most %zu are allowed", key, value.size,
                     MEET_VALUE_MAX);
     pthread_mutex_lock(&meet->lock);
-    if (meet->hub) {
-        hub_set(meet, name, value);
-    } else {
-        value_write(&frame, name, value);
-        line_put(&meet->line, FRAME_SET, frame.data, frame.size);
-    }
-    meet_wake(meet);
+    value_put(meet, name, value);
     const int result = meet->failed ? meet_tell(meet, err) : 0;
     pthread_mutex_unlock(&meet->lock);
-    buf_release(&frame);
     return result;
 }
 
@@ -201,4 +209,77 @@ void meet_blocks_release(struct meet_blocks *blocks)
     buf_release(&blocks->bytes);
     mem_free(blocks->of);
     *blocks = (struct meet_blocks){0};
+}
+
+/* ------------------------------------------------------------------------------------------- a stop inside a step */
+
+/* Of a step, one value says what becomes of it. The first that is set counts, and both cannot be set: a process has
+ * begun or has halted. */
+#define DISCARD STR("discard")
+#define GO_ON   STR("go on")
+
+static struct str step_key(uint64_t step, char key[40])
+{
+    snprintf(key, 40, "step/%" PRIu64, step);
+    return str_of(key);
+}
+
+static struct str halted_key(uint64_t step, uint32_t rank, char key[40])
+{
+    snprintf(key, 40, "halted/%" PRIu64 "/%" PRIu32, step, rank);
+    return str_of(key);
+}
+
+void value_go_on(struct meet *meet, uint64_t step)
+{
+    char key[40];
+    value_put(meet, step_key(step, key), GO_ON);
+}
+
+void meet_begin(struct meet *meet, uint64_t step)
+{
+    if (!meet)
+        return;
+    pthread_mutex_lock(&meet->lock);
+    if (meet->stop && meet->begun_step != step)
+        value_go_on(meet, step);
+    meet->begun_step = step;
+    pthread_mutex_unlock(&meet->lock);
+}
+
+/* Of rank 0: until all have halted, or one has begun. */
+static int count_halted(struct meet *meet, uint64_t step, struct error *err)
+{
+    char key[40];
+    int result = 0;
+    pthread_mutex_lock(&meet->lock);
+    meet->waits++;
+    while (result == 0 && !meet_find(meet, step_key(step, key))) {
+        uint32_t halted = 0;
+        while (halted < meet->options.size && meet_find(meet, halted_key(step, halted, key)))
+            halted++;
+        if (halted == meet->options.size)
+            value_put(meet, step_key(step, key), DISCARD);
+        else if ((result = check_line(meet, err)) == 0)
+            meet_await(meet);
+    }
+    meet->waits--;
+    meet->report.moves++;
+    pthread_mutex_unlock(&meet->lock);
+    return result;
+}
+
+int meet_halt(struct meet *meet, uint64_t step, bool *discard, struct error *err)
+{
+    char key[40];
+    struct buf value = {0};
+    halted_key(step, meet->options.rank, key);
+    TRY(meet_set(meet, key, STR(""), err));
+    if (meet->hub)
+        TRY(count_halted(meet, step, err));
+    step_key(step, key);
+    const int result = meet_get(meet, key, HUGE_VAL, &value, err);
+    *discard = result == 0 && str_equal(buf_str(&value), DISCARD);
+    buf_release(&value);
+    return result;
 }
