@@ -34,7 +34,8 @@ int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct
     return result;
 }
 
-int keeper_begin(struct keeper *k, const struct engine *engine, const struct position *position, struct error *err)
+int keeper_begin(struct keeper *k, const struct engine *engine, const struct position *position, json_t *ranks,
+                 struct error *err)
 {
     const uint64_t step = position->state.step;
     bool evaluated = false;
@@ -43,7 +44,8 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     k->since.samples = position->state.samples;
     if (k->silent)
         return 0;
-    TRY(record_start(&k->run, k->setup, engine, step, err)); /* first: what comes after is then known to be a run's */
+    TRY(record_start(&k->run, k->setup, engine, ranks, step,
+                     err)); /* first: what comes after is then known to be a run's */
     TRY(record_files(&k->run, k->setup, engine, err));
     TRY(metrics_open(&k->metrics, k->run.directory, step, &evaluated, err));
     if (evaluated)

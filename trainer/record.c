@@ -4,11 +4,13 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/config.h"
+#include "trainer/keep/json.h"
 
 static int write_small(const char *directory, const char *name, const struct buf *text, struct error *err)
 {
@@ -70,7 +72,29 @@ void record_differences(const json_t *start, const struct setup *setup, const st
     json_decref(facts);
 }
 
-int record_start(struct run *run, const struct setup *setup, const struct engine *engine, uint64_t step,
+int record_ranks(struct team *team, const struct engine *engine, uint64_t share, json_t **ranks, struct error *err)
+{
+    char device[OPS_NAME_SIZE], host[64] = "";
+    struct buf mine = {0}, all = {0};
+    *ranks = NULL;
+    if (team->size == 1)
+        return 0;
+    gethostname(host, sizeof host - 1);
+    json_t *one = json_pack("{s:o, s:o, s:I}", "host", json_name(host), "device",
+                            json_name(ops_device(engine->ops, device)), "share", (json_int_t)share);
+    json_add_text(one, JSON_COMPACT, &mine);
+    json_decref(one);
+    const int result = team_gather(team, buf_str(&mine), &all, err);
+    if (result == 0)
+        *ranks = json_array();
+    for (size_t at = 0; result == 0 && at < all.size; at += strlen(all.data + at) + 1)
+        json_array_append_new(*ranks, json_loads(all.data + at, 0, NULL));
+    buf_release(&mine);
+    buf_release(&all);
+    return result;
+}
+
+int record_start(struct run *run, const struct setup *setup, const struct engine *engine, json_t *ranks, uint64_t step,
                  struct error *err)
 {
     struct buf differences = {0};
@@ -91,6 +115,8 @@ int record_start(struct run *run, const struct setup *setup, const struct engine
     for (int i = 0; i < setup->settings->argc; i++)
         json_array_append_new(command, json_name(setup->settings->argv[i]));
     json_object_set_new(facts, "command", command);
+    if (ranks)
+        json_object_set(facts, "ranks", ranks);
     json_object_set_new(facts, "threads", json_integer((json_int_t)engine->threads));
     return run_start(run, step, precision_name(engine->ops->precision), facts,
                      settings_in_force(setup, engine, run->directory), err);

@@ -17,6 +17,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
 #include "trainer/origin.h"
+#include "trainer/record.h"
 #include "trainer/share.h"
 
 static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
@@ -284,6 +285,16 @@ static int give_state(struct training *t, struct error *err)
 
 /* ---- all together ---- */
 
+static int start_keeper(struct training *t, struct error *err)
+{
+    const uint32_t rank = t->team->rank;
+    json_t *ranks;
+    TRY(record_ranks(t->team, &t->engine, t->borders[rank + 1] - t->borders[rank], &ranks, err));
+    const int result = keeper_begin(&t->keeper, &t->engine, &t->position, ranks, err);
+    json_decref(ranks);
+    return team_agree(t->team, result, err);
+}
+
 static void samples_begin(struct training *t)
 {
     const struct loader_options samples = training_samples(t);
@@ -304,7 +315,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     TRY(shares_begin(t, err));
     TRY(team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, err) : 0, err));
     TRY(give_state(t, err));
-    TRY(team_agree(t->team, keeper_begin(&t->keeper, &t->engine, &t->position, err), err));
+    TRY(start_keeper(t, err));
     if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
         say_branch(t, origin);
     t->position.begun_at = t->position.state.step;

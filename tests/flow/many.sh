@@ -40,6 +40,11 @@ done
 
 case_begin "what is recorded"
 expect_equal "processes" "$(json same-3/run.json 'o["starts"][0]["processes"]')" 3
+expect_equal "shares" "$(json same-3/run.json '[rank["share"] for rank in o["starts"][0]["ranks"]]')" "[3, 3, 2]"
+expect_equal "hosts" "$(json same-3/run.json 'len({rank["host"] for rank in o["starts"][0]["ranks"]})')" 1
+expect_equal "devices" "$(json same-3/run.json \
+    '{rank["device"] for rank in o["starts"][0]["ranks"]} == {o["starts"][0]["device"]}')" True
+expect_equal "of one process" "$(json one/run.json '"ranks" in o["starts"][0]')" False
 head -1 same-2/metrics.jsonl >line
 # A ring of two sends each number once: 8 bytes, and gaps of flat memory with it.
 expect_equal "bytes on the wire" "$(json line '0 <= o["wire_bytes"] - 8 * 22397 < 8 * 2000')" True
@@ -147,7 +152,7 @@ for at in 4 12; do # a save on the way, and the last one
     expect_exit 8 "${same[@]}" --processes 3 --save-every 4 --out other-$at
     expect_words "rank 2 differ" "checkpoint of step $((at - 4))"
     expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
-    [ ! -e other-$at/checkpoints/step-000000$(printf %02d $at) ] || complain "step $at is saved"
+    [ ! -e "other-$at/checkpoints/step-$(printf %08d $at)" ] || complain "step $at is saved"
 done
 export DS_FAIL_WEIGHT=0:5
 expect_exit 8 "${same[@]}" --processes 3 --stop-after 5 --out other-5
