@@ -95,6 +95,32 @@ expect_same_checkpoint "shares 1 and 3" one shares
 [ ! -e meeting ] || complain "the rendezvous file is still there"
 [ ! -s other ] || complain "rank 1 speaks: $(cat other)"
 
+free_port() {
+    python3 -c 'import socket, sys; s = socket.socket(int(sys.argv[1])); s.bind(("", 0)); print(s.getsockname()[1])' "$1"
+}
+
+# by_environment OUT ADDRESS PORT: two processes as torchrun starts them.
+by_environment() {
+    local words=(env WORLD_SIZE=2 "MASTER_ADDR=$2" "MASTER_PORT=$3")
+    "${words[@]}" RANK=1 LOCAL_RANK=1 "${same[@]}" --out "$1" >other 2>&1 </dev/null &
+    expect_exit 0 "${words[@]}" RANK=0 LOCAL_RANK=0 "${same[@]}" --out "$1"
+    wait $! || complain "rank 1 ended with $?: $(cat other)"
+    expect_same_checkpoint "by environment, at $2" one "$1"
+    [ ! -s other ] || complain "rank 1 speaks: $(cat other)"
+}
+
+case_begin "started as torchrun does"
+by_environment torchrun 127.0.0.1 "$(free_port 2)"
+if grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null; then
+    case_begin "over IPv6"
+    by_environment torchrun-6 ::1 "$(free_port 10)"
+    port=$(free_port 10)
+    "${same[@]}" --rank 1 --world-size 2 --rendezvous "[::1]:$port" >other 2>&1 </dev/null &
+    expect_exit 0 "${same[@]}" --rank 0 --world-size 2 --rendezvous "[::1]:$port" --out six
+    wait $! || complain "rank 1 ended with $?: $(cat other)"
+    expect_same_checkpoint "over IPv6" one six
+fi
+
 case_begin "another number at every start, stopped and killed in between"
 expect_exit 75 "${same[@]}" --save-every 2 --out parts --processes 3 --stop-after 5
 expect_exit 75 "${same[@]}" --save-every 2 --out parts --stop-after 2
