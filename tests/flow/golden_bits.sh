@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The checkpoints of tests/golden/checkpoints.txt come out to the bit as they always did: tiny runs under --same-bits, a
+# row for each processor level and options. Rows of levels that this processor has not are left out, as is everything
+# where another compiler than the recorded one chose the order in which a vector's lanes are added.
+#
+#     tests/flow/golden_bits.sh BUILD            compares
+#     tests/flow/golden_bits.sh BUILD --write    writes the hashes that come out now; - is a new one
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+golden=$project/tests/golden/checkpoints.txt
+write=no
+[ "${2:-}" != --write ] || write=yes
+cd "$scratch"
+sed 's/{/{"pre_layer_norm": true, /' model.json >pre.json
+
+compiler() {
+    sed -nE 's/^set\(CMAKE_C_COMPILER_(ID|VERSION) "([^".]*).*/\2/p' "$build"/CMakeFiles/*/CMakeCCompiler.cmake | paste -sd ' '
+    sed -nE 's/^(CMAKE_BUILD_TYPE|DS_SANITIZE):[A-Z]*=(.*)/\2/p' "$build/CMakeCache.txt" | paste -sd ' '
+}
+compiler=$(compiler | paste -sd ' ' | sed 's/ *$//')
+if [ $write = no ] && ! grep -qx "compiler $compiler" "$golden"; then
+    echo "the hashes are not of $compiler: skipped"
+    ended=yes
+    exit 77
+fi
+
+# Sets `now`: the hashes of weights and moments that these options give at this level, or - without the level.
+hash_now() {
+    local level=$1 words=$2 got=0
+    now=-
+    rm -rf run
+    # shellcheck disable=SC2086  # the words are a command line
+    "${train[@]}" --same-bits --micro-batch 2 --eval-samples 0 --cpu "$level" $words --out run \
+        >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || got=$?
+    grep -q "this processor has no $level" "$scratch/stderr" && return
+    expect_equal "exit code" $got 0
+    now=$(json run/$last/state.json '"-".join(o["files"][name] for name in ("model.safetensors", "optimizer.safetensors"))')
+}
+
+row() {
+    local level=$1 hash=$2 words=$3
+    if [ "$hash" = - ] && [ $write = no ]; then
+        unknown=$((unknown + 1))
+        return
+    fi
+    case_begin "$level $words"
+    hash_now "$level" "$words"
+    if [ "$now" = - ]; then
+        left_out=$((left_out + 1))
+        now=$hash
+    elif [ $write = no ]; then
+        expect_equal "hash" "$now" "$hash"
+    fi
+}
+
+left_out=0
+unknown=0
+while IFS= read -r line; do
+    case $line in
+    \#*) ;;
+    compiler*) line="compiler $compiler" ;;
+    dataset*)
+        case_begin "the dataset"
+        [ $write = yes ] || expect_equal "hash" "dataset $(root_hash "$data")" "$line"
+        line="dataset $(root_hash "$data")"
+        ;;
+    *)
+        read -r level hash words <<<"$line"
+        now=$hash
+        row "$level" "$hash" "$words"
+        line="$level $now $words"
+        ;;
+    esac
+    echo "$line" >>hashes
+done <"$golden"
+[ $unknown = 0 ] || echo "$unknown rows have no hash yet: left out; --write on a processor of their level adds them"
+[ $left_out = 0 ] || echo "$left_out rows are of processors with more instructions: left out"
+[ $failures = 0 ] || cat <<'TEXT'
+Training gives other bits. Where that is meant, raise ARITHMETIC_VERSION (trainer/recipe.h), unless only the dataset is
+another, and write the hashes anew: tests/flow/golden_bits.sh BUILD --write
+TEXT
+[ $write = no ] || cp hashes "$golden"
+flow_end
