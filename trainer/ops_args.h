@@ -174,23 +174,29 @@ struct norm_backward_args {
 
 /* ---- attention ---- */
 
-/* context = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head. */
+/* context = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head, for R query rows. A query attends to all
+ * keys of its sequence, whether or not the other rows of the sequence are queries too. */
 struct attention_args {
-    void *context;   /* [T, hidden] storage */
-    void *log_sums;  /* [heads, T] real: log of the softmax's denominators, for the backward pass */
-    const void *qkv; /* [T, 3 hidden] storage: Q, K, V side by side */
-    const struct batch *batch;
+    void *context;  /* [R, hidden] storage */
+    void *log_sums; /* [heads, R] real: log of the softmax's denominators, for the backward pass */
+    const void *q;  /* [R, hidden] storage, and [T, 2 hidden], K and V side by side. A row begins so many numbers */
+    const void *kv; /* after the one before: */
+    int32_t q_stride, kv_stride;
+    const struct batch *batch;   /* of the T rows */
+    const struct batch *queries; /* of the R rows: the batch, or its `read` */
     const struct attention_shape *shape;
     void *scratch;
 };
 
 struct attention_backward_args {
-    void *dqkv;           /* [T, 3 hidden] storage */
-    const void *dcontext; /* [T, hidden] storage */
-    const void *qkv;      /* the rest is attention's */
+    void *dq, *dkv;       /* as q and kv, with their strides */
+    const void *dcontext; /* [R, hidden] storage */
+    const void *q, *kv;   /* the rest is attention's */
+    int32_t q_stride, kv_stride;
     const void *context;
     const void *log_sums;
     const struct batch *batch;
+    const struct batch *queries;
     const struct attention_shape *shape;
     void *scratch;
 };

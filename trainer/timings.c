@@ -17,7 +17,8 @@
 struct timings {
     struct decorator decorator; /* first */
     double from;                /* clock_now at the beginning of the op under way */
-    double pairs;               /* of tokens that attend to each other, in the batch that was brought last */
+    double pairs;               /* of a token and one that it attends to, in the batch that was brought last */
+    double read_pairs;          /* the same, where the first is a row that heads read */
     struct timings_row {
         enum op op;
         int32_t out, in; /* of a linear layer; 0, 0: no such */
@@ -121,23 +122,24 @@ static struct work norm_backward_work(const struct timings *timings, const struc
     return (struct work){.bytes = stored_bytes(timings, (double)rows * args->rows.total * args->hidden)};
 }
 
-/* Two products, of queries and keys and of probabilities and values; of rows of `hidden`, so many are moved a token. */
+/* Two products, of queries and keys and of probabilities and values. Query and context move so many rows of `hidden` a
+ * query, and keys and values as many a token. */
 static struct work attend_work(const struct timings *timings, const struct attention_shape *shape,
-                               const struct batch *batch, int rows)
+                               const struct batch *batch, const struct batch *queries, int rows)
 {
-    const double hidden = (double)shape->heads * shape->head_size;
-    return (struct work){.flops = 2 * 2 * timings->pairs * hidden,
-                         .bytes = stored_bytes(timings, rows * batch->tokens * hidden)};
+    const double hidden = (double)shape->heads * shape->head_size, tokens = batch->tokens + queries->tokens;
+    const double pairs = queries == batch ? timings->pairs : timings->read_pairs;
+    return (struct work){.flops = 2 * 2 * pairs * hidden, .bytes = stored_bytes(timings, rows * tokens * hidden)};
 }
 
 static struct work attention_work(const struct timings *timings, const struct attention_args *args)
 {
-    return attend_work(timings, args->shape, args->batch, 4);
+    return attend_work(timings, args->shape, args->batch, args->queries, 2);
 }
 
 static struct work attention_backward_work(const struct timings *timings, const struct attention_backward_args *args)
 {
-    struct work work = attend_work(timings, args->shape, args->batch, 8);
+    struct work work = attend_work(timings, args->shape, args->batch, args->queries, 4);
     work.flops *= 2;
     return work;
 }
@@ -297,15 +299,17 @@ static void end(struct device *device, enum op op, struct work work)
 OPS_COMPUTING(TIMED)
 #define SET_TIMED(op) ops->op = timed_##op;
 
-/* Also says how many pairs the batch has, which attention's work is counted by. */
+/* Also counts the pairs of query and key, by which attention's work is counted. */
 static const struct batch *bring(struct device *device, const struct batch *batch)
 {
     const struct ops *inner = decorator_inner(device);
     struct timings *timings = (struct timings *)device;
-    timings->pairs = 0;
+    const struct batch *read = batch_read(batch);
+    timings->pairs = timings->read_pairs = 0;
     for (int32_t i = 0; i < batch->sequences; i++) {
         const double length = (double)batch->starts[i + 1] - batch->starts[i];
         timings->pairs += length * length;
+        timings->read_pairs += ((double)read->starts[i + 1] - read->starts[i]) * length;
     }
     return inner->bring(inner->device, batch);
 }

@@ -103,8 +103,9 @@ static inline void emulate_clear_rows(void *to, size_t pitch, int value, size_t 
         memset((char *)to + row * pitch, value, width);
     device_leave();
 }
-#define cudaMemsetAsync(to, value, bytes, stream)                  emulate_clear_rows(to, 0, value, bytes, 1)
-#define cudaMemset2DAsync(to, pitch, value, width, height, stream) emulate_clear_rows(to, pitch, value, width, height)
+#define cudaMemsetAsync(to, value, bytes, stream) emulate_clear_rows(to, 0, value, bytes, 1)
+#define cudaMemset2DAsync(to, pitch, value, width, height, stream)                                                     \
+    ((void)(stream), emulate_clear_rows(to, pitch, value, width, height))
 
 /* ---- launch.cuh ---- */
 

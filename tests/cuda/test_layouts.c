@@ -114,8 +114,9 @@ static void assert_zero_from(const struct array *a, size_t first, const char *wh
         for (size_t i = 0; i < both_count; i++) {                                                                      \
             both_first[i] = mem_aligned((arrays)[i]->count * (arrays)[i]->size);                                       \
             memcpy(both_first[i], (arrays)[i]->memory, (arrays)[i]->count *(arrays)[i]->size);                         \
-            memcpy((arrays)[i]->memory, (arrays)[i]->before, (arrays)[i]->count *(arrays)[i]->size);                   \
         }                                                                                                              \
+        for (size_t i = 0; i < both_count; i++)                                                                        \
+            memcpy((arrays)[i]->memory, (arrays)[i]->before, (arrays)[i]->count *(arrays)[i]->size);                   \
         emulated_order = 0;                                                                                            \
         __VA_ARGS__;                                                                                                   \
         for (size_t i = 0; i < both_count; i++) {                                                                      \
@@ -179,46 +180,66 @@ static void each_precision(void (*test)(void))
 
 /* ---- attention ---- */
 
-/* shift: added to queries, and taken from keys. */
+/* shift: added to queries, and taken from keys. few: only rows that heads read are queries, in a matrix of their own. */
 static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequences, uint32_t threshold, double scale,
-                         double shift)
+                         double shift, bool few)
 {
     struct batch batch = made_batch(&source, lengths, 3, sequences);
-    struct cuda_batch there = orders_of(&batch);
-    const size_t hidden = (size_t)heads * 64, total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
-    const struct attention_shape shape = {heads, 64, there.longest, {{3, 99}, threshold, 40, 0}};
-    struct array qkv = array_of(STORED, live * 3 * hidden, total * 3 * hidden, scale);
-    for (size_t i = 0; i < live * 3 * hidden && shift != 0; i++) {
-        put(&qkv, i, qkv.values[i] + (i / hidden % 3 == 0 ? shift : i / hidden % 3 == 1 ? -shift : 0));
-        qkv.values[i] = get(&qkv, i);
+    if (few) { /* some sequences have no query */
+        batch.heads[HEAD_NEXT].live = 0;
+        made_read(&batch);
     }
-    struct array dcontext = array_of(STORED, live * hidden, total * hidden, 1);
-    struct array context = array_of(STORED, 0, total * hidden, 0), dqkv = array_of(STORED, 0, total * 3 * hidden, 0);
-    struct array log_sums = array_of(REAL, 0, total * (size_t)heads, 0);
+    struct cuda_batch there = orders_of(&batch);
+    const struct batch *read = few ? batch.read : &batch, *read_there = few ? batch.read : &there.batch;
+    const size_t hidden = (size_t)heads * 64, total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
+    const size_t read_total = (size_t)read->token_rows, read_live = (size_t)read->tokens;
+    const size_t q_stride = few ? hidden : 3 * hidden, kv_stride = few ? 2 * hidden : 3 * hidden;
+    const size_t kv_from = few ? 0 : hidden;
+    const struct attention_shape shape = {heads, 64, there.longest, {{3, 99}, threshold, 40, 0}};
+    struct array kv = array_of(STORED, live * kv_stride, total * kv_stride, scale);
+    struct array q = few ? array_of(STORED, read_live * hidden, read_total * hidden, scale) : kv;
+    for (size_t i = 0; i < live * 3 * hidden && shift != 0; i++) {
+        put(&q, i, q.values[i] + (i / hidden % 3 == 0 ? shift : i / hidden % 3 == 1 ? -shift : 0));
+        q.values[i] = get(&q, i);
+    }
+    struct array dcontext = array_of(STORED, read_live * hidden, read_total * hidden, 1);
+    struct array context = array_of(STORED, 0, read_total * hidden, 0);
+    struct array dkv = array_of(STORED, 0, total * kv_stride, 0);
+    struct array dq = few ? array_of(STORED, 0, read_total * hidden, 0) : dkv;
+    struct array log_sums = array_of(REAL, 0, read_total * (size_t)heads, 0);
     const struct ops_limits limits = {batch.token_rows, 3 * (int32_t)hidden, 64, 64, there.longest, 64};
     void *scratch = mem_clear(1, kernel_scratch_bytes(&limits, precision) + 1);
     void *plain_scratch = mem_aligned(reference->scratch_bytes(reference->device, &limits));
-    CALL(reference, attention, .context = context.values, .log_sums = log_sums.values, .qkv = qkv.values,
-         .batch = &batch, .shape = &shape, .scratch = plain_scratch);
-    CALL(reference, attention_backward, .dqkv = dqkv.values, .dcontext = dcontext.values, .qkv = qkv.values,
-         .context = context.values, .log_sums = log_sums.values, .batch = &batch, .shape = &shape,
+#define STRIDES .q_stride = (int32_t)q_stride, .kv_stride = (int32_t)kv_stride
+#define KV(x)   ((char *)(x).memory + kv_from * precision_kinds[precision].storage_size)
+    CALL(reference, attention, .context = context.values, .log_sums = log_sums.values, .q = q.values,
+         .kv = kv.values + kv_from, STRIDES, .batch = &batch, .queries = read, .shape = &shape,
          .scratch = plain_scratch);
-    struct array *forward[] = {&context, &log_sums}, *backward[] = {&dqkv};
-    BOTH_ORDERS(forward, KERNEL(attention, .context = context.memory, .log_sums = log_sums.memory, .qkv = qkv.memory,
-                                .batch = &there.batch, .shape = &shape, .scratch = scratch));
+    CALL(reference, attention_backward, .dq = dq.values, .dkv = dkv.values + kv_from, .dcontext = dcontext.values,
+         .q = q.values, .kv = kv.values + kv_from, STRIDES, .context = context.values, .log_sums = log_sums.values,
+         .batch = &batch, .queries = read, .shape = &shape, .scratch = plain_scratch);
+    struct array *forward[] = {&context, &log_sums}, *backward[] = {&dq, &dkv};
+    BOTH_ORDERS(forward,
+                KERNEL(attention, .context = context.memory, .log_sums = log_sums.memory, .q = q.memory, .kv = KV(kv),
+                       STRIDES, .batch = &there.batch, .queries = read_there, .shape = &shape, .scratch = scratch));
     const double wide = shift != 0 && precision == PRECISION_FP32 ? 5 : 1; /* large scores round further */
     assert_close(&context, 2 * wide, "context");
     assert_close(&log_sums, 2, "log_sums");
-    assert_zero_from(&context, live * hidden, "a dead row of context");
-    BOTH_ORDERS(backward, KERNEL(attention_backward, .dqkv = dqkv.memory, .dcontext = dcontext.memory,
-                                 .qkv = qkv.memory, .context = context.memory, .log_sums = log_sums.memory,
-                                 .batch = &there.batch, .shape = &shape, .scratch = scratch));
-    assert_close(&dqkv, 3 * wide, "dqkv");
-    assert_zero_from(&dqkv, live * 3 * hidden, "a dead row of dqkv");
+    assert_zero_from(&context, read_live * hidden, "a dead row of context");
+    BOTH_ORDERS(backward,
+                KERNEL(attention_backward, .dq = dq.memory, .dkv = KV(dkv), .dcontext = dcontext.memory, .q = q.memory,
+                       .kv = KV(kv), STRIDES, .context = context.memory, .log_sums = log_sums.memory,
+                       .batch = &there.batch, .queries = read_there, .shape = &shape, .scratch = scratch));
+#undef STRIDES
+#undef KV
+    assert_close(&dq, 3 * wide, "dq");
+    assert_close(&dkv, 3 * wide, "dkv");
+    assert_zero_from(&dq, read_live * q_stride, "a dead row of dq");
+    assert_zero_from(&dkv, live * kv_stride, "a dead row of dkv");
     mem_free(scratch);
     mem_free(plain_scratch);
-    struct array *all[] = {&qkv, &dcontext, &context, &dqkv, &log_sums};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    struct array *all[] = {&kv, &dcontext, &context, &dkv, &log_sums, &q, &dq};
+    for (size_t i = 0; i < (few ? 7 : 5); i++)
         release(all[i]);
     orders_release(&there);
     made_batch_release(&batch);
@@ -227,11 +248,13 @@ static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequence
 static void attentions(void)
 {
     emulated_conflicts = 0;
-    attention_of(2, (const int32_t[]){1, 7, 64, 33}, 4, 6554, 1, 0);
-    attention_of(1, (const int32_t[]){128, 65}, 2, 0, 4, 0);
+    attention_of(2, (const int32_t[]){1, 7, 64, 33}, 4, 6554, 1, 0, false);
+    attention_of(1, (const int32_t[]){128, 65}, 2, 0, 4, 0, false);
+    attention_of(2, (const int32_t[]){1, 150, 2, 33}, 4, 6554, 1, 0, true);
     if (precision != PRECISION_FP16) /* bf16's layout */
-        attention_of(1, (const int32_t[]){130, 260}, 2, 16384, 2, 0);
-    attention_of(1, (const int32_t[]){67, 20}, 2, 6554, 0.5, 4); /* scores near -128, whose exponentials are none */
+        attention_of(1, (const int32_t[]){130, 260}, 2, 16384, 2, 0, false);
+    attention_of(1, (const int32_t[]){67, 20}, 2, 6554, 0.5, 4,
+                 false); /* scores near -128, whose exponentials are none */
     assert_int_equal(emulated_conflicts, 0);
 }
 

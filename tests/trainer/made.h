@@ -8,6 +8,7 @@
 #include "trainer/data/batch.h"
 #include "trainer/model/model.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +76,51 @@ static inline struct batch made_batch(const struct made_source *source, const in
     return batch;
 }
 
+/* Makes its batch of rows that heads read, as pack_finish does. */
+static inline void made_read(struct batch *batch)
+{
+    struct batch *read = mem_clear(1, sizeof *read);
+    const size_t rows = (size_t)batch->token_rows;
+    read->sequences = batch->sequences;
+    read->numbers = batch->numbers;
+    read->positions = mem_clear(rows, sizeof *read->positions);
+    read->sequence_of = mem_array(rows, sizeof *read->sequence_of);
+    read->starts = mem_array((size_t)batch->sequences + 1, sizeof *read->starts);
+    batch->read_index = mem_array(rows, sizeof *batch->read_index);
+    memset(read->sequence_of, 0xff, rows * sizeof *read->sequence_of);
+    memset(batch->read_index, 0xff, rows * sizeof *batch->read_index);
+    for (int32_t row = 0; row < batch->tokens; row++) {
+        bool reads = false;
+        if (batch->positions[row] == 0)
+            read->starts[batch->sequence_of[row]] = read->tokens;
+        for (int h = 0; h < HEAD_KINDS; h++)
+            for (int32_t i = 0; i < batch->heads[h].live; i++)
+                if (batch->heads[h].index[i] == row && i >= read->heads[h].live) {
+                    batch->heads[h].index[i] = read->tokens;
+                    read->heads[h].live = i + 1; /* named anew */
+                    reads = true;
+                }
+        if (!reads)
+            continue;
+        batch->read_index[read->tokens] = row;
+        read->positions[read->tokens] = batch->positions[row];
+        read->sequence_of[read->tokens++] = batch->sequence_of[row];
+    }
+    read->starts[read->sequences] = read->tokens;
+    read->token_rows = made_rounded(read->tokens);
+    memset(read->heads, 0, sizeof read->heads);
+    batch->read = read;
+}
+
 static inline void made_batch_release(struct batch *batch)
 {
+    if (batch->read) {
+        mem_free(batch->read->positions);
+        mem_free(batch->read->sequence_of);
+        mem_free(batch->read->starts);
+        mem_free(batch->read);
+        mem_free(batch->read_index);
+    }
     mem_free(batch->ids);
     mem_free(batch->segments);
     mem_free(batch->positions);

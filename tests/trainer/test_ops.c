@@ -397,91 +397,123 @@ static void norm_is_right(void **state)
     each_backend(norms);
 }
 
-/* One head of one sequence, from the definition. probabilities, slopes: [n, n]. */
-static void attend_plain(const struct array *qkv, struct array *context, const struct array *dcontext,
-                         struct array *dqkv, const struct batch *batch, const struct attention_shape *shape,
-                         int32_t sequence, int32_t head)
+/* What attention has: of `queries` one matrix [R, hidden], and of `batch` one of keys and values [T, 2 hidden]; or both
+ * in one [T, 3 hidden], where kv begins `hidden` numbers after q. */
+struct attended {
+    struct array *q, *kv, *dq, *dkv, *context, *dcontext;
+    size_t kv_from, q_stride, kv_stride; /* numbers */
+    const struct batch *batch, *queries;
+    const struct attention_shape *shape;
+};
+
+/* One head of one sequence, from the definition. p, keep: [queries, n]. */
+static void attend_plain(const struct attended *a, int32_t sequence, int32_t head)
 {
-    const size_t first = (size_t)batch->starts[sequence], n = (size_t)batch->starts[sequence + 1] - first;
+    const size_t first = (size_t)a->batch->starts[sequence], n = (size_t)a->batch->starts[sequence + 1] - first;
+    const size_t from = (size_t)a->queries->starts[sequence], end = (size_t)a->queries->starts[sequence + 1];
+    const struct attention_shape *shape = a->shape;
     const size_t size = (size_t)shape->head_size, hidden = (size_t)shape->heads * size, at = (size_t)head * size;
-    double *p = mem_clear(n * n, sizeof *p), *keep = mem_clear(n * n, sizeof *keep);
-#define QKV(array, part, row, i) array->values[(first + (row)) * 3 * hidden + (part)*hidden + at + (i)]
-    for (size_t q = 0; q < n; q++) {
-        double sum = 0;
+    double *p = mem_clear(n, sizeof *p), *keep = mem_clear(n, sizeof *keep), *dp = mem_clear(n, sizeof *dp);
+#define Q(array, i)        a->array->values[q * a->q_stride + at + (i)]
+#define KV(array, part, i) a->array->values[(first + k) * a->kv_stride + a->kv_from + (part)*hidden + at + (i)]
+#define CONTEXT(array, i)  a->array->values[q * hidden + at + (i)]
+    for (size_t q = from; q < end; q++) {
+        double sum = 0, mean = 0;
         for (size_t k = 0; k < n; k++) {
+            p[k] = dp[k] = 0;
             for (size_t i = 0; i < size; i++)
-                p[q * n + k] += QKV(qkv, 0, q, i) * QKV(qkv, 1, k, i) / sqrt((double)size);
-            keep[q * n + k] = keep_plain(&shape->dropout, shape->dropout.name + (uint32_t)head,
-                                         batch->numbers[sequence], (uint32_t)q, (uint32_t)k);
-            sum += exp(p[q * n + k]);
+                p[k] += Q(q, i) * KV(kv, 0, i) / sqrt((double)size);
+            keep[k] = keep_plain(&shape->dropout, shape->dropout.name + (uint32_t)head, a->batch->numbers[sequence],
+                                 (uint32_t)a->queries->positions[q], (uint32_t)k);
+            sum += exp(p[k]);
         }
-        for (size_t k = 0; k < n; k++)
-            p[q * n + k] = exp(p[q * n + k]) / sum;
-        for (size_t i = 0; i < size; i++) {
-            double value = 0;
-            for (size_t k = 0; k < n; k++)
-                value += p[q * n + k] * keep[q * n + k] * QKV(qkv, 2, k, i);
-            context->values[(first + q) * hidden + at + i] = value;
-        }
-    }
-    for (size_t q = 0; q < n; q++) {
-        const double *slope = &dcontext->values[(first + q) * hidden + at];
-        double mean = 0;
-        double *dp = mem_clear(n, sizeof *dp);
         for (size_t k = 0; k < n; k++) {
+            p[k] = exp(p[k]) / sum;
             for (size_t i = 0; i < size; i++) {
-                dp[k] += slope[i] * QKV(qkv, 2, k, i) * keep[q * n + k];
-                QKV(dqkv, 2, k, i) += p[q * n + k] * keep[q * n + k] * slope[i];
+                CONTEXT(context, i) += p[k] * keep[k] * KV(kv, 1, i);
+                dp[k] += CONTEXT(dcontext, i) * KV(kv, 1, i) * keep[k];
+                KV(dkv, 1, i) += p[k] * keep[k] * CONTEXT(dcontext, i);
             }
-            mean += p[q * n + k] * dp[k];
+            mean += p[k] * dp[k];
         }
         for (size_t k = 0; k < n; k++)
             for (size_t i = 0; i < size; i++) {
-                const double dscore = p[q * n + k] * (dp[k] - mean) / sqrt((double)size);
-                QKV(dqkv, 0, q, i) += dscore * QKV(qkv, 1, k, i);
-                QKV(dqkv, 1, k, i) += dscore * QKV(qkv, 0, q, i);
+                const double dscore = p[k] * (dp[k] - mean) / sqrt((double)size);
+                Q(dq, i) += dscore * KV(kv, 0, i);
+                KV(dkv, 0, i) += dscore * Q(q, i);
             }
-        mem_free(dp);
     }
-#undef QKV
+#undef Q
+#undef KV
+#undef CONTEXT
     mem_free(p);
     mem_free(keep);
+    mem_free(dp);
 }
 
-static void attention_of_size(int32_t heads, int32_t head_size, uint32_t threshold, double scale)
+/* Against the definition. `queries` is the batch, or its `read`; then Q has a matrix of its own. */
+static void attend(const struct attended *a)
+{
+    const int32_t heads = a->shape->heads;
+    const size_t hidden = (size_t)(heads * a->shape->head_size);
+    const size_t live = (size_t)a->queries->tokens, total = (size_t)a->queries->token_rows;
+    struct array log_sums = array_of(total * (size_t)heads, ops->real_size);
+    for (int32_t i = 0; i < a->batch->sequences * heads; i++)
+        attend_plain(a, i / heads, i % heads);
+    const struct ops_limits limits = {a->batch->token_rows, 3 * (int32_t)hidden, 64, 64,
+                                      a->shape->length_max, a->shape->head_size};
+    void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
+    const size_t kv_at = a->kv_from * ops->storage_size;
+    const void *kv = (char *)a->kv->memory + kv_at;
+    CALL(ops, attention, .context = a->context->memory, .log_sums = log_sums.memory, .q = a->q->memory, .kv = kv,
+         .q_stride = (int32_t)a->q_stride, .kv_stride = (int32_t)a->kv_stride, .batch = a->batch, .queries = a->queries,
+         .shape = a->shape, .scratch = scratch);
+    assert_close(a->context, 2, "attention");
+    assert_zero_from(a->context, live * hidden, "a dead row of attention");
+    CALL(ops, attention_backward, .dq = a->dq->memory, .dkv = (char *)a->dkv->memory + kv_at,
+         .dcontext = a->dcontext->memory, .q = a->q->memory, .kv = kv, .q_stride = (int32_t)a->q_stride,
+         .kv_stride = (int32_t)a->kv_stride, .context = a->context->memory, .log_sums = log_sums.memory,
+         .batch = a->batch, .queries = a->queries, .shape = a->shape, .scratch = scratch);
+    assert_close(a->dq, 3, "attention_backward, queries");
+    assert_close(a->dkv, 3, "attention_backward, keys and values");
+    assert_zero_from(a->dq, live * a->q_stride, "a dead row of queries' gradients");
+    assert_zero_from(a->dkv, (size_t)a->batch->tokens * a->kv_stride, "a dead row of keys' gradients");
+    mem_free(scratch);
+    release(&log_sums);
+}
+
+static void attention_of_size(int32_t heads, int32_t head_size, uint32_t threshold, double scale, bool few)
 {
     struct batch batch = made_batch(&source, lengths, 3, 5);
+    if (few) { /* the second sequence has no query */
+        batch.heads[HEAD_NEXT].live = 0;
+        made_read(&batch);
+    }
+    const struct batch *queries = few ? batch.read : &batch;
     const size_t hidden = (size_t)(heads * head_size), total = (size_t)batch.token_rows, live = (size_t)batch.tokens;
-    const size_t small = ops->storage_size;
+    const size_t read = (size_t)queries->token_rows, read_live = (size_t)queries->tokens, small = ops->storage_size;
+    const size_t q_stride = few ? hidden : 3 * hidden, kv_stride = few ? 2 * hidden : 3 * hidden;
     const struct attention_shape shape = {heads, head_size, 130, {{3, 99}, threshold, 40, 0}};
-    struct array qkv = random_array(live * 3 * hidden, total * 3 * hidden, small, scale);
-    struct array dcontext = random_array(live * hidden, total * hidden, small, 1);
-    struct array context = array_of(total * hidden, small), dqkv = array_of(total * 3 * hidden, small);
-    struct array log_sums = array_of(total * (size_t)heads, ops->real_size);
-    for (int32_t i = 0; i < batch.sequences * heads; i++)
-        attend_plain(&qkv, &context, &dcontext, &dqkv, &batch, &shape, i / heads, i % heads);
-    const struct ops_limits limits = {batch.token_rows, 3 * (int32_t)hidden, 64, 64, 130, head_size};
-    void *scratch = mem_aligned(ops->scratch_bytes(DEVICE, &limits));
-    CALL(ops, attention, .context = context.memory, .log_sums = log_sums.memory, .qkv = qkv.memory, .batch = &batch,
-         .shape = &shape, .scratch = scratch);
-    assert_close(&context, 2, "attention");
-    assert_zero_from(&context, live * hidden, "a dead row of attention");
-    CALL(ops, attention_backward, .dqkv = dqkv.memory, .dcontext = dcontext.memory, .qkv = qkv.memory,
-         .context = context.memory, .log_sums = log_sums.memory, .batch = &batch, .shape = &shape, .scratch = scratch);
-    assert_close(&dqkv, 3, "attention_backward");
-    assert_zero_from(&dqkv, live * 3 * hidden, "a dead row of attention_backward");
-    mem_free(scratch);
-    struct array *all[] = {&qkv, &dcontext, &context, &dqkv, &log_sums};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    struct array kv = random_array(live * kv_stride, total * kv_stride, small, scale);
+    struct array q = few ? random_array(read_live * hidden, read * hidden, small, scale) : kv;
+    struct array dkv = array_of(total * kv_stride, small), dq = few ? array_of(read * hidden, small) : dkv;
+    struct array dcontext = random_array(read_live * hidden, read * hidden, small, 1);
+    struct array context = array_of(read * hidden, small);
+    attend(&(struct attended){&q, &kv, &dq, &dkv, &context, &dcontext, few ? 0 : hidden, q_stride, kv_stride, &batch,
+                              queries, &shape});
+    struct array *all[] = {&kv, &dkv, &dcontext, &context, &q, &dq};
+    for (size_t i = 0; i < (few ? 6 : 4); i++)
         release(all[i]);
     made_batch_release(&batch);
 }
 
 static void attentions(void)
 {
-    attention_of_size(1, 1, 0, 1);
-    attention_of_size(3, 20, 16384, 1);
-    attention_of_size(2, 64, 6554, 4);
+    attention_of_size(1, 1, 0, 1, false);
+    attention_of_size(3, 20, 16384, 1, false);
+    attention_of_size(2, 64, 6554, 4, false);
+    attention_of_size(1, 1, 0, 1, true);
+    attention_of_size(2, 64, 6554, 4, true);
 }
 
 static void attention_is_right(void **state)

@@ -72,10 +72,12 @@ static void small_product(real *c, size_t c_row, const unit *a, size_t a_row, si
                   smaller(STRIP, m - i), add);
 }
 
-/* Where one task reads and writes. Row r of Q is at qkv + r * stride; K and V stand `hidden` and 2 `hidden` beside. */
+/* One task: a head of a sequence. */
 struct head {
-    size_t first, length; /* rows of the sequence */
-    size_t size, hidden, stride;
+    size_t first, length;        /* rows of the sequence: keys and values */
+    size_t first_query, queries; /* rows of its queries */
+    const int32_t *positions;    /* [queries] in the sequence */
+    size_t size, hidden;
     size_t wide_length, wide_size; /* whole panels: row lengths in scratch */
     size_t size_units;             /* of product.h */
     uint32_t number, name;         /* of dropout */
@@ -83,17 +85,21 @@ struct head {
     real scale;
 };
 
-static struct head head_of(const struct batch *batch, const struct attention_shape *shape, size_t task)
+static struct head head_of(const struct batch *batch, const struct batch *queries, const struct attention_shape *shape,
+                           size_t task)
 {
     const size_t heads = (size_t)shape->heads, sequence = task / heads, head = task % heads;
     const size_t first = (size_t)batch->starts[sequence], end = (size_t)batch->starts[sequence + 1];
+    const size_t first_query = (size_t)queries->starts[sequence];
     const size_t size = (size_t)shape->head_size;
     return (struct head){
         .first = first,
         .length = end - first,
+        .first_query = first_query,
+        .queries = (size_t)queries->starts[sequence + 1] - first_query,
+        .positions = queries->positions + first_query,
         .size = size,
         .hidden = heads * size,
-        .stride = 3 * heads * size,
         .wide_length = padded(end - first, PANEL),
         .wide_size = padded(size, PANEL),
         .size_units = blocks_of(size, PER_UNIT),
@@ -102,6 +108,19 @@ static struct head head_of(const struct batch *batch, const struct attention_sha
         .head = head,
         .scale = (real)(1 / sqrt((double)size)),
     };
+}
+
+/* Where a task's part of a matrix begins: its columns of row `first`. */
+static size_t part_of(const struct head *h, size_t first, size_t stride)
+{
+    return first * stride + h->head * h->size;
+}
+
+/* Zeros from row `live` on. */
+static void clear_dead(void *rows, size_t stride, size_t width, const struct batch *batch)
+{
+    for (size_t row = (size_t)batch->tokens; row < (size_t)batch->token_rows; row++)
+        memset((storage *)rows + row * stride, 0, width * sizeof(storage));
 }
 
 static void store_rows(storage *x, size_t stride, const real *in, size_t rows, size_t size, size_t wide, real scale)
@@ -118,7 +137,7 @@ static void drop_scores(real *row, const struct dropout *dropout, const struct h
     real keep[KEEP_PIECE];
     for (size_t first = 0; first < h->length; first += KEEP_PIECE) {
         const size_t count = smaller(KEEP_PIECE, h->length - first);
-        keep_piece(keep, dropout, h->name, h->number, (uint32_t)query, (int32_t)first, (int32_t)count);
+        keep_piece(keep, dropout, h->name, h->number, (uint32_t)h->positions[query], (int32_t)first, (int32_t)count);
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             row[first + i] *= keep[i];
@@ -150,21 +169,25 @@ static real softmax(real *row, const struct head *h)
 static void attention_head(const void *args, size_t task, int thread)
 {
     const struct attention_args *a = args;
-    const struct head h = head_of(a->batch, a->shape, task);
+    const struct head h = head_of(a->batch, a->queries, a->shape, task);
     real *scores = thread_scratch(a->scratch, a->shape, thread); /* [QUERIES, wide_length] */
     real *result = scores + QUERIES * h.wide_length;             /* [QUERIES, wide_size] */
     unit *keys = (unit *)(result + QUERIES * h.wide_size);       /* [size, wide_length] */
     unit *values = keys + h.size_units * h.wide_length;          /* [length, wide_size] */
     unit *queries = values + h.length * h.wide_size;             /* [QUERIES, size] */
-    const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
-    storage *context = (storage *)a->context + h.first * h.hidden + h.head * h.size;
-    real *log_sums = (real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
+    const size_t stride = (size_t)a->q_stride, kv_stride = (size_t)a->kv_stride;
+    const storage *q = (const storage *)a->q + part_of(&h, h.first_query, stride);
+    const storage *k = (const storage *)a->kv + part_of(&h, h.first, kv_stride);
+    storage *context = (storage *)a->context + part_of(&h, h.first_query, h.hidden);
+    real *log_sums = (real *)a->log_sums + h.head * (size_t)a->queries->token_rows + h.first_query;
 
-    lay_steps(keys, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
-    lay_split(values, PANEL, q + 2 * h.hidden, h.stride, h.length, h.size);
-    for (size_t first = 0; first < h.length; first += QUERIES) {
-        const size_t rows = smaller(QUERIES, h.length - first);
-        lay_rows(queries, q + first * h.stride, h.stride, rows, h.size);
+    if (h.queries == 0)
+        return;
+    lay_steps(keys, PANEL, k, 1, kv_stride, h.size, h.length);
+    lay_split(values, PANEL, k + h.hidden, kv_stride, h.length, h.size);
+    for (size_t first = 0; first < h.queries; first += QUERIES) {
+        const size_t rows = smaller(QUERIES, h.queries - first);
+        lay_rows(queries, q + first * stride, stride, rows, h.size);
         small_product(scores, h.wide_length, queries, h.size_units, 1, keys, rows, h.wide_length, h.size_units, false);
         for (size_t i = 0; i < rows; i++) {
             log_sums[first + i] = softmax(scores + i * h.wide_length, &h);
@@ -180,12 +203,12 @@ static void attention_head(const void *args, size_t task, int thread)
 
 static void attention(struct device *device, const struct attention_args *args)
 {
-    const struct batch *batch = args->batch;
+    const struct batch *queries = args->queries;
     const size_t heads = (size_t)args->shape->heads, hidden = heads * (size_t)args->shape->head_size;
-    const size_t live = (size_t)batch->tokens, dead = (size_t)batch->token_rows - live;
+    const size_t live = (size_t)queries->tokens, dead = (size_t)queries->token_rows - live;
     assert(parallel_threads() <= device->threads);
-    parallel((size_t)batch->sequences * heads, attention_head, args);
-    memset((storage *)args->context + live * hidden, 0, dead * hidden * sizeof(storage));
+    parallel((size_t)args->batch->sequences * heads, attention_head, args);
+    clear_dead(args->context, hidden, hidden, queries);
     for (size_t head = 0; head < heads; head++)
         memset((real *)args->log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
 }
@@ -205,7 +228,8 @@ static void backward_scores(real *scores, real *slopes, const real *log_sums, co
         for (size_t from = 0; from < h->length; from += KEEP_PIECE) {
             const size_t count = smaller(KEEP_PIECE, h->length - from);
             if (dropout->threshold)
-                keep_piece(keep, dropout, h->name, h->number, (uint32_t)(first + i), (int32_t)from, (int32_t)count);
+                keep_piece(keep, dropout, h->name, h->number, (uint32_t)h->positions[first + i], (int32_t)from,
+                           (int32_t)count);
 #pragma omp simd
             for (size_t j = 0; j < count; j++) {
                 const real p = exponential(score[from + j] * h->scale - log_sum);
@@ -221,7 +245,7 @@ static void backward_scores(real *scores, real *slopes, const real *log_sums, co
 static void attention_backward_head(const void *args, size_t task, int thread)
 {
     const struct attention_backward_args *a = args;
-    const struct head h = head_of(a->batch, a->shape, task);
+    const struct head h = head_of(a->batch, a->queries, a->shape, task);
     const size_t matrix = h.length * h.wide_size, block = QUERIES * h.wide_length;
     real *dkeys = thread_scratch(a->scratch, a->shape, thread);       /* [length, wide_size] */
     real *dvalues = dkeys + matrix;                                   /* [length, wide_size] */
@@ -235,19 +259,24 @@ static void attention_backward_head(const void *args, size_t task, int thread)
     unit *dresult = queries + QUERIES * h.size_units;                 /* [QUERIES, size] */
     unit *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: of one of the two at a time */
     real deltas[QUERIES];
-    const storage *q = (const storage *)a->qkv + h.first * h.stride + h.head * h.size;
-    storage *dq = (storage *)a->dqkv + h.first * h.stride + h.head * h.size;
-    const storage *context = (const storage *)a->context + h.first * h.hidden + h.head * h.size;
-    const storage *dcontext = (const storage *)a->dcontext + h.first * h.hidden + h.head * h.size;
-    const real *log_sums = (const real *)a->log_sums + h.head * (size_t)a->batch->token_rows + h.first;
+    const size_t stride = (size_t)a->q_stride, kv_stride = (size_t)a->kv_stride;
+    const size_t q_at = part_of(&h, h.first_query, stride), kv_at = part_of(&h, h.first, kv_stride);
+    const size_t context_at = part_of(&h, h.first_query, h.hidden);
+    const storage *q = (const storage *)a->q + q_at, *k = (const storage *)a->kv + kv_at;
+    storage *dq = (storage *)a->dq + q_at, *dk = (storage *)a->dkv + kv_at;
+    const storage *context = (const storage *)a->context + context_at;
+    const storage *dcontext = (const storage *)a->dcontext + context_at;
+    const real *log_sums = (const real *)a->log_sums + h.head * (size_t)a->queries->token_rows + h.first_query;
 
-    lay_split(keys, PANEL, q + h.hidden, h.stride, h.length, h.size);
-    lay_steps(keys_across, PANEL, q + h.hidden, 1, h.stride, h.size, h.length);
-    lay_steps(values_across, PANEL, q + 2 * h.hidden, 1, h.stride, h.size, h.length);
-    for (size_t first = 0; first < h.length; first += QUERIES) {
-        const size_t rows = smaller(QUERIES, h.length - first);
-        const storage *from = q + first * h.stride, *dfrom = dcontext + first * h.hidden;
-        lay_rows(queries, from, h.stride, rows, h.size);
+    if (h.queries == 0)
+        memset(dkeys, 0, 2 * matrix * sizeof *dkeys);
+    lay_split(keys, PANEL, k, kv_stride, h.length, h.size);
+    lay_steps(keys_across, PANEL, k, 1, kv_stride, h.size, h.length);
+    lay_steps(values_across, PANEL, k + h.hidden, 1, kv_stride, h.size, h.length);
+    for (size_t first = 0; first < h.queries; first += QUERIES) {
+        const size_t rows = smaller(QUERIES, h.queries - first);
+        const storage *from = q + first * stride, *dfrom = dcontext + first * h.hidden;
+        lay_rows(queries, from, stride, rows, h.size);
         lay_rows(dresult, dfrom, h.hidden, rows, h.size);
         for (size_t i = 0; i < rows; i++) {
             real delta = 0;
@@ -266,25 +295,24 @@ static void attention_backward_head(const void *args, size_t task, int thread)
         lay_split(panels, PANEL, dfrom, h.hidden, rows, h.size);
         small_product(dvalues, h.wide_size, (unit *)scores, 1, h.wide_length, panels, h.length, h.wide_size, rows,
                       first > 0);
-        lay_split(panels, PANEL, from, h.stride, rows, h.size);
+        lay_split(panels, PANEL, from, stride, rows, h.size);
         small_product(dkeys, h.wide_size, (unit *)slopes, 1, h.wide_length, panels, h.length, h.wide_size, rows,
                       first > 0);
         small_product(dqueries, h.wide_size, (unit *)slopes, h.wide_length, 1, keys, rows, h.wide_size, h.length,
                       false);
-        store_rows(dq + first * h.stride, h.stride, dqueries, rows, h.size, h.wide_size, h.scale);
+        store_rows(dq + first * stride, stride, dqueries, rows, h.size, h.wide_size, h.scale);
     }
-    store_rows(dq + h.hidden, h.stride, dkeys, h.length, h.size, h.wide_size, h.scale);
-    store_rows(dq + 2 * h.hidden, h.stride, dvalues, h.length, h.size, h.wide_size, 1);
+    store_rows(dk, kv_stride, dkeys, h.length, h.size, h.wide_size, h.scale);
+    store_rows(dk + h.hidden, kv_stride, dvalues, h.length, h.size, h.wide_size, 1);
 }
 
 static void attention_backward(struct device *device, const struct attention_backward_args *args)
 {
-    const struct batch *batch = args->batch;
-    const size_t heads = (size_t)args->shape->heads, stride = 3 * heads * (size_t)args->shape->head_size;
-    const size_t live = (size_t)batch->tokens, dead = (size_t)batch->token_rows - live;
+    const size_t heads = (size_t)args->shape->heads, hidden = heads * (size_t)args->shape->head_size;
     assert(parallel_threads() <= device->threads);
-    parallel((size_t)batch->sequences * heads, attention_backward_head, args);
-    memset((storage *)args->dqkv + live * stride, 0, dead * stride * sizeof(storage));
+    parallel((size_t)args->batch->sequences * heads, attention_backward_head, args);
+    clear_dead(args->dq, (size_t)args->q_stride, hidden, args->queries);
+    clear_dead(args->dkv, (size_t)args->kv_stride, 2 * hidden, args->batch);
 }
 
 #endif

@@ -140,11 +140,11 @@ static __device__ __forceinline__ void finish(const attention_operands &a, const
                                               const forward_state &s, int query)
 {
     const int lane = threadIdx.x % WARP, g = lane / 4;
-    const size_t hidden = (size_t)a.heads * HEAD_SIZE, first = (size_t)work.first + query;
-    float *log_sums = a.log_sums + (size_t)work.head * a.token_rows + first;
+    const size_t hidden = (size_t)a.heads * HEAD_SIZE, first = (size_t)work.first_query + query;
+    float *log_sums = a.log_sums + (size_t)work.head * a.query_rows + first;
 #pragma unroll
     for (int m = 0; m < 2; m++) {
-        const int live = work.length - query - 16 * m;
+        const int live = work.queries - query - 16 * m;
         float scale[2];
 #pragma unroll
         for (int h = 0; h < 2; h++) {
@@ -159,11 +159,13 @@ static __device__ __forceinline__ void finish(const attention_operands &a, const
 }
 
 template <typename storage>
-static __device__ __forceinline__ void load_keys(char *keys, const storage *q, size_t hidden, int key, int length)
+static __device__ __forceinline__ void load_keys(char *keys, const attention_operands &a, const attention_work &work,
+                                                 int key)
 {
-    const storage *k = q + hidden + (size_t)key * 3 * hidden;
-    load_tile<KEYS, THREADS>(keys, k, 3 * hidden, length - key);
-    load_tile<KEYS, THREADS>(keys + 2 * KEY_TILE, k + hidden, 3 * hidden, length - key);
+    const size_t stride = a.kv_stride, hidden = (size_t)a.heads * HEAD_SIZE;
+    const storage *k = (const storage *)a.kv + (size_t)(work.first + key) * stride + work.head * HEAD_SIZE;
+    load_tile<KEYS, THREADS>(keys, k, stride, work.length - key);
+    load_tile<KEYS, THREADS>(keys + 2 * KEY_TILE, k + hidden, stride, work.length - key);
 }
 
 template <typename storage, bool drops>
@@ -172,10 +174,10 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
     const attention_work work = work_of(a);
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int block_query = work.piece * QUERIES, query = block_query + warp * 32;
-    if (block_query >= work.length)
+    if (block_query >= work.queries)
         return;
-    const size_t hidden = (size_t)a.heads * HEAD_SIZE;
-    const storage *q = (const storage *)a.qkv + (size_t)work.first * 3 * hidden + work.head * HEAD_SIZE;
+    const size_t stride = a.q_stride;
+    const storage *q = (const storage *)a.q + (size_t)(work.first_query + block_query) * stride + work.head * HEAD_SIZE;
     char *queries = shared_memory(), *keys = queries + QUERIES * TILE_BYTES, *values = keys + 2 * KEY_TILE;
     forward_state s;
 #pragma unroll
@@ -187,14 +189,14 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
             s.context[m][n][0] = s.context[m][n][1] = s.context[m][n][2] = s.context[m][n][3] = 0;
     }
 
-    load_tile<QUERIES, THREADS>(queries, q + (size_t)block_query * 3 * hidden, 3 * hidden, work.length - block_query);
-    load_keys(keys, q, hidden, 0, work.length);
+    load_tile<QUERIES, THREADS>(queries, q, stride, work.queries - block_query);
+    load_keys<storage>(keys, a, work, 0);
     for (int key = 0, stage = 0; key < work.length; key += KEYS, stage ^= 1) {
         copies_landed();
         __syncthreads(); /* this tile is whole, and nobody reads the other one any more */
         if (key + KEYS < work.length)
-            load_keys(keys + (stage ^ 1) * KEY_TILE, q, hidden, key + KEYS, work.length);
-        if (query >= work.length)
+            load_keys<storage>(keys + (stage ^ 1) * KEY_TILE, a, work, key + KEYS);
+        if (query >= work.queries)
             continue;
         if (key == 0)
 #pragma unroll
@@ -214,7 +216,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
             drop_tile(score, a, work, query, key);
         add_values<storage>(s, score, values + stage * KEY_TILE);
     }
-    if (query < work.length)
+    if (query < work.queries)
         finish<storage>(a, work, s, query);
 }
 
@@ -227,18 +229,16 @@ template <typename storage> static void forward(cudaStream_t stream, attention_o
 
 /* ---- for all types ---- */
 
-static attention_operands operands_of(const void *context, const void *log_sums, const void *qkv, const batch *batch,
-                                      const attention_shape *shape)
+static attention_operands operands_of(const batch *batch, const struct batch *queries, const attention_shape *shape)
 {
     attention_operands a = {};
-    a.context = (void *)context;
-    a.log_sums = (float *)log_sums;
-    a.qkv = qkv;
     a.starts = batch->starts;
     a.by_length = cuda_batch_of(batch)->by_length;
+    a.query_starts = queries->starts;
+    a.positions = queries->positions;
     a.numbers = batch->numbers;
     a.heads = shape->heads;
-    a.token_rows = batch->token_rows;
+    a.query_rows = queries->token_rows;
     a.longest = cuda_batch_of(batch)->longest;
     a.scale = 1 / sqrtf((float)HEAD_SIZE);
     a.dropout = shape->dropout;
@@ -251,32 +251,53 @@ static size_t storage_bytes(enum precision precision)
     return precision == PRECISION_FP32 ? sizeof(float) : sizeof(__half);
 }
 
+/* Zeros in the dead rows of a matrix; sizes in bytes. */
+static void clear_dead(cudaStream_t stream, void *rows, size_t stride, size_t width, const batch *batch)
+{
+    const size_t live = batch->tokens, dead = batch->token_rows - live;
+    if (dead > 0)
+        cudaMemset2DAsync((char *)rows + live * stride, stride, 0, width, dead, stream);
+}
+
 void kernel_attention(cudaStream_t stream, enum precision precision, const struct attention_args *args)
 {
-    const attention_operands a = operands_of(args->context, args->log_sums, args->qkv, args->batch, args->shape);
-    const size_t row = (size_t)a.heads * HEAD_SIZE * storage_bytes(precision), live = args->batch->tokens;
-    const size_t dead = a.token_rows - live, sequences = args->batch->sequences;
+    const batch *queries = args->queries;
+    attention_operands a = operands_of(args->batch, queries, args->shape);
+    a.context = args->context;
+    a.log_sums = (float *)args->log_sums;
+    a.q = args->q;
+    a.kv = args->kv;
+    a.q_stride = args->q_stride;
+    a.kv_stride = args->kv_stride;
+    const size_t row = (size_t)a.heads * HEAD_SIZE * storage_bytes(precision), sequences = args->batch->sequences;
     if (precision == PRECISION_FP32)
         attention_forward_fp32(stream, a, sequences);
     else if (precision == PRECISION_BF16)
         forward<__nv_bfloat16>(stream, a, sequences);
     else
         forward<__half>(stream, a, sequences);
-    if (dead == 0)
-        return;
-    cudaMemsetAsync((char *)args->context + live * row, 0, dead * row, stream);
-    cudaMemset2DAsync((float *)args->log_sums + live, a.token_rows * sizeof(float), 0, dead * sizeof(float), a.heads,
-                      stream);
+    clear_dead(stream, args->context, row, row, queries);
+    const size_t live = queries->tokens, dead = a.query_rows - live;
+    if (dead > 0)
+        cudaMemset2DAsync((float *)args->log_sums + live, a.query_rows * sizeof(float), 0, dead * sizeof(float),
+                          a.heads, stream);
 }
 
 void kernel_attention_backward(cudaStream_t stream, enum precision precision,
                                const struct attention_backward_args *args)
 {
-    attention_operands a = operands_of(args->context, args->log_sums, args->qkv, args->batch, args->shape);
-    a.dqkv = args->dqkv;
+    attention_operands a = operands_of(args->batch, args->queries, args->shape);
+    a.context = (void *)args->context;
+    a.log_sums = (float *)args->log_sums;
+    a.q = args->q;
+    a.kv = args->kv;
+    a.dq = args->dq;
+    a.dkv = args->dkv;
+    a.q_stride = args->q_stride;
+    a.kv_stride = args->kv_stride;
     a.dcontext = args->dcontext;
     a.scratch = (float *)args->scratch;
-    const size_t row = 3 * (size_t)a.heads * HEAD_SIZE * storage_bytes(precision), live = args->batch->tokens;
+    const size_t size = storage_bytes(precision), row = (size_t)a.heads * HEAD_SIZE * size;
     const size_t sequences = args->batch->sequences;
     if (precision == PRECISION_FP32)
         attention_backward_fp32(stream, a, sequences);
@@ -284,6 +305,6 @@ void kernel_attention_backward(cudaStream_t stream, enum precision precision,
         attention_backward<__nv_bfloat16>(stream, a, sequences);
     else
         attention_backward<__half>(stream, a, sequences);
-    if (live < (size_t)a.token_rows)
-        cudaMemsetAsync((char *)args->dqkv + live * row, 0, (a.token_rows - live) * row, stream);
+    clear_dead(stream, args->dq, a.q_stride * size, row, args->queries);
+    clear_dead(stream, args->dkv, a.kv_stride * size, 2 * row, args->batch);
 }

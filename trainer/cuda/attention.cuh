@@ -11,46 +11,52 @@
 #define LN_2      0.6931471805599453f
 
 struct attention_operands {
-    void *context;        /* [T, hidden]: written forward, read backward */
-    float *log_sums;      /* [heads, T]: the same */
-    const void *qkv;      /* [T, 3 hidden] */
-    void *dqkv;           /* backward */
-    const void *dcontext; /* backward */
-    float *scratch;       /* backward, see attention_scratch */
+    void *context;   /* [R, hidden]: written forward, read backward */
+    float *log_sums; /* [heads, R]: the same */
+    const void *q, *kv;
+    void *dq, *dkv;              /* backward */
+    int32_t q_stride, kv_stride; /* numbers from row to row, of the gradients too */
+    const void *dcontext;        /* backward */
+    float *scratch;              /* backward, see attention_scratch */
     const int32_t *starts, *by_length;
+    const int32_t *query_starts, *positions; /* of the R rows of queries */
     const uint32_t *numbers;
-    int32_t heads, token_rows;
-    int32_t longest;  /* tokens of a sequence */
-    int32_t pieces;   /* blocks of a sequence and head */
-    float scale;      /* of scores */
-    float keep_scale; /* of what dropout keeps; 1 without */
+    int32_t heads, query_rows; /* the second: R */
+    int32_t longest;           /* tokens of a sequence */
+    int32_t pieces;            /* blocks of a sequence and head */
+    float scale;               /* of scores */
+    float keep_scale;          /* of what dropout keeps; 1 without */
     struct dropout dropout;
 };
 
 /* A block's work. Blocks of the longest sequences come first. */
 struct attention_work {
     int head, piece;
-    int first, length; /* rows of the sequence */
+    int first, length;        /* rows of the sequence: keys and values */
+    int first_query, queries; /* rows of its queries */
     uint32_t number, name;
 };
 
 static __device__ __forceinline__ attention_work work_of(const struct attention_operands &a)
 {
     const int head = blockIdx.x % a.heads, rest = blockIdx.x / a.heads;
-    const int sequence = a.by_length[rest / a.pieces], first = a.starts[sequence];
+    const int sequence = a.by_length[rest / a.pieces], first = a.starts[sequence], query = a.query_starts[sequence];
     return {head,
             rest % a.pieces,
             first,
             a.starts[sequence + 1] - first,
+            query,
+            a.query_starts[sequence + 1] - query,
             a.numbers[sequence],
             a.dropout.name + (uint32_t)head};
 }
 
-/* Bit i: is column 8 * eight + i of the row of query `position` kept? */
+/* Bit i: is column 8 * eight + i of the row of a query kept? A query behind the last one counts as that. */
 static __device__ __forceinline__ uint32_t keep_bits(const struct attention_operands &a, const attention_work &work,
-                                                     int position, int eight)
+                                                     int query, int eight)
 {
     uint32_t words[4], bits = 0;
+    const int32_t position = a.positions[work.first_query + min(query, work.queries - 1)];
     dropout_words(a.dropout, work.name, work.number, (uint32_t)position, (uint32_t)eight, words);
     const uint32_t threshold = a.dropout.threshold << 16;
 #pragma unroll

@@ -1,5 +1,5 @@
 /* Attention of 16-bit numbers with head size 64, backward. In: the gradient of the context, and what the forward pass
- * left. Out: dQ, dK, dV side by side. Probabilities are worked out again from the saved log-sums:
+ * left. Out: dQ, dK, dV. Probabilities are worked out again from the saved log-sums:
  *
  *     P = exp(scale Q K^T - log_sum)     dS = P (dP keep - delta), dP = dO V^T, delta = rowsum(dO O)
  *     dV = (P keep)^T dO                 dK = scale dS^T Q                       dQ = scale dS K
@@ -30,7 +30,7 @@ struct backward_room {
     char *keys, *values;
     char *queries, *slopes; /* two tiles each, Q and dO */
     char *dscores;          /* dS^T, a row for each key */
-    float *log_sums;        /* of the sequence, in units of ln 2; infinite behind its end, so that P is 0 there */
+    float *log_sums;        /* of the queries, in units of ln 2; infinite behind the last, so that P is 0 there */
     float *deltas;
 };
 
@@ -58,12 +58,12 @@ static size_t room_bytes(int longest)
     return 3 * KEY_TILE + 4 * QUERY_TILE + 2 * padded_length(longest) * sizeof(float);
 }
 
-/* Where the sequence's and head's rows stand. */
+/* Where the head's rows stand, of the sequence and of its queries. */
 template <typename storage> struct backward_rows {
-    const storage *q;
-    storage *dq;
+    const storage *q, *kv;
+    storage *dq, *dkv;
     const storage *context, *dcontext;
-    size_t hidden;
+    size_t hidden, q_stride, kv_stride;
 };
 
 template <typename storage>
@@ -71,27 +71,35 @@ static __device__ __forceinline__ backward_rows<storage> rows_of(const attention
                                                                  const attention_work &work)
 {
     const size_t hidden = (size_t)a.heads * HEAD_SIZE, head = (size_t)work.head * HEAD_SIZE;
-    const size_t narrow = (size_t)work.first * hidden + head, wide = (size_t)work.first * 3 * hidden + head;
-    return {(const storage *)a.qkv + wide, (storage *)a.dqkv + wide, (const storage *)a.context + narrow,
-            (const storage *)a.dcontext + narrow, hidden};
+    const size_t q = (size_t)work.first_query * a.q_stride + head, kv = (size_t)work.first * a.kv_stride + head;
+    const size_t context = (size_t)work.first_query * hidden + head;
+    return {(const storage *)a.q + q,
+            (const storage *)a.kv + kv,
+            (storage *)a.dq + q,
+            (storage *)a.dkv + kv,
+            (const storage *)a.context + context,
+            (const storage *)a.dcontext + context,
+            hidden,
+            (size_t)a.q_stride,
+            (size_t)a.kv_stride};
 }
 
-/* Log-sums and deltas of the whole sequence; 8 lanes a row, and 8 rows of theirs at a time, so that they wait for their
+/* Log-sums and deltas of all queries; 8 lanes a row, and 8 rows of theirs at a time, so that they wait for their
  * loads once: a sequence of up to 128 tokens is one round. */
 template <typename storage>
 static __device__ __forceinline__ void prepare(const backward_room &room, const backward_rows<storage> &rows,
                                                const attention_operands &a, const attention_work &work)
 {
-    const float *log_sums = a.log_sums + (size_t)work.head * a.token_rows + work.first;
+    const float *log_sums = a.log_sums + (size_t)work.head * a.query_rows + work.first_query;
     const int chunk = threadIdx.x % 8, apart = THREADS / 8;
-    for (int first = threadIdx.x / 8; first < padded_length(work.length); first += 8 * apart) {
+    for (int first = threadIdx.x / 8; first < padded_length(work.queries); first += 8 * apart) {
         const int own = first + chunk * apart; /* of the 8 rows the one that this lane stores */
-        const float log_sum = own < work.length ? log_sums[own] * LOG2_E : INFINITY;
+        const float log_sum = own < work.queries ? log_sums[own] * LOG2_E : INFINITY;
         vector<storage> x[8] = {}, dx[8] = {};
         float delta = 0;
 #pragma unroll
         for (int k = 0; k < 8; k++)
-            if (first + k * apart < work.length) {
+            if (first + k * apart < work.queries) {
                 const size_t at = (size_t)(first + k * apart) * rows.hidden + chunk * CHUNK;
                 x[k] = load_vector(rows.context + at);
                 dx[k] = load_vector(rows.dcontext + at);
@@ -107,7 +115,7 @@ static __device__ __forceinline__ void prepare(const backward_room &room, const 
             sum += __shfl_xor_sync(FULL_WARP, sum, 4);
             delta = k == chunk ? sum : delta;
         }
-        if (own < padded_length(work.length)) {
+        if (own < padded_length(work.queries)) {
             room.log_sums[own] = log_sum;
             room.deltas[own] = delta;
         }
@@ -116,23 +124,23 @@ static __device__ __forceinline__ void prepare(const backward_room &room, const 
 
 template <typename storage>
 static __device__ __forceinline__ void load_queries(const backward_room &room, int stage,
-                                                    const backward_rows<storage> &rows, int query, int length)
+                                                    const backward_rows<storage> &rows, int query, int queries)
 {
-    load_tile<QUERIES, THREADS>(room.queries + stage * QUERY_TILE, rows.q + (size_t)query * 3 * rows.hidden,
-                                3 * rows.hidden, length - query);
+    load_tile<QUERIES, THREADS>(room.queries + stage * QUERY_TILE, rows.q + (size_t)query * rows.q_stride,
+                                rows.q_stride, queries - query);
     load_tile<QUERIES, THREADS>(room.slopes + stage * QUERY_TILE, rows.dcontext + (size_t)query * rows.hidden,
-                                rows.hidden, length - query);
+                                rows.hidden, queries - query);
 }
 
 /* A tile of keys and of values, and the first one of queries. */
 template <typename storage>
-static __device__ __forceinline__ void load_keys(const backward_room &room, const backward_rows<storage> &rows, int key,
-                                                 int length)
+static __device__ __forceinline__ void load_keys(const backward_room &room, const backward_rows<storage> &rows,
+                                                 const attention_work &work, int key)
 {
-    const storage *keys = rows.q + rows.hidden + (size_t)key * 3 * rows.hidden;
-    load_tile<KEYS, THREADS>(room.keys, keys, 3 * rows.hidden, length - key);
-    load_tile<KEYS, THREADS>(room.values, keys + rows.hidden, 3 * rows.hidden, length - key);
-    load_queries(room, 0, rows, 0, length);
+    const storage *keys = rows.kv + (size_t)key * rows.kv_stride;
+    load_tile<KEYS, THREADS>(room.keys, keys, rows.kv_stride, work.length - key);
+    load_tile<KEYS, THREADS>(room.values, keys + rows.hidden, rows.kv_stride, work.length - key);
+    load_queries(room, 0, rows, 0, work.queries);
 }
 
 /* x = L R^T of the warp's 32 rows of L (keys or values) and 32 rows of R (queries or slopes). */
@@ -235,14 +243,14 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
 }
 
 /* dQ of the warp's 16 queries from one tile of keys, added to what earlier tiles left; the last tile stores it. What no
- * warp has written of dS, behind the sequence's end, is not looked at, or meets no query that exists. */
+ * warp has written of dS, of keys behind the sequence's end, is not looked at, or meets no query that exists. */
 template <typename storage>
 static __device__ __forceinline__ void add_queries(const backward_room &room, const backward_rows<storage> &rows,
                                                    const attention_operands &a, const attention_work &work, int query,
                                                    int key)
 {
     const int lane = threadIdx.x % WARP, g = lane / 4, c = lane % 4, warp = threadIdx.x / WARP;
-    const int own = query + 16 * warp, live = work.length - own;
+    const int own = query + 16 * warp, live = work.queries - own;
     const bool begins = key == 0, ends = key + KEYS >= work.length;
     if (live <= 0)
         return;
@@ -262,7 +270,7 @@ static __device__ __forceinline__ void add_queries(const backward_room &room, co
         }
     }
     if (!(begins && ends)) {
-        float *at = a.scratch + ((size_t)work.head * a.token_rows + work.first + own) * HEAD_SIZE;
+        float *at = a.scratch + ((size_t)work.head * a.query_rows + work.first_query + own) * HEAD_SIZE;
 #pragma unroll
         for (int h = 0; h < 2; h++)
 #pragma unroll
@@ -282,7 +290,23 @@ static __device__ __forceinline__ void add_queries(const backward_room &room, co
     }
     const float scale[2] = {a.scale, a.scale};
     if (ends)
-        store_sums(rows.dq + (size_t)own * 3 * rows.hidden, 3 * rows.hidden, live, sums, scale);
+        store_sums(rows.dq + (size_t)own * rows.q_stride, rows.q_stride, live, sums, scale);
+}
+
+/* dK and dV of the warp's 32 keys from `own` on. */
+template <typename storage>
+static __device__ __forceinline__ void store_keys(const backward_rows<storage> &rows, const attention_operands &a,
+                                                  int length, int own, const float dkeys[2][8][4],
+                                                  const float dvalues[2][8][4])
+{
+    storage *dk = rows.dkv + (size_t)own * rows.kv_stride;
+#pragma unroll
+    for (int m = 0; m < 2; m++) {
+        const int live = length - own - 16 * m;
+        const float scale[2] = {a.scale, a.scale}, keep_scale[2] = {a.keep_scale, a.keep_scale};
+        store_sums(dk + (size_t)(16 * m) * rows.kv_stride, rows.kv_stride, live, dkeys[m], scale);
+        store_sums(dk + (size_t)(16 * m) * rows.kv_stride + rows.hidden, rows.kv_stride, live, dvalues[m], keep_scale);
+    }
 }
 
 template <typename storage, bool drops>
@@ -292,36 +316,30 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(c
     const backward_room room = room_of(work.length);
     const backward_rows<storage> rows = rows_of<storage>(a, work);
     const int own = threadIdx.x / WARP * 32;
-    load_keys(room, rows, 0, work.length);
-    prepare(room, rows, a, work);
+    if (work.queries > 0) {
+        load_keys(room, rows, work, 0);
+        prepare(room, rows, a, work);
+    }
     for (int key = 0; key < work.length; key += KEYS) {
         float dkeys[2][8][4] = {}, dvalues[2][8][4] = {};
-        if (key > 0) {
+        if (key > 0 && work.queries > 0) {
             __syncthreads(); /* the last tiles are read no more */
-            load_keys(room, rows, key, work.length);
+            load_keys(room, rows, work, key);
         }
-        for (int query = 0, stage = 0; query < work.length; query += QUERIES, stage ^= 1) {
+        for (int query = 0, stage = 0; query < work.queries; query += QUERIES, stage ^= 1) {
             copies_landed();
             __syncthreads(); /* this tile is whole; nobody reads the other one nor dS any more */
-            if (query + QUERIES < work.length)
-                load_queries(room, stage ^ 1, rows, query + QUERIES, work.length);
+            if (query + QUERIES < work.queries)
+                load_queries(room, stage ^ 1, rows, query + QUERIES, work.queries);
             if (key + own < work.length)
 #pragma unroll 1
-                for (int first = 0; first < QUERIES && query + first < work.length; first += CHUNK_Q)
+                for (int first = 0; first < QUERIES && query + first < work.queries; first += CHUNK_Q)
                     backward_chunk<storage, drops>(dkeys, dvalues, room, stage, first, a, work, query + first,
                                                    key + own);
             __syncthreads();
             add_queries(room, rows, a, work, query, key);
         }
-        storage *dk = rows.dq + rows.hidden + (size_t)(key + own) * 3 * rows.hidden;
-#pragma unroll
-        for (int m = 0; m < 2; m++) {
-            const int live = work.length - key - own - 16 * m;
-            const float scale[2] = {a.scale, a.scale}, keep_scale[2] = {a.keep_scale, a.keep_scale};
-            store_sums(dk + (size_t)(16 * m) * 3 * rows.hidden, 3 * rows.hidden, live, dkeys[m], scale);
-            store_sums(dk + (size_t)(16 * m) * 3 * rows.hidden + rows.hidden, 3 * rows.hidden, live, dvalues[m],
-                       keep_scale);
-        }
+        store_keys(rows, a, work.length, key + own, dkeys, dvalues);
     }
 }
 

@@ -80,17 +80,18 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention
     float *keys = (float *)keys_room, *values = (float *)values_room;
     const attention_work work = work_of(a);
     const int query = work.piece * ROWS + threadIdx.x / 2;
-    if (work.piece * ROWS >= work.length)
+    if (work.piece * ROWS >= work.queries)
         return;
     const size_t hidden = (size_t)a.heads * HEAD_SIZE, head = (size_t)work.head * HEAD_SIZE;
-    const float *q = (const float *)a.qkv + (size_t)work.first * 3 * hidden + head;
-    const own_row own = half_of(q + query * 3 * hidden, query < work.length);
+    const size_t row = (size_t)work.first_query + query, stride = a.kv_stride;
+    const float *k = (const float *)a.kv + (size_t)work.first * stride + head;
+    const own_row own = half_of((const float *)a.q + row * a.q_stride + head, query < work.queries);
     own_row context = {};
     float most = -INFINITY, sum = 0;
     for (int key = 0; key < work.length; key += TILE) {
         __syncthreads();
-        load_rows(keys, q + hidden + key * 3 * hidden, 3 * hidden, work.length - key);
-        load_rows(values, q + 2 * hidden + key * 3 * hidden, 3 * hidden, work.length - key);
+        load_rows(keys, k + key * stride, stride, work.length - key);
+        load_rows(values, k + hidden + key * stride, stride, work.length - key);
         __syncthreads();
         float score[TILE], new_most = most;
 #pragma unroll
@@ -113,12 +114,11 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(const attention
             add(context, half_of(values + i * HEAD_SIZE, true), bits >> i & 1 ? p : 0);
         }
     }
-    if (query >= work.length)
+    if (query >= work.queries)
         return;
-    const size_t row = (size_t)work.first + query;
     put_half((float *)a.context + row * hidden + head, context, a.keep_scale / sum);
     if (threadIdx.x % 2 == 0)
-        a.log_sums[(size_t)work.head * a.token_rows + row] = most + logf(sum);
+        a.log_sums[(size_t)work.head * a.query_rows + row] = most + logf(sum);
 }
 
 static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention_operands a)
@@ -127,21 +127,22 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
     float *keys = (float *)keys_room, *values = (float *)values_room;
     const attention_work work = work_of(a);
     const int query = work.piece * ROWS + threadIdx.x / 2;
-    if (work.piece * ROWS >= work.length)
+    if (work.piece * ROWS >= work.queries)
         return;
-    const bool live = query < work.length;
+    const bool live = query < work.queries;
     const size_t hidden = (size_t)a.heads * HEAD_SIZE, head = (size_t)work.head * HEAD_SIZE;
-    const size_t row = (size_t)work.first + query, sums_row = (size_t)work.head * a.token_rows + row;
-    const float *q = (const float *)a.qkv + (size_t)work.first * 3 * hidden + head;
-    const own_row own = half_of(q + query * 3 * hidden, live);
+    const size_t row = (size_t)work.first_query + query, sums_row = (size_t)work.head * a.query_rows + row;
+    const size_t stride = a.kv_stride;
+    const float *k_rows = (const float *)a.kv + (size_t)work.first * stride + head;
+    const own_row own = half_of((const float *)a.q + row * a.q_stride + head, live);
     const own_row slope = half_of((const float *)a.dcontext + row * hidden + head, live);
     const float delta = product(slope, half_of((const float *)a.context + row * hidden + head, live));
     const float log_sum = live ? a.log_sums[sums_row] : INFINITY;
     own_row dquery = {};
     for (int key = 0; key < work.length; key += TILE) {
         __syncthreads();
-        load_rows(keys, q + hidden + key * 3 * hidden, 3 * hidden, work.length - key);
-        load_rows(values, q + 2 * hidden + key * 3 * hidden, 3 * hidden, work.length - key);
+        load_rows(keys, k_rows + key * stride, stride, work.length - key);
+        load_rows(values, k_rows + hidden + key * stride, stride, work.length - key);
         __syncthreads();
         const uint32_t bits = a.dropout.threshold ? keep_keys(a, work, query, key) : ~0u;
 #pragma unroll 4
@@ -154,7 +155,7 @@ static __global__ void __launch_bounds__(THREADS) queries_kernel(const attention
     }
     if (!live)
         return;
-    put_half((float *)a.dqkv + row * 3 * hidden + head, dquery, a.scale);
+    put_half((float *)a.dq + row * a.q_stride + head, dquery, a.scale);
     if (threadIdx.x % 2 == 0)
         a.scratch[sums_row] = delta;
 }
@@ -169,16 +170,17 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_op
         return;
     const bool live = key < work.length;
     const size_t hidden = (size_t)a.heads * HEAD_SIZE, head = (size_t)work.head * HEAD_SIZE;
-    const size_t row = (size_t)work.first + key, sums_first = (size_t)work.head * a.token_rows + work.first;
-    const float *q = (const float *)a.qkv + (size_t)work.first * 3 * hidden + head;
-    const float *dcontext = (const float *)a.dcontext + (size_t)work.first * hidden + head;
-    const own_row k = half_of(q + hidden + key * 3 * hidden, live);
-    const own_row v = half_of(q + 2 * hidden + key * 3 * hidden, live);
+    const size_t kv_at = (size_t)(work.first + key) * a.kv_stride + head, stride = a.q_stride;
+    const size_t sums_first = (size_t)work.head * a.query_rows + work.first_query;
+    const float *q = (const float *)a.q + (size_t)work.first_query * stride + head;
+    const float *dcontext = (const float *)a.dcontext + (size_t)work.first_query * hidden + head;
+    const own_row k = half_of((const float *)a.kv + kv_at, live);
+    const own_row v = half_of((const float *)a.kv + kv_at + hidden, live);
     own_row dkey = {}, dvalue = {};
-    for (int query = 0; query < work.length; query += TILE) {
+    for (int query = 0; query < work.queries; query += TILE) {
         __syncthreads();
-        load_rows(queries, q + query * 3 * hidden, 3 * hidden, work.length - query);
-        load_rows(slopes, dcontext + query * hidden, hidden, work.length - query);
+        load_rows(queries, q + query * stride, stride, work.queries - query);
+        load_rows(slopes, dcontext + query * hidden, hidden, work.queries - query);
         __syncthreads();
         uint32_t mine = 0; /* byte b: query 16 b + lane mod 16, the warp's keys 8 (lane / 16) … + 7 */
         if (a.dropout.threshold)
@@ -188,7 +190,7 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_op
         for (int i = 0; i < TILE; i++) {
             const uint32_t bits = __shfl_sync(FULL_WARP, mine, (lane & 16) | i % 16);
             const bool keeps = !a.dropout.threshold || (bits >> (i / 16 * 8 + lane / 2 % 8) & 1);
-            const bool there = query + i < work.length;
+            const bool there = query + i < work.queries;
             const float log_sum = there ? a.log_sums[sums_first + query + i] : INFINITY;
             const float delta = there ? a.scratch[sums_first + query + i] : 0;
             const own_row query_row = half_of(queries + i * HEAD_SIZE, true);
@@ -201,7 +203,7 @@ static __global__ void __launch_bounds__(THREADS) keys_kernel(const attention_op
     }
     if (!live)
         return;
-    float *dk = (float *)a.dqkv + row * 3 * hidden + hidden + head;
+    float *dk = (float *)a.dkv + kv_at;
     put_half(dk, dkey, a.scale);
     put_half(dk + hidden, dvalue, a.keep_scale);
 }

@@ -16,7 +16,8 @@
 
 struct slot {
     struct cuda_batch batch;
-    char *host, *device; /* of `bytes` each; the first is pinned */
+    struct cuda_batch read; /* what its `read` points to; without orders, which no op asks of it */
+    char *host, *device;    /* of `bytes` each; the first is pinned */
     size_t bytes;
     cudaEvent_t brought, used;
     bool in_use; /* `used` says when that ends */
@@ -126,12 +127,18 @@ static int32_t length_of(const struct batch *batch, int32_t sequence)
     return batch->starts[sequence + 1] - batch->starts[sequence];
 }
 
-/* Counting sort of the sequences by length, the longest first; returns that length. */
-static int32_t sort_sequences(struct bringer *bringer, const struct batch *batch, int32_t *order)
+static int32_t longest_of(const struct batch *batch)
 {
     int32_t longest = 0;
     for (int32_t i = 0; i < batch->sequences; i++)
         longest = length_of(batch, i) > longest ? length_of(batch, i) : longest;
+    return longest;
+}
+
+/* Counting sort of the sequences by length, the longest first; returns that length. */
+static int32_t sort_sequences(struct bringer *bringer, const struct batch *batch, int32_t *order)
+{
+    const int32_t longest = longest_of(batch);
     clear_counts(bringer, (size_t)longest + 1);
     int32_t *counts = bringer->counts;
     for (int32_t i = 0; i < batch->sequences; i++)
@@ -147,6 +154,21 @@ static int32_t sort_sequences(struct bringer *bringer, const struct batch *batch
 }
 
 /* ---- bringing ---- */
+
+/* The rows that heads read. */
+static void fill_read(struct cursor *cursor, struct slot *slot, const struct batch *batch)
+{
+    struct batch *there = &slot->batch.batch, *read = &slot->read.batch;
+    const size_t rows = (size_t)batch->read->token_rows;
+    *read = *batch->read;
+    copy(cursor, &read->positions, batch->read->positions, rows);
+    copy(cursor, &read->sequence_of, batch->read->sequence_of, rows);
+    copy(cursor, &read->starts, batch->read->starts, (size_t)batch->sequences + 1);
+    copy(cursor, &there->read_index, batch->read_index, rows);
+    read->numbers = there->numbers;
+    there->read = read;
+    slot->read.longest = longest_of(batch->read);
+}
 
 static size_t fill(struct bringer *bringer, struct slot *slot, const struct batch *batch, bool counts_only)
 {
@@ -168,6 +190,8 @@ static size_t fill(struct bringer *bringer, struct slot *slot, const struct batc
     int32_t *numbers;
     copy(&cursor, &numbers, batch->numbers, sequences);
     there->batch.numbers = (uint32_t *)numbers;
+    if (batch_read(batch) != batch)
+        fill_read(&cursor, slot, batch);
     int32_t *order = place(&cursor, &there->order, tokens);
     int32_t *runs = place(&cursor, &there->runs, tokens + 1); /* at most one run a row */
     int32_t *by_length = place(&cursor, &there->by_length, sequences);

@@ -63,12 +63,12 @@ void norm_backward(struct device *device, const struct norm_backward_args *args)
 
 void attention(struct device *device, const struct attention_args *args)
 {
-    KERNEL(attention, args->batch, args->shape);
+    KERNEL(attention, args->batch, args->queries->tokens, args->shape);
 }
 
 void attention_backward(struct device *device, const struct attention_backward_args *args)
 {
-    KERNEL(attention_backward, args->batch, args->shape);
+    KERNEL(attention_backward, args->batch, args->queries->tokens, args->shape);
 }
 
 /* ---- rows ---- */

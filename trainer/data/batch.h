@@ -14,7 +14,7 @@
 struct head_batch {
     int32_t live;    /* labels */
     int32_t total;   /* rounded up */
-    int32_t *index;  /* [total] token row of each; dead rows -1 */
+    int32_t *index;  /* [total] row of each among those that heads read (batch_read); dead rows -1 */
     int32_t *labels; /* [total] what the head makes of them (sequence.h); dead rows -1 */
 };
 
@@ -29,6 +29,17 @@ struct batch {
     int32_t *starts;      /* [B + 1] first row of each sequence ("cu_seqlens") */
     uint32_t *numbers;    /* [B] number of the sequence within the step: names its dropout, whatever the micro-batch */
     struct head_batch heads[HEAD_KINDS];
+    /* The rows that any head reads, in the order of the token rows: the last layer is computed for these alone. They are
+     * a batch of their own with the same sequences and numbers, some of them without a row, and no ids, segments or heads.
+     * NULL, or without tokens: heads read all rows. */
+    struct batch *read;
+    int32_t *read_index; /* [read->token_rows] token row of each; dead rows -1 */
 };
+
+/* The rows that heads read. */
+static inline const struct batch *batch_read(const struct batch *batch)
+{
+    return batch->read && batch->read->tokens > 0 ? batch->read : batch;
+}
 
 #endif

@@ -13,6 +13,12 @@
 #include "trainer/model/parts.h"
 #include "trainer/model/tensors.h"
 
+/* Where keys and values begin in a matrix of all three. */
+static void *beside_query(const struct model *model, void *qkv)
+{
+    return (char *)qkv + (size_t)model->config.hidden * model->ops->storage_size;
+}
+
 static struct attention_shape attention_shape(const struct model *model, int32_t layer)
 {
     return (struct attention_shape){
@@ -125,8 +131,9 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
     CALL(ops, linear, .y = layer->qkv, .x = x, .w = WEIGHT(LAYER_QUERY_WEIGHT), .b = VECTOR(LAYER_QUERY_BIAS),
          .rows = rows, .out = 3 * hidden, .in = hidden);
-    CALL(ops, attention, .context = layer->context, .log_sums = layer->log_sums, .qkv = layer->qkv, .batch = batch,
-         .shape = &shape, .scratch = model->scratch);
+    CALL(ops, attention, .context = layer->context, .log_sums = layer->log_sums, .q = layer->qkv,
+         .kv = beside_query(model, layer->qkv), .q_stride = 3 * hidden, .kv_stride = 3 * hidden, .batch = batch,
+         .queries = batch, .shape = &shape, .scratch = model->scratch);
     CALL(ops, linear, .y = layer->attention_sum, .x = layer->context, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .b = VECTOR(LAYER_OUTPUT_BIAS), .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, norm, .y = layer->attention_out, .z = layer->attention_sum, .statistics = layer->attention_stats,
@@ -187,9 +194,10 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
          .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_OUTPUT_WEIGHT), .db = GRADIENT(LAYER_OUTPUT_BIAS),
          .dy = dbranch, .x = layer->context, .rows = rows, .out = hidden, .in = hidden, .scratch = model->scratch);
-    CALL(ops, attention_backward, .dqkv = model->dqkv, .dcontext = model->dcontext, .qkv = layer->qkv,
-         .context = layer->context, .log_sums = layer->log_sums, .batch = batch, .shape = &shape,
-         .scratch = model->scratch);
+    CALL(ops, attention_backward, .dq = model->dqkv, .dkv = beside_query(model, model->dqkv),
+         .dcontext = model->dcontext, .q = layer->qkv, .kv = beside_query(model, layer->qkv), .q_stride = 3 * hidden,
+         .kv_stride = 3 * hidden, .context = layer->context, .log_sums = layer->log_sums, .batch = batch,
+         .queries = batch, .shape = &shape, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dqkv, .w = WEIGHT(LAYER_QUERY_WEIGHT),
          .rows = rows, .out = 3 * hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),

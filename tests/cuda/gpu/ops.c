@@ -329,42 +329,84 @@ static void check_rows(void)
 
 /* ---- attention ---- */
 
-static void attention_case(const int32_t *lengths, int32_t count, int32_t heads, const struct dropout *dropout)
+/* few: only rows that heads read are queries, in a matrix of their own; some sequences have none. */
+static void attention_case(const int32_t *lengths, int32_t count, int32_t heads, const struct dropout *dropout,
+                           bool few)
 {
-    struct case_batch batch;
-    bring_all(&batch, lengths, count, 100, 0);
+    const struct made_source source = {3, 100, few ? 7 : 0};
+    struct case_batch batch = {.host = made_batch(&source, lengths, 7, count)};
+    if (few) {
+        batch.host.heads[HEAD_NEXT].live = batch.host.heads[HEAD_NEXT].total = 0;
+        made_read(&batch.host);
+    }
     int32_t longest = 0;
     for (int32_t i = 0; i < count; i++)
         longest = lengths[i] > longest ? lengths[i] : longest;
     const struct attention_shape shape = {heads, 64, longest, *dropout};
+    const struct batch *read = batch_read(&batch.host);
     const size_t width = (size_t)heads * 64, rows = (size_t)batch.host.token_rows, live = (size_t)batch.host.tokens;
+    const size_t read_rows = (size_t)read->token_rows, read_live = (size_t)read->tokens;
+    const bool apart = read != &batch.host;
+    const size_t q_stride = apart ? width : 3 * width, kv_stride = apart ? 2 * width : 3 * width;
     take_scratch(&(struct ops_limits){(int32_t)rows, 3 * (int32_t)width, 64, 64, longest, 64});
-    struct array qkv = array_random(live * 3 * width, rows * 3 * width, STORED, 2);
-    struct array context = array_nan(rows * width, STORED), again = array_nan(rows * width, STORED);
-    struct array log_sums = array_nan((size_t)heads * rows, REAL);
-    struct array dcontext = array_random(live * width, rows * width, STORED, 1);
-    struct array dqkv = array_nan(rows * 3 * width, STORED), dqkv_again = array_nan(rows * 3 * width, STORED);
+    struct array kv = array_random(live * kv_stride, rows * kv_stride, STORED, 2);
+    struct array q = apart ? array_random(read_live * width, read_rows * width, STORED, 2) : kv;
+    struct array context = array_nan(read_rows * width, STORED), again = array_nan(read_rows * width, STORED);
+    struct array log_sums = array_nan((size_t)heads * read_rows, REAL);
+    struct array dcontext = array_random(read_live * width, read_rows * width, STORED, 1);
+    struct array dkv = array_nan(rows * kv_stride, STORED), dkv_again = array_nan(rows * kv_stride, STORED);
+    struct array dq = apart ? array_nan(read_rows * width, STORED) : dkv;
+    struct array dq_again = apart ? array_nan(read_rows * width, STORED) : dkv_again;
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
-        CALL(ops, attention, .context = AT(again), .log_sums = AT(log_sums), .qkv = AT(qkv), .batch = batch.on[s],
-             .shape = &shape, .scratch = scratch_on[s]);
-        CALL(ops, attention, .context = AT(context), .log_sums = AT(log_sums), .qkv = AT(qkv), .batch = batch.on[s],
-             .shape = &shape, .scratch = scratch_on[s]);
-        CALL(ops, attention_backward, .dqkv = AT(dqkv_again), .dcontext = AT(dcontext), .qkv = AT(qkv),
-             .context = AT(context), .log_sums = AT(log_sums), .batch = batch.on[s], .shape = &shape,
-             .scratch = scratch_on[s]);
-        CALL(ops, attention_backward, .dqkv = AT(dqkv), .dcontext = AT(dcontext), .qkv = AT(qkv),
-             .context = AT(context), .log_sums = AT(log_sums), .batch = batch.on[s], .shape = &shape,
-             .scratch = scratch_on[s]);
+        const size_t from = apart ? 0 : width * ops->storage_size;
+        const struct batch *there = ops->bring(ops->device, &batch.host);
+        const struct attention_args forward = {.context = AT(context),
+                                               .log_sums = AT(log_sums),
+                                               .q = AT(q),
+                                               .kv = (char *)AT(kv) + from,
+                                               .q_stride = (int32_t)q_stride,
+                                               .kv_stride = (int32_t)kv_stride,
+                                               .batch = there,
+                                               .queries = batch_read(there),
+                                               .shape = &shape,
+                                               .scratch = scratch_on[s]};
+        struct attention_args first = forward;
+        first.context = AT(again);
+        ops->attention(ops->device, &first);
+        ops->attention(ops->device, &forward);
+        const struct attention_backward_args backward = {.dq = AT(dq),
+                                                         .dkv = (char *)AT(dkv) + from,
+                                                         .dcontext = AT(dcontext),
+                                                         .q = AT(q),
+                                                         .kv = (char *)AT(kv) + from,
+                                                         .q_stride = (int32_t)q_stride,
+                                                         .kv_stride = (int32_t)kv_stride,
+                                                         .context = AT(context),
+                                                         .log_sums = AT(log_sums),
+                                                         .batch = there,
+                                                         .queries = batch_read(there),
+                                                         .shape = &shape,
+                                                         .scratch = scratch_on[s]};
+        struct attention_backward_args first_back = backward;
+        first_back.dq = AT(dq_again);
+        first_back.dkv = (char *)AT(dkv_again) + from;
+        ops->attention_backward(ops->device, &first_back);
+        ops->attention_backward(ops->device, &backward);
     }
     compare(&context, FP32, "attention, %d of up to %d, dropout %u", count, longest, dropout->threshold);
     compare(&log_sums, FP32, "attention's log-sums, %d of up to %d", count, longest);
-    compare(&dqkv, 3 * FP32, "attention_backward, %d of up to %d, dropout %u", count, longest, dropout->threshold);
-    compare_zero_from(&context, live * width, "dead rows of attention");
-    compare_zero_from(&dqkv, live * 3 * width, "dead rows of attention_backward");
+    compare(&dkv, 3 * FP32, "attention_backward, %d of up to %d, dropout %u", count, longest, dropout->threshold);
+    compare(&dq, 3 * FP32, "attention_backward's queries, %d of up to %d", count, longest);
+    compare_zero_from(&context, read_live * width, "dead rows of attention");
+    compare_zero_from(&dkv, live * kv_stride, "dead rows of attention_backward");
+    compare_zero_from(&dq, read_live * q_stride, "dead rows of attention_backward's queries");
     compare_bits(&context, &again, "attention");
-    compare_bits(&dqkv, &dqkv_again, "attention_backward");
-    RELEASE(&qkv, &context, &again, &log_sums, &dcontext, &dqkv, &dqkv_again);
+    compare_bits(&dkv, &dkv_again, "attention_backward");
+    compare_bits(&dq, &dq_again, "attention_backward's queries");
+    RELEASE(&kv, &context, &again, &log_sums, &dcontext, &dkv, &dkv_again);
+    if (apart)
+        RELEASE(&q, &dq, &dq_again);
     drop_scratch();
     made_batch_release(&batch.host);
 }
@@ -376,10 +418,11 @@ static void check_attention(void)
     static const int32_t mixed[] = {128, 1, 512, 77, 64, 3, 256, 129};
     static const int32_t full[] = {128, 128, 128, 128};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
-        attention_case(&each[i], 1, 2, &drops[i % 2]);
+        attention_case(&each[i], 1, 2, &drops[i % 2], i % 3 == 2);
     for (int i = 0; i < 2; i++) {
-        attention_case(mixed, 8, 3, &drops[i]);
-        attention_case(full, 4, 12, &drops[i]);
+        attention_case(mixed, 8, 3, &drops[i], false);
+        attention_case(mixed, 8, 3, &drops[i], true);
+        attention_case(full, 4, 12, &drops[i], false);
     }
 }
 
