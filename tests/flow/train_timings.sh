@@ -7,13 +7,15 @@ cd "$scratch"
 train+=(--precision bf16) # as a table has it that holds conversions
 
 case_begin "a training that is timed"
-expect_exit 0 "${train[@]}" --micro-batch 8 --eval-every 100 --eval-samples 0 --out plain
-expect_exit 0 "${train[@]}" --micro-batch 8 --eval-every 100 --eval-samples 0 --timings --out timed
+expect_exit 0 "${train[@]}" --micro-batch 8 --eval-every 100 --eval-samples 0 --precision bf16 --out plain
+expect_exit 0 "${train[@]}" --micro-batch 8 --eval-every 100 --eval-samples 0 --precision bf16 --timings --out timed
 expect_same_checkpoint "timed" plain timed
-# 12 steps of one micro-batch, and whatever the estimate before them took: it is not in the table. Two layers.
+# 12 steps of one micro-batch, and whatever the estimate before them took: it is not in the table. Two layers, the
+# second of which makes queries of the rows that heads read alone, and gathers and scatters these.
 expect_table adam=12 squares=12 factors=12 embed=12 embed_backward=12 attention=24 attention_backward=24 loss=24 \
-    "linear_gelu 64x32=24" "linear 96x32=24" "linear_backward_input 32x64=24" "linear_backward_weight 96x32=24" \
-    norm=72 norm_backward=72 gather=24 scatter=24 tanh_rows=12 tanh_backward=12 gelu_backward=12 dropout=24 \
+    "linear_gelu 64x32=24" "linear 96x32=12" "linear 64x32=24" "linear_backward_input 32x64=24" \
+    "linear_backward_weight 96x32=12" "linear_backward_weight 64x32=48" \
+    norm=72 norm_backward=72 gather=36 scatter=48 tanh_rows=12 tanh_backward=12 gelu_backward=12 dropout=24 \
     clear convert "waiting for data" saving "the rest" all
 
 case_begin "every optimizer's operations"

@@ -81,7 +81,7 @@ static void check_sequence(const struct batch *batch, int32_t s, int32_t *rows, 
     for (int h = 0; h < HEAD_KINDS; h++) {
         const struct marks *marks = &sequence->marks[h];
         for (uint32_t i = 0; i < marks->count; i++, rows[h]++) {
-            assert_int_equal(batch->heads[h].index[rows[h]], first + (int32_t)marks->tokens[i]);
+            assert_int_equal(batch->read_index[batch->heads[h].index[rows[h]]], first + (int32_t)marks->tokens[i]);
             assert_int_equal(batch->heads[h].labels[rows[h]], marks->labels[i]);
         }
     }
@@ -102,6 +102,39 @@ static void check_dead_rows(const struct batch *batch)
         for (int32_t i = head->live; i < head->total; i++)
             assert_true(head->index[i] == -1 && head->labels[i] == -1);
     }
+}
+
+/* The rows that heads read are those that have a label of any head, and every head finds its own among them. */
+static void check_read_rows(const struct batch *batch, const struct sequence *sequences)
+{
+    const struct batch *read = batch->read;
+    int32_t row = 0, places[HEAD_KINDS] = {0};
+    assert_non_null(read);
+    assert_int_equal(read->sequences, batch->sequences);
+    assert_ptr_equal(read->numbers, batch->numbers);
+    for (int32_t i = 0; i < batch->sequences; i++) {
+        uint32_t done[HEAD_KINDS] = {0};
+        assert_int_equal(read->starts[i], row);
+        for (uint32_t token = 0; token < sequences[i].length; token++) {
+            bool reads = false;
+            for (int h = 0; h < HEAD_KINDS; h++)
+                if (done[h] < sequences[i].marks[h].count && sequences[i].marks[h].tokens[done[h]] == token) {
+                    assert_int_equal(batch->heads[h].index[places[h]], row);
+                    assert_int_equal(batch->heads[h].labels[places[h]++], sequences[i].marks[h].labels[done[h]++]);
+                    reads = true;
+                }
+            if (!reads)
+                continue;
+            assert_int_equal(batch->read_index[row], batch->starts[i] + (int32_t)token);
+            assert_int_equal(read->positions[row], token);
+            assert_int_equal(read->sequence_of[row++], i);
+        }
+    }
+    assert_int_equal(read->tokens, row);
+    assert_int_equal(read->starts[read->sequences], row);
+    assert_int_equal(read->token_rows % BATCH_ROW_MULTIPLE, 0);
+    for (; row < read->token_rows; row++)
+        assert_true(batch->read_index[row] == -1 && read->sequence_of[row] == -1 && read->positions[row] == 0);
 }
 
 /* Reads everything: whatever the cut, it is the share of samples first, first + 1, … of the endless sequence, each with
@@ -365,32 +398,58 @@ static void rows_come_in_few_shapes(void **state)
     const struct pack_limits limits = {.tokens = 5000, .sequences = 400, .marks = {1337, 400}, .shapes = PACK_SHAPES};
     const struct shard_reading reading = reading_of(dataset);
     const struct source source = shard_source(&reading);
-    struct sequence sequence = sequence_make(&source.room);
+    struct sequence sequences[400];
     struct batch batch;
-    int32_t shapes = 0, last = 0, masked_shapes = 0, masked_last = 0;
+    int32_t count = 0, shapes[3] = {0}, last[3] = {0};
     pack_init(&batch, &limits);
-    pack_clear(&batch);
-    for (uint32_t n = 0;; n++) {
-        make_sequence(&dataset->layout, n % 17, &sequence);
-        if (!pack_add(&batch, &limits, &sequence, n))
-            break;
+    for (bool fits = true; fits && count < 400;) {
+        sequences[count] = sequence_make(&source.room);
+        make_sequence(&dataset->layout, (uint32_t)count % 17, &sequences[count]);
+        count++;
+        pack_clear(&batch);
+        for (int32_t n = 0; n < count && fits; n++)
+            fits = pack_add(&batch, &limits, &sequences[n], (uint32_t)n);
         pack_finish(&batch, &limits);
-        assert_true(batch.token_rows % BATCH_ROW_MULTIPLE == 0 &&
-                    batch.heads[HEAD_MASKED].total % BATCH_ROW_MULTIPLE == 0);
-        assert_in_range(batch.token_rows, batch.tokens, 5056);
-        assert_in_range(batch.heads[HEAD_MASKED].total, batch.heads[HEAD_MASKED].live, 1344);
+        check_read_rows(&batch, sequences);
+        const int32_t rows[3] = {batch.token_rows, batch.heads[HEAD_MASKED].total, batch.read->token_rows};
+        const int32_t live[3] = {batch.tokens, batch.heads[HEAD_MASKED].live, batch.read->tokens};
+        const int32_t most[3] = {5056, 1344, 1792};
+        for (int i = 0; i < 3; i++) {
+            assert_true(rows[i] % BATCH_ROW_MULTIPLE == 0);
+            assert_in_range(rows[i], live[i], most[i]);
+            shapes[i] += rows[i] != last[i];
+            last[i] = rows[i];
+        }
         for (int32_t i = batch.tokens; i < batch.token_rows; i++)
             assert_true(batch.ids[i] == -1 && batch.sequence_of[i] == -1);
         for (int32_t i = batch.heads[HEAD_MASKED].live; i < batch.heads[HEAD_MASKED].total; i++)
             assert_true(batch.heads[HEAD_MASKED].index[i] == -1 && batch.heads[HEAD_MASKED].labels[i] == -1);
-        shapes += batch.token_rows != last;
-        masked_shapes += batch.heads[HEAD_MASKED].total != masked_last;
-        last = batch.token_rows;
-        masked_last = batch.heads[HEAD_MASKED].total;
     }
-    assert_true(batch.sequences == 400 || last == 5056);
-    assert_in_range(shapes, 2, PACK_SHAPES);
-    assert_in_range(masked_shapes, 2, PACK_SHAPES);
+    assert_true(batch.sequences == 400 || last[0] == 5056);
+    for (int i = 0; i < 3; i++)
+        assert_in_range(shapes[i], 2, PACK_SHAPES);
+    pack_release(&batch);
+    for (int32_t i = 0; i < count; i++)
+        sequence_release(&sequences[i]);
+}
+
+/* A head that reads all rows needs none named. */
+static void all_rows_are_read_where_a_head_wants_them(void **state)
+{
+    const struct dataset *dataset = *state;
+    const struct pack_limits limits = {.tokens = 1000, .sequences = 9, .marks = {100, 9}, .reads_all = true};
+    const struct shard_reading reading = reading_of(dataset);
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
+    struct batch batch;
+    pack_init(&batch, &limits);
+    pack_clear(&batch);
+    make_sequence(&dataset->layout, 3, &sequence);
+    assert_true(pack_add(&batch, &limits, &sequence, 0));
+    assert_true(pack_add(&batch, &limits, &sequence, 1));
+    pack_finish(&batch, &limits);
+    assert_ptr_equal(batch_read(&batch), &batch);
+    assert_int_equal(batch.heads[HEAD_NEXT].index[1], batch.starts[1]);
     pack_release(&batch);
     sequence_release(&sequence);
 }
@@ -427,6 +486,7 @@ int main(void)
         cmocka_unit_test(closing_early_is_fine),
         cmocka_unit_test(what_does_not_fit_is_left),
         cmocka_unit_test(rows_come_in_few_shapes),
+        cmocka_unit_test(all_rows_are_read_where_a_head_wants_them),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

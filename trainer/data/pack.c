@@ -9,6 +9,27 @@ static int32_t rounded(int32_t rows)
     return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
 }
 
+/* Live rows that heads read, at most. */
+static int32_t read_limit(const struct pack_limits *limits)
+{
+    int64_t marks = 0;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        marks += limits->marks[h];
+    return limits->reads_all ? 0 : marks < limits->tokens ? (int32_t)marks : limits->tokens;
+}
+
+static void read_init(struct batch *batch, const struct pack_limits *limits)
+{
+    const size_t rows = (size_t)rounded(read_limit(limits)), sequences = (size_t)limits->sequences;
+    struct batch *read = mem_clear(1, sizeof *read);
+    read->positions = mem_array(rows, sizeof *read->positions);
+    read->sequence_of = mem_array(rows, sizeof *read->sequence_of);
+    read->starts = mem_array(sequences + 1, sizeof *read->starts);
+    read->numbers = batch->numbers;
+    batch->read = read;
+    batch->read_index = mem_array(rows, sizeof *batch->read_index);
+}
+
 void pack_init(struct batch *batch, const struct pack_limits *limits)
 {
     assert(limits->tokens >= 1 && limits->tokens <= INT32_MAX - BATCH_ROW_MULTIPLE);
@@ -27,6 +48,8 @@ void pack_init(struct batch *batch, const struct pack_limits *limits)
         batch->heads[h].index = mem_array(marks, sizeof *batch->heads[h].index);
         batch->heads[h].labels = mem_array(marks, sizeof *batch->heads[h].labels);
     }
+    if (read_limit(limits) > 0)
+        read_init(batch, limits);
 }
 
 void pack_release(struct batch *batch)
@@ -41,6 +64,13 @@ void pack_release(struct batch *batch)
         mem_free(batch->heads[h].index);
         mem_free(batch->heads[h].labels);
     }
+    if (batch->read) {
+        mem_free(batch->read->positions);
+        mem_free(batch->read->sequence_of);
+        mem_free(batch->read->starts);
+    }
+    mem_free(batch->read);
+    mem_free(batch->read_index);
     *batch = (struct batch){0};
 }
 
@@ -49,6 +79,8 @@ void pack_clear(struct batch *batch)
     batch->sequences = batch->tokens = batch->token_rows = 0;
     for (int h = 0; h < HEAD_KINDS; h++)
         batch->heads[h].live = batch->heads[h].total = 0;
+    if (batch->read)
+        batch->read->sequences = batch->read->tokens = batch->read->token_rows = 0;
 }
 
 static bool fits(const struct batch *batch, const struct pack_limits *limits, const struct sequence *sequence)
@@ -97,6 +129,38 @@ static int32_t shape_of(int32_t rows, int32_t limit, int32_t shapes)
     return up < most ? up : most;
 }
 
+/* The union of the heads' rows, which the heads then name by their places in it. */
+static void pack_read(struct batch *batch, const struct pack_limits *limits)
+{
+    struct batch *read = batch->read;
+    int32_t done[HEAD_KINDS] = {0}, live = 0;
+    for (int32_t row = 0; row < batch->tokens; row++) {
+        bool reads = false;
+        if (batch->positions[row] == 0)
+            read->starts[batch->sequence_of[row]] = live;
+        for (int h = 0; h < HEAD_KINDS; h++) {
+            struct head_batch *head = &batch->heads[h];
+            assert(done[h] == head->live || head->index[done[h]] >= row); /* in the order of the rows, distinct */
+            if (done[h] == head->live || head->index[done[h]] != row)
+                continue;
+            head->index[done[h]++] = live;
+            reads = true;
+        }
+        if (!reads)
+            continue;
+        batch->read_index[live] = row;
+        read->positions[live] = batch->positions[row];
+        read->sequence_of[live++] = batch->sequence_of[row];
+    }
+    read->sequences = batch->sequences;
+    read->starts[read->sequences] = read->tokens = live;
+    read->token_rows = shape_of(live, read_limit(limits), limits->shapes);
+    for (int32_t i = live; i < read->token_rows; i++) {
+        batch->read_index[i] = read->sequence_of[i] = -1;
+        read->positions[i] = 0;
+    }
+}
+
 void pack_finish(struct batch *batch, const struct pack_limits *limits)
 {
     batch->token_rows = shape_of(batch->tokens, limits->tokens, limits->shapes);
@@ -111,4 +175,6 @@ void pack_finish(struct batch *batch, const struct pack_limits *limits)
         for (int32_t i = head->live; i < head->total; i++)
             head->index[i] = head->labels[i] = -1;
     }
+    if (batch->read)
+        pack_read(batch, limits);
 }

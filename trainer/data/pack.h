@@ -26,6 +26,7 @@ struct pack_limits {
     int32_t tokens;
     int32_t sequences;
     int32_t marks[HEAD_KINDS]; /* labels of each head */
+    bool reads_all;            /* a head reads all rows, so batches have no `read` */
     int32_t shapes;
 };
 #define PACK_SHAPES 32
@@ -36,7 +37,7 @@ void pack_clear(struct batch *batch);   /* no sequences */
 
 /* Appends a sequence that is number `number` of its step; false (and nothing changed) where it would exceed a limit. */
 bool pack_add(struct batch *batch, const struct pack_limits *limits, const struct sequence *sequence, uint32_t number);
-/* Fills the dead rows and closes the last sequence. */
+/* Fills the dead rows, closes the last sequence and makes the batch of rows that heads read. */
 void pack_finish(struct batch *batch, const struct pack_limits *limits);
 
 #endif

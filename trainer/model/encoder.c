@@ -1,5 +1,5 @@
-/* Embedding and layers, forward and backward. In: a batch; out: the last layer's rows, and from their gradients those
- * of all tensors below. A sum r runs through all layers; each layer adds two branches to it, A = dropout(attention(x)
+/* Embedding and layers, forward and backward. In: a batch; out: the last layer's rows as far as heads read them, and
+ * from their gradients those of all tensors below. A sum r runs through all layers; each layer adds two branches to it, A = dropout(attention(x)
  * W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
  *
  *                 begins with                        first norm        second norm
@@ -13,10 +13,26 @@
 #include "trainer/model/parts.h"
 #include "trainer/model/tensors.h"
 
-/* Where keys and values begin in a matrix of all three. */
-static void *beside_query(const struct model *model, void *qkv)
+/* The rows of a turn's output: of the last one those that heads read. */
+static const struct batch *turn_rows(const struct model *model, const struct batch *batch, int32_t turn)
 {
-    return (char *)qkv + (size_t)model->config.hidden * model->ops->storage_size;
+    return turn + 1 == model->turns ? batch_read(batch) : batch;
+}
+
+/* Where queries, keys and values stand in a layer's qkv or in dqkv. */
+struct attention_rows {
+    void *q, *kv;
+    int32_t q_stride, kv_stride; /* numbers from row to row */
+};
+
+static struct attention_rows attention_rows(const struct model *model, void *qkv, const struct batch *batch,
+                                            const struct batch *queries)
+{
+    const int32_t hidden = model->config.hidden;
+    const size_t row = (size_t)hidden * model->ops->storage_size;
+    if (queries == batch)
+        return (struct attention_rows){qkv, (char *)qkv + row, 3 * hidden, 3 * hidden};
+    return (struct attention_rows){(char *)qkv + (size_t)batch->token_rows * 2 * row, qkv, hidden, 2 * hidden};
 }
 
 static struct attention_shape attention_shape(const struct model *model, int32_t layer)
@@ -115,13 +131,48 @@ const struct feed_forward_form feed_forwards[] = {
 };
 _Static_assert(sizeof feed_forwards / sizeof *feed_forwards == FEED_FORWARD_KINDS, "a row for every form");
 
+/* Queries, keys and values of a turn's input. */
+static void project_forward(const struct model *model, const struct layer *layer, const void *x,
+                            const struct batch *batch, const struct batch *queries)
+{
+    const struct ops *ops = model->ops;
+    const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
+    const int32_t hidden = model->config.hidden;
+    if (queries == batch) {
+        CALL(ops, linear, .y = layer->qkv, .x = x, .w = WEIGHT(LAYER_QUERY_WEIGHT), .b = VECTOR(LAYER_QUERY_BIAS),
+             .rows = token_rows(batch), .out = 3 * hidden, .in = hidden);
+        return;
+    }
+    CALL(ops, linear, .y = at.kv, .x = x, .w = WEIGHT(LAYER_KEY_WEIGHT), .b = VECTOR(LAYER_KEY_BIAS),
+         .rows = token_rows(batch), .out = 2 * hidden, .in = hidden);
+    CALL(ops, gather, .y = model->read_in, .x = x, .index = batch->read_index, .rows = token_rows(queries),
+         .hidden = hidden);
+    CALL(ops, linear, .y = at.q, .x = model->read_in, .w = WEIGHT(LAYER_QUERY_WEIGHT), .b = VECTOR(LAYER_QUERY_BIAS),
+         .rows = token_rows(queries), .out = hidden, .in = hidden);
+}
+
+/* turn_residual of the rows of the turn's output. */
+static const void *residual_rows(const struct model *model, int32_t turn, const struct batch *batch,
+                                 const struct batch *queries)
+{
+    const void *residual = turn_residual(model, turn);
+    if (queries == batch || !residual)
+        return residual;
+    if (!order_of(model).bare)
+        return model->read_in;
+    CALL(model->ops, gather, .y = model->read_sum, .x = residual, .index = batch->read_index,
+         .rows = token_rows(queries), .hidden = model->config.hidden);
+    return model->read_sum;
+}
+
 static void layer_forward(struct model *model, const struct batch *batch, int32_t turn)
 {
     const struct ops *ops = model->ops;
     const struct layer *layer = &model->layers[turn];
     const struct param *first = first_norm(model, turn), *second = second_norm(model, turn);
-    const void *x = turn_input(model, turn);
-    const struct rows rows = token_rows(batch);
+    const struct batch *queries = turn_rows(model, batch, turn);
+    const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
+    const struct rows rows = token_rows(queries);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
     const bool bare = order_of(model).bare;
     const struct feed_forward_form *form = &feed_forwards[model->config.feed_forward];
@@ -129,23 +180,22 @@ static void layer_forward(struct model *model, const struct batch *batch, int32_
     const struct attention_shape shape = attention_shape(model, layer->number);
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
-    CALL(ops, linear, .y = layer->qkv, .x = x, .w = WEIGHT(LAYER_QUERY_WEIGHT), .b = VECTOR(LAYER_QUERY_BIAS),
-         .rows = rows, .out = 3 * hidden, .in = hidden);
-    CALL(ops, attention, .context = layer->context, .log_sums = layer->log_sums, .q = layer->qkv,
-         .kv = beside_query(model, layer->qkv), .q_stride = 3 * hidden, .kv_stride = 3 * hidden, .batch = batch,
-         .queries = batch, .shape = &shape, .scratch = model->scratch);
+    project_forward(model, layer, turn_input(model, turn), batch, queries);
+    CALL(ops, attention, .context = layer->context, .log_sums = layer->log_sums, .q = at.q, .kv = at.kv,
+         .q_stride = at.q_stride, .kv_stride = at.kv_stride, .batch = batch, .queries = queries, .shape = &shape,
+         .scratch = model->scratch);
     CALL(ops, linear, .y = layer->attention_sum, .x = layer->context, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .b = VECTOR(LAYER_OUTPUT_BIAS), .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, norm, .y = layer->attention_out, .z = layer->attention_sum, .statistics = layer->attention_stats,
-         .x = layer->attention_sum, .residual = turn_residual(model, turn), .gain = vector_of(model, first),
-         .bias = vector_of(model, first + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = batch,
-         .dropout = &drop_attention);
+         .x = layer->attention_sum, .residual = residual_rows(model, turn, batch, queries),
+         .gain = vector_of(model, first), .bias = vector_of(model, first + 1), .epsilon = epsilon, .rows = rows,
+         .hidden = hidden, .batch = queries, .dropout = &drop_attention);
     form->forward(model, layer, rows);
     CALL(ops, linear, .y = layer->down_sum, .x = layer->activation, .w = WEIGHT(LAYER_DOWN_WEIGHT),
          .b = VECTOR(LAYER_DOWN_BIAS), .rows = rows, .out = hidden, .in = inner);
     CALL(ops, norm, .y = layer->out, .z = layer->down_sum, .statistics = layer->down_stats, .x = layer->down_sum,
          .residual = bare ? layer->attention_sum : layer->attention_out, .gain = vector_of(model, second),
-         .bias = vector_of(model, second + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = batch,
+         .bias = vector_of(model, second + 1), .epsilon = epsilon, .rows = rows, .hidden = hidden, .batch = queries,
          .dropout = &drop_down);
 }
 
@@ -156,16 +206,51 @@ void forward(struct model *model, const struct batch *batch)
         layer_forward(model, batch, turn);
 }
 
+/* From dqkv to the gradients of weights and to dinput, the gradient of the turn's input, which is added to where the
+ * turn has all rows. In the last layer dinput is made anew, and then dread joins the gradient of the sum. */
+static void project_backward(const struct model *model, const struct layer *layer, const void *x, void *dinput,
+                             const struct batch *batch, const struct batch *queries)
+{
+    const struct ops *ops = model->ops;
+    const struct attention_rows at = attention_rows(model, model->dqkv, batch, queries);
+    const struct rows rows = token_rows(batch), read = token_rows(queries);
+    const int32_t hidden = model->config.hidden;
+    const bool bare = order_of(model).bare;
+    if (queries == batch) {
+        CALL(ops, linear_backward_input, .dx = dinput, .adds = !bare, .dy = model->dqkv,
+             .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = rows, .out = 3 * hidden, .in = hidden);
+        CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),
+             .dy = model->dqkv, .x = x, .rows = rows, .out = 3 * hidden, .in = hidden, .scratch = model->scratch);
+        return;
+    }
+    CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS), .dy = at.q,
+         .x = model->read_in, .rows = read, .out = hidden, .in = hidden, .scratch = model->scratch);
+    CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_KEY_WEIGHT), .db = GRADIENT(LAYER_KEY_BIAS), .dy = at.kv,
+         .x = x, .rows = rows, .out = 2 * hidden, .in = hidden, .scratch = model->scratch);
+    CALL(ops, linear_backward_input, .dx = dinput, .dy = at.kv, .w = WEIGHT(LAYER_KEY_WEIGHT), .rows = rows,
+         .out = 2 * hidden, .in = hidden);
+    CALL(ops, linear_backward_input, .dx = model->read_in, .dy = at.q, .w = WEIGHT(LAYER_QUERY_WEIGHT), .rows = read,
+         .out = hidden, .in = hidden);
+    CALL(ops, scatter, .y = dinput, .x = model->read_in, .index = batch->read_index, .rows = read, .hidden = hidden);
+    if (bare)
+        CALL(ops, clear, .memory = model->dhidden,
+             .bytes = (size_t)rows.total * (size_t)hidden * model->ops->storage_size);
+    CALL(ops, scatter, .y = model->dhidden, .x = model->dread, .index = batch->read_index, .rows = read,
+         .hidden = hidden);
+}
+
 /* post: dhidden is the gradient of the layer's output, then that of its input. pre and large: dhidden is that of the
  * sum, dbranch that of the output, then of the input; the last layer finds its output's in dhidden, as the heads left
- * it. */
+ * it. In the last layer dread stands for dhidden, until project_backward comes back to all rows. */
 static void layer_backward(struct model *model, const struct batch *batch, int32_t turn)
 {
     const struct ops *ops = model->ops;
     const struct layer *layer = &model->layers[turn];
     const struct param *first = first_norm(model, turn), *second = second_norm(model, turn);
-    const void *x = turn_input(model, turn);
-    const struct rows rows = token_rows(batch);
+    const struct batch *queries = turn_rows(model, batch, turn);
+    const struct attention_rows at = attention_rows(model, layer->qkv, batch, queries);
+    const struct attention_rows slopes = attention_rows(model, model->dqkv, batch, queries);
+    const struct rows rows = token_rows(queries);
     const int32_t hidden = model->config.hidden, inner = model->config.intermediate;
     const int32_t up = size_of(&model->config, OF_UP);
     const struct feed_forward_form *form = &feed_forwards[model->config.feed_forward];
@@ -173,11 +258,12 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     const struct dropout drop_attention = branch_dropout(model, layer, SITE_ATTENTION);
     const struct dropout drop_down = branch_dropout(model, layer, SITE_DOWN);
     const bool bare = order_of(model).bare, last = turn + 1 == model->turns;
-    void *dhidden = model->dhidden, *dbranch = model->dbranch, *dnorm = bare ? dbranch : dhidden;
+    void *dhidden = last ? output_gradient(model, batch) : model->dhidden;
+    void *dbranch = model->dbranch, *dnorm = bare ? dbranch : dhidden;
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare && !last, .dgain = gradient_of(model, second),
          .dbias = gradient_of(model, second + 1), .dy = last ? dhidden : dnorm, .z = layer->down_sum,
          .statistics = layer->down_stats, .gain = vector_of(model, second), .rows = rows, .hidden = hidden,
-         .batch = batch, .dropout = &drop_down, .scratch = model->scratch);
+         .batch = queries, .dropout = &drop_down, .scratch = model->scratch);
     form->backward(model, layer, rows);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_DOWN_WEIGHT), .db = GRADIENT(LAYER_DOWN_BIAS), .dy = dbranch,
          .x = layer->activation, .rows = rows, .out = hidden, .in = inner, .scratch = model->scratch);
@@ -189,19 +275,15 @@ static void layer_backward(struct model *model, const struct batch *batch, int32
     CALL(ops, norm_backward, .dx = dbranch, .dz = dhidden, .adds = bare, .dgain = gradient_of(model, first),
          .dbias = gradient_of(model, first + 1), .dy = dnorm, .z = layer->attention_sum,
          .statistics = layer->attention_stats, .gain = vector_of(model, first), .rows = rows, .hidden = hidden,
-         .batch = batch, .dropout = &drop_attention, .scratch = model->scratch);
+         .batch = queries, .dropout = &drop_attention, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = model->dcontext, .dy = dbranch, .w = WEIGHT(LAYER_OUTPUT_WEIGHT),
          .rows = rows, .out = hidden, .in = hidden);
     CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_OUTPUT_WEIGHT), .db = GRADIENT(LAYER_OUTPUT_BIAS),
          .dy = dbranch, .x = layer->context, .rows = rows, .out = hidden, .in = hidden, .scratch = model->scratch);
-    CALL(ops, attention_backward, .dq = model->dqkv, .dkv = beside_query(model, model->dqkv),
-         .dcontext = model->dcontext, .q = layer->qkv, .kv = beside_query(model, layer->qkv), .q_stride = 3 * hidden,
-         .kv_stride = 3 * hidden, .context = layer->context, .log_sums = layer->log_sums, .batch = batch,
-         .queries = batch, .shape = &shape, .scratch = model->scratch);
-    CALL(ops, linear_backward_input, .dx = dnorm, .adds = !bare, .dy = model->dqkv, .w = WEIGHT(LAYER_QUERY_WEIGHT),
-         .rows = rows, .out = 3 * hidden, .in = hidden);
-    CALL(ops, linear_backward_weight, .dw = GRADIENT(LAYER_QUERY_WEIGHT), .db = GRADIENT(LAYER_QUERY_BIAS),
-         .dy = model->dqkv, .x = x, .rows = rows, .out = 3 * hidden, .in = hidden, .scratch = model->scratch);
+    CALL(ops, attention_backward, .dq = slopes.q, .dkv = slopes.kv, .dcontext = model->dcontext, .q = at.q, .kv = at.kv,
+         .q_stride = at.q_stride, .kv_stride = at.kv_stride, .context = layer->context, .log_sums = layer->log_sums,
+         .batch = batch, .queries = queries, .shape = &shape, .scratch = model->scratch);
+    project_backward(model, layer, turn_input(model, turn), bare ? dbranch : model->dhidden, batch, queries);
 }
 
 static void embed_backward(struct model *model, const struct batch *batch)

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The rows of the last layer that a head reads. The gradient of the others is zero, so the last layer could be worked
- * out on the union of its heads' rows alone. */
+/* The rows of the last layer that a head reads. The gradient of the others is zero, so the last layer is computed for
+ * the union of its heads' rows alone (struct batch's read). */
 enum head_reads {
     READS_MARKED, /* those with labels: some in each sequence, more in longer ones */
     READS_FIRST,  /* the first of each sequence, [CLS], which has the label */
@@ -40,7 +40,7 @@ struct head {
     /* Multiply-adds of a row that it reads, forward. */
     double (*work)(const struct model_config *config);
     /* Forward and loss of a batch with at least one label: sums +=. In training backward too: the head's gradients, those
-     * of tensors it shares with the model, and dhidden +=. */
+     * of tensors it shares with the model, and output_gradient +=. */
     void (*pass)(struct model *model, const struct batch *batch);
 };
 
@@ -49,7 +49,7 @@ extern const struct head head_kinds[]; /* [HEAD_KINDS] */
 /* What a head reads of a batch. */
 struct head_rows {
     struct rows rows;
-    const int32_t *index; /* [rows.total] token row of each; NULL: the token rows as they are */
+    const int32_t *index; /* [rows.total] place of each in batch_read; NULL: the token rows as they are */
 };
 struct head_rows head_rows(enum head_kind head, const struct batch *batch);
 

@@ -1,5 +1,5 @@
-/* The heads, forward, loss and backward in one go. In: the last layer's rows; out: sums, and in
- * training the heads' gradients and dhidden +=.
+/* The heads, forward, loss and backward in one go. In: the last layer's rows; out: sums, and in training the heads'
+ * gradients and output_gradient +=.
  *
  *     masked: logits = LN(gelu(x W_t)) E^T + b for rows x of masked tokens, E the word embedding (tied)
  *     next:   logits = tanh(x W_p) W_n for the first row x of each sequence
@@ -14,6 +14,17 @@ struct head_rows head_rows(enum head_kind head, const struct batch *batch)
     if (head_kinds[head].reads == READS_ALL)
         return (struct head_rows){token_rows(batch), NULL};
     return (struct head_rows){{read->live, read->total}, read->index};
+}
+
+int32_t read_rows_max(const struct model *model)
+{
+    int64_t rows = 0;
+    for (enum head_kind h = 0; h < HEAD_KINDS; h++)
+        if (model_has(&model->config, h) && head_kinds[h].reads == READS_ALL)
+            return 0;
+        else
+            rows += model->budget.head_rows_max[h];
+    return rows < model->budget.token_rows_max ? (int32_t)rows : model->budget.token_rows_max;
 }
 
 static double slope_factor(const struct model *model, enum head_kind head)
@@ -72,8 +83,8 @@ static void masked_backward(struct model *model, const struct batch *batch, stru
          .out = hidden, .in = hidden, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = model->picked, .dy = gradient,
          .w = weight_of(model, HEAD(HEAD_TRANSFORM_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
-    CALL(ops, scatter, .y = model->dhidden, .x = model->picked, .index = batch->heads[HEAD_MASKED].index, .rows = rows,
-         .hidden = hidden);
+    CALL(ops, scatter, .y = output_gradient(model, batch), .x = model->picked, .index = batch->heads[HEAD_MASKED].index,
+         .rows = rows, .hidden = hidden);
 }
 
 static void masked_pass(struct model *model, const struct batch *batch)
@@ -135,8 +146,8 @@ static void pool_backward(struct model *model, const struct batch *batch, enum h
          .out = hidden, .in = hidden, .scratch = model->scratch);
     CALL(ops, linear_backward_input, .dx = model->first, .dy = gradient,
          .w = weight_of(model, HEAD(HEAD_POOLER_WEIGHT)), .rows = rows, .out = hidden, .in = hidden);
-    CALL(ops, scatter, .y = model->dhidden, .x = model->first, .index = batch->heads[head].index, .rows = rows,
-         .hidden = hidden);
+    CALL(ops, scatter, .y = output_gradient(model, batch), .x = model->first, .index = batch->heads[head].index,
+         .rows = rows, .hidden = hidden);
 }
 
 /* A product of few columns on rows x: logits, and on the way back its gradients and dx (+=). */
@@ -263,15 +274,15 @@ static void class_pass(struct model *model, const struct batch *batch)
         .bias = HEAD(HEAD_OUTPUT_BIAS),
     };
     pool(model, batch, head);
-    CALL(model->ops, dropout, .y = model->dropped, .x = model->pooled, .batch = batch, .index = index, .rows = rows,
-         .hidden = hidden, .dropout = &dropout);
+    CALL(model->ops, dropout, .y = model->dropped, .x = model->pooled, .batch = batch_read(batch), .index = index,
+         .rows = rows, .hidden = hidden, .dropout = &dropout);
     output_forward(model, &output);
     class_loss(model, batch, rows);
     if (!model->training)
         return;
     output_backward(model, &output);
-    CALL(model->ops, dropout, .y = model->dpooled, .x = model->dpooled, .batch = batch, .index = index, .rows = rows,
-         .hidden = hidden, .dropout = &dropout);
+    CALL(model->ops, dropout, .y = model->dpooled, .x = model->dpooled, .batch = batch_read(batch), .index = index,
+         .rows = rows, .hidden = hidden, .dropout = &dropout);
     pool_backward(model, batch, head);
 }
 
@@ -298,7 +309,7 @@ static void span_pass(struct model *model, const struct batch *batch)
     const struct output output = {
         .logits = model->span_logits,
         .x = model_hidden(model),
-        .dx = model->dhidden,
+        .dx = output_gradient(model, batch),
         .adds = true,
         .rows = head_rows(head, batch).rows,
         .out = 2,

@@ -173,6 +173,7 @@ static void check_batch(const struct model *model, const struct batch *batch)
         assert(batch->heads[h].live >= 0 && batch->heads[h].live <= batch->heads[h].total);
         assert(batch->heads[h].total <= model->budget.head_rows_max[h]);
     }
+    assert(batch_read(batch) == batch || batch->read->token_rows <= read_rows_max(model));
     assert(batch->starts[0] == 0 && batch->starts[batch->sequences] == batch->tokens);
     for (int32_t i = 0; i < batch->sequences; i++) {
         const int32_t length = batch->starts[i + 1] - batch->starts[i];
@@ -201,8 +202,8 @@ static void pass(struct model *model, const struct batch *batch, bool training,
     const struct batch *there = model->ops->bring(model->ops->device, batch);
     forward(model, there);
     if (training)
-        CALL(model->ops, clear, .memory = model->dhidden,
-             .bytes = (size_t)batch->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
+        CALL(model->ops, clear, .memory = output_gradient(model, there),
+             .bytes = (size_t)batch_read(there)->token_rows * (size_t)model->config.hidden * model->ops->storage_size);
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(&model->config, h) && batch->heads[h].live > 0)
             head_kinds[h].pass(model, there);
@@ -240,10 +241,17 @@ void *model_logits(const struct model *model, enum head_kind head)
 double model_flops(const struct model_config *config, double length, const double marks[HEAD_KINDS])
 {
     const double hidden = config->hidden, inner = config->intermediate, up = size_of(config, OF_UP);
-    const double layer = length * (4 * hidden * hidden + hidden * (up + inner)) + 2 * length * length * hidden;
-    double work = config->layers * layer;
+    const double token = 2 * hidden * hidden;                                               /* key and value */
+    const double query = 2 * hidden * hidden + hidden * (up + inner) + 2 * length * hidden; /* all the rest of a row */
+    double read = 0, heads = 0;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
-        if (model_has(config, h))
-            work += (head_kinds[h].reads == READS_ALL ? length : marks[h]) * head_kinds[h].work(config);
-    return 3 * 2 * work;
+        if (model_has(config, h)) {
+            const double rows = head_kinds[h].reads == READS_ALL ? length : marks[h];
+            heads += rows * head_kinds[h].work(config);
+            read += rows;
+        }
+    if (read > length)
+        read = length;
+    const double layers = config->layers * length * token + ((config->layers - 1) * length + read) * query;
+    return 3 * 2 * (layers + heads);
 }

@@ -1,6 +1,6 @@
 /* Inside of the model, for the files of this folder: every buffer by name, and the stages of a pass. Shapes: T token
- * rows, M masked rows, B sequence rows (all rounded up), H hidden, I intermediate, V padded vocabulary; storage where
- * not said. */
+ * rows, M masked rows, B sequence rows, R rows that heads read (all rounded up), H hidden, I intermediate, V padded
+ * vocabulary; storage where not said. In the last layer all but keys and values have R rows instead of T. */
 #ifndef TRAINER_MODEL_PARTS_H
 #define TRAINER_MODEL_PARTS_H
 
@@ -11,7 +11,7 @@
 struct layer {
     int32_t number;        /* of the layer in the table */
     float share;           /* what its branches are divided by (layer drop); 0: nothing */
-    void *qkv;             /* [T, 3H] */
+    void *qkv;             /* [T, 3H]; the last layer: K, V [T, 2H], then Q [R, H] */
     void *log_sums;        /* [heads, T] real */
     void *context;         /* [T, H] */
     void *attention_sum;   /* [T, H]: before its LayerNorm */
@@ -42,6 +42,9 @@ struct model {
     void *entry, *entry_stats; /* where norms lead: the first layer's norm of embed_out; else embed_out, none */
     struct layer *layers;
     int32_t turns; /* layers of the pass under way */
+    /* of the last layer, where heads do not read all rows */
+    void *read_in;  /* [R, H]: its input; later a gradient of it */
+    void *read_sum; /* [R, H]: the sum that its first branch is added to, where that is another */
 
     /* masked-LM head */
     void *picked;          /* [M, H]: rows of masked tokens; later the gradient of them */
@@ -65,9 +68,10 @@ struct model {
 
     /* gradients that travel down */
     void *dhidden;  /* [T, H]: of the sum that runs through all layers */
+    void *dread;    /* [R, H]: the same, in the last layer */
     void *dbranch;  /* [T, H]: of what is added to it, or made of it */
     void *dup;      /* [T, n I] */
-    void *dqkv;     /* [T, 3H] */
+    void *dqkv;     /* as a layer's qkv */
     void *dcontext; /* [T, H] */
 
     void *scratch;
@@ -85,6 +89,8 @@ struct feed_forward_form {
     void (*backward)(const struct model *model, const struct layer *layer, struct rows rows); /* dup, from dbranch */
 };
 extern const struct feed_forward_form feed_forwards[]; /* [FEED_FORWARD_KINDS] */
+
+int32_t read_rows_max(const struct model *model); /* R at most; 0: heads read all rows */
 
 /* Walks over every buffer in order: counts it into `plan`, and points at its place in `block` unless that is NULL. */
 void plan_buffers(struct model *model, struct model_plan *plan, char *block);
@@ -119,7 +125,13 @@ struct dropout dropout_at(const struct model *model, int32_t layer, enum dropout
 void choose_layers(struct model *model);                       /* which layers the pass has, and their shares */
 void report_final(struct model *model, size_t from);           /* gradients from there on are final */
 void forward(struct model *model, const struct batch *batch);  /* embedding to the last layer's output */
-void backward(struct model *model, const struct batch *batch); /* from dhidden down to the tables */
+void backward(struct model *model, const struct batch *batch); /* from output_gradient down to the tables */
+
+/* The gradient of the last layer's output, [rows that heads read, H]. */
+static inline void *output_gradient(const struct model *model, const struct batch *batch)
+{
+    return batch_read(batch) != batch ? model->dread : model->dhidden;
+}
 
 static inline struct rows token_rows(const struct batch *batch)
 {

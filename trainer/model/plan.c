@@ -118,6 +118,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     const struct ops *ops = model->ops;
     const size_t rows = (size_t)model->budget.token_rows_max, hidden = (size_t)model->config.hidden;
     const size_t up = (size_t)size_of(&model->config, OF_UP), size = model->table.size;
+    const size_t read = (size_t)read_rows_max(model);
     *plan = (struct model_plan){0};
     struct planner planner = {plan, block, 0};
     take(&planner, &model->params, "params", size, ops->real_size);
@@ -139,6 +140,12 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         if (model_has(&model->config, h))
             plan_head(&planner, model, h);
+    if (read > 0) {
+        take(&planner, &model->read_in, "read.in", read * hidden, ops->storage_size);
+        if (order_of(model).bare)
+            take(&planner, &model->read_sum, "read.sum", read * hidden, ops->storage_size);
+        take(&planner, &model->dread, "gradient.read", read * hidden, ops->storage_size);
+    }
     take(&planner, &model->dhidden, "gradient.hidden", rows * hidden, ops->storage_size);
     take(&planner, &model->dbranch, "gradient.branch", rows * hidden, ops->storage_size);
     take(&planner, &model->dup, "gradient.up", rows * up, ops->storage_size);
