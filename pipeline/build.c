@@ -218,6 +218,7 @@ static int refuse_nothing(const struct build *build, struct error *err)
 static int finish(struct build *build, struct error *err)
 {
     const double begun = clock_now();
+    TRY(ranks_agree(build->ranks, inputs_measure(&build->inputs, err), err)); /* where an earlier start read them */
     TRY(ranks_agree(build->ranks, extents_read(&build->extents, err), err));
     extents_sum(&build->extents, &build->whole);
     if (build->whole.counts.documents == 0)
@@ -374,6 +375,15 @@ static int find_duplicates(struct build *build, struct error *err)
     return settle_sets(build, err);
 }
 
+/* One process that reads all from its beginning can do without the number of windows of compressed inputs, which takes a
+ * pass of its own. */
+static int know_windows(const struct build *build, struct error *err)
+{
+    const int several = extents_several(build->site, err);
+    TRY(several);
+    return several || ranks_count(build->ranks) > 1 ? inputs_measure(&build->inputs, err) : 0;
+}
+
 /* Everything behind the plan: the directory is ours and locked. */
 static int run(struct build *build, struct error *err)
 {
@@ -381,6 +391,7 @@ static int run(struct build *build, struct error *err)
     TRY(ranks_agree(build->ranks, is_first(build) ? prepare(build, err) : 0, err));
     TRY(ranks_agree(build->ranks, is_first(build) ? 0 : take_over(build, err), err));
     TRY(settle_sets(build, err));
+    TRY(ranks_agree(build->ranks, know_windows(build, err), err));
 
     const struct tokenizer_options words = recipe_words(&build->recipe);
     build->tokenizer = tokenizer_open(build->vocab, &words);
@@ -420,7 +431,7 @@ static int make_identity(const struct build *build, json_t **identity, struct er
         }
         char text[17];
         json_array_append_new(inputs, json_pack("{si sI ss}", "kind", (int)dump_kind(build->inputs.dumps[i]), "bytes",
-                                                (json_int_t)dump_bytes(build->inputs.dumps[i]), "fingerprint",
+                                                (json_int_t)dump_stored_bytes(build->inputs.dumps[i]), "fingerprint",
                                                 hash_text(fingerprint, text)));
     }
     char text[17];

@@ -15,10 +15,13 @@
 #include <expat.h>
 #include <jansson.h>
 #include <locale.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <utf8proc.h>
 #include <xxhash.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #define FIELD(name) offsetof(struct settings, name)
 
@@ -26,7 +29,7 @@
 // clang-format off
 static const struct opt_row rows[] = {
     {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE...", .verbs = " build vocab extract ",
-     .help = "MediaWiki dumps: .xml.bz2 (single- or multistream) or plain .xml; - is standard input."},
+     .help = "MediaWiki dumps: .xml.bz2 (single- or multistream), .gz, .zst, .xz or plain; - is standard input."},
     {.name = "text", .type = OPT_PATHS, .field = FIELD(text), .value = "FILE...", .verbs = " build vocab extract ",
      .help = "Plain text, laid out as --text-form says."},
     {.name = "jsonl", .type = OPT_PATHS, .field = FIELD(jsonl), .value = "FILE...", .verbs = " build vocab extract ",
@@ -127,10 +130,10 @@ static const struct opt_row rows[] = {
     {.name = "limit", .type = OPT_COUNT, .field = FIELD(limit), .value = "N", .default_help = "no limit", .min = 1,
      .verbs = " build vocab extract ", .help = "Stop after N pages of the inputs (of every kind, kept or not)."},
     {.name = "salvage", .type = OPT_FLAG, .field = FIELD(salvage), .verbs = " build vocab extract ",
-     .help = "Skip what is damaged in a bzip2 file, and count it, instead of stopping there."},
+     .help = "Skip what is damaged in a compressed file, and count it, instead of stopping there."},
     {.name = "max-ratio", .type = OPT_COUNT, .field = FIELD(max_ratio), .value = "N", .default_text = "10000", .min = 1,
      .max = 1000000000, .verbs = " build extract ",
-     .help = "Refuse bzip2 that expands more than N times to over 1 GB in 1 MiB: such files are made to do harm."},
+     .help = "Refuse what expands more than N times to over 1 GB in 1 MiB: such files are made to do harm."},
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
      .default_help = "all cores", .verbs = " build vocab extract tokenize ",
      .help = "Computing threads in all; never changes a byte."},
@@ -231,9 +234,11 @@ static const struct opt_note environment[] = {
 static const char *version_text(void)
 {
     static char text[512];
-    snprintf(text, sizeof text, "dsdata %s\nbzip2 %s\n%s\nutf8proc %s\njansson %s\nxxHash %u.%u.%u\n", DS_VERSION,
-             BZ2_bzlibVersion(), XML_ExpatVersion(), utf8proc_version(), jansson_version_str(),
-             XXH_versionNumber() / 10000, XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100);
+    snprintf(text, sizeof text,
+             "dsdata %s\nbzip2 %s\nzlib %s\nzstd %s\nliblzma %s\n%s\nutf8proc %s\njansson %s\nxxHash %u.%u.%u\n",
+             DS_VERSION, BZ2_bzlibVersion(), zlibVersion(), ZSTD_versionString(), lzma_version_string(),
+             XML_ExpatVersion(), utf8proc_version(), jansson_version_str(), XXH_versionNumber() / 10000,
+             XXH_versionNumber() / 100 % 100, XXH_versionNumber() % 100);
     return text;
 }
 

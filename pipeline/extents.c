@@ -60,6 +60,20 @@ int extents_read(struct extents *extents, struct error *err)
     return result;
 }
 
+int extents_several(const char *directory, struct error *err)
+{
+    char *folder = path_join(directory, SPILL_NAME);
+    struct path_list names = {0};
+    const int result = path_is_directory(folder) ? path_list(&names, folder, err) : 0;
+    uint64_t first = 0;
+    bool several = false;
+    for (size_t i = 0; i < names.count; i++)
+        several |= spill_journal_name(names.names[i], &first) && first > 0;
+    path_list_release(&names);
+    mem_free(folder);
+    return result < 0 ? -1 : several;
+}
+
 void extents_release(struct extents *extents)
 {
     for (size_t i = 0; i < extents->count; i++)
@@ -71,7 +85,7 @@ void extents_release(struct extents *extents)
 
 bool extents_divide(const struct extents *extents)
 {
-    return extents->limit == 0 && !inputs_pipe(extents->inputs);
+    return extents->limit == 0 && inputs_windows(extents->inputs) > 0;
 }
 
 static uint64_t end_of(const struct extents *extents, size_t at)

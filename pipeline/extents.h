@@ -31,6 +31,9 @@ struct task {
 int extents_read(struct extents *extents, struct error *err);
 void extents_release(struct extents *extents); /* what extents_read made */
 
+/* Does the directory hold more than one, so that their places in the row count? 1, 0, < 0. */
+int extents_several(const char *directory, struct error *err);
+
 /* May the work be shared out? Not with a limit, which counts from the beginning, nor of a pipe. */
 bool extents_divide(const struct extents *extents);
 /* Begins extents in what is not done, so that it is in `parts` stretches of equal length, as far as the inputs can be

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -219,9 +220,12 @@ bool inputs_pipe(const struct inputs *inputs)
 uint64_t inputs_windows(const struct inputs *inputs)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < inputs->count; i++)
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (dump_windows(inputs->dumps[i]) == 0)
+            return 0;
         sum += dump_windows(inputs->dumps[i]);
-    return inputs_pipe(inputs) ? 0 : sum;
+    }
+    return sum;
 }
 
 int place_compare(struct place a, struct place b)
@@ -253,8 +257,31 @@ uint64_t inputs_bytes(const struct inputs *inputs)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < inputs->count; i++)
-        sum += dump_bytes(inputs->dumps[i]);
+        sum += dump_stored_bytes(inputs->dumps[i]);
     return inputs_pipe(inputs) ? 0 : sum;
+}
+
+int inputs_measure(const struct inputs *inputs, struct error *err)
+{
+    char bytes[32];
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct dump *dump = inputs->dumps[i];
+        if (dump_bytes(dump) > 0 || dump_stored_bytes(dump) == 0)
+            continue;
+        log_detail("%s: %s are decompressed once to count their windows", inputs->paths[i],
+                   format_bytes(dump_stored_bytes(dump), bytes));
+        TRY(dump_measure(dump, err));
+    }
+    return 0;
+}
+
+size_t inputs_memory(const struct inputs *inputs)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < inputs->count; i++)
+        if (dump_memory(inputs->dumps[i]) > most)
+            most = dump_memory(inputs->dumps[i]);
+    return most;
 }
 
 bool inputs_english(const struct inputs *inputs)
@@ -275,7 +302,7 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
     *fingerprint = 0;
     if (strcmp(inputs->paths[index], "-") == 0)
         return 0;
-    const uint64_t bytes = dump_bytes(inputs->dumps[index]);
+    const uint64_t bytes = dump_stored_bytes(inputs->dumps[index]);
     struct file file = FILE_CLOSED;
     TRY(file_open_input(&file, inputs->paths[index], err));
     char *ends = mem_clear(2, FINGERPRINT_BYTES);
@@ -292,7 +319,7 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
 
 char *inputs_stem(const struct settings *settings, struct opt_paths bare)
 {
-    static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json"};
+    static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json", ".gz", ".zst", ".xz"};
     const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
     const char *path = "";
     char code[CODE_BYTES_MAX];

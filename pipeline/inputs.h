@@ -47,9 +47,13 @@ int place_compare(struct place a, struct place b);                    /* < 0, 0,
 struct place inputs_place(const struct inputs *inputs, uint64_t row); /* UINT64_MAX: the end, with a pipe too */
 uint64_t inputs_row(const struct inputs *inputs, struct place place);
 
-uint64_t inputs_windows(const struct inputs *inputs); /* over all; 0 where a pipe is among them */
-uint64_t inputs_bytes(const struct inputs *inputs);   /* as stored; 0 where a pipe is among them */
-bool inputs_pipe(const struct inputs *inputs);        /* is standard input among them? */
+uint64_t
+inputs_windows(const struct inputs *inputs); /* over all; 0 where a pipe is among them, or what is not measured */
+uint64_t inputs_bytes(const struct inputs *inputs); /* as stored; 0 where a pipe is among them */
+/* Makes the windows of compressed inputs known, which only decoding them tells; says so where that takes a pass. */
+int inputs_measure(const struct inputs *inputs, struct error *err);
+size_t inputs_memory(const struct inputs *inputs); /* bytes that decoding compressed inputs takes, one at a time */
+bool inputs_pipe(const struct inputs *inputs);     /* is standard input among them? */
 /* The same before anything is opened (opening a pipe waits for its first bytes). */
 bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare);
 /* Are all in English (or dumps that do not say)? */

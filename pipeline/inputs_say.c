@@ -34,6 +34,7 @@ static const char *form_words(const struct look *look, char out[128])
 
 void inputs_say(const struct inputs *inputs, size_t i, const char *directory)
 {
+    static const char *const containers[] = {"", ", bzip2", ", gzip", ", zstd", ", xz"};
     char bytes[32], language[128], form[128] = "";
     const struct dump *dump = inputs->dumps[i];
     const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
@@ -41,8 +42,8 @@ void inputs_say(const struct inputs *inputs, size_t i, const char *directory)
         form_words(&inputs->looks[i], form);
     const char *slash = strrchr(inputs->paths[i], '/');
     log_say("%s   %s%s%s%s, %s%s%s", slash ? slash + 1 : inputs->paths[i], kind, form,
-            language_words(&inputs->languages[i], language), dump_compressed(dump) ? ", bzip2" : "",
-            dump_bytes(dump) ? format_bytes(dump_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
+            language_words(&inputs->languages[i], language), containers[dump_container(dump)],
+            dump_stored_bytes(dump) ? format_bytes(dump_stored_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
             directory ? directory : "");
 }
 

@@ -30,6 +30,9 @@ enum text_form {
     FORM_WRAPPED,    /* lines are broken anywhere; a line of blanks ends a document */
 };
 
+/* What stands around it; found by content too. */
+enum container { CONTAINER_NONE, CONTAINER_BZIP2, CONTAINER_GZIP, CONTAINER_ZSTD, CONTAINER_XZ };
+
 /* One record of an input as bytes: <page>…</page>, the lines of a document, or one JSON line. */
 struct record {
     size_t offset; /* in the group's text */

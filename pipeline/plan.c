@@ -20,26 +20,27 @@
 #define BUCKETS_MAX        512u
 #define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
 
-/* English Wikipedia: a compressed dump expands 4.3 times; 15 bytes of XML give a piece; a sample is filled to 85 %. */
-#define EXPANSION_PERCENT 430
-#define XML_PER_PIECE     15
-#define FILLED_PERCENT    85
-#define XML_PER_DOCUMENT  500 /* few: of short texts */
-#define HASH_BUCKETS_MAX  64u
+/* English Wikipedia: a dump expands 4.3 times from bzip2; by enum container. 15 bytes of XML give a piece; a sample is
+ * filled to 85 %. */
+static const unsigned expansion_percent[] = {100, 430, 320, 350, 420};
+#define XML_PER_PIECE    15
+#define FILLED_PERCENT   85
+#define XML_PER_DOCUMENT 500 /* few: of short texts */
+#define HASH_BUCKETS_MAX 64u
 
-int plan_threads(const struct settings *settings, struct plan *plan, struct error *err)
+int plan_threads(const struct settings *settings, const struct inputs *inputs, struct plan *plan, struct error *err)
 {
     *plan = (struct plan){.threads = settings->threads ? settings->threads : cores_allowed()};
     plan->memory = settings->memory;
     if (plan->memory == 0)
         plan->memory = plan->threads * 64 * MIB > 1024 * MIB ? plan->threads * 64 * MIB : 1024 * MIB;
-    const uint64_t least = FIXED_BYTES + THREAD_BYTES + JOB_BYTES;
+    const uint64_t fixed = FIXED_BYTES + inputs_memory(inputs), least = fixed + THREAD_BYTES + JOB_BYTES;
     if (plan->memory < least) {
         fail(err, ERR_USAGE, "--memory %lluM is too little for one thread", (unsigned long long)(plan->memory / MIB));
-        return hint(err, "the least is --memory %lluM", (unsigned long long)(least / MIB));
+        return hint(err, "the least is --memory %lluM", (unsigned long long)((least + MIB - 1) / MIB));
     }
     /* Twice as many jobs as threads hide a slow one; where memory is short first the depth shrinks, then the crew. */
-    const uint64_t room = plan->room_bytes = plan->memory - FIXED_BYTES;
+    const uint64_t room = plan->room_bytes = plan->memory - fixed;
     while (plan->threads > 1 && plan->threads * (THREAD_BYTES + JOB_BYTES) > room)
         plan->threads--;
     plan->depth = 2 * plan->threads;
@@ -64,10 +65,11 @@ static uint32_t bucket_bits(const struct plan *plan, uint64_t spilled, uint64_t 
 int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
               uint32_t vocab_size, struct plan *plan, struct error *err)
 {
-    TRY(plan_threads(settings, plan, err));
+    TRY(plan_threads(settings, inputs, plan, err));
     for (size_t i = 0; i < inputs->count; i++) {
-        uint64_t bytes = dump_bytes(inputs->dumps[i]);
-        plan->xml_bytes += dump_compressed(inputs->dumps[i]) ? bytes / 100 * EXPANSION_PERCENT : bytes;
+        const uint64_t text = dump_bytes(inputs->dumps[i]), stored = dump_stored_bytes(inputs->dumps[i]);
+        const unsigned expansion = expansion_percent[dump_container(inputs->dumps[i])];
+        plan->xml_bytes += text > stored ? text : stored / 100 * expansion + stored % 100 * expansion / 100;
     }
     const uint64_t pieces = plan->xml_bytes / XML_PER_PIECE * recipe->copies;
     for (size_t i = 0; i < recipe->length_count; i++) {

@@ -20,9 +20,9 @@ struct plan {
     uint32_t bucket_bits[SETS_MAX];
 };
 
-/* Threads and depth alone, for extract and vocab: no recipe. ERR_USAGE where --memory is too small, with the least that
+/* Threads and depth alone, for extract and vocab: no recipe. `inputs`: what decoding them takes is left to them. ERR_USAGE where --memory is too small, with the least that
  * does. */
-int plan_threads(const struct settings *settings, struct plan *plan, struct error *err);
+int plan_threads(const struct settings *settings, const struct inputs *inputs, struct plan *plan, struct error *err);
 /* All of it but old_bytes, which are 0. ERR_USAGE also where there would be too many shards. */
 int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
               uint32_t vocab_size, struct plan *plan, struct error *err);

@@ -107,6 +107,18 @@ static int run_belt(struct reading *reading, size_t depth, struct belt_load *loa
     return belt_run(&belt, loads, err);
 }
 
+/* Text without a beginning in its middle is decoded from its first byte again. */
+static void say_again(const struct feed *feed)
+{
+    char bytes[32];
+    const struct place place = feed->next;
+    const struct inputs *inputs = feed->inputs;
+    if (place.window == 0 || place.file == inputs->count || !codec_of(dump_container(inputs->dumps[place.file])))
+        return;
+    log_say("%s   is decompressed again up to %s of its text, where reading goes on", inputs->paths[place.file],
+            format_bytes(place.window * dump_window_bytes(inputs->dumps[place.file]), bytes));
+}
+
 /* From the extent's place to its end. */
 static int read_rest(struct reading *reading, struct place end, struct error *err)
 {
@@ -115,6 +127,7 @@ static int read_rest(struct reading *reading, struct place end, struct error *er
     feed->end = end;
     feed->pages = extent->pages;
     TRY(feed_begin(feed, extent_place(extent), &extent->state, err));
+    say_again(feed);
     TRY(run_belt(reading, reading->options->plan->depth, reading->facts->loads, err));
     feed->reads_on = true;
     if (!feed->done && feed->end.window > 0)

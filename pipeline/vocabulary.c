@@ -295,9 +295,12 @@ int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, c
                                 .tokenizer = tokenizer_open(NULL, &words),
                                 .words = word_counts_open(WORDS_BYTES),
                                 .held_out = word_counts_open(HELD_OUT_BYTES)};
-    choose_windows(&learning);
     *vocab = NULL;
-    int result = count_words(&learning, plan, err);
+    int result = inputs_measure(inputs, err);
+    if (result == 0) {
+        choose_windows(&learning);
+        result = count_words(&learning, plan, err);
+    }
     if (result == 0)
         result = learn(&learning, recipe, judge, vocab, err);
     word_counts_close(learning.words);

@@ -6,10 +6,11 @@ set -euo pipefail
 packages=(
     gcc g++ libc6-dev cmake ninja-build pkg-config                                # to build; C++ for gloo alone
     libbz2-dev libexpat1-dev libutf8proc-dev libjansson-dev libxxhash-dev         # dsdata
+    zlib1g-dev libzstd-dev liblzma-dev                                            # dsdata
     libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
     libgloo-dev                                                                   # dstrain on many machines (optional)
     libdnnl-dev                                                                   # dstrain: matrix products (AMX)
-    libcmocka-dev bzip2 python3 iproute2                                          # tests
+    libcmocka-dev bzip2 zstd xz-utils python3 iproute2                            # tests
 )
 
 is_installed() {

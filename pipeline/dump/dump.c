@@ -23,7 +23,8 @@ struct dump {
     struct arena arena; /* of the siteinfo */
     struct siteinfo siteinfo;
     enum input_kind kind;
-    bool compressed;
+    enum container container;
+    bool compressed; /* bzip2: windows of blocks */
     bool bom;        /* the text begins with a byte order mark */
     struct buf head; /* its first bytes, unless it is a wiki's */
     uint32_t level;  /* of the first stream: a guess for windows in the middle of one */
@@ -61,9 +62,9 @@ enum input_kind dump_kind(const struct dump *dump)
     return dump->kind;
 }
 
-bool dump_compressed(const struct dump *dump)
+enum container dump_container(const struct dump *dump)
 {
-    return dump->compressed;
+    return dump->container;
 }
 
 const struct siteinfo *dump_siteinfo(const struct dump *dump)
@@ -79,6 +80,21 @@ struct str dump_head(const struct dump *dump)
 uint64_t dump_bytes(const struct dump *dump)
 {
     return dump->source.bytes;
+}
+
+uint64_t dump_stored_bytes(const struct dump *dump)
+{
+    return dump->source.stored;
+}
+
+size_t dump_memory(const struct dump *dump)
+{
+    return dump->source.memory;
+}
+
+int dump_measure(struct dump *dump, struct error *err)
+{
+    return source_measure(&dump->source, err);
 }
 
 size_t dump_window_bytes(const struct dump *dump)
@@ -110,7 +126,10 @@ static int read_window(struct dump *dump, uint64_t window, struct piece *piece, 
 int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct error *err)
 {
     source_forget(&dump->source, window * dump_window_bytes(dump));
-    return read_window(dump, window, piece, err);
+    const int filled = read_window(dump, window, piece, err);
+    if (filled == 0)
+        source_let_go(&dump->source);
+    return filled;
 }
 
 /* ---------------------------------------------------------------------------------------------------- decode */
@@ -141,6 +160,22 @@ static int refuse_bomb(struct dump *dump, const struct piece *piece, struct erro
     return hint(err, "a file made to fill memory and disks? if you trust it: --max-ratio %" PRIu64, allows);
 }
 
+/* The window's text is its bytes, up to the next gap or its end. */
+static int plain_next(struct dump *dump, struct piece *piece, struct str *text)
+{
+    const bool gap = piece->next_gap < piece->gap_count;
+    const size_t stop = gap ? (size_t)(piece->gaps[piece->next_gap].at - piece->from) : piece->window_size;
+    *text = (struct str){piece->bytes.data + piece->taken, stop - piece->taken};
+    if (piece->taken < stop) {
+        piece->taken = stop;
+        return CHAIN_TEXT;
+    }
+    if (!gap)
+        return CHAIN_END;
+    dump->chain.gap_bytes = piece->gaps[piece->next_gap++].bytes;
+    return CHAIN_GAP;
+}
+
 /* The next text of the window, from whatever the file is: as chain_next. */
 static int text_next(struct dump *dump, struct piece *piece, struct str *text, struct error *err)
 {
@@ -152,11 +187,7 @@ static int text_next(struct dump *dump, struct piece *piece, struct str *text, s
         TRY(refuse_bomb(dump, piece, err));
         return CHAIN_TEXT;
     }
-    if (piece->taken)
-        return CHAIN_END;
-    piece->taken = true;
-    *text = (struct str){piece->bytes.data, piece->window_size};
-    return CHAIN_TEXT;
+    return plain_next(dump, piece, text);
 }
 
 static void state_now(const struct dump *dump, struct dump_state *state)
@@ -189,6 +220,10 @@ static int cut_end(struct dump *dump, const struct piece *piece, struct group *o
 {
     int gap = dump->compressed ? chain_end(&dump->chain, &dump->source, piece, err) : 0;
     TRY(gap);
+    if (piece->gap_count > 0) {
+        gap = CHAIN_GAP;
+        dump->chain.gap_bytes = piece->gaps[0].bytes;
+    }
     struct dump_state entry;
     state_now(dump, &entry);
     pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
@@ -284,6 +319,8 @@ void dump_state(const struct dump *dump, struct dump_state *state)
 static bool state_is_possible(const struct dump *dump, const struct dump_state *state)
 {
     uint64_t at = state->bit / 8, windows = dump_windows(dump);
+    if (source_is_packed(&dump->source) && windows == 0)
+        return at == 0; /* not measured: whether it has that window shows when it is read */
     if (state->next_window > windows || state->level > BZIP2_LEVEL_MAX || at > dump->source.bytes)
         return false;
     if (!dump->compressed || state->next_window == windows)
@@ -334,7 +371,7 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
 
 bool dump_divides(const struct dump *dump)
 {
-    return dump->kind == INPUT_WIKI && !dump->source.pipe;
+    return dump->kind == INPUT_WIKI && !dump->source.pipe && !source_is_packed(&dump->source);
 }
 
 void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state)
@@ -441,8 +478,8 @@ static int read_head(struct dump *dump, struct buf *head, struct error *err)
             more = chain_end(&dump->chain, &dump->source, &piece, err);
         if (more <= 0)
             break;
-        while (!complete && (more = text_next(dump, &piece, &text, err)) == CHAIN_TEXT)
-            complete = head_add(head, text);
+        while (!complete && (more = text_next(dump, &piece, &text, err)) > 0)
+            complete = more == CHAIN_TEXT && head_add(head, text);
         more = more < 0 ? -1 : 1;
     }
     piece_release(&piece);
@@ -459,7 +496,14 @@ static int open_source(struct dump *dump, struct error *err)
     if (result == 0 && start.size == 0)
         result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
     if (result == 0)
-        result = sniff_container(source->name, buf_str(&start), &dump->compressed, err);
+        result = sniff_container(source->name, buf_str(&start), &dump->container, err);
+    dump->compressed = dump->container == CONTAINER_BZIP2;
+    if (result == 0 && codec_of(dump->container))
+        source_unpack(source, &(struct unpack_options){.name = source->name,
+                                                       .container = dump->container,
+                                                       .salvage = dump->options.salvage,
+                                                       .ratio_max = dump->options.ratio_max,
+                                                       .ratio_text_min = dump->options.ratio_text_min});
     dump->level = stream_level((const uint8_t *)start.data, start.size);
     buf_release(&start);
     return result;
@@ -468,13 +512,14 @@ static int open_source(struct dump *dump, struct error *err)
 static int open_text(struct dump *dump, struct error *err)
 {
     struct buf head = {0};
-    bool nested = false; /* bzip2 in bzip2 is no text either */
+    const bool packed = dump->container != CONTAINER_NONE;
+    enum container nested; /* bzip2 in bzip2 is no text either */
     const char *name = dump->source.name;
     int result = read_head(dump, &head, err);
-    if (result == 0 && dump->compressed)
+    if (result == 0 && packed)
         result = sniff_container(name, buf_str(&head), &nested, err);
     if (result == 0)
-        result = sniff_kind(name, buf_str(&head), dump->compressed, dump->options.kind, &dump->kind, err);
+        result = sniff_kind(name, buf_str(&head), dump->container, dump->options.kind, &dump->kind, err);
     if (result == 0 && dump->kind == INPUT_WIKI)
         result = siteinfo_read(name, text_begin(buf_str(&head)), &dump->siteinfo, &dump->arena, err);
     if (result == 0)
@@ -483,6 +528,7 @@ static int open_text(struct dump *dump, struct error *err)
         pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
     if (result == 0 && dump->kind != INPUT_WIKI)
         buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
+    source_rewind(&dump->source);
     buf_release(&head);
     return result;
 }

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "pipeline/dump/bzip2.h"
+#include "pipeline/dump/unpack.h"
 #include "pipeline/parts.h"
 
 #include <stdbool.h>
@@ -31,7 +32,7 @@ struct dump_options {
     enum input_kind kind;      /* what the file must hold; INPUT_SNIFF: whatever its content says */
     uint32_t file;             /* index of the input, for the groups */
     size_t window_bytes;       /* of a bzip2 file */
-    size_t window_bytes_plain; /* of any other */
+    size_t window_bytes_plain; /* of any other, and of the text of gzip, Zstandard and xz */
     size_t group_bytes_max;    /* a group that is longer is closed at the next record and goes on as its next part */
     size_t page_bytes_max;     /* a longer record is skipped and counted */
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes what is beyond */
@@ -55,12 +56,19 @@ void dump_close(struct dump *dump); /* NULL is fine */
 void dump_take_lines(struct dump *dump);
 
 enum input_kind dump_kind(const struct dump *dump);
-bool dump_compressed(const struct dump *dump);
+enum container dump_container(const struct dump *dump);
 const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless INPUT_WIKI; lives as long as the dump */
 /* The first DUMP_HEAD_BYTES of text or JSON lines, or all of them; empty for a wiki. Lives as long as the dump. */
 #define DUMP_HEAD_BYTES (256u << 10)
 struct str dump_head(const struct dump *dump);
-uint64_t dump_bytes(const struct dump *dump);      /* size of the file, 0: unknown (a pipe) */
+/* Of what windows are cut from: a file, or the text of one that is gzip, Zstandard or xz. 0: unknown (a pipe; such a text
+ * that was not measured) */
+uint64_t dump_bytes(const struct dump *dump);
+uint64_t dump_stored_bytes(const struct dump *dump); /* size of the file, 0: unknown */
+size_t dump_memory(const struct dump *dump);         /* that decoding gzip, Zstandard or xz takes; 0 of other inputs */
+/* Makes dump_bytes and dump_windows known, of all but a pipe: decodes the file once where it has to. Before it is read, or
+ * when it was. ERR_INPUT, ERR_STOPPED. */
+int dump_measure(struct dump *dump, struct error *err);
 uint64_t dump_windows(const struct dump *dump);    /* 0: unknown */
 size_t dump_window_bytes(const struct dump *dump); /* C */
 
@@ -78,7 +86,9 @@ struct piece {
     struct bzip2_block *blocks; /* by start bit */
     size_t block_count, block_capacity;
     size_t next_block; /* cut's place among the blocks */
-    bool taken;        /* cut has had the text of this plain window */
+    size_t taken;      /* of a window that is no bzip2: bytes of it that cut has had */
+    struct gap *gaps;  /* of such a window (salvage) */
+    size_t gap_count, next_gap;
 };
 void piece_release(struct piece *piece);
 

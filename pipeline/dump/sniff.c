@@ -2,33 +2,26 @@
  * to type instead. */
 #include "pipeline/dump/sniff.h"
 
+#include "pipeline/dump/codecs.h"
 #include "pipeline/dump/window.h"
 
 #include <stdio.h>
 
 #define LOOK_BYTES ((size_t)4096) /* of text, to see whether it is some */
 
-static const struct container {
+static const struct foreign {
     const char *name;
     size_t at;
     struct str magic;
     const char *command; /* that writes what FILE holds to its output */
-} containers[] = {
-    {"gzip", 0, {"\x1f\x8b", 2}, "gzip -dc"},
-    {"compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},
-    {"Zstandard", 0, {"\x28\xb5\x2f\xfd", 4}, "zstd -dc"},
-    {"xz",
-     0,
-     {"\xfd"
-      "7zXZ\0",
-      6},
-     "xz -dc"},
-    {"lzip", 0, {"LZIP", 4}, "lzip -dc"},
-    {"LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"},
-    {"7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
-    {"zip", 0, {"PK\x03\x04", 4}, "unzip -p"},
-    {"tar", 257, {"ustar", 5}, "tar -xOf"},
+} others[] = {
+    {"compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},   {"lzip", 0, {"LZIP", 4}, "lzip -dc"},
+    {"LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"}, {"7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
+    {"zip", 0, {"PK\x03\x04", 4}, "unzip -p"},      {"tar", 257, {"ustar", 5}, "tar -xOf"},
 };
+
+/* By container: the command that writes its text to the output. */
+static const char *const unpacking[] = {"", "bzip2 -dc ", "gzip -dc ", "zstd -dc ", "xz -dc "};
 
 /* The name as it can be typed in a shell, if that needs no thought. */
 static const char *typed(const char *name)
@@ -37,16 +30,22 @@ static const char *typed(const char *name)
     return name[0] != '-' && name[strspn(name, plain)] == '\0' ? name : "FILE";
 }
 
-int sniff_container(const char *name, struct str bytes, bool *compressed, struct error *err)
+int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err)
 {
-    *compressed = stream_level((const uint8_t *)bytes.data, bytes.size) > 0;
-    for (size_t i = 0; i < sizeof(containers) / sizeof(*containers); i++) {
-        const struct container *container = &containers[i];
-        struct str magic = container->magic;
-        if (bytes.size < container->at + magic.size || memcmp(bytes.data + container->at, magic.data, magic.size) != 0)
+    const uint8_t *data = (const uint8_t *)bytes.data;
+    *container = stream_level(data, bytes.size) > 0 ? CONTAINER_BZIP2 : CONTAINER_NONE;
+    for (enum container packed = CONTAINER_GZIP; packed <= CONTAINER_XZ; packed++)
+        if (bytes.size >= MAGIC_BYTES_MAX && codec_begins(codec_of(packed), data, bytes.size))
+            *container = packed;
+    if (*container != CONTAINER_NONE)
+        return 0;
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        const struct foreign *foreign = &others[i];
+        struct str magic = foreign->magic;
+        if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
             continue;
-        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly", container->name);
-        return hint(err, "%s %s | dsdata build --vocab V --out D -", container->command, typed(name));
+        fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly", foreign->name);
+        return hint(err, "%s %s | dsdata build --vocab V --out D -", foreign->command, typed(name));
     }
     if (str_starts(bytes, STR("%PDF-"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
@@ -211,7 +210,7 @@ static bool is_utf8_name(struct str name)
 }
 
 /* The hint takes the declaration's encoding out, which would be wrong afterwards. */
-static int refuse_encoding(const char *name, bool compressed, struct str encoding, struct error *err)
+static int refuse_encoding(const char *name, enum container container, struct str encoding, struct error *err)
 {
     if (!is_encoding_name(encoding)) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "declares an unknown encoding; only UTF-8 is read");
@@ -222,8 +221,8 @@ static int refuse_encoding(const char *name, bool compressed, struct str encodin
     return hint(err,
                 "%s%s%siconv -f %.*s -t UTF-8%s%s | sed '1s/^\\(<?xml[^?]*\\)encoding[^?]*/\\1/' | "
                 "dsdata build --vocab V --out D -",
-                compressed ? "bzip2 -dc " : "", compressed ? typed(name) : "", compressed ? " | " : "",
-                (int)encoding.size, encoding.data, compressed ? "" : " ", compressed ? "" : typed(name));
+                unpacking[container], container ? typed(name) : "", container ? " | " : "", (int)encoding.size,
+                encoding.data, container ? "" : " ", container ? "" : typed(name));
 }
 
 static bool head_has_nul(struct str head)
@@ -252,13 +251,13 @@ static int recognise_with_nul(const char *name, struct str head, enum input_kind
 }
 
 /* The kind that the text is, INPUT_SNIFF where that is unclear; an error where it is none whatever was asked for. */
-static int recognise(const char *name, struct str head, bool compressed, enum input_kind asked, enum input_kind *kind,
-                     struct error *err)
+static int recognise(const char *name, struct str head, enum container container, enum input_kind asked,
+                     enum input_kind *kind, struct error *err)
 {
     struct str text = text_begin(head);
     *kind = INPUT_SNIFF;
     if (str_starts(head, STR("\xff\xfe")) || str_starts(head, STR("\xfe\xff")))
-        return refuse_encoding(name, compressed, STR("UTF-16"), err);
+        return refuse_encoding(name, container, STR("UTF-16"), err);
     if (text.size == 0)
         return unrecognised(name, "holds nothing but blanks", "give a Wikipedia dump, text or JSONL", err);
     if (head_has_nul(head))
@@ -270,7 +269,7 @@ static int recognise(const char *name, struct str head, bool compressed, enum in
         *kind = INPUT_WIKI;
         const struct str encoding = declared_encoding(text);
         if (encoding.size > 0 && !is_utf8_name(encoding))
-            return refuse_encoding(name, compressed, encoding, err);
+            return refuse_encoding(name, container, encoding, err);
         if (str_find(text, STR("<page>")) == SIZE_MAX)
             return unrecognised(name, "is a dump without pages",
                                 "pages-articles dumps have pages; dumps of logs do not", err);
@@ -282,10 +281,10 @@ static int recognise(const char *name, struct str head, bool compressed, enum in
     return 0;
 }
 
-int sniff_kind(const char *name, struct str head, bool compressed, enum input_kind asked, enum input_kind *kind,
-               struct error *err)
+int sniff_kind(const char *name, struct str head, enum container container, enum input_kind asked,
+               enum input_kind *kind, struct error *err)
 {
-    TRY(recognise(name, head, compressed, asked, kind, err));
+    TRY(recognise(name, head, container, asked, kind, err));
     if (asked != INPUT_TEXT && asked != INPUT_WIKI && *kind == INPUT_TEXT) {
         const char separator = table_separator(text_begin(head));
         if (is_json_array(text_begin(head)))

@@ -3,7 +3,11 @@
  * forgotten; asking for a later offset reads on up to it. */
 #include "pipeline/dump/source.h"
 
+#include "base/progress.h"
+
 #include <assert.h>
+
+#define READ_BYTES ((size_t)1 << 20) /* at a time */
 
 int source_open(struct source *source, const char *path, struct error *err)
 {
@@ -13,34 +17,125 @@ int source_open(struct source *source, const char *path, struct error *err)
     struct error irregular;
     int64_t bytes = standard ? -1 : file_size(&source->file, &irregular);
     source->pipe = bytes < 0;
-    source->bytes = source->pipe ? 0 : (uint64_t)bytes;
+    source->bytes = source->stored = source->pipe ? 0 : (uint64_t)bytes;
     return 0;
+}
+
+void source_unpack(struct source *source, const struct unpack_options *options)
+{
+    assert(!source_is_packed(source) && source->kept_from == 0);
+    source->packed = *options;
+    source->bytes = 0;
+    if (!source->pipe)
+        return;
+    source->unpack = unpack_open(options, &source->file, true, buf_str(&source->kept));
+    buf_reset(&source->kept);
+    source->ended = false;
+}
+
+static void close_decoder(struct source *source)
+{
+    if (source->unpack && unpack_memory(source->unpack) > source->memory)
+        source->memory = unpack_memory(source->unpack);
+    unpack_close(source->unpack);
+    source->unpack = NULL;
+}
+
+void source_let_go(struct source *source)
+{
+    if (source_is_packed(source) && source->ended)
+        close_decoder(source);
+}
+
+void source_rewind(struct source *source)
+{
+    if (source->pipe || !source_is_packed(source))
+        return;
+    close_decoder(source);
+    buf_release(&source->kept);
+    source->kept_from = 0;
+    source->ended = false;
 }
 
 void source_close(struct source *source)
 {
+    close_decoder(source);
     file_close(&source->file);
     buf_release(&source->kept);
 }
 
-/* Reads on in the pipe until the bytes before `end` are kept. */
+static int64_t next_bytes(struct source *source, void *out, size_t bytes, struct error *err)
+{
+    if (!source_is_packed(source))
+        return file_read(&source->file, out, bytes, err);
+    if (!source->unpack)
+        source->unpack = unpack_open(&source->packed, &source->file, false, STR(""));
+    return unpack_read(source->unpack, out, bytes, err);
+}
+
+/* Reads on in the pipe, or text, until the bytes before `end` are kept. */
 static int pipe_read_to(struct source *source, uint64_t end, struct error *err)
 {
     while (!source->ended && source->kept_from + source->kept.size < end) {
         size_t want = (size_t)(end - source->kept_from) - source->kept.size;
-        if (want > 1u << 20)
-            want = 1u << 20;
+        if (want > READ_BYTES)
+            want = READ_BYTES;
         buf_reserve(&source->kept, want);
-        int64_t got = file_read(&source->file, source->kept.data + source->kept.size, want, err);
+        int64_t got = next_bytes(source, source->kept.data + source->kept.size, want, err);
         TRY(got);
         source->kept.size += (size_t)got;
         source->ended = (size_t)got < want;
+        if (source->ended)
+            source->text_bytes = source->kept_from + source->kept.size;
     }
     return 0;
 }
 
+/* Of text: what stands before `offset` is passed over; where that was already, from the beginning on. */
+static int text_pass_to(struct source *source, uint64_t offset, struct error *err)
+{
+    if (offset < source->kept_from)
+        source_rewind(source);
+    while (!source->ended && source->kept_from + source->kept.size < offset) {
+        const uint64_t at = source->kept_from + source->kept.size;
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped on request");
+        source_forget(source, at);
+        TRY(pipe_read_to(source, offset - at < READ_BYTES ? offset : at + READ_BYTES, err));
+    }
+    return 0;
+}
+
+int source_measure(struct source *source, struct error *err)
+{
+    if (source->pipe || source->bytes > 0 || !source_is_packed(source))
+        return 0;
+    if (source->text_bytes == 0) {
+        TRY(text_pass_to(source, UINT64_MAX, err));
+        source_rewind(source);
+    }
+    source->bytes = source->text_bytes;
+    return 0;
+}
+
+size_t source_gaps(const struct source *source, uint64_t from, uint64_t end, const struct gap **gaps)
+{
+    size_t all = 0, first = 0;
+    if (source->unpack)
+        *gaps = unpack_gaps(source->unpack, &all);
+    while (first < all && (*gaps)[first].at < from)
+        first++;
+    *gaps = all ? *gaps + first : NULL;
+    size_t count = 0;
+    while (first + count < all && (*gaps)[count].at < end)
+        count++;
+    return count;
+}
+
 static int pipe_read(struct source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err)
 {
+    if (source_is_packed(source))
+        TRY(text_pass_to(source, offset, err));
     assert(offset >= source->kept_from);
     TRY(pipe_read_to(source, offset + bytes, err));
     uint64_t end = source->kept_from + source->kept.size;
@@ -53,7 +148,7 @@ static int pipe_read(struct source *source, uint64_t offset, size_t bytes, struc
 
 int source_read_file(const struct source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err)
 {
-    if (offset >= source->bytes)
+    if (offset >= source->bytes || source_is_packed(source))
         return 0;
     if (bytes > source->bytes - offset)
         bytes = (size_t)(source->bytes - offset);
@@ -69,18 +164,18 @@ int source_read_file(const struct source *source, uint64_t offset, size_t bytes,
 
 int source_read(struct source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err)
 {
-    return source->pipe ? pipe_read(source, offset, bytes, out, err)
-                        : source_read_file(source, offset, bytes, out, err);
+    return source->pipe || source_is_packed(source) ? pipe_read(source, offset, bytes, out, err)
+                                                    : source_read_file(source, offset, bytes, out, err);
 }
 
 uint64_t source_end(const struct source *source)
 {
-    return source->pipe ? source->kept_from + source->kept.size : source->bytes;
+    return source->pipe || source_is_packed(source) ? source->kept_from + source->kept.size : source->bytes;
 }
 
 void source_forget(struct source *source, uint64_t offset)
 {
-    if (!source->pipe || offset <= source->kept_from)
+    if ((!source->pipe && !source_is_packed(source)) || offset <= source->kept_from)
         return;
     size_t gone =
         offset - source->kept_from < source->kept.size ? (size_t)(offset - source->kept_from) : source->kept.size;

@@ -23,7 +23,20 @@ void piece_release(struct piece *piece)
     buf_release(&piece->bytes);
     buf_release(&piece->text);
     mem_free(piece->blocks);
+    mem_free(piece->gaps);
     *piece = (struct piece){0};
+}
+
+/* Those in its window; the END piece has those at the end. */
+static void piece_take_gaps(const struct source *source, struct piece *piece)
+{
+    const struct gap *gaps;
+    const uint64_t end = piece->end ? UINT64_MAX : piece->from + piece->window_size;
+    piece->gap_count = source_gaps(source, piece->from, end, &gaps);
+    if (piece->gap_count == 0)
+        return;
+    piece->gaps = mem_grow(piece->gaps, piece->gap_count, sizeof *gaps);
+    memcpy(piece->gaps, gaps, piece->gap_count * sizeof *gaps);
 }
 
 int piece_read(struct source *source, uint64_t window, size_t window_bytes, size_t beyond, struct piece *piece,
@@ -34,6 +47,7 @@ int piece_read(struct source *source, uint64_t window, size_t window_bytes, size
                             .bytes = piece->bytes,
                             .text = piece->text,
                             .blocks = piece->blocks,
+                            .gaps = piece->gaps,
                             .block_capacity = piece->block_capacity};
     buf_reset(&piece->bytes);
     buf_reset(&piece->text);
@@ -45,6 +59,8 @@ int piece_read(struct source *source, uint64_t window, size_t window_bytes, size
     piece->end = piece->window_size == 0;
     if (piece->end)
         piece->from = source_end(source);
+    if (source_is_packed(source))
+        piece_take_gaps(source, piece);
     return !piece->end;
 }
 

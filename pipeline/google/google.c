@@ -194,7 +194,7 @@ static int read_corpus(struct corpus *corpus, struct error *err)
 {
     const struct inputs *inputs = corpus->options->inputs;
     for (uint32_t file = 0; file < inputs->count; file++) {
-        if (dump_kind(inputs->dumps[file]) != INPUT_TEXT || dump_compressed(inputs->dumps[file]))
+        if (dump_kind(inputs->dumps[file]) != INPUT_TEXT || dump_container(inputs->dumps[file]) != CONTAINER_NONE)
             return fail_at(err, ERR_USAGE, inputs->paths[file], ERROR_NO_OFFSET,
                            "--compat google reads plain text files only");
         TRY(read_file(corpus, file, err));

@@ -194,7 +194,7 @@ int verb_extract(void *settings, struct opt_paths bare, struct error *err)
     int result = inputs_open(&extraction.inputs, settings, bare, err);
     if (result == 0) {
         inputs_say_guesses(&extraction.inputs);
-        result = plan_threads(settings, &plan, err);
+        result = plan_threads(settings, &extraction.inputs, &plan, err);
     }
     const bool explains = extraction.settings->explain != NULL;
     if (result == 0)

@@ -154,7 +154,7 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
     if (result == 0) {
         inputs_say_guesses(&inputs);
         recipe_make_words(settings, inputs_english(&inputs), &recipe);
-        result = plan_threads(settings, &plan, err);
+        result = plan_threads(settings, &inputs, &plan, err);
     }
     if (result == 0)
         result = vocabulary_learn(&inputs, &recipe, &plan, settings->json || !settings->quiet, &vocab, &facts, err);

@@ -21,7 +21,7 @@ static void the_siteinfo_is_read(void **state)
     assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
     const struct siteinfo *info = dump_siteinfo(dump);
     assert_int_equal(dump_kind(dump), INPUT_WIKI);
-    assert_false(dump_compressed(dump));
+    assert_int_equal(dump_container(dump), CONTAINER_NONE);
     assert_int_equal(dump_bytes(dump), text.size);
     assert_int_equal(dump_windows(dump), (text.size + 49) / 50);
     assert_true(str_equal(info->sitename, STR("Probe & Wiki")));
@@ -111,11 +111,12 @@ static const struct sniff_case sniff_cases[] = {
             "in koi8-r", "iconv -f koi8-r -t UTF-8 dump-test-"),
     REFUSED("<?xml version=\"1.0\" encoding=\"x' -o y\"?><mediawiki><page>", INPUT_SNIFF, ERR_UNSAFE,
             "an unknown encoding", "find out"),
-    REFUSED("\x1f\x8b\x08\0", INPUT_WIKI, ERR_UNSAFE, "gzip", "gzip -dc dump-test-"),
-    REFUSED("\x28\xb5\x2f\xfd", INPUT_SNIFF, ERR_UNSAFE, "Zstandard", "-input | dsdata build --vocab V --out D -"),
+    REFUSED("\x1f\x8b\x08\0\0\0", INPUT_WIKI, ERR_INPUT, "truncated", "download"),
+    REFUSED("\x28\xb5\x2f\xfd no frame", INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
     REFUSED("\xfd"
-            "7zXZ\0",
-            INPUT_SNIFF, ERR_UNSAFE, "xz", "xz -dc"),
+            "7zXZ\0 no stream",
+            INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
+    REFUSED("LZIP", INPUT_SNIFF, ERR_UNSAFE, "lzip", "-input | dsdata build --vocab V --out D -"),
     REFUSED("7z\xbc\xaf\x27\x1c", INPUT_SNIFF, ERR_UNSAFE, "7-Zip", "7z x -so"),
     REFUSED("PK\3\4", INPUT_SNIFF, ERR_UNSAFE, "zip", "unzip -p"),
     REFUSED("BZh9", INPUT_SNIFF, ERR_INPUT, "truncated", "download"),
@@ -210,7 +211,7 @@ static void content_tells_the_kind(void **state)
             fail_msg("case %zu: %d, kind %d, %s | %s", i, result, (int)err.kind, err.text, err.hint);
         if (result == 0) {
             assert_int_equal(dump_kind(dump), c->found);
-            assert_int_equal(dump_compressed(dump), i % 2);
+            assert_int_equal(dump_container(dump), i % 2 ? CONTAINER_BZIP2 : CONTAINER_NONE);
             dump_close(dump);
         } else {
             assert_string_not_equal(err.file, "");

@@ -1,0 +1,188 @@
+/* In: compressed bytes. Out: text. Formats: gzip RFC 1952, Zstandard RFC 8878, xz "The .xz File Format" 1.1.0; the libraries
+ * check what the formats hold of checksums. */
+#include "pipeline/dump/codecs.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+#include <lzma.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#define WINDOW_LOG_MAX 27               /* of Zstandard: CODEC_BYTES_MAX */
+#define GZIP_BITS      (16 + MAX_WBITS) /* zlib's way to say: with the header of gzip */
+
+static void no_memory(void)
+{
+    die(ERR_RESOURCE, "out of memory for a decoder");
+}
+
+/* ------------------------------------------------------------------------------------------------------ gzip */
+
+static void *gzip_open(void)
+{
+    z_stream *stream = mem_clear(1, sizeof *stream);
+    if (inflateInit2(stream, GZIP_BITS) != Z_OK)
+        no_memory();
+    return stream;
+}
+
+static enum codec_result gzip_step(void *decoder, struct codec_step *step)
+{
+    z_stream *stream = decoder;
+    stream->next_in = (Bytef *)(uintptr_t)step->in;
+    stream->avail_in = (uInt)step->in_bytes;
+    stream->next_out = step->out;
+    stream->avail_out = (uInt)step->out_bytes;
+    const int result = inflate(stream, Z_NO_FLUSH);
+    *step = (struct codec_step){stream->next_in, stream->avail_in, stream->next_out, stream->avail_out};
+    if (result == Z_MEM_ERROR)
+        no_memory();
+    if (result == Z_STREAM_END)
+        return CODEC_END;
+    return result == Z_OK || result == Z_BUF_ERROR ? CODEC_MORE : CODEC_DAMAGED;
+}
+
+static void gzip_again(void *decoder)
+{
+    inflateReset(decoder);
+}
+
+static size_t gzip_memory(const void *decoder)
+{
+    (void)decoder;
+    return (size_t)48 << 10; /* zlib.h tells of 32 KiB and 7 KB more */
+}
+
+static void gzip_close(void *decoder)
+{
+    if (decoder)
+        inflateEnd(decoder);
+    mem_free(decoder);
+}
+
+/* ------------------------------------------------------------------------------------------------- Zstandard */
+
+static void *zstd_open(void)
+{
+    ZSTD_DCtx *context = ZSTD_createDCtx();
+    if (!context)
+        no_memory();
+    ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+    return context;
+}
+
+static enum codec_result zstd_step(void *decoder, struct codec_step *step)
+{
+    ZSTD_inBuffer in = {step->in, step->in_bytes, 0};
+    ZSTD_outBuffer out = {step->out, step->out_bytes, 0};
+    const size_t result = ZSTD_decompressStream(decoder, &out, &in);
+    *step =
+        (struct codec_step){step->in + in.pos, step->in_bytes - in.pos, step->out + out.pos, step->out_bytes - out.pos};
+    if (!ZSTD_isError(result))
+        return result == 0 ? CODEC_END : CODEC_MORE;
+    const ZSTD_ErrorCode code = ZSTD_getErrorCode(result);
+    if (code == ZSTD_error_memory_allocation)
+        no_memory();
+    return code == ZSTD_error_frameParameter_windowTooLarge ? CODEC_LARGE : CODEC_DAMAGED;
+}
+
+static void zstd_again(void *decoder)
+{
+    ZSTD_DCtx_reset(decoder, ZSTD_reset_session_only);
+}
+
+static size_t zstd_memory(const void *decoder)
+{
+    return ZSTD_sizeof_DCtx(decoder);
+}
+
+static void zstd_close(void *decoder)
+{
+    ZSTD_freeDCtx(decoder);
+}
+
+/* -------------------------------------------------------------------------------------------------------- xz */
+
+static void xz_begin(lzma_stream *stream)
+{
+    if (lzma_stream_decoder(stream, CODEC_BYTES_MAX, 0) != LZMA_OK)
+        no_memory();
+}
+
+static void *xz_open(void)
+{
+    lzma_stream *stream = mem_clear(1, sizeof *stream);
+    *stream = (lzma_stream)LZMA_STREAM_INIT;
+    xz_begin(stream);
+    return stream;
+}
+
+static enum codec_result xz_step(void *decoder, struct codec_step *step)
+{
+    lzma_stream *stream = decoder;
+    stream->next_in = step->in;
+    stream->avail_in = step->in_bytes;
+    stream->next_out = step->out;
+    stream->avail_out = step->out_bytes;
+    const lzma_ret result = lzma_code(stream, LZMA_RUN);
+    *step = (struct codec_step){stream->next_in, stream->avail_in, stream->next_out, stream->avail_out};
+    if (result == LZMA_MEM_ERROR)
+        no_memory();
+    if (result == LZMA_STREAM_END)
+        return CODEC_END;
+    if (result == LZMA_MEMLIMIT_ERROR)
+        return CODEC_LARGE;
+    return result == LZMA_OK || result == LZMA_BUF_ERROR ? CODEC_MORE : CODEC_DAMAGED;
+}
+
+static void xz_again(void *decoder)
+{
+    xz_begin(decoder);
+}
+
+static size_t xz_memory(const void *decoder)
+{
+    return (size_t)lzma_memusage(decoder);
+}
+
+static void xz_close(void *decoder)
+{
+    if (decoder)
+        lzma_end(decoder);
+    mem_free(decoder);
+}
+
+/* ----------------------------------------------------------------------------------------------------- table */
+
+static const struct codec codecs[] = {
+    {"gzip", "member", true, 4, gzip_open, gzip_step, gzip_again, gzip_memory, gzip_close},
+    {"Zstandard", "frame", false, 4, zstd_open, zstd_step, zstd_again, zstd_memory, zstd_close},
+    {"xz", "stream", true, MAGIC_BYTES_MAX, xz_open, xz_step, xz_again, xz_memory, xz_close},
+};
+
+const struct codec *codec_of(enum container container)
+{
+    return container >= CONTAINER_GZIP ? &codecs[container - CONTAINER_GZIP] : NULL;
+}
+
+static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t magic_bytes)
+{
+    return size > 0 && memcmp(bytes, magic, size < magic_bytes ? size : magic_bytes) == 0;
+}
+
+bool codec_begins(const struct codec *codec, const uint8_t *bytes, size_t size)
+{
+    if (codec == &codecs[0]) /* method 8, and flags of which three are never set */
+        return begins_with(bytes, size, "\x1f\x8b\x08", 3) && (size < 4 || bytes[3] < 0x20);
+    if (codec == &codecs[2])
+        return begins_with(bytes, size,
+                           "\xfd"
+                           "7zXZ\0",
+                           MAGIC_BYTES_MAX);
+    const bool skippable =
+        size > 0 && (bytes[0] & 0xf0) == 0x50 && (size == 1 || begins_with(bytes + 1, size - 1, "\x2a\x4d\x18", 3));
+    return skippable || begins_with(bytes, size, "\x28\xb5\x2f\xfd", 4);
+}

@@ -1,0 +1,304 @@
+/* gzip, Zstandard and xz: the text of a file is read as the plain file would be, whatever the units it is packed in and
+ * however it is read; damage, truncation and what is too large are told with the byte, and passed over by --salvage. */
+#include "tests/pipeline/dump_files.h"
+
+#include <lzma.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum { PACKINGS = 3 };
+static const enum container containers[PACKINGS] = {CONTAINER_GZIP, CONTAINER_ZSTD, CONTAINER_XZ};
+
+/* ----------------------------------------------------------------------------------------------------- packing */
+
+static void add_gzip(struct buf *out, struct str text)
+{
+    z_stream stream = {0};
+    assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    const size_t room = deflateBound(&stream, text.size) + 64;
+    buf_reserve(out, room);
+    stream.next_in = (Bytef *)(uintptr_t)text.data;
+    stream.avail_in = (uInt)text.size;
+    stream.next_out = (Bytef *)out->data + out->size;
+    stream.avail_out = (uInt)room;
+    assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
+    out->size += room - stream.avail_out;
+    deflateEnd(&stream);
+}
+
+static void add_zstd(struct buf *out, struct str text, int window_log)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    if (window_log)
+        ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, window_log);
+    buf_reserve(out, ZSTD_compressBound(text.size));
+    ZSTD_inBuffer in = {text.data, text.size, 0};
+    ZSTD_outBuffer to = {out->data + out->size, ZSTD_compressBound(text.size), 0};
+    assert_int_equal(ZSTD_compressStream2(context, &to, &in, window_log ? ZSTD_e_flush : ZSTD_e_end), 0);
+    out->size += to.pos;
+    ZSTD_freeCCtx(context);
+}
+
+static void add_xz(struct buf *out, struct str text)
+{
+    const size_t room = lzma_stream_buffer_bound(text.size);
+    size_t made = 0;
+    buf_reserve(out, room);
+    assert_int_equal(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text.data, text.size,
+                                             (uint8_t *)out->data + out->size, &made, room),
+                     LZMA_OK);
+    out->size += made;
+}
+
+static void add_unit(struct buf *out, struct str text, enum container container)
+{
+    if (container == CONTAINER_GZIP)
+        add_gzip(out, text);
+    else if (container == CONTAINER_ZSTD)
+        add_zstd(out, text, 0);
+    else
+        add_xz(out, text);
+}
+
+/* The text as `units` units of equal length. */
+static void pack(struct buf *out, struct str text, enum container container, size_t units)
+{
+    buf_reset(out);
+    for (size_t i = 0; i < units; i++) {
+        const size_t from = text.size * i / units, to = text.size * (i + 1) / units;
+        add_unit(out, (struct str){text.data + from, to - from}, container);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------- tests */
+
+static void a_packed_dump_gives_the_groups_of_the_plain_one(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, plain = {0}, packed = {0};
+    struct error err;
+    const struct dump_options options = small_options(700);
+    add_dump(&text, 40, 300, 5);
+    assert_int_equal(read_bytes(buf_str(&text), &options, &plain, &err), 0);
+    for (size_t i = 0; i < PACKINGS; i++) {
+        for (size_t units = 1; units < 40; units += 1 + units * 3) {
+            pack(&file, buf_str(&text), containers[i], units);
+            if (units > 1 && containers[i] != CONTAINER_ZSTD)
+                buf_add(&file, "\0\0\0\0", 4); /* padding */
+            assert_int_equal(read_bytes(buf_str(&file), &options, &packed, &err), 0);
+            assert_true(str_equal(buf_str(&plain), buf_str(&packed)));
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&plain);
+    buf_release(&packed);
+}
+
+static void its_hash_and_size_are_those_of_the_text(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, out = {0};
+    struct error err;
+    struct dump *dump;
+    const struct dump_options options = small_options(700);
+    add_dump(&text, 40, 300, 6);
+    assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
+    assert_true(read_groups(dump, 0, true, NULL, &out, &err) >= 0);
+    const uint64_t hash = dump_hash(dump), windows = dump_windows(dump);
+    dump_close(dump);
+    for (size_t i = 0; i < PACKINGS; i++) {
+        pack(&file, buf_str(&text), containers[i], 3);
+        assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
+        assert_int_equal(dump_container(dump), containers[i]);
+        assert_false(dump_divides(dump));
+        assert_true(dump_memory(dump) > 0);
+        assert_int_equal(dump_stored_bytes(dump), file.size);
+        assert_int_equal(dump_bytes(dump), 0);
+        assert_int_equal(dump_windows(dump), 0);
+        if (i % 2) /* at once, or after it was read */
+            assert_int_equal(dump_measure(dump, &err), 0);
+        assert_true(read_groups(dump, 0, true, NULL, &out, &err) >= 0);
+        assert_int_equal(dump_measure(dump, &err), 0);
+        assert_int_equal(dump_bytes(dump), text.size);
+        assert_int_equal(dump_windows(dump), windows);
+        assert_true(dump_hash(dump) == hash);
+        dump_close(dump);
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&out);
+}
+
+/* Keeps the state after one window, and what had come out by then. */
+struct stop {
+    uint64_t window;
+    struct dump_state state;
+    size_t size;
+};
+
+static void keep_state(void *context, const struct dump *dump, uint64_t window, const struct buf *out)
+{
+    struct stop *stop = context;
+    if (window != stop->window)
+        return;
+    dump_state(dump, &stop->state);
+    stop->size = out->size;
+}
+
+static void reading_goes_on_from_any_window(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, whole = {0}, rest = {0};
+    struct error err;
+    struct dump *dump;
+    const struct dump_options options = small_options(700);
+    add_dump(&text, 30, 300, 7);
+    for (size_t i = 0; i < PACKINGS; i++) {
+        pack(&file, buf_str(&text), containers[i], 2);
+        for (uint64_t window = 0; window < 8; window++) {
+            struct stop stop = {.window = window};
+            const struct observer observer = {keep_state, &stop};
+            buf_reset(&whole);
+            buf_reset(&rest);
+            assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
+            assert_true(read_groups(dump, 0, true, &observer, &whole, &err) >= 0);
+            assert_int_equal(dump_restore(dump, &stop.state, &err), 0); /* wound back, after its end */
+            assert_true(read_groups(dump, stop.state.next_window, true, NULL, &rest, &err) >= 0);
+            dump_close(dump);
+            const struct str tail = {whole.data + stop.size, whole.size - stop.size};
+            assert_true(str_equal(tail, buf_str(&rest)));
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&whole);
+    buf_release(&rest);
+}
+
+static void a_cut_file_is_truncated_wherever_it_ends(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, out = {0};
+    struct error err;
+    const struct dump_options options = small_options(700);
+    add_dump(&text, 6, 100, 8);
+    for (size_t i = 0; i < PACKINGS; i++) {
+        pack(&file, buf_str(&text), containers[i], 2);
+        for (size_t size = MAGIC_BYTES_MAX; size < file.size; size++) {
+            assert_int_equal(read_bytes((struct str){file.data, size}, &options, &out, &err), -1);
+            assert_int_equal(err.kind, ERR_INPUT);
+            assert_non_null(strstr(err.text, "truncated")); /* the file, or at a unit's end the dump */
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&out);
+}
+
+static void a_wrong_byte_is_told_or_means_nothing(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, plain = {0}, out = {0};
+    struct error err;
+    const struct dump_options options = small_options(700);
+    add_dump(&text, 6, 100, 9);
+    assert_int_equal(read_bytes(buf_str(&text), &options, &plain, &err), 0);
+    for (size_t i = 0; i < PACKINGS; i++) {
+        size_t told = 0;
+        pack(&file, buf_str(&text), containers[i], 2);
+        for (size_t at = 0; at < file.size; at++) {
+            file.data[at] ^= 0x15;
+            if (read_bytes(buf_str(&file), &options, &out, &err) < 0)
+                told += err.kind == ERR_INPUT || err.kind == ERR_UNSAFE;
+            else
+                assert_true(str_equal(buf_str(&plain), buf_str(&out)));
+            file.data[at] ^= 0x15;
+        }
+        assert_true(told + 40 > file.size);
+    }
+    buf_add(&file, "more", 4);
+    assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), -1);
+    assert_non_null(strstr(err.text, "other bytes follow"));
+    assert_int_equal(err.offset, file.size - 4);
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&plain);
+    buf_release(&out);
+}
+
+/* Five units, one of them damaged in its middle: the records of the others come, and the place is counted once. */
+static void salvage_goes_on_with_the_next_unit(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, out = {0};
+    struct error err;
+    struct dump_options options = small_options(700);
+    for (unsigned line = 0; line < 500; line++)
+        buf_addf(&text, "{\"text\": \"line %u has %u words\"}\n", line, line * 7919 % 1000);
+    for (size_t i = 0; i < PACKINGS; i++) {
+        pack(&file, buf_str(&text), containers[i], 5);
+        for (size_t bad = 1; bad < 5; bad++) { /* the first one has the head */
+            struct buf broken = {0};
+            buf_add_str(&broken, buf_str(&file));
+            memset(broken.data + file.size * (2 * bad + 1) / 10, 'x', 40);
+            options.salvage = false;
+            assert_int_equal(read_bytes(buf_str(&broken), &options, &out, &err), -1);
+            assert_int_equal(err.kind, ERR_INPUT);
+            assert_true(err.offset < file.size);
+            options.salvage = true;
+            assert_int_equal(read_bytes(buf_str(&broken), &options, &out, &err), 0);
+            const size_t gap = str_find(buf_str(&out), STR("== gaps 1"));
+            assert_int_not_equal(gap, SIZE_MAX);
+            assert_int_equal(str_find((struct str){out.data + gap + 1, out.size - gap - 1}, STR("== gaps ")), SIZE_MAX);
+            assert_true(bad == 4 || str_find(buf_str(&out), STR("line 499 has")) != SIZE_MAX);
+            assert_int_not_equal(str_find(buf_str(&out), STR("line 0 has")), SIZE_MAX);
+            buf_release(&broken);
+        }
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&out);
+}
+
+static void a_bomb_and_a_huge_window_are_refused(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0}, out = {0};
+    struct error err;
+    struct dump_options options = small_options(1 << 20);
+    options.ratio_max = 100;
+    options.ratio_text_min = 1 << 20;
+    buf_add_text(&text, "{\"text\": \"a\"}\n");
+    for (size_t i = 0; i < 8 << 20; i++)
+        buf_add_byte(&text, ' ');
+    for (size_t i = 0; i < PACKINGS; i++) {
+        pack(&file, buf_str(&text), containers[i], 1);
+        assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), -1);
+        assert_int_equal(err.kind, ERR_UNSAFE);
+        assert_non_null(strstr(err.hint, "--max-ratio"));
+    }
+    buf_reset(&file);
+    add_zstd(&file, (struct str){text.data, 20}, 30);
+    assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), -1);
+    assert_int_equal(err.kind, ERR_UNSAFE);
+    assert_non_null(strstr(err.text, "memory"));
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_packed_dump_gives_the_groups_of_the_plain_one),
+        cmocka_unit_test(its_hash_and_size_are_those_of_the_text),
+        cmocka_unit_test(reading_goes_on_from_any_window),
+        cmocka_unit_test(a_cut_file_is_truncated_wherever_it_ends),
+        cmocka_unit_test(a_wrong_byte_is_told_or_means_nothing),
+        cmocka_unit_test(salvage_goes_on_with_the_next_unit),
+        cmocka_unit_test(a_bomb_and_a_huge_window_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_file_remove);
+}
