@@ -108,9 +108,9 @@ static void check_logits(struct model *model, const char *name, enum head_kind h
     const size_t count = tensor_elements(tensor_of(name, "logits"));
     const size_t columns = head == HEAD_SPAN ? 2 : (size_t)model_config(model)->labels;
     float *theirs = floats_of(name, "logits");
-    const float *ours = model_logits(model, head);
     struct model_metrics metrics = {0};
     model_evaluate(model, batch, &metrics);
+    const float *ours = model_logits(model, head);
     assert_true(count == columns * (size_t)(head == HEAD_SPAN ? batch->tokens : batch->sequences));
     for (size_t i = 0; i < count; i++)
         if (!(fabs((double)theirs[i] - (double)ours[i]) < 1e-5))
