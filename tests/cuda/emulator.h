@@ -96,6 +96,13 @@ static inline int __syncthreads_or(int x)
 using std::max;
 using std::min;
 
+static inline float __int_as_float(int bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 static inline void emulate_clear_rows(void *to, size_t pitch, int value, size_t width, size_t height)
 {
     device_enter();
