@@ -233,7 +233,7 @@ static double logit_sum(const json_t *answer)
 
 static void set_probabilities(json_t *answers)
 {
-    double most = -INFINITY, sum = 0;
+    double most = -HUGE_VAL, sum = 0;
     size_t i;
     json_t *answer;
     json_array_foreach(answers, i, answer) most = fmax(most, logit_sum(answer));
