@@ -7,7 +7,7 @@
 #define DOCUMENTS_MIN 20u /* fewer at the beginning say nothing of the rest */
 #define PAIRS_MIN     50u
 
-/* The command of this build, with more options behind it. Freed with mem_free. */
+/* The command of this build, with more options after it. Freed with mem_free. */
 static char *command_with(const struct settings *settings, const char *const *options)
 {
     struct buf command = {0};

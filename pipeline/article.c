@@ -87,7 +87,7 @@ static enum page_fate read_wiki(struct article_reader *reader, struct str fragme
     return fate_of_kinds(reader->facts.kinds);
 }
 
-/* What comes between two lines of one paragraph: a blank; nothing behind a hyphen, and between signs that are written
+/* What comes between two lines of one paragraph: a blank; nothing after a hyphen, and between signs that are written
  * without blanks. */
 static bool joins(struct str before, struct str after)
 {

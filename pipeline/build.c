@@ -201,7 +201,7 @@ static int complete(struct build *build, struct manifest *manifest, struct error
                          err);
 }
 
-/* A build without a document leaves nothing behind, so that other options may be tried. */
+/* A build without a document leaves no files, so that other options may be tried. */
 static int refuse_nothing(const struct build *build, struct error *err)
 {
     struct error ignored;
@@ -384,7 +384,7 @@ static int know_windows(const struct build *build, struct error *err)
     return several || ranks_count(build->ranks) > 1 ? inputs_measure(&build->inputs, err) : 0;
 }
 
-/* Everything behind the plan: the directory is ours and locked. */
+/* Everything after the plan: the directory is ours and locked. */
 static int run(struct build *build, struct error *err)
 {
     struct journal *journal = &build->journal;

@@ -5,9 +5,9 @@
 #include <assert.h>
 #include <string.h>
 
-#define LIST_NAME SPILL_NAME "/9999999999.duplicates" /* behind the names of all extents; see spill_remove_all */
+#define LIST_NAME SPILL_NAME "/9999999999.duplicates" /* sorts after the names of all extents; see spill_remove_all */
 
-/* < 0, 0, > 0 as `a` stands before, at, behind `b`. */
+/* < 0, 0, > 0 as `a` is before, equal to, after `b`. */
 static int compare_places(const struct sample_key *a, const struct sample_key *b)
 {
     const uint32_t left[] = {a->file, a->window, a->part, a->index};

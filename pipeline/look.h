@@ -21,7 +21,7 @@ const char *look_language(const struct dump *dump, const char *text_key);
 
 /* How the form of text is recognised (`asked` FORM_AUTO), in this order:
  *
- *     wrapped     of the lines behind which a line follows, seven in eight are so long that its first word did not fit
+ *     wrapped     of the lines that another one follows, seven in eight are so long that its first word did not fit
  *                 (the width is what one line in 20 passes), and most of them do not end as a sentence
  *     paragraphs  lines hold 1.3 sentences and more on average, and there are empty lines
  *     lines       the same without empty lines; or no empty line in all of DUMP_HEAD_BYTES

@@ -9,7 +9,7 @@
 
 #define IN_BYTES    ((size_t)128 << 10)
 #define OUT_BYTES   ((size_t)256 << 10)
-#define PROBE_BYTES ((size_t)256 << 10) /* of text that decode behind damage: it is no accident */
+#define PROBE_BYTES ((size_t)256 << 10) /* of text that decodes after damage: not by accident */
 
 #define DAMAGE_HINT                                                                                                    \
     "compare the file with the checksum published beside it; if they differ, download it again, or leave out what is " \
@@ -151,7 +151,7 @@ static void gap_add(struct unpack *unpack, uint64_t bytes)
     unpack->gaps[unpack->gap_count++] = (struct gap){unpack->made, bytes};
 }
 
-/* Goes on behind damage. A decoder that was led astray may have run over the beginning of the next unit, so that is sought
+/* Goes on after damage. A decoder that was led astray may have run over the beginning of the next unit, so that is sought
  * from the beginning of this one on. A pipe cannot be read again: there nothing more comes. */
 static int pass_over(struct unpack *unpack, struct error *err)
 {

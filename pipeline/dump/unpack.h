@@ -24,7 +24,7 @@ struct unpack_options {
 
 struct unpack;
 
-/* Reads the file from its beginning: at its offsets, or, of a pipe, whatever comes behind `start` (copied). */
+/* Reads the file from its beginning: at its offsets, or, of a pipe, whatever comes after `start` (copied). */
 struct unpack *unpack_open(const struct unpack_options *options, struct file *file, bool pipe, struct str start);
 void unpack_close(struct unpack *unpack); /* NULL is fine */
 

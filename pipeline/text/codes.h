@@ -8,8 +8,8 @@
 
 #define CODE_BYTES_MAX 24u
 
-/* The code of what was typed, in lower case with a NUL behind it: the code of a Wikipedia (fi, zh-yue, simple) or of ISO
- * 639 (fi, krl), such a code with a script or region behind it (de-AT, sr_Latn), or a wiki's name (fiwiki). Three
+/* The code of what was typed, in lower case with a NUL after it: the code of a Wikipedia (fi, zh-yue, simple) or of ISO
+ * 639 (fi, krl), such a code with a script or region after it (de-AT, sr_Latn), or a wiki's name (fiwiki). Three
  * letters whose language has two become those: fin and fi are one. False where it is none of these. */
 bool code_read(struct str typed, char out[CODE_BYTES_MAX]);
 

@@ -1,4 +1,4 @@
-/* Tables of text, pairs of pieces, scores: what a task of GLUE is made of before a model sees it, and behind it. */
+/* Tables of text, pairs of pieces, scores: what a task of GLUE is made of before a model sees it, and afterwards. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

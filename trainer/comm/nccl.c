@@ -1,5 +1,5 @@
-/* dstrain_nccl.so. In: blocking calls of library.h. Out: NCCL's collectives on the GPU, in a stream of their own behind the
- * event that says when an array is there. The thread that calls sleeps and looks: an event, NCCL's own error, an abort and
+/* dstrain_nccl.so. In: blocking calls of library.h. Out: NCCL's collectives on the GPU, in a stream of their own, after
+ * the event that says when an array is there. The thread that calls sleeps and looks: an event, NCCL's own error, an abort and
  * the timeout end a call, so no call of NCCL or CUDA may wait itself. NCCL 2.18 or later.
  *
  * Arrays of the host go through `scratch`, memory of the GPU: sums and broadcasts in pieces, the parts of an all-gather or
@@ -35,7 +35,7 @@ struct processes {
     size_t piece_bytes;
     ncclComm_t comm;         /* NULL: given up */
     cudaStream_t stream;     /* of all calls */
-    cudaEvent_t done;        /* behind the call under way */
+    cudaEvent_t done;        /* after the call under way */
     char *scratch;           /* the GPU's */
     size_t scratch_bytes;    /* at least piece_bytes */
     struct comm_store store; /* while the processes connect; its check is NULL afterwards */

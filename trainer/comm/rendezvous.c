@@ -58,13 +58,6 @@ int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct err
     }
     memcpy(rendezvous->host, host.data, host.size);
     snprintf(rendezvous->port, sizeof rendezvous->port, "%lu", port);
-#ifdef DS_STATIC /* glibc looks names up by libraries that it loads */
-    struct addrinfo *number = numeric(rendezvous);
-    if (!number)
-        return fail(err, ERR_USAGE, "%s is a name, which a static dstrain cannot look up: give the address in numbers",
-                    rendezvous->host);
-    freeaddrinfo(number);
-#endif
     return 0;
 }
 

@@ -16,7 +16,7 @@ struct answer_rules {
     double null_threshold; /* which it has where the null score exceeds the best answer's by more */
 };
 
-/* Of a window: [count] each, of its tokens in order and possibly of padding behind them. */
+/* Of a window: [count] each, of its tokens in order and possibly of padding after them. */
 struct window_logits {
     const float *begin, *end;
     size_t step; /* floats from one token to the next */

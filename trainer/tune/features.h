@@ -10,7 +10,7 @@
  * `most` (Google's _truncate_seq_pair). */
 void features_truncate(struct ids *a, struct ids *b, size_t most);
 
-/* [CLS] A [SEP], and with b not NULL B [SEP] behind it, in at most `length` tokens: a and b are truncated. Returns the
+/* [CLS] A [SEP], and with b not NULL B [SEP] after it, in at most `length` tokens: a and b are truncated. Returns the
  * tokens of the first segment; `out` is emptied first. */
 uint32_t features_pair(struct ids *a, struct ids *b, uint32_t cls, uint32_t sep, uint32_t length, struct ids *out);
 

@@ -63,9 +63,9 @@ bool input_line(struct str *rest, struct str *line)
 {
     if (rest->size == 0)
         return false;
-    const char *end = memchr(rest->data, '\n', rest->size), *behind = rest->data + rest->size;
-    *line = str_range(rest->data, end ? end : behind);
-    *rest = str_range(end ? end + 1 : behind, behind);
+    const char *end = rest->data + rest->size, *mark = memchr(rest->data, '\n', rest->size);
+    *line = str_range(rest->data, mark ? mark : end);
+    *rest = str_range(mark ? mark + 1 : end, end);
     if (line->size > 0 && line->data[line->size - 1] == '\r')
         line->size--;
     return true;

@@ -11,7 +11,7 @@
 /* Appends the text to `out`, without bytes that are not UTF-8. ERR_UNSAFE: more than bytes_max, or compressed. */
 int input_read(const char *path, size_t bytes_max, struct buf *out, struct error *err);
 
-/* The next line without its end, LF or CR LF; false behind the last. */
+/* The next line without its end, LF or CR LF; false after the last. */
 bool input_line(struct str *rest, struct str *line);
 
 #endif

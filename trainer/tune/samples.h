@@ -26,7 +26,7 @@ struct task_sample {
 /* A zeroed one with its head set is ready to use; samples_release. */
 struct samples {
     enum head_kind head;
-    uint32_t *ids; /* of all samples, one behind the other */
+    uint32_t *ids; /* of all samples, one after the other */
     size_t id_count, id_room;
     struct task_sample *items;
     size_t count, room;

@@ -1,6 +1,8 @@
 /* Text in, rows out. */
 #include "trainer/tune/tsv.h"
 
+#include "trainer/tune/input.h"
+
 struct tsv tsv_begin(struct str text)
 {
     const struct str mark = STR("\xef\xbb\xbf");
@@ -9,27 +11,25 @@ struct tsv tsv_begin(struct str text)
     return (struct tsv){.rest = text};
 }
 
-/* Cuts `text` at the first `end`: what is before it comes back, what is behind stays. */
-static struct str cut(struct str *text, char end)
+/* Cuts a row at its first tab: returns what is before it and leaves what is after it. */
+static struct str cut(struct str *row)
 {
-    const char *at = memchr(text->data, end, text->size), *behind = text->data + text->size;
-    const struct str before = str_range(text->data, at ? at : behind);
-    *text = str_range(at ? at + 1 : behind, behind);
+    const char *end = row->data + row->size, *tab = memchr(row->data, '\t', row->size);
+    const struct str before = str_range(row->data, tab ? tab : end);
+    *row = str_range(tab ? tab + 1 : end, end);
     return before;
 }
 
 bool tsv_next(struct tsv *tsv)
 {
-    if (tsv->rest.size == 0)
+    struct str line;
+    if (!input_line(&tsv->rest, &line))
         return false;
-    struct str line = cut(&tsv->rest, '\n');
-    if (line.size > 0 && line.data[line.size - 1] == '\r')
-        line.size--;
     tsv->line++;
     tsv->count = 0;
     for (bool more = true; more; tsv->count++) {
         more = line.size > 0 && memchr(line.data, '\t', line.size);
-        tsv->last = cut(&line, '\t');
+        tsv->last = cut(&line);
         if (tsv->count < TSV_COLUMNS_MAX)
             tsv->columns[tsv->count] = tsv->last;
     }
