@@ -324,7 +324,10 @@ static void run_open(struct run *run, enum device_kind device, enum precision pr
     config.vocabulary = VOCABULARY;
     *run = (struct run){.ops = open_ops(device, precision),
                         .budget = {.token_rows_max = SEQUENCES * LENGTH,
-                                   .head_rows_max = {[HEAD_MASKED] = SEQUENCES * 10, [HEAD_NEXT] = SEQUENCES},
+                                   .head_rows_max = {[HEAD_MASKED] = SEQUENCES * 10,
+                                                     [HEAD_NEXT] = SEQUENCES,
+                                                     [HEAD_CLASS] = SEQUENCES,
+                                                     [HEAD_SPAN] = SEQUENCES},
                                    .sequences_max = SEQUENCES,
                                    .length_max = LENGTH}};
     struct ops *ops = run->ops;
