@@ -1,0 +1,178 @@
+/* The first part of dsdata build: what is to be done (inputs, recipe, plan, identity), then the directory where it is done.
+ * Goes out: a struct build whose directory is ours and locked. */
+#include "pipeline/build.h"
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "pipeline/directory.h"
+#include "pipeline/fresh.h"
+#include "pipeline/published.h"
+
+#include <stdlib.h>
+#include <string.h>
+/* What several processes cannot do. */
+static int refuse_several(const struct build *build, struct opt_paths bare, struct error *err)
+{
+    if (ranks_count(build->ranks) == 1)
+        return 0;
+    if (inputs_ask_for_pipe(build->settings, bare))
+        return fail(err, ERR_USAGE, "standard input can be read by one process only");
+    if (build->settings->compat == COMPAT_GOOGLE)
+        return fail(err, ERR_USAGE, "--compat google draws in turn: start dsdata once");
+    return 0;
+}
+
+/* {"inputs", "vocabulary", "recipe"}: see directory.h. */
+static int make_identity(const struct build *build, json_t **identity, struct error *err)
+{
+    json_t *inputs = json_array();
+    for (size_t i = 0; i < build->inputs.count; i++) {
+        uint64_t fingerprint = 0;
+        if (inputs_fingerprint(&build->inputs, i, &fingerprint, err) < 0) {
+            json_decref(inputs);
+            return -1;
+        }
+        char text[17];
+        json_array_append_new(inputs, json_pack("{si sI ss}", "kind", (int)dump_kind(build->inputs.dumps[i]), "bytes",
+                                                (json_int_t)dump_stored_bytes(build->inputs.dumps[i]), "fingerprint",
+                                                hash_text(fingerprint, text)));
+    }
+    char text[17];
+    *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
+                          build->recipe.learned ? "learned" : hash_text(build->vocab->hash, text), "recipe",
+                          recipe_json(&build->recipe));
+    return 0;
+}
+
+int build_plan(struct build *build, struct opt_paths bare, struct error *err)
+{
+    struct settings *settings = build->settings;
+    TRY(refuse_several(build, bare, err));
+    if (inputs_ask_for_pipe(settings, bare) && (!settings->vocab || !settings->out))
+        return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
+    if (inputs_ask_for_pipe(settings, bare) && settings->duplicates == DUPLICATES_DROP)
+        return fail(err, ERR_USAGE, "standard input can be read once only: --duplicates drop reads the inputs twice");
+    if (settings->vocab)
+        TRY(published_vocab(settings, &build->vocab, err));
+    TRY(inputs_open(&build->inputs, settings, bare, err));
+    TRY(recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
+    build->recipe.lang = build->inputs.lang;
+    build->recipe.languages = build->inputs.named;
+    build->recipe.forms = build->inputs.forms;
+    memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
+    const struct tokenizer_options words = recipe_words(&build->recipe);
+    if (build->vocab)
+        TRY(published_fits(settings->vocab, build->vocab, &words, err));
+    const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
+    TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
+    if (settings->fresh)
+        TRY(fresh_old_bytes(build->directory, &build->plan.old_bytes, err));
+    build->plan.disk_bytes += build->plan.old_bytes;
+    return make_identity(build, &build->identity, err);
+}
+
+int build_compare(struct build *build, struct error *err)
+{
+    struct buf first = {0};
+    char *own = json_dumps(build->identity, JSON_COMPACT | JSON_SORT_KEYS);
+    if (build_is_first(build))
+        buf_add_text(&first, own);
+    int result = ranks_give(build->ranks, &first, err);
+    if (result == 0 && !str_equal(buf_str(&first), str_of(own)))
+        result = fail(err, ERR_MISMATCH, "process %u has other inputs, vocabulary or options than the first one",
+                      ranks_rank(build->ranks));
+    free(own);
+    buf_release(&first);
+    return ranks_agree(build->ranks, result, err);
+}
+
+static int check_disk(const struct build *build, struct error *err)
+{
+    char needed[32], there[32];
+    const uint64_t more = build->plan.disk_bytes - build->plan.old_bytes;
+    const int64_t bytes = path_free_bytes(build->directory, err);
+    if (bytes < 0)
+        return -1;
+    if ((uint64_t)bytes < more) {
+        fail_at(err, ERR_RESOURCE, build->directory, ERROR_NO_OFFSET,
+                "needs about %s of disk while building, %s are free", format_bytes(more, needed),
+                format_bytes((uint64_t)bytes, there));
+        return hint(err, "nothing was written; choose an --out on a larger disk, or fewer lengths with --seq");
+    }
+    return 0;
+}
+
+int build_settle_fresh(struct build *build, struct error *err)
+{
+    struct error unlike = {0}; /* what is not ours is claim_fresh's to refuse */
+    int state = build->settings->dry_run ? FRESH_ABSENT : fresh_look(build->directory, &unlike);
+    if (state < 0 && unlike.kind == ERR_RESOURCE)
+        *err = unlike;
+    if (state != FRESH_COMPLETE)
+        return err->kind == ERR_RESOURCE ? -1 : 0;
+    if (build->lock.fd < 0)
+        TRY(lock_take(&build->lock, build->directory, err));
+    state = fresh_look(build->directory, err);
+    if (state != FRESH_COMPLETE)
+        return state < 0 ? -1 : 0;
+    log_say("going on with %s: the new dataset is complete and takes the place of the old one", build->directory);
+    TRY(fresh_replace(build->directory, err));
+    build->replaced = true;
+    return 0;
+}
+
+/* --fresh, in a directory that is ours: refuses what would be lost, then looks at the site. */
+static int claim_fresh(struct build *build, struct error *err)
+{
+    struct error differs = {0};
+    if (build->replaced &&
+        directory_look(build->directory, build->identity, &build->journal, &differs) == DIRECTORY_FINISHED)
+        return DIRECTORY_FINISHED; /* of this very command: it has only finished what it had begun */
+    struct path_list inputs = {.names = mem_clear(build->inputs.count + 2, sizeof *inputs.names)};
+    for (size_t i = 0; i < build->inputs.count; i++)
+        inputs.names[inputs.count++] = (char *)(uintptr_t)build->inputs.paths[i];
+    if (build->settings->templates)
+        inputs.names[inputs.count++] = (char *)(uintptr_t)build->settings->templates;
+    const int checked = fresh_check(build->directory, &inputs, build->settings->vocab, err);
+    mem_free(inputs.names);
+    TRY(checked);
+    TRY(fresh_look(build->directory, err));
+    int state = directory_look(build->site, build->identity, &build->journal, err);
+    if (state < 0 && err->kind == ERR_MISMATCH) {
+        log_say("%s held the unfinished build of another command: removed", build->site);
+        *err = (struct error){0};
+        TRY(fresh_discard(build->directory, err));
+        state = DIRECTORY_NEW;
+    }
+    if (state == DIRECTORY_NEW) {
+        TRY(check_disk(build, err));
+        TRY(path_make_directory(build->site, err));
+    }
+    return state;
+}
+
+void build_say_unfinished(const struct build *build)
+{
+    struct error ignored = {0};
+    if (fresh_look(build->directory, &ignored) == FRESH_UNFINISHED)
+        log_say("note       %s/" FRESH_NAME " holds an unfinished build beside what was there: the same command with "
+                "--fresh goes on with it",
+                build->directory);
+}
+
+int build_claim(struct build *build, struct error *err)
+{
+    if (!path_exists(build->directory)) {
+        TRY(check_disk(build, err));
+        TRY(path_make_directory(build->directory, err));
+    }
+    TRY(directory_check(build->directory, err));
+    if (build->lock.fd < 0)
+        TRY(lock_take(&build->lock, build->directory, err));
+    TRY(build_settle_fresh(build, err)); /* of a process that was killed since the first look */
+    if (build->settings->fresh)
+        return claim_fresh(build, err);
+    build_say_unfinished(build);
+    return directory_look(build->directory, build->identity, &build->journal, err);
+}
