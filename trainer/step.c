@@ -67,7 +67,7 @@ int step_gradients(struct engine *engine, struct position *position, struct step
         return -1;
     }
     if (position->queued == 0)
-        position->clock = clock_now() - samples->waited;
+        position->clock = fmax(position->clock, clock_now() - samples->waited); /* a step before may have waited */
     step->loss_scale = step_loss_scale(position);
     engine_begin(engine, number, counts->marks, step->loss_scale);
     TRY(passes(engine, samples, halt, err));

@@ -252,12 +252,17 @@ int team_compare(struct team *team, const char *name, const char *value, struct 
 }
 
 /* What waits for others does not stand still. */
-static int run(struct team *team, struct comm_work work, struct error *err)
+static int await(struct team *team, uint64_t number, struct error *err)
 {
     meet_wait(team->meet, true);
-    const int result = comm_run(team->comm, work, err);
+    const int result = comm_wait(team->comm, number, err);
     meet_wait(team->meet, false);
     return result < 0 ? team_fail(team, err) : 0;
+}
+
+static int run(struct team *team, struct comm_work work, struct error *err)
+{
+    return await(team, comm_start(team->comm, work), err);
 }
 
 int team_give(struct team *team, void *bytes, size_t size, struct error *err)
@@ -337,17 +342,23 @@ int team_same(struct team *team, uint64_t hash, const char *what, struct error *
 
 /* ---- between steps ---- */
 
-int team_control(struct team *team, struct control *control, struct error *err)
+void team_control_begin(struct team *team, const struct control *control)
 {
-    struct verdict *verdict = &control->verdict;
+    const struct verdict *verdict = &control->verdict;
+    int64_t *words = team->message.words;
     const bool leads = team_leads(team);
-    int64_t words[3 + CONTROL_COUNTS] = {leads && verdict->save, leads && verdict->evaluate,
-                                         leads ? (int64_t)verdict->stop : 0};
-    if (team->size == 1)
-        return 0;
+    words[0] = leads && verdict->save;
+    words[1] = leads && verdict->evaluate;
+    words[2] = leads ? (int64_t)verdict->stop : 0;
     memcpy(words + 3, control->counts, sizeof control->counts);
-    TRY(run(team, COMM_SUM_OF(COMM_INT64, words, sizeof words / sizeof *words), err));
-    *verdict = (struct verdict){words[0] > 0, words[1] > 0, (enum stop_cause)words[2]};
+    team->message.number = comm_start(team->comm, COMM_SUM_OF(COMM_INT64, words, 3 + CONTROL_COUNTS));
+}
+
+int team_control_end(struct team *team, struct control *control, struct error *err)
+{
+    const int64_t *words = team->message.words;
+    TRY(await(team, team->message.number, err));
+    control->verdict = (struct verdict){words[0] > 0, words[1] > 0, (enum stop_cause)words[2]};
     memcpy(control->counts, words + 3, sizeof control->counts);
     return 0;
 }

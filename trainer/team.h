@@ -2,7 +2,7 @@
  * speaks; every process computes a share of each batch. One process alone is a team of one: then all of this is nothing.
  *
  *     team_open → team_compare, team_agree, team_give … while a training is opened
- *       → { team_control → a step, or a pause } … → team_close
+ *       → { team_control_begin, _end → a step, or a pause } … → team_close
  *
  * Two lines join them: the meeting (comm/meet.h) knows who is alive and what failed, struct comm (comm.h) carries numbers.
  * What fails at one process fails at all, with that error's code, once. Calls that say "of all" are made by all
@@ -24,6 +24,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What all know before a step. */
+#define CONTROL_COUNTS 8
+struct control {
+    struct verdict verdict;         /* in: of rank 0; out: of rank 0, for all */
+    int64_t counts[CONTROL_COUNTS]; /* in: of this process's share of the next batch; out: of the whole batch */
+};
+
 struct team {
     uint32_t rank, size;
     enum launch_kind launched;
@@ -33,6 +40,10 @@ struct team {
     struct carrier carrier;
     uint64_t goes_on;  /* the step that is finished though a stop was asked for; 0: none */
     uint64_t *weights; /* [size] --share of each, in millionths */
+    struct team_message {
+        int64_t words[3 + CONTROL_COUNTS];
+        uint64_t number; /* of comm's operation */
+    } message;           /* of team_control_begin */
 };
 
 /* Of all. Where a launcher or the command line says that we are several, they meet, see that they are of one program,
@@ -68,14 +79,10 @@ int team_same(struct team *team, uint64_t hash, const char *what, struct error *
 /* This process failed, or learned that another did: others are told, and *err is what all report. Returns -1. */
 int team_fail(struct team *team, struct error *err);
 
-/* What all know before a step. */
-#define CONTROL_COUNTS 8
-struct control {
-    struct verdict verdict;         /* in: of rank 0; out: of rank 0, for all */
-    int64_t counts[CONTROL_COUNTS]; /* in: of this process's share of the next batch; out: of the whole batch */
-};
-/* Of all, once before every step and every pause: one message. */
-int team_control(struct team *team, struct control *control, struct error *err);
+/* Of all, once before every step and every pause: one message, which travels from the first call to the second while
+ * this process does something else. */
+void team_control_begin(struct team *team, const struct control *control);
+int team_control_end(struct team *team, struct control *control, struct error *err);
 
 /* Has a process failed or been lost? Cheap. */
 bool team_has_failed(const struct team *team);

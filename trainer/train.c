@@ -7,6 +7,7 @@
 #include "trainer/training.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,24 +54,43 @@ static struct rules rules_of(const struct training *t)
     };
 }
 
-static struct verdict decide(const struct training *t, enum error_kind failure)
+/* Of what is done after the steps that are queued, and the `under_way`, 0 or 1, that is computed now. */
+static struct verdict decide(const struct training *t, uint64_t under_way, enum error_kind failure)
 {
     const struct rules rules = rules_of(t);
     const struct keeper *keeper = &t->keeper;
+    const double now = clock_now(), seconds = under_way > 0 ? now - t->position.clock : 0; /* so far */
     const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / SAVE_SPEED;
     return verdict_of(&rules, &(struct verdict_facts){
-                                  .step = t->position.state.step + t->position.queued,
-                                  .queued = t->position.queued,
+                                  .step = t->position.state.step + t->position.queued + under_way,
+                                  .queued = t->position.queued + under_way,
                                   .saved_step = keeper->saved_step,
                                   .tried_step = keeper->tried_step,
                                   .evaluated_step = keeper->evaluated_step,
-                                  .now = clock_now(),
+                                  .now = now,
                                   .saved_clock = keeper->saved_clock,
-                                  .step_seconds = t->position.step_longest,
+                                  .step_seconds = fmax(t->position.step_longest, seconds),
                                   .save_seconds = keeper->save_longest > 0 ? keeper->save_longest : unseen,
                                   .asked = team_stop_asked(t->team),
                                   .failure = failure,
                               });
+}
+
+/* Tells all what this process has of the next batch and, rank 0, what is done before it. One process asks after a step;
+ * several ask as soon as the sums of gradients are there, so that the message travels during the update. Where a stop is
+ * asked for later, the next step is discarded. */
+static void ask(struct training *t, uint64_t under_way)
+{
+    const uint64_t step = t->position.state.step + t->position.queued + under_way;
+    struct control control = {.verdict = decide(t, under_way, ERR_NONE)};
+    _Static_assert(sizeof(struct step_counts) <= sizeof control.counts, "what is known of a batch");
+    meet_move(t->team->meet, step + 1, "data");
+    if (step < t->setup.recipe.schedule.steps) {
+        const struct step_counts counts = step_fetch(&t->samples);
+        memcpy(control.counts, &counts, sizeof counts);
+    }
+    team_control_begin(t->team, &control);
+    t->asked = true;
 }
 
 /* ---- a turn ---- */
@@ -99,6 +119,8 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     const char *dump = t->setup.settings->dump_gradients;
     const struct halt halt = {step_halts, t};
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
+    if (t->team->size > 1)
+        ask(t, 1);
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
         TRY(engine_dump_gradients(&t->engine, dump, err));
     meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
@@ -175,28 +197,24 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
 
 /* ---- the loop ---- */
 
-static struct step_counts fetch(struct training *t)
-{
-    meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "data");
-    return step_fetch(&t->samples);
-}
-
 /* The same verdict for all processes, rank 0's, and the counts of the batch to come. What failed here is told to all; what
  * failed elsewhere is what fails here. */
 static struct verdict next_turn(struct training *t, int result, struct step_counts *counts, struct error *err)
 {
-    struct control control = {.verdict = decide(t, ERR_NONE)};
+    struct control control;
     if (result == 0) {
-        if (t->position.state.step + t->position.queued < t->setup.recipe.schedule.steps)
-            *counts = fetch(t);
-        memcpy(control.counts, counts, sizeof *counts);
+        if (!t->asked)
+            ask(t, 0);
+        t->asked = false;
         meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "counts");
-        result = team_control(t->team, &control, err);
-        memcpy(counts, control.counts, sizeof *counts);
+        result = team_control_end(t->team, &control, err);
     } else if (err->kind != ERR_NUMERIC && (err->kind != ERR_STOPPED || team_has_failed(t->team))) {
         team_fail(t->team, err); /* else all have it */
     }
-    return result == 0 ? control.verdict : decide(t, err->kind);
+    if (result < 0)
+        return decide(t, 0, err->kind);
+    memcpy(counts, control.counts, sizeof *counts);
+    return control.verdict;
 }
 
 /* What fails in a turn is a fact for the verdict that follows; *err then says what. */

@@ -29,6 +29,7 @@ struct training {
     uint64_t *borders; /* [team->size + 1] in samples: of every batch, process r has [borders[r], borders[r + 1]) */
     struct step_samples samples; /* of this process's share, from the position on */
     struct keeper keeper;        /* what only the process that writes has: directory, metrics, checkpoints, screen */
+    bool asked;                  /* the message of the next turn is under way (team_control_begin) */
     double deadline;             /* clock_now by which to leave; INFINITY: none */
     const struct training_again *again; /* NULL: a run is begun or goes on */
     bool finished;                      /* before this start */

@@ -172,6 +172,11 @@ for signal in KILL STOP TERM; do
     pgrep -f -- "--out $scratch/signal-$signal" >/dev/null && complain "a process is left"
 done
 
+case_begin "a time limit, and saves by the clock"
+expect_exit 75 "${same[@]}" --steps 1000000 --processes 3 --save-every 1s --time-limit 3s --out limit
+expect_words "stopped by the time limit"
+expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
+
 case_begin "a process whose weights are others"
 for at in 4 12; do # a save on the way, and the last one
     export DS_FAIL_WEIGHT=2:$at
