@@ -1,13 +1,13 @@
-/* Blocks are decoded by bz/. One that it finds odd or wrong is given to libbz2, which decides, as a stream of its own:
- * "BZh", the level, and the bits from the block's start on, shifted to a byte border. No end of that stream is made up:
+/* Blocks are decoded by base/bz. One that it finds odd or wrong is given to libbz2, which decides, as a stream of its
+ * own: "BZh", the level, and the bits from the block's start on, shifted to a byte border. No end of that stream is made up:
  * libbz2 takes its input byte by byte as it needs bits, so with no room for output it stops right behind the block's
  * last bit, and the block's end is one of the eight bits before the next byte, namely the one where a magic follows. (No
  * two of these can have one: neither magic equals a part of the other or of itself.) Then the text is taken out without
  * further input; libbz2 has checked the CRC when it asks for the next byte. */
 #include "pipeline/dump/bzip2.h"
 
+#include "base/bz/block.h"
 #include "base/mem.h"
-#include "pipeline/dump/bz/block.h"
 
 #include <assert.h>
 #include <bzlib.h>
@@ -17,16 +17,6 @@
 #define MAGIC_BITS    48
 #define SHIFTED_BYTES 4096u        /* shifted at a time */
 #define TEXT_STEP     (256u << 10) /* room asked for at a time */
-
-uint64_t bzip2_bits(const uint8_t *bytes, size_t size, uint64_t bit, unsigned count)
-{
-    assert(count <= 56 && bit + count <= (uint64_t)size * 8);
-    size_t at = (size_t)(bit / 8);
-    uint64_t word = 0;
-    for (size_t i = at; i < at + 8; i++)
-        word = word << 8 | (i < size ? bytes[i] : 0u);
-    return word << bit % 8 >> (64 - count);
-}
 
 /* Every magic covers the third byte after the one it starts in. `phases[b]` has bit s where b can be that byte of a
  * magic that starts s bits into its first one: 3 of 100 bytes are looked at closer. */

@@ -2,8 +2,8 @@
  * over all blocks of a file that lies in memory, as ns and as a ratio; and what each stage costs.
  *
  *     bench_bzip2 FILE.bz2 [RUNS] */
+#include "base/bz/block.h"
 #include "base/mem.h"
-#include "pipeline/dump/bz/block.h"
 #include "pipeline/dump/bzip2.h"
 
 #include <bzlib.h>

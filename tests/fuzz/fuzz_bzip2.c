@@ -5,8 +5,9 @@
  * same. */
 #include "tests/fuzz/fuzz.h"
 
+#include "base/bz/block.h"
 #include "base/mem.h"
-#include "pipeline/dump/bz/block.h"
+#include "pipeline/dump/bzip2.h"
 
 #define TEXT_MAX   (1u << 20)
 #define BLOCKS_MAX 4u

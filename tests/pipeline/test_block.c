@@ -2,8 +2,8 @@
  * ours takes, whole, damaged or forged; encoders' blocks are taken. */
 #include "tests/pipeline/dump_files.h"
 
+#include "base/bz/block.h"
 #include "base/mem.h"
-#include "pipeline/dump/bz/block.h"
 
 static struct block_space *space;
 static struct bzip2_memory libbz2;

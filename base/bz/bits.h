@@ -1,7 +1,7 @@
 /* Reading bits, the highest of a byte first. Behind the end there are zero bits without end: who reads asks in time
  * whether bits_place has passed it. */
-#ifndef PIPELINE_DUMP_BZ_BITS_H
-#define PIPELINE_DUMP_BZ_BITS_H
+#ifndef BASE_BZ_BITS_H
+#define BASE_BZ_BITS_H
 
 #include <endian.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* The flow of one block. Start reading here, then symbols.h, rows.h, unroll.h. */
-#include "pipeline/dump/bz/block.h"
+#include "base/bz/block.h"
 
 #include "base/mem.h"
 

@@ -11,10 +11,10 @@
  * The two chains of dependences, bits → look-up → bits and list → list, take turns: while a group of 50 symbols is
  * looked up, those of the group before move their bytes. 24 look-ups of at most two symbols never pass the group's
  * end, so only the few behind them ask for it. */
-#ifndef PIPELINE_DUMP_BZ_SYMBOLS_H
-#define PIPELINE_DUMP_BZ_SYMBOLS_H
+#ifndef BASE_BZ_SYMBOLS_H
+#define BASE_BZ_SYMBOLS_H
 
-#include "pipeline/dump/bz/block.h"
+#include "base/bz/block.h"
 
 #define INLINE         static inline __attribute__((always_inline))
 #define SURE_LOOKUPS   24

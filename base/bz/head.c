@@ -4,7 +4,7 @@
  *
  * A head that is not whole is left to libbz2, and so are codes that are over-subscribed, fewer than 2 or more than 6, or
  * longer than 20 bits, and randomised blocks (no encoder has written one since 1997). */
-#include "pipeline/dump/bz/block.h"
+#include "base/bz/block.h"
 
 static bool read_bytes_in_use(struct block_space *space, struct bits *in)
 {

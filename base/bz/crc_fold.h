@@ -5,10 +5,10 @@
  *
  * there, which is at most 96 bits long. So four vectors are carried along 64 bytes at a time and added to those they
  * meet; the last one's CRC, by tables, is that of all of them. */
-#ifndef PIPELINE_DUMP_BZ_CRC_FOLD_H
-#define PIPELINE_DUMP_BZ_CRC_FOLD_H
+#ifndef BASE_BZ_CRC_FOLD_H
+#define BASE_BZ_CRC_FOLD_H
 
-#include "pipeline/dump/bz/block.h"
+#include "base/bz/block.h"
 
 #include <immintrin.h>
 

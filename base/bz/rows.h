@@ -11,10 +11,10 @@
  * that is early where the text is a period repeated.
  *
  *     entry    byte 0…7 │ back(i), or the number of the stretch 8…30 │ mark 31 */
-#ifndef PIPELINE_DUMP_BZ_ROWS_H
-#define PIPELINE_DUMP_BZ_ROWS_H
+#ifndef BASE_BZ_ROWS_H
+#define BASE_BZ_ROWS_H
 
-#include "pipeline/dump/bz/block.h"
+#include "base/bz/block.h"
 
 #define MARK  (1u << 31)
 #define CAME  (MARK >> 8) /* the mark in a lane's row */

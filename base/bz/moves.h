@@ -1,7 +1,7 @@
 /* The list of bytes by how recently they stood in the column, its near places in registers and the far ones in memory:
  * what is the same for every width of registers. */
-#ifndef PIPELINE_DUMP_BZ_MOVES_H
-#define PIPELINE_DUMP_BZ_MOVES_H
+#ifndef BASE_BZ_MOVES_H
+#define BASE_BZ_MOVES_H
 
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Our own decoder of a bzip2 block. It takes what encoders write; of a block that is odd or wrong it says BZIP2_DAMAGED,
- * and libbz2 decides (bzip2.c). What it takes, libbz2 takes with the same text.
+ * and whoever has libbz2 lets that decide (pipeline/dump/bzip2.c). What it takes, libbz2 takes with the same text.
  *
  *     bits ── head.c ──► tables, selectors
  *          ── symbols.h ─► runs    length and byte of every run of the last column      Huffman, move to front
@@ -7,13 +7,13 @@
  *             unroll.h ──► output  runs of 4 to 259 equal bytes written out, CRC        run lengths
  *
  * Alphabets of up to 254 bytes are taken, so a symbol fits into a byte. */
-#ifndef PIPELINE_DUMP_BZ_BLOCK_H
-#define PIPELINE_DUMP_BZ_BLOCK_H
+#ifndef BASE_BZ_BLOCK_H
+#define BASE_BZ_BLOCK_H
 
+#include "base/bz/bits.h"
+#include "base/bz/format.h"
 #include "base/cpu.h"
 #include "base/str.h"
-#include "pipeline/dump/bz/bits.h"
-#include "pipeline/dump/bzip2.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* The stages for AVX-512 with VBMI, which permutes the bytes of a whole register. */
-#include "pipeline/dump/bz/block.h"
-#include "pipeline/dump/bz/crc_fold.h"
-#include "pipeline/dump/bz/moves.h"
+#include "base/bz/block.h"
+#include "base/bz/crc_fold.h"
+#include "base/bz/moves.h"
 
 #define NEAR 64 /* symbols below move a byte within the register; 5 of 1000 do not */
 
@@ -41,8 +41,8 @@ static inline __attribute__((always_inline)) uint32_t list_step(struct list *lis
     return first_byte(list->near);
 }
 
-#include "pipeline/dump/bz/rows.h"
-#include "pipeline/dump/bz/symbols.h"
-#include "pipeline/dump/bz/unroll.h"
+#include "base/bz/rows.h"
+#include "base/bz/symbols.h"
+#include "base/bz/unroll.h"
 
 const struct block_stages block_stages_avx512 = {decode_symbols, decode_rows, unroll, crc_by_folding};

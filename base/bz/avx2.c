@@ -1,7 +1,7 @@
 /* The stages for AVX2 and BMI2 (shifts by any register, products without carries). */
-#include "pipeline/dump/bz/block.h"
-#include "pipeline/dump/bz/crc_fold.h"
-#include "pipeline/dump/bz/moves.h"
+#include "base/bz/block.h"
+#include "base/bz/crc_fold.h"
+#include "base/bz/moves.h"
 
 #define NEAR 32 /* symbols below move a byte within two registers; 3 of 100 do not */
 
@@ -65,8 +65,8 @@ static inline __attribute__((always_inline)) uint32_t list_step(struct list *lis
     return (uint32_t)_mm_cvtsi128_si32(list->low) & 255;
 }
 
-#include "pipeline/dump/bz/rows.h"
-#include "pipeline/dump/bz/symbols.h"
-#include "pipeline/dump/bz/unroll.h"
+#include "base/bz/rows.h"
+#include "base/bz/symbols.h"
+#include "base/bz/unroll.h"
 
 const struct block_stages block_stages_avx2 = {decode_symbols, decode_rows, unroll, crc_by_folding};

@@ -1,9 +1,9 @@
 /* In: the text of a block. Out: the text before its runs were shortened: behind four equal bytes stands a count of how
  * many more of them there were. */
-#ifndef PIPELINE_DUMP_BZ_UNROLL_H
-#define PIPELINE_DUMP_BZ_UNROLL_H
+#ifndef BASE_BZ_UNROLL_H
+#define BASE_BZ_UNROLL_H
 
-#include "pipeline/dump/bz/block.h"
+#include "base/bz/block.h"
 
 #define EQUALS 4
 #if defined(__AVX512BW__) /* bytes of a register */

@@ -1,5 +1,5 @@
 /* CRC-32 as bzip2 has it: the highest bit first, begun and ended with an inversion. Eight bytes at a time by tables. */
-#include "pipeline/dump/bz/block.h"
+#include "base/bz/block.h"
 
 #define POLYNOMIAL 0x04c11db7u /* and x^32 */
 

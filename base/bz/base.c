@@ -1,6 +1,6 @@
 /* The stages in plain C, for any machine, and what the other levels' lists compute. */
-#include "pipeline/dump/bz/block.h"
-#include "pipeline/dump/bz/moves.h"
+#include "base/bz/block.h"
+#include "base/bz/moves.h"
 
 #define PLACES 16 /* in two words; 8 of 100 symbols move a byte from behind them */
 
@@ -52,8 +52,8 @@ static inline uint32_t list_step(struct list *list, unsigned symbol)
     return list->low & 255;
 }
 
-#include "pipeline/dump/bz/rows.h"
-#include "pipeline/dump/bz/symbols.h"
-#include "pipeline/dump/bz/unroll.h"
+#include "base/bz/rows.h"
+#include "base/bz/symbols.h"
+#include "base/bz/unroll.h"
 
 const struct block_stages block_stages_base = {decode_symbols, decode_rows, unroll, crc_by_tables};
