@@ -63,6 +63,25 @@ expect_equal "pairs" "$(wc -l <many)" 200
 grep -qE '^order +80 ' "$scratch/stdout" || complain "the table lacks a paradigm"
 grep -qE '^all +200 ' "$scratch/stdout" || complain "the table lacks the sum"
 
+case_begin "packed by bzip2"
+python3 - <<'PYTHON'
+import bz2
+
+text = open("pairs.jsonl", "rb").read()
+packed = bz2.compress(text[:300]) + bz2.compress(text[300:], 1)
+open("pairs.jsonl.bz2", "wb").write(packed)
+open("short.jsonl.bz2", "wb").write(packed[:-20])
+open("damaged.jsonl.bz2", "wb").write(packed[:100] + bytes([packed[100] ^ 4]) + packed[101:])
+PYTHON
+expect_exit 0 "$dstrain" score hf pairs.jsonl.bz2 --details unpacked
+cmp -s details unpacked || complain "pairs that were packed score otherwise"
+"$dstrain" score hf - --details unpacked <pairs.jsonl.bz2 >"$scratch/stdout" 2>"$scratch/stderr" || complain "exit $?"
+cmp -s details unpacked || complain "pairs that were packed score otherwise from standard input"
+expect_exit 3 "$dstrain" score hf short.jsonl.bz2
+expect_words "short.jsonl.bz2" "byte" "truncated"
+expect_exit 3 "$dstrain" score hf damaged.jsonl.bz2
+expect_words "damaged.jsonl.bz2" "byte" "block" "bzcat"
+
 case_begin "what is refused"
 refused() { # EXIT LINE WORD…
     local code=$1
@@ -78,9 +97,9 @@ refused 3 '{"good": "a", "bad": 7}' "line 1" '"bad"'
 refused 3 '{"good": " ", "bad": "a"}' "line 1" '"good" has no words'
 refused 3 '' "no pairs"
 refused 5 "{\"good\": \"a\", \"bad\": \"$(yes a | head -63 | tr '\n' ' ')\"}" "line 1" "65 pieces" "64 positions"
-bzip2 -k pairs.jsonl
-expect_exit 6 "$dstrain" score hf pairs.jsonl.bz2
-expect_words "bzcat"
+gzip -k pairs.jsonl
+expect_exit 6 "$dstrain" score hf pairs.jsonl.gz
+expect_words "zcat"
 expect_exit 2 "$dstrain" score hf nowhere.jsonl
 expect_exit 2 "$dstrain" score hf
 expect_exit 2 "$dstrain" score hf pairs.jsonl --top 3

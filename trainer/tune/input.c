@@ -1,18 +1,18 @@
 #include "trainer/tune/input.h"
 
+#include "base/bz/stream.h"
 #include "base/file.h"
 #include "base/log.h"
 
 #define STEP_BYTES (1u << 20)
 
-/* A compressed file is told by its first bytes. */
-static int refuse_packed(const char *path, const struct buf *text, size_t from, struct error *err)
+/* A compressed file is told by its first bytes; bzip2's is unpacked. */
+static int unpack(const char *path, size_t bytes_max, struct buf *text, size_t from, struct error *err)
 {
     static const struct {
         struct str magic;
         const char *unpack;
-    } kinds[] = {{{"BZh", 3}, "bzcat"},
-                 {{"\x1f\x8b", 2}, "zcat"},
+    } kinds[] = {{{"\x1f\x8b", 2}, "zcat"},
                  {{"\x28\xb5\x2f\xfd", 4}, "zstdcat"},
                  {{"\xfd"
                    "7zXZ",
@@ -24,7 +24,14 @@ static int refuse_packed(const char *path, const struct buf *text, size_t from, 
             fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "is compressed");
             return hint(err, "%s %.300s | dstrain ... - reads it unpacked from standard input", kinds[i].unpack, path);
         }
-    return 0;
+    if (!bzip2_begins(head))
+        return 0;
+    struct buf packed = {0};
+    buf_add(&packed, head.data, head.size);
+    text->size = from;
+    const int result = bzip2_unpack(path, buf_str(&packed), bytes_max, text, err);
+    buf_release(&packed);
+    return result;
 }
 
 static int read_bytes(const char *path, size_t bytes_max, struct buf *out, struct error *err)
@@ -51,7 +58,7 @@ int input_read(const char *path, size_t bytes_max, struct buf *out, struct error
     const size_t before = out->size;
     uint64_t dropped = 0;
     TRY(read_bytes(path, bytes_max, out, err));
-    TRY(refuse_packed(path, out, before, err));
+    TRY(unpack(path, bytes_max, out, before, err));
     if (out->size > before)
         out->size = before + utf8_repair(out->data + before, out->size - before, &dropped);
     if (dropped > 0)

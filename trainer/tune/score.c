@@ -125,7 +125,7 @@ static int read_pairs(struct score *s, uint64_t limit, struct error *err)
         json_decref(json);
     }
     buf_release(&text);
-    if (result < 0 && err->kind == ERR_INPUT)
+    if (result < 0 && err->kind == ERR_INPUT && !*err->hint)
         return hint(err, "each line is an object: {\"good\": \"The cats sleep.\", \"bad\": \"The cats sleeps.\"}");
     if (result == 0 && s->pair_count == 0)
         return fail_at(err, ERR_INPUT, s->path, ERROR_NO_OFFSET, "holds no pairs");
