@@ -11,23 +11,6 @@ cd "$scratch"
 many=("${train[@]}" --micro-batch 1 --optimizer lamb)
 same=("${many[@]}" --same-bits)
 
-# compared WHAT LIMIT A B: parameters of the last checkpoints, relative L2.
-compared() {
-    python3 - "$2" "$3/$last/model.safetensors" "$4/$last/model.safetensors" <<'PYTHON' || complain "$1: $3 and $4 differ"
-import json, struct, sys
-
-def floats(path):
-    data = open(path, "rb").read()
-    size = struct.unpack("<Q", data[:8])[0]
-    rest = data[8 + size:]
-    return struct.unpack(f"<{len(rest) // 4}f", rest)
-
-a, b = floats(sys.argv[2]), floats(sys.argv[3])
-error = sum((x - y) ** 2 for x, y in zip(a, b)) ** 0.5 / sum(x * x for x in a) ** 0.5
-assert 0 < error <= float(sys.argv[1]), error
-PYTHON
-}
-
 case_begin "one process"
 expect_exit 0 "${same[@]}" --out one
 expect_exit 0 "${many[@]}" --precision fp32 --out plain

@@ -40,6 +40,23 @@ expect_same_checkpoint() {
     diff -r "$2/$last" "$3/$last" >"$scratch/stdout" 2>&1 || complain "$1: $2 and $3 differ"
 }
 
+# compared WHAT LIMIT A B [CHECKPOINT]: parameters of the last checkpoints, relative L2: not equal, and not further apart.
+compared() {
+    local at=${5:-$last}
+    python3 - "$2" "$3/$at/model.safetensors" "$4/$at/model.safetensors" <<'PYTHON' || complain "$1: $3 and $4 differ"
+import struct, sys
+
+def floats(path):
+    data = open(path, "rb").read()
+    rest = data[8 + struct.unpack("<Q", data[:8])[0]:]
+    return struct.unpack(f"<{len(rest) // 4}f", rest)
+
+a, b = floats(sys.argv[2]), floats(sys.argv[3])
+error = sum((x - y) ** 2 for x, y in zip(a, b)) ** 0.5 / sum(x * x for x in a) ** 0.5
+assert 0 < error <= float(sys.argv[1]), error
+PYTHON
+}
+
 # The table on stderr: every operation once, with a count where it is given, and shares that add up to all of the time.
 expect_table() { # OPERATION[=COUNT]…
     python3 - "$scratch/stderr" "$@" <<'PYTHON' || complain "the table of operations is wrong: $*"
