@@ -34,7 +34,7 @@ grep -qE '^\| step \| 12 \|' older/README.md && complain "the card of step 6 kno
 
 case_begin "of what was exported; the dataset is gone; results"
 expect_exit 0 "$dstrain" export model --out again
-grep -q root hash again/README.md && complain "a card with data of nobody knows what"
+grep -q "root hash" again/README.md && complain "a card with data of nobody knows what"
 mv "$data" moved
 mkdir scored
 echo '{"accuracy": 0.71234567, "model": "a|b<i>", "by_paradigm": {"one_two": 0.5}, "list": [1]}' >scored/scores.json
@@ -49,5 +49,38 @@ expect_absent never .
 echo '{' >scored/scores.json
 expect_exit 3 "$dstrain" export run --out never --scores scored
 expect_absent 'never*' .
+
+case_begin "of what was fine-tuned; its scores in its card and in that of the model it began with"
+mkdir -p glue/SST-2
+{ printf 'sentence\tlabel\n'; for i in {1..20}; do printf 'the river %s\t1\nthe hill\t0\n' "over $i"; done; } \
+    >glue/SST-2/train.tsv
+cp glue/SST-2/train.tsv glue/SST-2/dev.tsv
+echo '{"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": "the old town stands near the river",
+    "qas": [{"id": "1", "question": "what stands?", "answers": [{"text": "old town", "answer_start": 4}]}]}]}]}' >q.json
+tune=(--init run --batch 8 --steps 3 --threads 1)
+expect_exit 0 "$dstrain" glue sst-2 --data glue --seq 32 "${tune[@]}" --out tuned --save-every 2
+expect_exit 0 "$dstrain" glue all --data glue --seq 32 "${tune[@]}" --seeds 2 --out all
+expect_exit 0 "$dstrain" squad --train q.json --dev q.json --seq 32 --max-query 8 "${tune[@]}" --out answers
+expect_exit 0 "$dstrain" export tuned --out tuned-model
+grep -q 'AutoModelForSequenceClassification.from_pretrained' tuned-model/README.md || complain "another class"
+grep -q '^pipeline_tag: text-classification$' tuned-model/README.md || complain "another tag"
+expect_row task "(glue )?sst-2" tuned-model
+expect_row acc "$(json tuned/scores.json '"%.6g" % o["acc"]')" tuned-model
+expect_row "samples .hash." "[0-9a-f]{16}" tuned-model
+expect_row "class\\\\_loss" "[0-9.]+" tuned-model
+expect_exit 0 "$dstrain" export tuned/checkpoints/step-00000002 --out earlier
+grep -q "^## Results" earlier/README.md && complain "the card of step 2 has the scores of step 3"
+expect_exit 0 "$dstrain" export answers --out answers-model
+grep -q 'AutoModelForQuestionAnswering.from_pretrained' answers-model/README.md || complain "another class"
+grep -q '^pipeline_tag: question-answering$' answers-model/README.md || complain "another tag"
+expect_row "exact\\\\_match" "$(json answers/scores.json '"%.6g" % o["exact_match"]')" answers-model
+expect_exit 0 "$dstrain" export run --out parent --scores tuned answers all
+expect_row "fine-tuned from" "this model" parent
+expect_row f1 "$(json answers/scores.json '"%.6g" % o["f1"]')" parent
+expect_row "tasks sst-2 spread acc mean" "[0-9.]+" parent
+expect_row "tasks sst-2 acc" "$(json all/scores.json '"%.6g" % o["tasks"]["sst-2"]["acc"]')" parent
+grep -q '^pipeline_tag: fill-mask$' parent/README.md || complain "another tag"
+expect_exit 0 "$dstrain" export older --out stranger --scores tuned
+expect_row "fine-tuned from" "another model" stranger
 
 flow_end

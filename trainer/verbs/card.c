@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,6 +18,7 @@
 
 #define SCORES_NAME      "scores.json"
 #define SCORES_BYTES_MAX (1u << 20)
+#define SCORES_DEPTH     4
 #define LANGUAGES_MAX    64
 
 /* ---- Markdown ---- */
@@ -65,7 +67,8 @@ static void add_value(struct buf *card, const char *key, const json_t *value)
     buf_release(&text);
 }
 
-static void add_object(struct buf *card, const json_t *object, const char *before)
+/* `depth`: objects in objects that are followed: tasks, their seeds' spread, its numbers. */
+static void add_object(struct buf *card, const json_t *object, const char *before, int depth)
 {
     const char *key;
     json_t *value;
@@ -74,9 +77,9 @@ static void add_object(struct buf *card, const json_t *object, const char *befor
         struct buf name = {0};
         buf_addf(&name, "%s%s", before, key);
         add_value(card, buf_text(&name), value);
-        if (json_is_object(value) && !*before) {
+        if (json_is_object(value) && depth > 0) {
             buf_add_byte(&name, ' ');
-            add_object(card, value, buf_text(&name));
+            add_object(card, value, buf_text(&name), depth - 1);
         }
         buf_release(&name);
     }
@@ -156,7 +159,7 @@ static void add_data(struct buf *card, const json_t *identity, const json_t *man
     json_t *ignored;
     begin_table(card, "Data");
     if (hash)
-        add_row(card, "dataset (root hash of dsdata)", hash);
+        add_row(card, json_object_get(identity, "task") ? "samples (hash)" : "dataset (root hash of dsdata)", hash);
     const json_t *pages = json_object_get(json_object_get(manifest, "pages"), "kept");
     if (json_is_integer(pages))
         add_count(card, "pages", (uint64_t)json_integer_value(pages));
@@ -170,41 +173,100 @@ static void add_training(struct buf *card, const struct card_facts *facts)
     add_count(card, "steps done", facts->state->step);
     add_count(card, "samples", facts->state->samples);
     add_count(card, "tokens", facts->state->tokens);
-    add_object(card, facts->identity, "");
+    add_object(card, facts->identity, "", 0);
+}
+
+/* Of a line of metrics: losses and accuracies, whatever heads ran. */
+static bool is_result(const char *key)
+{
+    const struct str name = str_of(key);
+    return strcmp(key, "step") == 0 || strcmp(key, "samples") == 0 || str_ends(name, STR("loss")) ||
+           str_ends(name, STR("accuracy"));
 }
 
 static void add_results(struct buf *card, const char *run, uint64_t step)
 {
-    static const char *const keys[] = {"step",         "loss",         "mlm_loss", "nsp_loss",
-                                       "mlm_accuracy", "nsp_accuracy", "samples"};
     static const struct {
         const char *key, *title;
     } kinds[] = {{"train", "Loss of the last step"}, {"valid", "On samples held out from training"}};
     json_t *last = json_object();
     metrics_last(run, step, last);
     for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
-        const json_t *line = json_object_get(last, kinds[kind].key);
+        json_t *line = json_object_get(last, kinds[kind].key), *value;
+        const char *key;
         if (!line)
             continue;
         begin_table(card, kinds[kind].title);
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            add_value(card, keys[i], json_object_get(line, keys[i]));
+        json_object_foreach(line, key, value)
+        {
+            if (is_result(key))
+                add_value(card, key, value);
+        }
     }
     json_decref(last);
 }
 
-static int add_scores(struct buf *card, const struct opt_paths *scores, struct error *err)
+/* ---- scores ---- */
+
+static void add_score_table(struct buf *card, const char *from, const char *began, const json_t *scores)
 {
-    for (size_t i = 0; i < scores->count; i++) {
-        const char *named = scores->items[i];
+    begin_table(card, "Results");
+    if (from)
+        add_row(card, "from", from);
+    if (began)
+        add_row(card, "fine-tuned from", began);
+    add_object(card, scores, "", SCORES_DEPTH);
+}
+
+/* Those of a fine-tuned run itself, which are made of its last step. */
+static void add_own_scores(struct buf *card, const struct card_facts *facts, const char *run)
+{
+    const json_t *steps = json_object_get(facts->identity, "steps");
+    json_t *scores = json_object_get(facts->identity, "task") ? read_quietly(run, SCORES_NAME, SCORES_BYTES_MAX) : NULL;
+    if (scores && (uint64_t)json_integer_value(steps) == facts->state->step)
+        add_score_table(card, NULL, NULL, scores);
+    json_decref(scores);
+}
+
+/* Did the run in that directory begin with the card's model? NULL: nothing says so, or not. */
+static const char *began_with(const char *directory, const char *hash)
+{
+    json_t *record = read_quietly(directory, RUN_NAME, RUN_BYTES_MAX);
+    const char *initial = json_string_value(json_object_get(json_object_get(record, "identity"), "initial_weights")),
+               *answer = NULL;
+    if (initial)
+        answer = strncmp(initial, hash, strlen(hash)) == 0 ? "this model" : "another model";
+    json_decref(record);
+    return answer;
+}
+
+/* As a run's identity names the weights that it began with. */
+static int hash_weights(const char *files, char hash[17], struct error *err)
+{
+    struct mapping file;
+    char *path = path_join(files, WEIGHTS_NAME);
+    const int result = file_map(&file, path, err);
+    mem_free(path);
+    TRY(result);
+    hash_text(hash64(file.size > 0 ? (const void *)file.data : "", file.size), hash);
+    file_unmap(&file);
+    return 0;
+}
+
+static int add_scores(struct buf *card, const struct card_facts *facts, struct error *err)
+{
+    char hash[17];
+    if (facts->scores->count > 0)
+        TRY(hash_weights(facts->files, hash, err));
+    for (size_t i = 0; i < facts->scores->count; i++) {
+        const char *named = facts->scores->items[i];
+        const bool is_directory = path_is_directory(named);
         json_t *json = NULL;
-        char *path = path_is_directory(named) ? path_join(named, SCORES_NAME) : mem_copy_text(named);
+        char *path = is_directory ? path_join(named, SCORES_NAME) : mem_copy_text(named);
         const int result = json_read(path, SCORES_BYTES_MAX, ERR_INPUT, &json, err);
         mem_free(path);
         TRY(result);
-        begin_table(card, "Results");
-        add_row(card, "from", named);
-        add_object(card, json, "");
+        add_score_table(card, named, is_directory ? began_with(named, hash) : NULL, json);
         json_decref(json);
     }
     return 0;
@@ -222,16 +284,27 @@ static void add_shape(struct buf *card, const struct model_config *config)
     params_release(&params);
 }
 
+/* What the model is for, by its head. */
+struct use {
+    const char *tag, *class;
+};
+
+static const struct use *use_of(const struct model_config *config)
+{
+    static const struct use words = {"fill-mask", "AutoModelForMaskedLM"},
+                            answers = {"question-answering", "AutoModelForQuestionAnswering"},
+                            labels = {"text-classification", "AutoModelForSequenceClassification"};
+    return model_has(config, HEAD_SPAN) ? &answers : model_has(config, HEAD_CLASS) ? &labels : &words;
+}
+
 static void add_head(struct buf *card, const struct card_facts *facts, const json_t *languages)
 {
-    static const char theirs[] = "\n\n```python\nfrom transformers import AutoModelForMaskedLM, AutoTokenizer\n"
-                                 "model = AutoModelForMaskedLM.from_pretrained(\".\")  # this directory\n"
-                                 "tokenizer = AutoTokenizer.from_pretrained(\".\")\n```\n";
     static const char own[] =
         "\n\ntransformers has no model with its norms in these places: `dstrain --init` reads it.\n";
     const char *code;
     json_t *ignored;
-    buf_add_text(card, "---\nlibrary_name: transformers\npipeline_tag: fill-mask\n");
+    const struct use *use = use_of(facts->config);
+    buf_addf(card, "---\nlibrary_name: transformers\npipeline_tag: %s\n", use->tag);
     if (json_object_size(languages) > 0)
         buf_add_text(card, "language:\n");
     json_object_foreach((json_t *)languages, code, ignored)
@@ -245,7 +318,14 @@ static void add_head(struct buf *card, const struct card_facts *facts, const jso
     add_escaped(card, name);
     if (facts->config->hidden > 0) /* else of a config.json that is not ours to judge */
         add_shape(card, facts->config);
-    buf_add_text(card, facts->config->order == ORDER_LARGE ? own : theirs);
+    if (facts->foreign)
+        buf_add_text(card, own);
+    else
+        buf_addf(card,
+                 "\n\n```python\nfrom transformers import %s, AutoTokenizer\n"
+                 "model = %s.from_pretrained(\".\")  # this directory\n"
+                 "tokenizer = AutoTokenizer.from_pretrained(\".\")\n```\n",
+                 use->class, use->class);
 }
 
 int card_make(const struct card_facts *facts, struct buf *card, struct error *err)
@@ -264,8 +344,9 @@ int card_make(const struct card_facts *facts, struct buf *card, struct error *er
         add_data(card, facts->identity, same ? manifest : NULL, build, languages);
         add_training(card, facts);
         add_results(card, run, facts->state->step);
+        add_own_scores(card, facts, run);
     }
-    const int result = add_scores(card, facts->scores, err);
+    const int result = add_scores(card, facts, err);
     json_decref(languages);
     json_decref(build);
     json_decref(manifest);

@@ -19,8 +19,11 @@ struct card_facts {
     const struct checkpoint_state *state; /* of a run or checkpoint */
     const json_t *identity;               /* the same; else NULL */
     const struct model_config *config;
-    const struct opt_paths *scores; /* files of JSON objects, or directories with a scores.json: results to show */
-    const char *out;                /* the directory that the card describes */
+    bool foreign; /* transformers has no such model */
+    /* Results to show beside the run's own: files of JSON objects, or directories with a scores.json; of a run is said
+     * whether it began with this model. */
+    const struct opt_paths *scores;
+    const char *out; /* the directory that the card describes */
 };
 
 /* Appends the card. What a run's files or its dataset no longer say is left out. Errors are those of reading `scores`. */

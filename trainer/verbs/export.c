@@ -186,8 +186,8 @@ int verb_export(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = check_weights(files, err);
     const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
-    const struct card_facts facts = {bare.items[0],     source,       files, &state, identity, &config,
-                                     &settings->scores, settings->out};
+    const struct card_facts facts = {
+        bare.items[0], source, files, &state, identity, &config, is_foreign(&config), &settings->scores, settings->out};
     if (result == 0)
         result = card_make(&facts, &card, err);
     if (result == 0)
