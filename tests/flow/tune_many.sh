@@ -66,12 +66,29 @@ for task in glue squad; do
     expect_exit 0 "${command[@]}" --micro-batch 1 --same-bits --out $task-same
     expect_exit 0 "${command[@]}" --micro-batch 1 --same-bits --processes 3 --out $task-same-3
     same_bytes "1 and 3 processes" $task-same $task-same-3
+    case_begin "$task: computed again"
+    expect_exit 0 "$dstrain" verify --replay --threads 1 $task-same-3
+    expect_words "step 8: the same bytes"
+    expect_exit 0 "$dstrain" verify --replay --threads 1 --from 0 $task-same --processes 2
+    expect_exit 0 "$dstrain" verify --replay --threads 1 --from 4 $task-24
     case_begin "$task: stopped, and resumed by another number of processes"
     expect_exit 75 "${command[@]}" --micro-batch 1 --same-bits --processes 3 --out $task-cut --stop-after 3
     expect_exit 75 "${command[@]}" --micro-batch 1 --same-bits --processes 2 --out $task-cut --stop-after 2
     expect_exit 0 "${command[@]}" --micro-batch 1 --same-bits --out $task-cut
     same_bytes "a run that was stopped" $task-same $task-cut
 done
+
+case_begin "computed again: one of several seeds and of all tasks; files that are gone"
+expect_exit 0 "$dstrain" glue all --seeds 2 --data glue --seq 32 --steps 4 "${options[@]}" --out all
+expect_exit 0 "$dstrain" verify --replay --threads 1 all/mrpc/seed-43
+cp -r squad-24 other
+sed -i 's/"task": "squad"/"task": "glue mrpc"/' other/run.json
+expect_exit 4 "$dstrain" verify --replay --threads 1 other
+expect_words "is not a training"
+mv train.json gone.json
+expect_exit 2 "$dstrain" verify --replay --threads 1 squad-24
+expect_words train.json
+mv gone.json train.json
 
 case_begin "squad: killed ten times"
 killed=("${squad[@]}" --save-every 1)

@@ -19,6 +19,19 @@ static const struct metric metrics[] = {
     {"span_accuracy", "span", METRIC_ACCURACY, HEAD_SPAN},
 };
 
+struct squad squad_asked(const struct settings *settings)
+{
+    return (struct squad){
+        .train = settings->train,
+        .dev = settings->dev,
+        .logits = settings->logits,
+        .limits = {(uint32_t)settings->seq, (uint32_t)settings->doc_stride, (uint32_t)settings->max_query},
+        .rules = {.n_best = (uint32_t)settings->n_best,
+                  .longest = (uint32_t)settings->max_answer,
+                  .null_threshold = settings->null_threshold},
+    };
+}
+
 /* ---- what is trained on ---- */
 
 static int read_train(struct squad *s, struct error *err)

@@ -26,6 +26,9 @@ struct squad {
     struct samples_reading run, split_train, split_valid;
 };
 
+/* As the command line has it: nothing is opened. */
+struct squad squad_asked(const struct settings *settings);
+
 int squad_open(void *squad, const struct settings *settings, const struct origin *origin, struct model_config *config,
                struct material *material, struct error *err);
 const struct text *squad_text(void *squad);

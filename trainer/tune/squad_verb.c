@@ -115,15 +115,7 @@ int verb_squad(void *context, struct opt_paths bare, struct error *err)
     struct settings *all = context;
     (void)bare;
     TRY(check(all, err));
-    struct squad squad = {
-        .train = all->train,
-        .dev = all->dev,
-        .logits = all->logits,
-        .limits = {(uint32_t)all->seq, (uint32_t)all->doc_stride, (uint32_t)all->max_query},
-        .rules = {.n_best = (uint32_t)all->n_best,
-                  .longest = (uint32_t)all->max_answer,
-                  .null_threshold = all->null_threshold},
-    };
+    struct squad squad = squad_asked(all);
     const struct tuning tuning = SQUAD_TUNING(&squad);
     struct settings settings = *all;
     settings.tuning = &tuning;

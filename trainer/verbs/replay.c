@@ -17,6 +17,8 @@
 #include "trainer/options.h"
 #include "trainer/record.h"
 #include "trainer/training.h"
+#include "trainer/tune/glue.h"
+#include "trainer/tune/squad.h"
 #include "trainer/verbs/stretch.h"
 
 #define NEVER UINT64_MAX
@@ -30,6 +32,9 @@ struct replay {
     struct opt_program program;
     struct opt_result parsed;
     struct settings settings; /* the recorded command's */
+    struct tuning tuning;     /* of a fine-tuning, with one of these: */
+    struct squad squad;
+    struct glue glue;
     struct training_again again;
     char *checkpoint; /* to begin with */
     struct training training;
@@ -85,6 +90,30 @@ static void take_silence(struct settings *settings)
     settings->dump_gradients = NULL;
 }
 
+/* A fine-tuning's task and seed are the run's: its command may have been of all tasks and several seeds. Its files are read
+ * again where the command says; those that were only to be answered are not needed. */
+static int take_task(struct replay *r, struct error *err)
+{
+    const struct opt_verb *verb = r->parsed.verb;
+    const char *task = json_string_value(json_object_get(r->plan, "task"));
+    const struct glue_task *glue = task && strncmp(task, "glue ", 5) == 0 ? glue_task_named(task + 5) : NULL;
+    if (verb && verb->run == verb_train && !task)
+        return 0;
+    if (verb && verb->run == verb_squad && task && strcmp(task, "squad") == 0 && r->settings.train) {
+        r->squad = squad_asked(&r->settings);
+        r->squad.dev = NULL;
+        r->tuning = (struct tuning)SQUAD_TUNING(&r->squad);
+    } else if (verb && verb->run == verb_glue && glue && r->settings.glue) {
+        r->glue = (struct glue){.task = glue, .data = r->settings.glue};
+        r->tuning = (struct tuning)GLUE_TUNING(&r->glue);
+        r->settings.seed = (uint64_t)json_integer_value(json_object_get(r->plan, "seed"));
+    } else {
+        return fail_at(err, ERR_VERIFY, r->run, ERROR_NO_OFFSET, "the command in " RUN_NAME " is not a training");
+    }
+    r->settings.tuning = &r->tuning;
+    return 0;
+}
+
 /* Words from run.json are read as a command line is, and no word of them names what is done: only a training is taken. */
 static int read_command(struct replay *r, const struct settings *asked, struct error *err)
 {
@@ -115,8 +144,7 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
                        found.text);
     r->settings.program = &r->program;
     r->settings.result = &r->parsed;
-    if (!r->parsed.verb || r->parsed.verb->run != verb_train)
-        return fail_at(err, ERR_VERIFY, r->run, ERROR_NO_OFFSET, "the command in " RUN_NAME " is not a training");
+    TRY(take_task(r, err));
     take_machine(&r->settings, asked);
     take_silence(&r->settings);
     return 0;
@@ -254,6 +282,8 @@ static int replay(struct replay *r, struct team *team, const struct settings *as
 
 static void replay_release(struct replay *r)
 {
+    squad_close(&r->squad);
+    glue_release(&r->glue);
     if (r->parsed.verb)
         opts_release(&r->program, &r->settings, &r->parsed);
     json_decref(r->beside);

@@ -132,5 +132,8 @@ int stretch_plan(const char *run, const struct settings *asked, json_t **record,
                        first);
     json_object_set(*plan, "command", command);
     json_object_set(*plan, "precision", precision);
+    const json_t *identity = json_object_get(*record, "identity");
+    json_object_set(*plan, "task", json_object_get(identity, "task"));
+    json_object_set(*plan, "seed", json_object_get(identity, "seed"));
     return 0;
 }
