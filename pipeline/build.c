@@ -268,7 +268,7 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     struct settings *settings = data;
     if (settings->compat == COMPAT_GOOGLE)
         TRY(google_settle(settings, bare, err));
-    struct build build = {.settings = settings, .lock = {.fd = -1}, .started = clock_now()};
+    struct build build = {.settings = settings, .lock = {.fd = -1}, .spool.lock = {.fd = -1}, .started = clock_now()};
     TRY(ranks_open(&build.ranks, messages_mpi(), build.settings->peer_timeout, err));
     build.facts.processes = ranks_count(build.ranks);
     if (!build_is_first(&build))
@@ -291,8 +291,11 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     vocab_close(build.vocab);
     json_decref(build.identity);
     inputs_close(&build.inputs);
+    spool_release(&build.spool);
     const bool speaks = ranks_speaks(build.ranks);
     ranks_close(build.ranks, &build.lock);
+    if (build.made && result < 0)
+        path_remove_empty(build.directory, &(struct error){0});
     mem_free(build.directory);
     mem_free(build.site);
     return result < 0 && !speaks ? (int)err->kind : result;

@@ -11,6 +11,7 @@
 #include "pipeline/inputs.h"
 #include "pipeline/plan.h"
 #include "pipeline/settings.h"
+#include "pipeline/spool.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/summary.h"
 
@@ -24,6 +25,8 @@ struct build {
     char *site;       /* where the dataset is built: the directory itself, or with --fresh .fresh in it */
     bool replaced;    /* this start has finished what an earlier one with --fresh had begun to put in place */
     struct lock lock;
+    struct spool spool; /* of standard input that is read twice */
+    bool made;          /* the directory was made for it */
     struct plan plan;
     struct vocab *vocab;
     struct tokenizer *tokenizer;
@@ -47,7 +50,8 @@ static inline bool build_is_first(const struct build *build)
  * An earlier start with --fresh was interrupted while it put its dataset in place: that is done first of all, because
  * --vocab may name a file that is on its way. By the first process. */
 int build_settle_fresh(struct build *build, struct error *err);
-/* Opens the inputs and settles recipe, plan and identity. Writes nothing. */
+/* Opens the inputs and settles recipe, plan and identity. Writes nothing, unless standard input has to be read twice: then
+ * the directory is made and locked, and standard input lies in it. */
 int build_plan(struct build *build, struct opt_paths bare, struct error *err);
 /* Several processes must see the same inputs and options. */
 int build_compare(struct build *build, struct error *err);

@@ -11,6 +11,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Unless a stranger's files are in it. */
+static int lock_directory(struct build *build, struct error *err)
+{
+    TRY(directory_check(build->directory, err));
+    return build->lock.fd < 0 ? lock_take(&build->lock, build->directory, err) : 0;
+}
+
 /* What several processes cannot do. */
 static int refuse_several(const struct build *build, struct opt_paths bare, struct error *err)
 {
@@ -45,16 +53,36 @@ static int make_identity(const struct build *build, json_t **identity, struct er
     return 0;
 }
 
+/* The first time for the vocabulary, or for duplicates. */
+static bool reads_twice(const struct settings *settings)
+{
+    return !settings->vocab || settings->duplicates == DUPLICATES_DROP;
+}
+
+/* Refuses first what can be refused without the input, which may take hours to come. */
+static int spool(struct build *build, struct error *err)
+{
+    struct recipe recipe;
+    TRY(recipe_make(build->settings, true, &recipe, err));
+    build->made = !path_exists(build->directory);
+    if (build->made)
+        TRY(path_make_directory(build->directory, err));
+    TRY(lock_directory(build, err));
+    TRY(spool_take(&build->spool, build->directory, err));
+    build->settings->spool = build->spool.path;
+    return 0;
+}
+
 int build_plan(struct build *build, struct opt_paths bare, struct error *err)
 {
     struct settings *settings = build->settings;
     TRY(refuse_several(build, bare, err));
-    if (inputs_ask_for_pipe(settings, bare) && (!settings->vocab || !settings->out))
-        return fail(err, ERR_USAGE, "standard input can be read once only: it needs --vocab and --out");
-    if (inputs_ask_for_pipe(settings, bare) && settings->duplicates == DUPLICATES_DROP)
-        return fail(err, ERR_USAGE, "standard input can be read once only: --duplicates drop reads the inputs twice");
+    if (inputs_ask_for_pipe(settings, bare) && !settings->out)
+        return fail(err, ERR_USAGE, "standard input has no name to call the dataset by: say --out DIR");
     if (settings->vocab)
         TRY(published_vocab(settings, &build->vocab, err));
+    if (inputs_ask_for_pipe(settings, bare) && reads_twice(settings) && !settings->dry_run)
+        TRY(spool(build, err));
     TRY(inputs_open(&build->inputs, settings, bare, err));
     TRY(recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
     build->recipe.lang = build->inputs.lang;
@@ -68,7 +96,8 @@ int build_plan(struct build *build, struct opt_paths bare, struct error *err)
     TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
     if (settings->fresh)
         TRY(fresh_old_bytes(build->directory, &build->plan.old_bytes, err));
-    build->plan.disk_bytes += build->plan.old_bytes;
+    build->plan.spool_bytes = build->spool.bytes;
+    build->plan.disk_bytes += build->plan.old_bytes + build->plan.spool_bytes;
     return make_identity(build, &build->identity, err);
 }
 
@@ -90,7 +119,7 @@ int build_compare(struct build *build, struct error *err)
 static int check_disk(const struct build *build, struct error *err)
 {
     char needed[32], there[32];
-    const uint64_t more = build->plan.disk_bytes - build->plan.old_bytes;
+    const uint64_t more = build->plan.disk_bytes - build->plan.old_bytes - build->plan.spool_bytes;
     const int64_t bytes = path_free_bytes(build->directory, err);
     if (bytes < 0)
         return -1;
@@ -163,13 +192,13 @@ void build_say_unfinished(const struct build *build)
 
 int build_claim(struct build *build, struct error *err)
 {
-    if (!path_exists(build->directory)) {
+    if (build->made || !path_exists(build->directory)) {
         TRY(check_disk(build, err));
         TRY(path_make_directory(build->directory, err));
     }
-    TRY(directory_check(build->directory, err));
-    if (build->lock.fd < 0)
-        TRY(lock_take(&build->lock, build->directory, err));
+    TRY(lock_directory(build, err));
+    if (!build->spool.path)
+        TRY(spool_clear(build->directory, err));
     TRY(build_settle_fresh(build, err)); /* of a process that was killed since the first look */
     if (build->settings->fresh)
         return claim_fresh(build, err);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "pipeline/fresh.h"
 #include "pipeline/owned.h"
+#include "pipeline/spool.h"
 #include "pipeline/store/spill.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 int directory_is_empty(const char *directory, struct error *err)
 {
-    static const char *const ignored[] = {LOCK_NAME, JOURNAL_NAME ".tmp", FRESH_NAME};
+    static const char *const ignored[] = {LOCK_NAME, JOURNAL_NAME ".tmp", FRESH_NAME, SPOOL_NAME};
     struct path_list list = {0};
     TRY(path_list(&list, directory, err));
     size_t left = list.count;

@@ -19,7 +19,7 @@ int directory_look(const char *directory, const json_t *identity, struct journal
 
 /* Before the lock is taken, which writes: a directory that is not empty and holds nothing of ours is ERR_USAGE. */
 int directory_check(const char *directory, struct error *err);
-/* But for the lock, the temporary file of a journal that never came to be, and .fresh? 1, 0, < 0. */
+/* But for the lock, the temporary file of a journal that never came to be, .fresh and .spool? 1, 0, < 0. */
 int directory_is_empty(const char *directory, struct error *err);
 
 /* Removes what only a build under way needs: spills and journal, an empty .fresh. */

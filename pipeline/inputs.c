@@ -92,9 +92,14 @@ static int open_paths(struct inputs *inputs, const struct settings *settings, co
         const size_t n = inputs->count;
         struct input_language *language = &inputs->languages[n];
         const char *path = path_of(paths->items[i], language->code);
-        if (strcmp(path, "-") == 0 && inputs_pipe(inputs))
-            return fail(err, ERR_USAGE, "standard input (-) can be read once only");
+        if (strcmp(path, "-") == 0) {
+            if (inputs_pipe(inputs) || inputs->spool)
+                return fail(err, ERR_USAGE, "standard input (-) can be named once only");
+            inputs->spool = settings->spool;
+            path = inputs->spool ? inputs->spool : path;
+        }
         struct dump_options options = dump_defaults();
+        options.name = path == inputs->spool ? "standard input" : NULL;
         options.kind = kind;
         options.salvage = settings->salvage;
         if (settings->max_ratio) /* vocab has no such option: it decodes a window up to a bound */
@@ -196,6 +201,11 @@ void inputs_close(struct inputs *inputs)
     mem_free(inputs->named);
     mem_free(inputs->forms);
     *inputs = (struct inputs){0};
+}
+
+const char *inputs_name(const struct inputs *inputs, size_t i)
+{
+    return inputs->paths[i] == inputs->spool ? "-" : inputs->paths[i];
 }
 
 bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare)

@@ -17,13 +17,14 @@ struct input_language {
 
 struct inputs {
     struct dump **dumps;              /* [count] */
-    const char **paths;               /* [count] as typed, without LANG= */
+    const char **paths;               /* [count] as typed, without LANG=; of "-" that was spooled, its file */
     struct input_language *languages; /* [count] */
     struct look *looks;               /* [count] at their beginnings */
     char *forms;                      /* "-,lines": of text that is not FORM_SENTENCES; NULL: there is none */
     char *named; /* "-,fi,und": the languages that the inputs do not get by --lang or their wiki; NULL: none do */
     struct article_options *articles; /* [count] how each is read */
     size_t count;
+    const char *spool;           /* the settings', where "-" is among the inputs; else NULL */
     struct templates *templates; /* of --templates, or NULL */
     char templates_hash[17];     /* of that file, or "" */
     char lang[CODE_BYTES_MAX];   /* of --lang, or "" */
@@ -53,7 +54,8 @@ uint64_t inputs_bytes(const struct inputs *inputs); /* as stored; 0 where a pipe
 /* Makes the windows of compressed inputs known, which only decoding them tells; says so where that takes a pass. */
 int inputs_measure(const struct inputs *inputs, struct error *err);
 size_t inputs_memory(const struct inputs *inputs); /* bytes that decoding compressed inputs takes, one at a time */
-bool inputs_pipe(const struct inputs *inputs);     /* is standard input among them? */
+const char *inputs_name(const struct inputs *inputs, size_t i); /* its path as typed, "-" of standard input */
+bool inputs_pipe(const struct inputs *inputs);                  /* is standard input among them? */
 /* The same before anything is opened (opening a pipe waits for its first bytes). */
 bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare);
 /* Are all in English (or dumps that do not say)? */

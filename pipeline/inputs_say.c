@@ -40,8 +40,8 @@ void inputs_say(const struct inputs *inputs, size_t i, const char *directory)
     const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
     if (dump_kind(dump) == INPUT_TEXT)
         form_words(&inputs->looks[i], form);
-    const char *slash = strrchr(inputs->paths[i], '/');
-    log_say("%s   %s%s%s%s, %s%s%s", slash ? slash + 1 : inputs->paths[i], kind, form,
+    const char *path = inputs_name(inputs, i), *slash = strrchr(path, '/');
+    log_say("%s   %s%s%s%s, %s%s%s", slash ? slash + 1 : path, kind, form,
             language_words(&inputs->languages[i], language), containers[dump_container(dump)],
             dump_stored_bytes(dump) ? format_bytes(dump_stored_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
             directory ? directory : "");
@@ -59,7 +59,7 @@ static const struct look *without_text(const struct inputs *inputs, const char *
 {
     for (size_t i = 0; i < inputs->count; i++)
         if (dump_kind(inputs->dumps[i]) == INPUT_JSONL && inputs->looks[i].documents == 0) {
-            *path = inputs->paths[i];
+            *path = inputs_name(inputs, i);
             return &inputs->looks[i];
         }
     return NULL;

@@ -15,15 +15,16 @@ struct plan {
     uint64_t xml_bytes;                /* estimated: the inputs, decompressed */
     uint64_t samples[OPT_NUMBERS_MAX]; /* estimated, per length */
     uint64_t dataset_bytes;            /* estimated: the shards */
-    uint64_t old_bytes;  /* of the dataset that --fresh replaces: it stays until the new one is complete */
-    uint64_t disk_bytes; /* estimated: the most that is needed while building, old_bytes among it */
+    uint64_t old_bytes;   /* of the dataset that --fresh replaces: it stays until the new one is complete */
+    uint64_t spool_bytes; /* of standard input, where it lies on disk */
+    uint64_t disk_bytes;  /* estimated: the most that is needed while building, the last two among it */
     uint32_t bucket_bits[SETS_MAX];
 };
 
 /* Threads and depth alone, for extract and vocab: no recipe. `inputs`: what decoding them takes is left to them. ERR_USAGE where --memory is too small, with the least that
  * does. */
 int plan_threads(const struct settings *settings, const struct inputs *inputs, struct plan *plan, struct error *err);
-/* All of it but old_bytes, which are 0. ERR_USAGE also where there would be too many shards. */
+/* All of it but old_bytes and spool_bytes, which are 0. ERR_USAGE also where there would be too many shards. */
 int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
               uint32_t vocab_size, struct plan *plan, struct error *err);
 

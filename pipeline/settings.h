@@ -14,6 +14,7 @@ enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
 struct settings {
     /* inputs */
     struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
+    const char *spool;                  /* the file where "-" lies by now (spool.h); NULL: it is read as a pipe */
     const char *lang;                   /* NULL: what the dump says */
     const char *text_key, *id_key;      /* of JSON lines */
     int text_form;                      /* enum text_form of parts.h */

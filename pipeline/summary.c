@@ -56,6 +56,8 @@ void summary_plan(const char *directory, const struct settings *settings, const 
     if (plan->old_bytes > 0)
         log_say("%s of that is the old dataset, which stays until the new one is complete",
                 format_bytes(plan->old_bytes, needed));
+    if (plan->spool_bytes > 0)
+        log_say("%s of that is standard input", format_bytes(plan->spool_bytes, needed));
     inputs_warn_keys(inputs);
     advice_before(settings, inputs, recipe);
     if (settings->threads > plan->threads)
@@ -298,7 +300,7 @@ int summary_build_json(const char *directory, const struct settings *settings, c
 {
     json_t *sources = json_array(), *command = json_array();
     for (size_t i = 0; i < inputs->count; i++)
-        json_array_append_new(sources, origin_json(inputs->paths[i], dump_siteinfo(inputs->dumps[i])));
+        json_array_append_new(sources, origin_json(inputs_name(inputs, i), dump_siteinfo(inputs->dumps[i])));
     for (int i = 0; i < settings->argc; i++)
         json_array_append_new(command, json_string(settings->argv[i]));
     char date[32];

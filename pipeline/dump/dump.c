@@ -492,6 +492,8 @@ static int open_source(struct dump *dump, struct error *err)
     struct source *source = &dump->source;
     struct buf start = {0};
     TRY(source_open(source, dump->path, err));
+    if (dump->options.name)
+        source->name = dump->options.name;
     int result = source_read(source, 0, SNIFF_BYTES, &start, err);
     if (result == 0 && start.size == 0)
         result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");

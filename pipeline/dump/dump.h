@@ -31,6 +31,7 @@ struct dump;
 struct dump_options {
     enum input_kind kind;      /* what the file must hold; INPUT_SNIFF: whatever its content says */
     uint32_t file;             /* index of the input, for the groups */
+    const char *name;          /* what messages call it; NULL: by its path */
     size_t window_bytes;       /* of a bzip2 file */
     size_t window_bytes_plain; /* of any other, and of the text of gzip, Zstandard and xz */
     size_t group_bytes_max;    /* a group that is longer is closed at the next record and goes on as its next part */

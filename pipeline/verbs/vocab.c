@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/settings.h"
+#include "pipeline/spool.h"
 #include "pipeline/verbs/vocab_check.h"
 #include "pipeline/vocabulary.h"
 
@@ -123,6 +124,18 @@ static void print_json(const struct settings *settings, const struct vocab *voca
     output_json(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
+/* Beside the vocabulary, or in the current directory. */
+static int take_standard_input(struct settings *settings, bool to_file, struct spool *spool, struct error *err)
+{
+    char *directory = mem_copy_text(to_file ? settings->out : ""), *slash = strrchr(directory, '/');
+    if (slash)
+        slash[1] = '\0';
+    const int result = spool_take(spool, slash ? directory : ".", err);
+    settings->spool = spool->path;
+    mem_free(directory);
+    return result;
+}
+
 int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
 {
     struct settings *settings = argument;
@@ -140,15 +153,15 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
         return hint(err, "choose another --out, or replace it with --force");
     }
     stop_on_signals();
+    struct spool spool = {.lock = {.fd = -1}};
     struct inputs inputs = {0};
     struct recipe recipe;
     struct plan plan;
     struct vocab *vocab = NULL;
     struct vocabulary_facts facts;
     int result = 0;
-    if (inputs_ask_for_pipe(settings, bare))
-        result =
-            fail(err, ERR_USAGE, "standard input cannot be used here: windows of the input are read by their place");
+    if (inputs_ask_for_pipe(settings, bare)) /* windows are chosen over the whole of it */
+        result = take_standard_input(settings, to_file, &spool, err);
     if (result == 0)
         result = inputs_open(&inputs, settings, bare, err);
     if (result == 0) {
@@ -167,5 +180,6 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
         print_json(settings, vocab, &facts);
     vocab_close(vocab);
     inputs_close(&inputs);
+    spool_release(&spool);
     return result;
 }

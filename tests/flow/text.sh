@@ -203,8 +203,6 @@ duplicates() {
     expect_equal "count" "$(json "$scratch/dropped/manifest.json" 'o["pages"]["dropped"]["duplicate"]')" 1
     expect_exit 0 "$dsdata" build --text "$scratch/once.txt" "${small[@]}" --out "$scratch/once"
     expect_exit 0 diff -r "$scratch/dropped/seq32" "$scratch/once/seq32"
-    expect_exit 2 "$dsdata" build - --vocab "$scratch/english/vocab.txt" --duplicates drop --out "$out"
-    expect_words "reads the inputs twice"
 
     case_begin "over inputs, threads and processes"
     local root words=(--wiki "$samples" "$samples" --text "$scratch/twice.txt" --duplicates drop

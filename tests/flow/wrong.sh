@@ -175,10 +175,10 @@ bad_options() {
     expect_exit 2 "$dsdata" tokenize
     expect_words --vocab
 
-    case_begin "stdin without --vocab and --out"
+    case_begin "stdin without --out"
     # shellcheck disable=SC2016  # the inner shell expands them
     expect_exit 2 bash -c '"$0" build - <"$1"' "$dsdata" "$samples"
-    expect_words --vocab --out
+    expect_words "standard input" --out
 
     case_begin "more shards than a manifest can name"
     { printf '<mediawiki><page><title>A</title></page>\n' && head -c 4096 /dev/zero | tr '\0' ' '; } >"$scratch/large.xml"
