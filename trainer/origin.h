@@ -8,8 +8,6 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/settings.h"
 
-#define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt that is read */
-
 struct origin {
     const char *name; /* as the user said it; NULL: none, weights are drawn by seed */
     char *files;      /* their directory; NULL: none */
@@ -26,9 +24,5 @@ struct origin {
  * options that contradict; ERR_UNSAFE: another format, with the line that converts it; ERR_VERIFY: damaged. */
 int origin_find(struct origin *origin, const struct settings *settings, struct error *err);
 void origin_release(struct origin *origin);
-
-/* Where a vocab.txt lies beside the weights it must be `ours` piece by piece, else ERR_MISMATCH: the same number means
- * the same word. */
-int origin_check_vocabulary(const struct origin *origin, struct str ours, struct error *err);
 
 #endif

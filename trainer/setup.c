@@ -9,6 +9,8 @@
 #include "trainer/config.h"
 #include "trainer/tune/text.h"
 
+#define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt that is read */
+
 /* ---- vocabulary and model ---- */
 
 static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t positions, struct error *err)
@@ -23,12 +25,12 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     struct buf vocab = {0};
     char *path = path_join(s->data.directory, VOCAB_NAME);
     int result = file_read_all(path, VOCAB_BYTES_MAX, &vocab, err);
-    if (result == 0 && origin->files)
-        result = origin_check_vocabulary(origin, buf_str(&vocab), err);
     const struct manifest *manifest = &s->data.manifest;
     const struct tokenizer_words words = {.cased = manifest->cased,
                                           .strip_accents = !manifest->accents_kept,
                                           .joined = manifest_option(manifest, "handle-chinese-chars")};
+    if (result == 0 && origin->files)
+        result = text_check(origin->files, buf_str(&vocab), &words, err);
     if (result == 0)
         result = tokenizer_make(&s->tokenizer, path, buf_str(&vocab), &words, (uint32_t)positions, err);
     buf_release(&vocab);

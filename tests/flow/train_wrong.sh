@@ -146,8 +146,29 @@ mismatches() {
     expect_exit 0 "$dstrain" export run --out model
     sed -i 's/^river$/brook/' model/vocab.txt
     expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
-    expect_words "piece"
+    expect_words "vocab.txt" "piece"
     rm model/vocab.txt
+    cp model/tokenizer.json whole.json
+    python3 - model/tokenizer.json <<'PYTHON'
+import json
+import sys
+
+tokenizer = json.load(open(sys.argv[1]))
+vocab = tokenizer["model"]["vocab"]
+vocab["river"], vocab["stone"] = vocab["stone"], vocab["river"]
+json.dump(tokenizer, open(sys.argv[1], "w"))
+PYTHON
+    expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
+    expect_words "tokenizer.json" "piece 8 differs"
+    sed 's/"lowercase": *true/"lowercase": false/' whole.json >model/tokenizer.json
+    expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
+    expect_words "tokenizer.json" "cased"
+    sed 's/"strip_accents": *[a-z]*/"strip_accents": false/' whole.json >model/tokenizer.json
+    expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
+    expect_words "tokenizer.json" "accents"
+    rm model/tokenizer.json
+    expect_exit 0 "$dstrain" --shards "$data" --init model --steps 1 --dry-run
+    expect_words "neither vocab.txt nor tokenizer.json"
     sed -i 's/"vocab_size": [0-9]*/"vocab_size": 30522/' model/config.json
     expect_exit 5 "$dstrain" --shards "$data" --init model --steps 1
     expect_words 30522

@@ -2,7 +2,11 @@
 #include "trainer/tune/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
 #include "tokenizer/read.h"
 
 int text_open(struct text *text, const char *directory, int32_t pieces, struct error *err)
@@ -31,4 +35,75 @@ void text_close(struct text *text)
     }
     vocab_close(text->vocab);
     *text = (struct text){0};
+}
+
+/* ---- against a dataset ---- */
+
+/* The next line without its end; false after the last. */
+static bool next_line(struct str *rest, struct str *line)
+{
+    if (rest->size == 0)
+        return false;
+    const char *end = memchr(rest->data, '\n', rest->size);
+    *line = str_range(rest->data, end ? end : rest->data + rest->size);
+    *rest = str_range(end ? end + 1 : rest->data + rest->size, rest->data + rest->size);
+    if (line->size > 0 && line->data[line->size - 1] == '\r')
+        line->size--;
+    return true;
+}
+
+static int check_pieces(const char *path, const struct vocab *theirs, struct str ours, struct error *err)
+{
+    for (uint32_t id = 0;; id++) {
+        struct str line;
+        const bool more = next_line(&ours, &line);
+        if (!more && id == theirs->count)
+            return 0;
+        if (!more || id == theirs->count || !str_equal(line, theirs->pieces[id]))
+            return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET,
+                           "is not the dataset's vocabulary: piece %" PRIu32 " differs", id);
+    }
+}
+
+static int check_words(const char *path, const struct tokenizer_options *theirs, const struct tokenizer_words *ours,
+                       struct error *err)
+{
+    if (theirs->cased != ours->cased)
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is of %s text, the dataset is %s",
+                       theirs->cased ? "cased" : "uncased", ours->cased ? "cased" : "uncased");
+    if (theirs->strip_accents != ours->strip_accents)
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "is of text %s accents, the dataset's text %s them",
+                       theirs->strip_accents ? "without" : "with", ours->strip_accents ? "lost" : "kept");
+    return 0;
+}
+
+/* A file, or what a directory's files say together. */
+static int check_one(const char *path, struct str pieces, const struct tokenizer_words *words, struct error *err)
+{
+    struct tokenizer_facts facts;
+    TRY(tokenizer_read(&facts, path, PROFILE_HF, err));
+    int result = check_pieces(path, facts.vocab, pieces, err);
+    if (result == 0 && facts.said)
+        result = check_words(path, &facts.words, words, err);
+    vocab_close(facts.vocab);
+    return result;
+}
+
+int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, struct error *err)
+{
+    static const char *const names[] = {"vocab.txt", "tokenizer.json"};
+    int found = 0, result = 0;
+    for (size_t i = 0; result == 0 && i < sizeof names / sizeof *names; i++) {
+        char *path = path_join(directory, names[i]);
+        if (path_exists(path)) {
+            result = check_one(path, pieces, words, err);
+            found++;
+        }
+        mem_free(path);
+    }
+    if (result < 0 || found > 0)
+        return result < 0 ? -1 : check_one(directory, pieces, words, err);
+    log_say("note       %s has neither vocab.txt nor tokenizer.json: its vocabulary is taken for the dataset's",
+            directory);
+    return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tokenizer/tokenizer.h"
+#include "trainer/keep/tokenizer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +22,10 @@ struct text {
  * too, and on a zeroed struct. */
 int text_open(struct text *text, const char *directory, int32_t pieces, struct error *err);
 void text_close(struct text *text);
+
+/* Whether the tokenizer files in `directory` give the pieces (one a line) and cut the words that a dataset was made with:
+ * else ERR_MISMATCH, since the same number means the same piece. Where no files are, the screen says that nothing was
+ * compared. Other errors: tokenizer/read.h. */
+int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, struct error *err);
 
 #endif
