@@ -77,6 +77,9 @@ int path_sync_directory_of(const char *path, struct error *err); /* the one that
 int64_t path_free_bytes(const char *path, struct error *err);    /* free for us on its file system */
 /* Joins with one '/' into a new string that the caller frees with mem_free. */
 char *path_join(const char *directory, const char *name);
+/* The path from the root, without links, for a record that is read elsewhere; the path itself where it leads nowhere. The
+ * caller mem_free's it. */
+char *path_full(const char *path);
 /* Names in a directory, sorted bytewise, without . and ..; names and the array are freed by path_list_release. */
 struct path_list {
     char **names;

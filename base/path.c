@@ -161,6 +161,13 @@ int64_t path_free_bytes(const char *path, struct error *err)
     return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
 }
 
+char *path_full(const char *path)
+{
+    char *resolved = realpath(path, NULL), *copy = mem_copy_text(resolved ? resolved : path);
+    free(resolved);
+    return copy;
+}
+
 char *path_join(const char *directory, const char *name)
 {
     size_t size = strlen(directory);

@@ -343,13 +343,17 @@ int engine_read_weights(struct engine *e, const char *path, struct names_report 
     return result;
 }
 
-int engine_dump_gradients(struct engine *e, const char *path, struct error *err)
+int engine_dump_gradients(struct engine *e, double loss_scale, const char *path, struct error *err)
 {
     const struct params *params = model_table(e->model);
     const size_t bytes = params->size * sizeof(float);
     float *flat = e->ops->map(e->ops->device, model_gradients(e->model), bytes, MAP_READ);
-    const int result = names_write(path, params, flat, NULL, err);
+    float *plain = mem_alloc(bytes);
+    for (size_t i = 0; i < params->size; i++)
+        plain[i] = (float)((double)flat[i] / loss_scale);
     e->ops->unmap(e->ops->device, model_gradients(e->model), flat, bytes, MAP_READ);
+    const int result = names_write(path, params, plain, NULL, err);
+    mem_free(plain);
     return result;
 }
 

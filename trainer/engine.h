@@ -92,8 +92,8 @@ double engine_update(struct engine *engine, uint64_t number, uint64_t update, do
 /* Waits for the record of step `number`. */
 void engine_receive(struct engine *engine, uint64_t number, struct step_record *record);
 
-/* Gradients as they lie, as a safetensors file. */
-int engine_dump_gradients(struct engine *engine, const char *path, struct error *err);
+/* The sums of gradients without their loss scale, as a safetensors file. */
+int engine_dump_gradients(struct engine *engine, double loss_scale, const char *path, struct error *err);
 
 /* Parameters and moments, flat [params->size], where the host can follow them (ops.h); one at a time. */
 struct flat_state {

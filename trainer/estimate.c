@@ -8,7 +8,8 @@
 #include "trainer/machine.h"
 #include "trainer/model/head.h"
 
-#define PASS_SECONDS 0.1 /* of measured passes, at least one */
+#define PASS_SECONDS     0.1 /* of measured passes, at least one */
+#define PASS_SECONDS_MAX 1.0 /* of one pass, by the rate of products: a micro-batch that takes longer is cut */
 
 /* Forward and backward over one micro-batch, again and again: FLOP/s. */
 static double pass_rate(const struct ops *ops, struct model *model, const struct micro_batch *micro)
@@ -35,12 +36,14 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
     return passes * flops / took;
 }
 
-static int measure_passes(const struct engine *engine, const struct source *source, struct model *model, double *rate,
-                          struct error *err)
+/* `marks` of a sequence of mean length. */
+static int measure_passes(const struct engine *engine, const struct source *source, struct model *model,
+                          const double marks[HEAD_KINDS], struct estimate *estimate, struct error *err)
 {
     const struct micro_batch *micro;
-    const uint32_t most = (uint32_t)engine->limits.sequences; /* of a micro-batch */
-    const uint32_t count = engine->recipe->batch < most ? engine->recipe->batch : most;
+    const double flops = model_flops(model_config(model), estimate->mean_length, marks);
+    const double most = fmin(engine->limits.sequences, fmax(1, PASS_SECONDS_MAX * estimate->products / flops));
+    const uint32_t count = engine->recipe->batch < most ? engine->recipe->batch : (uint32_t)most;
     struct loader *loader = loader_open(&(struct loader_options){
         .source = source,
         .count = count,
@@ -49,7 +52,7 @@ static int measure_passes(const struct engine *engine, const struct source *sour
     });
     const int result = loader_next(loader, &micro, err);
     if (result > 0)
-        *rate = pass_rate(engine->ops, model, micro);
+        estimate->passes = pass_rate(engine->ops, model, micro);
     loader_close(loader);
     return result < 0 ? -1 : 0;
 }
@@ -68,7 +71,7 @@ int estimate_make(const struct engine *engine, const struct source *source, stru
     estimate->products = machine_product_rate(engine->ops, engine->limits.tokens < 4096 ? engine->limits.tokens : 4096,
                                               config->intermediate, config->hidden, seconds);
     if (model)
-        TRY(measure_passes(engine, source, model, &estimate->passes, err));
+        TRY(measure_passes(engine, source, model, marks, estimate, err));
     params_init(&params, config);
     estimate->update = (double)params.size / machine_update_rate(engine->ops, params.size);
     params_release(&params);

@@ -122,7 +122,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     if (t->team->size > 1)
         ask(t, 1);
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
-        TRY(engine_dump_gradients(&t->engine, dump, err));
+        TRY(engine_dump_gradients(&t->engine, step_loss_scale(&t->position), dump, err));
     meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
     step_update(&t->engine, &t->position);
     return settle(t, ahead ? STEPS_QUEUED - 1 : 0, err);

@@ -176,6 +176,24 @@ out_and_in() {
     expect_exit 0 "$dstrain" --shards "$data" --init model --steps 1 --batch 4 --threads 1 \
         --dump-gradients g.safetensors
     [ -s g.safetensors ] || complain "no gradients"
+    expect_exit 0 "$dstrain" --shards "$data" --init model --steps 1 --batch 4 --threads 1 --precision fp16 \
+        --set fp16.loss_scale=1000 --dump-gradients scaled.safetensors --out scaled
+    expect_equal "without the loss scale" "$(python3 - g.safetensors scaled.safetensors <<'PYTHON'
+import array
+import math
+import struct
+import sys
+
+
+def norm(path):
+    data = open(path, "rb").read()
+    return math.sqrt(sum(x * x for x in array.array("f", data[8 + struct.unpack("<Q", data[:8])[0]:])))
+
+
+print(abs(norm(sys.argv[2]) / norm(sys.argv[1]) - 1) < 0.02)
+PYTHON
+    )" True
+    expect_equal "all digits of the scale" "$(json <(head -1 scaled/metrics.jsonl) 'o["loss_scale"]')" 1000
 }
 
 straight

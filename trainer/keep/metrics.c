@@ -97,7 +97,7 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
     add_real(&text, "seconds", line->seconds, "%.3f");
     add_real(&text, "sequences_per_second", line->sequences_per_second, "%.5g");
     add_real(&text, "data_wait_seconds", line->data_wait_seconds, "%.3f");
-    add_real(&text, "loss_scale", line->loss_scale, "%g");
+    add_real(&text, "loss_scale", line->loss_scale, "%.17g");
     buf_addf(&text, ",\"skipped\":%" PRIu64, line->skipped);
     if (line->wire_bytes > 0)
         buf_addf(&text, ",\"wire_bytes\":%" PRIu64, line->wire_bytes);

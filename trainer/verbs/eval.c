@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
@@ -107,6 +109,19 @@ static int open_model(struct setup *setup, struct engine *engine, const struct o
     return load_model(engine, origin, err);
 }
 
+/* Another dataset may have come to where the run's was. */
+static int check_recorded(const struct setup *setup, const struct origin *origin, struct error *err)
+{
+    const char *recorded = json_string_value(json_object_get(origin->identity, "dataset"));
+    char here[17];
+    hash_text(setup->data.manifest.root_hash, here);
+    if (!recorded || strcmp(recorded, here) == 0)
+        return 0;
+    fail_at(err, ERR_MISMATCH, setup->settings->shards, ERROR_NO_OFFSET,
+            "is not the dataset that the run was trained on: its root hash is %s, the run's %s", here, recorded);
+    return hint(err, "--shards DIR evaluates on another dataset, with the same vocabulary");
+}
+
 static int eval(struct setup *setup, struct engine *engine, struct team *team, const struct origin *origin,
                 struct error *err)
 {
@@ -154,6 +169,8 @@ int verb_eval(void *context, struct opt_paths bare, struct error *err)
         result = setup_open(&setup, &settings, &origin, err);
     else
         setup = (struct setup){0};
+    if (result == 0 && as_recorded)
+        result = check_recorded(&setup, &origin, err);
     if (result == 0)
         result = open_model(&setup, &engine, &origin, err);
     result = team_agree(&team, result, err);

@@ -33,8 +33,8 @@ static int write_weights(const char *path, const struct safetensors *file, uint6
     for (size_t i = 0; i < file->count; i++) {
         const struct tensor *tensor = &file->tensors[i];
         char name[256];
-        if (strncmp(tensor->name, "cls.seq_relationship.", 21) == 0)
-            continue;
+        if (strncmp(tensor->name, "cls.seq_relationship.", 21) == 0 || strncmp(tensor->name, "bert.pooler.", 12) == 0)
+            continue; /* RobertaPreLayerNormForMaskedLM has neither */
         names_to_roberta(tensor->name, name, sizeof name);
         tensors[count] = strcmp(tensor->name, POSITIONS) == 0 && tensor->rank == 2 && tensor->shape[0] > 0
                              ? shifted(tensor, rows, &memory)

@@ -67,10 +67,10 @@ static int give_plan(struct replay *r, struct team *team, struct error *err)
 /* ---- the command once more ---- */
 
 /* What this process was told of its machine replaces what the recorded start was told of its own. */
-static void take_machine(struct settings *settings, const struct settings *asked)
+static void take_machine(struct settings *settings, const struct settings *asked, const char *shards)
 {
-    if (asked->shards)
-        settings->shards = asked->shards;
+    if (asked->shards || shards)
+        settings->shards = asked->shards ? asked->shards : shards;
     settings->threads = asked->threads;
     settings->launch = asked->launch;
     settings->comm = asked->comm;
@@ -145,7 +145,7 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
     r->settings.program = &r->program;
     r->settings.result = &r->parsed;
     TRY(take_task(r, err));
-    take_machine(&r->settings, asked);
+    take_machine(&r->settings, asked, json_string_value(json_object_get(r->plan, "shards")));
     take_silence(&r->settings);
     return 0;
 }

@@ -131,6 +131,7 @@ int stretch_plan(const char *run, const struct settings *asked, json_t **record,
         return fail_at(err, ERR_VERIFY, run, ERROR_NO_OFFSET, RUN_NAME " does not say what computed step %" PRIu64,
                        first);
     json_object_set(*plan, "command", command);
+    json_object_set(*plan, "shards", json_object_get(json_object_get(*record, "settings"), "shards"));
     json_object_set(*plan, "precision", precision);
     const json_t *identity = json_object_get(*record, "identity");
     json_object_set(*plan, "task", json_object_get(identity, "task"));
