@@ -23,7 +23,7 @@ struct settings {
     uint64_t micro_batch; /* 0: by arithmetic */
     uint64_t steps;
     double epochs;
-    double lr, warmup, dropout;
+    double lr, warmup, decay, dropout;
     int schedule, optimizer; /* enum schedule_kind, enum optimizer_kind */
     int precision;           /* enum precision; where not given, by processor */
     uint64_t seed;

@@ -26,6 +26,13 @@ defaults() {
         "['adam', 0.001, 0.0, 0.0, 'constant', 0.0, 8]"
     expect_equal "theirs with our schedule" "$(identity 'schedule warmup' --config small.json --warmup 0.1)" \
         "['linear', 0.1]"
+    expect_words "small.json names no optimizer: trains with adam lr 0.001, warmup 10 %, linear"
+    expect_equal "wsd" "$(identity 'schedule warmup decay' --schedule wsd --decay 0.3)" "['wsd', 0.01, 0.3]"
+    expect_equal "bing_bert's unused keys" "$(identity 'schedule total_training_steps' --set scheduler.type=warmup_linear \
+        scheduler.params.decay_rate=0.9 scheduler.params.decay_step=1000)" "['warmup_linear', 200.0]"
+    expect_words "without meaning here: scheduler.params.decay_rate, scheduler.params.decay_step"
+    expect_equal "bing_bert's 64K LAMB" "$(identity 'optimizer max_coeff' --set optimizer.type=Lamb \
+        optimizer.params.max_coeff=0.3 sparse_attention.mode=fixed sparse_attention.block=16)" "['lamb', 0.3]"
     expect_equal "nvlamb" "$(identity 'optimizer eps max_grad_norm use_nvlamb weight_decay' --optimizer nvlamb)" \
         "['nvlamb', 1e-06, 1.0, False, 0.01]"
     expect_equal "lamb" "$(identity 'optimizer eps min_coeff max_coeff' --optimizer lamb)" "['lamb', 1e-08, 0.01, 10.0]"
@@ -40,7 +47,7 @@ defaults() {
 JSON
     expect_equal "file" "$(identity 'batch lr max_coeff beta2 schedule decay_step total_training_steps lr_offset precision' \
         --config full.json)" "[16, 0.002, 0.3, 0.98, 'warmup_linear_decay_exp', 5.0, 200.0, 0.0001, 'bf16']"
-    expect_words "without meaning in one process: steps_per_print, wall_clock_breakdown"
+    expect_words "without meaning here: steps_per_print, wall_clock_breakdown"
     expect_equal "micro-batch" "$(json stdout 'o["micro_batch"]')" 4
     expect_equal "set" "$(identity 'batch lr max_coeff' --config full.json --set optimizer.params.lr=0.5 \
         optimizer.params.max_coeff=1)" "[16, 0.5, 1.0]"
@@ -85,12 +92,21 @@ wrong() {
     refused max_coeff unknown -- --set optimizer.params.max_coeff=1
     refused OneBitAdam Adam, NVLAMB -- --set optimizer.type=OneBitAdam
     refused Cosine WarmupCosineLR -- --set scheduler.type=Cosine
-    refused sparse_attention "would change" -- --set sparse_attention.mode=fixed
+    refused zero_optimization.overlap_com "nearest key is zero_optimization.overlap_comm" -- \
+        --set zero_optimization.overlap_com=true
+    refused "would change" -- --set zero_optimization.zero_quantized_gradients=true
     refused amp "would change" -- --set amp.enabled=true
     refused fp16 -- --set fp16=true
     refused exclude -- --set fp16.enabled=true bf16.enabled=true
     expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1
-    expect_words "without meaning in one process: zero_optimization"
+    expect_words "without meaning here: zero_optimization"
+
+    expect_exit 0 "${plan[@]}" --set zero_optimization=true zero_allow_untested_optimizer=true
+    expect_exit 0 "${plan[@]}" --set zero_optimization.offload_optimizer.device=cpu zero_optimization.stage=2
+
+    case_begin "bing_bert's second file"
+    echo '{"name": "bing", "bert_model_config": {"vocab_size_or_config_json_file": 119547}, "data": {}}' >cf.json
+    refused cf.json "bing_bert's --cf" "--model" -- --config cf.json
 
     case_begin "wrong values"
     refused "from 0 to" -- --set gradient_clipping=-1
@@ -113,6 +129,8 @@ wrong() {
     case_begin "options that the schedule would not look at"
     refused "--warmup" LinearWarmUp -- --warmup 0.1 --set scheduler.type=LinearWarmUp scheduler.params.warmup=0.1
     refused "--schedule" -- --schedule cosine --set scheduler.type=WarmupLR
+    refused "--decay" wsd -- --decay 0.1
+    refused "--decay" -- --decay 0.1 --set scheduler.type=WarmupLR
     refused "--lr" -- --lr 1 --set scheduler.type=WarmupLR
     expect_absent runs .
 }
@@ -220,6 +238,16 @@ verbs() {
     valid=$(json stdout 'round(o["valid"]["loss"], 4), round(o["valid"]["nsp_accuracy"], 4)')
     expect_exit 0 "$dstrain" eval lamb --json
     expect_equal "eval" "$(json stdout 'round(o["loss"], 4), round(o["nsp_accuracy"], 4)')" "$valid"
+    mkdir -p elsewhere
+    expect_exit 0 bash -c 'cd elsewhere && "$1" eval ../lamb --eval-samples 5' bash "$dstrain"
+    cp -r lamb moved
+    sed -i "s#\"shards\": *\"[^\"]*\"#\"shards\": \"$scratch/other\"#" moved/run.json
+    sed 's/river/stone/' "$scratch/text.txt" >other.txt
+    expect_exit 0 "$dsdata" build --text other.txt --vocab "$scratch/vocab.txt" --lang en --seq 32,64 --valid 0.1 \
+        --out other -q
+    expect_exit 5 "$dstrain" eval moved
+    expect_words "root hash" "--shards"
+    sed 's/"dataset": *"[0-9a-f]*"/"dataset": "0123456789abcdef"/' lamb/run.json >/dev/null
     expect_exit 0 "$dstrain" eval "lamb/$last" --shards "$data" --eval-samples 5 --json
     expect_equal "samples" "$(json stdout 'o["samples"], o["step"]')" "(5, 12)"
     expect_exit 0 "$dstrain" show "lamb/$last"

@@ -547,7 +547,7 @@ static void every_kind_has_its_row(void **state)
         if (!type->name)
             fail_msg("schedule %d has no row in schedule_types", kind);
         assert_ptr_equal(schedule_type(type->name), type);
-        assert_true(type->ours == !type->params[0].key);
+        assert_true(type->ours || type->params[0].key);
         assert_null(type->params[SCHEDULE_PARAMS_MAX - 1].key);
         if (type->ours)
             assert_option(&program, "schedule", type->name, kind);
@@ -716,6 +716,14 @@ static void our_schedules_end_well(void **state)
     assert_true(fabs(rate_at(SCHEDULE_COSINE, 0.1, 1000, 1000)) < 1e-14);
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 1000, 1000, 1000) - 2) < 1e-14); /* warm-up to the last step */
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 4000, 1000, 1000) - 0.5) < 1e-14);
+
+    struct schedule wsd = {.kind = SCHEDULE_WSD, .rate = 2, .warmup = 0.1, .decay = 100, .steps = 1000};
+    assert_true(fabs(schedule_rate(&wsd, 50) - 1) < 1e-15);
+    assert_true(schedule_rate(&wsd, 100) == 2 && fabs(schedule_rate(&wsd, 900) - 2) < 1e-14); /* a decay in steps */
+    assert_true(fabs(schedule_rate(&wsd, 950) - 1) < 1e-14);
+    assert_true(schedule_rate(&wsd, 1000) == 0 && schedule_rate(&wsd, 1100) == 0);
+    wsd.decay = 0;
+    assert_true(schedule_rate(&wsd, 1000) == 2);
 }
 
 static void check_rate(const struct schedule *schedule, uint64_t update, double expected, double relative)

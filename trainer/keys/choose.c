@@ -65,6 +65,9 @@ static int choose_schedule(const struct keys *keys, const struct settings *setti
         const bool ours = !keys->file || settings_given(settings, "schedule") || settings_given(settings, "warmup");
         schedule->kind = ours ? (enum schedule_kind)settings->schedule : SCHEDULE_CONSTANT; /* DeepSpeed's: none */
         schedule->warmup = ours ? settings->warmup : 0;
+        schedule->decay = settings->decay;
+        if (settings_given(settings, "decay") && schedule->kind != SCHEDULE_WSD)
+            return fail(err, ERR_USAGE, "--decay belongs to --schedule wsd");
         return 0;
     }
     const struct schedule_type *type = json_is_string(name) ? schedule_type(json_string_value(name)) : NULL;
@@ -77,8 +80,10 @@ static int choose_schedule(const struct keys *keys, const struct settings *setti
         buf_release(&names);
         return -1;
     }
-    if (settings_given(settings, "schedule") || settings_given(settings, "warmup"))
-        return ignored_flag(type, settings_given(settings, "schedule") ? "schedule" : "warmup", err);
+    static const char *const flags[] = {"schedule", "warmup", "decay"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (settings_given(settings, flags[i]))
+            return ignored_flag(type, flags[i], err);
     if (type->own_rate && settings_given(settings, "lr"))
         return ignored_flag(type, "lr", err);
     schedule_defaults(schedule, (enum schedule_kind)(type - schedule_types));

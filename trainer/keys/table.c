@@ -20,6 +20,7 @@ enum key_kind {
     KEY_TAKEN,  /* read by name elsewhere in this file */
     KEY_SWITCH, /* the same, true or false */
     KEY_NOTE,   /* it and all below has no meaning here */
+    KEY_BLOCK,  /* the same, but keys below it have rows: a misspelt one is refused */
     KEY_OFF,    /* must be false, or "enabled": false */
     KEY_REFUSED,
 };
@@ -38,6 +39,8 @@ struct key {
 #define PARAM_WORD(name, what) {.path = "optimizer.params." name, .kind = what}
 #define PARAM(name, what, member, least, most)                                                     \
     {.path = "optimizer.params." name, .kind = what, .field = FIELD(member), .min = least, .max = most}
+
+#define ZERO(name) {.path = "zero_optimization." name, .kind = KEY_TAKEN} /* memory and messages, no results */
 
 static const struct key table[] = {
     WORD("train_batch_size", KEY_TAKEN), WORD("train_micro_batch_size_per_gpu", KEY_TAKEN),
@@ -63,7 +66,21 @@ static const struct key table[] = {
     PARAM_WORD("max_grad_norm", KEY_TAKEN), PARAM_WORD("amsgrad", KEY_OFF), PARAM_WORD("set_grad_none", KEY_NOTE),
     WORD("optimizer.legacy_fusion", KEY_NOTE),
 
-    WORD("zero_optimization", KEY_NOTE), WORD("zero_allow_untested_optimizer", KEY_NOTE),
+    WORD("zero_optimization", KEY_BLOCK), ZERO("stage"), ZERO("contiguous_gradients"), ZERO("reduce_scatter"),
+    ZERO("reduce_bucket_size"), ZERO("use_multi_rank_bucket_allreduce"), ZERO("allgather_partitions"),
+    ZERO("allgather_bucket_size"), ZERO("overlap_comm"), ZERO("load_from_fp32_weights"), ZERO("elastic_checkpoint"),
+    ZERO("offload_param"), ZERO("offload_optimizer"), ZERO("sub_group_size"), ZERO("cpu_offload"),
+    ZERO("cpu_offload_params"), ZERO("cpu_offload_use_pin_memory"), ZERO("stage3_prefetch_bucket_size"),
+    ZERO("stage3_param_persistence_threshold"), ZERO("stage3_model_persistence_threshold"),
+    ZERO("stage3_max_live_parameters"), ZERO("stage3_max_reuse_distance"), ZERO("stage3_module_granularity_threshold"),
+    ZERO("stage3_gather_16bit_weights_on_model_save"), ZERO("stage3_gather_fp16_weights_on_model_save"),
+    ZERO("stage3_use_all_reduce_for_fetch_params"), ZERO("ignore_unused_parameters"), ZERO("legacy_stage1"),
+    ZERO("round_robin_gradients"), ZERO("zero_hpz_partition_size"), ZERO("mics_shard_size"),
+    ZERO("mics_hierarchical_params_gather"), ZERO("memory_efficient_linear"), ZERO("pipeline_loading_checkpoint"),
+    ZERO("override_module_apply"), ZERO("log_trace_cache_warnings"),
+    WORD("zero_optimization.zero_quantized_weights", KEY_OFF),
+    WORD("zero_optimization.zero_quantized_nontrainable_weights", KEY_OFF),
+    WORD("zero_optimization.zero_quantized_gradients", KEY_OFF), WORD("zero_allow_untested_optimizer", KEY_NOTE),
     WORD("zero_force_ds_cpu_optimizer", KEY_NOTE), WORD("prescale_gradients", KEY_NOTE),
     WORD("gradient_predivide_factor", KEY_NOTE), WORD("communication_data_type", KEY_TAKEN),
     WORD("fp32_allreduce", KEY_NOTE), WORD("disable_allgather", KEY_NOTE), WORD("sparse_gradients", KEY_NOTE),
@@ -88,7 +105,8 @@ static const struct key table[] = {
     WORD("amp", KEY_OFF), WORD("curriculum_learning", KEY_OFF),
     WORD("data_efficiency", KEY_OFF), WORD("elasticity", KEY_OFF), WORD("quantize_training", KEY_OFF),
     WORD("eigenvalue", KEY_OFF), WORD("autotuning", KEY_OFF), WORD("hybrid_engine", KEY_OFF),
-    WORD("sparse_attention", KEY_REFUSED), WORD("compression_training", KEY_REFUSED),
+    WORD("sparse_attention", KEY_NOTE), /* bing_bert looks at it under --deepspeed_sparse_attention only */
+    WORD("compression_training", KEY_REFUSED),
 };
 /* clang-format on */
 #define KEYS (sizeof table / sizeof *table)
@@ -247,6 +265,7 @@ static int apply_key(struct keys *keys, const char *path, const struct found_key
     case KEY_BETAS:
         return set_betas(keys, path, key->field, value, err);
     case KEY_NOTE:
+    case KEY_BLOCK:
         buf_addf(&keys->notes, "%s%s", keys->notes.size > 0 ? ", " : "", path);
         return 0;
     case KEY_OFF:
@@ -272,9 +291,12 @@ static int apply_all(struct keys *keys, const json_t *object, const char *above,
         struct found_key found;
         snprintf(path, sizeof path, "%s%s%s", above, above[0] ? "." : "", name);
         const bool known = !strchr(name, '.') && find_key(recipe, path, &found); /* a path is objects in objects */
+        const bool block = known && found.kind == KEY_BLOCK && json_is_object(value);
         if (known)
             TRY(apply_key(keys, path, &found, value, err));
-        else if (json_is_object(value) && !strchr(name, '.') && strlen(path) < sizeof path - 1)
+        if (known && !block)
+            continue;
+        if (json_is_object(value) && !strchr(name, '.') && strlen(path) < sizeof path - 1)
             TRY(apply_all(keys, value, path, recipe, err));
         else
             return unknown_key(keys, path, recipe, err);
@@ -312,14 +334,42 @@ static int choose_layer_drop(const struct keys *keys, const struct settings *set
                : 0;
 }
 
+/* bing_bert has a second file, which names the model and the data. */
+static int refuse_others(const struct keys *keys, struct error *err)
+{
+    if (!keys->file || !keys_get(keys->values, "bert_model_config"))
+        return 0;
+    fail_at(err, ERR_USAGE, keys->file, ERROR_NO_OFFSET, "is bing_bert's --cf, no configuration of DeepSpeed");
+    return hint(err, "its bert_model_config goes into a file for --model, data into dsdata build; of training, "
+                     "learning_rate is --lr, warmup_proportion --warmup, total_training_steps --steps, and lr_schedule "
+                     "a scheduler.type");
+}
+
+/* DeepSpeed's files may leave optimizer and schedule to a script; what is in force then must not surprise. */
+static void say_defaults(const struct keys *keys, const struct settings *settings, const struct recipe *recipe)
+{
+    const bool optimizer = settings_given(settings, "optimizer") || keys_get(keys->values, "optimizer.type");
+    const bool schedule = settings_given(settings, "schedule") || settings_given(settings, "warmup") ||
+                          keys_get(keys->values, "scheduler.type");
+    char text[160];
+    if (keys->file && !(optimizer && schedule))
+        log_say("note       %s names no %s: trains with %s (--optimizer, --lr, --schedule, --warmup)", keys->file,
+                optimizer  ? "scheduler"
+                : schedule ? "optimizer"
+                           : "optimizer and no scheduler",
+                recipe_text(recipe, text));
+}
+
 int keys_apply(struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
 {
     recipe->config.layer_drop = (struct layer_drop){.theta = 1, .gamma = 0.001}; /* DeepSpeed's */
     recipe->clipping = keys->file ? 0 : 1.0;
+    TRY(refuse_others(keys, err));
     TRY(keys_choose(keys, settings, recipe, err));
     TRY(apply_all(keys, keys->values, "", recipe, err));
     if (keys->notes.size > 0)
-        log_say("note       without meaning in one process: %s", buf_text(&keys->notes));
+        log_say("note       without meaning here: %s", buf_text(&keys->notes));
+    say_defaults(keys, settings, recipe);
     TRY(choose_layer_drop(keys, settings, recipe, err));
     if (recipe->optimizer.ratio_min > recipe->optimizer.ratio_max)
         return keys_complain(keys, "optimizer.params.min_coeff", "is above max_coeff", err);

@@ -18,6 +18,7 @@
 #define BING_EXP                                                               \
     {"decay_rate", FIELD_REAL, FIELD(decay_rate), 0, 1, (double)NAN},          \
     {"decay_step", FIELD_REAL, FIELD(decay_step), 1, 1e12, (double)NAN}
+#define BING_NO_EXP {"decay_rate", .type = FIELD_NOTE}, {"decay_step", .type = FIELD_NOTE} /* in its files all the same */
 #define WARM_UP                                                                \
     {"warmup", FIELD_REAL, FIELD(warmup), SHARE, (double)NAN},                 \
     {"total_steps", FIELD_REAL, FIELD(total), 1, 1e12, SCHEDULE_STEPS}
@@ -33,10 +34,11 @@ const struct schedule_type schedule_types[] = {
     [SCHEDULE_CONSTANT] = {"constant", .ours = true},
     [SCHEDULE_COSINE] = {"cosine", .ours = true},
     [SCHEDULE_POLY] = {"poly", .ours = true},
-    [SCHEDULE_BING_LINEAR] = {"warmup_linear", .params = {BING}},
+    [SCHEDULE_WSD] = {"wsd", .ours = true, .params = {{"decay", FIELD_REAL, FIELD(decay), 0, 1e12, SCHEDULE_STEPS}}},
+    [SCHEDULE_BING_LINEAR] = {"warmup_linear", .params = {BING, BING_NO_EXP}},
     [SCHEDULE_BING_LINEAR_EXP] = {"warmup_linear_decay_exp", .params = {BING, BING_EXP}},
     [SCHEDULE_BING_EXP_EXP] = {"warmup_exp_decay_exp", .params = {BING, BING_EXP}},
-    [SCHEDULE_BING_EXP_POLY] = {"warmup_exp_poly", .params = {BING}},
+    [SCHEDULE_BING_EXP_POLY] = {"warmup_exp_poly", .params = {BING, BING_NO_EXP}},
     [SCHEDULE_LINEAR_WARM_UP] = {"LinearWarmUp", .params = {WARM_UP}},
     [SCHEDULE_POLY_WARM_UP] = {"PolyWarmUp", .params = {WARM_UP,
         {"degree", FIELD_REAL, FIELD(power), 0, 100, 0.5},
@@ -87,9 +89,9 @@ void schedule_defaults(struct schedule *schedule, enum schedule_kind kind)
     schedule->kind = kind;
     for (const struct json_field *param = schedule_types[kind].params; param->key; param++) {
         void *field = (char *)schedule + param->field;
-        if (param->type != FIELD_REAL)
+        if (param->type == FIELD_FLAG || json_field_words(param->type))
             *(bool *)field = param->value > 0;
-        else
+        else if (param->type == FIELD_REAL)
             *(double *)field = param->value == SCHEDULE_STEPS ? (double)schedule->steps : param->value;
     }
 }
@@ -105,6 +107,7 @@ static double ours(const struct schedule *s, double update)
 {
     const double steps = (double)s->steps;
     const double warmup = s->warmup < 1 ? s->warmup : s->warmup / steps;
+    const double decay = s->decay < 1 ? s->decay : s->decay / steps;
     const double done = update / steps;
     if (done < warmup)
         return s->rate * done / warmup;
@@ -117,6 +120,8 @@ static double ours(const struct schedule *s, double update)
         return s->rate * (1 + cos(PI * (1 - left))) / 2;
     case SCHEDULE_POLY:
         return s->rate * sqrt(left);
+    case SCHEDULE_WSD:
+        return decay > 0 ? s->rate * fmin(1, positive((1 - done) / decay)) : s->rate;
     default:
         return s->rate;
     }
@@ -226,6 +231,7 @@ double schedule_rate(const struct schedule *schedule, uint64_t update)
     case SCHEDULE_CONSTANT:
     case SCHEDULE_COSINE:
     case SCHEDULE_POLY:
+    case SCHEDULE_WSD:
         return ours(s, u);
     case SCHEDULE_BING_LINEAR:
     case SCHEDULE_BING_LINEAR_EXP:

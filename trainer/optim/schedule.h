@@ -4,6 +4,7 @@
  *   ours: q = u / steps, P the warm-up's share, r = (1 - q) / (1 - P). X q / P while q < P; then
  *     linear      X r                        constant   X
  *     cosine      X (1 + cos pi (1 - r)) / 2   poly     X sqrt(r)
+ *     wsd         X min(1, (1 - q) / D), D the decay's share: warm-up, stable, decay (Hu et al., MiniCPM, 2024)
  *   bing_bert (optimization.py): x = (u - 1) / total, w the warm-up's share; all are X + offset where w is 0
  *     warmup_linear              x < w: X x / w;        else X (1 - x), which jumps at x = w
  *     warmup_linear_decay_exp    x < w: X x / w;        else X decay_rate ^ ((u - 1 - w total) / decay_step)
@@ -38,6 +39,7 @@ enum schedule_kind {
     SCHEDULE_CONSTANT,
     SCHEDULE_COSINE,
     SCHEDULE_POLY,
+    SCHEDULE_WSD,
     SCHEDULE_BING_LINEAR,
     SCHEDULE_BING_LINEAR_EXP,
     SCHEDULE_BING_EXP_EXP,
@@ -58,6 +60,7 @@ struct schedule {
     enum schedule_kind kind;
     double rate;   /* X, the peak */
     double warmup; /* ours: below 1 a share of the steps, else steps; NVIDIA, bing_bert: a share; the others: updates */
+    double decay;  /* wsd: below 1 a share of the steps, else steps */
     double total;  /* length of schedules that have their own, in updates */
     double minimum;  /* min, end */
     double power;    /* degree, power */
@@ -79,7 +82,7 @@ struct schedule {
 /* A kind of schedule. */
 struct schedule_type {
     const char *name; /* JSON's scheduler.type, or a choice of --schedule; and the identity's */
-    bool ours;        /* a choice of --schedule, which has no params and is no type of JSON's */
+    bool ours;        /* a choice of --schedule, and no type of JSON's; options set its params */
     bool own_rate;    /* brings its peak itself: optimizer.params.lr and --lr are not looked at */
     struct json_field params[SCHEDULE_PARAMS_MAX]; /* of struct schedule; ends with a NULL key */
 };
