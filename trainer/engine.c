@@ -223,7 +223,7 @@ void engine_close(struct engine *e)
 
 /* ---- a step ---- */
 
-void engine_join(struct engine *e, const struct team *team, const uint64_t *borders)
+void engine_join(struct engine *e, const struct team *team, const uint64_t *borders, bool on_hosts)
 {
     e->team = team;
     if (team->size == 1 && e->recipe->part == 0)
@@ -239,6 +239,7 @@ void engine_join(struct engine *e, const struct team *team, const uint64_t *bord
         .wire = e->recipe->wire_bf16 ? COMM_BF16 : COMM_FLOAT,
         .parts = recipe_parts(e->recipe),
         .borders = borders,
+        .on_hosts = on_hosts,
     });
 }
 
@@ -268,7 +269,8 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
         meet_move(e->team->meet, e->number, "a pass");
     if (e->sum && micro->ends)
         meet_begin(e->team->meet, e->number);
-    model_forward_backward(e->model, &micro->batch, e->sum && micro->ends ? gradient_sum_listener(e->sum) : NULL,
+    model_forward_backward(e->model, &micro->batch,
+                           e->sum && micro->ends ? gradient_sum_last(e->sum, &micro->batch) : NULL,
                            parts ? &metrics : NULL);
     if (!parts)
         return;

@@ -73,8 +73,9 @@ int engine_read_weights(struct engine *engine, const char *path, struct names_re
 
 /* From now on a step's gradients are summed over the processes of `team`, which outlives the engine;
  * with the recipe's same_bits, which wants it of a single process too, by parts, of which process r has [borders[r],
- * borders[r + 1]). Not called, one process adds its own. */
-void engine_join(struct engine *engine, const struct team *team, const uint64_t *borders);
+ * borders[r + 1]). `on_hosts`: every process has its gradients in the host's memory. Not called, one process adds its
+ * own. */
+void engine_join(struct engine *engine, const struct team *team, const uint64_t *borders, bool on_hosts);
 
 /* Begins step `number` (from 1): gradients are cleared. `counts` are labels of each head in the whole batch, of all
  * processes. */

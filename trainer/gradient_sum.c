@@ -1,5 +1,5 @@
-/* Ranges of final gradients come in, from the end of flat memory down; operations of struct comm go out, and the sums
- * come back in the same place. */
+/* Ranges of final gradients come in, from the end of flat memory down but for rows of words, which come early; operations
+ * of struct comm go out, and the sums come back in the same place. */
 #include "trainer/gradient_sum.h"
 
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "trainer/buckets.h"
 #include "trainer/cpu/bf16.h"
+#include "trainer/word_rows.h"
 
 #define ROUND_BLOCK 65536  /* numbers of one task */
 #define FIXED_LIMIT 0x1p61 /* over the number of parts: no sum of so many reaches 2^62 */
@@ -17,17 +18,26 @@
 struct gradient_sum {
     struct gradient_sum_options options; /* borders are our own copy, or NULL */
     struct buckets buckets;
+    struct range {
+        size_t from, to;
+    } * ranges;         /* [range_count] of this step: elements, in the order in which they are summed */
+    size_t range_count; /* as many as buckets; one more where rows were moved */
     struct gradient_listener listener;
-    uint64_t *numbers;          /* [buckets.count] of operations */
-    struct bucket_times *times; /* [buckets.count] */
+    uint64_t *numbers;          /* [range_count] of operations */
+    struct bucket_times *times; /* the same */
     uint64_t number;            /* of the step */
-    size_t started;             /* buckets of this step */
+    size_t started;             /* ranges of this step */
     double unit;                /* of fixed_add: of this step */
 
     int64_t *fixed;   /* [params->size] the device's, with same_bits */
     int64_t *refused; /* [1] the device's, with same_bits */
 
     uint16_t *rounded; /* [params->size] the host's, with wire COMM_BF16 */
+
+    struct word_rows *words; /* NULL: the table is summed with the other embeddings */
+    uint64_t words_number;   /* of their exchange */
+    bool told;               /* it was started in this step */
+    size_t words_to;         /* elements [0, words_to) are rows that were final early */
 
     double sums[STEP_SUMS];        /* of losses: of this process, then of all */
     double (*of_parts)[STEP_SUMS]; /* [parts] with same_bits: of all parts of the batch */
@@ -68,16 +78,21 @@ static enum comm_type carried(const struct gradient_sum *sum)
 }
 
 static void final(void *context, size_t from, size_t to);
+static const struct batch *words_final(void *context, const struct batch *batch);
 
 struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *options)
 {
     struct gradient_sum *sum = mem_clear(1, sizeof *sum);
     sum->options = *options;
-    sum->listener = (struct gradient_listener){final, sum};
+    const uint32_t size = comm_size(options->comm);
     buckets_init(&sum->buckets, options->params);
-    sum->numbers = mem_array(sum->buckets.count, sizeof *sum->numbers);
-    sum->times = mem_clear(sum->buckets.count, sizeof *sum->times);
-    assert(sum->buckets.count + 2 < COMM_QUEUE);
+    sum->ranges = mem_array(sum->buckets.count + 1, sizeof *sum->ranges);
+    sum->numbers = mem_array(sum->buckets.count + 1, sizeof *sum->numbers);
+    sum->times = mem_clear(sum->buckets.count + 1, sizeof *sum->times);
+    assert(sum->buckets.count + 4 < COMM_QUEUE);
+    if (size > 1 && options->on_hosts && !options->same_bits)
+        sum->words = word_rows_open(options->params, options->gradients, comm_rank(options->comm), size);
+    sum->listener = (struct gradient_listener){final, sum->words ? words_final : NULL, sum};
     if (options->same_bits)
         open_parts(sum);
     else
@@ -100,17 +115,58 @@ void gradient_sum_close(struct gradient_sum *sum)
     mem_free(sum->numbers);
     mem_free(sum->times);
     mem_free(sum->rounded);
+    mem_free(sum->ranges);
+    word_rows_close(sum->words);
     buckets_release(&sum->buckets);
     mem_free(sum);
 }
 
 /* ---- a step ---- */
 
+static void add_range(struct gradient_sum *sum, size_t from, size_t to)
+{
+    sum->ranges[sum->range_count++] = (struct range){from, to};
+}
+
+/* Adds the buckets in [from, to). */
+static void add_ranges(struct gradient_sum *sum, size_t from, size_t to)
+{
+    for (size_t i = 0; i < sum->buckets.count; i++)
+        if (sum->buckets.items[i].from >= from && sum->buckets.items[i].to <= to)
+            add_range(sum, sum->buckets.items[i].from, sum->buckets.items[i].to);
+}
+
+/* The same where no bucket begins or ends. */
+static void cut_ranges(struct gradient_sum *sum, size_t from, size_t to)
+{
+    const size_t most = BUCKET_BYTES_MAX / sizeof(float);
+    for (; to > from; to -= smaller(most, to - from))
+        add_range(sum, to - smaller(most, to - from), to);
+}
+
+/* The rows of words that are final come after the heads, the others with the embeddings. */
+static void set_ranges(struct gradient_sum *sum, size_t words)
+{
+    const struct params *params = sum->options.params;
+    const size_t heads = params_heads(params)->offset, layers = params_layer(params, 0, 0)->offset;
+    sum->range_count = 0;
+    sum->words_to = words;
+    add_ranges(sum, heads, params->size);
+    cut_ranges(sum, 0, words);
+    add_ranges(sum, layers, heads);
+    if (words > 0)
+        cut_ranges(sum, words, layers);
+    else
+        add_ranges(sum, 0, layers);
+}
+
 void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale)
 {
     const struct gradient_sum_options *options = &sum->options;
     sum->number = number;
     sum->started = 0;
+    sum->told = false;
+    set_ranges(sum, 0);
     sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
     sum->wire_bytes = 0;
     memset(sum->sums, 0, sizeof sum->sums);
@@ -160,10 +216,10 @@ static void take_block(const void *context, size_t task, int thread)
         r->gradients[i] = bf16_to_float(r->rounded[i]);
 }
 
-static void convert(const struct gradient_sum *sum, const struct bucket *bucket, float *gradients,
+static void convert(const struct gradient_sum *sum, const struct range *range, float *gradients,
                     void (*block)(const void *, size_t, int))
 {
-    const struct rounding r = {gradients + bucket->from, sum->rounded + bucket->from, bucket->to - bucket->from};
+    const struct rounding r = {gradients + range->from, sum->rounded + range->from, range->to - range->from};
     parallel(blocks_of(r.count, ROUND_BLOCK), block, &r);
 }
 
@@ -175,21 +231,21 @@ static bool is_staged(const struct gradient_sum *sum)
 }
 
 /* `memory` is what is added: floats or integers, where comm, or the host that rounds, can follow them. */
-static void start_bucket(struct gradient_sum *sum, void *memory)
+static void start_range(struct gradient_sum *sum, void *memory)
 {
-    const struct bucket *bucket = &sum->buckets.items[sum->started];
+    const struct range *range = &sum->ranges[sum->started];
     const struct ops *ops = sum->options.ops;
     const enum comm_type type = carried(sum);
     const bool on_device = ops->memory > 0 && !is_staged(sum);
     if (type == COMM_BF16)
-        convert(sum, bucket, memory, round_block);
+        convert(sum, range, memory, round_block);
     const struct comm_work work = {
         .operation = COMM_SUM,
         .type = type,
         .on_device = on_device,
         .ready = on_device ? ops->mark(ops->device, sum->started) : NULL,
-        .out = (char *)(type == COMM_BF16 ? sum->rounded : memory) + bucket->from * comm_type_bytes(type),
-        .count = bucket->to - bucket->from,
+        .out = (char *)(type == COMM_BF16 ? sum->rounded : memory) + range->from * comm_type_bytes(type),
+        .count = range->to - range->from,
     };
     sum->numbers[sum->started++] = start(sum, &work);
 }
@@ -204,19 +260,51 @@ static void final(void *context, size_t from, size_t to)
 {
     struct gradient_sum *sum = context;
     (void)to;
-    while (sum->started < sum->buckets.count && sum->buckets.items[sum->started].from >= from) {
-        const struct bucket *bucket = &sum->buckets.items[sum->started];
+    while (sum->started < sum->range_count && sum->ranges[sum->started].from >= from) {
+        const struct range *range = &sum->ranges[sum->started];
         if (sum->options.same_bits)
-            add_fixed(sum, bucket->from, bucket->to);
+            add_fixed(sum, range->from, range->to);
         if (!is_staged(sum))
-            start_bucket(sum, summed(sum));
+            start_range(sum, summed(sum));
         else
             sum->started++;
     }
 }
 
-const struct gradient_listener *gradient_sum_listener(struct gradient_sum *sum)
+/* ---- rows of words that are final before the others ---- */
+
+static void tell_words(struct gradient_sum *sum, const struct batch *batch)
 {
+    const struct comm_work work = word_rows_tell(sum->words, batch);
+    sum->words_number = start(sum, &work);
+    sum->told = true;
+}
+
+/* Waits until all have said which rows are not. A failure shows again when the sums are waited for. */
+static void move_words(struct gradient_sum *sum)
+{
+    struct error err;
+    meet_wait(sum->options.meet, true);
+    const int result = comm_wait(sum->options.comm, sum->words_number, &err);
+    meet_wait(sum->options.meet, false);
+    if (result == 0)
+        set_ranges(sum, word_rows_move(sum->words));
+}
+
+/* The listener. */
+static const struct batch *words_final(void *context, const struct batch *batch)
+{
+    struct gradient_sum *sum = context;
+    move_words(sum);
+    while (sum->started < sum->range_count && sum->ranges[sum->started].to <= sum->words_to)
+        start_range(sum, summed(sum));
+    return word_rows_batch(sum->words, batch);
+}
+
+const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch)
+{
+    if (sum->words)
+        tell_words(sum, batch);
     return &sum->listener;
 }
 
@@ -237,8 +325,8 @@ void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS])
 static void time_bucket(struct gradient_sum *sum, size_t i)
 {
     const struct comm_times times = comm_timed(sum->options.comm, sum->numbers[i]);
-    const struct bucket *bucket = &sum->buckets.items[i];
-    sum->times[i].bytes = (bucket->to - bucket->from) * comm_type_bytes(carried(sum));
+    const struct range *range = &sum->ranges[i];
+    sum->times[i].bytes = (range->to - range->from) * comm_type_bytes(carried(sum));
     sum->times[i].sums++;
     sum->times[i].taken += times.taken;
     sum->times[i].waited += times.waited;
@@ -253,18 +341,24 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     int result = 0;
     if (staged)
         sum->started = 0;
-    while (sum->started < sum->buckets.count)
-        start_bucket(sum, memory);
+    if (sum->words && !sum->told) { /* an empty share */
+        tell_words(sum, NULL);
+        move_words(sum);
+    }
+    while (sum->started < sum->range_count)
+        start_range(sum, memory);
     meet_wait(sum->options.meet, true);
-    for (size_t i = 0; result == 0 && i < sum->buckets.count; i++) {
+    for (size_t i = 0; result == 0 && i < sum->range_count; i++) {
         meet_move(sum->options.meet, sum->number, "bucket %zu", i);
         result = comm_wait(sum->options.comm, sum->numbers[i], err);
         if (result == 0)
             time_bucket(sum, i);
         if (result == 0 && carried(sum) == COMM_BF16)
-            convert(sum, &sum->buckets.items[i], memory, take_block);
+            convert(sum, &sum->ranges[i], memory, take_block);
     }
     meet_wait(sum->options.meet, false);
+    if (sum->words)
+        word_rows_back(sum->words);
     if (staged)
         ops->unmap(ops->device, summed(sum), memory, bytes, MAP_CHANGE);
     return result;
@@ -313,6 +407,6 @@ uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum)
 
 const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count)
 {
-    *count = sum->buckets.count;
+    *count = sum->range_count;
     return sum->times;
 }

@@ -11,7 +11,9 @@
  *
  * With same_bits gradients are added as integers (struct fixed_add_args), over the passes of a process too: each pass is
  * one part of the batch, and the sums depend on neither who computed which part nor in which order. A single process
- * does the same then. With `wire` COMM_BF16 each process rounds its gradients once, and so are the sums. One thread
+ * does the same then. Without same_bits, and where all processes have their gradients in the host's memory, the rows of
+ * the word table that no last pass has as its input are summed right after the heads (word_rows.h); which rows these are
+ * is exchanged when the last pass begins. With `wire` COMM_BF16 each process rounds its gradients once, and so are the sums. One thread
  * calls. */
 #ifndef TRAINER_GRADIENT_SUM_H
 #define TRAINER_GRADIENT_SUM_H
@@ -35,11 +37,13 @@ struct gradient_sum_options {
     /* same_bits: the parts of a batch, and which each process has: borders[size + 1], from 0 to `parts`. Copied. */
     uint64_t parts;
     const uint64_t *borders;
+    bool on_hosts; /* every process has its gradients in the host's memory */
 };
 
 struct gradient_sum;
 
-/* Takes all memory: 8 bytes a parameter with same_bits; without next to none, and 2 of the host's for bf16. */
+/* Takes all memory but a number for each token of a last pass: 8 bytes a parameter with same_bits; without next to none,
+ * and 2 of the host's for bf16. */
 struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *options);
 void gradient_sum_close(struct gradient_sum *sum); /* NULL is fine */
 
@@ -48,8 +52,8 @@ uint64_t gradient_sum_bytes(const struct params *params, bool same_bits);
 
 /* Begins step `number`, from 1. */
 void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale);
-/* For model_forward_backward, in the last pass of a step. */
-const struct gradient_listener *gradient_sum_listener(struct gradient_sum *sum);
+/* For model_forward_backward, in the last pass of a step, of this batch. */
+const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch);
 /* After a pass: `sums` are of its losses. */
 void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS]);
 /* Waits until the gradients are those of the whole batch, and so are `sums`: of losses, NaN where a gradient could not be

@@ -251,12 +251,14 @@ static int shares_begin(struct training *t, struct error *err)
     const struct recipe *recipe = &t->setup.recipe;
     const uint32_t size = t->team->size, each = recipe->part > 0 ? recipe->part : 1;
     const uint64_t units = recipe->part > 0 ? recipe_parts(recipe) : recipe->batch;
+    int64_t hosts = t->engine.ops->memory == 0; /* processes whose gradients the host has */
     uint64_t *units_of = t->borders;
     if (units < size)
         return fail(err, ERR_USAGE, "%" PRIu32 " processes, and a batch of %" PRIu64 " %s", size, units,
                     recipe->part > 0 ? "parts (--same-bits: of --micro-batch samples)" : "samples");
     share_divide(units, t->team->weights, size, units_of);
-    engine_join(&t->engine, t->team, units_of);
+    TRY(team_add_counts(t->team, &hosts, 1, err));
+    engine_join(&t->engine, t->team, units_of, hosts == size);
     for (uint32_t r = 0; r <= size; r++) {
         const uint64_t border = units_of[r] * each;
         t->borders[r] = border < recipe->batch ? border : recipe->batch;

@@ -208,7 +208,8 @@ def hidden(cable, scratch):
                 step = min(step, step_of(two(cable, scratch, model, 2 * share)))
             wire = lines_of(scratch / "two")[-1]["wire_bytes"] / rate
             exposed = step - alone
-            computed = alone + scaling.exposed(model, 128, backward, lambda size: scaling.ring(size, 2, trip, rate))
+            computed = alone + scaling.exposed(model, 128, backward, lambda size: scaling.ring(size, 2, trip, rate),
+                                                    rows=scaling.distinct(2))
             print(f"hidden   {mbit:.0f} Mbit/s, {model}, {share} sequences each: T {step:.3f} s, A {alone:.3f} s, "
                   f"W {wire:.3f} s, B {backward:.3f} s: hidden {100 * (wire - exposed) / min(wire, backward):.0f} %; "
                   f"scaling.py computes {computed:.3f} s: {100 * (computed / step - 1):+.0f} %", flush=True)

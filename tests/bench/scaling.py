@@ -11,11 +11,13 @@ WORDS, POSITIONS, MARKED = 30522, 512, 0.15
 BUCKET = 32 << 20  # bytes of fp32 gradients
 
 
-def groups(model):
-    """Gradients in the order in which the backward pass finishes them: heads, layers, embeddings."""
+def groups(model, rows=WORDS):
+    """Gradients in the order in which the backward pass finishes them: heads and rows of words that are in no last input,
+    layers, embeddings with the other rows."""
     layers, hidden = SIZES[model]
     heads = 2 * hidden * hidden + 4 * hidden + WORDS + 2 * hidden + 2
-    return [heads, *[12 * hidden * hidden + 13 * hidden] * layers, (WORDS + POSITIONS + 4) * hidden]
+    return [heads + (WORDS - rows) * hidden, *[12 * hidden * hidden + 13 * hidden] * layers,
+            (rows + POSITIONS + 4) * hidden]
 
 
 def flops(model, length):
@@ -25,18 +27,24 @@ def flops(model, length):
     return 6 * layers * layer, 6 * MARKED * length * (hidden * hidden + hidden * WORDS)
 
 
+def distinct(count):
+    """Words in the last inputs of so many processes, each of 2,048 tokens: they follow Zipf's law."""
+    harmonic = sum(1 / rank for rank in range(1, WORDS + 1))
+    return round(sum(1 - (1 - 1 / rank / harmonic) ** (2048 * count) for rank in range(1, WORDS + 1)))
+
+
 def ring(size, count, alpha, beta):
     return 2 * (count - 1) * alpha + 2 * (count - 1) / count * size / beta
 
 
-def exposed(model, length, backward, seconds, width=4):
+def exposed(model, length, backward, seconds, width=4, rows=WORDS):
     """Seconds from the end of a backward pass of `backward` seconds until all is summed. seconds(bytes): of one sum; width:
-    bytes of an element on the wire."""
+    bytes of an element on the wire; rows: of words that are in a last input, or all (on GPUs)."""
     of_layers, of_heads = flops(model, length)
     layers = SIZES[model][0]
     now = backward * of_heads / (of_layers + of_heads)
     free = 0
-    for i, elements in enumerate(groups(model)):
+    for i, elements in enumerate(groups(model, rows)):
         if 0 < i <= layers:
             now += backward * of_layers / (of_layers + of_heads) / layers
         while elements > 0:
@@ -46,12 +54,12 @@ def exposed(model, length, backward, seconds, width=4):
     return free - backward
 
 
-def step(model, length, share, micro, rate, bandwidth, seconds, width=2):
+def step(model, length, share, micro, rate, bandwidth, seconds, width=2, rows=WORDS):
     """Seconds of a step: `share` sequences in passes of `micro`, at `rate` FLOP/s and `bandwidth` bytes/s of memory."""
     compute = share * sum(flops(model, length)) / rate
     backward = compute * 2 / 3 * min(1, micro / share)
     update = 28 * sum(groups(model)) / bandwidth
-    return compute + update + (exposed(model, length, backward, seconds, width) if seconds else 0)
+    return compute + update + (exposed(model, length, backward, seconds, width, rows) if seconds else 0)
 
 
 def gpus(machines, each=8):
@@ -73,7 +81,7 @@ def main():
             *((model, f"{model}, 16 desktops", 16, 1, 8 * 0.85 * 234e9, 40e9, 16, 4096) for model in ("base", "large"))):
         count = machines * each
         seconds = gpus(machines) if each > 1 else lambda size, n=count: ring(size, n, 150e-6, 110e6)
-        many = step(model, length, total // count, micro, rate, bandwidth, seconds)
+        many = step(model, length, total // count, micro, rate, bandwidth, seconds, rows=WORDS if each > 1 else distinct(16))
         without = step(model, length, total // count, micro, rate, bandwidth, None)
         one = step(model, length, total, micro, rate, bandwidth, None)
         print(f"| {name}, batch {total:,} | {count} | {many:.3f} s | {1000 * (many - without):.1f} ms | {one / many:.1f} | "

@@ -45,6 +45,10 @@ expect_words "processes" "last bits may differ"
 case_begin "sums of floats: up to rounding"
 expect_exit 0 "${many[@]}" --precision fp32 --out floats --processes 3
 compared "three processes" 1e-6 plain floats
+"${many[@]}" --precision fp32 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" --share 0.001 >other 2>&1 </dev/null &
+expect_exit 0 "${many[@]}" --precision fp32 --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --share 1 --out empty
+wait $! || complain "rank 1 ended with $?: $(cat other)"
+expect_same_checkpoint "one of two has an empty share" plain empty
 
 wire=("${many[@]}" --precision fp32 --wire bf16 --comm gloo)
 for n in 1 2 3 4; do

@@ -10,6 +10,7 @@
 
 #include "tests/trainer/made.h"
 #include "trainer/optim/optimizer.h"
+#include "trainer/word_rows.h"
 
 static const struct model_config small = {
     .layers = 2,
@@ -319,7 +320,7 @@ static void check_finals(const struct model_config *config, const struct batch *
     fill_params(model, ops, 0.05f, 0.02f);
     for (uint32_t step = 1; step <= 9; step++) { /* some of which drop layers */
         struct finals finals = {model_gradients(model), mem_clear(size, sizeof(float)), size, 0, true};
-        const struct gradient_listener listener = {copy_final, &finals};
+        const struct gradient_listener listener = {copy_final, NULL, &finals};
         struct model_metrics metrics = {0};
         const struct step_settings settings = made_step(9, step, batch, 2);
         model_begin_step(model, &settings);
@@ -353,6 +354,65 @@ static void gradients_that_are_final_do_not_change(void **state)
     }
     const struct model_config drops = config_of(ORDER_PRE, 3, true);
     check_finals(&drops, &batch, 0, 5);
+    made_batch_release(&batch);
+}
+
+/* What is said of the table of words when the heads are done. */
+struct early {
+    struct word_rows *rows;
+    const float *gradients;
+    float *copy;  /* [final] */
+    size_t final; /* elements from the start */
+    uint32_t calls;
+};
+
+static void ignore_final(void *context, size_t from, size_t to)
+{
+    (void)context, (void)from, (void)to;
+}
+
+static const struct batch *copy_words(void *context, const struct batch *batch)
+{
+    struct early *early = context;
+    word_rows_tell(early->rows, batch);
+    early->final = word_rows_move(early->rows);
+    memcpy(early->copy, early->gradients, early->final * sizeof *early->copy);
+    early->calls++;
+    return word_rows_batch(early->rows, batch);
+}
+
+/* Rows of words that no input names are final after the heads, and moving the others aside changes no bit. */
+static void words_that_no_input_names_are_final_early(void **state)
+{
+    (void)state;
+    const struct made_source source = {3, small.vocabulary, 4};
+    struct batch batch = made_batch(&source, lengths, 0, 3);
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    struct model *model = open_model(&small, ops, &batch);
+    const size_t size = model_table(model)->size;
+    float *gradients = model_gradients(model), *usual = mem_array(size, sizeof *usual);
+    fill_params(model, ops, 0.05f, 0.02f);
+    struct early early = {word_rows_open(model_table(model), gradients, 0, 1), gradients,
+                          mem_clear(size, sizeof(float)), 0, 0};
+    const struct gradient_listener listener = {ignore_final, copy_words, &early};
+    for (int pass = 0; pass < 2; pass++) {
+        const struct step_settings settings = made_step(9, 4, &batch, 1);
+        model_begin_step(model, &settings);
+        model_forward_backward(model, &batch, pass ? &listener : NULL, NULL);
+        if (pass == 0)
+            memcpy(usual, gradients, size * sizeof *usual);
+    }
+    assert_int_equal(early.calls, 1);
+    assert_in_range(early.final, (size_t)small.hidden, 55 * (size_t)small.hidden); /* some words are there, not all */
+    assert_memory_equal(early.copy, gradients, early.final * sizeof *early.copy);
+    assert_true(memcmp(usual, gradients, size * sizeof *usual) != 0);
+    word_rows_back(early.rows);
+    assert_memory_equal(usual, gradients, size * sizeof *usual);
+    word_rows_close(early.rows);
+    mem_free(early.copy);
+    mem_free(usual);
+    model_close(model);
+    ops->close(ops);
     made_batch_release(&batch);
 }
 
@@ -735,6 +795,7 @@ int main(void)
         cmocka_unit_test(theta_falls_as_published),
         cmocka_unit_test(the_last_layer_is_computed_where_it_is_read),
         cmocka_unit_test(gradients_that_are_final_do_not_change),
+        cmocka_unit_test(words_that_no_input_names_are_final_early),
         cmocka_unit_test(micro_batches_change_only_rounding),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(first_loss_is_that_of_guessing),

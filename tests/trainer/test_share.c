@@ -1,14 +1,17 @@
-/* Shares of a batch and buckets of gradients: what all processes must cut alike. */
+/* Shares of a batch, buckets of gradients, rows of words: what all processes must cut alike. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "trainer/buckets.h"
+#include "base/mem.h"
 #include "trainer/share.h"
+#include "trainer/word_rows.h"
 
 #define ONE 1000000 /* a weight of 1 */
 
@@ -118,6 +121,90 @@ static void small_models_have_a_bucket_a_group(void **state)
     params_release(&params);
 }
 
+/* ---- rows of words ---- */
+
+#define RANKS 3
+
+/* Two processes with the same marks have the same rows at the same places, those that nobody marked first; then all is
+ * back where it was. `own` ids are of each rank. */
+static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t own)
+{
+    const size_t rows = params->items[1].offset / (size_t)params->items[0].shape[1],
+                 width = params->items[1].offset / rows;
+    float *table = mem_array(params->size, sizeof *table), *other = mem_array(params->size, sizeof *other);
+    bool *marked = mem_clear(rows, sizeof *marked);
+    for (size_t i = 0; i < rows * width; i++)
+        table[i] = other[i] = (float)i;
+    struct word_rows *first = word_rows_open(params, table, 0, RANKS), *last = word_rows_open(params, other, 2, RANKS);
+    struct batch batches[RANKS];
+    struct comm_work work = {0};
+    uint8_t *marks = mem_clear(RANKS, rows);
+    size_t unmarked = rows, bytes = 0;
+    for (uint32_t r = 0; r < RANKS; r++) { /* what each would tell */
+        struct word_rows *one = word_rows_open(params, table, r, RANKS);
+        batches[r] = (struct batch){.tokens = own, .token_rows = own, .ids = ids[r]};
+        work = word_rows_tell(one, own > 0 ? &batches[r] : NULL);
+        bytes = work.out_counts[r];
+        memcpy(marks + r * bytes, (uint8_t *)work.out + r * bytes, bytes);
+        word_rows_close(one);
+        for (int32_t i = 0; i < own; i++) {
+            unmarked -= !marked[ids[r][i]];
+            marked[ids[r][i]] = true;
+        }
+    }
+    memcpy(word_rows_tell(first, NULL).out, marks, RANKS * bytes); /* the exchange */
+    memcpy(word_rows_tell(last, NULL).out, marks, RANKS * bytes);
+    assert_int_equal(word_rows_move(first), unmarked * width);
+    assert_int_equal(word_rows_move(last), unmarked * width);
+    assert_memory_equal(table, other, rows * width * sizeof *table);
+    for (size_t i = 0; i < rows; i++)
+        assert_int_equal(marked[(size_t)table[i * width] / width], i >= unmarked);
+    if (own > 0) {
+        const struct batch *moved = word_rows_batch(first, &batches[1]);
+        for (int32_t i = 0; i < own; i++)
+            assert_true(table[(size_t)moved->ids[i] * width] == (float)((size_t)ids[1][i] * width));
+    }
+    word_rows_back(first);
+    for (size_t i = 0; i < rows * width; i++)
+        assert_true(table[i] == (float)i);
+    word_rows_close(first);
+    word_rows_close(last);
+    mem_free(marks);
+    mem_free(marked);
+    mem_free(table);
+    mem_free(other);
+}
+
+static void marked_rows_go_last_and_come_back(void **state)
+{
+    (void)state;
+    struct model_config config;
+    struct params params;
+    uint64_t x = 1;
+    assert_int_equal(model_config_named("tiny", &config), 0);
+    config.vocabulary = 150;
+    config.hidden = 8;
+    config.heads = 2;
+    params_init(&params, &config);
+    int32_t *ids[RANKS];
+    for (uint32_t r = 0; r < RANKS; r++)
+        ids[r] = mem_array(200, sizeof *ids[r]);
+    for (int32_t own = 0; own <= 200; own += own < 4 ? 1 : 49) {
+        for (uint32_t r = 0; r < RANKS; r++)
+            for (int32_t i = 0; i < own; i++) {
+                x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+                ids[r][i] = (int32_t)((x >> 33) % (own < 200 ? 150 : 140));
+            }
+        check_rows(&params, ids, own);
+    }
+    for (int32_t i = 0; i < 150; i++)
+        ids[0][i] = ids[1][i] = ids[2][i] = i;
+    check_rows(&params, ids, 150); /* every word is marked */
+    for (uint32_t r = 0; r < RANKS; r++)
+        mem_free(ids[r]);
+    params_release(&params);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +212,7 @@ int main(void)
         cmocka_unit_test(no_share_is_off_by_one),
         cmocka_unit_test(buckets_cover_flat_memory),
         cmocka_unit_test(small_models_have_a_bucket_a_group),
+        cmocka_unit_test(marked_rows_go_last_and_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

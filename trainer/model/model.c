@@ -209,7 +209,7 @@ static void pass(struct model *model, const struct batch *batch, bool training,
             head_kinds[h].pass(model, there);
     if (training) {
         report_final(model, params_heads(&model->table)->offset);
-        backward(model, there);
+        backward(model, listener && listener->words ? listener->words(listener->context, there) : there);
     }
     for (int h = 0; h < HEAD_KINDS; h++)
         model->counts.heads[h].count += batch->heads[h].live;

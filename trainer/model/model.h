@@ -85,6 +85,9 @@ void model_begin_step(struct model *model, const struct step_settings *settings)
  * not have worked them out yet, but nothing that is asked of it later changes them. */
 struct gradient_listener {
     void (*final)(void *context, size_t from, size_t to);
+    /* NULL, or called once the heads are done: of the word table's gradient the pass changes from now on only the rows
+     * that its input names. Returns the batch that goes backward: the same, or with other ids, if rows were moved. */
+    const struct batch *(*words)(void *context, const struct batch *batch);
     void *context;
 };
 /* Forward and backward: gradients += ; metrics +=, which waits for the device. NULL: what would have been added is kept
