@@ -1,11 +1,14 @@
 /* In: bytes. Out: their SHA-256. Names of functions and letters are those of FIPS 180-4, sections 4.1.2, 5 and 6.2. */
 #include "base/sha256.h"
 
+#include "base/cpu.h"
+#include "base/sha256_blocks.h"
+
 #include <stdio.h>
 #include <string.h>
 
 /* 4.2.2: the first 32 bits of the fractions of the cube roots of the first 64 primes. */
-static const uint32_t k[64] = {
+const uint32_t sha256_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -35,7 +38,7 @@ static uint32_t big_endian(const uint8_t *bytes)
 /* 6.2.2 */
 static void add_block(uint32_t state[8], const uint8_t *block)
 {
-    uint32_t w[64], s[8];
+    uint32_t w[64];
     for (int t = 0; t < 16; t++)
         w[t] = big_endian(block + 4 * t);
     for (int t = 16; t < 64; t++) {
@@ -43,18 +46,34 @@ static void add_block(uint32_t state[8], const uint8_t *block)
         w[t] = w[t - 16] + w[t - 7] + (turn(early, 7) ^ turn(early, 18) ^ early >> 3) +
                (turn(late, 17) ^ turn(late, 19) ^ late >> 10);
     }
-    memcpy(s, state, sizeof s);
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (int t = 0; t < 64; t++) {
-        const uint32_t a = s[0], e = s[4];
-        const uint32_t choice = (e & s[5]) ^ (~e & s[6]), majority = (a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]);
-        const uint32_t t1 = s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + choice + k[t] + w[t];
+        const uint32_t choice = (e & f) ^ (~e & g), majority = (a & b) ^ (a & c) ^ (b & c);
+        const uint32_t t1 = h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + choice + sha256_k[t] + w[t];
         const uint32_t t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + majority;
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += t1;
-        s[0] = t1 + t2;
+        h = g;
+        g = f;
+        f = e;
+        e = d + t1;
+        d = c;
+        c = b;
+        b = a;
+        a = t1 + t2;
     }
+    const uint32_t further[8] = {a, b, c, d, e, f, g, h};
     for (int i = 0; i < 8; i++)
-        state[i] += s[i];
+        state[i] += further[i];
+}
+
+static void add_blocks(uint32_t state[8], const uint8_t *blocks, size_t count)
+{
+    if (vector_level() > VECTOR_BASE && sha256_has_instructions()) {
+        sha256_add_blocks(state, blocks, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        add_block(state, blocks + SHA256_BLOCK_BYTES * i);
 }
 
 void sha256_add(struct sha256 *sha, const void *data, size_t bytes)
@@ -62,13 +81,14 @@ void sha256_add(struct sha256 *sha, const void *data, size_t bytes)
     const uint8_t *from = data;
     while (bytes > 0) {
         const size_t held = sha->bytes % sizeof sha->block, room = sizeof sha->block - held;
-        const size_t part = bytes < room ? bytes : room;
+        size_t part = bytes < room ? bytes : room;
         if (part == sizeof sha->block) {
-            add_block(sha->state, from);
+            part = bytes - bytes % sizeof sha->block;
+            add_blocks(sha->state, from, part / sizeof sha->block);
         } else {
             memcpy(sha->block + held, from, part);
             if (part == room)
-                add_block(sha->state, sha->block);
+                add_blocks(sha->state, sha->block, 1);
         }
         sha->bytes += part;
         from += part;
@@ -89,4 +109,72 @@ char *sha256_text(struct sha256 *sha, char out[65])
     for (int i = 0; i < 8; i++)
         snprintf(out + 8 * i, 9, "%08x", sha->state[i]);
     return out;
+}
+
+/* ------------------------------------------------------------------------------------------------ lists and journals */
+
+/* 0 to 15, or -1. */
+static int digit_of(char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    byte = (char)(byte | 0x20);
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *name)
+{
+    if (line.size > 0 && line.data[line.size - 1] == '\r')
+        line.size--;
+    if (line.size < SHA256_DIGITS + 3 || line.data[SHA256_DIGITS] != ' ' ||
+        (line.data[SHA256_DIGITS + 1] != ' ' && line.data[SHA256_DIGITS + 1] != '*') || memchr(line.data, 0, line.size))
+        return false;
+    for (size_t i = 0; i < SHA256_DIGITS; i++) {
+        const int digit = digit_of(line.data[i]);
+        if (digit < 0)
+            return false;
+        digits[i] = "0123456789abcdef"[digit];
+    }
+    digits[SHA256_DIGITS] = '\0';
+    *name = str_range(line.data + SHA256_DIGITS + 2, line.data + line.size);
+    return true;
+}
+
+void sha256_save(const struct sha256 *sha, struct buf *out)
+{
+    for (size_t i = 0; i < 8; i++)
+        buf_addf(out, "%08x", sha->state[i]);
+    for (size_t i = 0; i < sha->bytes % sizeof sha->block; i++)
+        buf_addf(out, "%02x", sha->block[i]);
+}
+
+/* `count` digits as a number, or -1. */
+static int64_t read_digits(const char *digits, size_t count)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int digit = digit_of(digits[i]);
+        if (digit < 0)
+            return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+bool sha256_load(struct sha256 *sha, uint64_t bytes, struct str saved)
+{
+    const size_t held = bytes % sizeof sha->block;
+    if (saved.size != 64 + 2 * held)
+        return false;
+    *sha = (struct sha256){.bytes = bytes};
+    for (size_t i = 0; i < 8 + held; i++) {
+        const int64_t value = i < 8 ? read_digits(saved.data + 8 * i, 8) : read_digits(saved.data + 48 + 2 * i, 2);
+        if (value < 0)
+            return false;
+        if (i < 8)
+            sha->state[i] = (uint32_t)value;
+        else
+            sha->block[i - 8] = (uint8_t)value;
+    }
+    return true;
 }

@@ -9,13 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DIGITS         64
-#define LINE_BYTES_MAX (DIGITS + 2 + SHARD_NAME_BYTES + 1)
+#define LINE_BYTES_MAX (SHA256_DIGITS + 2 + SHARD_NAME_BYTES + 2)
 
 struct sum {
     char name[SHARD_NAME_BYTES];
     uint64_t bytes;
-    char is[DIGITS + 1], listed[DIGITS + 1]; /* "": not known */
+    char is[SHA256_DIGITS + 1], listed[SHA256_DIGITS + 1]; /* "": not known */
 };
 
 struct sums {
@@ -105,21 +104,15 @@ int sums_write(const char *directory, const char *path, struct verify_progress p
     return result;
 }
 
-/* HEX, two blanks or a blank and '*', a name. */
 static bool read_line(struct str line, struct sum *out)
 {
-    static const char digits[] = "0123456789abcdefABCDEF";
+    struct str name;
     *out = (struct sum){0};
-    if (line.size < DIGITS + 3 || line.data[DIGITS] != ' ' ||
-        (line.data[DIGITS + 1] != ' ' && line.data[DIGITS + 1] != '*') || memchr(line.data, 0, line.size))
+    if (!sha256_line(line, out->listed, &name))
         return false;
-    memcpy(out->listed, line.data, DIGITS);
-    for (size_t i = 0; i < DIGITS; i++)
-        out->listed[i] = (char)(out->listed[i] | ('A' <= out->listed[i] && out->listed[i] <= 'F' ? 0x20 : 0));
     /* No name of ours is longer; a cut one is none of them either. */
-    const size_t size = line.size - DIGITS - 2;
-    memcpy(out->name, line.data + DIGITS + 2, size < SHARD_NAME_BYTES ? size : SHARD_NAME_BYTES - 1);
-    return strspn(out->listed, digits) == DIGITS;
+    memcpy(out->name, name.data, name.size < SHARD_NAME_BYTES ? name.size : SHARD_NAME_BYTES - 1);
+    return true;
 }
 
 static int refuse_line(const char *path, size_t number, const char *what, struct error *err)

@@ -1,10 +1,13 @@
 /* SHA-256 of what FIPS 180-4's examples (csrc.nist.gov, "SHA256") and their like give, however the bytes come. */
 #include "base/sha256.h"
+#include "base/sha256_blocks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -55,12 +58,102 @@ static void every_length(void **state)
     assert_string_equal(sha256_text(&sums, out), "917dfe241fcf4d27cf00582a4b7cbc1f5bb92f4298d46d8d986f7cda814596c6");
 }
 
+/* The processor's instructions against plain C, which the other tests take one block at a time where it has none. */
+static void the_instructions_agree(void **state)
+{
+    (void)state;
+    if (!sha256_has_instructions())
+        skip();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    uint8_t bytes[4096];
+    char out[65];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 31 + i / 256);
+    if (child == 0) { /* where nothing has asked for a level yet: see main */
+        setenv("DSDATA_CPU", "base", 1);
+        struct sha256 sha = sha256_begin();
+        sha256_add(&sha, bytes, sizeof bytes);
+        _exit(strcmp(sha256_text(&sha, out), "470d1b89fc75293c6793ec18ae42d29a06e47c26fde262729975d35de66bc5b1") != 0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    struct sha256 sha = sha256_begin();
+    sha256_add(&sha, bytes, sizeof bytes);
+    assert_string_equal(sha256_text(&sha, out), "470d1b89fc75293c6793ec18ae42d29a06e47c26fde262729975d35de66bc5b1");
+}
+
+static void a_saved_sum_goes_on(void **state)
+{
+    (void)state;
+    char bytes[300], out[65], wanted[65];
+    for (int i = 0; i < 300; i++)
+        bytes[i] = (char)(i * 7);
+    struct sha256 whole = sha256_begin(), loaded;
+    sha256_add(&whole, bytes, sizeof bytes);
+    sha256_text(&whole, wanted);
+    for (size_t cut = 0; cut <= sizeof bytes; cut++) {
+        struct buf saved = {0};
+        struct sha256 sha = sha256_begin();
+        sha256_add(&sha, bytes, cut);
+        sha256_save(&sha, &saved);
+        assert_true(sha256_load(&loaded, cut, buf_str(&saved)));
+        sha256_add(&loaded, bytes + cut, sizeof bytes - cut);
+        assert_string_equal(sha256_text(&loaded, out), wanted);
+        assert_false(sha256_load(&loaded, cut + 1, buf_str(&saved)));
+        saved.data[saved.size - 1] = 'x';
+        assert_false(sha256_load(&loaded, cut, buf_str(&saved)));
+        buf_release(&saved);
+    }
+}
+
+#define SUM "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static void lines_of_lists(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *name;
+    } lines[] = {
+        {SUM "  a.xml.bz2", "a.xml.bz2"},
+        {SUM " *a.xml.bz2", "a.xml.bz2"},
+        {SUM "  a b\r", "a b"},
+        {SUM "  ./xml/a.bz2", "./xml/a.bz2"},
+        {SUM "   a", " a"},
+        {SUM "  ", NULL},
+        {SUM " a", NULL},
+        {SUM "\t a", NULL},
+        {"", NULL},
+        {"\r", NULL},
+        {SUM "  \r", NULL},
+        {"\\" SUM "  a", NULL},
+    };
+    char digits[65];
+    struct str name;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const bool good = sha256_line(str_of(lines[i].line), digits, &name);
+        assert_int_equal(good, lines[i].name != NULL);
+        if (good)
+            assert_true(str_equal(name, str_of(lines[i].name)));
+        if (good)
+            assert_string_equal(digits, SUM);
+    }
+    assert_true(sha256_line(STR("BA7816BF8F01CFEA414140DE5DAE2223B00361A396177A9CB410FF61F20015AD  a"), digits, &name));
+    assert_string_equal(digits, SUM);
+    assert_false(
+        sha256_line(STR("ga7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  a"), digits, &name));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_instructions_agree), /* first: its child must be the first to ask for a level */
         cmocka_unit_test(the_examples_of_the_standard),
         cmocka_unit_test(a_million_letters),
         cmocka_unit_test(every_length),
+        cmocka_unit_test(a_saved_sum_goes_on),
+        cmocka_unit_test(lines_of_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,17 @@
+/* Whole blocks of SHA-256 by the processor's SHA extensions: for sha256.c alone. */
+#ifndef BASE_SHA256_BLOCKS_H
+#define BASE_SHA256_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHA256_BLOCK_BYTES 64
+
+extern const uint32_t sha256_k[64]; /* FIPS 180-4, 4.2.2 */
+
+bool sha256_has_instructions(void);
+/* state after `count` blocks; where sha256_has_instructions(). */
+void sha256_add_blocks(uint32_t state[8], const uint8_t *blocks, size_t count);
+
+#endif
