@@ -42,6 +42,8 @@ void counts_group(struct counts *counts, const struct group *group)
     counts->pages[PAGE_DAMAGED] += group->cut;
     counts->gaps += group->gaps;
     counts->gap_bytes += group->gap_bytes;
+    counts->sums_right += group->sums_right;
+    counts->sums_wrong += group->sums_wrong;
 }
 
 void counts_damage(const struct counts *counts, struct buf *out)
@@ -50,6 +52,9 @@ void counts_damage(const struct counts *counts, struct buf *out)
     if (counts->gaps > 0)
         buf_addf(out, "%s place%s, %s of the file passed over", format_count(counts->gaps, count),
                  counts->gaps == 1 ? "" : "s", format_bytes(counts->gap_bytes, bytes));
+    if (counts->sums_wrong > 0)
+        buf_addf(out, "%s%s file%s with another SHA-256", out->size ? ", " : "",
+                 format_count(counts->sums_wrong, count), counts->sums_wrong == 1 ? "" : "s");
     if (counts->ill_formed > 0)
         buf_addf(out, "%s%s bytes that are not UTF-8", out->size ? ", " : "", format_count(counts->ill_formed, count));
     if (counts->nul_bytes > 0)

@@ -20,6 +20,7 @@ struct counts {
     uint64_t template_bytes;             /* what of the page text they were */
     uint64_t template_characters;        /* and in code points */
     uint64_t gaps, gap_bytes;            /* damaged places of the files, and bytes of them passed over */
+    uint64_t sums_right, sums_wrong;     /* files that were checked by a SHA-256, to their ends */
     uint64_t documents;                  /* kept pages, both splits */
     uint64_t documents_valid;            /* the held-out ones among them */
     uint64_t input_bytes;                /* bytes of records read (decompressed) */

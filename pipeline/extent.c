@@ -5,7 +5,7 @@
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
 
-#define EXTENT_VERSION 1
+#define EXTENT_VERSION 2
 
 void extent_begin(struct extent *extent, uint64_t first, const struct inputs *inputs, size_t spill_count)
 {
@@ -40,7 +40,7 @@ bool extent_whole(const struct extent *extent, struct place end, uint64_t limit)
 
 /* The journal as an object, both ways by the same formats. */
 #define HEAD_FORMAT  "{si sI sI sI sI sI sb sb}"
-#define STATE_FORMAT "{sI sI sI sI sI sb sb sI sb sb sI ss so}"
+#define STATE_FORMAT "{sI sI sI sI sI sb sb sI sb sb sI ss so sI ss}"
 
 static json_t *head_json(const struct dump_head *h)
 {
@@ -65,22 +65,27 @@ static bool head_read(json_t *json, struct dump_head *h)
 static json_t *state_json(const struct dump_state *s)
 {
     char hash[17];
-    return json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part, "bit",
-                     (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc, "padding",
-                     s->padding, "open", s->open, "match", (json_int_t)s->match, "closed", s->closed, "unsure",
-                     s->unsure, "lost", (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head",
-                     head_json(&s->head));
+    struct buf sum = {0};
+    sha256_save(&s->sum, &sum);
+    json_t *json = json_pack(STATE_FORMAT, "window", (json_int_t)s->next_window, "part", (json_int_t)s->next_part,
+                             "bit", (json_int_t)s->bit, "level", (json_int_t)s->level, "crc", (json_int_t)s->crc,
+                             "padding", s->padding, "open", s->open, "match", (json_int_t)s->match, "closed", s->closed,
+                             "unsure", s->unsure, "lost", (json_int_t)s->lost, "hash", hash_text(s->hash, hash), "head",
+                             head_json(&s->head), "sum_bytes", (json_int_t)s->sum.bytes, "sum", buf_text(&sum));
+    buf_release(&sum);
+    return json;
 }
 
 static bool state_read(json_t *json, struct dump_state *s)
 {
     json_int_t window = 0, part = 0, bit = 0, level = 0, crc = 0, match = 0, lost = 0;
     int padding = 0, open = 0, closed = 0, unsure = 0;
-    const char *hash = "";
+    json_int_t sum_bytes = 0;
+    const char *hash = "", *sum = "";
     json_t *head = NULL;
     if (json_unpack(json, STATE_FORMAT, "window", &window, "part", &part, "bit", &bit, "level", &level, "crc", &crc,
                     "padding", &padding, "open", &open, "match", &match, "closed", &closed, "unsure", &unsure, "lost",
-                    &lost, "hash", &hash, "head", &head) < 0)
+                    &lost, "hash", &hash, "head", &head, "sum_bytes", &sum_bytes, "sum", &sum) < 0)
         return false;
     *s = (struct dump_state){.next_window = (uint64_t)window,
                              .next_part = (uint32_t)part,
@@ -93,7 +98,8 @@ static bool state_read(json_t *json, struct dump_state *s)
                              .closed = closed,
                              .unsure = unsure,
                              .lost = (uint64_t)lost};
-    return hash_parse(hash, &s->hash) == 0 && head_read(head, &s->head);
+    return hash_parse(hash, &s->hash) == 0 && head_read(head, &s->head) &&
+           sha256_load(&s->sum, (uint64_t)sum_bytes, str_of(sum));
 }
 
 int extent_write(const struct extent *extent, const struct inputs *inputs, const char *directory, struct error *err)

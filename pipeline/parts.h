@@ -53,6 +53,8 @@ struct group {
     /* With --salvage: */
     uint64_t gaps, gap_bytes; /* places where the file is damaged, and bytes of it that were passed over */
     uint64_t cut;             /* records that such a place broke off, left out */
+    /* Of a file that is checked by a sum, at its end: */
+    uint64_t sums_right, sums_wrong;
 };
 
 /* A namespace of a wiki's siteinfo. */

@@ -11,11 +11,13 @@
 #include "pipeline/dump/siteinfo.h"
 #include "pipeline/dump/sniff.h"
 #include "pipeline/dump/source.h"
+#include "pipeline/dump/sum.h"
 #include "pipeline/dump/window.h"
 
 #include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 struct dump {
     struct dump_options options;
@@ -43,6 +45,7 @@ struct dump {
     bool failed; /* the chain did, which is for the next call to tell */
     struct error failure;
     uint64_t hash;
+    struct file_sum sum;
 };
 
 struct dump_options dump_defaults(void)
@@ -111,6 +114,11 @@ uint64_t dump_windows(const struct dump *dump)
 uint64_t dump_hash(const struct dump *dump)
 {
     return dump->hash;
+}
+
+bool dump_is_summed(const struct dump *dump)
+{
+    return dump->sum.wanted[0] != '\0';
 }
 
 /* ------------------------------------------------------------------------------------------------------ read */
@@ -201,6 +209,8 @@ static void state_now(const struct dump *dump, struct dump_state *state)
                                  .lost = dump->chain.lost,
                                  .hash = dump->hash,
                                  .head = dump->chain.head};
+    if (dump_is_summed(dump))
+        state->sum = dump->sum.is;
     pages_state(&dump->pages, state);
 }
 
@@ -211,6 +221,8 @@ static void window_enter(struct dump *dump, const struct piece *piece)
     pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
     const uint64_t words[2] = {htole64(piece->window), htole64(piece->hash)};
     dump->hash += hash64(words, sizeof(words));
+    if (dump_is_summed(dump) && !source_is_packed(&dump->source))
+        sha256_add(&dump->sum.is, piece->bytes.data, piece->window_size);
     dump->inside = true;
     dump->expanded = 0;
 }
@@ -231,7 +243,8 @@ static int cut_end(struct dump *dump, const struct piece *piece, struct group *o
         pages_gap(&dump->pages, dump->chain.gap_bytes, true);
     else if (dump->options.salvage && !pages_complete(&dump->pages))
         pages_gap(&dump->pages, 0, true);
-    return pages_end(&dump->pages, dump->options.salvage ? NULL : dump->source.name, piece->from, out, err);
+    TRY(pages_end(&dump->pages, dump->options.salvage ? NULL : dump->source.name, piece->from, out, err));
+    return dump_is_summed(dump) ? file_sum_check(&dump->sum, &dump->source, dump->options.salvage, out, err) : 0;
 }
 
 /* The complete group goes to the caller; false where he has got one in this call, so that it must wait for the next. */
@@ -351,6 +364,16 @@ void dump_rewind(struct dump *dump)
     dump->inside = dump->waits = dump->failed = false;
     dump->rest = (struct str){0};
     dump->hash = 0;
+    dump->sum.is = sha256_begin();
+}
+
+static int restore_sum(struct dump *dump, const struct dump_state *state, struct error *err)
+{
+    const uint64_t from = state->next_window * dump_window_bytes(dump);
+    const uint64_t at = from < dump->source.bytes ? from : dump->source.bytes;
+    if (at > 0 && state->sum.bytes == at)
+        dump->sum.is = state->sum;
+    return file_sum_to(&dump->sum, &dump->source, at, err);
 }
 
 int dump_restore(struct dump *dump, const struct dump_state *state, struct error *err)
@@ -364,14 +387,14 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
     chain_restore(&dump->chain, state);
     dump->next_window = state->next_window;
     dump->hash = state->hash;
-    return 0;
+    return dump_is_summed(dump) && !source_is_packed(&dump->source) ? restore_sum(dump, state, err) : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------------- parts */
 
 bool dump_divides(const struct dump *dump)
 {
-    return dump->kind == INPUT_WIKI && !dump->source.pipe && !source_is_packed(&dump->source);
+    return dump->kind == INPUT_WIKI && !dump->source.pipe && !source_is_packed(&dump->source) && !dump_is_summed(dump);
 }
 
 void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state)
@@ -547,6 +570,9 @@ int dump_open(struct dump **dump, const char *path, const struct dump_options *o
         return -1;
     }
     opened->chain.salvage = options->salvage;
+    opened->sum.is = sha256_begin();
+    if (options->sha256 && !opened->source.pipe)
+        snprintf(opened->sum.wanted, sizeof opened->sum.wanted, "%s", options->sha256);
     *dump = opened;
     return 0;
 }

@@ -17,6 +17,7 @@
 #define PIPELINE_DUMP_DUMP_H
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/str.h"
 #include "pipeline/dump/bzip2.h"
 #include "pipeline/dump/unpack.h"
@@ -39,6 +40,7 @@ struct dump_options {
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes what is beyond */
     bool lines;                /* of text: every line is a record, not every document */
     bool salvage;              /* damage behind the head is passed over and counted in the groups, not an error */
+    const char *sha256;        /* 64 digits: the SHA-256 of the file, which dump_cut checks at its end; or NULL */
     /* What one window may expand to: more than both is ERR_UNSAFE. By window, so that the verdict does not depend on where
      * a reader began, and that much honest text before it does not help a bomb. */
     uint64_t ratio_max;      /* bytes of text per byte of the window so far */
@@ -52,7 +54,8 @@ struct dump_options dump_defaults(void); /* the constants of parts.h, INPUT_SNIF
  * ERR_USAGE: cannot be opened. ERR_INPUT: empty, unrecognised, not of the kind asked for, without records, damaged at
  * its beginning. ERR_UNSAFE: a container that is not read here; the hint has the pipe to type. */
 int dump_open(struct dump **dump, const char *path, const struct dump_options *options, struct error *err);
-void dump_close(struct dump *dump); /* NULL is fine */
+void dump_close(struct dump *dump);           /* NULL is fine */
+bool dump_is_summed(const struct dump *dump); /* with options.sha256 */
 /* As if it had been opened with options.lines. Before anything is read. */
 void dump_take_lines(struct dump *dump);
 
@@ -100,7 +103,7 @@ int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct er
 int dump_decode(const struct dump *dump, struct piece *piece, struct error *err);
 /* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records
  * and none skipped). Mostly a piece gives one group at one call: a second call waits for the first one's group to go its way.
- * < 0: ERR_INPUT, or ERR_UNSAFE for a bomb, with the byte. *out is the caller's: its memory is swapped, not copied. */
+ * < 0: ERR_INPUT, or ERR_UNSAFE for a bomb, with the byte; ERR_INPUT for another SHA-256 than options.sha256. *out is the caller's: its memory is swapped, not copied. */
 int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err);
 void group_reset(struct group *group);
 void group_release(struct group *group);
@@ -146,6 +149,7 @@ struct dump_state {
     uint32_t match;     /* the cutter's place inside a tag or line; see pages.h */
     bool closed;        /* </mediawiki> was the last of its kind */
     uint64_t hash;      /* dump_hash of the windows before */
+    struct sha256 sum;  /* of the same bytes, where the file is checked by one; else zero */
     struct dump_head head;
 };
 void dump_state(const struct dump *dump, struct dump_state *state);
@@ -158,7 +162,8 @@ void dump_rewind(struct dump *dump); /* to the beginning; of a pipe only before 
  *
  *     dump_guess(a) → dump_restore → … → dump_entry at b ─┐            the part before ended at a with the state `truth`:
  *                                                         └► dump_join(truth, a, entry at b) */
-bool dump_divides(const struct dump *dump); /* can parts begin in its middle? Dumps of a wiki can, but not pipes */
+/* Can parts begin in its middle? Dumps of a wiki can, but not pipes, nor what is checked by a sum. */
+bool dump_divides(const struct dump *dump);
 void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state); /* window > 0 */
 /* Have the groups of all windows before this one wholly come out, and is no tag left half read there? */
 bool dump_settled(const struct dump *dump, uint64_t window);

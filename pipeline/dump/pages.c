@@ -17,6 +17,7 @@ void group_reset(struct group *group)
     buf_reset(&group->text);
     group->record_count = 0;
     group->oversize = group->gaps = group->gap_bytes = group->cut = 0;
+    group->sums_right = group->sums_wrong = 0;
 }
 
 void group_release(struct group *group)

@@ -1,0 +1,47 @@
+#include "pipeline/dump/sum.h"
+
+#include "base/log.h"
+#include "base/progress.h"
+
+#define READ_BYTES ((size_t)1 << 20) /* at a time */
+
+int file_sum_to(struct file_sum *sum, const struct source *source, uint64_t end, struct error *err)
+{
+    struct buf block = {0};
+    int64_t got = 0;
+    buf_reserve(&block, READ_BYTES);
+    while (got >= 0 && sum->is.bytes < end) {
+        const uint64_t rest = end - sum->is.bytes;
+        const size_t bytes = rest < READ_BYTES ? (size_t)rest : READ_BYTES;
+        got = file_read_at(&source->file, block.data, bytes, sum->is.bytes, err);
+        if (got >= 0 && (size_t)got < bytes)
+            got = fail_at(err, ERR_INPUT, source->name, sum->is.bytes + (uint64_t)got,
+                          "the file became shorter while it was read");
+        if (got >= 0 && stop_requested())
+            got = fail(err, ERR_STOPPED, "stopped on request");
+        if (got >= 0)
+            sha256_add(&sum->is, block.data, bytes);
+    }
+    buf_release(&block);
+    return got < 0 ? -1 : 0;
+}
+
+int file_sum_check(struct file_sum *sum, const struct source *source, bool salvage, struct group *group,
+                   struct error *err)
+{
+    char is[SHA256_DIGITS + 1];
+    TRY(file_sum_to(sum, source, source->stored, err));
+    struct sha256 whole = sum->is;
+    const bool right = strcmp(sha256_text(&whole, is), sum->wanted) == 0;
+    group->sums_right += right;
+    group->sums_wrong += !right;
+    if (right)
+        return 0;
+    if (salvage) {
+        log_warn("%s: its SHA-256 is %.12s…, and should be %.12s…", source->name, is, sum->wanted);
+        return 0;
+    }
+    fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "its SHA-256 is %.12s…, and should be %.12s…", is,
+            sum->wanted);
+    return hint(err, "it was damaged, or is of another export: download it again; --salvage reads what can be read");
+}

@@ -1,0 +1,21 @@
+/* The SHA-256 that a file must have, followed while its windows are read in order. */
+#ifndef PIPELINE_DUMP_SUM_H
+#define PIPELINE_DUMP_SUM_H
+
+#include "base/sha256.h"
+#include "pipeline/dump/source.h"
+#include "pipeline/parts.h"
+
+struct file_sum {
+    char wanted[SHA256_DIGITS + 1]; /* "": the file is not checked */
+    struct sha256 is;               /* of its bytes so far */
+};
+
+/* Adds the file's bytes from where the sum stands up to `end`, read for it alone: all of a file whose windows are not its
+ * own bytes (gzip), the beginning of one that an earlier start has read without a sum. ERR_STOPPED: stopped on request. */
+int file_sum_to(struct file_sum *sum, const struct source *source, uint64_t end, struct error *err);
+/* At the file's end; counts it in *group. Another sum is ERR_INPUT, with `salvage` a warning. */
+int file_sum_check(struct file_sum *sum, const struct source *source, bool salvage, struct group *group,
+                   struct error *err);
+
+#endif
