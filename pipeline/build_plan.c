@@ -160,7 +160,7 @@ static int claim_fresh(struct build *build, struct error *err)
         return DIRECTORY_FINISHED; /* of this very command: it has only finished what it had begun */
     struct path_list inputs = {.names = mem_clear(build->inputs.count + 2, sizeof *inputs.names)};
     for (size_t i = 0; i < build->inputs.count; i++)
-        inputs.names[inputs.count++] = (char *)(uintptr_t)build->inputs.paths[i];
+        inputs.names[inputs.count++] = build->inputs.paths[i];
     if (build->settings->templates)
         inputs.names[inputs.count++] = (char *)(uintptr_t)build->settings->templates;
     const int checked = fresh_check(build->directory, &inputs, build->settings->vocab, err);

@@ -4,29 +4,22 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "pipeline/input_names.h"
 
 #include <string.h>
 
 /* What no language is called. It stands for text whose language is not clear. */
 #define UNDETERMINED "und"
 
-/* FILE, or LANG=FILE: the code of LANG, else "". */
-static const char *path_of(const char *typed, char code[CODE_BYTES_MAX])
-{
-    const char *equals = strchr(typed, '=');
-    code[0] = '\0';
-    return equals && code_read(str_range(typed, equals), code) ? equals + 1 : typed;
-}
-
 /* xx=FILE with a FILE that is there means a language; fi=FILE as the name of a file does not. */
-static void hint_language(const char *typed, const char *path, struct error *err)
+static void hint_language(const struct input_name *named, struct error *err)
 {
-    const char *equals = strchr(typed, '=');
+    const char *typed = named->typed, *equals = strchr(typed, '=');
     if (!equals || err->kind != ERR_USAGE)
         return;
-    if (path != typed && path_exists(typed)) {
+    if (named->code[0] && path_exists(typed)) {
         hint(err, "is the file's name %s? then type ./%s", typed, typed);
-    } else if (path == typed && path_exists(equals + 1)) {
+    } else if (!named->code[0] && path_exists(equals + 1)) {
         const char *nearest = code_nearest(str_range(typed, equals));
         hint(err, "what stands before the = is no code of a language%s%s", nearest ? "; the nearest is " : "",
              nearest ? nearest : "");
@@ -85,46 +78,64 @@ static void settle_form(struct inputs *inputs, const struct settings *settings)
         dump_take_lines(inputs->dumps[n]);
 }
 
-static int open_paths(struct inputs *inputs, const struct settings *settings, const struct opt_paths *paths,
-                      enum input_kind kind, struct error *err)
+/* The parts of a folder are of one wiki by their names; and by what they say. */
+static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
 {
-    for (size_t i = 0; i < paths->count; i++) {
-        const size_t n = inputs->count;
-        struct input_language *language = &inputs->languages[n];
-        const char *path = path_of(paths->items[i], language->code);
-        if (strcmp(path, "-") == 0) {
-            if (inputs_pipe(inputs) || inputs->spool)
-                return fail(err, ERR_USAGE, "standard input (-) can be named once only");
-            inputs->spool = settings->spool;
-            path = inputs->spool ? inputs->spool : path;
-        }
-        struct dump_options options = dump_defaults();
-        options.name = path == inputs->spool ? "standard input" : NULL;
-        options.kind = kind;
-        options.salvage = settings->salvage;
-        if (settings->max_ratio) /* vocab has no such option: it decodes a window up to a bound */
-            options.ratio_max = settings->max_ratio;
-        options.file = (uint32_t)inputs->count;
-        struct dump *dump = NULL;
-        if (dump_open(&dump, path, &options, err) < 0) {
-            hint_language(paths->items[i], path, err);
-            return -1;
-        }
-        inputs->count++;
-        inputs->dumps[n] = dump;
-        inputs->paths[n] = path;
-        settle_language(language, settings, dump, inputs->lang);
-        settle_form(inputs, settings);
-        inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
-                                                       .language = tables_of(language),
-                                                       .form = inputs->looks[n].form,
-                                                       .text_key = settings->text_key,
-                                                       .id_key = settings->id_key,
-                                                       .keep = settings->keep,
-                                                       .templates = inputs->templates,
-                                                       .drop = settings->drop,
-                                                       .min_words = settings->min_words};
+    const struct str wiki = dump_siteinfo(inputs->dumps[n])->dbname;
+    if (n == 0 || inputs->parts[n] == 0 || inputs->parts[n - 1] != inputs->parts[n] + 1)
+        return 0;
+    const struct str before = dump_siteinfo(inputs->dumps[n - 1])->dbname;
+    if (str_equal(wiki, before))
+        return 0;
+    fail_at(err, ERR_USAGE, inputs->paths[n], ERROR_NO_OFFSET,
+            "is of the wiki %.*s, and %s, in the same folder, of %.*s", (int)wiki.size, wiki.data, inputs->paths[n - 1],
+            (int)before.size, before.data);
+    return hint(err, "a folder is one dump: name the files of one");
+}
+
+static int open_input(struct inputs *inputs, const struct settings *settings, struct input_name *named,
+                      struct error *err)
+{
+    const size_t n = inputs->count;
+    const bool standard = strcmp(named->path, "-") == 0;
+    if (standard && (inputs_pipe(inputs) || inputs->spool))
+        return fail(err, ERR_USAGE, "standard input (-) can be named once only");
+    struct dump_options options = dump_defaults();
+    if (standard && settings->spool) {
+        inputs->spool = settings->spool;
+        mem_free(named->path);
+        named->path = mem_copy_text(inputs->spool);
+        options.name = "standard input";
     }
+    options.kind = named->kind;
+    options.salvage = settings->salvage;
+    if (settings->max_ratio) /* vocab has no such option: it decodes a window up to a bound */
+        options.ratio_max = settings->max_ratio;
+    options.file = (uint32_t)n;
+    options.sha256 = named->sha256[0] ? named->sha256 : NULL;
+    struct dump *dump = NULL;
+    if (dump_open(&dump, named->path, &options, err) < 0) {
+        hint_language(named, err);
+        return -1;
+    }
+    inputs->count++;
+    inputs->dumps[n] = dump;
+    inputs->paths[n] = named->path;
+    inputs->parts[n] = named->parts;
+    named->path = NULL;
+    memcpy(inputs->languages[n].code, named->code, sizeof named->code);
+    TRY(check_wiki(inputs, n, err));
+    settle_language(&inputs->languages[n], settings, dump, inputs->lang);
+    settle_form(inputs, settings);
+    inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
+                                                   .language = tables_of(&inputs->languages[n]),
+                                                   .form = inputs->looks[n].form,
+                                                   .text_key = settings->text_key,
+                                                   .id_key = settings->id_key,
+                                                   .keep = settings->keep,
+                                                   .templates = inputs->templates,
+                                                   .drop = settings->drop,
+                                                   .min_words = settings->min_words};
     return 0;
 }
 
@@ -161,11 +172,27 @@ static void note_languages(struct inputs *inputs)
     buf_release(&list);
 }
 
+static int open_names(struct inputs *inputs, const struct settings *settings, const struct input_names *names,
+                      struct error *err)
+{
+    inputs->dumps = mem_clear(names->count, sizeof *inputs->dumps);
+    inputs->paths = mem_clear(names->count, sizeof *inputs->paths);
+    inputs->parts = mem_clear(names->count, sizeof *inputs->parts);
+    inputs->articles = mem_clear(names->count, sizeof *inputs->articles);
+    inputs->languages = mem_clear(names->count, sizeof *inputs->languages);
+    inputs->looks = mem_clear(names->count, sizeof *inputs->looks);
+    for (size_t i = 0; i < names->count; i++)
+        TRY(open_input(inputs, settings, &names->items[i], err));
+    note_languages(inputs);
+    note_forms(inputs);
+    return 0;
+}
+
 int inputs_open(struct inputs *inputs, const struct settings *settings, struct opt_paths bare, struct error *err)
 {
-    const size_t count = settings->wiki.count + settings->text.count + settings->jsonl.count + bare.count;
+    struct input_names names = {0};
     *inputs = (struct inputs){0};
-    if (count == 0) {
+    if (settings->wiki.count + settings->text.count + settings->jsonl.count + bare.count == 0) {
         fail(err, ERR_USAGE, "no input");
         return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use --wiki, --text, --jsonl", settings->program->name,
                     settings->result->verb->name);
@@ -174,27 +201,23 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
         TRY(read_code(settings->lang, inputs->lang, err));
     if (settings->templates)
         TRY(templates_read(&inputs->templates, settings->templates, inputs->templates_hash, err));
-    inputs->dumps = mem_clear(count, sizeof *inputs->dumps);
-    inputs->paths = mem_clear(count, sizeof *inputs->paths);
-    inputs->articles = mem_clear(count, sizeof *inputs->articles);
-    inputs->languages = mem_clear(count, sizeof *inputs->languages);
-    inputs->looks = mem_clear(count, sizeof *inputs->looks);
-    TRY(open_paths(inputs, settings, &settings->wiki, INPUT_WIKI, err));
-    TRY(open_paths(inputs, settings, &settings->text, INPUT_TEXT, err));
-    TRY(open_paths(inputs, settings, &settings->jsonl, INPUT_JSONL, err));
-    TRY(open_paths(inputs, settings, &bare, INPUT_SNIFF, err));
-    note_languages(inputs);
-    note_forms(inputs);
-    return 0;
+    int result = input_names_read(&names, settings, &bare, err);
+    if (result == 0)
+        result = open_names(inputs, settings, &names, err);
+    input_names_release(&names);
+    return result;
 }
 
 void inputs_close(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++)
         dump_close(inputs->dumps[i]);
+    for (size_t i = 0; i < inputs->count; i++)
+        mem_free(inputs->paths[i]);
     templates_free(inputs->templates);
     mem_free(inputs->dumps);
     mem_free(inputs->paths);
+    mem_free(inputs->parts);
     mem_free(inputs->articles);
     mem_free(inputs->languages);
     mem_free(inputs->looks);
@@ -205,18 +228,7 @@ void inputs_close(struct inputs *inputs)
 
 const char *inputs_name(const struct inputs *inputs, size_t i)
 {
-    return inputs->paths[i] == inputs->spool ? "-" : inputs->paths[i];
-}
-
-bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare)
-{
-    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
-    char code[CODE_BYTES_MAX];
-    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
-        for (size_t i = 0; i < lists[list]->count; i++)
-            if (strcmp(path_of(lists[list]->items[i], code), "-") == 0)
-                return true;
-    return false;
+    return inputs->spool && strcmp(inputs->paths[i], inputs->spool) == 0 ? "-" : inputs->paths[i];
 }
 
 bool inputs_pipe(const struct inputs *inputs)
@@ -325,24 +337,4 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
     mem_free(ends);
     file_close(&file);
     return first < 0 || last < 0 ? -1 : 0;
-}
-
-char *inputs_stem(const struct settings *settings, struct opt_paths bare)
-{
-    static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json", ".gz", ".zst", ".xz"};
-    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
-    const char *path = "";
-    char code[CODE_BYTES_MAX];
-    for (size_t list = 0; list < sizeof lists / sizeof *lists && !*path; list++)
-        path = lists[list]->count > 0 ? path_of(lists[list]->items[0], code) : "";
-    const char *slash = strrchr(path, '/');
-    char *stem = mem_copy_text(slash ? slash + 1 : path);
-    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
-        const size_t size = strlen(stem), cut = strlen(extensions[i]);
-        if (size > cut && strcmp(stem + size - cut, extensions[i]) == 0) {
-            stem[size - cut] = '\0';
-            i = (size_t)-1; /* another may stand before it */
-        }
-    }
-    return stem;
 }

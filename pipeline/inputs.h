@@ -16,8 +16,9 @@ struct input_language {
 };
 
 struct inputs {
-    struct dump **dumps;              /* [count] */
-    const char **paths;               /* [count] as typed, without LANG=; of "-" that was spooled, its file */
+    struct dump **dumps; /* [count] */
+    char **paths;        /* [count] as typed, without LANG=; FOLDER/NAME; of a spooled "-" its file. Owned. */
+    size_t *parts;       /* [count] of a folder: from this input on, so many are parts of it; 0: a file */
     struct input_language *languages; /* [count] */
     struct look *looks;               /* [count] at their beginnings */
     char *forms;                      /* "-,lines": of text that is not FORM_SENTENCES; NULL: there is none */
@@ -30,7 +31,9 @@ struct inputs {
     char lang[CODE_BYTES_MAX];   /* of --lang, or "" */
 };
 
-/* Opens --wiki, --text, --jsonl and the bare arguments, in this order. No input, or a --lang that is no code: ERR_USAGE.
+/* Opens --wiki, --text, --jsonl and the bare arguments, in this order; of a folder its parts (folder.h), which are checked
+ * by its SHA256SUMS when they are read to their ends. No input, a --lang that is no code, a folder of --text or --jsonl, or
+ * one with the parts of two wikis: ERR_USAGE.
  *
  * A file has the language that is typed before it (fi=FILE), else that of --lang, else what its dump says, else, text and
  * JSON lines, the one that its beginning is guessed to be in. What stands before a '=' is a language wherever it is a
@@ -61,8 +64,9 @@ bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare)
 /* Are all in English (or dumps that do not say)? */
 bool inputs_english(const struct inputs *inputs);
 
-/* Says of an input what it is: kind, language, size. `directory`: where the dataset will be, or NULL. */
-void inputs_say(const struct inputs *inputs, size_t i, const char *directory);
+/* Says of all inputs what they are, in a line each or one for a folder: kind, language, size. `directory`: where the
+ * dataset will be. */
+void inputs_say(const struct inputs *inputs, const char *directory);
 /* The same of those of which something was guessed. */
 void inputs_say_guesses(const struct inputs *inputs);
 
@@ -74,8 +78,9 @@ int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts
 /* A quick hash of the file's first and last 64 KiB: enough to see that a file was exchanged; 0 for a pipe. */
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
 
-/* "enwiki-latest-pages-articles" where the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2"; "" where there is
- * none. Freed with mem_free. */
+/* "enwiki-latest-pages-articles" where the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2", "enwiki-2026-11-01"
+ * of "/dumps/enwiki-2026-11-01/", with "-shards" behind it where that is the folder itself; "" where there is none. Freed
+ * with mem_free. */
 char *inputs_stem(const struct settings *settings, struct opt_paths bare);
 
 #endif

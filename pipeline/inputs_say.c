@@ -32,26 +32,77 @@ static const char *form_words(const struct look *look, char out[128])
     return out;
 }
 
-void inputs_say(const struct inputs *inputs, size_t i, const char *directory)
+/* Inputs that are one dump, from this one on. */
+static size_t together(const struct inputs *inputs, size_t i)
+{
+    return inputs->parts[i] ? inputs->parts[i] : 1;
+}
+
+/* A file's name; of a folder "enwiki-2026-11-01/". */
+static struct str name_of(const struct inputs *inputs, size_t i)
+{
+    struct str path = str_of(inputs_name(inputs, i));
+    const char *slash = memrchr(path.data, '/', path.size);
+    if (inputs->parts[i]) {
+        path.size = (size_t)(slash + 1 - path.data);
+        slash = memrchr(path.data, '/', path.size - 1);
+    }
+    return slash ? str_range(slash + 1, path.data + path.size) : path;
+}
+
+/* Of a folder ", 12 parts, 11 of them with a sum". Returns out. */
+static const char *parts_words(const struct inputs *inputs, size_t i, char out[96])
+{
+    const size_t parts = inputs->parts[i];
+    size_t summed = 0;
+    for (size_t part = i; part < i + parts; part++)
+        summed += dump_is_summed(inputs->dumps[part]);
+    out[0] = '\0';
+    if (parts == 0)
+        return out;
+    const int size = snprintf(out, 96, ", %zu part%s", parts, parts == 1 ? "" : "s");
+    if (summed > 0 && summed < parts)
+        snprintf(out + size, 96 - (size_t)size, ", SHA256SUMS has %zu of them", summed);
+    else if (summed > 0)
+        snprintf(out + size, 96 - (size_t)size, " with SHA256SUMS");
+    return out;
+}
+
+static uint64_t stored_bytes(const struct inputs *inputs, size_t i)
+{
+    uint64_t sum = 0;
+    for (size_t part = i; part < i + together(inputs, i); part++)
+        sum += dump_stored_bytes(inputs->dumps[part]);
+    return sum;
+}
+
+static void say(const struct inputs *inputs, size_t i, const char *directory)
 {
     static const char *const containers[] = {"", ", bzip2", ", gzip", ", zstd", ", xz"};
-    char bytes[32], language[128], form[128] = "";
+    char bytes[32], language[128], form[128] = "", parts[96];
     const struct dump *dump = inputs->dumps[i];
     const char *kind = dump_kind(dump) == INPUT_WIKI ? "wiki" : dump_kind(dump) == INPUT_TEXT ? "text" : "JSON lines";
     if (dump_kind(dump) == INPUT_TEXT)
         form_words(&inputs->looks[i], form);
-    const char *path = inputs_name(inputs, i), *slash = strrchr(path, '/');
-    log_say("%s   %s%s%s%s, %s%s%s", slash ? slash + 1 : path, kind, form,
+    const struct str name = name_of(inputs, i);
+    const uint64_t stored = stored_bytes(inputs, i);
+    log_say("%.*s   %s%s%s%s%s, %s%s%s", (int)name.size, name.data, kind, form,
             language_words(&inputs->languages[i], language), containers[dump_container(dump)],
-            dump_stored_bytes(dump) ? format_bytes(dump_stored_bytes(dump), bytes) : "a pipe", directory ? "  →  " : "",
+            parts_words(inputs, i, parts), stored ? format_bytes(stored, bytes) : "a pipe", directory ? "  →  " : "",
             directory ? directory : "");
+}
+
+void inputs_say(const struct inputs *inputs, const char *directory)
+{
+    for (size_t i = 0; i < inputs->count; i += together(inputs, i))
+        say(inputs, i, i + together(inputs, i) == inputs->count ? directory : NULL);
 }
 
 void inputs_say_guesses(const struct inputs *inputs)
 {
-    for (size_t i = 0; i < inputs->count; i++)
+    for (size_t i = 0; i < inputs->count; i += together(inputs, i))
         if (inputs->languages[i].by == LANGUAGE_GUESSED || inputs->looks[i].recognised)
-            inputs_say(inputs, i, NULL);
+            say(inputs, i, NULL);
 }
 
 /* The first of JSON lines whose beginning has no text, or NULL. */

@@ -42,8 +42,7 @@ void summary_plan(const char *directory, const struct settings *settings, const 
                   const struct recipe *recipe, const struct plan *plan)
 {
     char needed[32], vocabulary[64], lengths[128] = "";
-    for (size_t i = 0; i < inputs->count; i++)
-        inputs_say(inputs, i, i + 1 == inputs->count ? directory : NULL);
+    inputs_say(inputs, directory);
     for (size_t i = 0; i < recipe->length_count; i++)
         snprintf(lengths + strlen(lengths), sizeof lengths - strlen(lengths), "%s%u", i ? ", " : "", recipe->seq[i]);
     if (recipe->learned)
@@ -174,6 +173,14 @@ static void say_damage(const struct counts *counts)
     buf_release(&damage);
 }
 
+static void say_sums(const struct counts *counts)
+{
+    char files[32];
+    if (counts->sums_right > 0)
+        log_say("sums       %s file%s right by SHA256SUMS", format_count(counts->sums_right, files),
+                counts->sums_right == 1 ? " is" : "s are");
+}
+
 static void say_lengths(const struct manifest *manifest)
 {
     char samples[32], tokens[32];
@@ -246,6 +253,7 @@ int summary_print(const char *directory, const struct settings *settings, const 
         log_say("duplicates %s documents have the text of an earlier one (--duplicates drop leaves them out)",
                 format_count(facts->duplicates, bytes));
     say_damage(counts);
+    say_sums(counts);
     say_lengths(manifest);
     log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
             format_short(counts->sentences, xml), percent(counts->unknown, counts->pieces));
@@ -309,13 +317,14 @@ int summary_build_json(const char *directory, const struct settings *settings, c
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object = json_pack("{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} so so}", "sources", sources, "command",
-                               command, "identity", identity, "date", date, "host", host.nodename, "versions",
-                               settings->program->version, "processes", (json_int_t)facts->processes, "threads",
-                               (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds", facts->seconds,
-                               "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
+    json_t *object = json_pack("{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so}", "sources", sources,
+                               "command", command, "identity", identity, "date", date, "host", host.nodename,
+                               "versions", settings->program->version, "processes", (json_int_t)facts->processes,
+                               "threads", (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds",
+                               facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
                                (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage",
-                               "places", (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes,
+                               "places", (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums",
+                               "right", (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong,
                                "thread_seconds", loads_json(facts), "templates", templates_json(templates));
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     json_decref(object);

@@ -48,13 +48,13 @@ static void world_open(struct world *world, const struct dump_options *options, 
 {
     struct error err;
     *world = (struct world){.inputs = {.dumps = mem_clear(count, sizeof(struct dump *)),
-                                       .paths = mem_clear(count, sizeof(const char *)),
+                                       .paths = mem_clear(count, sizeof(char *)),
                                        .count = count},
                             .random = 1};
     for (size_t i = 0; i < count; i++) {
         struct dump_options own = *options;
         own.file = (uint32_t)i;
-        world->inputs.paths[i] = paths[i];
+        world->inputs.paths[i] = mem_copy_text(paths[i]);
         if (dump_open(&world->inputs.dumps[i], paths[i], &own, &err) < 0)
             fail_msg("%s", err.text);
     }

@@ -1,0 +1,296 @@
+#include "pipeline/folder.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUMS_NAME      "SHA256SUMS"
+#define SUMS_BYTES_MAX ((size_t)16 << 20)
+#define DIGITS_MAX     18 /* of a number in a name */
+
+/* ----------------------------------------------------------------------------------------------------- names */
+
+/* Takes `end` off the end of *text; false where it does not end so. */
+static bool take_end(struct str *text, const char *end)
+{
+    const bool ends = str_ends(*text, str_of(end));
+    text->size -= ends ? strlen(end) : 0;
+    return ends;
+}
+
+/* Takes a number and the letter before it off the end of *text: "…p41242" and 'p'. */
+static bool take_number(struct str *text, char letter, uint64_t *number)
+{
+    size_t from = text->size;
+    while (from > 0 && text->data[from - 1] >= '0' && text->data[from - 1] <= '9')
+        from--;
+    if (from == text->size || text->size - from > DIGITS_MAX || from == 0 || text->data[from - 1] != letter)
+        return false;
+    *number = 0;
+    for (size_t at = from; at < text->size; at++)
+        *number = *number * 10 + (unsigned)(text->data[at] - '0');
+    text->size = from - 1;
+    return true;
+}
+
+/* Takes "-p10p1147431" or "-p45046r266092r5566832" off the end of *text. */
+static bool take_pages(struct str *text, struct part_name *out)
+{
+    struct str rest = *text;
+    struct part_name pages = {.has_pages = true};
+    if (take_number(&rest, 'r', &pages.revision_last)) {
+        if (!take_number(&rest, 'r', &pages.revision) || !take_number(&rest, 'p', &pages.page))
+            return false;
+        pages.last = pages.page;
+    } else if (!take_number(&rest, 'p', &pages.last) || !take_number(&rest, 'p', &pages.page)) {
+        return false;
+    }
+    if (!take_end(&rest, "-") || pages.page > pages.last || pages.revision > pages.revision_last)
+        return false;
+    *text = rest;
+    *out = pages;
+    return true;
+}
+
+bool part_name_read(struct str name, struct part_name *out)
+{
+    static const char *const packed[] = {".bz2", ".gz", ".zst", ".xz", ".7z"};
+    *out = (struct part_name){0};
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (take_end(&name, packed[i]))
+            break;
+    if (take_end(&name, ".xml")) {
+        take_pages(&name, out);
+    } else { /* older: "…-pages-articles1.xml-p1p41242" */
+        if (!take_pages(&name, out) || !take_end(&name, ".xml"))
+            return false;
+        while (name.size > 0 && name.data[name.size - 1] >= '0' && name.data[name.size - 1] <= '9')
+            name.size--;
+    }
+    out->export = name;
+    return name.size > 0 && name.data[0] != '.';
+}
+
+/* The name of a part whose download was not completed. */
+static bool is_partial(struct str name)
+{
+    static const char *const ends[] = {".part", ".partial", ".tmp", ".crdownload", ".download", ".aria2"};
+    struct part_name part;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (take_end(&name, ends[i]))
+            return part_name_read(name, &part);
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------- the parts */
+
+/* While the folder is read. */
+struct found {
+    struct part_name name; /* views of `text` */
+    char *text;            /* the file's name: the list's */
+    char sha256[SHA256_DIGITS + 1];
+};
+
+struct look_at {
+    const char *path; /* of the folder */
+    bool salvage;
+    struct found *parts;
+    size_t count;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    if (x->name.page != y->name.page)
+        return x->name.page < y->name.page ? -1 : 1;
+    if (x->name.revision != y->name.revision)
+        return x->name.revision < y->name.revision ? -1 : 1;
+    return strcmp(x->text, y->text);
+}
+
+static void find_parts(struct look_at *look, const struct path_list *names)
+{
+    look->parts = mem_clear(names->count + 1, sizeof *look->parts);
+    for (size_t i = 0; i < names->count; i++) {
+        struct found *found = &look->parts[look->count];
+        char *path = path_join(look->path, names->names[i]);
+        found->text = names->names[i];
+        if (is_partial(str_of(found->text)) && path_is_file(path))
+            log_warn("%s was not downloaded to its end: it is passed over", path);
+        if (part_name_read(str_of(found->text), &found->name) && path_is_file(path))
+            look->count++;
+        mem_free(path);
+    }
+    if (look->count > 0)
+        qsort(look->parts, look->count, sizeof *look->parts, by_place);
+}
+
+static struct str wiki_of(struct str export)
+{
+    const char *dash = memchr(export.data, '-', export.size);
+    return dash ? str_range(export.data, dash) : export;
+}
+
+/* Parts of several exports, or with the same pages. */
+static int refuse_mixture(const struct look_at *look, struct error *err)
+{
+    for (size_t i = 1; i < look->count; i++) {
+        const struct found *first = &look->parts[0], *before = &look->parts[i - 1], *part = &look->parts[i];
+        if (!str_equal(first->name.export, part->name.export)) {
+            const bool wikis = !str_equal(wiki_of(first->name.export), wiki_of(part->name.export));
+            fail_at(err, ERR_USAGE, look->path, ERROR_NO_OFFSET, "holds parts of two %s: %s and %s",
+                    wikis ? "wikis" : "exports", first->text, part->text);
+            return hint(err, "a folder is one dump: name the files of one, as in %s/%.*s*", look->path,
+                        (int)first->name.export.size, first->name.export.data);
+        }
+        const bool page_alone = before->name.revision_last > 0 && part->name.revision_last > 0;
+        const bool whole = before->name.has_pages != part->name.has_pages;
+        if (whole ||
+            (page_alone && before->name.page == part->name.page ? part->name.revision <= before->name.revision_last
+                                                                : part->name.page <= before->name.last)) {
+            fail_at(err, ERR_USAGE, look->path, ERROR_NO_OFFSET, "holds the same pages twice: in %s and in %s",
+                    before->text, part->text);
+            return hint(err, "remove one of them, or name the files to read");
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------ sums */
+
+static struct str base_name(struct str path)
+{
+    const char *slash = memrchr(path.data, '/', path.size);
+    return slash ? str_range(slash + 1, path.data + path.size) : path;
+}
+
+static struct found *find(const struct look_at *look, struct str name)
+{
+    for (size_t i = 0; i < look->count; i++)
+        if (str_equal(str_of(look->parts[i].text), name))
+            return &look->parts[i];
+    return NULL;
+}
+
+/* The lines of SHA256SUMS that name parts; *missing gets the first one of those that are not there. */
+static int read_sums(const struct look_at *look, const char *path, struct str text, struct str *missing,
+                     size_t *missing_count, struct error *err)
+{
+    for (size_t number = 1; text.size > 0; number++) {
+        const char *end = memchr(text.data, '\n', text.size);
+        const struct str line = {text.data, end ? (size_t)(end - text.data) : text.size};
+        char digits[SHA256_DIGITS + 1];
+        struct str name;
+        struct part_name part;
+        text = str_range(line.data + line.size + (end != NULL), text.data + text.size);
+        if (str_trim(line).size == 0)
+            continue;
+        if (!sha256_line(line, digits, &name)) {
+            fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "line %zu is not as sha256sum writes it", number);
+            return hint(err, "download it again; without the file nothing is checked");
+        }
+        name = base_name(name);
+        if (!part_name_read(name, &part))
+            continue;
+        struct found *found = find(look, name);
+        if (!found && (*missing_count)++ == 0)
+            *missing = name;
+        if (found && found->sha256[0] && strcmp(found->sha256, digits) != 0)
+            return fail_at(err, ERR_INPUT, path, ERROR_NO_OFFSET, "line %zu has another sum for %s than a line before",
+                           number, found->text);
+        if (found)
+            memcpy(found->sha256, digits, sizeof digits);
+    }
+    return 0;
+}
+
+static int tell_missing(const struct look_at *look, struct str missing, size_t count, struct error *err)
+{
+    char others[48] = "";
+    if (count > 1)
+        snprintf(others, sizeof others, ", nor %s %zu more", count == 2 ? "is" : "are", count - 1);
+    if (look->salvage) {
+        log_warn("%s: %.*s, which %s lists, is not there%s", look->path, (int)missing.size, missing.data, SUMS_NAME,
+                 others);
+        return 0;
+    }
+    fail_at(err, ERR_INPUT, look->path, ERROR_NO_OFFSET, "%.*s, which %s lists, is not there%s", (int)missing.size,
+            missing.data, SUMS_NAME, others);
+    return hint(err,
+                "download what is missing (scripts/get_dump.sh goes on with a folder), or go on without: --salvage");
+}
+
+static int take_sums(const struct look_at *look, struct error *err)
+{
+    char *path = path_join(look->path, SUMS_NAME);
+    struct buf text = {0};
+    struct str missing = {0};
+    size_t missing_count = 0;
+    const bool is_there = path_is_file(path);
+    int result = is_there ? file_read_all(path, SUMS_BYTES_MAX, &text, err) : 0;
+    if (result == 0)
+        result = read_sums(look, path, buf_str(&text), &missing, &missing_count, err);
+    if (result == 0 && missing_count > 0)
+        result = tell_missing(look, missing, missing_count, err);
+    for (size_t i = 0; result == 0 && is_there && i < look->count; i++)
+        if (!look->parts[i].sha256[0])
+            log_warn("%s/%s is not listed in %s: it is read, and not checked", look->path, look->parts[i].text,
+                     SUMS_NAME);
+    buf_release(&text);
+    mem_free(path);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------------ all of it */
+
+/* Has a later part newer revisions of the same page? */
+static bool is_older(const struct look_at *look, size_t i)
+{
+    return i + 1 < look->count && look->parts[i].name.revision_last > 0 &&
+           look->parts[i].name.page == look->parts[i + 1].name.page;
+}
+
+static void hand_out(const struct look_at *look, struct folder *folder)
+{
+    folder->parts = mem_array(look->count, sizeof *folder->parts);
+    for (size_t i = 0; i < look->count; i++) {
+        if (is_older(look, i))
+            continue;
+        struct folder_part *part = &folder->parts[folder->count++];
+        part->path = path_join(look->path, look->parts[i].text);
+        memcpy(part->sha256, look->parts[i].sha256, sizeof part->sha256);
+    }
+}
+
+int folder_read(struct folder *folder, const char *path, bool salvage, struct error *err)
+{
+    struct look_at look = {.path = path, .salvage = salvage};
+    struct path_list names = {0};
+    *folder = (struct folder){0};
+    TRY(path_list(&names, path, err));
+    find_parts(&look, &names);
+    int result = refuse_mixture(&look, err);
+    if (result == 0)
+        result = take_sums(&look, err);
+    if (result == 0 && look.count == 0) {
+        result = fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory without a part of a dump");
+        hint(err, "parts have names such as enwiki-2026-11-01-p10p1147431.xml.bz2; name other files one by one");
+    }
+    if (result == 0)
+        hand_out(&look, folder);
+    mem_free(look.parts);
+    path_list_release(&names);
+    return result;
+}
+
+void folder_release(struct folder *folder)
+{
+    for (size_t i = 0; i < folder->count; i++)
+        mem_free(folder->parts[i].path);
+    mem_free(folder->parts);
+    *folder = (struct folder){0};
+}

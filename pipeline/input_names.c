@@ -1,0 +1,122 @@
+/* In: the command line. Out: the files that it means, in the order in which they are read. */
+#include "pipeline/input_names.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "pipeline/folder.h"
+#include "pipeline/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FILE, or LANG=FILE: the code of LANG, else "". */
+static const char *path_of(const char *typed, char code[CODE_BYTES_MAX])
+{
+    const char *equals = strchr(typed, '=');
+    code[0] = '\0';
+    return equals && code_read(str_range(typed, equals), code) ? equals + 1 : typed;
+}
+
+static struct input_name *add_name(struct input_names *names, const struct input_name *like, const char *path)
+{
+    names->items = mem_grow(names->items, names->count + 1, sizeof *names->items);
+    struct input_name *named = &names->items[names->count++];
+    *named = *like;
+    named->path = mem_copy_text(path);
+    return named;
+}
+
+static int add_folder(struct input_names *names, const struct input_name *like, const char *path, bool salvage,
+                      struct error *err)
+{
+    struct folder folder;
+    if (like->kind == INPUT_TEXT || like->kind == INPUT_JSONL)
+        return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is a directory: one holds the parts of a wiki's dump");
+    TRY(folder_read(&folder, path, salvage, err));
+    for (size_t i = 0; i < folder.count; i++) {
+        struct input_name *named = add_name(names, like, folder.parts[i].path);
+        named->kind = INPUT_WIKI;
+        named->parts = folder.count - i;
+        memcpy(named->sha256, folder.parts[i].sha256, sizeof named->sha256);
+    }
+    folder_release(&folder);
+    return 0;
+}
+
+static int add_paths(struct input_names *names, const struct opt_paths *paths, enum input_kind kind, bool salvage,
+                     struct error *err)
+{
+    for (size_t i = 0; i < paths->count; i++) {
+        struct input_name named = {.typed = paths->items[i], .kind = kind};
+        const char *path = path_of(paths->items[i], named.code);
+        if (path_is_directory(path))
+            TRY(add_folder(names, &named, path, salvage, err));
+        else
+            add_name(names, &named, path);
+    }
+    return 0;
+}
+
+int input_names_read(struct input_names *names, const struct settings *settings, const struct opt_paths *bare,
+                     struct error *err)
+{
+    TRY(add_paths(names, &settings->wiki, INPUT_WIKI, settings->salvage, err));
+    TRY(add_paths(names, &settings->text, INPUT_TEXT, settings->salvage, err));
+    TRY(add_paths(names, &settings->jsonl, INPUT_JSONL, settings->salvage, err));
+    return add_paths(names, bare, INPUT_SNIFF, settings->salvage, err);
+}
+
+void input_names_release(struct input_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        mem_free(names->items[i].path);
+    mem_free(names->items);
+    *names = (struct input_names){0};
+}
+
+bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare)
+{
+    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
+    char code[CODE_BYTES_MAX];
+    for (size_t list = 0; list < sizeof lists / sizeof *lists; list++)
+        for (size_t i = 0; i < lists[list]->count; i++)
+            if (strcmp(path_of(lists[list]->items[i], code), "-") == 0)
+                return true;
+    return false;
+}
+
+/* "name" of "/a/name", "/a/name/", and of "." in /a/name. */
+static char *base_name(const char *path)
+{
+    char *whole = path_is_directory(path) ? realpath(path, NULL) : NULL;
+    const char *from = whole ? whole : path, *slash = strrchr(from, '/');
+    char *name = mem_copy_text(slash ? slash + 1 : from);
+    free(whole);
+    return name;
+}
+
+char *inputs_stem(const struct settings *settings, struct opt_paths bare)
+{
+    static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json", ".gz", ".zst", ".xz"};
+    const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
+    const char *path = "";
+    char code[CODE_BYTES_MAX];
+    for (size_t list = 0; list < sizeof lists / sizeof *lists && !*path; list++)
+        path = lists[list]->count > 0 ? path_of(lists[list]->items[0], code) : "";
+    char *stem = base_name(path);
+    for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+        const size_t size = strlen(stem), cut = strlen(extensions[i]);
+        if (size > cut && strcmp(stem + size - cut, extensions[i]) == 0) {
+            stem[size - cut] = '\0';
+            i = (size_t)-1; /* another may stand before it */
+        }
+    }
+    if (!path_same(path, stem) || !path_is_directory(path))
+        return stem;
+    struct buf other = {0};
+    buf_addf(&other, "%s-shards", stem);
+    mem_free(stem);
+    stem = mem_copy_text(buf_text(&other));
+    buf_release(&other);
+    return stem;
+}
