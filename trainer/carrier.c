@@ -31,14 +31,21 @@ static int refuse_device(const struct settings *settings, struct error *err)
     return hint(err, "--comm gloo carries what the CPU computes");
 }
 
+/* MPI where only it can say where the processes meet. Where something else says so, a step of srun --mpi=pmi2 say, gloo:
+ * an MPI that was built without srun's PMI ends the process. */
+static enum comm_kind choose(const struct launch *launch)
+{
+    struct error why;
+    const bool named = launch->rendezvous[0] && comm_kind_check(COMM_GLOO, &why) == 0;
+    return launch_is_mpi(launch->kind) && !named ? COMM_MPI : COMM_GLOO;
+}
+
 int carrier_find(struct carrier *carrier, const struct settings *settings, struct error *err)
 {
     struct error why;
     const bool nccl = settings->comm == COMM_NCCL;
     *carrier = (struct carrier){.chosen = settings->comm != COMM_AUTO};
-    carrier->kind = carrier->chosen                         ? (enum comm_kind)settings->comm
-                    : launch_is_mpi(settings->launch->kind) ? COMM_MPI
-                                                            : COMM_GLOO;
+    carrier->kind = carrier->chosen ? (enum comm_kind)settings->comm : choose(settings->launch);
     if (nccl && !comm_kind_version(COMM_NCCL, err))
         return -1;
     if (look(carrier, settings, &why) < 0 && nccl && settings_given(settings, "device")) {

@@ -18,7 +18,8 @@ struct carrier {
     char why[COMM_TEXT_BYTES]; /* auto on a GPU: why it is not NCCL, for the screen; else "" */
 };
 
-/* What this process says, before the meeting: with auto, MPI where it started us, else gloo. ERR_USAGE: --comm is of what
+/* What this process says, before the meeting: with auto, MPI where it started us and nothing names a meeting place, else
+ * gloo. ERR_USAGE: --comm is of what
  * is not there, or NCCL with --device cpu; ERR_RESOURCE: there is no GPU. */
 int carrier_find(struct carrier *carrier, const struct settings *settings, struct error *err);
 /* Of all: with auto NCCL, where all are able and no two share a GPU unless they may. ERR_USAGE: with --comm nccl two share

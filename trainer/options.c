@@ -251,7 +251,7 @@ static const struct opt_row rows[] = {
      .help = "Where the processes meet: rank 0's address, or a file that all of them see."},
     {.name = "comm", .type = OPT_CHOICE, .field = FIELD(comm), .value = "NAME", .choices = "auto|gloo|mpi|nccl",
      .default_text = "auto", .verbs = " train squad glue eval verify ",
-     .help = "What carries gradients; auto: nccl on CUDA, mpi where MPI started us, else gloo."},
+     .help = "What carries gradients; auto: nccl on CUDA, mpi where MPI alone started us, else gloo."},
     {.name = "wire", .type = OPT_CHOICE, .field = FIELD(wire), .value = "TYPE", .choices = "fp32|bf16",
      .default_text = "fp32", .verbs = " train squad glue plan ",
      .help = "What gradients travel as between processes: bf16 sends half the bytes, rounded before and after the sum."},

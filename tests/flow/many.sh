@@ -108,6 +108,15 @@ if grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null; then
     expect_same_checkpoint "over IPv6" one six
 fi
 
+case_begin "started as srun --mpi=pmi2 does"
+port=$((15000 + RANDOM % 15000)) # the step's own: (job * 1009 + step) % 15000 beyond 15,000
+step=(env PMI_SIZE=2 SLURM_STEP_NUM_TASKS=2 SLURM_JOB_ID=15000 "SLURM_STEP_ID=$((port - 15000))" SLURM_STEP_NODELIST=127.0.0.1)
+"${step[@]}" PMI_RANK=1 SLURM_PROCID=1 "${same[@]}" --out pmi2 >other 2>&1 </dev/null &
+expect_exit 0 "${step[@]}" PMI_RANK=0 SLURM_PROCID=0 "${same[@]}" --out pmi2
+expect_words "processes  2" "gloo"
+wait $! || complain "rank 1 ended with $?: $(cat other)"
+expect_same_checkpoint "as srun --mpi=pmi2" one pmi2
+
 case_begin "another number at every start, stopped and killed in between"
 expect_exit 75 "${same[@]}" --save-every 2 --out parts --processes 3 --stop-after 5
 expect_exit 75 "${same[@]}" --save-every 2 --out parts --stop-after 2

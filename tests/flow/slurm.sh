@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One training as a job of Slurm's, on three nodes that are all this machine: srun with and without PMIx for MPI
+# One training as a job of Slurm's, on three nodes that are all this machine: srun with each PMI that it has for MPI
 # programs, and scripts/slurm/train.sbatch, which queues itself again when a run was stopped.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
@@ -93,7 +93,7 @@ case_begin "one process"
 expect_exit 0 "${same[@]}" --out whole
 
 srun=(srun --overcommit --mem=0)
-for mpi in none pmix; do
+for mpi in none pmix pmi2; do
     srun --mpi=list 2>&1 | grep -qw "$mpi" || { echo "srun has no $mpi: that case is skipped"; continue; }
     case_begin "srun --mpi=$mpi, three nodes"
     expect_exit 0 timeout 60 "${srun[@]}" --mpi=$mpi -N 3 -n 3 "${same[@]}" --out "run-$mpi"
