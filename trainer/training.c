@@ -171,7 +171,8 @@ static int model_begin(struct training *t, struct error *err)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
     TRY(team_agree(t->team, result, err));
     char device[OPS_NAME_SIZE];
-    if (t->setup.recipe.part > 0) /* who computes a part must not matter */
+    /* Who computes a part must not matter; and products make an update of whole matrices, the same in all processes. */
+    if (t->setup.recipe.part > 0 || optimizer_kinds[t->setup.recipe.optimizer.kind].matrices)
         TRY(team_compare(t->team, "device", ops_device(t->engine.ops, device), err));
     if (t->engine.ops->precision == PRECISION_FP16)
         t->position.state.scaler = scaler_begin(&t->setup.recipe.scaling);

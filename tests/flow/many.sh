@@ -216,6 +216,15 @@ got=0
 wait $! || got=$?
 expect_equal "exit code of rank 1" $got 5
 
+case_begin "processors of two levels and updates of whole matrices"
+muon=("${train[@]}" --precision fp32 --optimizer muon)
+"${muon[@]}" --cpu base --rank 1 --world-size 2 --rendezvous "$scratch/meeting" >other 2>&1 </dev/null &
+expect_exit 5 "${muon[@]}" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --out levels-3
+expect_words "device" "base"
+got=0
+wait $! || got=$?
+expect_equal "exit code of rank 1" $got 5
+
 case_begin "what cannot be"
 expect_exit 2 "${same[@]}" --out wrong --processes 9
 expect_words "9 processes" "8 parts"
