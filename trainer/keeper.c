@@ -147,10 +147,13 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
                    facts->loss_scale);
     k->since.seconds += facts->seconds;
     k->since.waited += facts->waited;
+    interval_add(&k->since.steps, &k->setup->task.metrics, facts);
     screen_step(&k->screen, facts);
     if (step % k->setup->settings->log_every != 0 && step != k->setup->recipe.schedule.steps)
         return 0;
+    const struct evaluation interval = interval_means(&k->since.steps, &k->setup->task.metrics);
     struct metrics_line line = line_of(k, position, &facts->means);
+    line.interval = &interval;
     line.learning_rate = facts->rate;
     line.grad_norm = facts->norm;
     line.sequences_per_second = (double)(samples - k->since.samples) / k->since.seconds;
@@ -158,6 +161,7 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     line.loss_scale = facts->loss_scale;
     line.wire_bytes = facts->wire_bytes;
     k->since.seconds = k->since.waited = 0;
+    k->since.steps = (struct interval){0};
     k->since.samples = samples;
     return metrics_write(&k->metrics, &line, err);
 }

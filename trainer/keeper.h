@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "trainer/engine.h"
+#include "trainer/interval.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/metric.h"
 #include "trainer/run.h"
@@ -30,6 +31,7 @@ struct keeper {
     struct {
         double seconds, waited;
         uint64_t samples;
+        struct interval steps;
     } since; /* the last line of metrics */
 
     uint64_t saved_step;          /* of the newest checkpoint, or the step of the start */

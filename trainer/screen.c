@@ -173,19 +173,23 @@ void screen_step(struct screen *screen, const struct step_facts *facts)
         screen->rate = rate;
     }
     screen->last = *facts;
+    interval_add(&screen->shown, screen->metrics, facts);
     screen->rate += 0.05 * (rate - screen->rate);
     screen->waited += facts->waited;
     screen->busy += facts->seconds;
     if (!progress_due(&screen->progress))
         return;
+    const struct evaluation means = interval_means(&screen->shown, screen->metrics);
+    screen->shown = (struct interval){0};
     char step[32], steps[32], loss[LOSS_TEXT_SIZE], accuracy[32], speed[32], tokens[32];
-    progress_show(&screen->progress, (double)facts->number / (double)screen->run_steps,
-                  "step %s/%s │ %s%s │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
-                  format_count(facts->number, step), format_count(screen->run_steps, steps),
-                  loss_text(screen->metrics, &facts->means, loss),
-                  accuracy_text(screen->metrics, &facts->means, accuracy), facts->rate, facts->norm,
-                  rate_text(screen->rate, speed), rate_text(screen->rate * screen->estimate.mean_length, tokens),
-                  screen_share_of_peak(screen), 100 * screen->waited / screen->busy);
+    progress_show(
+        &screen->progress, (double)facts->number / (double)screen->run_steps,
+        "step %s/%s │ %s, this step %.3f%s │ lr %.2g │ |g| %.2f │ %s seq/s │ %s tok/s │ MFU %.0f %% │ data %.1f %%",
+        format_count(facts->number, step), format_count(screen->run_steps, steps),
+        loss_text(screen->metrics, &means, loss), facts->means.loss, accuracy_text(screen->metrics, &means, accuracy),
+        facts->rate, facts->norm, rate_text(screen->rate, speed),
+        rate_text(screen->rate * screen->estimate.mean_length, tokens), screen_share_of_peak(screen),
+        100 * screen->waited / screen->busy);
 }
 
 static void say_means(const struct metric_table *metrics, const struct evaluation *means, const char *split,

@@ -4,6 +4,7 @@
 
 #include "base/progress.h"
 #include "trainer/estimate.h"
+#include "trainer/interval.h"
 #include "trainer/metric.h"
 #include "trainer/spikes.h"
 #include "trainer/step.h"
@@ -41,8 +42,9 @@ struct screen {
     uint32_t batch;
     uint64_t steps; /* seen */
     struct step_facts first, last;
-    double rate;         /* sequences per second, a moving mean over about 20 steps */
-    double waited, busy; /* seconds: for data, in all */
+    struct interval shown; /* steps since the progress line was written */
+    double rate;           /* sequences per second, a moving mean over about 20 steps */
+    double waited, busy;   /* seconds: for data, in all */
     struct spikes spikes;
 };
 

@@ -130,8 +130,8 @@ except OSError:
 os.waitpid(pid, 0)
 text = seen.decode()
 print(text[-400:])
-line = re.compile(r"step [\d,]+/1,000,000 │ loss \d\.\d{3} \(mlm \d\.\d{3}, nsp \d\.\d{3}\) │ acc \d+\.\d % │ lr \S+ │ "
-                  r"\|g\| \d+\.\d\d │ [\d,.]+ seq/s │ [\d,.]+ tok/s │ MFU \d+ % │ data \d+\.\d % │ [\d:]+ left")
+line = re.compile(r"step [\d,]+/1,000,000 │ loss \d\.\d{3} \(mlm \d\.\d{3}, nsp \d\.\d{3}\), this step \d\.\d{3} │ "
+                  r"acc \d+\.\d % │ lr \S+ │ \|g\| \d+\.\d\d │ [\d,.]+ seq/s │ [\d,.]+ tok/s │ MFU \d+ % │ data \d+\.\d % │ [\d:]+ left")
 sys.exit(line.search(text) is None)
 PYTHON
 

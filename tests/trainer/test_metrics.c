@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "trainer/interval.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/pretraining.h"
 
@@ -13,11 +14,13 @@ static struct error *const err = &tiny_err;
 static void write_line(struct metrics *metrics, uint64_t step, bool valid)
 {
     const struct evaluation means = {.loss = 2.5, .values = {2.25, NAN, 0.5, NAN}};
+    const struct evaluation interval = {.loss = 3.5, .values = {3.25, NAN, 0.25, NAN}};
     const struct metrics_line line = {
         .step = step,
         .valid = valid,
         .metrics = &pretraining_metrics,
         .means = &means,
+        .interval = &interval,
         .samples = step * 4,
         .learning_rate = 1e-4,
     };
@@ -79,10 +82,25 @@ static void half_a_line_is_cut(void **state)
 
 static void a_line_has_every_key(void **state)
 {
-    static const char *const keys[] = {
-        "step",       "loss",    "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy",         "learning_rate",
-        "grad_norm",  "samples", "tokens",   "epoch",    "seconds",      "sequences_per_second", "data_wait_seconds",
-        "loss_scale", "skipped"};
+    static const char *const keys[] = {"step",
+                                       "loss",
+                                       "mlm_loss",
+                                       "nsp_loss",
+                                       "mlm_accuracy",
+                                       "nsp_accuracy",
+                                       "learning_rate",
+                                       "grad_norm",
+                                       "samples",
+                                       "tokens",
+                                       "epoch",
+                                       "seconds",
+                                       "sequences_per_second",
+                                       "data_wait_seconds",
+                                       "loss_scale",
+                                       "skipped",
+                                       "loss_mean",
+                                       "mlm_loss_mean",
+                                       "nsp_loss_mean"};
     struct metrics metrics;
     bool evaluated;
     assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));
@@ -97,9 +115,29 @@ static void a_line_has_every_key(void **state)
     assert_true(json_real_value(json_object_get(json, "loss")) == 2.5);
     assert_true(json_real_value(json_object_get(json, "mlm_loss")) == 2.25);
     assert_true(json_real_value(json_object_get(json, "mlm_accuracy")) == 0.5);
+    assert_true(json_real_value(json_object_get(json, "loss_mean")) == 3.5);
+    assert_true(json_real_value(json_object_get(json, "mlm_loss_mean")) == 3.25);
+    assert_null(json_object_get(json, "mlm_accuracy_mean"));
     assert_int_equal(json_integer_value(json_object_get(json, "samples")), 28);
     json_decref(json);
     buf_release(&text);
+}
+
+static void an_interval_is_a_mean_over_labels(void **state)
+{
+    (void)state;
+    const struct step_facts steps[] = {
+        {.counts = {[HEAD_MASKED] = 10, [HEAD_NEXT] = 4}, .means.values = {2, 0.5, 0.25, 1}},
+        {.counts = {[HEAD_MASKED] = 30, [HEAD_NEXT] = 4}, .means.values = {4, 1, 0.75, 0}},
+        {.counts = {[HEAD_MASKED] = 50, [HEAD_NEXT] = 4}, .means.values = {INFINITY, NAN, 0, NAN}},
+    };
+    struct interval interval = {0};
+    assert_true(isnan(interval_means(&interval, &pretraining_metrics).loss));
+    for (size_t i = 0; i < 3; i++)
+        interval_add(&interval, &pretraining_metrics, &steps[i]);
+    const struct evaluation means = interval_means(&interval, &pretraining_metrics);
+    assert_true(means.values[0] == 3.5 && means.values[1] == 0.75 && means.loss == 4.25);
+    assert_true(fabs(means.values[2] - 25.0 / 90) < 1e-15 && means.values[3] == 0.5);
 }
 
 /* A power loss takes what is not synced: a step's line may go, but an evaluation that was told, and its event before it,
@@ -145,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_behind_the_checkpoint_are_cut),
         cmocka_unit_test(half_a_line_is_cut),
+        cmocka_unit_test(an_interval_is_a_mean_over_labels),
         cmocka_unit_test(a_line_has_every_key),
         cmocka_unit_test(evaluations_are_synced_and_the_rest_when_asked),
     };

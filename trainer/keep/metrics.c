@@ -74,6 +74,17 @@ static void add_real(struct buf *line, const char *key, double value, const char
         buf_add_text(line, "null");
 }
 
+static void add_interval(struct buf *text, const struct metrics_line *line)
+{
+    add_real(text, "loss_mean", line->interval->loss, "%.7g");
+    for (size_t i = 0; i < line->metrics->count; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s_mean", line->metrics->rows[i].key);
+        if (line->metrics->rows[i].kind == METRIC_LOSS)
+            add_real(text, key, line->interval->values[i], "%.7g");
+    }
+}
+
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
 {
     static const char *const formats[] = {[METRIC_LOSS] = "%.7g", [METRIC_ACCURACY] = "%.6g"};
@@ -90,6 +101,8 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
         const struct metric *metric = &line->metrics->rows[i];
         add_real(&text, metric->key, line->means->values[i], formats[metric->kind]);
     }
+    if (!line->valid)
+        add_interval(&text, line);
     add_real(&text, "learning_rate", line->learning_rate, "%.9g");
     add_real(&text, "grad_norm", line->grad_norm, "%.7g");
     buf_addf(&text, ",\"samples\":%" PRIu64 ",\"tokens\":%" PRIu64, line->samples, line->tokens);

@@ -21,10 +21,11 @@ struct metrics_line {
     bool valid; /* "split": "valid": an evaluation after this step; else the training step itself */
     uint64_t step;
     const struct metric_table *metrics;
-    const struct evaluation *means; /* its samples are written for an evaluation alone */
-    double learning_rate;           /* the one used */
-    double grad_norm;               /* averaged, before clipping */
-    uint64_t samples, tokens;       /* trained on, up to and with this step */
+    const struct evaluation *means;    /* its samples are written for an evaluation alone */
+    const struct evaluation *interval; /* means of all steps since the line before; not of an evaluation */
+    double learning_rate;              /* the one used */
+    double grad_norm;                  /* averaged, before clipping */
+    uint64_t samples, tokens;          /* trained on, up to and with this step */
     double epoch;
     double seconds;              /* training time of the whole run */
     double sequences_per_second; /* since the line before */

@@ -1,0 +1,30 @@
+#include "trainer/interval.h"
+
+#include <math.h>
+
+void interval_add(struct interval *interval, const struct metric_table *metrics, const struct step_facts *facts)
+{
+    for (size_t i = 0; i < metrics->count; i++) {
+        const double labels = (double)facts->counts[metrics->rows[i].head], value = facts->means.values[i];
+        if (!isfinite(value))
+            continue;
+        interval->sums[i] += value * labels;
+        interval->labels[i] += labels;
+    }
+}
+
+struct evaluation interval_means(const struct interval *interval, const struct metric_table *metrics)
+{
+    struct evaluation means = {0};
+    bool any = false;
+    for (size_t i = 0; i < metrics->count; i++) {
+        means.values[i] = interval->labels[i] > 0 ? interval->sums[i] / interval->labels[i] : (double)NAN;
+        if (metrics->rows[i].kind != METRIC_LOSS || isnan(means.values[i]))
+            continue;
+        means.loss += means.values[i];
+        any = true;
+    }
+    if (!any)
+        means.loss = (double)NAN;
+    return means;
+}

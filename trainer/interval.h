@@ -1,0 +1,16 @@
+/* Steps come in one by one; their means over the labels of all of them go out. What is not finite is left out. */
+#ifndef TRAINER_INTERVAL_H
+#define TRAINER_INTERVAL_H
+
+#include "trainer/metric.h"
+#include "trainer/step.h"
+
+struct interval { /* zeroed: no steps */
+    double sums[METRICS_MAX], labels[METRICS_MAX];
+};
+
+void interval_add(struct interval *interval, const struct metric_table *metrics, const struct step_facts *facts);
+/* NAN where no step was finite; samples and tokens are 0. */
+struct evaluation interval_means(const struct interval *interval, const struct metric_table *metrics);
+
+#endif
