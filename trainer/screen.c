@@ -94,6 +94,10 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
                 recipe->part > 0    ? "integers"
                 : recipe->wire_bf16 ? "bf16"
                                     : "fp32");
+    if (recipe->config.layer_drop.theta > 0)
+        log_say("layers     dropped at random: the deepest one's share of steps falls to %g, gamma %g%s",
+                recipe->config.layer_drop.theta, recipe->config.layer_drop.gamma,
+                recipe->config.layer_drop.compat ? ", as DeepSpeed scales and counts" : "");
     say_disk(opening);
     log_say("work       %s steps = %s samples = %.3g epochs%s", format_count(recipe->schedule.steps, steps),
             millions_text(samples, count), samples / (double)opening->samples, time_text(opening, time));

@@ -22,6 +22,7 @@ three=(--set activation_checkpointing.number_checkpoints=3)
 runs() {
     case_begin "layers drop, and a run of them resumes to the bit"
     expect_exit 0 "${pre[@]}" "${drops[@]}" --out whole
+    expect_words "layers     dropped at random" "falls to 0.3"
     expect_words preln "12 steps"
     expect_exit 75 "${pre[@]}" "${drops[@]}" --out parts --stop-after 5
     expect_exit 0 "${pre[@]}" "${drops[@]}" "${three[@]}" --out parts --threads 2

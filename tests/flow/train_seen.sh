@@ -103,7 +103,7 @@ verify() {
 screen() {
     case_begin "what the opening and the closing say of time"
     expect_exit 0 "${train[@]}" --json --out facts
-    expect_equal "share of peak" "$(json stdout 'o["share_of_peak"] > 0 and o["loss_spikes"] == 0')" True
+    expect_equal "share of peak" "$(json stdout 'o["share_of_peak"] > 0 and o["sequences_per_second"] > 0 and o["loss_spikes"] == 0')" True
     expect_exit 0 "${train[@]}" --out told
     expect_words ", about 0:0" "sequences/s" "GFLOP/s that products alone reach" "no loss spikes"
     expect_exit 75 "${train[@]}" --out half --stop-after 6
