@@ -29,7 +29,8 @@
 // clang-format off
 static const struct opt_row rows[] = {
     {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE...", .verbs = " build vocab extract ",
-     .help = "MediaWiki dumps: .xml.bz2 (single- or multistream), .gz, .zst, .xz or plain; - is standard input."},
+     .help = "MediaWiki dumps: .xml.bz2 (single- or multistream), .gz, .zst, .xz or plain; a folder with the parts of "
+             "one, which are checked by SHA256SUMS where it stands beside them; - is standard input."},
     {.name = "text", .type = OPT_PATHS, .field = FIELD(text), .value = "FILE...", .verbs = " build vocab extract ",
      .help = "Plain text, laid out as --text-form says."},
     {.name = "jsonl", .type = OPT_PATHS, .field = FIELD(jsonl), .value = "FILE...", .verbs = " build vocab extract ",

@@ -85,7 +85,7 @@ get_export() {
             leave 3 "$folder/SHA256SUMS has a line that is no sum and name of a file"
         download "$url/$name" "$folder/$name" sha256sum "$digest"
     done <"$folder/SHA256SUMS"
-    echo "dsdata build $folder/*.xml.bz2 --out $folder-shards"
+    echo "dsdata build $folder/ --out $folder-shards"
 }
 
 # get_articles DATE: the older kind. 1 where it is not complete.

@@ -29,6 +29,18 @@ expect_equal "order of the sources" "$(json one/build.json '[s["name"].rsplit("/
 expect_equal "sums in build.json" "$(json one/build.json 'o["sums"]')" "{'right': 3, 'wrong': 0}"
 expect_equal "sums without a list" "$(json files/build.json 'o["sums"]')" "{'right': 0, 'wrong': 0}"
 
+# Skipped where there is no Open MPI, or dsdata was built without it or for the thread sanitizer.
+if mpirun --version 2>/dev/null | grep -q "Open MPI" && ! grep -q __tsan_init "$dsdata" &&
+    ! OMPI_COMM_WORLD_SIZE=2 "$dsdata" build "$samples" --dry-run 2>&1 | grep -q "without MPI"; then
+    case_begin "two processes, each with whole parts"
+    ASAN_OPTIONS=detect_leaks=0 expect_exit 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$dsdata" build made/ \
+        --out shared --threads 1 --seq 64 --vocab vocab.txt
+    expect_words "sums       3 files are right"
+    expect_equal root "$(root_hash shared)" "$(root_hash one)"
+else
+    echo "no Open MPI: the case of two processes is skipped"
+fi
+
 case_begin "one part in a folder is that file"
 mkdir single
 cp "${parts[1]}" single

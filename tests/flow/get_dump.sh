@@ -6,7 +6,7 @@ source "$(dirname "$0")/flow.bash" "$1"
 
 command -v curl >/dev/null || { echo "curl is not installed: skipped"; ended=yes; exit 77; }
 
-# Files below the folder $1, with ranges; the first request for a file whose name holds "breaks" ends in its middle.
+# Files below the folder $1, with ranges; the first request for a file whose name holds "p1p9" ends in its middle.
 cat >"$scratch/server.py" <<'PYTHON'
 import http.server, os, re, sys
 
@@ -34,7 +34,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         if self.command == "HEAD":
             return None
         data = data[start:]
-        if "breaks" in path and path not in broken:
+        if "p1p9" in path and path not in broken:
             broken.add(path)
             data = data[: len(data) // 2]
             self.close_connection = True
@@ -57,8 +57,8 @@ PYTHON
 content=$scratch/www/other/mediawiki_content_current/xxwiki
 for date in 2026-09-01 2026-10-01 2026-11-01; do mkdir -p "$content/$date/xml/bzip2"; done
 parts=$content/2026-10-01/xml/bzip2
-head -c 20000 "$samples" >"$parts/xxwiki-2026-10-01-p1p9-breaks.xml.bz2"
-tail -c 20000 "$samples" >"$parts/xxwiki-2026-10-01-p10p99.xml.bz2"
+cp "$samples" "$parts/xxwiki-2026-10-01-p1p9.xml.bz2"
+cp "$samples" "$parts/xxwiki-2026-10-01-p10p99.xml.bz2"
 (cd "$parts" && sha256sum ./*.bz2 | sed 's|\./||' >SHA256SUMS)
 touch "$parts/_SUCCESS"
 mkdir -p "$scratch/www/oldwiki/20260601" "$scratch/www/oldwiki/20260701" "$scratch/www/oldwiki/latest"
@@ -78,9 +78,14 @@ get=$project/scripts/get_dump.sh
 case_begin "the newest complete export; a download that breaks off goes on where it stopped"
 expect_exit 0 "$get" xxwiki
 expect_words "2026-11-01 is not complete"
-expect_equal next "$(cat "$scratch/stdout")" "dsdata build xxwiki-2026-10-01/*.xml.bz2 --out xxwiki-2026-10-01-shards"
-diff -r -x _SUCCESS "$parts" xxwiki-2026-10-01 >"$scratch/stdout" || complain "other files"
-grep -q "GET .*breaks.xml.bz2 10000$" "$scratch/requests" || complain "it did not go on in the middle"
+expect_equal next "$(cat "$scratch/stdout")" "dsdata build xxwiki-2026-10-01/ --out xxwiki-2026-10-01-shards"
+read -ra words <"$scratch/stdout"
+diff -r -x _SUCCESS "$parts" xxwiki-2026-10-01 >"$scratch/stderr" || complain "other files"
+grep -q "GET .*p1p9.xml.bz2 $(($(wc -c <"$samples") / 2))$" "$scratch/requests" || complain "it did not go on in the middle"
+
+case_begin "the command that it prints"
+expect_exit 0 "$dsdata" "${words[@]:1}" --dry-run
+expect_words "2 parts with SHA256SUMS"
 
 case_begin "again: nothing is downloaded"
 : >"$scratch/requests"
