@@ -227,6 +227,14 @@ static void window_enter(struct dump *dump, const struct piece *piece)
     dump->expanded = 0;
 }
 
+/* At the end: where inputs are many, their buffers together would be too much. */
+static void let_go(struct dump *dump)
+{
+    group_release(&dump->complete);
+    group_release(&dump->pages.group);
+    buf_release(&dump->chain.text);
+}
+
 /* The END piece. With salvage a dump may end anywhere, but where it does so too early that is damage too. */
 static int cut_end(struct dump *dump, const struct piece *piece, struct group *out, struct error *err)
 {
@@ -244,6 +252,7 @@ static int cut_end(struct dump *dump, const struct piece *piece, struct group *o
     else if (dump->options.salvage && !pages_complete(&dump->pages))
         pages_gap(&dump->pages, 0, true);
     TRY(pages_end(&dump->pages, dump->options.salvage ? NULL : dump->source.name, piece->from, out, err));
+    let_go(dump);
     return dump_is_summed(dump) ? file_sum_check(&dump->sum, &dump->source, dump->options.salvage, out, err) : 0;
 }
 
