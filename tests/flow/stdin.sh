@@ -50,8 +50,8 @@ nothing_left
 case_begin "what is refused leaves nothing"
 piped /dev/null 3 "$dsdata" build - --out empty "${options[@]}"
 expect_words "standard input: is empty"
-head -c 30000 "$samples" >cut
-piped cut 3 "$dsdata" build - --out empty "${options[@]}"
+head -c 30000 "$samples" >cut.bz2
+piped cut.bz2 3 "$dsdata" build - --out empty "${options[@]}"
 expect_words "standard input: byte"
 piped text 2 "$dsdata" build - - --out empty "${options[@]}"
 expect_words "once only"
