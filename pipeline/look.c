@@ -32,11 +32,12 @@ static void head_lines(const struct dump *dump, struct buf *out)
     out->size = utf8_repair(out->data, out->size, NULL);
 }
 
-/* The texts of JSON lines, a line each. */
-static void add_texts(struct str lines, const char *text_key, struct buf *out)
+/* The texts of JSON lines, a line each or several. Returns how many hold more than blanks. */
+static uint64_t add_texts(struct str lines, const char *text_key, struct buf *out)
 {
     struct json_line scratch = {0};
     struct arena arena = {0};
+    uint64_t count = 0;
     for (const char *at = lines.data, *end = lines.data + lines.size; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
@@ -44,12 +45,14 @@ static void add_texts(struct str lines, const char *text_key, struct buf *out)
         if (json_line_read(&scratch, str_range(at, stop), &member, 1, &arena) && member.kind == MEMBER_TEXT) {
             buf_add_str(out, member.text);
             buf_add_byte(out, '\n');
+            count += str_trim(member.text).size > 0;
         }
         arena_reset(&arena);
         at = stop + 1;
     }
     arena_release(&arena);
     json_line_release(&scratch);
+    return count;
 }
 
 /* The keys of the first line that is an object, as far as there is room. */
@@ -207,10 +210,9 @@ void look_read(const struct dump *dump, const struct language *language, enum te
         return;
     head_lines(dump, &head);
     if (dump_kind(dump) == INPUT_JSONL) {
-        add_texts(buf_str(&head), text_key, &texts);
+        look->documents = add_texts(buf_str(&head), text_key, &texts);
         name_keys(buf_str(&head), look->keys, sizeof look->keys);
         count_lines(buf_str(&texts), language, &lines, &blocks, &look->sentences);
-        look->documents = lines; /* nearly: a text may have several lines */
     } else {
         const struct str text = buf_str(&head);
         const bool all = dump_head(dump).size < DUMP_HEAD_BYTES;

@@ -62,18 +62,38 @@ static uint32_t bucket_bits(const struct plan *plan, uint64_t spilled, uint64_t 
     return bits;
 }
 
+/* Decompressed: estimated where it is not known. */
+static uint64_t text_bytes(const struct dump *dump)
+{
+    const uint64_t text = dump_bytes(dump), stored = dump_stored_bytes(dump);
+    const unsigned expansion = expansion_percent[dump_container(dump)];
+    return text > stored ? text : stored / 100 * expansion + stored % 100 * expansion / 100;
+}
+
+/* Of text and JSON lines, estimated from their beginnings: each gives a sample, however short it is. */
+static uint64_t count_documents(const struct inputs *inputs)
+{
+    uint64_t documents = 0;
+    for (size_t i = 0; i < inputs->count; i++) {
+        const uint64_t text = text_bytes(inputs->dumps[i]), seen = text < DUMP_HEAD_BYTES ? text : DUMP_HEAD_BYTES;
+        if (seen > 0)
+            documents += (uint64_t)((double)text / (double)seen * (double)inputs->looks[i].documents);
+    }
+    return documents;
+}
+
 int plan_make(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe,
               uint32_t vocab_size, struct plan *plan, struct error *err)
 {
     TRY(plan_threads(settings, inputs, plan, err));
-    for (size_t i = 0; i < inputs->count; i++) {
-        const uint64_t text = dump_bytes(inputs->dumps[i]), stored = dump_stored_bytes(inputs->dumps[i]);
-        const unsigned expansion = expansion_percent[dump_container(inputs->dumps[i])];
-        plan->xml_bytes += text > stored ? text : stored / 100 * expansion + stored % 100 * expansion / 100;
-    }
+    for (size_t i = 0; i < inputs->count; i++)
+        plan->xml_bytes += text_bytes(inputs->dumps[i]);
+    const uint64_t documents = recipe->packed ? 0 : count_documents(inputs) * recipe->copies;
     const uint64_t pieces = plan->xml_bytes / XML_PER_PIECE * recipe->copies;
     for (size_t i = 0; i < recipe->length_count; i++) {
         plan->samples[i] = pieces * 100 / (recipe->seq[i] * FILLED_PERCENT) + 1;
+        if (plan->samples[i] < documents)
+            plan->samples[i] = documents;
         const uint64_t entry = digest_entry_bytes(recipe, i, vocab_size), spilled = plan->samples[i] * entry;
         plan->dataset_bytes += spilled;
         plan->bucket_bits[2 * i + SPLIT_TRAIN] = bucket_bits(plan, spilled, BUCKETS_MAX / recipe->length_count);

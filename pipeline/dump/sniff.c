@@ -45,11 +45,11 @@ int sniff_container(const char *name, struct str bytes, enum container *containe
         if (bytes.size < foreign->at + magic.size || memcmp(bytes.data + foreign->at, magic.data, magic.size) != 0)
             continue;
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a %s file, which is not read directly", foreign->name);
-        return hint(err, "%s %s | dsdata build --vocab V --out D -", foreign->command, typed(name));
+        return hint(err, "%s %s | dsdata build --out D -", foreign->command, typed(name));
     }
     if (str_starts(bytes, STR("%PDF-"))) {
         fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a PDF file, which is not read directly");
-        return hint(err, "pdftotext %s - | dsdata build --vocab V --out D --text -", typed(name));
+        return hint(err, "pdftotext %s - | dsdata build --out D --text -", typed(name));
     }
     return 0;
 }
@@ -146,7 +146,7 @@ static int refuse_table(const char *name, char separator, struct error *err)
                                 : "");
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a table (CSV), which is not read directly");
     return hint(err,
-                "python3 -c '%s' <%s | dsdata build --vocab V --out D --jsonl - --text-key COLUMN; to take it as text: "
+                "python3 -c '%s' <%s | dsdata build --out D --jsonl - --text-key COLUMN; to take it as text: "
                 "--text FILE",
                 python, typed(name));
 }
@@ -154,7 +154,7 @@ static int refuse_table(const char *name, char separator, struct error *err)
 static int refuse_array(const char *name, struct error *err)
 {
     fail_at(err, ERR_UNSAFE, name, ERROR_NO_OFFSET, "is a JSON array; JSON lines, an object in each, are read");
-    return hint(err, "jq -c '.[]' %s | dsdata build --vocab V --out D --jsonl -", typed(name));
+    return hint(err, "jq -c '.[]' %s | dsdata build --out D --jsonl -", typed(name));
 }
 
 /* Few bytes are neither UTF-8 nor usual controls (some Latin-1 letters are let through). */
@@ -220,7 +220,7 @@ static int refuse_encoding(const char *name, enum container container, struct st
             encoding.data);
     return hint(err,
                 "%s%s%siconv -f %.*s -t UTF-8%s%s | sed '1s/^\\(<?xml[^?]*\\)encoding[^?]*/\\1/' | "
-                "dsdata build --vocab V --out D -",
+                "dsdata build --out D -",
                 unpacking[container], container ? typed(name) : "", container ? " | " : "", (int)encoding.size,
                 encoding.data, container ? "" : " ", container ? "" : typed(name));
 }

@@ -130,6 +130,13 @@ degenerate() {
     expect_exit 0 "$dsdata" build --text "$scratch/single.txt" "${small[@]}" --out "$scratch/single" --pairs none --pack --fresh
     if grep -q "segment" "$scratch/stderr"; then complain "a warning without a reason"; fi
 
+    case_begin "the plan of short documents"
+    sed '/^$/d; s/.*/{"text": "&"}/' "$scratch/single.txt" >"$scratch/single.jsonl"
+    for i in txt jsonl; do
+        expect_exit 0 "$dsdata" build "$scratch/single.$i" --seq 64,512 --dry-run --json --out "$out"
+        expect_equal "samples of $i" "$(json "$scratch/stdout" '[n["samples"] for n in o["lengths"]]')" "[200, 200]"
+    done
+
     case_begin "one document"
     grep . "$scratch/single.txt" >"$scratch/one.txt"
     expect_exit 0 "$dsdata" build --text "$scratch/one.txt" --text-form sentences "${small[@]}" --out "$scratch/one"

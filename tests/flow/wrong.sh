@@ -36,7 +36,7 @@ PYTHON
     expect_exit 6 "$dsdata" build "$file" --vocab "$scratch/vocab.txt" --out "$out"
     expect_words "is encoded in $1"
     command=$(sed -n 's/^  \(.*iconv\)/\1/p' "$scratch/stderr")
-    command=${command/--vocab V --out D/--vocab "$scratch/vocab.txt" --seq 128 --out "$scratch/converted"}
+    command=${command/--out D/--vocab "$scratch/vocab.txt" --seq 128 --out "$scratch/converted"}
     expect_exit 0 env PATH="$build:$PATH" bash -o pipefail -c "$command"
     expect_exit 0 "$dsdata" build "$scratch/utf-8.xml" --vocab "$scratch/vocab.txt" --seq 128 --out "$scratch/plain"
     expect_exit 0 diff -r "$scratch/converted/seq128" "$scratch/plain/seq128"

@@ -116,7 +116,7 @@ static const struct sniff_case sniff_cases[] = {
     REFUSED("\xfd"
             "7zXZ\0 no stream",
             INPUT_SNIFF, ERR_INPUT, "damaged", "download"),
-    REFUSED("LZIP", INPUT_SNIFF, ERR_UNSAFE, "lzip", "-input | dsdata build --vocab V --out D -"),
+    REFUSED("LZIP", INPUT_SNIFF, ERR_UNSAFE, "lzip", "-input | dsdata build --out D -"),
     REFUSED("7z\xbc\xaf\x27\x1c", INPUT_SNIFF, ERR_UNSAFE, "7-Zip", "7z x -so"),
     REFUSED("PK\3\4", INPUT_SNIFF, ERR_UNSAFE, "zip", "unzip -p"),
     REFUSED("BZh9", INPUT_SNIFF, ERR_INPUT, "truncated", "download"),
