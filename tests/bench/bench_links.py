@@ -8,7 +8,8 @@ Two namespaces, `tc tbf` on each side of a veth pair, a process with one thread 
     rates    payload that one TCP stream carries, and the time of a round trip
     hidden   T: a step of two processes. A: the same share alone, the other core busy with the same. W: the step's bytes
              on the wire, over the payload rate. B: the backward pass of the last micro-batch, by --timings (operations
-             called *backward*). Hidden is (W − (T − A)) / min(W, B)
+             called *backward*). Hidden is (W − (T − A)) / min(W, B). The same with what rank 0 waited for sums, by
+             --timings, in place of T − A: where a machine has other work, that differs less from run to run
     ddp      PyTorch DistributedDataParallel over gloo of transformers' BertForPreTraining: fused AdamW, fp32, the same
              global batch, in micro-batches of which only the last one sends (no_sync). --jsonl: the same samples, as
              `dsdata export --format jsonl` writes them
@@ -143,12 +144,12 @@ def step_of(out):
 
 
 def two(cable, scratch, model, batch, *more, steps=None):
-    """The run of two processes over the cable."""
+    """The run of two processes over the cable, and what rank 0 said."""
     out = scratch / "two"
     shutil.rmtree(out, ignore_errors=True)
-    together([cable.on(rank, *training(out, model, batch, *hand(rank, 2, f"{ADDRESS[0]}:{PORT}"), *more, steps=steps))
-              for rank in (0, 1)])
-    return out
+    said = together([cable.on(rank, *said_by(training(out, model, batch, *hand(rank, 2, f"{ADDRESS[0]}:{PORT}"), *more,
+                                                      steps=steps))) for rank in (0, 1)])
+    return out, said[0]
 
 
 def parameters(out):
@@ -190,13 +191,18 @@ def backward_of(said, passes):
     return sum(float(seconds) for _, seconds in rows) / passes
 
 
+def waited_of(said):
+    """Seconds of all steps in which the process waited for sums of gradients, by --timings."""
+    return float(re.search(r"waiting for sums of gradients\s+([\d.]+) s", said)[1])
+
+
 def hidden(cable, scratch):
     share = options.share
     for mbit in map(float, options.rates.split(",")):
         for model in options.models.split(","):
             cable.set_rate(mbit)
             rate, trip = stream_rate(cable, mbit)
-            alone = step = math.inf
+            alone = step = waited = math.inf
             for _ in range(options.rounds):
                 outs = [scratch / f"alone-{side}" for side in (0, 1)]
                 for out in outs:
@@ -205,13 +211,16 @@ def hidden(cable, scratch):
                                  for side, out in enumerate(outs)])
                 alone = min(alone, statistics.mean(step_of(out) for out in outs))
                 backward = backward_of(said[0], options.steps * math.ceil(share / MICRO))
-                step = min(step, step_of(two(cable, scratch, model, 2 * share)))
+                out, said = two(cable, scratch, model, 2 * share, "--timings")
+                step = min(step, step_of(out))
+                waited = min(waited, waited_of(said) / options.steps)
             wire = lines_of(scratch / "two")[-1]["wire_bytes"] / rate
             exposed = step - alone
             computed = alone + scaling.exposed(model, 128, backward, lambda size: scaling.ring(size, 2, trip, rate),
                                                     rows=scaling.distinct(2))
             print(f"hidden   {mbit:.0f} Mbit/s, {model}, {share} sequences each: T {step:.3f} s, A {alone:.3f} s, "
-                  f"W {wire:.3f} s, B {backward:.3f} s: hidden {100 * (wire - exposed) / min(wire, backward):.0f} %; "
+                  f"W {wire:.3f} s, B {backward:.3f} s: hidden {100 * (wire - exposed) / min(wire, backward):.0f} %, by "
+                  f"{waited:.3f} s of waiting {100 * (wire - waited) / min(wire, backward):.0f} %; "
                   f"scaling.py computes {computed:.3f} s: {100 * (computed / step - 1):+.0f} %", flush=True)
 
 
@@ -328,7 +337,7 @@ def peer(rank):
 
 def ddp(cable, scratch):
     cable.set_rate(1000)
-    ours = options.batch / step_of(two(cable, scratch, "mini", options.batch, steps=3))
+    ours = options.batch / step_of(two(cable, scratch, "mini", options.batch, steps=3)[0])
     words = [options.shards, "--jsonl", options.jsonl, "--batch", options.batch, "--steps", 3, "--peer"]
     said = together([cable.on(rank, sys.executable, __file__, *words, rank) for rank in (0, 1)],
                     GLOO_SOCKET_IFNAME="ds-cable", HF_HUB_OFFLINE="1")
