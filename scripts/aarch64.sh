@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Builds both programs and the tests for aarch64 and runs them under qemu: the tests of the rooms, and whole programs, among
+# them the root hashes of tests/golden, which are those of x86-64. Nothing is installed: Debian's arm64 libraries are
+# fetched into the folder.
+#
+#     scripts/aarch64.sh [DIR]       in DIR (build/aarch64 where there is none)
+#
+# Needs, on a Debian: apt-get install gcc-aarch64-linux-gnu qemu-user-static cmake ninja-build python3. Takes an hour or
+# two on two cores. Exit 77: one of them is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mkdir -p "${1:-build/aarch64}" && cd "${1:-build/aarch64}" && pwd)
+sysroot=$work/sysroot
+libraries=(libc6-dev libbz2-dev zlib1g-dev libzstd-dev liblzma-dev libexpat1-dev libutf8proc-dev libjansson-dev
+    libxxhash-dev libcmocka-dev)
+# Not the tests whose programs start others: a kernel that does not hand aarch64 files to qemu refuses that.
+flows=(samples golden_roots tokenize vocab vocab_check text salvage tfrecord train_orders fill_mask score)
+left_out='^trainer_(spawn|train)$'
+
+for program in aarch64-linux-gnu-gcc qemu-aarch64-static apt-get dpkg-deb ninja; do
+    command -v $program >/dev/null || { echo "$program is not installed: skipped"; exit 77; }
+done
+
+# apt with lists, cache and architecture of its own: the machine's are left alone.
+fetch_libraries() {
+    local apt=$work/apt link target
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+    : >"$apt/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main" \
+        >"$apt/sources.list"
+    cat >"$apt/apt.conf" <<CONF
+Dir::State "$apt";
+Dir::State::lists "$apt/lists";
+Dir::State::status "$apt/status";
+Dir::Cache "$apt/cache";
+Dir::Etc::sourcelist "$apt/sources.list";
+Dir::Etc::sourceparts "-";
+APT::Architecture "arm64";
+APT::Architectures { "arm64"; };
+APT::Install-Recommends "false";
+APT::Sandbox::User "";
+CONF
+    APT_CONFIG=$apt/apt.conf apt-get -qq update
+    APT_CONFIG=$apt/apt.conf apt-get -qq -y --download-only install "${libraries[@]}" >/dev/null
+    for package in "$apt"/cache/archives/*.deb; do
+        dpkg-deb -x "$package" "$sysroot"
+    done
+    find "$sysroot" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
+        ln -sfn "$sysroot$target" "$link"
+    done
+    touch "$sysroot/complete"
+}
+
+# What tests/flow takes for a build folder: programs that start qemu.
+write_starters() {
+    local program
+    mkdir -p "$work/starters"
+    for program in dsdata dstrain; do
+        printf '#!/bin/sh\nexec qemu-aarch64-static -L %q %q "$@"\n' "$sysroot" "$work/programs/$program" \
+            >"$work/starters/$program"
+        chmod +x "$work/starters/$program"
+    done
+}
+
+failed=()
+[ -e "$sysroot/complete" ] || fetch_libraries
+cmake -G Ninja -S . -B "$work/programs" --toolchain cmake/aarch64.cmake -DCMAKE_SYSROOT="$sysroot" -DDS_WERROR=ON \
+    -DDS_MPI=OFF -DDS_GLOO=OFF -DDS_ONEDNN=OFF >/dev/null
+cmake --build "$work/programs"
+ctest --test-dir "$work/programs" -LE long -R '^(base|shards|tokenizer|pipeline|trainer)_' -E "$left_out" -j 2 \
+    --timeout 3600 --output-on-failure || failed+=(rooms)
+write_starters
+for flow in "${flows[@]}"; do
+    echo "== tests/flow/$flow.sh"
+    code=0
+    bash "tests/flow/$flow.sh" "$work/starters" || code=$?
+    [ $code = 0 ] || [ $code = 77 ] || failed+=("$flow")
+done
+[ ${#failed[@]} = 0 ] || { echo "aarch64: failed: ${failed[*]}"; exit 1; }
+echo "aarch64: everything passed"
