@@ -7,9 +7,12 @@
 #include "pipeline/input_names.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 /* What no language is called. It stands for text whose language is not clear. */
 #define UNDETERMINED "und"
+
+#define OTHER_FILES 1024 /* spills above all */
 
 /* xx=FILE with a FILE that is there means a language; fi=FILE as the name of a file does not. */
 static void hint_language(const struct input_name *named, struct error *err)
@@ -172,9 +175,22 @@ static void note_languages(struct inputs *inputs)
     buf_release(&list);
 }
 
+/* Every input stays open, and a folder may have more parts than a process has files by default. Where the system allows no
+ * more, opening says so. */
+static void allow_files(size_t inputs)
+{
+    struct rlimit limit;
+    const rlim_t wanted = inputs + OTHER_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+        return;
+    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int open_names(struct inputs *inputs, const struct settings *settings, const struct input_names *names,
                       struct error *err)
 {
+    allow_files(names->count);
     inputs->dumps = mem_clear(names->count, sizeof *inputs->dumps);
     inputs->paths = mem_clear(names->count, sizeof *inputs->paths);
     inputs->parts = mem_clear(names->count, sizeof *inputs->parts);

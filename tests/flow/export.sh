@@ -55,6 +55,17 @@ mkdir elsewhere
 expect_exit 0 "$dsdata" build single/ "${sums[@]}"
 [ -f single-shards/manifest.json ] || complain "no dataset in single-shards"
 
+case_begin "the duplicates' pass checks the sums too, and so does the second one"
+expect_exit 0 "$dsdata" build made/ --out dropped "${sums[@]}" --duplicates drop
+expect_equal "sums in build.json" "$(json dropped/build.json 'o["sums"]')" "{'right': 3, 'wrong': 0}"
+
+case_begin "more parts than a process may have open by default"
+mkdir numerous
+for n in $(seq 60); do ln "${parts[0]}" "numerous/xxwiki-2026-11-01-p${n}p$n.xml.bz2"; done
+(ulimit -Sn 40 && expect_exit 0 "$dsdata" build numerous/ --dry-run --out planned && [ "$failures" = 0 ]) ||
+    complain "60 parts cannot be opened"
+rm -r numerous
+
 case_begin "extract reads a folder in page order, and only articles"
 expect_exit 0 "$dsdata" extract made/ -q
 python3 - "$scratch/stdout" <<'PYTHON' || complain "pages are out of order, or of other namespaces"
