@@ -398,6 +398,44 @@ static void the_hash_is_of_every_byte(void **state)
     buf_release(&out);
 }
 
+static const char *sum_of(struct str bytes)
+{
+    static char digits[SHA256_DIGITS + 1];
+    struct sha256 sum = sha256_begin();
+    sha256_add(&sum, bytes.data, bytes.size);
+    return sha256_text(&sum, digits);
+}
+
+static void another_sum_is_told_at_the_end(void **state)
+{
+    (void)state;
+    struct buf text = {0}, file = {0};
+    struct dump *dump;
+    struct error err;
+    add_dump(&text, 5, 300, 1);
+    add_stream(&file, buf_str(&text), 1, 100);
+    for (int salvage = 0; salvage < 2; salvage++)
+        for (int right = 0; right < 2; right++) {
+            char digits[SHA256_DIGITS + 1];
+            strcpy(digits, sum_of(buf_str(&file)));
+            digits[63] = right ? digits[63] : digits[63] == '0' ? '1' : '0';
+            struct dump_options options = small_options(97);
+            options.sha256 = digits;
+            options.salvage = salvage;
+            assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
+            assert_true(dump_is_summed(dump));
+            assert_false(dump_divides(dump));
+            assert_int_equal(read_all(dump, 0, &err), right || salvage ? 0 : -1);
+            if (!right && !salvage) {
+                assert_int_equal(err.kind, ERR_INPUT);
+                assert_non_null(strstr(err.text, "SHA-256"));
+            }
+            dump_close(dump);
+        }
+    buf_release(&text);
+    buf_release(&file);
+}
+
 /* ----------------------------------------------------------------------------------------------------- restart */
 
 struct states {
@@ -431,6 +469,8 @@ static void assert_same_state(const struct dump_state *a, const struct dump_stat
     assert_int_equal(a->match, b->match);
     assert_int_equal(a->closed, b->closed);
     assert_int_equal(a->hash, b->hash);
+    assert_int_equal(a->sum.bytes, b->sum.bytes);
+    assert_memory_equal(a->sum.state, b->sum.state, sizeof a->sum.state);
 }
 
 /* From the state after every piece: exactly the groups that had not come out, and the same states and hash as without
@@ -492,6 +532,7 @@ static void a_restart_gives_the_groups_that_were_missing(void **state)
         const char *path = test_file(buf_str(&file));
         for (size_t window = file.size / 100 + 1; window < 2 * file.size; window = window * 2 + 1) {
             struct dump_options options = small_options(window);
+            options.sha256 = window % 3 ? sum_of(buf_str(&file)) : NULL;
             assert_restarts(path, &options);
             options.page_bytes_max = 300;  /* one is skipped */
             options.group_bytes_max = 200; /* several parts */
@@ -500,6 +541,36 @@ static void a_restart_gives_the_groups_that_were_missing(void **state)
     }
     buf_release(&text);
     buf_release(&file);
+}
+
+/* The journal of a start that knew no sum has none. */
+static void a_sum_is_made_up_for(void **state)
+{
+    (void)state;
+    struct buf text = {0}, out = {0};
+    struct dump *dump;
+    struct error err;
+    static struct states states;
+    add_dump(&text, 9, 300, 2);
+    struct dump_options options = small_options(101);
+    states.count = 0;
+    assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
+    assert_int_equal(read_groups(dump, 0, true, &(struct observer){keep_state, &states}, &out, &err), 0);
+    dump_close(dump);
+    for (size_t i = 0; i < states.count; i++)
+        for (int right = 0; right < 2; right++) {
+            char digits[SHA256_DIGITS + 1];
+            strcpy(digits, sum_of(buf_str(&text)));
+            digits[0] = right ? digits[0] : digits[0] == '0' ? '1' : '0';
+            options.sha256 = digits;
+            assert_int_equal(states.state[i].sum.bytes, 0);
+            assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
+            assert_int_equal(dump_restore(dump, &states.state[i], &err), 0);
+            assert_int_equal(read_all(dump, states.state[i].next_window, &err), right ? 0 : -1);
+            dump_close(dump);
+        }
+    buf_release(&text);
+    buf_release(&out);
 }
 
 static void text_and_jsonl_restart_too(void **state)
@@ -805,6 +876,8 @@ int main(void)
         cmocka_unit_test(a_page_is_in_the_group_of_its_blocks_window),
         cmocka_unit_test(a_peek_gives_whole_records),
         cmocka_unit_test(the_hash_is_of_every_byte),
+        cmocka_unit_test(another_sum_is_told_at_the_end),
+        cmocka_unit_test(a_sum_is_made_up_for),
         cmocka_unit_test(a_restart_gives_the_groups_that_were_missing),
         cmocka_unit_test(text_and_jsonl_restart_too),
         cmocka_unit_test(salvage_restarts),
