@@ -204,6 +204,94 @@ static void f1_counts_common_words(void **state)
     assert_true(squad_f1(STR("x"), STR(""), true) == 0);
 }
 
+/* ---- files that are not as they should be ---- */
+
+static const char whole[] =
+    "{\"version\": \"1.1\", \"data\": [{\"title\": \"t\", \"paragraphs\": [{\"context\": \"a \\u00e9 b\\ud83d\\ude42 "
+    "c\", "
+    "\"qas\": [{\"id\": \"one\", \"question\": \"a?\", \"answers\": [{\"text\": \"b\", \"answer_start\": 4}]}, "
+    "{\"id\": \"two\", \"question\": \"c?\", \"answers\": [{\"text\": \"c\", \"answer_start\": 7}]}]}]}]}";
+
+/* ERR_NONE: it is taken. */
+static enum error_kind read_bytes(const char *bytes, size_t size, struct error *err)
+{
+    struct squad_file file;
+    *err = (struct error){0};
+    assert_int_equal(file_write_all(FILE_NAME, bytes, size, err), 0);
+    const enum error_kind kind = squad_read(&file, FILE_NAME, err) < 0 ? err->kind : ERR_NONE;
+    squad_release(&file);
+    unlink(FILE_NAME);
+    assert_true(kind == ERR_NONE || err->text[0]);
+    return kind;
+}
+
+static void a_file_that_is_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    struct error err;
+    assert_int_equal(read_bytes(whole, sizeof whole - 1, &err), ERR_NONE);
+    for (size_t size = 0; size < sizeof whole - 1; size++)
+        assert_int_equal(read_bytes(whole, size, &err), ERR_INPUT);
+    for (size_t at = 0; at < sizeof whole - 1; at++) { /* a byte that is none of JSON's, or of UTF-8 */
+        char other[sizeof whole];
+        memcpy(other, whole, sizeof whole);
+        other[at] = '\xff';
+        assert_int_equal(read_bytes(other, sizeof other - 1, &err), ERR_INPUT);
+        other[at] = '\0';
+        assert_int_equal(read_bytes(other, sizeof other - 1, &err), ERR_INPUT);
+    }
+}
+
+/* The whole file with `from` replaced; refused with those words. */
+static void refused_with(const char *from, const char *to, const char *words)
+{
+    struct error err;
+    struct buf text = {0};
+    const char *at = strstr(whole, from);
+    assert_non_null(at);
+    buf_add(&text, whole, (size_t)(at - whole));
+    buf_add_text(&text, to);
+    buf_add_text(&text, at + strlen(from));
+    assert_int_equal(read_bytes(text.data, text.size, &err), ERR_INPUT);
+    if (!strstr(err.text, words))
+        fail_msg("%s -> %s: %s", from, to, err.text);
+    buf_release(&text);
+}
+
+static void odd_files_are_refused_by_name(void **state)
+{
+    (void)state;
+    refused_with("\"two\"", "\"one\"", "one stands there twice");
+    refused_with("start\": 7", "start\": 8", "two has an answer that begins outside");
+    refused_with("start\": 7", "start\": -1", "two has an answer that begins outside");
+    refused_with("start\": 7", "start\": 4294967303", "two has an answer that begins outside");
+    refused_with("start\": 7", "start\": 9223372036854775807", "two has an answer that begins outside");
+    refused_with("start\": 7", "start\": 9223372036854775808", "not JSON");
+    refused_with("start\": 7", "start\": 7.0", "two has an answer without");
+    refused_with("start\": 7", "start\": \"7\"", "two has an answer without");
+    refused_with("\\ude42", "", "not JSON");
+    refused_with("\\ud83d", "", "not JSON");
+    refused_with("\\ud83d", "\\ude42", "not JSON");
+    refused_with("\\u00e9", "\\u0000", "not JSON");
+    refused_with("\"two\"", "\"t\\u0000o\"", "not JSON");
+    refused_with("\"two\"", "2", "no id");
+    refused_with("\"context\": ", "\"context\": [", "not JSON");
+    refused_with("\"data\"", "\"date\"", "has no \"data\"");
+    refused_with("\"qas\"", "\"questions\"", "without context or qas");
+    refused_with("\"paragraphs\"", "\"paragraph\"", "holds no questions");
+    struct buf deep = {0};
+    buf_add_text(&deep, "{\"data\": ");
+    for (int i = 0; i < 100000; i++)
+        buf_add_byte(&deep, '[');
+    struct error err;
+    assert_int_equal(read_bytes(deep.data, deep.size, &err), ERR_INPUT);
+    for (int i = 0; i < 100000; i++)
+        buf_add_byte(&deep, ']');
+    buf_add_byte(&deep, '}');
+    assert_int_equal(read_bytes(deep.data, deep.size, &err), ERR_INPUT);
+    buf_release(&deep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +301,8 @@ int main(void)
         cmocka_unit_test(the_best_spans_become_text_once),
         cmocka_unit_test(texts_are_compared_without_articles_case_and_punctuation),
         cmocka_unit_test(f1_counts_common_words),
+        cmocka_unit_test(a_file_that_is_cut_anywhere_is_refused),
+        cmocka_unit_test(odd_files_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
