@@ -4,11 +4,13 @@
  *     tune_features squad train|dev FILE TOKENIZER LENGTH STRIDE QUERY
  *                                          a window a line: id, begin, end, length of A, ids; for dev also which pieces'
  *                                          words begin where, and which pieces it sees best
+ *     tune_features time train|dev FILE TOKENIZER LENGTH STRIDE QUERY    seconds of this thread for reading and cutting, windows
  *     tune_features scores < lines of "found TAB truth"          exact match and F1 a line */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "tokenizer/read.h"
@@ -68,7 +70,14 @@ static void print_places(const struct squad_feature *f, uint32_t window)
         printf(" %" PRIu32 "%s", f->word_of[w->start + i], squad_is_best_window(f, window, w->start + i) ? "+" : "-");
 }
 
-static int squad(char **args)
+static double thread_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int squad(char **args, bool timed)
 {
     struct error err;
     struct squad_file file;
@@ -76,10 +85,13 @@ static int squad(char **args)
     struct text text = open_text(args[2]);
     const struct squad_limits limits = {(uint32_t)atoi(args[3]), (uint32_t)atoi(args[4]), (uint32_t)atoi(args[5])};
     const bool training = strcmp(args[0], "train") == 0;
+    const double from = thread_seconds();
     if (squad_read(&file, args[1], &err) < 0)
         return error_print(&err, "tune_features", 0);
     squad_features_make(&file, &text, &limits, training, &features);
-    for (size_t i = 0; i < features.count; i++)
+    if (timed)
+        printf("%.6f %zu\n", thread_seconds() - from, features.samples.count);
+    for (size_t i = 0; !timed && i < features.count; i++)
         for (uint32_t w = 0; w < features.items[i].window_count; w++) {
             const struct task_sample *item = &features.samples.items[features.items[i].windows[w].sample];
             printf("%s %" PRIu32 " %" PRIu32 " %" PRIu32, features.items[i].question->id.data, item->token, item->label,
@@ -116,7 +128,9 @@ int main(int argc, char **argv)
     if (argc == 6 && strcmp(argv[1], "glue") == 0)
         return glue(argv + 2);
     if (argc == 8 && strcmp(argv[1], "squad") == 0)
-        return squad(argv + 2);
+        return squad(argv + 2, false);
+    if (argc == 8 && strcmp(argv[1], "time") == 0)
+        return squad(argv + 2, true);
     if (argc == 2 && strcmp(argv[1], "scores") == 0)
         return scores();
     fprintf(stderr, "tune_features: see its source\n");
