@@ -46,11 +46,21 @@ for n in 2 3; do
     [ "$(grep -c '"wire_bytes":[1-9]' nccl-$n/metrics.jsonl)" = 4 ] || complain "wire_bytes are not told"
 done
 train 0 floats --precision fp16 --gpus 2 --share 1
+train 0 bf16-1 --precision fp32 --wire bf16
+for n in 2 3; do
+    train 0 bf16-$n --precision fp32 --wire bf16 --gpus $n
+    said "^processes  $n, over NCCL"
+    cmp -s bf16-1/$last/model.safetensors bf16-$n/$last/model.safetensors && complain "$n GPUs: nothing was rounded"
+done
 
 if [ -e dstrain_gloo.so ]; then
     train 0 gloo-2 --same-bits --gpus 2 --comm gloo
     said "over gloo .*, through the host's memory"
     diff -r one/$last gloo-2/$last >diff.log || complain "gloo: other bytes"
+    for n in 2 3; do
+        train 0 bf16-gloo-$n --precision fp32 --wire bf16 --gpus $n --comm gloo
+        diff -r bf16-$n/$last bf16-gloo-$n/$last >diff.log || complain "--wire bf16 over gloo: other bytes than over NCCL"
+    done
     EMULATED_GPUS=1 train 0 shared --same-bits --processes 2
     said "through the host's memory: ranks 0 and 1 have the same GPU"
     diff -r one/$last shared/$last >diff.log || complain "one GPU for two: other bytes"
