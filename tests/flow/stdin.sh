@@ -81,7 +81,7 @@ expect_equal "exit" $code 75
 [ ! -e stopped ] || complain "left: $(find stopped)"
 
 case_begin "killed at any change of a file, by the same command"
-for ((n = 1; n < 60; n += 4)); do
+for ((n = 1; n < 60; n += 7)); do
     rm -rf killed
     code=0
     # shellcheck disable=SC2002
