@@ -31,14 +31,15 @@ if [ -e "$build/dstrain_gloo.so" ]; then
     case_begin "two processes: a row for each bucket"
     expect_exit 0 "${train[@]}" --micro-batch 4 --eval-samples 0 --timings --processes 2 --threads 2 --out timed-2
     expect_table "waiting for sums of gradients" adam=12
-    # The heads, two layers, the embeddings: 22,397 numbers and the gaps of flat memory.
+    # The heads, rows of words that are final then, two layers, the other embeddings: 22,397 numbers and the gaps of flat
+    # memory.
     python3 - "$scratch/stderr" <<'PYTHON' || complain "the table of buckets is wrong"
 import re
 import sys
 
 text = open(sys.argv[1], encoding="utf-8").read()
 rows = re.findall(r"^  bucket (\d+) +([\d.]+) (k?B) +(\d+) sums +([\d.]+) s taken +([\d.]+) s waited$", text, re.M)
-assert [int(row[0]) for row in rows] == [0, 1, 2, 3], rows
+assert [int(row[0]) for row in rows] == [0, 1, 2, 3, 4], rows
 assert all(int(row[3]) == 12 for row in rows), rows
 size = sum(float(row[1]) * (1000 if row[2] == "kB" else 1) for row in rows)
 assert 4 * 22397 <= size < 4 * 25000, size
