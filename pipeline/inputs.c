@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "pipeline/input_names.h"
 
 #include <string.h>
@@ -213,6 +214,8 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
         return hint(err, "name a dump: %s %s enwiki.xml.bz2, or use --wiki, --text, --jsonl", settings->program->name,
                     settings->result->verb->name);
     }
+    if (settings->threads > 0)
+        parallel_set_threads((int)settings->threads);
     if (settings->lang)
         TRY(read_code(settings->lang, inputs->lang, err));
     if (settings->templates)

@@ -21,6 +21,20 @@ static void no_memory(void)
 
 /* ------------------------------------------------------------------------------------------------------ gzip */
 
+/* bgzip (SAM/BAM specification, 4.1 "The BGZF compression format") writes a member's bytes, less one, into its header. */
+static bool gzip_measure(const uint8_t *in, size_t size, size_t *bytes)
+{
+    if (size < 12 || in[0] != 0x1f || in[1] != 0x8b || !(in[3] & 4))
+        return false;
+    const size_t end = 12 + in[10] + ((size_t)in[11] << 8);
+    for (size_t at = 12; at + 4 <= end && end <= size; at += 4 + in[at + 2] + ((size_t)in[at + 3] << 8))
+        if (in[at] == 'B' && in[at + 1] == 'C' && in[at + 2] == 2 && in[at + 3] == 0 && at + 6 <= end) {
+            *bytes = in[at + 4] + ((size_t)in[at + 5] << 8) + 1;
+            return *bytes > end && *bytes <= size;
+        }
+    return false;
+}
+
 static void *gzip_open(void)
 {
     z_stream *stream = mem_clear(1, sizeof *stream);
@@ -64,6 +78,19 @@ static void gzip_close(void *decoder)
 }
 
 /* ------------------------------------------------------------------------------------------------- Zstandard */
+
+/* RFC 8878, 3.1.1.1: the byte after the magic has a flag for "the window is the content", else a byte with the window's
+ * power of two, less 10, follows. A frame with a window above 16 MiB does not count as measured: each thread would take so
+ * much. */
+static bool zstd_measure(const uint8_t *in, size_t size, size_t *bytes)
+{
+    const bool skippable = size > 6 && (in[0] & 0xf0) == 0x50;
+    if (size <= 6 || (!skippable && !(in[4] & 0x20) && in[5] >> 3 > 13) ||
+        (!skippable && (in[4] & 0x20) && ZSTD_getFrameContentSize(in, size) > (16u << 20)))
+        return false;
+    *bytes = ZSTD_findFrameCompressedSize(in, size);
+    return !ZSTD_isError(*bytes);
+}
 
 static void *zstd_open(void)
 {
@@ -158,9 +185,9 @@ static void xz_close(void *decoder)
 /* ----------------------------------------------------------------------------------------------------- table */
 
 static const struct codec codecs[] = {
-    {"gzip", "member", true, 4, gzip_open, gzip_step, gzip_again, gzip_memory, gzip_close},
-    {"Zstandard", "frame", false, 4, zstd_open, zstd_step, zstd_again, zstd_memory, zstd_close},
-    {"xz", "stream", true, MAGIC_BYTES_MAX, xz_open, xz_step, xz_again, xz_memory, xz_close},
+    {"gzip", "member", true, 4, gzip_measure, gzip_open, gzip_step, gzip_again, gzip_memory, gzip_close},
+    {"Zstandard", "frame", false, 4, zstd_measure, zstd_open, zstd_step, zstd_again, zstd_memory, zstd_close},
+    {"xz", "stream", true, MAGIC_BYTES_MAX, NULL, xz_open, xz_step, xz_again, xz_memory, xz_close},
 };
 
 const struct codec *codec_of(enum container container)

@@ -32,7 +32,10 @@ struct codec {
     const char *name, *unit; /* for messages: "gzip", "member" */
     bool padded;             /* zero bytes may stand between units */
     size_t magic_bytes;      /* of a unit's beginning, that codec_begins needs */
-    void *(*open)(void);     /* ready for the first unit */
+    /* NULL, or the bytes of the whole unit that begins here; false: it has more than `size`, does not tell, or needs
+     * more than 16 MiB of memory. */
+    bool (*measure)(const uint8_t *in, size_t size, size_t *bytes);
+    void *(*open)(void); /* ready for the first unit */
     enum codec_result (*step)(void *decoder, struct codec_step *step);
     void (*again)(void *decoder);          /* ready for another unit */
     size_t (*memory)(const void *decoder); /* bytes that it holds */

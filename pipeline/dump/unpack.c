@@ -3,6 +3,7 @@
 #include "pipeline/dump/unpack.h"
 
 #include "base/mem.h"
+#include "pipeline/dump/ahead.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,6 +20,8 @@ struct unpack {
     struct unpack_options options;
     const struct codec *codec;
     void *decoder;
+    struct ahead *ahead; /* NULL: a pipe, or units that do not tell where they end */
+    uint64_t alone_to;   /* up to this byte of the file units are decoded one after another */
     struct file *file;
     bool pipe;
     bool inside;        /* a unit */
@@ -28,8 +31,9 @@ struct unpack {
     size_t in_taken;    /* */
     uint64_t in_from;   /* in.data[0] is this byte of the file */
     uint64_t unit_from; /* where the unit begins */
-    uint8_t *out;       /* [OUT_BYTES], of which [out_taken, out_made) are still to be given */
-    size_t out_taken, out_made;
+    uint8_t *out;       /* [OUT_BYTES] */
+    const char *given;  /* text: `out`, or a unit's of `ahead`; of it [given_taken, given_size) are still to be given */
+    size_t given_taken, given_size;
     uint64_t made;                                /* bytes of the stream so far, given or not */
     uint64_t stretch, stretch_from, stretch_made; /* a piece of the file, where it begins, its text so far */
     struct gap *gaps;
@@ -44,6 +48,7 @@ struct unpack *unpack_open(const struct unpack_options *options, struct file *fi
     unpack->decoder = unpack->codec->open();
     unpack->file = file;
     unpack->pipe = pipe;
+    unpack->ahead = pipe ? NULL : ahead_open(unpack->codec);
     unpack->out = mem_array(OUT_BYTES, 1);
     buf_add_str(&unpack->in, start);
     return unpack;
@@ -54,6 +59,7 @@ void unpack_close(struct unpack *unpack)
     if (!unpack)
         return;
     unpack->codec->close(unpack->decoder);
+    ahead_close(unpack->ahead);
     buf_release(&unpack->in);
     mem_free(unpack->out);
     mem_free(unpack->gaps);
@@ -68,7 +74,7 @@ const struct gap *unpack_gaps(const struct unpack *unpack, size_t *count)
 
 size_t unpack_memory(const struct unpack *unpack)
 {
-    return unpack->codec->memory(unpack->decoder) + IN_BYTES + OUT_BYTES;
+    return unpack->codec->memory(unpack->decoder) + IN_BYTES + OUT_BYTES + ahead_memory(unpack->ahead);
 }
 
 uint64_t unpack_stored(const struct unpack *unpack)
@@ -206,6 +212,13 @@ static int begin_unit(struct unpack *unpack, struct error *err)
         return 0;
     }
     unpack->unit_from = unpack_stored(unpack);
+    if (unpack->ahead && unpack->unit_from >= unpack->alone_to) {
+        const int made = ahead_make(unpack->ahead, unpack->file, unpack->unit_from, err);
+        TRY(made);
+        if (made > 0)
+            return 0;
+        unpack->alone_to = unpack->unit_from + AHEAD_STORED_MAX;
+    }
     if (!codec_begins(unpack->codec, bytes, left)) {
         fail_at(err, ERR_INPUT, unpack->options.name, unpack->unit_from,
                 unpack->unit_from > 0 ? "the %s data have ended before, but other bytes follow"
@@ -247,6 +260,31 @@ static int refuse_large(const struct unpack *unpack, struct error *err)
                          : "if you trust it: xz -dc FILE | dsdata build - --out D");
 }
 
+/* What is made of the file from `at` on, and of `bytes` of it, belongs to the stretch where it begins. */
+static int count_text(struct unpack *unpack, uint64_t at, size_t bytes, struct error *err)
+{
+    if (at / RATIO_STRETCH != unpack->stretch) {
+        unpack->stretch = at / RATIO_STRETCH;
+        unpack->stretch_from = at;
+        unpack->stretch_made = 0;
+    }
+    unpack->made += bytes;
+    unpack->stretch_made += bytes;
+    return refuse_bomb(unpack, err);
+}
+
+/* The next unit that was decoded ahead. */
+static int take_ahead(struct unpack *unpack, struct str text, size_t stored, struct error *err)
+{
+    const uint64_t at = unpack_stored(unpack);
+    unpack->in_from = at + stored;
+    unpack->in.size = unpack->in_taken = 0;
+    unpack->at_end = false;
+    unpack->given = text.data;
+    unpack->given_size = text.size;
+    return count_text(unpack, at, text.size, err);
+}
+
 /* One step of the decoder, within one stretch of the file. */
 static int decode(struct unpack *unpack, struct error *err)
 {
@@ -256,18 +294,11 @@ static int decode(struct unpack *unpack, struct error *err)
     struct codec_step step = {(const uint8_t *)unpack->in.data + unpack->in_taken, left < room ? left : (size_t)room,
                               unpack->out, OUT_BYTES};
     const size_t offered = step.in_bytes;
-    if (stretch != unpack->stretch) {
-        unpack->stretch = stretch;
-        unpack->stretch_from = at;
-        unpack->stretch_made = 0;
-    }
     const enum codec_result result = unpack->codec->step(unpack->decoder, &step);
     unpack->in_taken += offered - step.in_bytes;
-    unpack->out_taken = 0;
-    unpack->out_made = OUT_BYTES - step.out_bytes;
-    unpack->made += unpack->out_made;
-    unpack->stretch_made += unpack->out_made;
-    TRY(refuse_bomb(unpack, err));
+    unpack->given = (const char *)unpack->out;
+    unpack->given_size = OUT_BYTES - step.out_bytes;
+    TRY(count_text(unpack, at, unpack->given_size, err));
     switch (result) {
     case CODEC_END:
         unpack->inside = false;
@@ -284,7 +315,7 @@ static int decode(struct unpack *unpack, struct error *err)
     case CODEC_MORE:
         break;
     }
-    const bool moved = unpack->out_made > 0 || step.in_bytes < offered;
+    const bool moved = unpack->given_size > 0 || step.in_bytes < offered;
     return !moved && unpack->at_end ? truncated(unpack, err) : 0;
 }
 
@@ -292,16 +323,23 @@ int64_t unpack_read(struct unpack *unpack, void *out, size_t bytes, struct error
 {
     size_t given = 0;
     while (given < bytes) {
-        const size_t there = unpack->out_made - unpack->out_taken;
+        const size_t there = unpack->given_size - unpack->given_taken;
         const size_t part = there < bytes - given ? there : bytes - given;
-        memcpy((char *)out + given, unpack->out + unpack->out_taken, part);
-        unpack->out_taken += part;
+        struct str text;
+        size_t stored;
+        if (part > 0)
+            memcpy((char *)out + given, unpack->given + unpack->given_taken, part);
+        unpack->given_taken += part;
         given += part;
         if (part > 0)
             continue;
         if (unpack->ended)
             break;
-        unpack->out_taken = unpack->out_made = 0;
+        unpack->given_taken = unpack->given_size = 0;
+        if (ahead_next(unpack->ahead, &text, &stored)) {
+            TRY(take_ahead(unpack, text, stored, err));
+            continue;
+        }
         TRY(refill(unpack, unpack->inside ? 1 : MAGIC_BYTES_MAX, err));
         TRY(unpack->inside ? decode(unpack, err) : begin_unit(unpack, err));
     }

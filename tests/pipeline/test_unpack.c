@@ -6,15 +6,21 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { PACKINGS = 3 };
-static const enum container containers[PACKINGS] = {CONTAINER_GZIP, CONTAINER_ZSTD, CONTAINER_XZ};
+/* The last one is gzip as bgzip writes it: a member tells its bytes. */
+enum { GZIP, ZSTD, XZ, BGZIP, PACKINGS };
+static const enum container containers[PACKINGS] = {CONTAINER_GZIP, CONTAINER_ZSTD, CONTAINER_XZ, CONTAINER_GZIP};
 
 /* ----------------------------------------------------------------------------------------------------- packing */
 
-static void add_gzip(struct buf *out, struct str text)
+static void add_gzip(struct buf *out, struct str text, bool tells)
 {
     z_stream stream = {0};
+    uint8_t extra[] = {'X', 'Y', 1, 0, 9, 'B', 'C', 2, 0, 0, 0}; /* another field before its own */
+    gz_header header = {.extra = extra, .extra_len = sizeof extra, .os = 255};
+    const size_t from = out->size;
     assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    if (tells)
+        assert_int_equal(deflateSetHeader(&stream, &header), Z_OK);
     const size_t room = deflateBound(&stream, text.size) + 64;
     buf_reserve(out, room);
     stream.next_in = (Bytef *)(uintptr_t)text.data;
@@ -24,6 +30,12 @@ static void add_gzip(struct buf *out, struct str text)
     assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
     out->size += room - stream.avail_out;
     deflateEnd(&stream);
+    if (!tells)
+        return;
+    const size_t bytes = out->size - from - 1;
+    assert_in_range(bytes, 1, UINT16_MAX);
+    out->data[from + 21] = (char)(bytes & 0xff);
+    out->data[from + 22] = (char)(bytes >> 8);
 }
 
 static void add_zstd(struct buf *out, struct str text, int window_log)
@@ -51,23 +63,23 @@ static void add_xz(struct buf *out, struct str text)
     out->size += made;
 }
 
-static void add_unit(struct buf *out, struct str text, enum container container)
+static void add_unit(struct buf *out, struct str text, size_t packing)
 {
-    if (container == CONTAINER_GZIP)
-        add_gzip(out, text);
-    else if (container == CONTAINER_ZSTD)
+    if (packing == GZIP || packing == BGZIP)
+        add_gzip(out, text, packing == BGZIP);
+    else if (packing == ZSTD)
         add_zstd(out, text, 0);
     else
         add_xz(out, text);
 }
 
 /* The text as `units` units of equal length. */
-static void pack(struct buf *out, struct str text, enum container container, size_t units)
+static void pack(struct buf *out, struct str text, size_t packing, size_t units)
 {
     buf_reset(out);
     for (size_t i = 0; i < units; i++) {
         const size_t from = text.size * i / units, to = text.size * (i + 1) / units;
-        add_unit(out, (struct str){text.data + from, to - from}, container);
+        add_unit(out, (struct str){text.data + from, to - from}, packing);
     }
 }
 
@@ -83,7 +95,7 @@ static void a_packed_dump_gives_the_groups_of_the_plain_one(void **state)
     assert_int_equal(read_bytes(buf_str(&text), &options, &plain, &err), 0);
     for (size_t i = 0; i < PACKINGS; i++) {
         for (size_t units = 1; units < 40; units += 1 + units * 3) {
-            pack(&file, buf_str(&text), containers[i], units);
+            pack(&file, buf_str(&text), i, units);
             if (units > 1 && containers[i] != CONTAINER_ZSTD)
                 buf_add(&file, "\0\0\0\0", 4); /* padding */
             assert_int_equal(read_bytes(buf_str(&file), &options, &packed, &err), 0);
@@ -109,7 +121,7 @@ static void its_hash_and_size_are_those_of_the_text(void **state)
     const uint64_t hash = dump_hash(dump), windows = dump_windows(dump);
     dump_close(dump);
     for (size_t i = 0; i < PACKINGS; i++) {
-        pack(&file, buf_str(&text), containers[i], 3);
+        pack(&file, buf_str(&text), i, 3);
         assert_int_equal(dump_open(&dump, test_file(buf_str(&file)), &options, &err), 0);
         assert_int_equal(dump_container(dump), containers[i]);
         assert_false(dump_divides(dump));
@@ -156,7 +168,7 @@ static void reading_goes_on_from_any_window(void **state)
     const struct dump_options options = small_options(700);
     add_dump(&text, 30, 300, 7);
     for (size_t i = 0; i < PACKINGS; i++) {
-        pack(&file, buf_str(&text), containers[i], 2);
+        pack(&file, buf_str(&text), i, 2);
         for (uint64_t window = 0; window < 8; window++) {
             struct stop stop = {.window = window};
             const struct observer observer = {keep_state, &stop};
@@ -185,7 +197,7 @@ static void a_cut_file_is_truncated_wherever_it_ends(void **state)
     const struct dump_options options = small_options(700);
     add_dump(&text, 6, 100, 8);
     for (size_t i = 0; i < PACKINGS; i++) {
-        pack(&file, buf_str(&text), containers[i], 2);
+        pack(&file, buf_str(&text), i, 2);
         for (size_t size = MAGIC_BYTES_MAX; size < file.size; size++) {
             assert_int_equal(read_bytes((struct str){file.data, size}, &options, &out, &err), -1);
             assert_int_equal(err.kind, ERR_INPUT);
@@ -207,7 +219,7 @@ static void a_wrong_byte_is_told_or_means_nothing(void **state)
     assert_int_equal(read_bytes(buf_str(&text), &options, &plain, &err), 0);
     for (size_t i = 0; i < PACKINGS; i++) {
         size_t told = 0;
-        pack(&file, buf_str(&text), containers[i], 2);
+        pack(&file, buf_str(&text), i, 2);
         for (size_t at = 0; at < file.size; at++) {
             file.data[at] ^= 0x15;
             if (read_bytes(buf_str(&file), &options, &out, &err) < 0)
@@ -238,7 +250,7 @@ static void salvage_goes_on_with_the_next_unit(void **state)
     for (unsigned line = 0; line < 500; line++)
         buf_addf(&text, "{\"text\": \"line %u has %u words\"}\n", line, line * 7919 % 1000);
     for (size_t i = 0; i < PACKINGS; i++) {
-        pack(&file, buf_str(&text), containers[i], 5);
+        pack(&file, buf_str(&text), i, 5);
         for (size_t bad = 1; bad < 5; bad++) { /* the first one has the head */
             struct buf broken = {0};
             buf_add_str(&broken, buf_str(&file));
@@ -262,6 +274,37 @@ static void salvage_goes_on_with_the_next_unit(void **state)
     buf_release(&out);
 }
 
+/* More units than are decoded at a time, long ones, empty ones, and some that are many times as long as they are stored. */
+static void many_units_are_one_stream(void **state)
+{
+    (void)state;
+    static const size_t packings[] = {ZSTD, BGZIP};
+    struct buf text = {0}, file = {0}, plain = {0}, out = {0};
+    struct error err;
+    const struct dump_options options = small_options(1 << 16);
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t noise = 1;
+        buf_reset(&text);
+        buf_reset(&file);
+        for (size_t unit = 0; unit < 700; unit++) {
+            const size_t from = text.size, words = unit % 50 == 0 ? 6000 : unit % 7;
+            for (size_t word = 0; word < words; word++)
+                buf_addf(&text, "{\"text\": \"w%u\"}\n", (noise = noise * 1664525 + 1013904223) >> 8);
+            if (unit % 90 == 89)
+                for (size_t line = 0; line < 4000; line++)
+                    buf_add_text(&text, "{\"text\": \"the same\"}\n");
+            add_unit(&file, (struct str){text.data + from, text.size - from}, packings[i]);
+        }
+        assert_int_equal(read_bytes(buf_str(&text), &options, &plain, &err), 0);
+        assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), 0);
+        assert_true(str_equal(buf_str(&plain), buf_str(&out)));
+    }
+    buf_release(&text);
+    buf_release(&file);
+    buf_release(&plain);
+    buf_release(&out);
+}
+
 static void a_bomb_and_a_huge_window_are_refused(void **state)
 {
     (void)state;
@@ -274,7 +317,7 @@ static void a_bomb_and_a_huge_window_are_refused(void **state)
     for (size_t i = 0; i < 8 << 20; i++)
         buf_add_byte(&text, ' ');
     for (size_t i = 0; i < PACKINGS; i++) {
-        pack(&file, buf_str(&text), containers[i], 1);
+        pack(&file, buf_str(&text), i, 1);
         assert_int_equal(read_bytes(buf_str(&file), &options, &out, &err), -1);
         assert_int_equal(err.kind, ERR_UNSAFE);
         assert_non_null(strstr(err.hint, "--max-ratio"));
@@ -298,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_cut_file_is_truncated_wherever_it_ends),
         cmocka_unit_test(a_wrong_byte_is_told_or_means_nothing),
         cmocka_unit_test(salvage_goes_on_with_the_next_unit),
+        cmocka_unit_test(many_units_are_one_stream),
         cmocka_unit_test(a_bomb_and_a_huge_window_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, test_file_remove);
