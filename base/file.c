@@ -4,16 +4,19 @@
 
 #include "base/calls.h"
 #include "base/mem.h"
+#include "base/progress.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define TEMPORARY_SUFFIX ".tmp"
+#define LOOK_MS          200 /* between looks whether to stop, where no bytes come */
 #define READ_BYTES       ((size_t)64 << 10)
 #define WRITE_BACK_BYTES ((size_t)64 << 10)
 
@@ -101,12 +104,27 @@ int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t 
     return (int64_t)done;
 }
 
+/* Until a read does not block. A signal may come just before it would: then only a look at the clock tells. Regular files
+ * are always ready. -1: a stop was asked for. */
+static int await_bytes(int fd)
+{
+    struct pollfd waits = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        const int ready = poll(&waits, 1, LOOK_MS);
+        if (ready > 0 || (ready < 0 && errno != EINTR))
+            return 0; /* the read says what is wrong */
+        if (ready < 0 || stop_requested())
+            return -1;
+    }
+}
+
 int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err)
 {
     size_t done = 0;
     while (done < bytes) {
-        const ssize_t got = call_read_next(file->fd, (char *)out + done, bytes - done);
-        if (got < 0 && errno == EINTR)
+        const bool stopped = await_bytes(file->fd) < 0;
+        const ssize_t got = stopped ? -1 : call_read_next(file->fd, (char *)out + done, bytes - done);
+        if (stopped || (got < 0 && errno == EINTR))
             return fail_at(err, ERR_STOPPED, name_of(file), ERROR_NO_OFFSET,
                            "stopped on request while waiting for data");
         if (got < 0)
