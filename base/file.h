@@ -31,7 +31,8 @@ int file_open_input(struct file *file, const char *path, struct error *err);
 int64_t file_size(const struct file *file, struct error *err); /* bytes, < 0 on error */
 /* Reads up to `bytes` at `offset`; fewer only at the end of the file. Returns the bytes read, < 0 on error. */
 int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t offset, struct error *err);
-/* Reads the next bytes of a file or pipe; fewer than asked only at the end. */
+/* Reads the next bytes of a file or pipe; fewer than asked only at the end. ERR_STOPPED: a stop was asked for while no
+ * bytes came. */
 int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err);
 /* The whole file into *out (appended), at most `bytes_max`, else ERR_UNSAFE. */
 int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err);

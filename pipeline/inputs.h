@@ -18,7 +18,7 @@ struct input_language {
 struct inputs {
     struct dump **dumps; /* [count] */
     char **paths;        /* [count] as typed, without LANG=; FOLDER/NAME; of a spooled "-" its file. Owned. */
-    size_t *parts;       /* [count] of a folder: from this input on, so many are parts of it; 0: a file */
+    size_t *parts;       /* [count] parts of its folder from this input on, itself among them; 0: a file of its own */
     struct input_language *languages; /* [count] */
     struct look *looks;               /* [count] at their beginnings */
     char *forms;                      /* "-,lines": of text that is not FORM_SENTENCES; NULL: there is none */
@@ -79,7 +79,7 @@ int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
 
 /* "enwiki-latest-pages-articles" where the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2", "enwiki-2026-11-01"
- * of "/dumps/enwiki-2026-11-01/", with "-shards" behind it where that is the folder itself; "" where there is none. Freed
+ * of "/dumps/enwiki-2026-11-01/", with "-shards" after it where that is the folder itself; "" where there is none. Freed
  * with mem_free. */
 char *inputs_stem(const struct settings *settings, struct opt_paths bare);
 

@@ -19,8 +19,7 @@ struct carrier {
 };
 
 /* What this process says, before the meeting: with auto, MPI where it started us and nothing names a meeting place, else
- * gloo. ERR_USAGE: --comm is of what
- * is not there, or NCCL with --device cpu; ERR_RESOURCE: there is no GPU. */
+ * gloo. ERR_USAGE: --comm is of what is not there, or NCCL with --device cpu; ERR_RESOURCE: there is no GPU. */
 int carrier_find(struct carrier *carrier, const struct settings *settings, struct error *err);
 /* Of all: with auto NCCL, where all are able and no two share a GPU unless they may. ERR_USAGE: with --comm nccl two share
  * one; ERR_MISMATCH: another version of NCCL. */

@@ -36,7 +36,7 @@ struct gradient_sum {
 
     struct word_rows *words; /* NULL: the table is summed with the other embeddings */
     uint64_t words_number;   /* of their exchange */
-    bool told;               /* it was started in this step */
+    bool words_asked;        /* that exchange was started in this step */
     size_t words_to;         /* elements [0, words_to) are rows that were final early */
 
     double sums[STEP_SUMS];        /* of losses: of this process, then of all */
@@ -165,7 +165,7 @@ void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_s
     const struct gradient_sum_options *options = &sum->options;
     sum->number = number;
     sum->started = 0;
-    sum->told = false;
+    sum->words_asked = false;
     set_ranges(sum, 0);
     sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
     sum->wire_bytes = 0;
@@ -273,14 +273,14 @@ static void final(void *context, size_t from, size_t to)
 
 /* ---- rows of words that are final before the others ---- */
 
-static void tell_words(struct gradient_sum *sum, const struct batch *batch)
+static void exchange_words(struct gradient_sum *sum, const struct batch *batch)
 {
     const struct comm_work work = word_rows_tell(sum->words, batch);
     sum->words_number = start(sum, &work);
-    sum->told = true;
+    sum->words_asked = true;
 }
 
-/* Waits until all have said which rows are not. A failure shows again when the sums are waited for. */
+/* Waits for the marks of all. A failure is reported again when the sums are waited for. */
 static void move_words(struct gradient_sum *sum)
 {
     struct error err;
@@ -304,7 +304,7 @@ static const struct batch *words_final(void *context, const struct batch *batch)
 const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch)
 {
     if (sum->words)
-        tell_words(sum, batch);
+        exchange_words(sum, batch);
     return &sum->listener;
 }
 
@@ -341,8 +341,8 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     int result = 0;
     if (staged)
         sum->started = 0;
-    if (sum->words && !sum->told) { /* an empty share */
-        tell_words(sum, NULL);
+    if (sum->words && !sum->words_asked) { /* an empty share */
+        exchange_words(sum, NULL);
         move_words(sum);
     }
     while (sum->started < sum->range_count)

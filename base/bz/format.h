@@ -24,8 +24,8 @@
 
 enum bzip2_result {
     BZIP2_DONE,
-    BZIP2_SHORT,   /* the bytes end before the block and the magic behind it do */
-    BZIP2_DAMAGED, /* not a block, a wrong CRC, too long for the level, or no magic behind it */
+    BZIP2_SHORT,   /* the bytes end before the block and the magic after it do */
+    BZIP2_DAMAGED, /* not a block, a wrong CRC, too long for the level, or no magic after it */
     BZIP2_LONG,    /* decodes to more than text_max */
 };
 

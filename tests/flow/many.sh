@@ -208,22 +208,21 @@ expect_equal "the same means" "$(json alone.json '"%d %d %.5f" % (o["samples"], 
 expect_exit 2 "$dstrain" eval nowhere --processes 2
 expect_equal "errors" "$(grep -c '^dstrain: ' "$scratch/stderr")" 1
 
-case_begin "processors of two levels under --same-bits"
-"${same[@]}" --cpu base --rank 1 --world-size 2 --rendezvous "$scratch/meeting" >other 2>&1 </dev/null &
-expect_exit 5 "${same[@]}" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --out levels-2
-expect_words "device" "base"
-got=0
-wait $! || got=$?
-expect_equal "exit code of rank 1" $got 5
+# levels OUT COMMAND…: two processes of two processor levels are refused.
+levels() {
+    local got=0 out=$1
+    shift
+    "$@" --cpu base --rank 1 --world-size 2 --rendezvous "$scratch/meeting" >other 2>&1 </dev/null &
+    expect_exit 5 "$@" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --out "$out"
+    expect_words "device" "base"
+    wait $! || got=$?
+    expect_equal "exit code of rank 1" $got 5
+}
 
+case_begin "processors of two levels under --same-bits"
+levels levels-2 "${same[@]}"
 case_begin "processors of two levels and updates of whole matrices"
-muon=("${train[@]}" --precision fp32 --optimizer muon)
-"${muon[@]}" --cpu base --rank 1 --world-size 2 --rendezvous "$scratch/meeting" >other 2>&1 </dev/null &
-expect_exit 5 "${muon[@]}" --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --out levels-3
-expect_words "device" "base"
-got=0
-wait $! || got=$?
-expect_equal "exit code of rank 1" $got 5
+levels levels-3 "${train[@]}" --precision fp32 --optimizer muon
 
 case_begin "what cannot be"
 expect_exit 2 "${same[@]}" --out wrong --processes 9

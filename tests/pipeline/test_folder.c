@@ -51,7 +51,7 @@ static int clear(void **state)
     return path_remove(directory, &err);
 }
 
-/* The names of the parts, with a blank behind each. */
+/* The names of the parts, with a blank after each. */
 static void expect(const char *wanted)
 {
     struct error err;

@@ -125,8 +125,8 @@ static void small_models_have_a_bucket_a_group(void **state)
 
 #define RANKS 3
 
-/* Two processes with the same marks have the same rows at the same places, those that nobody marked first; then all is
- * back where it was. `own` ids are of each rank. */
+/* All processes move the same rows to the same places: unmarked rows stand first. Then the rows are moved back. `own` ids
+ * are of each rank. */
 static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t own)
 {
     const size_t rows = params->items[1].offset / (size_t)params->items[0].shape[1],

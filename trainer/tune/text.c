@@ -2,12 +2,12 @@
 #include "trainer/tune/text.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "tokenizer/read.h"
+#include "trainer/tune/input.h"
 
 int text_open(struct text *text, const char *directory, int32_t pieces, struct error *err)
 {
@@ -39,24 +39,11 @@ void text_close(struct text *text)
 
 /* ---- against a dataset ---- */
 
-/* The next line without its end; false after the last. */
-static bool next_line(struct str *rest, struct str *line)
-{
-    if (rest->size == 0)
-        return false;
-    const char *end = memchr(rest->data, '\n', rest->size);
-    *line = str_range(rest->data, end ? end : rest->data + rest->size);
-    *rest = str_range(end ? end + 1 : rest->data + rest->size, rest->data + rest->size);
-    if (line->size > 0 && line->data[line->size - 1] == '\r')
-        line->size--;
-    return true;
-}
-
 static int check_pieces(const char *path, const struct vocab *theirs, struct str ours, struct error *err)
 {
     for (uint32_t id = 0;; id++) {
         struct str line;
-        const bool more = next_line(&ours, &line);
+        const bool more = input_line(&ours, &line);
         if (!more && id == theirs->count)
             return 0;
         if (!more || id == theirs->count || !str_equal(line, theirs->pieces[id]))

@@ -13,7 +13,7 @@
 char *stretch_checkpoint(const char *run, uint64_t step);
 
 /* Reads run.json into *record, and makes *plan: {command: of the start that computed the first step, precision, task (of a
- * fine-tuning), seed, from: the step to begin behind (0: where the run began), steps: [of the checkpoints to compare,
+ * fine-tuning), seed, from: the step to begin after (0: where the run began), steps: [of the checkpoints to compare,
  * ascending; at least one]}, as --from and --to say. The caller json_decref's both, on error too. ERR_USAGE: no run, or no such checkpoints. */
 int stretch_plan(const char *run, const struct settings *asked, json_t **record, json_t **plan, struct error *err);
 
