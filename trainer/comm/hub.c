@@ -256,13 +256,10 @@ static void seat_read(struct meet *meet, uint32_t rank)
 static void send_all(struct meet *meet)
 {
     struct hub *hub = meet->hub;
-    struct peer *self = &meet->peers[0];
-    if (meet_is_due(meet)) {
-        meet_hear(meet, self, (struct str){(const char *)&meet->report, sizeof meet->report});
+    if (meet_is_due(meet))
         for (uint32_t i = 1; meet->begun && i < meet->options.size; i++)
             if (line_is_empty(&hub->seats[i].line)) /* else it reads nothing, and has enough to read */
                 line_put(&hub->seats[i].line, FRAME_REPORT, &meet->report, sizeof meet->report);
-    }
     if (meet->closing && !hub->bye) {
         hub_put_all(meet, FRAME_BYE, NULL, 0);
         hub->bye = true;
@@ -283,10 +280,18 @@ static bool has_closed(const struct meet *meet)
     return all || meet->now - meet->closing_since > CLOSE_SECONDS;
 }
 
+/* Rank 0 knows its own state as it is now: a verdict must not judge it by a report that is a second old. */
+static void hear_self(struct meet *meet)
+{
+    meet->report.waits = meet->waits > 0;
+    meet_hear(meet, &meet->peers[0], (struct str){(const char *)&meet->report, sizeof meet->report});
+}
+
 static void watch_all(struct meet *meet)
 {
     struct error err;
     uint32_t who;
+    hear_self(meet);
     if (meet->begun && !meet->failed && !meet->closing &&
         judge(meet->peers, meet->options.size, meet->now, meet->options.peer_timeout, &who, &err) < 0)
         meet_judge(meet, who, &err);

@@ -292,6 +292,10 @@ void meet_move(struct meet *meet, uint64_t step, const char *place, ...)
     va_start(args, place);
     vsnprintf(meet->report.place, sizeof meet->report.place, place, args);
     va_end(args);
+    if (step > 0 && !meet->report.begun) {
+        meet->reported = -REPORT_SECONDS; /* the first step is reported at once: until then we are before it */
+        meet_wake(meet);
+    }
     meet->report.step = step;
     meet->report.begun = step > 0;
     meet->report.moves++;
