@@ -71,7 +71,7 @@ extern const size_t template_row_count;
 
 render render_nothing, render_title, render_join;                                                  /* templates.c */
 render render_if, render_ifeq, render_switch, render_case, render_pad;                             /* functions.c */
-render render_plural, render_ordinal;                                                              /* functions.c */
+render render_expr, render_ifexpr, render_plural, render_ordinal;                                  /* functions.c */
 render render_coord, render_music;                                                                 /* numbers.c */
 render render_convert;                                                                             /* convert.c */
 render render_gauge, render_height, render_density;                                                /* measures.c */

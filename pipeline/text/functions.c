@@ -1,6 +1,7 @@
 /* Parser functions with arguments that can be known without expanding templates. Argument "0" stands behind the colon,
  * the others are numbered from 1 and have no names. */
 #include "pipeline/text/call.h"
+#include "pipeline/text/expr.h"
 
 #include <utf8proc.h>
 
@@ -30,6 +31,29 @@ bool render_ifeq(struct call *call)
     if (call->is_opaque)
         return false;
     return show_choice(call, call_argument(call, str_equal(left, right) ? "2" : "3"));
+}
+
+/* {{#expr: 2 * 3 round 1 }} */
+bool render_expr(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    const struct expr expr = expr_read(text);
+    call->steps += text.size;
+    if (call->is_opaque || expr.error)
+        return false;
+    show_text(call, expr.text);
+    return true;
+}
+
+/* {{#ifexpr: 2 > 1 | then | else }} */
+bool render_ifexpr(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    const struct expr expr = expr_read(text);
+    call->steps += text.size;
+    if (call->is_opaque || expr.error)
+        return false;
+    return show_choice(call, call_argument(call, expr_holds(&expr) ? "1" : "2"));
 }
 
 /* {{#switch: value | a | b = shown | #default = shown }}: cases without '=' fall through; a last one is the default. */

@@ -109,6 +109,10 @@ def entities():
     yield b"&amp; &ndash;&#8211;&#x2013; &#xD800; &#0; &#145; &#1114112; &notin; &thetasym; &; &# &#x; &amp"
 
 
+def expr():
+    yield from (b"2+3*(4-1)^2 round -1", b"not (1 < 2 and pi &gt;= e) or 7 mod 3 != 1", b"sin(pi/6)/-1.5e-3", b"((", b"1,0")
+
+
 def sentences():
     for i, text in enumerate(cases("sentences.cases")):
         yield bytes([i % 14]) + text.encode()
@@ -346,6 +350,7 @@ TARGETS = {
         xml,
         wikitext,
         entities,
+        expr,
         sentences,
         tokenizer,
         shard,

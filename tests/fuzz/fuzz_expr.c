@@ -1,0 +1,32 @@
+// room: pipeline
+/* In: an expression of {{#expr:}}. Held: an error and no value, or a value of digits that is an expression again and
+ * has itself as its value (INF and NAN apart); blanks around do not matter. */
+#include "tests/fuzz/fuzz.h"
+
+#include "base/mem.h"
+#include "pipeline/text/expr.h"
+
+#include <math.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct str text = as_str(data, size);
+    const struct expr expr = expr_read(text);
+    assert(memchr(expr.text, 0, sizeof expr.text));
+    if (expr.error || expr.is_empty) {
+        assert(expr.text[0] == 0 && expr.number == 0 && !expr_holds(&expr));
+    } else if (isfinite(expr.number) && fabs(expr.number) < 1e300) {
+        const struct expr again = expr_read(str_of(expr.text));
+        assert(!again.error && fabs(again.number - expr.number) <= 1e-13 * fabs(expr.number));
+    }
+    char *wide = mem_alloc(size + 2);
+    wide[0] = ' ';
+    if (size)
+        memcpy(wide + 1, data, size);
+    wide[size + 1] = '\n';
+    const struct expr blank = expr_read((struct str){wide, size + 2});
+    assert(blank.error == expr.error && strcmp(blank.text, expr.text) == 0);
+    mem_free(wide);
+    return 0;
+}
