@@ -15,12 +15,6 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void tile(struct buf *page, const char *name, const char *figure, const char *small)
-{
-    buf_addf(page, "<div><dt>%s</dt><dd class=\"figure\">%s</dd><dd class=\"small\">%s</dd></div>\n", name, figure,
-             small);
-}
-
 static void put_tiles(struct buf *page, const struct report *report)
 {
     const struct manifest *m = &report->manifest;
@@ -39,18 +33,18 @@ static void put_tiles(struct buf *page, const struct report *report)
     for (size_t i = 0; i < m->source_count; i++)
         source_bytes += m->sources[i].bytes;
     buf_add_text(page, "<dl class=\"tiles\">\n");
-    tile(page, "Documents", format_count(m->documents, figure), "kept pages, both splits");
-    tile(page, "Samples", format_count(samples, figure), buf_text(&small));
+    html_tile(page, "Documents", format_count(m->documents, figure), "kept pages, both splits");
+    html_tile(page, "Samples", format_count(samples, figure), buf_text(&small));
     buf_reset(&small);
     buf_addf(&small, "in %s of shards", format_bytes(bytes, number));
-    tile(page, "Tokens", format_count(tokens, figure), buf_text(&small));
-    tile(page, "Filled", html_share(tokens, places, figure), "of the samples’ places");
+    html_tile(page, "Tokens", format_count(tokens, figure), buf_text(&small));
+    html_tile(page, "Filled", html_share(tokens, places, figure), "of the samples’ places");
     buf_reset(&small);
     buf_addf(&small, "pieces, %s, accents %s", m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped");
-    tile(page, "Vocabulary", format_count(m->vocab_size, figure), buf_text(&small));
+    html_tile(page, "Vocabulary", format_count(m->vocab_size, figure), buf_text(&small));
     buf_reset(&small);
     buf_addf(&small, "%zu source%s", m->source_count, m->source_count == 1 ? "" : "s");
-    tile(page, "Read", format_bytes(source_bytes, figure), buf_text(&small));
+    html_tile(page, "Read", format_bytes(source_bytes, figure), buf_text(&small));
     buf_add_text(page, "</dl>\n");
     buf_release(&small);
 }

@@ -31,16 +31,9 @@ void section_row_length(struct buf *page, const struct manifest_length *length)
 
 static void page_begin(struct buf *page, const struct report *report)
 {
-    char hash[17];
-    buf_addf(
-        page,
-        "<!DOCTYPE html>\n"
-        "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\" xml:lang=\"en\">\n<head>\n"
-        "<meta charset=\"utf-8\"/>\n"
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-        "<title>Dataset %s</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-        hash_text(report->manifest.root_hash, hash), report_style);
+    char hash[17], title[64];
+    snprintf(title, sizeof title, "Dataset %s", hash_text(report->manifest.root_hash, hash));
+    html_page(page, title, report_style);
 }
 
 static void page_end(struct buf *page, const struct report *report)
@@ -50,8 +43,9 @@ static void page_end(struct buf *page, const struct report *report)
         page,
         "<footer>\n<p>Written by <code>dsdata report</code> from the dataset's manifest and its samples; "
         "format_version %u, text_version %u. The page is no part of the dataset and may be sent alone: it holds no "
-        "script and fetches nothing.</p>\n</footer>\n</body>\n</html>\n",
+        "script and fetches nothing.</p>\n</footer>\n",
         m->format_version, m->text_version);
+    html_page_end(page);
 }
 
 int report_make(struct buf *page, const char *directory, struct error *err)

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "pipeline/report/figures.h"
-#include "pipeline/report/html.h"
+#include "base/html.h"
 
 #include <jansson.h>
 

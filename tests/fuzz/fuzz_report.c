@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/report/html.h"
+#include "base/html.h"
 #include "pipeline/report/report.h"
 #include "shards/manifest.h"
 #include "shards/sample.h"

@@ -2,7 +2,7 @@
  * that knows nothing of it, and its figures are those of the samples. */
 #include "tests/shards/tiny.h"
 
-#include "pipeline/report/html.h"
+#include "base/html.h"
 #include "pipeline/report/report.h"
 #include "pipeline/report/sections.h"
 #include "pipeline/verbs/facts.h"

@@ -1,4 +1,4 @@
-#include "pipeline/report/html.h"
+#include "base/html.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,6 +47,24 @@ void html_text(struct buf *page, struct str text, size_t letters)
     }
 }
 
+void html_page(struct buf *page, const char *title, const char *style)
+{
+    buf_addf(
+        page,
+        "<!DOCTYPE html>\n"
+        "<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\" xml:lang=\"en\">\n<head>\n"
+        "<meta charset=\"utf-8\"/>\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+        "<title>%s</title>\n<style>\n%s%s</style>\n</head>\n<body>\n",
+        title, html_style, style);
+}
+
+void html_page_end(struct buf *page)
+{
+    buf_add_text(page, "</body>\n</html>\n");
+}
+
 void html_name(struct buf *page, const char *name)
 {
     buf_add_text(page, "<bdi>");
@@ -81,6 +99,12 @@ void html_table(struct buf *page, const char *caption, const char *const *column
 void html_table_end(struct buf *page)
 {
     buf_add_text(page, "</tbody></table></div>\n");
+}
+
+void html_tile(struct buf *page, const char *name, const char *figure, const char *small)
+{
+    buf_addf(page, "<div><dt>%s</dt><dd class=\"figure\">%s</dd><dd class=\"small\">%s</dd></div>\n", name, figure,
+             small);
 }
 
 char *html_share(uint64_t part, uint64_t of, char out[32])

@@ -1,11 +1,18 @@
-/* What the sections of the page have in common. The page is XHTML that any XML parser reads, written into one buffer:
+/* Pages of HTML that stand alone: no script, no other file, no network. A page is XHTML that any XML parser reads, written into one buffer:
  * tags, numbers and words of our own with buf_addf; all text that comes from a file through html_text, never else. */
-#ifndef PIPELINE_REPORT_HTML_H
-#define PIPELINE_REPORT_HTML_H
+#ifndef BASE_HTML_H
+#define BASE_HTML_H
 
 #include "base/str.h"
 
 #include <stdint.h>
+
+extern const char html_style[]; /* the look that all pages share; a page adds what only it has */
+
+/* From the doctype to <body>; `title` is text of our own. The page's own Content-Security-Policy forbids what it does not
+ * need. html_page_end closes it. */
+void html_page(struct buf *page, const char *title, const char *style);
+void html_page_end(struct buf *page);
 
 /* Text for an element or for an attribute in double quotes. Markup is escaped; what is not seen or turns the direction
  * of the line around is written out (⟨U+202E⟩), ill-formed bytes are U+FFFD; longer text than `letters` code points
@@ -29,6 +36,9 @@ void html_cell_count(struct buf *page, uint64_t count);             /* 1,412,870
 void html_cell_bytes(struct buf *page, uint64_t bytes);             /* 1.02 GB, the exact number as its title */
 void html_cell_share(struct buf *page, uint64_t part, uint64_t of); /* 12.3 % */
 void html_cell_bar(struct buf *page, uint64_t part, uint64_t of);   /* the same as a length, for the eye only */
+
+/* A tile of a <dl class="tiles">: what it is, its figure in large, a word below; all of our own or escaped. */
+void html_tile(struct buf *page, const char *name, const char *figure, const char *small);
 
 /* "12.34 %" of a whole, with a blank that does not break; "–" of nothing. Returns out. */
 char *html_share(uint64_t part, uint64_t of, char out[32]);
