@@ -106,21 +106,140 @@ static int add_model(const char *files, json_t *facts, struct error *err)
     return 0;
 }
 
-/* One line per fact; objects in one line each. */
-static void say(const json_t *facts)
+/* ---- lines for people ---- */
+
+static double real_of(const json_t *facts, const char *name)
+{
+    return json_number_value(json_object_get(facts, name));
+}
+
+static uint64_t count_of(const json_t *facts, const char *name)
+{
+    const json_int_t value = json_integer_value(json_object_get(facts, name));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *text_of(const json_t *facts, const char *name)
+{
+    const char *text = json_string_value(json_object_get(facts, name));
+    return text ? text : "?";
+}
+
+/* "mlm 2.251, nsp 0.063" of the keys that end so; how many there are. */
+static int list_means(const json_t *line, const char *end, double scale, const char *format, struct buf *out)
 {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)facts, key, value)
+    int count = 0;
+    json_object_foreach((json_t *)line, key, value)
     {
-        struct buf text = {0};
-        if (json_is_string(value))
-            buf_add_text(&text, json_string_value(value));
-        else
-            json_add_text(value, JSON_ENCODE_ANY, &text);
-        output_line("%-22s %s", key, buf_text(&text));
-        buf_release(&text);
+        if (!json_is_number(value) || !str_ends(str_of(key), str_of(end)))
+            continue;
+        buf_addf(out, "%s%.*s ", count++ ? ", " : "", (int)(strlen(key) - strlen(end)), key);
+        buf_addf(out, format, scale * json_number_value(value));
     }
+    return count;
+}
+
+static void say_means(const char *label, const json_t *line)
+{
+    struct buf losses = {0}, accuracies = {0};
+    char step[32], samples[32];
+    if (!line)
+        return;
+    const bool several = list_means(line, "_loss", 1, "%.3f", &losses) > 1;
+    list_means(line, "_accuracy", 100, "%.1f %%", &accuracies);
+    struct buf text = {0};
+    buf_addf(&text, "loss %.3f", real_of(line, "loss"));
+    if (several)
+        buf_addf(&text, " (%s)", buf_text(&losses));
+    if (accuracies.size > 0)
+        buf_addf(&text, "   accuracy %s", buf_text(&accuracies));
+    if (json_object_get(line, "valid_samples"))
+        buf_addf(&text, "   %s samples", format_count(count_of(line, "valid_samples"), samples));
+    output_line("%-10s %s, step %s", label, buf_text(&text), format_count(count_of(line, "step"), step));
+    buf_release(&text);
+    buf_release(&losses);
+    buf_release(&accuracies);
+}
+
+static void say_run(const json_t *facts)
+{
+    const json_t *identity = json_object_get(facts, "identity"), *train = json_object_get(facts, "train");
+    char step[32], steps[32];
+    const uint64_t of = count_of(identity, "steps");
+    const bool finished = json_is_true(json_object_get(facts, "finished"));
+    output_line("%-10s %s", strcmp(text_of(facts, "kind"), "model") == 0 ? "folder" : text_of(facts, "kind"),
+                text_of(facts, "path"));
+    if (!identity)
+        return;
+    struct buf far = {0};
+    buf_addf(&far, "step %s of %s", format_count(count_of(facts, "step"), step), format_count(of, steps));
+    if (of > 0)
+        buf_addf(&far, ", %" PRIu64 " %%", (uint64_t)(100.0 * (double)count_of(facts, "step") / (double)of));
+    if (finished)
+        buf_add_text(&far, ", finished");
+    else if (count_of(train, "step") > count_of(facts, "step")) /* metrics are ahead of the checkpoint */
+        buf_addf(&far, "; trained to step %s, not saved yet", format_count(count_of(train, "step"), step));
+    output_line("%-10s %s", "progress", buf_text(&far));
+    buf_release(&far);
+}
+
+static void say_recipe(const json_t *facts)
+{
+    const json_t *identity = json_object_get(facts, "identity"), *settings = json_object_get(facts, "settings");
+    char parameters[32], vocabulary[32];
+    output_line("%-10s %s, %s parameters, %" PRIu64 " layers of %" PRIu64 ", vocabulary %s", "model",
+                text_of(facts, "model"), format_count(count_of(facts, "parameters"), parameters),
+                count_of(facts, "layers"), count_of(facts, "hidden"),
+                format_count(count_of(facts, "vocabulary"), vocabulary));
+    if (json_object_get(identity, "dataset"))
+        output_line("%-10s %s, root %s, length %" PRIu64 ", masks %s", "data",
+                    json_object_get(settings, "shards") ? text_of(settings, "shards") : "dataset",
+                    text_of(identity, "dataset"), count_of(identity, "seq"), text_of(identity, "masks"));
+    if (json_object_get(identity, "optimizer"))
+        output_line("%-10s %s, lr %g, %s, warmup %g, batch %" PRIu64 ", dropout %g, seed %" PRIu64, "recipe",
+                    text_of(identity, "optimizer"), real_of(identity, "lr"), text_of(identity, "schedule"),
+                    real_of(identity, "warmup"), count_of(identity, "batch"), real_of(identity, "hidden_dropout"),
+                    count_of(identity, "seed"));
+}
+
+static void say_work(const json_t *facts)
+{
+    const json_t *train = json_object_get(facts, "train"), *names = json_object_get(facts, "checkpoints");
+    const uint64_t starts = count_of(facts, "starts");
+    const size_t checkpoints = json_array_size(names);
+    const double seconds = real_of(train, "seconds");
+    char samples[32], tokens[32], time[32], step[32];
+    if (json_object_get(facts, "samples"))
+        output_line("%-10s %s samples, %s tokens", "read", format_count(count_of(facts, "samples"), samples),
+                    format_count(count_of(facts, "tokens"), tokens));
+    if (seconds > 0)
+        output_line("%-10s %.4g sequences/s on average; %s in %" PRIu64 " start%s, %s", "speed",
+                    real_of(train, "samples") / seconds, format_seconds(seconds, time), starts, starts == 1 ? "" : "s",
+                    text_of(facts, "precision"));
+    if (json_object_get(facts, "updates"))
+        output_line("%-10s %" PRIu64 " steps skipped; largest |g| %.3g at step %s", "health",
+                    count_of(facts, "skipped"), real_of(facts, "largest_grad_norm"),
+                    format_count(count_of(facts, "largest_grad_norm_step"), step));
+    if (names && checkpoints == 0)
+        output_line("%-10s none yet", "saved");
+    else if (names)
+        output_line("%-10s %s, the last of %zu checkpoint%s", "saved",
+                    json_string_value(json_array_get(names, checkpoints - 1)), checkpoints,
+                    checkpoints == 1 ? "" : "s");
+}
+
+/* What --json gives, in about twelve lines. */
+static void say(const json_t *facts)
+{
+    say_run(facts);
+    if (json_object_get(facts, "model"))
+        say_recipe(facts);
+    say_means("train", json_object_get(facts, "train"));
+    say_means("valid", json_object_get(facts, "valid"));
+    say_work(facts);
+    fflush(stdout); /* before the next line, which goes to stderr */
 }
 
 int verb_show(void *context, struct opt_paths bare, struct error *err)

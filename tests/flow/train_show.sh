@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# dstrain show: a dozen lines for people that say what --json says, of a run, a checkpoint and a Hugging Face directory.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+# line NAME: what stands behind this name on the screen.
+line() {
+    sed -n "s/^$1  *//p" stdout
+}
+
+case_begin "a run that was stopped"
+expect_exit 75 "${train[@]}" --out run --stop-after 2
+expect_exit 0 "$dstrain" show run --json
+cp stdout facts.json
+expect_exit 0 "$dstrain" show run
+expect_words next
+expect_equal "lines" "$(($(wc -l <stdout) <= 12))" 1
+steps=$(json facts.json 'o["identity"]["steps"]')
+expect_equal "progress" "$(line progress)" "step 2 of $steps, $((200 / steps)) %"
+expect_equal "saved" "$(line saved)" "step-00000002, the last of 1 checkpoint"
+expect_equal "loss" "$(line train | cut -d' ' -f2)" "$(json facts.json '"%.3f" % o["train"]["loss"]')"
+expect_equal "root" "$(line data | grep -c "$(root_hash "$data")")" 1
+
+case_begin "a finished run, its checkpoint, and an exported model"
+expect_exit 0 "${train[@]}" --out run
+expect_exit 0 "$dstrain" show run
+expect_equal "progress" "$(line progress)" "step $steps of $steps, 100 %, finished"
+line speed | grep -q "in 2 starts" || complain "not two starts"
+line valid | grep -q "accuracy mlm" || complain "no held-out accuracy"
+expect_exit 0 "$dstrain" show "run/checkpoints/$(cat run/latest)"
+expect_equal "progress of the checkpoint" "$(line progress)" "step $steps of $steps, 100 %"
+expect_exit 0 "$dstrain" export run --out model
+expect_exit 0 "$dstrain" show model
+expect_equal "lines about a model" "$(wc -l <stdout)" 2
+
+case_begin "a damaged record"
+echo '{"identity": 3' >run/run.json
+expect_exit 4 "$dstrain" show run
+expect_words run.json
+flow_end
