@@ -15,29 +15,37 @@
 #include "base/hash.h"
 #include "base/progress.h"
 #include "trainer/blame.h"
-#include "trainer/keep/checkpoint.h"
+#include "trainer/limit.h"
 #include "trainer/timings.h"
 #include "trainer/verdict.h"
 
-#define PRODUCT_SECONDS 0.2 /* of products, before the first step */
-#define SAVE_SPEED      1e8 /* bytes/s that are assumed of a disk before the first save */
-
 /* ---- verdicts: the only place that asks clocks and signals what to do ---- */
+
+/* Would a save that is begun now end after the deadline? */
+static bool deadline_nears(const struct training *t, bool save)
+{
+    return clock_now() + (save ? limit_save_seconds(t) : 0) >= t->deadline;
+}
+
+static bool halts(const struct training *t, bool save)
+{
+    const bool asked = team_stop_asked(t->team);
+    return t->team->size == 1 ? asked || deadline_nears(t, save) : team_has_failed(t->team);
+}
 
 /* One process discards what it is at. Several finish an evaluation, unless one of them failed. */
 static bool evaluation_halts(void *context)
 {
     const struct training *t = context;
-    const bool asked = team_stop_asked(t->team);
-    return t->team->size == 1 ? asked : team_has_failed(t->team);
+    return halts(t, t->position.state.step != t->keeper.saved_step);
 }
 
-/* Several discard a step where none has begun its sums. */
+/* Several discard a step where none has begun its sums, and none by the clock. */
 static bool step_halts(void *context)
 {
     const struct training *t = context;
     const uint64_t number = t->position.state.step + t->position.queued + 1;
-    return evaluation_halts(context) || (t->team->size > 1 && team_halts(t->team, number));
+    return halts(t, true) || (t->team->size > 1 && team_halts(t->team, number));
 }
 
 static struct rules rules_of(const struct training *t)
@@ -60,7 +68,6 @@ static struct verdict decide(const struct training *t, uint64_t under_way, enum 
     const struct rules rules = rules_of(t);
     const struct keeper *keeper = &t->keeper;
     const double now = clock_now(), seconds = under_way > 0 ? now - t->position.clock : 0; /* so far */
-    const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / SAVE_SPEED;
     return verdict_of(&rules, &(struct verdict_facts){
                                   .step = t->position.state.step + t->position.queued + under_way,
                                   .queued = t->position.queued + under_way,
@@ -69,8 +76,10 @@ static struct verdict decide(const struct training *t, uint64_t under_way, enum 
                                   .evaluated_step = keeper->evaluated_step,
                                   .now = now,
                                   .saved_clock = keeper->saved_clock,
-                                  .step_seconds = fmax(t->position.step_longest, seconds),
-                                  .save_seconds = keeper->save_longest > 0 ? keeper->save_longest : unseen,
+                                  .step_seconds = fmax(limit_step_seconds(t), seconds),
+                                  .save_seconds = limit_save_seconds(t),
+                                  .evaluation_seconds = limit_evaluation_seconds(t),
+                                  .fresh = under_way + t->position.queued == 0 && !limit_moved(t),
                                   .asked = team_stop_asked(t->team),
                                   .failure = failure,
                               });
@@ -191,7 +200,9 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
         .team = t->team,
         .step = t->position.state.step,
     };
+    const double from = clock_now();
     TRY(work.task->evaluate(&work, &means, err));
+    t->evaluation_longest = fmax(t->evaluation_longest, clock_now() - from);
     return keeper_evaluation(&t->keeper, &t->position, &means, err);
 }
 
@@ -234,6 +245,8 @@ static struct verdict loop(struct training *t, struct error *err)
 static int fail_stopped(const struct training *t, enum stop_cause cause, struct error *err)
 {
     char text[160] = "stopped on request";
+    if (cause == STOP_TIME && !limit_moved(t))
+        return limit_fail(t, err);
     if (cause == STOP_AFTER)
         snprintf(text, sizeof text, "stopped after %" PRIu64 " steps", t->setup.settings->stop_after);
     else if (cause == STOP_TIME)
@@ -265,6 +278,8 @@ static int finish(struct training *t, struct error *err)
     meet_work(t->team->meet, true);
     if (!t->keeper.silent)
         result = task->finish(&work, t->keeper.run.directory, err);
+    if (result < 0 && err->kind == ERR_STOPPED && !team_stop_asked(t->team) && !limit_moved(t))
+        result = limit_fail(t, err);
     meet_work(t->team->meet, false);
     TRY(team_agree(t->team, result, err));
     return keeper_finish(&t->keeper, err);
@@ -315,18 +330,10 @@ static void say_timings(const struct training *t, double from)
 
 int train(struct training *t, struct error *err)
 {
-    struct estimate estimate = {0};
-    int estimated = 0;
-    meet_work(t->team->meet, true);
-    if (t->samples.loader && !t->keeper.silent)
-        estimated = estimate_make(&t->engine, &t->setup.task.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS,
-                                  &estimate, err);
-    meet_work(t->team->meet, false);
-    TRY(team_agree(t->team, estimated, err));
     if (t->setup.settings->timings)
         timings_clear(t->engine.ops);
     const double from = clock_now();
-    keeper_open_screen(&t->keeper, &t->engine, &t->position, &estimate);
+    keeper_open_screen(&t->keeper, &t->engine, &t->position, &t->estimate);
     const struct verdict verdict = loop(t, err);
     const int result = end_run(t, &verdict, err);
     if (t->setup.settings->timings)

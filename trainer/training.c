@@ -3,11 +3,8 @@
 #include "trainer/training.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/hash.h"
@@ -16,9 +13,12 @@
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
+#include "trainer/limit.h"
 #include "trainer/origin.h"
 #include "trainer/record.h"
 #include "trainer/share.h"
+
+#define PRODUCT_SECONDS 0.2 /* of products that are measured before the first step */
 
 static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                          struct error *err)
@@ -193,17 +193,6 @@ static int state_begin(struct training *t, const struct origin *origin, struct e
     return result;
 }
 
-/* --time-limit, or the end of the Slurm job that we are in. */
-static double deadline_of(const struct settings *settings)
-{
-    const char *end = getenv("SLURM_JOB_END_TIME");
-    if (settings->time_limit > 0)
-        return clock_now() + (double)settings->time_limit;
-    if (!end || strtod(end, NULL) <= 0)
-        return HUGE_VAL;
-    return clock_now() + strtod(end, NULL) - (double)time(NULL);
-}
-
 struct loader_options training_samples(const struct training *t)
 {
     return (struct loader_options){
@@ -305,12 +294,25 @@ static void samples_begin(struct training *t)
         t->samples.loader = loader_open(&samples);
 }
 
+/* How long a step takes here; a time limit that is too short for one is refused before anything is recorded. */
+static int estimate_begin(struct training *t, struct error *err)
+{
+    const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;
+    if (!team_leads(t->team) || t->keeper.silent || !t->samples.loader)
+        return 0;
+    TRY(estimate_make(&t->engine, &t->setup.task.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS, &t->estimate,
+                      err));
+    t->estimate.step = share * (t->estimate.step - t->estimate.update) + t->estimate.update;
+    return limit_check(t, err);
+}
+
 static int open_all(struct training *t, const struct settings *settings, bool silent, struct origin *origin,
                     struct error *err)
 {
+    const double from = clock_now();
     TRY(setup_begin(t, settings, origin, err));
     TRY(team_agree(t->team, engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err), err));
-    t->deadline = deadline_of(settings);
+    t->deadline = limit_deadline(settings);
     TRY(run_begin(t, silent, err));
     if (t->finished)
         return 0;
@@ -318,12 +320,14 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     TRY(shares_begin(t, err));
     TRY(team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, err) : 0, err));
     TRY(give_state(t, err));
-    TRY(start_keeper(t, err));
-    if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
-        say_branch(t, origin);
     t->position.begun_at = t->position.state.step;
     if (t->position.state.step < t->setup.recipe.schedule.steps) /* else only the evaluation is missing */
         samples_begin(t);
+    t->opening = clock_now() - from;
+    TRY(team_agree(t->team, estimate_begin(t, err), err));
+    TRY(start_keeper(t, err));
+    if (!t->keeper.silent && origin->goes_on && t->position.state.step == origin->state.step)
+        say_branch(t, origin);
     return 0;
 }
 

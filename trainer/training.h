@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "trainer/data/loader.h"
 #include "trainer/engine.h"
+#include "trainer/estimate.h"
 #include "trainer/keeper.h"
 #include "trainer/setup.h"
 #include "trainer/step.h"
@@ -29,6 +30,9 @@ struct training {
     uint64_t *borders; /* [team->size + 1] in samples: of every batch, process r has [borders[r], borders[r + 1]) */
     struct step_samples samples; /* of this process's share, from the position on */
     struct keeper keeper;        /* what only the process that writes has: directory, metrics, checkpoints, screen */
+    double opening;              /* seconds before the first step could begin */
+    struct estimate estimate;    /* of this share, before the first step; rank 0 alone has it */
+    double evaluation_longest;   /* seconds, of this start; 0: none was made */
     bool asked;                  /* the message of the next turn is under way (team_control_begin) */
     double deadline;             /* clock_now by which to leave; INFINITY: none */
     const struct training_again *again; /* NULL: a run is begun or goes on */

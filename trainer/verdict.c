@@ -1,7 +1,7 @@
 /* Rules and facts come in; what is to be done between two steps goes out. */
 #include "trainer/verdict.h"
 
-#define TIME_MARGIN 1.5 /* a step or a save may take this much longer than the longest so far */
+#define TIME_MARGIN 1.5 /* what is ahead may take this much longer than the longest so far */
 
 static bool save_due(const struct rules *rules, const struct verdict_facts *facts)
 {
@@ -21,11 +21,11 @@ static bool evaluation_due(const struct rules *rules, const struct verdict_facts
            (rules->eval_every > 0 && facts->step > 0 && facts->step % rules->eval_every == 0);
 }
 
-/* Might the queued steps, another one and a save end after the deadline? */
-static bool time_is_up(const struct rules *rules, const struct verdict_facts *facts)
+/* Might what takes `seconds`, and a save, end after the deadline? */
+static bool is_late(const struct rules *rules, const struct verdict_facts *facts, double seconds, bool save)
 {
-    const double ahead = (double)(facts->queued + 1) * facts->step_seconds + facts->save_seconds;
-    return facts->now + TIME_MARGIN * ahead >= rules->deadline;
+    const double ahead = seconds + (save ? facts->save_seconds : 0);
+    return facts->now + (facts->fresh ? 1 : TIME_MARGIN) * ahead >= rules->deadline;
 }
 
 struct verdict verdict_of(const struct rules *rules, const struct verdict_facts *facts)
@@ -37,14 +37,17 @@ struct verdict verdict_of(const struct rules *rules, const struct verdict_facts 
     if (facts->failure != ERR_NONE && facts->failure != ERR_STOPPED)
         return (struct verdict){.save = unsaved && facts->failure == ERR_VERIFY, .stop = STOP_FAILED};
     if (facts->failure == ERR_STOPPED || (facts->asked && !(last && !evaluate)))
-        return (struct verdict){.save = unsaved, .stop = STOP_ASKED};
+        return (struct verdict){.save = unsaved, .stop = facts->asked ? STOP_ASKED : STOP_TIME};
+    if (evaluate && is_late(rules, facts, facts->evaluation_seconds, unsaved))
+        return (struct verdict){.save = unsaved, .stop = STOP_TIME};
     if (save || evaluate)
         return (struct verdict){.save = save, .evaluate = evaluate};
     if (last)
         return (struct verdict){.stop = STOP_FINISHED};
     if (rules->stop_at > 0 && facts->step == rules->stop_at)
         return (struct verdict){.save = unsaved, .stop = STOP_AFTER};
-    if (time_is_up(rules, facts))
+    if (is_late(rules, facts, (double)(facts->queued + 1) * facts->step_seconds,
+                true)) /* the queued ones, and another */
         return (struct verdict){.save = unsaved, .stop = STOP_TIME};
     return (struct verdict){0};
 }

@@ -22,15 +22,16 @@ struct rules {
 };
 
 struct verdict_facts {
-    uint64_t step;                     /* the last one that is queued or done */
-    uint64_t queued;                   /* steps that were not received yet */
-    uint64_t saved_step;               /* of the newest checkpoint, or where this start began */
-    uint64_t tried_step;               /* at which a save was last made, or failed and was passed over */
-    uint64_t evaluated_step;           /* after which was last evaluated; more than `steps`: never */
-    double now, saved_clock;           /* seconds of one clock: this moment, and the last save or the start */
-    double step_seconds, save_seconds; /* the longest so far */
-    bool asked;                        /* to stop, by a signal */
-    enum error_kind failure;           /* of what the last verdict ordered; ERR_STOPPED: it was discarded on request */
+    uint64_t step;           /* the last one that is queued or done */
+    uint64_t queued;         /* steps that were not received yet */
+    uint64_t saved_step;     /* of the newest checkpoint, or where this start began */
+    uint64_t tried_step;     /* at which a save was last made, or failed and was passed over */
+    uint64_t evaluated_step; /* after which was last evaluated; more than `steps`: never */
+    double now, saved_clock; /* seconds of one clock: this moment, and the last save or the start */
+    double step_seconds, save_seconds, evaluation_seconds; /* the longest so far; before the first, an estimate */
+    bool fresh;              /* nothing was done yet since the start: estimates are taken as they are */
+    bool asked;              /* to stop, by a signal */
+    enum error_kind failure; /* of what the last verdict ordered; ERR_STOPPED: it was discarded, asked to or in time */
 };
 
 enum stop_cause {
@@ -38,7 +39,7 @@ enum stop_cause {
     STOP_FINISHED, /* nothing is left to do */
     STOP_ASKED,    /* by a signal */
     STOP_AFTER,    /* as many steps as --stop-after says */
-    STOP_TIME,     /* another step and a save might end after the deadline */
+    STOP_TIME,     /* another step or evaluation, and a save, might end after the deadline */
     STOP_FAILED,
 };
 

@@ -276,11 +276,39 @@ verbs() {
 
 leaving() {
     case_begin "a time limit"
-    expect_exit 75 "$dstrain" --shards "$data" --model "$model" --steps 1000000 --batch 8 --threads 1 --out limited \
-        --time-limit 2s
+    local endless=("$dstrain" --shards "$data" --model "$model" --steps 1000000 --threads 1 --log-every 1)
+    expect_exit 75 "${endless[@]}" --batch 8 --out limited --time-limit 4s
     expect_words "time limit" "same command"
-    expect_exit 75 env SLURM_JOB_END_TIME=$(($(date +%s) + 2)) "$dstrain" --shards "$data" --model "$model" \
-        --steps 1000000 --batch 8 --threads 1 --out limited
+    expect_exit 75 env SLURM_JOB_END_TIME=$(($(date +%s) + 4)) "${endless[@]}" --batch 8 --out limited
+
+    case_begin "a time limit that leaves no room for a step"
+    expect_exit 2 "${endless[@]}" --batch 200000 --out short --time-limit 2s
+    expect_words "--time-limit 2s is too short" "a step takes about" "a checkpoint about"
+    expect_absent '*' short
+    expect_exit 2 env SLURM_JOB_END_TIME=$(($(date +%s) + 2)) "${endless[@]}" --batch 200000 --out short
+    expect_words "Slurm job ends too soon"
+
+    # One that stands still until the time is up discards the step that it is at, whichever that is.
+    case_begin "the time is up in the middle of a step"
+    local limit child code lines
+    for limit in 8 32 128; do
+        code=0
+        "${endless[@]}" --batch 1024 --micro-batch 4 --out middle --time-limit ${limit}s >stdout 2>stderr &
+        child=$!
+        until [ -e middle/run.json ] || ! kill -0 $child 2>/dev/null; do sleep 0.02; done
+        [ -e middle/run.json ] && break
+        wait $child || code=$? # refused: a slow machine
+        expect_equal "exit code" "$code" 2
+    done
+    kill -STOP $child
+    lines=0
+    [ ! -e middle/metrics.jsonl ] || lines=$(wc -l <middle/metrics.jsonl)
+    sleep "$limit"
+    kill -CONT $child
+    wait $child || code=$?
+    expect_equal "exit code, after $lines steps" "$code" $((lines > 0 ? 75 : 2))
+    expect_words "time" "limit"
+    expect_equal "steps" "$(wc -l <middle/metrics.jsonl)" "$lines"
 
     case_begin "checkpoints kept"
     expect_exit 0 "${train[@]}" --out kept --keep-last 1 --keep-every 5

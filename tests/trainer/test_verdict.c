@@ -16,7 +16,7 @@
 #define RULES .steps = 100, .save_every = {.seconds = 600}, .evaluates = true, .deadline = INFINITY
 #define MOMENT                                                                                                         \
     .step = 42, .saved_step = 22, .tried_step = 22, .evaluated_step = NEVER, .now = 1000, .saved_clock = 900,          \
-    .step_seconds = 10, .save_seconds = 5
+    .step_seconds = 10, .save_seconds = 5, .evaluation_seconds = 30
 
 /* Later members win over those of RULES and MOMENT: that is what the rows are for. */
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -84,6 +84,21 @@ static const struct row {
     {"no time, saved", {RULES, .deadline = 1022.5}, {MOMENT, .saved_step = 42}, {.stop = STOP_TIME}},
     {"time with a queued step", {RULES, .deadline = 1037.6}, {MOMENT, .queued = 1}, STEP},
     {"no time with one", {RULES, .deadline = 1037.5}, {MOMENT, .queued = 1}, {.save = true, .stop = STOP_TIME}},
+    {"time for a first step as estimated", {RULES, .deadline = 1015.1}, {MOMENT, .fresh = true}, STEP},
+    {"no time for a first step",
+     {RULES, .deadline = 1015},
+     {MOMENT, .fresh = true, .saved_step = 42},
+     {.stop = STOP_TIME}},
+    /* 1.5 × (30 + 5) s */
+    {"time for an evaluation and a save", {RULES, .eval_every = 6, .deadline = 1052.6}, {MOMENT}, EVALUATE},
+    {"no time for an evaluation",
+     {RULES, .eval_every = 6, .deadline = 1052.5},
+     {MOMENT},
+     {.save = true, .stop = STOP_TIME}},
+    {"time for an evaluation of what is saved",
+     {RULES, .deadline = 1045.1},
+     {MOMENT, .step = 100, .saved_step = 100},
+     EVALUATE},
     {"no time, but a save is due", {RULES, .deadline = 7, .keep_every = 42}, {MOMENT}, SAVE},
 
     {"a signal", {RULES}, {MOMENT, .asked = true}, {.save = true, .stop = STOP_ASKED}},
@@ -104,11 +119,15 @@ static const struct row {
      {RULES},
      {MOMENT, .asked = true, .step = 100, .saved_step = 100, .evaluated_step = 100},
      {.stop = STOP_FINISHED}},
-    {"a step discarded on request", {RULES}, {MOMENT, .failure = ERR_STOPPED}, {.save = true, .stop = STOP_ASKED}},
+    {"a step discarded on request",
+     {RULES},
+     {MOMENT, .failure = ERR_STOPPED, .asked = true},
+     {.save = true, .stop = STOP_ASKED}},
     {"an evaluation discarded on request",
      {RULES},
-     {MOMENT, .failure = ERR_STOPPED, .step = 100, .saved_step = 100},
+     {MOMENT, .failure = ERR_STOPPED, .asked = true, .step = 100, .saved_step = 100},
      {.stop = STOP_ASKED}},
+    {"a step discarded in time", {RULES}, {MOMENT, .failure = ERR_STOPPED}, {.save = true, .stop = STOP_TIME}},
 
     {"a damaged shard", {RULES}, {MOMENT, .failure = ERR_VERIFY}, {.save = true, .stop = STOP_FAILED}},
     {"a damaged shard, saved", {RULES}, {MOMENT, .failure = ERR_VERIFY, .saved_step = 42}, {.stop = STOP_FAILED}},

@@ -1,0 +1,70 @@
+/* Seconds that were measured and estimated come in; what fits before the deadline goes out. */
+#include "trainer/limit.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/progress.h"
+#include "trainer/keep/checkpoint.h"
+
+#define SAVE_SPEED 1e8 /* bytes/s that are assumed of a disk before the first save */
+
+double limit_deadline(const struct settings *settings)
+{
+    const char *end = getenv("SLURM_JOB_END_TIME");
+    if (settings->time_limit > 0)
+        return clock_now() + (double)settings->time_limit;
+    if (!end || strtod(end, NULL) <= 0)
+        return HUGE_VAL;
+    return clock_now() + strtod(end, NULL) - (double)time(NULL);
+}
+
+double limit_step_seconds(const struct training *t)
+{
+    return t->position.step_longest > 0 ? t->position.step_longest : t->estimate.step;
+}
+
+double limit_save_seconds(const struct training *t)
+{
+    const double unseen = (double)checkpoint_bytes(model_table(t->engine.model)) / SAVE_SPEED;
+    return t->keeper.save_longest > 0 ? t->keeper.save_longest : unseen;
+}
+
+/* A forward pass is a third of a step. */
+double limit_evaluation_seconds(const struct training *t)
+{
+    const uint64_t held_out = t->setup.task.splits[SPLIT_VALID].samples, most = t->setup.settings->eval_samples;
+    const double samples = (double)(held_out < most ? held_out : most);
+    if (t->evaluation_longest > 0)
+        return t->evaluation_longest;
+    return samples / t->setup.recipe.batch * limit_step_seconds(t) / 3;
+}
+
+bool limit_moved(const struct training *t)
+{
+    return t->position.state.step > t->position.begun_at || t->evaluation_longest > 0;
+}
+
+int limit_check(const struct training *t, struct error *err)
+{
+    const double left = t->deadline - clock_now();
+    return limit_step_seconds(t) + limit_save_seconds(t) >= left ? limit_fail(t, err) : 0;
+}
+
+int limit_fail(const struct training *t, struct error *err)
+{
+    char limit[64] = "the Slurm job ends too soon";
+    const bool steps = t->position.state.step < t->setup.recipe.schedule.steps;
+    if (t->setup.settings->time_limit > 0)
+        snprintf(limit, sizeof limit, "--time-limit %" PRIu64 "s is too short", t->setup.settings->time_limit);
+    if (!steps) {
+        fail(err, ERR_USAGE, "%s for what comes after the last step", limit);
+        return hint(err, "it would not be done at the next start either; the last step's checkpoint is safe");
+    }
+    fail(err, ERR_USAGE, "%s: opening took %.1f s, a step takes about %.1f s and a checkpoint about %.1f s", limit,
+         t->opening, limit_step_seconds(t), limit_save_seconds(t));
+    return hint(err, "no step was made, and none would be at the next start; what was saved before is as it was");
+}
