@@ -69,7 +69,7 @@ static enum page_fate read_wiki(struct article_reader *reader, struct str fragme
     struct page page;
     if (page_parse(reader->parser, fragment, &reader->arena, &page) < 0)
         return PAGE_MALFORMED;
-    article->has_id = true;
+    article->has_id = article->is_wiki = true;
     article->id = page.id;
     article->revision_id = page.revision_id;
     article->title = page.title;
@@ -249,7 +249,7 @@ static size_t count_characters(struct str text)
 }
 
 void article_count(const struct article_reader *reader, const struct article *article, struct counts *counts,
-                   struct tally *templates)
+                   struct missing *missing)
 {
     const struct wikitext_facts *facts = &reader->facts;
     counts->pages[article->fate]++;
@@ -263,11 +263,19 @@ void article_count(const struct article_reader *reader, const struct article *ar
     for (size_t i = 0; i < facts->unknown; i++) {
         char folded[NAME_BYTES_MAX];
         struct str text;
-        const struct str name = wikitext_unknown(reader->wikitext, i, folded, &text);
+        bool is_hole;
+        const struct str name = wikitext_unknown(reader->wikitext, i, folded, &text, &is_hole);
         counts->template_bytes += text.size;
         counts->template_characters += count_characters(text);
-        tally_add(templates, name, 1, text.size);
+        tally_add(&missing->templates, name, 1, text.size);
+        if (is_hole)
+            tally_add(&missing->holes, name, 1, 1);
     }
+    if (!article->is_wiki)
+        return;
+    counts->holes += facts->holes;
+    counts->wiki_bytes += article->text.size;
+    tally_add(&missing->languages, str_of(reader->options->code), facts->holes, article->text.size);
 }
 
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,

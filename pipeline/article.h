@@ -5,8 +5,8 @@
 
 #include "base/str.h"
 #include "pipeline/counts.h"
+#include "pipeline/missing.h"
 #include "pipeline/parts.h"
-#include "pipeline/tally.h"
 #include "pipeline/text/languages.h"
 #include "pipeline/text/sentences.h"
 
@@ -20,6 +20,7 @@ struct trace;
 struct article_options {
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
+    const char *code;                  /* of the language; "": not known */
     enum text_form form;               /* of text; not FORM_AUTO */
     const char *text_key, *id_key;     /* of JSON lines; NULL: TEXT_KEY, ID_KEY */
     uint32_t keep;                     /* enum keep of text/wikitext.h */
@@ -31,6 +32,7 @@ struct article_options {
 
 struct article {
     enum page_fate fate;
+    bool is_wiki;             /* it is a page of a wiki */
     bool has_id;              /* id was in the input, not made of a hash */
     uint64_t id, revision_id; /* of an id that is a text: 52 bits of its hash; without one: of the document's text */
     struct str source_id;     /* the text that the id is made of; "" where it is a number */
@@ -50,9 +52,9 @@ struct article_reader *article_open(void);
  * until the next call. The group's bytes may be repaired in place. */
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
                   size_t index, struct article *article);
-/* Counts the article read last as a page of its fate: what became of its bytes, and its unknown templates. */
+/* Counts the article read last as a page of its fate: what became of its bytes, and what it did without. */
 void article_count(const struct article_reader *reader, const struct article *article, struct counts *counts,
-                   struct tally *templates);
+                   struct missing *missing);
 /* The sentences of an article: by rule, or the lines themselves of FORM_SENTENCES. Replaces *out. */
 void article_sentences(const struct article_options *options, const struct group *group, const struct article *article,
                        struct sentences *out);

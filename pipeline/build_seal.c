@@ -49,6 +49,10 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         manifest_add_fate(manifest, fate_name((enum fate)fate), counts->fates[fate]);
     manifest->unknown = (struct manifest_unknown){
         .count = counts->templates, .bytes = counts->template_bytes, .characters = counts->template_characters};
+    const struct tally *languages = &build->whole.missing.languages;
+    for (size_t i = 0; i < languages->count; i++)
+        manifest_add_language(manifest, tally_name(languages, &languages->rows[i]), languages->rows[i].count,
+                              languages->rows[i].bytes);
 
     json_t *options = recipe_json(recipe);
     const char *name;
@@ -115,12 +119,12 @@ static int complete(struct build *build, struct manifest *manifest, struct error
 {
     TRY(count_duplicates(build, err));
     TRY(summary_build_json(build->site, build->settings, &build->inputs, &build->plan, build->journal.identity,
-                           &build->whole.counts, &build->whole.templates, &build->facts, err));
+                           &build->whole.counts, &build->whole.missing, &build->facts, err));
     TRY(manifest_write(manifest, build->site, err));
     TRY(build->settings->fresh ? fresh_replace(build->directory, err) : directory_tidy(build->directory, err));
     advice_after(build->settings, &build->recipe, &build->whole.counts);
-    return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts, &build->facts,
-                         err);
+    return summary_print(build->directory, build->settings, &build->plan, manifest, &build->whole.counts,
+                         &build->whole.missing, &build->facts, err);
 }
 
 /* A build without a document leaves no files, so that other options may be tried. */

@@ -56,7 +56,7 @@ int collector_add(struct collector *collector, const struct feed_job *job, const
     struct extent *extent = &collector->extent;
     collector->settled = false;
     counts_add(&extent->counts, &harvest->counts);
-    tally_merge(&extent->templates, &harvest->templates);
+    missing_merge(&extent->missing, &harvest->missing);
     for (size_t set = 0; set < collector->set_count; set++)
         TRY(spill_add(&collector->spill, set, harvest->samples[set].data, harvest->samples[set].size, err));
     if (!job->used_up)

@@ -19,6 +19,8 @@ struct counts {
     uint64_t templates;                  /* without a rendering, in kept pages: how many, */
     uint64_t template_bytes;             /* what of the page text they were */
     uint64_t template_characters;        /* and in code points */
+    uint64_t holes;                      /* those of them that stood in a sentence */
+    uint64_t wiki_bytes;                 /* plain text of the kept pages of wikis */
     uint64_t gaps, gap_bytes;            /* damaged places of the files, and bytes of them passed over */
     uint64_t sums_right, sums_wrong;     /* files that were checked by a SHA-256, to their ends */
     uint64_t documents;                  /* kept pages, both splits */

@@ -69,14 +69,14 @@ size_t digest_entry_bytes(const struct recipe *recipe, size_t i, uint32_t vocab_
 void harvest_reset(struct harvest *harvest)
 {
     harvest->counts = (struct counts){0};
-    tally_reset(&harvest->templates);
+    missing_reset(&harvest->missing);
     for (size_t set = 0; set < SETS_MAX; set++)
         buf_reset(&harvest->samples[set]);
 }
 
 void harvest_release(struct harvest *harvest)
 {
-    tally_release(&harvest->templates);
+    missing_release(&harvest->missing);
     for (size_t set = 0; set < SETS_MAX; set++)
         buf_release(&harvest->samples[set]);
 }
@@ -142,7 +142,7 @@ static void read_documents(struct digest *digest, const struct article_options *
             continue;
         if (article.fate == PAGE_KEPT && !add_document(digest, options, group, &article, counts))
             article.fate = PAGE_EMPTY;
-        article_count(digest->reader, &article, counts, &harvest->templates);
+        article_count(digest->reader, &article, counts, &harvest->missing);
     }
 }
 

@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
 /* What one group gives. The set of hashes has an entry per document: a sample_key, with the hash as its key. */
 struct harvest {
     struct counts counts;
-    struct tally templates;       /* without a rendering, in kept pages */
+    struct missing missing;       /* in kept pages */
     struct buf samples[SETS_MAX]; /* per set: sample_key and record, end to end */
 };
 

@@ -5,7 +5,7 @@
 #include "pipeline/store/journal.h"
 #include "pipeline/store/spill.h"
 
-#define EXTENT_VERSION 2
+#define EXTENT_VERSION 3
 
 void extent_begin(struct extent *extent, uint64_t first, const struct inputs *inputs, size_t spill_count)
 {
@@ -24,7 +24,7 @@ void extent_release(struct extent *extent)
 {
     mem_free(extent->hashes);
     mem_free(extent->spill_bytes);
-    tally_release(&extent->templates);
+    missing_release(&extent->missing);
     *extent = (struct extent){0};
 }
 
@@ -112,7 +112,7 @@ int extent_write(const struct extent *extent, const struct inputs *inputs, const
         "{si sI sI so so sI so sf so so so}", "extent_version", EXTENT_VERSION, "first", (json_int_t)extent->first,
         "file", (json_int_t)extent->file, "state", state_json(&extent->state), "head", head_json(&extent->head),
         "pages", (json_int_t)extent->pages, "hashes", hashes, "seconds", extent->seconds, "counts",
-        numbers_json((const uint64_t *)&extent->counts, COUNTS_FIELDS), "templates", tally_json(&extent->templates),
+        numbers_json((const uint64_t *)&extent->counts, COUNTS_FIELDS), "missing", missing_json(&extent->missing),
         "spill_bytes", numbers_json(extent->spill_bytes, extent->spill_count));
     char *path = spill_journal_path(directory, extent->first);
     int result = journal_put(path, object, err);
@@ -140,7 +140,7 @@ static bool read_object(struct extent *extent, json_t *object, const struct inpu
     extent->file = (uint32_t)file;
     extent->pages = (uint64_t)pages;
     return numbers_read(json_object_get(object, "counts"), (uint64_t *)&extent->counts, COUNTS_FIELDS, true) >= 0 &&
-           tally_read(&extent->templates, json_object_get(object, "templates")) &&
+           missing_read(&extent->missing, json_object_get(object, "missing")) &&
            numbers_read(json_object_get(object, "spill_bytes"), extent->spill_bytes, extent->spill_count, true) >= 0;
 }
 

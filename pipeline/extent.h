@@ -11,7 +11,7 @@
 #define PIPELINE_EXTENT_H
 
 #include "pipeline/inputs.h"
-#include "pipeline/tally.h"
+#include "pipeline/missing.h"
 
 struct extent {
     uint64_t first;          /* where it begins in the row: its name */
@@ -21,8 +21,8 @@ struct extent {
     uint64_t pages;          /* records cut */
     uint64_t *hashes;        /* [inputs->count] dump_hash of what it has of each. Owned. */
     struct counts counts;
-    struct tally templates; /* without a rendering */
-    uint64_t *spill_bytes;  /* as spill_sync gives them. Owned. */
+    struct missing missing;
+    uint64_t *spill_bytes; /* as spill_sync gives them. Owned. */
     size_t spill_count;
     double seconds; /* of the build, when this was written */
 };

@@ -218,7 +218,7 @@ void extents_sum(const struct extents *extents, struct extent *sum)
     for (size_t i = 0; i < extents->count; i++) {
         const struct extent *extent = &extents->items[i];
         counts_add(&sum->counts, &extent->counts);
-        tally_merge(&sum->templates, &extent->templates);
+        missing_merge(&sum->missing, &extent->missing);
         sum->pages += extent->pages;
         for (size_t file = 0; file < extents->inputs->count; file++)
             sum->hashes[file] += extent->hashes[file];

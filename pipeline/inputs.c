@@ -11,7 +11,6 @@
 #include <sys/resource.h>
 
 /* What no language is called. It stands for text whose language is not clear. */
-#define UNDETERMINED "und"
 
 #define OTHER_FILES 1024 /* spills above all */
 
@@ -133,6 +132,7 @@ static int open_input(struct inputs *inputs, const struct settings *settings, st
     settle_form(inputs, settings);
     inputs->articles[n] = (struct article_options){.siteinfo = dump_siteinfo(dump),
                                                    .language = tables_of(&inputs->languages[n]),
+                                                   .code = inputs->languages[n].code,
                                                    .form = inputs->looks[n].form,
                                                    .text_key = settings->text_key,
                                                    .id_key = settings->id_key,

@@ -9,6 +9,8 @@
 #include "pipeline/text/codes.h"
 #include "pipeline/text/templates.h"
 
+#define UNDETERMINED "und" /* a language that is not known, on screens and in the journal */
+
 /* The language of an input, and who says so. */
 struct input_language {
     char code[CODE_BYTES_MAX]; /* "": not known */

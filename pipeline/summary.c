@@ -18,6 +18,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#define LANGUAGES_NAMED 5 /* on the closing screen */
+
 /* Percent of one number in another, 0 where there is none. */
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -173,6 +175,26 @@ static void say_damage(const struct counts *counts)
     buf_release(&damage);
 }
 
+/* "holes      21 per MB of wiki text (de 20, fi 212); worst: {{TA}} 61" */
+static void say_holes(const struct manifest *manifest, const struct missing *missing)
+{
+    struct buf line = {0};
+    const struct manifest_language all = manifest_holes(manifest);
+    if (all.bytes == 0)
+        return;
+    buf_addf(&line, "%.0f per MB of wiki text", manifest_holes_per_mb(&all));
+    for (size_t i = 0; manifest->language_count > 1 && i < manifest->language_count && i < LANGUAGES_NAMED; i++) {
+        const struct manifest_language *language = &manifest->languages[i];
+        buf_addf(&line, "%s%s %.0f", i ? ", " : " (", language->name[0] ? language->name : UNDETERMINED,
+                 manifest_holes_per_mb(language));
+    }
+    buf_add_text(&line, manifest->language_count > LANGUAGES_NAMED ? " …)" : manifest->language_count > 1 ? ")" : "");
+    buf_add_text(&line, missing->holes.count > 0 ? "; worst: " : "");
+    missing_worst(missing, &line);
+    log_say("holes      %s", buf_text(&line));
+    buf_release(&line);
+}
+
 static void say_sums(const struct counts *counts)
 {
     char files[32];
@@ -230,8 +252,8 @@ static int print_json(const char *directory, const struct manifest *manifest, co
 }
 
 int summary_print(const char *directory, const struct settings *settings, const struct plan *plan,
-                  const struct manifest *manifest, const struct counts *counts, const struct build_facts *facts,
-                  struct error *err)
+                  const struct manifest *manifest, const struct counts *counts, const struct missing *missing,
+                  const struct build_facts *facts, struct error *err)
 {
     warn_empty(manifest, settings);
     if (settings->json)
@@ -253,6 +275,7 @@ int summary_print(const char *directory, const struct settings *settings, const 
         log_say("duplicates %s documents have the text of an earlier one (--duplicates drop leaves them out)",
                 format_count(facts->duplicates, bytes));
     say_damage(counts);
+    say_holes(manifest, missing);
     say_sums(counts);
     say_lengths(manifest);
     log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
@@ -302,9 +325,21 @@ static json_t *templates_json(const struct tally *templates)
     return json_pack("{so sI}", "rows", rows, "missed", (json_int_t)templates->missed);
 }
 
+/* [{"name", "count"}, … most first]: of the holes. */
+static json_t *holes_json(const struct tally *holes)
+{
+    uint32_t top[BUILD_TEMPLATES_MAX];
+    const size_t count = tally_top(holes, top, BUILD_TEMPLATES_MAX);
+    json_t *rows = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(rows, json_pack("{ss sI}", "name", tally_name(holes, &holes->rows[top[i]]), "count",
+                                              (json_int_t)holes->rows[top[i]].count));
+    return rows;
+}
+
 int summary_build_json(const char *directory, const struct settings *settings, const struct inputs *inputs,
                        const struct plan *plan, json_t *identity, const struct counts *counts,
-                       const struct tally *templates, const struct build_facts *facts, struct error *err)
+                       const struct missing *missing, const struct build_facts *facts, struct error *err)
 {
     json_t *sources = json_array(), *command = json_array();
     for (size_t i = 0; i < inputs->count; i++)
@@ -317,15 +352,15 @@ int summary_build_json(const char *directory, const struct settings *settings, c
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object = json_pack("{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so}", "sources", sources,
-                               "command", command, "identity", identity, "date", date, "host", host.nodename,
-                               "versions", settings->program->version, "processes", (json_int_t)facts->processes,
-                               "threads", (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds",
-                               facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
-                               (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage",
-                               "places", (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums",
-                               "right", (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong,
-                               "thread_seconds", loads_json(facts), "templates", templates_json(templates));
+    json_t *object = json_pack(
+        "{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so so}", "sources", sources, "command", command,
+        "identity", identity, "date", date, "host", host.nodename, "versions", settings->program->version, "processes",
+        (json_int_t)facts->processes, "threads", (json_int_t)plan->threads, "memory", (json_int_t)plan->memory,
+        "seconds", facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
+        (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage", "places",
+        (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums", "right",
+        (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong, "thread_seconds", loads_json(facts),
+        "templates", templates_json(&missing->templates), "holes", holes_json(&missing->holes));
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     json_decref(object);
     if (!text)

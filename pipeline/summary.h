@@ -39,14 +39,14 @@ void summary_progress(struct progress *progress, uint64_t done, uint64_t total, 
                       const struct build_facts *facts, const struct plan *plan, double seconds);
 void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples);
 int summary_print(const char *directory, const struct settings *settings, const struct plan *plan,
-                  const struct manifest *manifest, const struct counts *counts, const struct build_facts *facts,
-                  struct error *err);
+                  const struct manifest *manifest, const struct counts *counts, const struct missing *missing,
+                  const struct build_facts *facts, struct error *err);
 /* The same command on a finished dataset. */
 int summary_finished(const char *directory, const struct settings *settings, const struct manifest *manifest,
                      struct error *err);
-/* Writes DIR/build.json. `templates`: those without a rendering. */
+/* Writes DIR/build.json. */
 int summary_build_json(const char *directory, const struct settings *settings, const struct inputs *inputs,
                        const struct plan *plan, json_t *identity, const struct counts *counts,
-                       const struct tally *templates, const struct build_facts *facts, struct error *err);
+                       const struct missing *missing, const struct build_facts *facts, struct error *err);
 
 #endif

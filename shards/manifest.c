@@ -39,6 +39,32 @@ void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_
     manifest->dropped = dropped;
 }
 
+void manifest_add_language(struct manifest *manifest, const char *name, uint64_t holes, uint64_t bytes)
+{
+    struct manifest_language *languages =
+        mem_grow(manifest->languages, manifest->language_count + 1, sizeof(*manifest->languages));
+    size_t at = manifest->language_count++;
+    for (; at > 0 && strcmp(languages[at - 1].name, name) > 0; at--)
+        languages[at] = languages[at - 1];
+    languages[at] = (struct manifest_language){mem_copy_text(name), holes, bytes};
+    manifest->languages = languages;
+}
+
+struct manifest_language manifest_holes(const struct manifest *manifest)
+{
+    struct manifest_language sum = {0};
+    for (size_t i = 0; i < manifest->language_count; i++) {
+        sum.holes += manifest->languages[i].holes;
+        sum.bytes += manifest->languages[i].bytes;
+    }
+    return sum;
+}
+
+double manifest_holes_per_mb(const struct manifest_language *language)
+{
+    return language->bytes > 0 ? 1e6 * (double)language->holes / (double)language->bytes : 0.0;
+}
+
 void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t bytes)
 {
     manifest->fates = mem_grow(manifest->fates, manifest->fate_count + 1, sizeof(*manifest->fates));
@@ -76,12 +102,15 @@ void manifest_release(struct manifest *manifest)
         mem_free(manifest->dropped[i].name);
     for (size_t i = 0; i < manifest->fate_count; i++)
         mem_free(manifest->fates[i].name);
+    for (size_t i = 0; i < manifest->language_count; i++)
+        mem_free(manifest->languages[i].name);
     for (size_t i = 0; i < manifest->length_count; i++)
         mem_free(manifest->lengths[i].hashes);
     mem_free(manifest->sources);
     mem_free(manifest->options);
     mem_free(manifest->dropped);
     mem_free(manifest->fates);
+    mem_free(manifest->languages);
     mem_free(manifest->lengths);
     *manifest = (struct manifest){0};
 }

@@ -10,7 +10,8 @@
  *
  *     "pages": {"kept": 35, "dropped": {"redirect": 5, …}},
  *     "text": {"bytes": 81234, "kept": 61002, "markup": 9105, … every fate …, "dropped": {"redirect": 210, …}},
- *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080} */
+ *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080},
+ *     "languages": {"fi": {"holes": 3, "bytes": 50310}} */
 #ifndef SHARDS_MANIFEST_H
 #define SHARDS_MANIFEST_H
 
@@ -58,6 +59,12 @@ struct manifest_unknown {
     uint64_t count, bytes, characters;
 };
 
+/* Plain text of the wikis of one language, and the holes in it: templates without a rendering that stood in a sentence. */
+struct manifest_language {
+    char *name; /* its code, "" where it is not known */
+    uint64_t holes, bytes;
+};
+
 /* The samples of one sequence length and split. */
 struct manifest_length {
     uint32_t seq;
@@ -89,7 +96,9 @@ struct manifest {
     size_t dropped_count;
     struct manifest_fate *fates; /* of the text of kept pages, in the order of the build; each byte has one */
     size_t fate_count;
-    struct manifest_unknown unknown; /* templates without a rendering, in kept pages */
+    struct manifest_unknown unknown;     /* templates without a rendering, in kept pages */
+    struct manifest_language *languages; /* sorted by name; none in manifests of text_version 1 */
+    size_t language_count;
     struct manifest_option *options; /* sorted by name */
     size_t option_count;
     struct manifest_source *sources; /* in the order of the inputs */
@@ -102,6 +111,7 @@ struct manifest {
 void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash);
 void manifest_add_option(struct manifest *manifest, const char *name, const char *value);
 void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages, uint64_t bytes);
+void manifest_add_language(struct manifest *manifest, const char *name, uint64_t holes, uint64_t bytes);
 void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t bytes);
 /* Shards get the hash 0; the caller fills hashes[]. The entry is valid until the next call. */
 struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
@@ -112,6 +122,9 @@ void manifest_release(struct manifest *manifest);
 const char *manifest_option(const struct manifest *manifest, const char *name);
 /* Bytes of page text read: those of all fates and of all dropped pages. */
 uint64_t manifest_text_bytes(const struct manifest *manifest);
+/* Sums over the languages; holes per MB (10^6 bytes) of text, 0 where there is no text. */
+struct manifest_language manifest_holes(const struct manifest *manifest);
+double manifest_holes_per_mb(const struct manifest_language *language);
 /* The entry of (seq, split), or NULL. */
 const struct manifest_length *manifest_find(const struct manifest *manifest, uint32_t seq, enum split split);
 uint32_t manifest_shortest(const struct manifest *manifest); /* sequence length; 0 where there is none */

@@ -190,6 +190,24 @@ static int read_templates(struct reading *r, json_t *root, struct manifest *m)
     return read_count(r, unknown, "characters", m->unknown.bytes, &m->unknown.characters);
 }
 
+static int read_languages(struct reading *r, json_t *root, struct manifest *m)
+{
+    json_t *languages = json_object_get(root, "languages"), *value;
+    uint64_t left = COUNT_MAX, left_bytes = COUNT_MAX, holes, bytes;
+    const char *name;
+    if (!languages)
+        return 0;
+    if (!json_is_object(languages) || json_object_size(languages) > NAMES_MAX)
+        return refuse(r, "languages");
+    json_object_foreach(languages, name, value)
+    {
+        TRY(read_addend(r, value, "holes", &left, &holes));
+        TRY(read_addend(r, value, "bytes", &left_bytes, &bytes));
+        manifest_add_language(m, name, holes, bytes);
+    }
+    return 0;
+}
+
 /* Both splits of each length, by rising length. */
 static int read_lengths(struct reading *r, json_t *root, struct manifest *m)
 {
@@ -270,6 +288,7 @@ static int read_all(struct reading *r, struct str text, json_t *root, struct man
     TRY(read_lists(r, root, m));
     TRY(read_text(r, root, m));
     TRY(read_templates(r, root, m));
+    TRY(read_languages(r, root, m));
     TRY(read_lengths(r, root, m));
     return read_shards(r, root, m);
 }

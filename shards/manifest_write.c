@@ -106,6 +106,14 @@ static int add_text(const struct manifest *m, struct buf *out, struct error *err
              "}},\n\"templates_unknown\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"characters\": %" PRIu64
              "},\n",
              u->count, u->bytes, u->characters);
+    buf_add_text(out, "\"languages\": {");
+    for (size_t i = 0; i < m->language_count; i++) {
+        buf_add_text(out, i ? ", " : "");
+        good = add_string(out, m->languages[i].name) && good;
+        buf_addf(out, ": {\"holes\": %" PRIu64 ", \"bytes\": %" PRIu64 "}", m->languages[i].holes,
+                 m->languages[i].bytes);
+    }
+    buf_add_text(out, "},\n");
     return good ? 0 : fail(err, ERR_BUG, "a name in the table of the text is not UTF-8");
 }
 

@@ -77,13 +77,16 @@ static bool is_text_alone(const struct renders *renders, const struct rendering 
     return renders->count == rendering->part + 1 && renders->parts[rendering->part].kind == PART_TEXT;
 }
 
-static void note_unknown(struct wikitext *w)
+static void note_unknown(struct wikitext *w, bool is_silent)
 {
     if (w->facts->unknown == w->unknown_capacity) {
         w->unknown_capacity = w->unknown_capacity ? w->unknown_capacity * 2 : 64;
         w->unknown = mem_grow(w->unknown, w->unknown_capacity, sizeof w->unknown[0]);
+        w->open = mem_grow(w->open, w->unknown_capacity, sizeof w->open[0]);
     }
-    w->unknown[w->facts->unknown++] = w->span;
+    if (!is_silent)
+        w->open[w->open_count++] = (uint32_t)w->facts->unknown;
+    w->unknown[w->facts->unknown++] = (struct unknown){.span = w->span, .out = w->paragraphs.out->size};
 }
 
 static void read_template(struct wikitext *w, const struct span *span)
@@ -100,7 +103,7 @@ static void read_template(struct wikitext *w, const struct span *span)
     w->line_hides_block |= rendering.dropped && !is_argument;
     if (rendering.dropped) {
         if (rendering.is_unknown)
-            note_unknown(w);
+            note_unknown(w, rendering.is_silent);
         walk_skip(w, span->end, FATE_TEMPLATE);
         walk_gap(w);
         return;

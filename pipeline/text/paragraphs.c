@@ -52,17 +52,24 @@ static bool takes_end(struct str *text, const char *const signs[], size_t count)
     return false;
 }
 
+static const char *const stops[] = {".", "!", "?", "。", "।", "！", "？", "؟", "۔", "։", "።", "།"};
+static const char *const closings[] = {"\"", "'", ")", "]", "”", "’", "“", "»", "」", "』", "）"};
+
+/* The text without its sentence's end, behind which brackets and quotation marks may close; false where none ends. */
+static bool takes_stop(struct str *text)
+{
+    while (takes_end(text, closings, sizeof closings / sizeof closings[0]))
+        continue;
+    return takes_end(text, stops, sizeof stops / sizeof stops[0]);
+}
+
 /* It ends as a sentence does (a bracket or quotation mark may close behind it), and has the words of one. Where a
  * script has no blanks, letters count. How much of it is links tells nothing more: of items that end so, those full of
  * links are sentences too. */
 static bool reads_as_sentence(struct str text)
 {
-    static const char *const stops[] = {".", "!", "?", "。", "।", "！", "？", "؟", "۔"};
-    static const char *const closings[] = {"\"", "'", ")", "]", "”", "’", "“", "»", "」", "』", "）"};
     struct str end = text;
-    while (takes_end(&end, closings, sizeof closings / sizeof closings[0]))
-        continue;
-    if (!takes_end(&end, stops, sizeof stops / sizeof stops[0]))
+    if (!takes_stop(&end))
         return false;
     size_t words = 0;
     for (size_t at = 0; at < text.size && words < PROSE_WORDS_MIN; at++) {
@@ -74,15 +81,40 @@ static bool reads_as_sentence(struct str text)
     return words >= PROSE_WORDS_MIN;
 }
 
+static bool is_letter(char letter)
+{
+    const unsigned char byte = (unsigned char)letter;
+    return byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+}
+
 /* Letters or digits of any script; what is left of a line of removed templates has none. */
 static bool has_letters(struct str text)
 {
-    for (size_t at = 0; at < text.size; at++) {
-        const unsigned char byte = (unsigned char)text.data[at];
-        if (byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'))
+    for (size_t at = 0; at < text.size; at++)
+        if (is_letter(text.data[at]))
             return true;
-    }
     return false;
+}
+
+bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, size_t *last)
+{
+    const struct buf *out = paragraphs->out;
+    *first = from;
+    *last = out->size;
+    paragraphs->steps += out->size - from;
+    while (*first < out->size && !is_letter(out->data[*first]))
+        ++*first;
+    while (*last > *first && !is_letter(out->data[*last - 1]))
+        --*last;
+    return (*last)-- > *first;
+}
+
+bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at)
+{
+    struct str before = {paragraphs->out->data + from, at - from};
+    while (before.size > 0 && before.data[before.size - 1] == GAP)
+        before.size--;
+    return takes_stop(&before);
 }
 
 static bool wants(const struct paragraphs *paragraphs, struct str text)

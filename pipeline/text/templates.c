@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "pipeline/text/renderings.h"
+#include "pipeline/text/silent.h"
 
 /* Renderers that need no file of their own. */
 
@@ -137,6 +138,7 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     struct rendering rendering = {.part = renders->count, .text = renders->text.size};
     rendering.dropped = call.name.size == 0 || !render_call(&call, index);
     rendering.is_unknown = rendering.dropped && !call.has_pattern;
+    rendering.is_silent = rendering.is_unknown && (template_is_silent(call.name) || str_starts(call.name, STR("ipa-")));
     rendering.is_block = call.is_block;
     if (rendering.dropped)
         renders_pop(renders, &rendering);

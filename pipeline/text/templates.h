@@ -55,6 +55,7 @@ struct template_page {
 struct rendering {
     bool dropped;
     bool is_unknown; /* dropped, and not because a pattern says so */
+    bool is_silent;  /* unknown, but what it would show is missed by nobody: a note (silent.h), a pronunciation */
     bool is_block;   /* it is a paragraph, or several */
     size_t part;     /* the first of its parts in renders; the last is the topmost */
     size_t text;     /* size of renders->text before it */

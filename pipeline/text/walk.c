@@ -69,16 +69,44 @@ static enum fate fate_when_tidied(const struct wikitext *w)
     return w->paragraphs.mended == SIZE_MAX ? FATE_MENDED : FATE_KEPT;
 }
 
+/* The open templates without a rendering that stand in the text from `from` on: those with words before and behind them
+ * are holes; one that follows a sentence's end without a blank is a note. They are open no longer. */
+static void find_holes(struct wikitext *w, size_t from)
+{
+    size_t word = from, last = from;
+    const bool any = w->open_count > 0 && w->unknown[w->open[w->open_count - 1]].out >= from &&
+                     paragraph_words(&w->paragraphs, from, &word, &last);
+    for (; w->open_count > 0 && w->unknown[w->open[w->open_count - 1]].out >= from; w->open_count--) {
+        struct unknown *unknown = &w->unknown[w->open[w->open_count - 1]];
+        unknown->is_hole =
+            any && unknown->out > word && unknown->out <= last && !paragraph_stops(&w->paragraphs, from, unknown->out);
+        w->facts->holes += unknown->is_hole;
+    }
+}
+
+/* The paragraph in which `open` of them stood is not wanted. */
+static void forget_holes(struct wikitext *w, size_t open)
+{
+    for (size_t i = 0; i < open; i++) {
+        w->facts->holes -= w->unknown[w->open[i]].is_hole;
+        w->unknown[w->open[i]].is_hole = false;
+    }
+}
+
 void walk_end_paragraph(struct wikitext *w)
 {
     static const enum fate fate_of[] = {
         [PARAGRAPH_HEADING] = FATE_HEADING, [PARAGRAPH_ITEM] = FATE_LIST, [PARAGRAPH_PRE] = FATE_PRE};
     const enum paragraph_kind kind = w->paragraphs.kind;
+    const size_t open = w->open_count;
+    find_holes(w, w->paragraphs.start);
     const bool is_wanted = paragraph_end(&w->paragraphs);
     if (is_wanted)
         count_mended(w, w->paragraph_bytes);
     else
         move_bytes(w, w->paragraph_bytes, fate_of[kind]);
+    if (!is_wanted)
+        forget_holes(w, open);
     if (w->options.trace)
         trace_paragraph_end(w->options.trace, is_wanted ? fate_when_tidied(w) : fate_of[kind]);
     w->paragraph_bytes = 0;
@@ -146,6 +174,7 @@ void walk_pop(struct wikitext *w)
         w->quotes_apostrophe = frame->quotes_apostrophe;
     }
     if (frame->kind == FRAME_CAPTION) {
+        find_holes(w, frame->out_start);
         paragraph_cut_caption(&w->paragraphs, frame->out_start);
         count_mended(w, w->paragraph_bytes - frame->kept_start);
         if (w->options.trace)

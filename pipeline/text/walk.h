@@ -44,6 +44,13 @@ struct frame {
     uint32_t template_end;
 };
 
+/* A template without a rendering. */
+struct unknown {
+    uint32_t span;
+    bool is_hole; /* known when its paragraph or caption has ended */
+    size_t out;   /* size of the text where it stood */
+};
+
 struct wikitext {
     struct wikitext_options options;
     struct namespaces namespaces;
@@ -53,9 +60,10 @@ struct wikitext {
     struct paragraphs paragraphs;
     struct frame *frames;
     size_t depth, depth_capacity;
-    struct renders renders; /* of the templates among the frames */
-    uint32_t *unknown;      /* [facts->unknown] spans of templates without a rendering */
-    size_t unknown_capacity;
+    struct renders renders;  /* of the templates among the frames */
+    struct unknown *unknown; /* [facts->unknown] from left to right */
+    uint32_t *open;          /* [open_count] those of the open paragraph and captions, as a stack */
+    size_t unknown_capacity, open_count;
 
     /* Of the page that is read. */
     struct wikitext_facts *facts;

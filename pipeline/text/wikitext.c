@@ -81,6 +81,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->bracket_from = w->bracket = w->poem_end = 0;
     w->dropped_section = 0;
     w->line_out = out->size;
+    w->open_count = 0;
     w->break_out = SIZE_MAX;
     w->line_start = true;
     w->line_hides_block = w->is_poem = false;
@@ -94,11 +95,13 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     assert(bytes == page->text.size);
 }
 
-struct str wikitext_unknown(const struct wikitext *w, size_t i, char name[NAME_BYTES_MAX], struct str *text)
+struct str wikitext_unknown(const struct wikitext *w, size_t i, char name[NAME_BYTES_MAX], struct str *text,
+                            bool *is_hole)
 {
-    const struct span *span = &w->spans.items[w->unknown[i]];
+    const struct span *span = &w->spans.items[w->unknown[i].span];
     *text = str_range(w->text.data + span->start, w->text.data + span->end);
-    return template_name(w->text, &w->spans, w->unknown[i], name);
+    *is_hole = w->unknown[i].is_hole;
+    return template_name(w->text, &w->spans, w->unknown[i].span, name);
 }
 
 int32_t wikitext_namespace(const struct wikitext *w, struct str title)
@@ -133,5 +136,6 @@ void wikitext_close(struct wikitext *w)
     buf_release(&w->paragraphs.captions);
     mem_free(w->frames);
     mem_free(w->unknown);
+    mem_free(w->open);
     mem_free(w);
 }

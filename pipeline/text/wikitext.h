@@ -37,7 +37,8 @@ struct wikitext_facts {
     uint32_t kinds;        /* enum kind: which of options.kinds the page is */
     uint64_t bytes[FATES]; /* of the page's text by their fate; they add up to its size */
     size_t unknown;        /* templates left out because no row renders them: see wikitext_unknown */
-    uint64_t steps;        /* bytes looked at, some of them more than once */
+    size_t holes;   /* those of them that stood in a sentence: words before and behind them in a kept paragraph */
+    uint64_t steps; /* bytes looked at, some of them more than once */
 };
 
 /* No page costs more than this, on average over its bytes: the test of hostile pages holds us to it. */
@@ -48,8 +49,9 @@ struct wikitext *wikitext_open(const struct wikitext_options *options); /* keeps
 /* Appends the text of the page: paragraphs, each ended by '\n'. *facts is overwritten. */
 void wikitext_read(struct wikitext *wikitext, const struct page *page, struct buf *out, struct wikitext_facts *facts);
 /* Template number i of those that the page read last left out: its folded name (empty where it has none that we could
- * know), and all of it as it stands in the page. */
-struct str wikitext_unknown(const struct wikitext *wikitext, size_t i, char name[NAME_BYTES_MAX], struct str *text);
+ * know), all of it as it stands in the page, and whether it is a hole. */
+struct str wikitext_unknown(const struct wikitext *wikitext, size_t i, char name[NAME_BYTES_MAX], struct str *text,
+                            bool *is_hole);
 /* The namespace a title names, for dumps whose pages have no <ns>. */
 int32_t wikitext_namespace(const struct wikitext *wikitext, struct str title);
 void wikitext_close(struct wikitext *wikitext);

@@ -255,7 +255,7 @@ void explain_page(const struct article_options *options, struct group *group, si
     struct page_parser *parser = page_parser_open();
     struct arena arena = {0};
     struct counts counts = {0};
-    struct tally templates = {0};
+    struct missing missing = {0};
     struct article article;
     struct page page;
     article_read(reader, &traced, group, index, &article);
@@ -267,7 +267,7 @@ void explain_page(const struct article_options *options, struct group *group, si
     /* Of a page that is left out for what was found in it, the table tells what the marks tell. */
     if (trace.count > 0)
         article.fate = PAGE_KEPT;
-    article_count(reader, &article, &counts, &templates);
+    article_count(reader, &article, &counts, &missing);
     add_table(&screen, &counts, &article);
     if (article.text.size > 0)
         add_heading(&screen, "text");
@@ -275,7 +275,7 @@ void explain_page(const struct article_options *options, struct group *group, si
 
     *out = screen.out;
     buf_release(&screen.line);
-    tally_release(&templates);
+    missing_release(&missing);
     arena_release(&arena);
     page_parser_close(parser);
     article_close(reader);

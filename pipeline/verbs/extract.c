@@ -28,12 +28,14 @@ struct extraction {
     struct inputs inputs;
     struct workers extractors;
     struct counts counts;
+    struct missing missing;
 };
 
 struct job {
     struct feed_job feed; /* first */
     struct buf out;
     struct counts counts;
+    struct missing missing;
 };
 
 /* Of a page of a wiki: as MediaWiki forms it, with blanks as '_' and what RFC 3986 reserves escaped. */
@@ -105,6 +107,7 @@ static int extract_group(void *context, void *slot, uint64_t number, struct erro
     (void)err;
     buf_reset(&job->out);
     job->counts = (struct counts){0};
+    missing_reset(&job->missing);
     struct group *group = &job->feed.group;
     counts_group(&job->counts, group);
     struct extractor *extractor = workers_take(&extraction->extractors);
@@ -112,7 +115,7 @@ static int extract_group(void *context, void *slot, uint64_t number, struct erro
     for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
         article_read(extractor->reader, options, group, i, &article);
-        job->counts.pages[article.fate]++;
+        article_count(extractor->reader, &article, &job->counts, &job->missing);
         job->counts.ill_formed += article.ill_formed;
         job->counts.nul_bytes += article.nul_bytes;
         job->counts.text_bytes += article.text.size;
@@ -133,6 +136,7 @@ static int print(void *context, void *slot, uint64_t number, struct error *err)
     struct job *job = slot;
     (void)number;
     counts_add(&extraction->counts, &job->counts);
+    missing_merge(&extraction->missing, &job->missing);
     if (job->out.size > 0 && fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size)
         return fail_errno(err, "standard output", "cannot write");
     return BELT_NEXT;
@@ -142,6 +146,7 @@ static void release_job(void *slot)
 {
     struct job *job = slot;
     feed_job_release(&job->feed);
+    missing_release(&job->missing);
     buf_release(&job->out);
 }
 
@@ -186,6 +191,17 @@ static int run(struct extraction *extraction, const struct plan *plan, struct er
     return result;
 }
 
+static void say_holes(const struct extraction *extraction)
+{
+    struct buf worst = {0};
+    missing_worst(&extraction->missing, &worst);
+    if (extraction->counts.wiki_bytes > 0)
+        log_say("holes: %.0f per MB%s%s",
+                1e6 * (double)extraction->counts.holes / (double)extraction->counts.wiki_bytes,
+                worst.size ? "; worst: " : "", buf_text(&worst));
+    buf_release(&worst);
+}
+
 int verb_extract(void *settings, struct opt_paths bare, struct error *err)
 {
     struct extraction extraction = {.settings = settings};
@@ -210,7 +226,9 @@ int verb_extract(void *settings, struct opt_paths bare, struct error *err)
             result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
         log_say("%s of %s pages, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
                 format_count(counts_pages(&extraction.counts), all), format_bytes(extraction.counts.text_bytes, bytes));
+        say_holes(&extraction);
     }
+    missing_release(&extraction.missing);
     inputs_close(&extraction.inputs);
     return result;
 }

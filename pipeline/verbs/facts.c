@@ -39,6 +39,19 @@ bool build_template(const json_t *build, size_t i, struct build_template *out)
     return true;
 }
 
+bool build_hole(const json_t *build, size_t i, struct build_template *out)
+{
+    json_int_t count;
+    if (i >= BUILD_TEMPLATES_MAX ||
+        json_unpack(json_array_get(json_object_get(build, "holes"), i), "{ss sI}", "name", &out->name, "count",
+                    &count) < 0 ||
+        count < 0)
+        return false;
+    out->count = (uint64_t)count;
+    out->bytes = 0;
+    return true;
+}
+
 uint64_t build_templates_missed(const json_t *build)
 {
     const json_int_t missed = json_integer_value(json_object_get(json_object_get(build, "templates"), "missed"));
@@ -123,6 +136,24 @@ static json_t *unknown_json(const struct manifest_unknown *unknown)
                      "characters", (json_int_t)unknown->characters);
 }
 
+/* {"count", "per_mb", "worst": [{"name", "count"}, …], "languages": {"fi": {"count", "per_mb"}, …}} */
+static json_t *holes_json(const struct manifest *manifest, const json_t *build)
+{
+    const struct manifest_language all = manifest_holes(manifest);
+    json_t *worst = json_array(), *languages = json_object();
+    struct build_template row;
+    for (size_t i = 0; build_hole(build, i, &row); i++)
+        json_array_append_new(worst, json_pack("{ss sI}", "name", row.name, "count", (json_int_t)row.count));
+    for (size_t i = 0; i < manifest->language_count; i++) {
+        const struct manifest_language *language = &manifest->languages[i];
+        json_object_set_new(
+            languages, language->name,
+            json_pack("{sI sf}", "count", (json_int_t)language->holes, "per_mb", manifest_holes_per_mb(language)));
+    }
+    return json_pack("{sI sf so so}", "count", (json_int_t)all.holes, "per_mb", manifest_holes_per_mb(&all), "worst",
+                     worst, "languages", languages);
+}
+
 static json_t *lengths_json(const struct manifest *manifest)
 {
     json_t *lengths = json_array();
@@ -168,6 +199,7 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "text", text_json(manifest));
     json_object_set_new(facts, "templates", templates_json(build));
     json_object_set_new(facts, "templates_unknown", unknown_json(&manifest->unknown));
+    json_object_set_new(facts, "holes", holes_json(manifest, build));
     json_object_set_new(facts, "lengths", lengths_json(manifest));
     return facts;
 }

@@ -19,12 +19,14 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from pathlib import Path
 
 KINDS = {
     "markup": "brackets, braces, quotes, tags, attributes and options of wikitext",
     "brackets": "empty brackets, or with a blank or a comma for what stood beside it",
     "punctuation": "commas, semicolons and full stops behind nothing",
     "cuts": "sentences that go on as if a template in them had shown nothing",
+    "holes": "words on both sides of a template that shows nothing: where it stood in a sentence, in any language",
     "placeholders": "formula_3 and the like",
     "entities": "&amp; &nbsp; &#8211;",
     "captions": "the caption of a picture in the middle of a paragraph",
@@ -73,6 +75,10 @@ SHOW_NOTHING = re.compile(
     r"|anchor\w*|nbsp|spaces?|'s?|!|=|-|nb\d*|audio|listen|wbr|zwnj|dead link.*|shy|coord|inline.*|efn.*|belege.*"
     r"|出典.*|要出典.*|usurped|webarchive|failed verification|better source|portal|clear|main|see also|hatnote"
     r"|(?:sn?|n|m|sp)d(?:ash)?|.*dash)\s*(?:\||\Z)", re.IGNORECASE)
+
+# And what dsdata itself takes for notes and boxes, in all languages.
+SILENT = frozenset(re.findall(r'"((?:[^"\\\\]|\\\\.)*)"', (
+    Path(__file__).resolve().parents[2] / "pipeline/text/silent.c").read_text(encoding="utf-8").split("WORDS(")[1]))
 
 FORMULA_TAGS = "math ce chem hiero score".split()
 OPAQUE_TAGS = ("ref gallery timeline syntaxhighlight source imagemap graph mapframe maplink"
@@ -142,6 +148,11 @@ def replace_balanced(text, opening, closing, mark):
     return "".join(out) + text[done:]
 
 
+def is_silent(inside):
+    name = re.match(r"\s*([^|{}]*)", inside).group(1)
+    return SHOW_NOTHING.match(inside) or " ".join(name.replace("_", " ").split()).lower() in SILENT
+
+
 def human_text(wikitext):
     """What a person wrote outside of templates and the like, with marks for what was left out; and the captions."""
     captions = []
@@ -162,7 +173,7 @@ def human_text(wikitext):
     text = NOWIKI.sub(lambda found: found.group(2).translate(LITERAL), text)
     text = OPAQUE_TAG.sub(GONE, FORMULA.sub(TEMPLATE, text))
     text = replace_balanced(text, r"\{\{", r"\}\}",
-                            lambda inside: GONE if SHOW_NOTHING.match(inside[2:-2]) else TEMPLATE)
+                            lambda inside: GONE if is_silent(inside[2:-2]) else TEMPLATE)
     text = replace_balanced(text, r"^[ :\t\ue000\ue001]*\{\|", r"^\s*\|\}", lambda inside: GONE)
     text = EXTERNAL.sub(lambda found: found.group(1) or GONE, text)
     text = links(text)
@@ -194,6 +205,7 @@ class Source:
         self.function_words = FUNCTION_WORDS.get(language, frozenset())
         prose = " ".join(words(human.replace(TEMPLATE, " 0template0 ")))
         self.cuts = [cut for cut in self.find_cuts(human) if " ".join(cut) not in prose]
+        self.holes = [hole for hole in self.find_holes(human) if " ".join(hole) not in prose]
         beginnings = [words(human_text(caption)[0])[:CAPTION_WORDS] for caption in captions]
         source = " ".join(words(wikitext))
         self.captions = [tuple(c) for c in beginnings if len(c) == CAPTION_WORDS and source.count(" ".join(c)) == 1]
@@ -207,6 +219,15 @@ class Source:
                 if len(before) < 2 or len(after) < 2 or before[-1] not in self.function_words:
                     continue
                 if not re.search(r"\w\W{0,2}$", line[:found.start()]) or between.strip():
+                    continue
+                yield tuple(before[-2:] + after[:2])
+
+    def find_holes(self, human):
+        """The words around each template that stands in a sentence: (two before, two after)."""
+        for line in human.split("\n"):
+            for found in re.finditer(TEMPLATE, line):
+                before, after = words(line[:found.start()][-200:]), words(line[found.end():][:200])
+                if len(before) < 2 or len(after) < 2 or re.search(r"[.!?。։።؟۔]\W?\Z", line[:found.start()]):
                     continue
                 yield tuple(before[-2:] + after[:2])
 
@@ -236,12 +257,15 @@ def damages(source, text):
                     text, *found.span(), source.typed_without_notes):
                 yield "cuts", *found.span()
     places = [(found.group().casefold(), found.span()) for found in WORD.finditer(text)]
-    cuts, captions = Counter(source.cuts), Counter(source.captions)
+    cuts, holes, captions = Counter(source.cuts), Counter(source.holes), Counter(source.captions)
     for i, (word, (start, _)) in enumerate(places):
         cut = tuple(item[0] for item in places[i:i + 4])
         if len(cut) == 4 and cuts[cut] > 0 and "\n" not in text[start:places[i + 3][1][1]]:
             cuts[cut] -= 1
             yield "cuts", start, places[i + 3][1][1]
+        if len(cut) == 4 and holes[cut] > 0 and "\n" not in text[start:places[i + 3][1][1]]:
+            holes[cut] -= 1
+            yield "holes", start, places[i + 3][1][1]
         caption = tuple(item[0] for item in places[i:i + CAPTION_WORDS])
         if captions[caption] > 0 and i > 0 and not re.search(r"[\n|]", text[places[i - 1][1][1]:start]):
             captions[caption] -= 1

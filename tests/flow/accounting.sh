@@ -35,6 +35,11 @@ assert sum(row["bytes"] for row in templates) <= unknown["bytes"] <= text["templ
 assert sum(row["count"] for row in templates) <= unknown["count"]
 assert unknown["characters"] <= unknown["bytes"] and build["templates"]["missed"] == 0
 assert shown["templates"] == templates
+holes = shown["holes"]
+assert holes["worst"] == build["holes"] and holes["count"] >= sum(row["count"] for row in build["holes"])
+assert holes["count"] == sum(language["holes"] for language in manifest["languages"].values()) <= unknown["count"]
+size = sum(language["bytes"] for language in manifest["languages"].values())
+assert abs(holes["per_mb"] - (1e6 * holes["count"] / size if size else 0)) < 0.01
 for key in ("text", "templates_unknown"):
     assert shown[key] == manifest[key], key
 PYTHON
@@ -52,7 +57,8 @@ print(sum(len((page.findtext("{*}revision/{*}text") or "").encode())
 PYTHON
     )
     expect_exit 0 "$dsdata" build --wiki "$samples" --vocab "$vocab" --seq 64 --threads 1 --out "$scratch/one"
-    expect_words "damage     none · templates unknown: " " characters (dsdata report lists them)"
+    expect_words "damage     none · templates unknown: " " characters (dsdata report lists them)" \
+        "holes      " " per MB of wiki text; worst: {{"
     check_table "$scratch/one" "$bytes"
     expect_exit 0 "$dsdata" build --wiki "$samples" --vocab "$vocab" --seq 64 --threads 4 --out "$scratch/four"
     cmp -s "$scratch/one/manifest.json" "$scratch/four/manifest.json" || complain "4 threads count otherwise"

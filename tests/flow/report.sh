@@ -81,8 +81,9 @@ expect("hidden letters", re.findall(hidden, text), [])
 # Hostile text is there, as text.
 shown = "".join(root.itertext())
 expect("a name of a file", "in <b>\"'&⟨U+202E⟩.xml" in shown, True)
-names = [name for name, _ in table("Templates by")]
+names = [name for name, _ in table("Templates by the bytes")]
 expect("templates", len(names), len(build["templates"]["rows"]))
+expect("holes", len(list(table("Templates by the holes"))), len(build["holes"]))
 expect("a template", any("\"quoted\" & 'ticked'" in name.lower() for name in names), True)
 
 # Figures.

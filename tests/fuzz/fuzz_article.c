@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!reader) {
         reader = article_open();
         options = (struct article_options){
-            .language = language_find(STR("en")), .keep = KEEP_PROSE_LISTS, .drop = KIND_DISAMBIGUATION};
+            .language = language_find(STR("en")), .code = "en", .keep = KEEP_PROSE_LISTS, .drop = KIND_DISAMBIGUATION};
     }
     buf_add(&group.text, "x", 1); /* records stand in a group, not at its beginning */
     buf_add(&group.text, data, size);
@@ -55,15 +55,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (article.fate == PAGE_KEPT)
         check_text(&options, &group, &article);
     struct counts counts = {0};
-    struct tally templates = {0};
+    struct missing missing = {0};
     uint64_t sum = 0;
-    article_count(reader, &article, &counts, &templates);
+    article_count(reader, &article, &counts, &missing);
     for (int fate = 0; fate < FATES; fate++)
         sum += counts.fates[fate];
     for (int fate = 0; fate < PAGE_FATES; fate++)
         sum += counts.dropped[fate];
     assert(counts_pages(&counts) == 1 && sum == article.bytes);
-    tally_release(&templates);
+    missing_release(&missing);
     buf_release(&group.text);
     return 0;
 }

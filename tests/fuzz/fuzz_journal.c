@@ -50,7 +50,7 @@ static void check_extent(const char *directory)
     assert(memcmp(&extent.counts, &again.counts, sizeof extent.counts) == 0 && extent.file == again.file);
     assert(extent.state.bit == again.state.bit && extent.state.hash == again.state.hash);
     assert(extent.head.place == again.head.place && extent.head.bit == again.head.bit);
-    assert(extent.hashes[0] == again.hashes[0] && extent.templates.count == again.templates.count);
+    assert(extent.hashes[0] == again.hashes[0] && extent.missing.templates.count == again.missing.templates.count);
     assert(memcmp(extent.spill_bytes, again.spill_bytes, SPILLS * sizeof *extent.spill_bytes) == 0);
     extent_release(&extent);
     extent_release(&again);

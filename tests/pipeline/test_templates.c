@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "pipeline/text/call.h"
 #include "pipeline/text/renderings.h"
+#include "pipeline/text/silent.h"
 #include "pipeline/text/units.h"
 #include "pipeline/text/wikitext.h"
 
@@ -22,6 +23,18 @@ static void rows_are_folded_and_sorted(void **state)
         if (i > 0)
             assert_true(str_compare(str_of(template_rows[i - 1].name), name) < 0);
         assert_true(template_rows[i].render || template_rows[i].pattern[0]);
+    }
+}
+
+static void silent_names_are_folded_and_sorted(void **state)
+{
+    (void)state;
+    const struct words names = template_silent_names();
+    for (size_t i = 0; i < names.count; i++) {
+        char folded[NAME_BYTES_MAX];
+        const struct str name = str_of(names.items[i]);
+        if (!str_equal(name_fold(name, folded), name) || (i > 0 && str_compare(str_of(names.items[i - 1]), name) >= 0))
+            fail_msg("%s", names.items[i]);
     }
 }
 
@@ -163,11 +176,9 @@ static void the_hash_is_the_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_folded_and_sorted),
-        cmocka_unit_test(tables_are_searched_by_halves),
-        cmocka_unit_test(units_lead_to_units),
-        cmocka_unit_test(a_file_adds_renderings),
-        cmocka_unit_test(mistakes_are_told_with_their_line),
+        cmocka_unit_test(rows_are_folded_and_sorted),    cmocka_unit_test(silent_names_are_folded_and_sorted),
+        cmocka_unit_test(tables_are_searched_by_halves), cmocka_unit_test(units_lead_to_units),
+        cmocka_unit_test(a_file_adds_renderings),        cmocka_unit_test(mistakes_are_told_with_their_line),
         cmocka_unit_test(the_hash_is_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

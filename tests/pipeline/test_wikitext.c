@@ -205,6 +205,39 @@ static void every_byte_has_one_fate(void **state)
     assert_int_equal(facts.bytes[FATE_MENDED], 1);
 }
 
+/* Words on both sides, in one paragraph that is kept. */
+static void holes_stand_in_sentences(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t holes;
+    } cases[] = {{"An area of {{TA|9 km}}, and {{TA|8 km}} more.", 2},
+                 {"{{TA}} An area.", 0},
+                 {"An area {{TA}}.", 0},
+                 {"{{Box|a=b}}\nAn area.\n{{Box}}\n\n* item {{TA}} goes on", 1},
+                 {"An end.{{note}} A sentence. {{TA}} is its beginning.", 1},
+                 {"„An end.“{{note}}{{note}} A sentence", 0},
+                 {"An area ({{TA}}) of", 1},
+                 {"== A {{TA}} heading ==\nText {{lang|fr|mot {{TA}} mot}} text.", 1},
+                 {"A [[File:A.jpg|thumb|caption with {{TA}} in it]] {{TA}} text", 2},
+                 {"* short {{TA}} item", 0},
+                 {"A word{{sfn|x}} or{{citation needed}} two{{ipa-fr|x}} here", 0},
+                 {"面積{{TA}}平方公里。{{note}}人口", 1}};
+    struct wikitext_options options = {.language = language_find(STR("en")), .keep = KEEP_CAPTIONS};
+    struct buf out = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wikitext_facts facts;
+        options.keep = i == 3 ? KEEP_LISTS : KEEP_CAPTIONS;
+        struct wikitext *wikitext = wikitext_open(&options);
+        wikitext_read(wikitext, &(struct page){.title = STR("X"), .text = str_of(cases[i].text)}, &out, &facts);
+        if (facts.holes != cases[i].holes)
+            fail_msg("%s: %zu holes", cases[i].text, facts.holes);
+        wikitext_close(wikitext);
+    }
+    buf_release(&out);
+}
+
 static void templates_without_a_row_are_told(void **state)
 {
     (void)state;
@@ -225,7 +258,9 @@ static void templates_without_a_row_are_told(void **state)
         for (size_t i = 0; i < facts.unknown; i++) {
             char folded[NAME_BYTES_MAX];
             struct str whole;
-            const struct str name = wikitext_unknown(wikitext, i, folded, &whole);
+            bool is_hole;
+            const struct str name = wikitext_unknown(wikitext, i, folded, &whole, &is_hole);
+            assert_false(is_hole);
             assert_int_equal(name.size, strlen(expected[i].name));
             assert_memory_equal(name.data, expected[i].name, name.size);
             assert_int_equal(whole.size, strlen(expected[i].text));
@@ -378,6 +413,7 @@ int main(void)
         cmocka_unit_test(namespaces_come_from_the_dump),
         cmocka_unit_test(every_byte_has_one_fate),
         cmocka_unit_test(templates_without_a_row_are_told),
+        cmocka_unit_test(holes_stand_in_sentences),
         cmocka_unit_test(hostile_pages_cost_no_more_steps),
         cmocka_unit_test(deep_nesting_ends),
         cmocka_unit_test(any_mixture_of_markup_is_read),

@@ -1,0 +1,49 @@
+/* In: the tallies of pages. Out: their sums, and the journal's form of them. */
+#include "pipeline/missing.h"
+
+void missing_merge(struct missing *into, const struct missing *from)
+{
+    tally_merge(&into->templates, &from->templates);
+    tally_merge(&into->holes, &from->holes);
+    tally_merge(&into->languages, &from->languages);
+}
+
+void missing_reset(struct missing *missing)
+{
+    tally_reset(&missing->templates);
+    tally_reset(&missing->holes);
+    tally_reset(&missing->languages);
+}
+
+void missing_release(struct missing *missing)
+{
+    tally_release(&missing->templates);
+    tally_release(&missing->holes);
+    tally_release(&missing->languages);
+}
+
+void missing_worst(const struct missing *missing, struct buf *out)
+{
+    uint32_t top[5];
+    const struct tally *holes = &missing->holes;
+    const size_t count = tally_top(holes, top, sizeof top / sizeof *top);
+    for (size_t i = 0; i < count; i++)
+        buf_addf(out, "%s{{%s}} %llu", i ? ", " : "", tally_name(holes, &holes->rows[top[i]]),
+                 (unsigned long long)holes->rows[top[i]].count);
+}
+
+json_t *missing_json(const struct missing *missing)
+{
+    return json_pack("{so so so}", "templates", tally_json(&missing->templates), "holes", tally_json(&missing->holes),
+                     "languages", tally_json(&missing->languages));
+}
+
+bool missing_read(struct missing *missing, const json_t *json)
+{
+    const bool good = tally_read(&missing->templates, json_object_get(json, "templates")) &&
+                      tally_read(&missing->holes, json_object_get(json, "holes")) &&
+                      tally_read(&missing->languages, json_object_get(json, "languages"));
+    if (!good)
+        missing_reset(missing);
+    return good;
+}
