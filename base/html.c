@@ -1,5 +1,7 @@
 #include "base/html.h"
 
+#include "base/file.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -63,6 +65,15 @@ void html_page(struct buf *page, const char *title, const char *style)
 void html_page_end(struct buf *page)
 {
     buf_add_text(page, "</body>\n</html>\n");
+}
+
+int html_page_write(const struct buf *page, const char *path, struct error *err)
+{
+    if (strcmp(path, "-") != 0)
+        return file_write_all(path, page->data, page->size, err);
+    if (fwrite(page->data, 1, page->size, stdout) != page->size || fflush(stdout) != 0)
+        return fail_errno(err, "standard output", "cannot be written");
+    return 0;
 }
 
 void html_name(struct buf *page, const char *name)

@@ -3,6 +3,7 @@
 #ifndef BASE_HTML_H
 #define BASE_HTML_H
 
+#include "base/error.h"
 #include "base/str.h"
 
 #include <stdint.h>
@@ -13,6 +14,8 @@ extern const char html_style[]; /* the look that all pages share; a page adds wh
  * need. html_page_end closes it. */
 void html_page(struct buf *page, const char *title, const char *style);
 void html_page_end(struct buf *page);
+/* Writes it as a file (base/file.h: whole or not at all), or to standard output where path is "-". */
+int html_page_write(const struct buf *page, const char *path, struct error *err);
 
 /* Text for an element or for an attribute in double quotes. Markup is escaped; what is not seen or turns the direction
  * of the line around is written out (⟨U+202E⟩), ill-formed bytes are U+FFFD; longer text than `letters` code points

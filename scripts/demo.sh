@@ -86,19 +86,17 @@ train() {
         --warmup 0.05 --dropout 0 --masks fresh --eval-every 100 --log-every 5
 }
 
-# The loss curve out of metrics.jsonl, one JSON object a line: as a picture in the terminal, and as $out/loss.svg.
+# The loss curve out of metrics.jsonl, one JSON object a line, as a picture in the terminal; all curves as a page.
 curve() {
     section "The loss of masked pieces, step by step"
-    awk -v svg="$out/loss.svg" -v columns=68 -v rows=12 '
+    awk -v columns=68 -v rows=12 '
         function number(name) {
             return match($0, "\"" name "\": ?[-+.0-9eE]+") ? substr($0, RSTART + length(name) + 3, RLENGTH) + 0 : -1
         }
-        function x_of(step) { return 60 + 720 * step / last }
-        function y_of(loss) { return 340 - 300 * loss / top }
         { step = number("step"); loss = number("mlm_loss") }
         loss < 0 { next }
-        /"split": ?"valid"/ { valid_step[++valids] = step; valid[valids] = loss; next }
-        { train_step[++trains] = step; train[trains] = loss; last = step; if (loss > top) top = loss }
+        /"split": ?"valid"/ { next }
+        { train[++trains] = loss; last = step; if (loss > top) top = loss }
         END {
             if (trains < 2)
                 exit
@@ -120,24 +118,9 @@ curve() {
                 print line
             }
             printf "      step 1%" (columns > 12 ? columns - 6 : 6) "s\n", last
-            print "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 800 390\" font-family=\"sans-serif\" font-size=\"13\">" >svg
-            print "<rect width=\"800\" height=\"390\" fill=\"white\"/>" >svg
-            for (i = 0; i <= top; i++)
-                printf "<path d=\"M60 %.1fH780\" stroke=\"#ddd\"/><text x=\"50\" y=\"%.1f\" text-anchor=\"end\">%d</text>\n", \
-                    y_of(i), y_of(i) + 4, i >svg
-            for (i = 0; i <= 4; i++)
-                printf "<text x=\"%.1f\" y=\"360\" text-anchor=\"middle\">%d</text>\n", x_of(last * i / 4), last * i / 4 >svg
-            printf "<polyline fill=\"none\" stroke=\"#8ab\" points=\"" >svg
-            for (i = 1; i <= trains; i++)
-                printf "%.1f,%.1f ", x_of(train_step[i]), y_of(train[i]) >svg
-            printf "\"/>\n<polyline fill=\"none\" stroke=\"#b40\" stroke-width=\"2\" points=\"" >svg
-            for (i = 1; i <= valids; i++)
-                printf "%.1f,%.1f ", x_of(valid_step[i]), y_of(valid[i]) >svg
-            print "\"/>" >svg
-            print "<text x=\"420\" y=\"383\" text-anchor=\"middle\">step</text>" >svg
-            print "<text x=\"770\" y=\"30\" text-anchor=\"end\" fill=\"#b40\">held-out loss of masked pieces</text>" >svg
-            print "<text x=\"770\" y=\"50\" text-anchor=\"end\" fill=\"#579\">training loss</text>\n</svg>" >svg
         }' "$run/metrics.jsonl"
+    echo
+    run "$bin/dstrain" report "$run" --out "$out/training.html"
 }
 
 # Text of pages that the training has not seen, as the model fills it in.
@@ -161,9 +144,9 @@ closing() {
     local accuracy
     accuracy=$(sed -n 's/.*\(accuracy mlm [0-9.]* %\).*/\1/p' "$out/eval.log" 2>/dev/null || true)
     section "What there is now"
-    echo "$out/report.html   the dataset: what was kept, what was left out, and why"
-    echo "$out/loss.svg      the loss curve"
-    echo "$run           the run; for Hugging Face transformers: $bin/dstrain export $run --out $out/bert"
+    echo "$out/report.html     the dataset: what was kept, what was left out, and why"
+    echo "$out/training.html   the training: its curves, and held-out text as the model fills it in; open it in a browser"
+    echo "$run             the run; for Hugging Face transformers: $bin/dstrain export $run --out $out/bert"
     echo
     [ -z "$accuracy" ] || echo "held-out   $accuracy after $steps steps of a model with half a million weights"
     echo

@@ -78,7 +78,7 @@ static const struct opt_row rows[] = {
     {.name = "seeds", .type = OPT_COUNT, .field = FIELD(seeds), .value = "K", .default_text = "1", .min = 1,
      .max = 1000, .verbs = " glue ",
      .help = "Train K times, with --seed and the K-1 seeds behind it: mean, deviation, median and best."},
-    {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .verbs = " train plan eval verify ",
+    {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .verbs = " train plan eval report verify ",
      .help = "The dataset to train on, as dsdata build makes it."},
     {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq), .value = "N", .min = 16, .max = 4096, .verbs = " squad ",
      .default_text = "384", .help = "Tokens of a window: question, a stretch of the context, three marks."},
@@ -167,6 +167,8 @@ static const struct opt_row rows[] = {
      .help = "The run's directory; the same command again goes on there."},
     {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "DIR", .verbs = " export ",
      .help = "The directory to make."},
+    {.name = "out", .letter = 'o', .type = OPT_TEXT, .field = FIELD(out), .value = "FILE", .verbs = " report ",
+     .default_help = "report.html in the first run's directory", .help = "The page to write; - is standard output."},
     {.name = "scores", .type = OPT_PATHS, .field = FIELD(scores), .value = "FILE|DIR...", .verbs = " export ",
      .default_help = "none",
      .help = "Results to show in the model card: what score --json printed, or a directory with scores.json."},
@@ -221,11 +223,11 @@ static const struct opt_row rows[] = {
      .verbs = " verify ", .default_help = "the newest that is kept",
      .help = "With --replay: the last checkpoint to compare; those on the way there are compared too."},
     {.name = "cpu", .type = OPT_CHOICE, .field = FIELD(cpu), .value = "LEVEL", .choice = level_choice,
-     .default_help = "what the machine has", .verbs = " train squad glue plan eval bench verify fill-mask score ",
+     .default_help = "what the machine has", .verbs = " train squad glue plan eval report bench verify fill-mask score ",
      .help = "Instructions to compute with, at most those the machine has."},
     {.name = "device", .type = OPT_CHOICE, .field = FIELD(device), .value = DEVICE_NAMES, .choices = DEVICE_NAMES,
      .default_help = "cuda where it is built in and present, else cpu",
-     .verbs = " train squad glue plan eval bench verify fill-mask score ",
+     .verbs = " train squad glue plan eval report bench verify fill-mask score ",
      .help = "Where to compute."},
     {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " train squad glue plan ",
      .default_help = "the run's own, made at its first start",
@@ -233,7 +235,7 @@ static const struct opt_row rows[] = {
     {.name = "tune", .type = OPT_TEXT, .field = FIELD(tune), .value = "FILE", .verbs = " bench ",
      .help = "Time every algorithm that cuBLASLt offers for this model, and write the table."},
     {.name = "threads", .letter = 'j', .type = OPT_COUNT, .field = FIELD(threads), .value = "N", .min = 1, .max = 1024,
-     .default_help = "all cores", .verbs = " train squad glue plan eval bench verify fill-mask score ",
+     .default_help = "all cores", .verbs = " train squad glue plan eval report bench verify fill-mask score ",
      .help = "Computing threads; the bits do not depend on them."},
     {.name = "processes", .type = OPT_COUNT, .field = FIELD(processes), .value = "N", .min = 1, .max = LAUNCH_SIZE_MAX,
      .verbs = " train squad glue eval verify ", .default_help = "1",
@@ -281,6 +283,8 @@ static const struct opt_verb verbs[] = {
      "dstrain eval runs/base-128-5b81d4", verb_eval, 1, 1},
     {"show", "RUN|CHECKPOINT|DIR", "What a run, a checkpoint or a model is, and how far it came.",
      "dstrain show runs/base-128-5b81d4", verb_show, 1, 1},
+    {"report", "RUN...", "Runs as one page for a browser: curves laid over each other, samples with guesses, settings.",
+     "dstrain report runs/base-128-5b81d4", verb_report, 1, SIZE_MAX},
     {"verify", "DIR|RUN|CHECKPOINT", "Compare every byte of a dataset or of checkpoints with its hash, or with what is computed again.",
      "dstrain verify runs/base-128-5b81d4", verb_verify, 1, 1},
     {"bench", "", "Measure passes, updates and steps of a model on made-up batches, and every operation.",
@@ -323,8 +327,7 @@ static const struct opt_foreign foreign[] = {
 
 /* Options, values and verbs of the contract that later work brings. */
 static const char not_built_yet[] =
-    " --optimizer=onebit_adam"
-    " report ";
+    " --optimizer=onebit_adam ";
 /* clang-format on */
 
 static const struct opt_note files[] = {

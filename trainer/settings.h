@@ -98,6 +98,7 @@ int train_run(struct settings *settings, struct error *err);
 int verb_plan(void *settings, struct opt_paths bare, struct error *err);
 int verb_eval(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);
+int verb_report(void *settings, struct opt_paths bare, struct error *err);
 int verb_verify(void *settings, struct opt_paths bare, struct error *err);
 int verb_replay(void *settings, struct opt_paths bare, struct error *err); /* verify --replay */
 int verb_export(void *settings, struct opt_paths bare, struct error *err);

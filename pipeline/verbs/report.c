@@ -2,22 +2,12 @@
 #include "pipeline/report/report.h"
 
 #include "base/file.h"
+#include "base/html.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
 #include "pipeline/settings.h"
-
-#include <stdio.h>
-
-static int write_page(const struct buf *page, const char *path, struct error *err)
-{
-    if (strcmp(path, "-") != 0)
-        return file_write_all(path, page->data, page->size, err);
-    if (fwrite(page->data, 1, page->size, stdout) != page->size || fflush(stdout) != 0)
-        return fail_errno(err, "standard output", "cannot be written");
-    return 0;
-}
 
 int verb_report(void *data, struct opt_paths bare, struct error *err)
 {
@@ -29,7 +19,7 @@ int verb_report(void *data, struct opt_paths bare, struct error *err)
     stop_on_signals();
     int result = report_make(&page, directory, err);
     if (result == 0)
-        result = write_page(&page, path, err);
+        result = html_page_write(&page, path, err);
     if (result == 0 && strcmp(path, "-") != 0) {
         log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
                 format_bytes(page.size, bytes));

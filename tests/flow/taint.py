@@ -137,6 +137,9 @@ def flow(directory, evil):
     for verb in (("show",), ("verify",), ("eval", *recorded_shards(data, runs))):
         run(dstrain, *verb, runs)
         run(dstrain, *verb, runs, "--json")
+    _, said = run(dstrain, "report", runs)
+    next_names(said, runs)
+    run(dstrain, "report", runs, "--json")
     _, said = run(dstrain, "export", runs, "--out", model)
     next_names(said, model)
     hostile = os.path.join(directory, "hostile")

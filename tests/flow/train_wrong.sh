@@ -53,8 +53,6 @@ usage() {
         expect_exit 2 "${train[@]}" $option
         expect_words "not built yet"
     done
-    expect_exit 2 "$dstrain" report x
-    expect_words "not built yet"
     "$dstrain" train --help >help.txt
     if grep -qe onebit help.txt; then complain "--help offers it"; fi
 

@@ -11,12 +11,11 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "trainer/engine.h"
 #include "trainer/keep/json.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
-#include "trainer/setup.h"
 #include "trainer/tune/guesses.h"
+#include "trainer/verbs/eval.h"
 
 /* What run.json says a run was trained on; NULL: no run, or not said. */
 static json_t *recorded_settings(const char *directory)
@@ -33,32 +32,17 @@ static json_t *recorded_settings(const char *directory)
 
 static const char *const splits[] = {"train", "valid"};
 
-static int load_model(struct engine *e, const struct origin *origin, struct error *err)
+int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err)
 {
-    struct names_report report;
-    TRY(engine_load(e, ENGINE_MODEL, err));
-    const int result = engine_read_weights(e, origin->weights, &report, err);
-    if (result == 0)
-        screen_init(origin->name, buf_text(&report.drawn), buf_text(&report.unused));
-    names_report_release(&report);
-    return result;
-}
-
-/* Some of the samples with the model's guesses; NULL: none are asked for. */
-static int make_guesses(const struct setup *setup, struct engine *engine, json_t **guesses, struct error *err)
-{
-    const struct settings *settings = setup->settings;
-    const struct source *source = &setup->task.splits[settings->split];
+    const struct settings *settings = &e->settings;
+    const struct source *source = &e->setup.task.splits[settings->split];
     const uint64_t samples = settings->eval_samples < source->samples ? settings->eval_samples : source->samples;
-    *guesses = NULL;
-    if (settings->shown == 0)
-        return 0;
-    char *path = path_join(setup->data.directory, VOCAB_NAME);
+    char *path = path_join(e->setup.data.directory, VOCAB_NAME);
     const struct guesses_work work = {
-        .ops = engine->ops,
-        .model = engine->model,
+        .ops = e->engine.ops,
+        .model = e->engine.model,
         .source = source,
-        .limits = &engine->limits,
+        .limits = &e->engine.limits,
         .vocabulary = path,
         .samples = samples,
         .shown = settings->shown < samples ? settings->shown : samples,
@@ -97,16 +81,17 @@ static bool halted(void *team)
     return team_stop_asked(team) || team_has_failed(team);
 }
 
-static int open_model(struct setup *setup, struct engine *engine, const struct origin *origin, struct error *err)
+static int open_model(struct evaluating *e, struct error *err)
 {
-    const struct settings *settings = setup->settings;
-    const struct source *source = &setup->task.splits[settings->split];
-    TRY(engine_choose(engine, settings, &setup->recipe, &setup->task, err));
+    const struct settings *settings = &e->settings;
+    const struct source *source = &e->setup.task.splits[settings->split];
+    TRY(engine_choose(&e->engine, settings, &e->setup.recipe, &e->setup.task, err));
     if (source->samples == 0)
         return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
-                       splits[settings->split], setup->recipe.seq);
-    TRY(engine_open(engine, engine_precision(engine, NULL), NULL, err));
-    return load_model(engine, origin, err);
+                       splits[settings->split], e->setup.recipe.seq);
+    TRY(engine_open(&e->engine, engine_precision(&e->engine, NULL), NULL, err));
+    TRY(engine_load(&e->engine, ENGINE_MODEL, err));
+    return engine_read_weights(&e->engine, e->origin.weights, &e->report, err);
 }
 
 /* Another dataset may have come to where the run's was. */
@@ -122,66 +107,74 @@ static int check_recorded(const struct setup *setup, const struct origin *origin
     return hint(err, "--shards DIR evaluates on another dataset, with the same vocabulary");
 }
 
-static int eval(struct setup *setup, struct engine *engine, struct team *team, const struct origin *origin,
-                struct error *err)
+int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err)
 {
-    const struct settings *settings = setup->settings;
+    *e = (struct evaluating){.settings = *settings, .recorded = recorded_settings(directory)};
+    const json_t *shards = json_object_get(e->recorded, "shards"), *seq = json_object_get(e->recorded, "seq");
+    const bool as_recorded = !settings->shards && shards;
+    e->settings.init = directory;
+    if (as_recorded)
+        e->settings.shards = json_string_value(shards);
+    if (settings->seq == 0 && seq)
+        e->settings.seq = strtoull(json_string_value(seq), NULL, 10);
+    int result = team_open(&e->team, &e->settings, err);
+    if (result == 0)
+        result = setup_open(&e->setup, &e->settings, &e->origin, err);
+    if (result == 0 && as_recorded)
+        result = check_recorded(&e->setup, &e->origin, err);
+    if (result == 0)
+        result = open_model(e, err);
+    result = team_agree(&e->team, result, err);
+    if (result < 0 && as_recorded && !path_exists(e->settings.shards))
+        hint(err, "run.json names that dataset; --shards DIR says where it is now");
+    return result;
+}
+
+bool evaluating_close(struct evaluating *e, int result, struct error *err)
+{
+    names_report_release(&e->report);
+    origin_release(&e->origin);
+    engine_close(&e->engine);
+    setup_close(&e->setup);
+    const bool mute = team_leave(&e->team, result, err);
+    json_decref(e->recorded);
+    return mute;
+}
+
+static int eval(struct evaluating *e, struct error *err)
+{
+    const struct settings *settings = &e->settings;
     struct evaluation evaluation;
     const double from = clock_now();
     const struct evaluation_work work = {
-        .task = &setup->task,
-        .model = engine->model,
-        .source = &setup->task.splits[settings->split],
+        .task = &e->setup.task,
+        .model = e->engine.model,
+        .source = &e->setup.task.splits[settings->split],
         .samples = settings->eval_samples,
-        .limits = &engine->limits,
-        .halt = &(struct halt){halted, team},
-        .team = team,
+        .limits = &e->engine.limits,
+        .halt = &(struct halt){halted, &e->team},
+        .team = &e->team,
     };
-    TRY(setup->task.evaluate(&work, &evaluation, err));
-    if (!team_leads(team))
+    screen_init(e->origin.name, buf_text(&e->report.drawn), buf_text(&e->report.unused));
+    TRY(e->setup.task.evaluate(&work, &evaluation, err));
+    if (!team_leads(&e->team))
         return 0;
-    json_t *guesses;
+    json_t *guesses = NULL;
     const double seconds = clock_now() - from;
-    TRY(make_guesses(setup, engine, &guesses, err));
-    report(setup, origin, &evaluation, seconds, guesses);
+    if (settings->shown > 0)
+        TRY(evaluating_guesses(e, &guesses, err));
+    report(&e->setup, &e->origin, &evaluation, seconds, guesses);
     json_decref(guesses);
     return 0;
 }
 
 int verb_eval(void *context, struct opt_paths bare, struct error *err)
 {
-    struct settings settings = *(const struct settings *)context;
-    struct setup setup;
-    struct engine engine = {0};
-    struct origin origin = {0};
-    struct team team;
-    json_t *recorded = recorded_settings(bare.items[0]);
-    const json_t *shards = json_object_get(recorded, "shards"), *seq = json_object_get(recorded, "seq");
+    struct evaluating e;
     stop_on_signals();
-    settings.init = bare.items[0];
-    const bool as_recorded = !settings.shards && shards;
-    if (as_recorded)
-        settings.shards = json_string_value(shards);
-    if (settings.seq == 0 && seq)
-        settings.seq = strtoull(json_string_value(seq), NULL, 10);
-    int result = team_open(&team, &settings, err);
+    int result = evaluating_open(&e, context, bare.items[0], err);
     if (result == 0)
-        result = setup_open(&setup, &settings, &origin, err);
-    else
-        setup = (struct setup){0};
-    if (result == 0 && as_recorded)
-        result = check_recorded(&setup, &origin, err);
-    if (result == 0)
-        result = open_model(&setup, &engine, &origin, err);
-    result = team_agree(&team, result, err);
-    if (result == 0)
-        result = eval(&setup, &engine, &team, &origin, err);
-    if (result < 0 && as_recorded && !path_exists(settings.shards))
-        hint(err, "run.json names that dataset; --shards DIR says where it is now");
-    origin_release(&origin);
-    engine_close(&engine);
-    setup_close(&setup);
-    ((struct settings *)context)->mute = team_leave(&team, result, err);
-    json_decref(recorded);
+        result = eval(&e, err);
+    ((struct settings *)context)->mute = evaluating_close(&e, result, err);
     return result;
 }

@@ -1,0 +1,351 @@
+/* Curves of what metrics.jsonl says, all runs laid over each other, as vectors: the drawing stretches with the page, lines
+ * and text do not (non-scaling strokes; the ticks' labels are text beside it). */
+#include "trainer/report/sections.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define BINS   300u /* points of a curve, at most: of more lines each is a mean */
+#define STARTS 100u /* marks of a run, at most */
+#define SPIKES 100u
+
+/* One picture: a value over steps. */
+struct curve {
+    const struct report *report;
+    const char *key;  /* of evaluations, and of training where there is no mean */
+    const char *mean; /* of training: the mean since the line before; NULL: none */
+    struct str part;  /* "mlm"; anybody's text */
+    const char *title;
+    double scale;
+    bool from_zero, spikes;
+};
+
+struct frame {
+    double low, high;
+    int ticks; /* stretches between labels */
+    uint64_t steps;
+};
+
+static const char *key_of(const struct curve *c, const struct history *h, bool valid)
+{
+    return !valid && c->mean && history_key(h, c->mean) != SIZE_MAX ? c->mean : c->key;
+}
+
+/* ---- the frame ---- */
+
+/* Room for [low, high] between round numbers, 2 to 5 stretches of 1, 2 or 5 times a power of ten. */
+static void round_frame(struct frame *frame)
+{
+    const double span = frame->high - frame->low > 0 ? frame->high - frame->low : fabs(frame->high) + 1e-12;
+    double step = pow(10, floor(log10(span / 4)));
+    while (span / step > 4)
+        step *= span / step > 20 ? 5 : span / step > 8 ? 2.5 : 2;
+    const double power = pow(10, floor(log10(step))), digit = step / power;
+    step = power * (digit <= 1.001 ? 1 : digit <= 2.001 ? 2 : digit <= 5.001 ? 5 : 10);
+    frame->low = floor(frame->low / step + 1e-9) * step;
+    frame->high = ceil(frame->high / step - 1e-9) * step;
+    if (!(frame->high > frame->low))
+        frame->high = frame->low + step;
+    frame->ticks = (int)lround((frame->high - frame->low) / step);
+}
+
+static bool find_frame(const struct curve *c, struct frame *frame)
+{
+    *frame = (struct frame){.low = c->from_zero ? 0 : INFINITY, .high = -INFINITY};
+    for (size_t r = 0; r < c->report->count; r++) {
+        const struct history *h = &c->report->runs[r].history;
+        for (size_t i = 0; i < h->count; i++) {
+            const struct history_line *line = &h->lines[i];
+            const double value = c->scale * history_value(h, line, key_of(c, h, line->valid));
+            frame->steps = line->step > frame->steps ? line->step : frame->steps;
+            if (isfinite(value)) {
+                frame->low = fmin(frame->low, value);
+                frame->high = fmax(frame->high, value);
+            }
+        }
+    }
+    if (!isfinite(frame->high) || !isfinite(frame->low) || fabs(frame->high) > 1e30 || fabs(frame->low) > 1e30)
+        return false;
+    frame->steps = frame->steps ? frame->steps : 1;
+    round_frame(frame);
+    return true;
+}
+
+static double x_of(const struct frame *frame, double step)
+{
+    return 1000 * step / (double)frame->steps;
+}
+
+static double y_of(const struct frame *frame, double value)
+{
+    return 1000 * (frame->high - value) / (frame->high - frame->low);
+}
+
+/* ---- what is drawn into it ---- */
+
+static void put_grid(struct buf *page, const struct frame *frame)
+{
+    buf_add_text(page, "<path class=\"grid\" d=\"");
+    for (int i = 0; i <= frame->ticks; i++)
+        buf_addf(page, "M0 %.0fH1000", 1000.0 * i / frame->ticks);
+    buf_add_text(page, "\"/>\n");
+}
+
+/* The points of one split, at most BINS; dots: as a path of zero-length strokes. */
+static void put_path(struct buf *page, const struct curve *c, const struct frame *frame, size_t run, bool valid,
+                     bool dots)
+{
+    const struct history *h = &c->report->runs[run].history;
+    const char *key = key_of(c, h, valid);
+    size_t lines = 0;
+    for (size_t i = 0; i < h->count; i++)
+        lines += h->lines[i].valid == valid;
+    const size_t each = (lines + BINS - 1) / BINS;
+    double steps = 0, sum = 0;
+    size_t count = 0, seen = 0;
+    bool begun = false;
+    struct buf path = {0};
+    for (size_t i = 0; i < h->count; i++) {
+        if (h->lines[i].valid != valid)
+            continue;
+        const double value = c->scale * history_value(h, &h->lines[i], key);
+        if (isfinite(value)) {
+            steps += (double)h->lines[i].step;
+            sum += value;
+            count++;
+        }
+        if (++seen % each != 0 && seen != lines)
+            continue;
+        if (count > 0) {
+            buf_addf(&path,
+                     dots    ? "M%.1f %.1fh0"
+                     : begun ? "L%.1f %.1f"
+                             : "M%.1f %.1f",
+                     x_of(frame, steps / (double)count), y_of(frame, sum / (double)count));
+            begun = true;
+        }
+        steps = sum = 0;
+        count = 0;
+    }
+    if (path.size > 0)
+        buf_addf(page, "<path class=\"%s r%zu\" d=\"%s\"/>\n",
+                 dots    ? "points"
+                 : valid ? "valid"
+                         : "train",
+                 run + 1, buf_text(&path));
+    buf_release(&path);
+}
+
+static void put_starts(struct buf *page, const struct curve *c, const struct frame *frame, size_t run)
+{
+    const json_t *starts = json_object_get(c->report->runs[run].record, "starts"), *start;
+    size_t i;
+    struct buf path = {0};
+    json_array_foreach(starts, i, start)
+    {
+        const json_int_t step = json_integer_value(json_object_get(start, "step"));
+        if (step > 0 && (uint64_t)step <= frame->steps && i < STARTS)
+            buf_addf(&path, "M%.1f 0V1000", x_of(frame, (double)step));
+    }
+    if (path.size > 0)
+        buf_addf(page, "<path class=\"start r%zu\" d=\"%s\"/>\n", run + 1, buf_text(&path));
+    buf_release(&path);
+}
+
+static void put_spikes(struct buf *page, const struct curve *c, const struct frame *frame, size_t run)
+{
+    const struct history *h = &c->report->runs[run].history;
+    char step[32];
+    for (size_t i = 0, shown = 0; i < h->count && shown < SPIKES; i++) {
+        const double value = history_value(h, &h->lines[i], key_of(c, h, false));
+        if (!h->lines[i].spike || !isfinite(value))
+            continue;
+        shown++;
+        buf_addf(page, "<path class=\"spike\" d=\"M%.1f %.1fh0\"><title>spike at step %s</title></path>\n",
+                 x_of(frame, (double)h->lines[i].step), y_of(frame, value), format_count(h->lines[i].step, step));
+    }
+}
+
+static void put_caption(struct buf *page, const struct curve *c)
+{
+    const struct history *h = &c->report->runs[0].history;
+    char number[32];
+    buf_addf(page, "<figure>\n<figcaption><b>%s", c->title);
+    if (c->part.size > 0) {
+        buf_add_text(page, ", ");
+        html_text(page, c->part, HTML_NAME_LETTERS);
+    }
+    buf_add_text(page, "</b>");
+    if (c->report->count == 1)
+        for (int valid = 0; valid < 2; valid++) {
+            const double last = history_value(h, history_last(h, valid), key_of(c, h, valid));
+            if (isfinite(last))
+                buf_addf(page, " · %s %s", valid ? "held-out" : "last",
+                         section_number(c->scale * last, "%.4g", number));
+        }
+    buf_add_text(page, "</figcaption>\n");
+}
+
+static void put_curve(struct buf *page, const struct curve *c)
+{
+    struct frame frame;
+    char number[32];
+    if (!find_frame(c, &frame))
+        return;
+    put_caption(page, c);
+    buf_add_text(page, "<div class=\"curve\"><div class=\"ticks\" aria-hidden=\"true\">");
+    for (int i = 0; i <= frame.ticks; i++) {
+        const double tick = frame.low + (frame.high - frame.low) * i / frame.ticks;
+        buf_addf(page, "<span>%s</span>",
+                 section_number(fabs(tick) < 1e-9 * (frame.high - frame.low) ? 0 : tick, "%.4g", number));
+    }
+    buf_addf(
+        page,
+        "</div>\n<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"%s over steps; "
+        "the tables below have figures\">\n",
+        c->title);
+    put_grid(page, &frame);
+    for (size_t r = 0; r < c->report->count; r++) {
+        put_starts(page, c, &frame, r);
+        put_path(page, c, &frame, r, false, false);
+        put_path(page, c, &frame, r, true, false);
+        put_path(page, c, &frame, r, true, true);
+        if (c->spikes)
+            put_spikes(page, c, &frame, r);
+    }
+    buf_addf(page, "</svg>\n<div class=\"axis\" aria-hidden=\"true\"><span>0</span><span>step %s</span>",
+             format_count(frame.steps / 2, number));
+    buf_addf(page, "<span>%s</span></div></div>\n</figure>\n", format_count(frame.steps, number));
+}
+
+/* ---- which ones ---- */
+
+static bool has_values(const struct history *h, size_t key)
+{
+    for (size_t i = 0; i < h->count; i++)
+        if (isfinite(h->lines[i].values[key]))
+            return true;
+    return false;
+}
+
+/* Keys of that ending with values, of all runs, each once. Returns how many. */
+static size_t find_keys(const struct report *report, const char *end, const char *keys[HISTORY_KEYS])
+{
+    size_t count = 0;
+    for (size_t r = 0; r < report->count; r++) {
+        const struct history *h = &report->runs[r].history;
+        for (size_t k = 0; k < h->key_count; k++) {
+            bool known = !str_ends(str_of(h->keys[k]), str_of(end)) || !has_values(h, k);
+            for (size_t i = 0; i < count && !known; i++)
+                known = strcmp(keys[i], h->keys[k]) == 0;
+            if (!known && count < HISTORY_KEYS)
+                keys[count++] = h->keys[k];
+        }
+    }
+    return count;
+}
+
+static void put_metrics(struct buf *page, const struct report *report)
+{
+    const char *keys[HISTORY_KEYS];
+    char mean[HISTORY_KEY_BYTES + 8];
+    put_curve(page,
+              &(struct curve){
+                  .report = report, .key = "loss", .mean = "loss_mean", .title = "Loss", .scale = 1, .spikes = true});
+    const size_t losses = find_keys(report, "_loss", keys);
+    for (size_t i = 0; i < losses && losses > 1; i++) {
+        snprintf(mean, sizeof mean, "%s_mean", keys[i]);
+        put_curve(page, &(struct curve){.report = report,
+                                        .key = keys[i],
+                                        .mean = mean,
+                                        .title = "Loss",
+                                        .scale = 1,
+                                        .part = section_part(keys[i], "_loss")});
+    }
+    const size_t accuracies = find_keys(report, "_accuracy", keys);
+    for (size_t i = 0; i < accuracies; i++)
+        put_curve(page, &(struct curve){.report = report,
+                                        .key = keys[i],
+                                        .title = "Accuracy in %",
+                                        .scale = 100,
+                                        .from_zero = true,
+                                        .part = section_part(keys[i], "_accuracy")});
+    put_curve(page,
+              &(struct curve){
+                  .report = report, .key = "learning_rate", .title = "Learning rate", .scale = 1, .from_zero = true});
+    put_curve(page, &(struct curve){.report = report,
+                                    .key = "grad_norm",
+                                    .title = "Norm of the gradients, before clipping",
+                                    .scale = 1,
+                                    .from_zero = true});
+    put_curve(page, &(struct curve){.report = report,
+                                    .key = "sequences_per_second",
+                                    .title = "Sequences a second",
+                                    .scale = 1,
+                                    .from_zero = true});
+}
+
+/* ---- their figures ---- */
+
+static void put_row(struct buf *page, const struct history_line *line, const size_t *keys, size_t count)
+{
+    char number[32];
+    buf_addf(page, "<tr><th scope=\"row\">%s</th>", format_count(line->step, number));
+    for (size_t k = 0; k < count; k++)
+        buf_addf(page, "<td class=\"n\">%s</td>", section_number(line->values[keys[k]], "%.4g", number));
+    buf_add_text(page, "</tr>\n");
+}
+
+static void put_table(struct buf *page, const struct history *h, bool valid)
+{
+    enum { ROWS = 40 };
+    size_t keys[HISTORY_KEYS], count = 0, lines = 0, seen = 0;
+    for (size_t k = 0; k < h->key_count; k++)
+        if (has_values(h, k) && !str_ends(str_of(h->keys[k]), str_of("_mean")) && count < 10)
+            keys[count++] = k;
+    for (size_t i = 0; i < h->count; i++)
+        lines += h->lines[i].valid == valid;
+    if (lines == 0)
+        return;
+    buf_addf(page, "<div class=\"wide\"><table>\n<caption>%s%s</caption>\n<thead><tr><th scope=\"col\">Step</th>",
+             valid ? "Held-out samples" : "Training", lines > ROWS ? ", some of the lines" : "");
+    for (size_t k = 0; k < count; k++) {
+        buf_add_text(page, "<th scope=\"col\" class=\"n\">");
+        html_name(page, h->keys[keys[k]]);
+        buf_add_text(page, "</th>");
+    }
+    buf_add_text(page, "</tr></thead>\n<tbody>\n");
+    const size_t each = (lines + ROWS - 1) / ROWS;
+    for (size_t i = 0; i < h->count; i++)
+        if (h->lines[i].valid == valid && (++seen == lines || seen % each == 0))
+            put_row(page, &h->lines[i], keys, count);
+    html_table_end(page);
+}
+
+void section_curves(struct buf *page, const struct report *report)
+{
+    html_section(page, "curves", "Curves");
+    buf_addf(
+        page,
+        "<p class=\"soft\">Thin lines: training, where it is known the mean since the line before. Thick lines with "
+        "dots: held-out samples. Dashes: the run was started again. Red dots: a loss six deviations above the 128 "
+        "logged before it.</p>\n<div class=\"figures %s\">\n",
+        report->count == 1 ? "one" : "several");
+    put_metrics(page, report);
+    buf_add_text(page, "</div>\n");
+    for (size_t r = 0; r < report->count; r++) {
+        buf_add_text(page, "<details><summary>The figures as tables");
+        if (report->count > 1) {
+            buf_add_text(page, ": ");
+            section_run_name(page, report, r);
+        }
+        buf_add_text(page, "</summary>\n");
+        put_table(page, &report->runs[r].history, true);
+        put_table(page, &report->runs[r].history, false);
+        buf_add_text(page, "</details>\n");
+    }
+    html_section_end(page);
+}

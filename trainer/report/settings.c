@@ -1,0 +1,128 @@
+/* What the runs are and what they ran with, side by side; and their starts: when, where, on what. */
+#include "trainer/report/sections.h"
+
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/keep/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define ROWS_MAX        100u
+#define STARTS_MAX      50u /* of a run: the last ones */
+#define COMMAND_LETTERS 600u
+
+/* Any value as text, cut. */
+static void put_value(struct buf *page, const json_t *value)
+{
+    struct buf text = {0};
+    if (json_is_string(value))
+        buf_add_text(&text, json_string_value(value));
+    else if (value)
+        json_add_text(value, JSON_COMPACT | JSON_ENCODE_ANY, &text);
+    html_name(page, value ? buf_text(&text) : "–");
+    buf_release(&text);
+}
+
+/* A row per key of any run's object, a column per run; rows that differ are marked. */
+static void put_objects(struct buf *page, const struct report *report, const char *name, const char *caption)
+{
+    json_t *keys = json_object(), *ignored;
+    const char *key;
+    size_t rows = 0;
+    for (size_t r = report->count; r-- > 0;)
+        json_object_update(keys, json_object_get(report->runs[r].record, name));
+    buf_addf(page, "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead><tr><th scope=\"col\">Name</th>",
+             caption);
+    for (size_t r = 0; r < report->count; r++) {
+        buf_add_text(page, "<th scope=\"col\">");
+        section_run_name(page, report, r);
+        buf_add_text(page, "</th>");
+    }
+    buf_add_text(page, "</tr></thead>\n<tbody>\n");
+    json_object_foreach(keys, key, ignored)
+    {
+        bool differs = false;
+        if (rows++ == ROWS_MAX)
+            break;
+        const json_t *first = json_object_get(json_object_get(report->runs[0].record, name), key);
+        for (size_t r = 1; r < report->count; r++)
+            differs |= !json_equal(first, json_object_get(json_object_get(report->runs[r].record, name), key));
+        buf_addf(page, "<tr%s><th scope=\"row\">", differs ? " class=\"differs\"" : "");
+        html_name(page, key);
+        buf_add_text(page, "</th>");
+        for (size_t r = 0; r < report->count; r++) {
+            buf_add_text(page, "<td>");
+            put_value(page, json_object_get(json_object_get(report->runs[r].record, name), key));
+            buf_add_text(page, "</td>");
+        }
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+    json_decref(keys);
+}
+
+void section_settings(struct buf *page, const struct report *report)
+{
+    html_section(page, "settings", "Settings");
+    put_objects(page, report, "identity",
+                report->count > 1 ? "What each run is; what differs is bold" : "What the run is: data, model, recipe");
+    buf_add_text(page, "<details><summary>All options in force at the last start</summary>\n");
+    put_objects(page, report, "settings", "Options");
+    buf_add_text(page, "</details>\n");
+    html_section_end(page);
+}
+
+static void put_command(struct buf *page, const json_t *words)
+{
+    struct buf command = {0};
+    size_t i;
+    const json_t *word;
+    json_array_foreach(words, i, word) command_add(&command, json_is_string(word) ? json_string_value(word) : "?");
+    buf_add_text(page, "<code>");
+    html_text(page, buf_str(&command), COMMAND_LETTERS);
+    buf_add_text(page, "</code>");
+    buf_release(&command);
+}
+
+static void put_start(struct buf *page, const struct report *report, size_t run, const json_t *start)
+{
+    static const char *const facts[] = {"time", "host", "device", "processes", "threads", "version"};
+    char number[32];
+    const json_int_t step = json_integer_value(json_object_get(start, "step"));
+    buf_add_text(page, "<tr><th scope=\"row\">");
+    section_run_name(page, report, run);
+    buf_addf(page, "</th><td class=\"n\">%s</td>", format_count(step > 0 ? (uint64_t)step : 0, number));
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        buf_add_text(page, "<td>");
+        put_value(page, json_object_get(start, facts[i]));
+        buf_add_text(page, "</td>");
+    }
+    buf_add_text(page, "</tr>\n");
+}
+
+void section_starts(struct buf *page, const struct report *report)
+{
+    static const char *const columns[] = {"Run",       "#From step", "Time",    "Host", "Device",
+                                          "Processes", "Threads",    "dstrain", NULL};
+    html_section(page, "starts", "Starts");
+    html_table(page, "When, where and on what", columns);
+    for (size_t r = 0; r < report->count; r++) {
+        const json_t *starts = json_object_get(report->runs[r].record, "starts");
+        const size_t count = json_array_size(starts);
+        for (size_t i = count > STARTS_MAX ? count - STARTS_MAX : 0; i < count; i++)
+            put_start(page, report, r, json_array_get(starts, i));
+    }
+    html_table_end(page);
+    buf_add_text(page, "<h3>The command of the last start</h3>\n");
+    for (size_t r = 0; r < report->count; r++) {
+        const json_t *starts = json_object_get(report->runs[r].record, "starts");
+        buf_add_text(page, "<p>");
+        if (report->count > 1)
+            section_run_name(page, report, r);
+        buf_add_byte(page, ' ');
+        put_command(page, json_object_get(json_array_get(starts, json_array_size(starts) - 1), "command"));
+        buf_add_text(page, "</p>\n");
+    }
+    html_section_end(page);
+}
