@@ -18,18 +18,19 @@
 static json_t *bad_weights(struct engine *engine)
 {
     const struct params *params = model_table(engine->model);
-    const size_t bytes = params->size * sizeof(float);
-    const float *flat = engine->ops->map(engine->ops->device, model_params(engine->model), bytes, MAP_READ);
+    const struct ops *ops = engine->ops;
+    const size_t bytes = params->size * ops->storage_size;
+    void *flat = ops->map(ops->device, model_weights(engine->model), bytes, MAP_READ);
     json_t *names = json_array();
     for (size_t i = 0; i < params->count; i++) {
         const struct param *param = &params->items[i];
         bool finite = true;
         for (size_t j = 0; j < param->count; j++)
-            finite &= isfinite(flat[param->offset + j]) != 0;
+            finite &= isfinite(precision_load(ops->precision, flat, param->offset + j)) != 0;
         if (!finite)
             json_array_append_new(names, json_string(param->name));
     }
-    engine->ops->unmap(engine->ops->device, model_params(engine->model), (void *)flat, bytes, MAP_READ);
+    ops->unmap(ops->device, model_weights(engine->model), flat, bytes, MAP_READ);
     return names;
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 
-#define ELEMENTS_MAX (BUCKET_BYTES_MAX / sizeof(float))
+#define BUCKETS_MAX 256 /* that are made only because a bucket would be too large */
 
 /* Does a bucket begin with this tensor: is it the first of the heads, of a layer, or of all? */
 static bool begins_group(const struct params *params, const struct param *param)
@@ -14,14 +14,17 @@ static bool begins_group(const struct params *params, const struct param *param)
     return begins;
 }
 
-void buckets_init(struct buckets *buckets, const struct params *params)
+void buckets_init(struct buckets *buckets, const struct params *params, uint64_t most)
 {
+    const size_t least = params->size / BUCKETS_MAX > PARAM_CHUNK ? params->size / BUCKETS_MAX : PARAM_CHUNK;
+    const size_t asked = most > 0 ? (size_t)most : BUCKET_BYTES_MAX / sizeof(float),
+                 limit = asked > least ? asked : least;
     *buckets = (struct buckets){.items = mem_array(params->chunk_count, sizeof *buckets->items)};
     size_t to = params->size, chunk_to = params->chunk_count;
     for (size_t i = params->chunk_count; i-- > 0;) {
         const struct param_chunk *chunk = &params->chunks[i];
         const bool first_of_tensor = i == 0 || params->chunks[i - 1].tensor != chunk->tensor;
-        const bool full = i > 0 && to - params->chunks[i - 1].offset > ELEMENTS_MAX;
+        const bool full = i > 0 && to - params->chunks[i - 1].offset > limit;
         if (!full && !(first_of_tensor && begins_group(params, &params->items[chunk->tensor])))
             continue;
         buckets->items[buckets->count++] = (struct bucket){chunk->offset, to, i, chunk_to};

@@ -1,6 +1,6 @@
 /* How flat gradients are cut for the sum over processes. Buckets follow the table of parameters and nothing else, in the
  * order in which a backward pass finishes them: the heads, each layer from the last to the first, the embeddings. One
- * that would exceed BUCKET_BYTES_MAX is split at borders of chunks. So all processes cut alike. */
+ * that would be larger than what is asked for is split at borders of chunks. So all processes cut alike. */
 #ifndef TRAINER_BUCKETS_H
 #define TRAINER_BUCKETS_H
 
@@ -20,7 +20,8 @@ struct buckets {
     size_t count;
 };
 
-void buckets_init(struct buckets *buckets, const struct params *params);
+/* `most` elements of each, if that is a chunk and not less than a 256th of all; 0: BUCKET_BYTES_MAX. */
+void buckets_init(struct buckets *buckets, const struct params *params, uint64_t most);
 void buckets_release(struct buckets *buckets); /* safe on a zeroed one */
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/cores.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -34,7 +35,31 @@ int engine_choose(struct engine *e, const struct settings *settings, const struc
 
 /* ---- memory and micro-batch ---- */
 
-static struct model_budget budget_of(const struct recipe *recipe, const struct pack_limits *limits)
+int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *err)
+{
+    const struct recipe *recipe = e->recipe;
+    struct params params;
+    if (recipe->zero == 0)
+        return 0;
+    if (optimizer_kinds[recipe->optimizer.kind].matrices) {
+        fail(err, ERR_USAGE, "--zero cuts matrices, which --optimizer %s updates as wholes",
+             optimizer_kinds[recipe->optimizer.kind].name);
+        return hint(err, "--zero 0, or another optimizer");
+    }
+    if (size == 1)
+        return 0;
+    if (e->settings->dump_gradients) {
+        fail(err, ERR_USAGE, "--dump-gradients wants all gradients in one process, and --zero divides them");
+        return hint(err, "--zero 0 has the same");
+    }
+    e->rank = rank;
+    params_init(&params, &recipe->config);
+    pieces_init(&e->pieces, &params, recipe->bucket, size);
+    params_release(&params);
+    return 0;
+}
+
+static struct model_budget budget_of(const struct recipe *recipe, const struct pack_limits *limits, bool divided)
 {
     const int64_t layers = recipe->config.layers, groups = (int64_t)recipe->checkpoints;
     struct model_budget budget = {
@@ -44,6 +69,7 @@ static struct model_budget budget_of(const struct recipe *recipe, const struct p
         .recompute_every = groups == 0       ? 0
                            : groups < layers ? (int32_t)((layers + groups - 1) / groups)
                                              : 1,
+        .divided = divided,
     };
     memcpy(budget.head_rows_max, limits->marks, sizeof budget.head_rows_max);
     return budget;
@@ -51,7 +77,7 @@ static struct model_budget budget_of(const struct recipe *recipe, const struct p
 
 struct model_budget engine_budget(const struct engine *e)
 {
-    return budget_of(e->recipe, &e->limits);
+    return budget_of(e->recipe, &e->limits, e->pieces.size > 0);
 }
 
 /* What updates of whole matrices work with, and sums of integers. */
@@ -68,10 +94,11 @@ static uint64_t update_bytes(const struct engine *e)
 static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limits, enum engine_memory kind)
 {
     struct model_plan *plan = mem_clear(1, sizeof *plan);
-    const struct model_budget budget = budget_of(e->recipe, limits);
+    const bool divided = e->pieces.size > 0;
+    const struct model_budget budget = budget_of(e->recipe, limits, divided);
     model_plan(&e->recipe->config, e->ops, &budget, plan);
-    const uint64_t params = plan->rows[0].bytes; /* moments have its size */
-    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? 2 * params + update_bytes(e) : 0);
+    const uint64_t moments = divided ? zero_bytes(&e->pieces, e->rank, e->ops) : 2 * plan->rows[0].bytes;
+    const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? moments + update_bytes(e) : 0);
     mem_free(plan);
     return bytes;
 }
@@ -199,17 +226,23 @@ int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
     if (kind == ENGINE_MODEL)
         return 0;
     const struct params *params = model_table(e->model);
-    e->first = e->ops->allocate(e->ops->device, params->size * sizeof(float));
-    e->second = e->ops->allocate(e->ops->device, params->size * sizeof(float));
+    if (e->pieces.size > 0) {
+        e->zero = zero_open(e->model, &e->pieces, e->rank);
+    } else {
+        e->first = e->ops->allocate(e->ops->device, params->size * sizeof(float));
+        e->second = e->ops->allocate(e->ops->device, params->size * sizeof(float));
+    }
     optimizer_work_init(&e->work, e->recipe->optimizer.kind, e->ops, params);
     return 0;
 }
 
 void engine_close(struct engine *e)
 {
+    zero_close(e->zero);
     if (e->model)
         model_close(e->model);
     gradient_sum_close(e->sum);
+    pieces_release(&e->pieces);
     if (e->ops) {
         e->ops->release(e->ops->device, e->sums);
         e->ops->release(e->ops->device, e->first);
@@ -228,6 +261,8 @@ void engine_join(struct engine *e, const struct team *team, const uint64_t *bord
     e->team = team;
     if (team->size == 1 && e->recipe->part == 0)
         return;
+    if (e->zero)
+        zero_join(e->zero, team->comm, team->meet);
     e->sums = e->ops->allocate(e->ops->device, STEP_SUMS * sizeof *e->sums);
     e->sum = gradient_sum_open(&(struct gradient_sum_options){
         .ops = e->ops,
@@ -240,6 +275,9 @@ void engine_join(struct engine *e, const struct team *team, const uint64_t *bord
         .parts = recipe_parts(e->recipe),
         .borders = borders,
         .on_hosts = on_hosts,
+        .overlap = e->recipe->overlap,
+        .bucket = e->recipe->bucket,
+        .pieces = e->zero ? &e->pieces : NULL,
     });
 }
 
@@ -299,32 +337,36 @@ int engine_finish(struct engine *e, struct error *err)
 
 uint64_t engine_wire_bytes(const struct engine *e)
 {
-    return e->sum ? gradient_sum_wire_bytes(e->sum) : 0;
+    return (e->sum ? gradient_sum_wire_bytes(e->sum) : 0) + (e->zero ? zero_wire_bytes(e->zero) : 0);
 }
 
-double engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale)
+int engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale, double *rate,
+                  struct error *err)
 {
     const struct ops *ops = e->ops;
-    const double rate = schedule_rate(&e->recipe->schedule, update);
     struct optimizer optimizer = e->recipe->optimizer;
+    *rate = schedule_rate(&e->recipe->schedule, update);
     schedule_momentum(&e->recipe->schedule, update, &optimizer.beta1, &optimizer.beta2);
-    optimizer_update(&optimizer, ops,
-                     &(struct update_memory){.params = model_params(e->model),
-                                             .first = e->first,
-                                             .second = e->second,
-                                             .gradients = model_gradients(e->model)},
-                     &e->work,
-                     &(struct update){
-                         .number = update,
-                         .rate = rate,
-                         .norm_max = e->recipe->clipping,
-                         .loss_scale = loss_scale,
-                         .halts = ops->precision != PRECISION_FP16,
-                         .sums = e->sum ? e->sums : model_sums(e->model),
-                     });
+    const struct update facts = {
+        .number = update,
+        .rate = *rate,
+        .norm_max = e->recipe->clipping,
+        .loss_scale = loss_scale,
+        .halts = ops->precision != PRECISION_FP16,
+        .sums = e->sum ? e->sums : model_sums(e->model),
+    };
+    if (e->zero)
+        TRY(zero_update(e->zero, &optimizer, &e->work, &facts, err));
+    else
+        optimizer_update(&optimizer, ops,
+                         &(struct update_memory){.params = model_params(e->model),
+                                                 .first = e->first,
+                                                 .second = e->second,
+                                                 .gradients = model_gradients(e->model)},
+                         &e->work, &facts);
     ops->send(ops->device, (int)(number % STEPS_QUEUED), e->work.record, sizeof *e->work.record);
     model_refresh(e->model);
-    return rate;
+    return 0;
 }
 
 void engine_receive(struct engine *e, uint64_t number, struct step_record *record)
@@ -357,6 +399,22 @@ int engine_dump_gradients(struct engine *e, double loss_scale, const char *path,
     const int result = names_write(path, params, plain, NULL, err);
     mem_free(plain);
     return result;
+}
+
+uint64_t engine_hash(struct engine *e)
+{
+    const struct ops *ops = e->ops;
+    const size_t bytes = model_table(e->model)->size * ops->storage_size;
+    const size_t more = model_params_count(e->model) * ops->real_size;
+    void *weights = ops->map(ops->device, model_weights(e->model), bytes, MAP_READ);
+    uint64_t hash = hash64(weights, bytes);
+    ops->unmap(ops->device, model_weights(e->model), weights, bytes, MAP_READ);
+    if (model_weights(e->model) == model_params(e->model))
+        return hash;
+    void *params = ops->map(ops->device, model_params(e->model), more, MAP_READ);
+    hash ^= hash64(params, more);
+    ops->unmap(ops->device, model_params(e->model), params, more, MAP_READ);
+    return hash;
 }
 
 struct flat_state engine_map(struct engine *e, enum map_mode mode)

@@ -1,7 +1,7 @@
 /* What computes: a backend, a model on it, and the memory of its updates. It knows the recipe, the task and the machine, but
  * no dataset, no run directory and no clock.
  *
- *     engine_choose → engine_open → engine_load → engine_join
+ *     engine_choose → engine_divide → engine_open → engine_load → engine_join
  *       → { engine_begin → engine_pass … → engine_finish → engine_update → engine_receive } … → engine_close
  *
  * engine_open alone serves what only counts and measures (dstrain plan). A zeroed engine may be closed. One thread
@@ -16,8 +16,9 @@
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
-#include "trainer/team.h"
 #include "trainer/task.h"
+#include "trainer/team.h"
+#include "trainer/zero.h"
 
 struct engine {
     const struct settings *settings; /* of this machine: device, threads, processor level, --tune, --timings */
@@ -31,12 +32,15 @@ struct engine {
     struct pack_limits limits; /* of a micro-batch */
 
     struct model *model;
-    void *first, *second; /* moments, flat: the device's */
+    void *first, *second; /* moments, flat: the device's; NULL where there is a struct zero */
     struct update_work work;
     const struct team *team;  /* that engine_join was given, or NULL */
     uint64_t number;          /* of the step under way */
     struct gradient_sum *sum; /* over processes, or of parts; NULL: gradients are added where they are made */
     double *sums;             /* [STEP_SUMS] the device's: of losses, where there is a gradient_sum */
+    uint32_t rank;            /* of engine_divide, as are */
+    struct pieces pieces;     /* of size 0: nothing is divided */
+    struct zero *zero;        /* who holds the own pieces, and updates them; NULL: all is whole */
 
     bool products_given; /* product algorithms, by a table that the run had or was given */
     struct buf products; /* the table that engine_load made; empty: none was */
@@ -50,6 +54,9 @@ struct engine {
 /* Which device computes, and whether it can compute the model: before anything is opened. */
 int engine_choose(struct engine *engine, const struct settings *settings, const struct recipe *recipe,
                   const struct task *task, struct error *err);
+/* Moments and master copies are divided among `size` processes, as the recipe's `zero` says. Not called, or with 0 or of
+ * one process: they are not. ERR_USAGE: the optimizer updates whole matrices. */
+int engine_divide(struct engine *engine, uint32_t rank, uint32_t size, struct error *err);
 /* What the command asked for, else what an earlier start of the run has recorded (or NULL), else the machine's. */
 enum precision engine_precision(const struct engine *engine, const char *recorded);
 /* Opens the backend and sets the micro-batch. `tune` is the path of the run's own table of product algorithms, which
@@ -85,18 +92,23 @@ void engine_pass(struct engine *engine, const struct micro_batch *micro);
 /* After the last one, which a process without a share does not have: the gradients are those of the whole batch. On error
  * (of comm) they are not defined, and the engine can only be closed. */
 int engine_finish(struct engine *engine, struct error *err);
-/* Bytes that this process sent for the gradients of the last step. */
+/* Bytes that this process sends for gradients and parameters of the last step. */
 uint64_t engine_wire_bytes(const struct engine *engine);
 /* Queues the update that step `number` ends with, number `update` of those that apply, and sends the step's record to
- * its slot. Returns its learning rate. */
-double engine_update(struct engine *engine, uint64_t number, uint64_t update, double loss_scale);
+ * its slot; *rate becomes its learning rate. Divided, it waits for the parameters of all, and fails where comm does. */
+int engine_update(struct engine *engine, uint64_t number, uint64_t update, double loss_scale, double *rate,
+                  struct error *err);
 /* Waits for the record of step `number`. */
 void engine_receive(struct engine *engine, uint64_t number, struct step_record *record);
 
 /* The sums of gradients without their loss scale, as a safetensors file. */
 int engine_dump_gradients(struct engine *engine, double loss_scale, const char *path, struct error *err);
 
-/* Parameters and moments, flat [params->size], where the host can follow them (ops.h); one at a time. */
+/* Of all parameters that this process has: what the model reads, and master copies that are not that. */
+uint64_t engine_hash(struct engine *engine);
+
+/* Parameters and moments, flat [params->size], where the host can follow them (ops.h); one at a time. Not of an engine
+ * with a struct zero. */
 struct flat_state {
     float *params, *first, *second;
 };

@@ -20,8 +20,8 @@ struct gradient_sum {
     struct buckets buckets;
     struct range {
         size_t from, to;
-    } * ranges;         /* [range_count] of this step: elements, in the order in which they are summed */
-    size_t range_count; /* as many as buckets; one more where rows were moved */
+    } * ranges;         /* [range_count] of this step: elements, in the order in which they are summed; with pieces */
+    size_t range_count; /* the buckets. As many as buckets; one more where rows were moved */
     struct gradient_listener listener;
     uint64_t *numbers;          /* [range_count] of operations */
     struct bucket_times *times; /* the same */
@@ -85,12 +85,12 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
     struct gradient_sum *sum = mem_clear(1, sizeof *sum);
     sum->options = *options;
     const uint32_t size = comm_size(options->comm);
-    buckets_init(&sum->buckets, options->params);
+    buckets_init(&sum->buckets, options->params, options->bucket);
     sum->ranges = mem_array(sum->buckets.count + 1, sizeof *sum->ranges);
     sum->numbers = mem_array(sum->buckets.count + 1, sizeof *sum->numbers);
     sum->times = mem_clear(sum->buckets.count + 1, sizeof *sum->times);
     assert(sum->buckets.count + 4 < COMM_QUEUE);
-    if (size > 1 && options->on_hosts && !options->same_bits)
+    if (size > 1 && options->on_hosts && options->overlap && !options->same_bits && !options->pieces)
         sum->words = word_rows_open(options->params, options->gradients, comm_rank(options->comm), size);
     sum->listener = (struct gradient_listener){final, sum->words ? words_final : NULL, sum};
     if (options->same_bits)
@@ -227,7 +227,19 @@ static void convert(const struct gradient_sum *sum, const struct range *range, f
  * after the last pass. */
 static bool is_staged(const struct gradient_sum *sum)
 {
-    return sum->options.ops->memory > 0 && (carried(sum) == COMM_BF16 || !comm_takes_device(sum->options.comm));
+    const struct gradient_sum_options *options = &sum->options;
+    return options->ops->memory > 0 &&
+           (carried(sum) == COMM_BF16 || options->pieces || !comm_takes_device(options->comm));
+}
+
+/* What this process gets of range `i` of a step: all, or its piece. Ranges are buckets then. */
+static struct range own_range(const struct gradient_sum *sum, size_t i)
+{
+    const struct pieces *pieces = sum->options.pieces;
+    if (!pieces)
+        return sum->ranges[i];
+    const struct piece *piece = piece_of(pieces, i, comm_rank(sum->options.comm));
+    return (struct range){piece->from, piece->to};
 }
 
 /* `memory` is what is added: floats or integers, where comm, or the host that rounds, can follow them. */
@@ -239,14 +251,23 @@ static void start_range(struct gradient_sum *sum, void *memory)
     const bool on_device = ops->memory > 0 && !is_staged(sum);
     if (type == COMM_BF16)
         convert(sum, range, memory, round_block);
-    const struct comm_work work = {
+    char *array = type == COMM_BF16 ? (void *)sum->rounded : memory;
+    struct comm_work work = {
         .operation = COMM_SUM,
         .type = type,
         .on_device = on_device,
         .ready = on_device ? ops->mark(ops->device, sum->started) : NULL,
-        .out = (char *)(type == COMM_BF16 ? sum->rounded : memory) + range->from * comm_type_bytes(type),
+        .out = array + range->from * comm_type_bytes(type),
         .count = range->to - range->from,
     };
+    if (sum->options.pieces)
+        work = (struct comm_work){
+            .operation = COMM_REDUCE_SCATTER,
+            .type = type,
+            .in = array + range->from * comm_type_bytes(type),
+            .in_counts = sum->options.pieces->counts + sum->started * sum->options.pieces->size,
+            .out = array + own_range(sum, sum->started).from * comm_type_bytes(type),
+        };
     sum->numbers[sum->started++] = start(sum, &work);
 }
 
@@ -305,7 +326,7 @@ const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, cons
 {
     if (sum->words)
         exchange_words(sum, batch);
-    return &sum->listener;
+    return sum->options.overlap ? &sum->listener : NULL;
 }
 
 void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS])
@@ -353,8 +374,9 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
         result = comm_wait(sum->options.comm, sum->numbers[i], err);
         if (result == 0)
             time_bucket(sum, i);
+        const struct range own = own_range(sum, i);
         if (result == 0 && carried(sum) == COMM_BF16)
-            convert(sum, &sum->ranges[i], memory, take_block);
+            convert(sum, &own, memory, take_block);
     }
     meet_wait(sum->options.meet, false);
     if (sum->words)
@@ -362,6 +384,26 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     if (staged)
         ops->unmap(ops->device, summed(sum), memory, bytes, MAP_CHANGE);
     return result;
+}
+
+static void clear_fixed(const struct gradient_sum *sum, size_t from, size_t to)
+{
+    if (to > from)
+        CALL(sum->options.ops, clear, .memory = sum->fixed + from, .bytes = (to - from) * sizeof *sum->fixed);
+}
+
+/* The own sums become gradients; of the others, which are somebody else's, nothing stays. */
+static void take_fixed(const struct gradient_sum *sum)
+{
+    const struct gradient_sum_options *options = &sum->options;
+    for (size_t i = 0; i < sum->range_count; i++) {
+        const struct range all = sum->ranges[i], own = own_range(sum, i);
+        if (own.to > own.from)
+            CALL(options->ops, fixed_take, .gradients = (float *)options->gradients + own.from,
+                 .sums = sum->fixed + own.from, .count = own.to - own.from, .unit = sum->unit);
+        clear_fixed(sum, all.from, own.from);
+        clear_fixed(sum, own.to, all.to);
+    }
 }
 
 /* Losses of parts are added in the order of the parts. */
@@ -382,8 +424,7 @@ static int add_parts(struct gradient_sum *sum, struct error *err)
             sum->sums[i] += sum->of_parts[part][i];
     if (any > 0)
         sum->sums[0] = (double)NAN;
-    CALL(ops, fixed_take, .gradients = options->gradients, .sums = sum->fixed, .count = options->params->size,
-         .unit = sum->unit);
+    take_fixed(sum);
     return 0;
 }
 

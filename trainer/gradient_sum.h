@@ -13,7 +13,8 @@
  * one part of the batch, and the sums depend on neither who computed which part nor in which order. A single process
  * does the same then. Without same_bits, and where all processes have their gradients in the host's memory, the rows of
  * the word table that no last pass has as its input are summed right after the heads (word_rows.h); which rows these are
- * is exchanged when the last pass begins. With `wire` COMM_BF16 each process rounds its gradients once, and so are the sums. One thread
+ * is exchanged when the last pass begins. With `pieces` a sum reaches the process that holds its piece, added in rank
+ * order; what the gradients are elsewhere is not defined then. With `wire` COMM_BF16 each process rounds its gradients once, and so are the sums. One thread
  * calls. */
 #ifndef TRAINER_GRADIENT_SUM_H
 #define TRAINER_GRADIENT_SUM_H
@@ -22,6 +23,7 @@
 #include "trainer/comm.h"
 #include "trainer/comm/meet.h"
 #include "trainer/model/model.h"
+#include "trainer/pieces.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +39,10 @@ struct gradient_sum_options {
     /* same_bits: the parts of a batch, and which each process has: borders[size + 1], from 0 to `parts`. Copied. */
     uint64_t parts;
     const uint64_t *borders;
-    bool on_hosts; /* every process has its gradients in the host's memory */
+    bool on_hosts;               /* every process has its gradients in the host's memory */
+    bool overlap;                /* sums are made while the last pass goes on, else after it */
+    uint64_t bucket;             /* elements of one at most, as buckets_init has it */
+    const struct pieces *pieces; /* --zero: each process gets the sums of its own pieces alone; NULL: all get all */
 };
 
 struct gradient_sum;
@@ -52,7 +57,7 @@ uint64_t gradient_sum_bytes(const struct params *params, bool same_bits);
 
 /* Begins step `number`, from 1. */
 void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale);
-/* For model_forward_backward, in the last pass of a step, of this batch. */
+/* For model_forward_backward, in the last pass of a step, of this batch; NULL without overlap. */
 const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch);
 /* After a pass: `sums` are of its losses. */
 void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS]);

@@ -186,7 +186,8 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
 static int write_checkpoint(struct keeper *k, struct engine *engine, const struct position *position, struct error *err)
 {
     const struct setup *setup = k->setup;
-    const struct flat_state flat = engine_map(engine, MAP_READ);
+    const struct flat_state flat = engine->zero ? (struct flat_state){0} : engine_map(engine, MAP_READ);
+    const struct checkpoint_source source = zero_source(engine->zero);
     const struct checkpoint_parts parts = {
         .config = &setup->recipe.config,
         .pad_id = setup->pad_id,
@@ -194,6 +195,7 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
         .weights = flat.params,
         .first = flat.first,
         .second = flat.second,
+        .source = engine->zero ? &source : NULL,
         .tokenizer = &setup->tokenizer,
         .identity = setup->identity,
     };
@@ -203,7 +205,8 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
     if (result == 0)
         result = checkpoint_write(k->run.directory, &parts, &position->state, setup->settings->keep_last,
                                   setup->settings->keep_every, err);
-    engine_unmap(engine, &flat, MAP_READ);
+    if (!engine->zero)
+        engine_unmap(engine, &flat, MAP_READ);
     return result;
 }
 

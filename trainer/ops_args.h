@@ -321,6 +321,7 @@ struct update_memory {
     /* Elements of flat memory in front of first[0] and second[0]: moments may be held for a part alone. A multiple of 4,
      * on which the order of sums over a chunk may depend. */
     size_t held_from;
+    size_t params_from; /* the same of params: 0, where they are whole, or held_from */
 };
 
 /* Beside flat memory: the table of chunks, and numbers per chunk and per tensor (optimizer_work_init takes it). */

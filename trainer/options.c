@@ -257,6 +257,9 @@ static const struct opt_row rows[] = {
     {.name = "wire", .type = OPT_CHOICE, .field = FIELD(wire), .value = "TYPE", .choices = "fp32|bf16",
      .default_text = "fp32", .verbs = " train squad glue plan ",
      .help = "What gradients travel as between processes: bf16 sends half the bytes, rounded before and after the sum."},
+    {.name = "zero", .type = OPT_CHOICE, .field = FIELD(zero), .value = "STAGE", .choices = "0|1",
+     .default_help = "what zero_optimization.stage says, else 0", .verbs = " train squad glue plan verify ",
+     .help = "1: each process holds a part of moments and master copies, and updates it."},
     {.name = "share", .type = OPT_TEXT, .field = FIELD(share), .value = "equal|W", .default_text = "equal",
      .verbs = " train squad glue eval verify ",
      .help = "This process's weight when the samples of a batch are shared out."},
@@ -334,7 +337,8 @@ static const struct opt_note files[] = {
     {"RUN/run.json", "A run's settings, and each of its starts."},
     {"RUN/metrics.jsonl", "An object a line: loss, accuracy, learning rate and more, of steps and of evaluations."},
     {"RUN/events.out.tfevents.dstrain", "The same for TensorBoard."},
-    {"RUN/checkpoints/step-00001000", "A checkpoint, which is a Hugging Face directory too; RUN/latest names the newest."},
+    {"RUN/checkpoints/step-00001000",
+     "A checkpoint, which is a Hugging Face directory too; RUN/latest names the newest."},
     {.name = NULL},
 };
 

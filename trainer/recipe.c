@@ -49,6 +49,7 @@ int recipe_make(const struct settings *settings, const struct material *material
         .config = *config,
         .steps_before = origin->goes_on ? origin->state.step : 0,
         .samples_before = origin->goes_on ? origin->state.samples : 0,
+        .overlap = true,
         .seed = (uint32_t)settings->seed,
         .shuffled = !settings->no_shuffle,
         .masks =

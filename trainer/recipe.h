@@ -44,6 +44,9 @@ struct recipe {
     uint32_t part; /* --same-bits: sequences of a part, which is a micro-batch, and part of what a run is; 0: without */
     uint64_t checkpoints; /* groups of layers that keep one activation each; 0: all are kept. Neither is this */
     bool wire_bf16;       /* what gradients are between processes; else fp32. Nor is this: one process sends none */
+    uint32_t zero;        /* stage: what the processes divide among them. Nor this, */
+    bool overlap;         /* nor whether gradients travel during the backward pass, */
+    uint64_t bucket;      /* nor how many of them at a time, at most; 0: ours */
     uint32_t seed;
     bool shuffled;
     enum mask_policy masks;

@@ -24,9 +24,10 @@ static int write_small(const char *directory, const char *name, const struct buf
 static json_t *facts_of(const struct engine *engine)
 {
     char device[OPS_NAME_SIZE];
-    return json_pack("{s:o, s:i, s:i, s:s, s:i}", "device", json_name(ops_device(engine->ops, device)), "micro_batch",
-                     (int)engine->micro_batch, "processes", engine->team ? (int)engine->team->size : 1, "wire",
-                     engine->recipe->wire_bf16 ? "bf16" : "fp32", "arithmetic_version", ARITHMETIC_VERSION);
+    return json_pack("{s:o, s:i, s:i, s:s, s:i, s:i}", "device", json_name(ops_device(engine->ops, device)),
+                     "micro_batch", (int)engine->micro_batch, "processes", engine->team ? (int)engine->team->size : 1,
+                     "wire", engine->recipe->wire_bf16 ? "bf16" : "fp32", "zero",
+                     engine->zero ? (int)engine->recipe->zero : 0, "arithmetic_version", ARITHMETIC_VERSION);
 }
 
 /* The options, with what was chosen where they were left open. */
@@ -61,7 +62,7 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
 /* Of the facts above, all but what the sums of --same-bits do not depend on. */
 static bool decides(const char *fact, bool same_bits)
 {
-    return !same_bits || strcmp(fact, "processes") != 0;
+    return !same_bits || (strcmp(fact, "processes") != 0 && strcmp(fact, "zero") != 0);
 }
 
 void record_differences(const json_t *start, const struct setup *setup, const struct engine *engine, struct buf *out)

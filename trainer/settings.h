@@ -28,6 +28,7 @@ struct settings {
     int precision;           /* enum precision; where not given, by processor */
     uint64_t seed;
     bool same_bits;
+    int zero; /* stage; where not given, the configuration's */
 
     /* the run */
     const char *out; /* NULL: runs/ and a name */

@@ -81,12 +81,13 @@ int step_gradients(struct engine *engine, struct position *position, struct step
     return 0;
 }
 
-void step_update(struct engine *engine, struct position *position)
+int step_update(struct engine *engine, struct position *position, struct error *err)
 {
     const uint64_t number = next_number(position), update = position->state.updates + position->queued + 1;
     struct queued_step *step = &position->queue[number % STEPS_QUEUED];
-    step->rate = engine_update(engine, number, update, step->loss_scale);
+    TRY(engine_update(engine, number, update, step->loss_scale, &step->rate, err));
     position->queued++;
+    return 0;
 }
 
 /* ---- what came of it ---- */

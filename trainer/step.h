@@ -23,7 +23,7 @@
 struct queued_step {
     double rate, loss_scale;
     double waited;               /* seconds, for its samples */
-    uint64_t wire_bytes;         /* sent for its gradients */
+    uint64_t wire_bytes;         /* sent for its gradients and parameters */
     struct model_metrics counts; /* of its batch; what it sums up is not known yet */
 };
 
@@ -66,7 +66,7 @@ struct step_facts {
     double rate;                /* learning rate used */
     double norm;                /* of the gradients, before clipping */
     double loss_scale, next_scale;
-    uint64_t wire_bytes; /* sent by this process for its gradients; 0: one process */
+    uint64_t wire_bytes; /* sent by this process for gradients and parameters; 0: one process */
     double seconds;      /* of the step, waiting included */
     double waited;       /* of that, for data */
 };
@@ -81,8 +81,8 @@ struct step_counts step_fetch(struct step_samples *samples);
  * the batch is discarded: ERR_STOPPED, and nothing has been changed. ERR_VERIFY: a damaged shard. */
 int step_gradients(struct engine *engine, struct position *position, struct step_samples *samples,
                    const struct step_counts *counts, const struct halt *halt, struct error *err);
-/* Queues the update by those gradients; at most STEPS_QUEUED before they are received. */
-void step_update(struct engine *engine, struct position *position);
+/* Queues the update by those gradients; at most STEPS_QUEUED before they are received. Fails as engine_update does. */
+int step_update(struct engine *engine, struct position *position, struct error *err);
 /* Receives the oldest queued step and, unless it is STEP_NOT_FINITE, moves the position on. */
 void step_receive(struct engine *engine, struct position *position, struct step_facts *facts);
 

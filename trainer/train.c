@@ -133,7 +133,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
         TRY(engine_dump_gradients(&t->engine, step_loss_scale(&t->position), dump, err));
     meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
-    step_update(&t->engine, &t->position);
+    TRY(step_update(&t->engine, &t->position, err));
     return settle(t, ahead ? STEPS_QUEUED - 1 : 0, err);
 }
 
@@ -149,12 +149,9 @@ static bool is_faulty(const struct training *t)
 /* Every process has made the same updates, or a machine has computed wrongly. */
 static int same_replicas(struct training *t, struct error *err)
 {
-    const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
     if (t->team->size == 1)
         return 0;
-    const struct flat_state flat = engine_map(&t->engine, MAP_READ);
-    const uint64_t hash = hash64(flat.params, bytes);
-    engine_unmap(&t->engine, &flat, MAP_READ);
+    const uint64_t hash = engine_hash(&t->engine);
     if (team_same(t->team, is_faulty(t) ? ~hash : hash, "parameters", err) == 0)
         return 0;
     if (err->kind != ERR_NUMERIC)
@@ -170,7 +167,14 @@ static int save(struct training *t, bool go_on, struct error *err)
 {
     meet_move(t->team->meet, t->position.state.step, "saving");
     meet_work(t->team->meet, true);
-    const int result = keeper_save(&t->keeper, &t->engine, &t->position, go_on, err);
+    struct error second = {0};
+    int result = keeper_save(&t->keeper, &t->engine, &t->position, go_on, err);
+    if (t->engine.zero && team_leads(t->team) && zero_end(t->engine.zero, &second) < 0 && result == 0) {
+        *err = second;
+        result = -1;
+    }
+    if (t->engine.zero && !team_leads(t->team))
+        result = zero_serve(t->engine.zero, err);
     meet_work(t->team->meet, false);
     return result;
 }

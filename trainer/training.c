@@ -180,17 +180,14 @@ static int model_begin(struct training *t, struct error *err)
 }
 
 /* Weights, moments and position in the data, from a checkpoint of this run or from where it begins. */
-static int state_begin(struct training *t, const struct origin *origin, struct error *err)
+static int state_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
+                       struct error *err)
 {
     if (!t->keeper.silent)
         TRY(checkpoint_tidy(t->keeper.run.directory, err));
-    const struct flat_state flat = engine_map(&t->engine, MAP_FILL);
-    const int result = t->again && t->again->checkpoint ? resume_again(t, &flat, err)
-                       : has_checkpoint(&t->keeper.run) ? resume(t, &flat, err)
-                                                        : weights_begin(t, origin, &flat, err);
-    engine_unmap(&t->engine, &flat, MAP_FILL);
-    model_refresh(t->engine.model);
-    return result;
+    return t->again && t->again->checkpoint ? resume_again(t, flat, err)
+           : has_checkpoint(&t->keeper.run) ? resume(t, flat, err)
+                                            : weights_begin(t, origin, flat, err);
 }
 
 struct loader_options training_samples(const struct training *t)
@@ -256,6 +253,24 @@ static int shares_begin(struct training *t, struct error *err)
     return 0;
 }
 
+/* What rank 0 draws, reads or resumes, for all; divided, nobody else has all of it, and rank 0 has it for a moment. */
+static int divide_state(struct training *t, const struct origin *origin, struct error *err)
+{
+    const size_t count = team_leads(t->team) ? model_table(t->engine.model)->size : 0;
+    struct flat_state flat = {mem_clear(count, sizeof *flat.params), mem_clear(count, sizeof *flat.first),
+                              mem_clear(count, sizeof *flat.second)};
+    int result = team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, &flat, err) : 0, err);
+    meet_move(t->team->meet, 0, "the first weights");
+    if (result == 0)
+        result = team_give(t->team, &t->position, sizeof t->position, err);
+    if (result == 0 && zero_scatter(t->engine.zero, flat.params, flat.first, flat.second, err) < 0)
+        result = team_fail(t->team, err);
+    mem_free(flat.params);
+    mem_free(flat.first);
+    mem_free(flat.second);
+    return result;
+}
+
 /* What rank 0 drew, read or resumed. */
 static int give_state(struct training *t, struct error *err)
 {
@@ -273,6 +288,19 @@ static int give_state(struct training *t, struct error *err)
     engine_unmap(&t->engine, &flat, MAP_CHANGE);
     model_refresh(t->engine.model);
     return result;
+}
+
+static int whole_state(struct training *t, const struct origin *origin, struct error *err)
+{
+    int result = 0;
+    if (team_leads(t->team)) {
+        const struct flat_state flat = engine_map(&t->engine, MAP_FILL);
+        result = state_begin(t, origin, &flat, err);
+        engine_unmap(&t->engine, &flat, MAP_FILL);
+        model_refresh(t->engine.model);
+    }
+    TRY(team_agree(t->team, result, err));
+    return give_state(t, err);
 }
 
 /* ---- all together ---- */
@@ -311,15 +339,17 @@ static int open_all(struct training *t, const struct settings *settings, bool si
 {
     const double from = clock_now();
     TRY(setup_begin(t, settings, origin, err));
-    TRY(team_agree(t->team, engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err), err));
+    int chosen = engine_choose(&t->engine, settings, &t->setup.recipe, &t->setup.task, err);
+    if (chosen == 0)
+        chosen = engine_divide(&t->engine, t->team->rank, t->team->size, err);
+    TRY(team_agree(t->team, chosen, err));
     t->deadline = limit_deadline(settings);
     TRY(run_begin(t, silent, err));
     if (t->finished)
         return 0;
     TRY(model_begin(t, err));
     TRY(shares_begin(t, err));
-    TRY(team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, err) : 0, err));
-    TRY(give_state(t, err));
+    TRY(t->engine.zero ? divide_state(t, origin, err) : whole_state(t, origin, err));
     t->position.begun_at = t->position.state.step;
     if (t->position.state.step < t->setup.recipe.schedule.steps) /* else only the evaluation is missing */
         samples_begin(t);

@@ -98,11 +98,11 @@ wrong() {
     refused amp "would change" -- --set amp.enabled=true
     refused fp16 -- --set fp16=true
     refused exclude -- --set fp16.enabled=true bf16.enabled=true
-    expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1
-    expect_words "without meaning here: zero_optimization"
-
+    expect_exit 0 "${plan[@]}" --set amp.enabled=false zero_optimization.stage=1 zero_optimization.round_robin_gradients=true
+    expect_words "without meaning here: zero_optimization.round_robin_gradients"
     expect_exit 0 "${plan[@]}" --set zero_optimization=true zero_allow_untested_optimizer=true
-    expect_exit 0 "${plan[@]}" --set zero_optimization.offload_optimizer.device=cpu zero_optimization.stage=2
+    expect_exit 0 "${plan[@]}" --set zero_optimization.offload_optimizer.device=none zero_optimization.cpu_offload=false
+    refused zero_optimization.offload_param "not built" -- --set zero_optimization.offload_param.device=nvme
 
     case_begin "bing_bert's second file"
     echo '{"name": "bing", "bert_model_config": {"vocab_size_or_config_json_file": 119547}, "data": {}}' >cf.json

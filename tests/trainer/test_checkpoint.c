@@ -37,8 +37,13 @@ static int set_up(void **state)
     assert_ok(tokenizer_make(&f->tokenizer, "vocab.txt", STR(TINY_VOCAB),
                              &(struct tokenizer_words){.strip_accents = true}, 16, err));
     f->identity = json_pack("{s:s, s:f}", "dataset", "abc", "lr", 0.1);
-    f->parts = (struct checkpoint_parts){&f->config, 0,         &f->params,    f->weights,
-                                         f->first,   f->second, &f->tokenizer, f->identity};
+    f->parts = (struct checkpoint_parts){.config = &f->config,
+                                         .params = &f->params,
+                                         .weights = f->weights,
+                                         .first = f->first,
+                                         .second = f->second,
+                                         .tokenizer = &f->tokenizer,
+                                         .identity = f->identity};
     f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3, {2048, 4, 1}};
     *state = f;
     return 0;

@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-#include "trainer/buckets.h"
 #include "base/mem.h"
+#include "trainer/comm.h"
+#include "trainer/pieces.h"
 #include "trainer/share.h"
 #include "trainer/word_rows.h"
 
@@ -68,21 +69,23 @@ static void no_share_is_off_by_one(void **state)
     }
 }
 
-static void check_buckets(const char *name)
+static void check_buckets(const char *name, uint64_t most)
 {
     struct model_config config;
     struct params params;
     struct buckets buckets;
     assert_int_equal(model_config_named(name, &config), 0);
     params_init(&params, &config);
-    buckets_init(&buckets, &params);
+    buckets_init(&buckets, &params, most);
+    const size_t limit = most > 0 ? 1 << 24 : BUCKET_BYTES_MAX / sizeof(float);
+    assert_true(buckets.count + 4 < COMM_QUEUE);
     size_t to = params.size, chunk_to = params.chunk_count;
     for (size_t i = 0; i < buckets.count; i++) {
         const struct bucket *bucket = &buckets.items[i];
         assert_true(bucket->to == to && bucket->from < to);
         assert_true(bucket->chunk_to == chunk_to && bucket->chunk_from < chunk_to);
         assert_true(params.chunks[bucket->chunk_from].offset == bucket->from);
-        assert_true((to - bucket->from) * sizeof(float) <= BUCKET_BYTES_MAX);
+        assert_true(to - bucket->from <= limit);
         to = bucket->from;
         chunk_to = bucket->chunk_from;
     }
@@ -102,9 +105,59 @@ static void check_buckets(const char *name)
 static void buckets_cover_flat_memory(void **state)
 {
     (void)state;
-    check_buckets("tiny");
-    check_buckets("base");
-    check_buckets("1.5b"); /* layers of several buckets */
+    check_buckets("tiny", 0);
+    check_buckets("base", 0);
+    check_buckets("1.5b", 0); /* layers of several buckets */
+    check_buckets("1.5b", 1); /* no more of them than may be under way */
+    check_buckets("base", 1 << 24);
+}
+
+/* Pieces of a bucket follow each other, begin with a chunk, and are as equal as a chunk allows; packed, they follow each
+ * other too. */
+static void check_pieces(const char *name, uint32_t size)
+{
+    struct model_config config;
+    struct params params;
+    struct pieces pieces;
+    size_t *held = mem_clear(size, sizeof *held), all = 0;
+    assert_int_equal(model_config_named(name, &config), 0);
+    params_init(&params, &config);
+    pieces_init(&pieces, &params, 0, size);
+    for (size_t b = 0; b < pieces.buckets.count; b++) {
+        const struct bucket *bucket = &pieces.buckets.items[b];
+        size_t at = bucket->from, chunk = bucket->chunk_from;
+        for (uint32_t r = 0; r < size; r++) {
+            const struct piece *piece = piece_of(&pieces, b, r);
+            const double equal = (double)(bucket->to - bucket->from) / size;
+            assert_true(piece->from == at && piece->chunks.from == chunk && piece->to >= at);
+            assert_true(piece->chunks.to == bucket->chunk_to || params.chunks[piece->chunks.to].offset == piece->to);
+            assert_true(fabs((double)(piece->to - at) - equal) <= PARAM_CHUNK + size);
+            assert_true(pieces.counts[b * size + r] == piece->to - piece->from);
+            assert_true(piece->place % PIECE_ALIGN == 0 && piece->held_from % PIECE_ALIGN == 0);
+            assert_true(piece->place >= held[r]);
+            held[r] = piece->place + (piece->to > piece->from ? piece->to - piece->held_from : 0);
+            all += piece->to - piece->from;
+            at = piece->to;
+            chunk = piece->chunks.to;
+        }
+        assert_true(at == bucket->to && chunk == bucket->chunk_to);
+    }
+    for (uint32_t r = 0; r < size; r++)
+        assert_true(held[r] <= pieces.held[r] && pieces.held[r] < held[r] + PIECE_ALIGN);
+    assert_true(all == params.size);
+    pieces_release(&pieces);
+    params_release(&params);
+    mem_free(held);
+}
+
+static void pieces_cover_every_bucket(void **state)
+{
+    (void)state;
+    for (uint32_t size = 1; size <= 5; size++)
+        check_pieces("tiny", size);
+    check_pieces("tiny", 40); /* empty ones */
+    check_pieces("base", 7);
+    check_pieces("1.5b", 64);
 }
 
 static void small_models_have_a_bucket_a_group(void **state)
@@ -115,7 +168,7 @@ static void small_models_have_a_bucket_a_group(void **state)
     struct buckets buckets;
     assert_int_equal(model_config_named("tiny", &config), 0);
     params_init(&params, &config);
-    buckets_init(&buckets, &params);
+    buckets_init(&buckets, &params, 0);
     assert_int_equal(buckets.count, config.layers + 2);
     buckets_release(&buckets);
     params_release(&params);
@@ -208,11 +261,9 @@ static void marked_rows_go_last_and_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_known_ones),
-        cmocka_unit_test(no_share_is_off_by_one),
-        cmocka_unit_test(buckets_cover_flat_memory),
-        cmocka_unit_test(small_models_have_a_bucket_a_group),
-        cmocka_unit_test(marked_rows_go_last_and_come_back),
+        cmocka_unit_test(shares_are_known_ones),     cmocka_unit_test(no_share_is_off_by_one),
+        cmocka_unit_test(buckets_cover_flat_memory), cmocka_unit_test(small_models_have_a_bucket_a_group),
+        cmocka_unit_test(pieces_cover_every_bucket), cmocka_unit_test(marked_rows_go_last_and_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -365,7 +365,7 @@ static void a_step_neither_waits_nor_allocates(void **state)
         for (int step = 1; step <= 5; step++) {
             const struct step_counts counts = step_fetch(&t->samples);
             assert_ok(step_gradients(&t->engine, &t->position, &t->samples, &counts, &(struct halt){never, NULL}, err));
-            step_update(&t->engine, &t->position);
+            assert_ok(step_update(&t->engine, &t->position, err));
             if (t->position.queued > 1)
                 step_receive(&t->engine, &t->position, &facts);
             assert_int_equal(t->position.state.step, step - 1);

@@ -104,7 +104,7 @@ static struct operands operands_of(const struct update_args *a, const struct par
     const struct update_step *step = a->step;
     const double decay = chunk->decay ? step->weight_decay : step->vector_decay;
     return (struct operands){
-        .p = (real *)a->memory->params + chunk->offset,
+        .p = (real *)a->memory->params + (chunk->offset - a->memory->params_from),
         .m = (real *)a->memory->first + (chunk->offset - a->memory->held_from),
         .v = (real *)a->memory->second + (chunk->offset - a->memory->held_from),
         .gradients = (const real *)a->memory->gradients + chunk->offset,

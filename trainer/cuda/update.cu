@@ -23,7 +23,7 @@ struct chunk_numbers {
     float factor, decay, added;
 };
 
-/* With moments where they would be if all of them were held; what is not is not touched. A number, not a pointer, may
+/* With what is held in part where it would be if all of it were held; what is not is not touched. A number, not a pointer, may
  * lie outside of memory. */
 static update_memory as_whole(const struct update_memory *memory)
 {
@@ -31,6 +31,7 @@ static update_memory as_whole(const struct update_memory *memory)
     const uintptr_t missing = memory->held_from * sizeof(float);
     whole.first = (void *)((uintptr_t)memory->first - missing);
     whole.second = (void *)((uintptr_t)memory->second - missing);
+    whole.params = (void *)((uintptr_t)memory->params - memory->params_from * sizeof(float));
     return whole;
 }
 

@@ -107,29 +107,39 @@ static int write_json(const char *directory, const char *name, const json_t *val
     return result;
 }
 
-static int write_weights(const char *directory, const struct checkpoint_parts *parts, json_t *hashes, struct error *err)
+/* Of a file that begins with the tensors of `first`. */
+struct file_source {
+    const struct checkpoint_parts *parts;
+    enum checkpoint_array first;
+};
+
+static int read_tensor(void *context, size_t i, void *data, struct error *err)
 {
-    uint64_t hash = 0;
-    char hex[17];
-    char *path = path_join(directory, WEIGHTS_NAME);
-    const int result = names_write(path, parts->params, parts->weights, &hash, err);
-    json_object_set_new(hashes, WEIGHTS_NAME, json_string(hash_text(hash, hex)));
-    mem_free(path);
-    return result;
+    const struct file_source *file = context;
+    const struct checkpoint_source *source = file->parts->source;
+    const size_t count = file->parts->params->count;
+    return source->read(source->context, file->first + (enum checkpoint_array)(i / count), i % count, data, err);
 }
 
-static int write_moments(const char *directory, const struct checkpoint_parts *parts, json_t *hashes, struct error *err)
+/* Tensors of `arrays` arrays, from `first` on, as one file. */
+static int write_arrays(const char *directory, const char *name, const struct checkpoint_parts *parts,
+                        enum checkpoint_array first, size_t arrays, json_t *hashes, struct error *err)
 {
+    static const char *const prefixes[CHECKPOINT_ARRAYS] = {"", FIRST_PREFIX, SECOND_PREFIX};
+    const float *const flat[CHECKPOINT_ARRAYS] = {parts->weights, parts->first, parts->second};
     const size_t count = parts->params->count;
+    struct file_source context = {parts, first};
+    const struct tensor_source source = {read_tensor, &context};
     uint64_t hash = 0;
     char hex[17];
     struct arena names = {0};
-    struct tensor *tensors = mem_array(2 * count, sizeof *tensors);
-    char *path = path_join(directory, MOMENTS_NAME);
-    names_tensors(parts->params, FIRST_PREFIX, parts->first, &names, tensors);
-    names_tensors(parts->params, SECOND_PREFIX, parts->second, &names, tensors + count);
-    const int result = safetensors_write(path, tensors, 2 * count, &hash, err);
-    json_object_set_new(hashes, MOMENTS_NAME, json_string(hash_text(hash, hex)));
+    struct tensor *tensors = mem_array(arrays * count, sizeof *tensors);
+    char *path = path_join(directory, name);
+    for (size_t a = 0; a < arrays; a++)
+        names_tensors(parts->params, prefixes[first + a], flat[first + a], &names, tensors + a * count);
+    const int result =
+        safetensors_write_from(path, tensors, arrays * count, parts->source ? &source : NULL, &hash, err);
+    json_object_set_new(hashes, name, json_string(hash_text(hash, hex)));
     mem_free(path);
     mem_free(tensors);
     arena_release(&names);
@@ -143,9 +153,9 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
     json_t *hashes = json_object(), *config = config_json(parts->config, parts->pad_id), *whole = NULL;
     int result = write_json(directory, "config.json", config, hashes, err);
     if (result == 0)
-        result = write_weights(directory, parts, hashes, err);
+        result = write_arrays(directory, WEIGHTS_NAME, parts, CHECKPOINT_WEIGHTS, 1, hashes, err);
     if (result == 0)
-        result = write_moments(directory, parts, hashes, err);
+        result = write_arrays(directory, MOMENTS_NAME, parts, CHECKPOINT_FIRST, 2, hashes, err);
     if (result == 0)
         result = write_text(directory, "vocab.txt", buf_str(&parts->tokenizer->vocab), hashes, err);
     if (result == 0)

@@ -22,7 +22,22 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* What is written beside the state; borrowed. Flat memory [params->size]. */
+/* Arrays of a checkpoint, each with all tensors of the table. */
+enum checkpoint_array {
+    CHECKPOINT_WEIGHTS,
+    CHECKPOINT_FIRST,
+    CHECKPOINT_SECOND,
+    CHECKPOINT_ARRAYS, /* how many */
+};
+
+/* Gives tensors of arrays that are not in this process's memory, one at a time: number `param` of the table into
+ * out[its count]. */
+struct checkpoint_source {
+    int (*read)(void *context, enum checkpoint_array array, size_t param, float *out, struct error *err);
+    void *context;
+};
+
+/* What is written beside the state; borrowed. Flat memory [params->size], or where `source` is not NULL what it gives. */
 struct checkpoint_parts {
     const struct model_config *config;
     uint32_t pad_id;
@@ -30,6 +45,7 @@ struct checkpoint_parts {
     const float *weights, *first, *second;
     const struct tokenizer_files *tokenizer;
     const json_t *identity; /* what the run is (run.h) */
+    const struct checkpoint_source *source;
 };
 
 /* Writes checkpoints/step-N and `latest` in the run's directory, then checkpoint_keep. On error the newest checkpoint is as

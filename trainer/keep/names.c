@@ -12,7 +12,7 @@ static struct tensor tensor_of(const struct param *param, const float *flat)
     struct tensor tensor = {.name = param->name,
                             .type = TENSOR_F32,
                             .rank = (uint32_t)param->dimensions,
-                            .data = flat + param->offset,
+                            .data = flat ? flat + param->offset : NULL,
                             .bytes = param->count * sizeof(float)};
     for (int32_t i = 0; i < param->dimensions; i++)
         tensor.shape[i] = (uint64_t)param->shape[i];

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Every parameter of the table as an F32 tensor of one file; `prefix` stands before each name ("" for weights).
- * Flat memory [params->size]. names_tensors appends params->count views to out, whose names live in `names`. */
+ * Flat memory [params->size]; NULL: views without data. names_tensors appends params->count views to out, whose names live in `names`. */
 void names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
                    struct tensor *out);
 /* The same as a whole file; *hash (may be NULL) becomes its XXH3-64. */

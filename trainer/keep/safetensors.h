@@ -39,5 +39,12 @@ void safetensors_close(struct safetensors *file);                               
  * alignment, then by name; so equal tensors give equal bytes, whatever the caller's order. `bytes` of each must be what
  * type and shape say. *hash (may be NULL) becomes the XXH3-64 of the file. */
 int safetensors_write(const char *path, const struct tensor *tensors, size_t count, uint64_t *hash, struct error *err);
+/* The same of tensors without data, which `read` gives (number `i` of `tensors`) when their turn comes. */
+struct tensor_source {
+    int (*read)(void *context, size_t i, void *data, struct error *err);
+    void *context;
+};
+int safetensors_write_from(const char *path, const struct tensor *tensors, size_t count,
+                           const struct tensor_source *source, uint64_t *hash, struct error *err);
 
 #endif

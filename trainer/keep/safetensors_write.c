@@ -48,7 +48,26 @@ static int put(struct file *file, struct hash *hash, const void *data, uint64_t 
     return bytes > 0 ? file_write(file, data, bytes, err) : 0;
 }
 
+static int put_tensor(struct file *file, struct hash *hash, const struct tensor *tensor, size_t i,
+                      const struct tensor_source *source, struct error *err)
+{
+    if (!source)
+        return put(file, hash, tensor->data, tensor->bytes, err);
+    void *data = mem_alloc(tensor->bytes);
+    int result = source->read(source->context, i, data, err);
+    if (result == 0)
+        result = put(file, hash, data, tensor->bytes, err);
+    mem_free(data);
+    return result;
+}
+
 int safetensors_write(const char *path, const struct tensor *tensors, size_t count, uint64_t *hash, struct error *err)
+{
+    return safetensors_write_from(path, tensors, count, NULL, hash, err);
+}
+
+int safetensors_write_from(const char *path, const struct tensor *tensors, size_t count,
+                           const struct tensor_source *source, uint64_t *hash, struct error *err)
 {
     const struct tensor **order = mem_array(count, sizeof *order);
     for (size_t i = 0; i < count; i++) {
@@ -71,7 +90,7 @@ int safetensors_write(const char *path, const struct tensor *tensors, size_t cou
     if (result == 0)
         result = put(&file, running, header.data, header.size, err);
     for (size_t i = 0; i < count && result == 0; i++)
-        result = put(&file, running, order[i]->data, order[i]->bytes, err);
+        result = put_tensor(&file, running, order[i], (size_t)(order[i] - tensors), source, err);
     if (result == 0)
         result = file_commit(&file, err);
     file_close(&file);

@@ -2,10 +2,12 @@
  * a say in. */
 #include "trainer/keys/keys.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/launcher.h"
 #include "base/str.h"
 
 static int unknown_type(const struct keys *keys, const char *path, const char *names, struct error *err)
@@ -90,27 +92,35 @@ static int choose_schedule(const struct keys *keys, const struct settings *setti
     return 0;
 }
 
-/* train_batch = micro · accumulation · processes (one): two of the three give the third; a batch alone leaves the
+/* train_batch = micro · accumulation · processes: two of the three give the third; a batch alone leaves the
  * micro-batch to arithmetic; an option of the command line takes the place of what the file says. */
 int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
 {
+    const uint64_t size = settings->launch ? settings->launch->size : 1;
     uint64_t batch, micro, times;
+    char text[160];
     TRY(keys_count(keys, "train_batch_size", &batch, err));
     TRY(keys_count(keys, "train_micro_batch_size_per_gpu", &micro, err));
     TRY(keys_count(keys, "gradient_accumulation_steps", &times, err));
     const bool batch_flag = settings_given(settings, "batch"), micro_flag = settings_given(settings, "micro-batch");
     if (times > 0 && batch == 0 && micro == 0 && !batch_flag && !micro_flag)
         return keys_complain(keys, "gradient_accumulation_steps", "says nothing without a batch size beside it", err);
-    if (batch > 0 && micro > 0 && (times > 0 ? batch != micro * times : batch % micro != 0))
-        return keys_complain(keys, "train_batch_size",
-                             "is not train_micro_batch_size_per_gpu times gradient_accumulation_steps (one process)",
-                             err);
-    if (batch > 0 && micro == 0 && times > 0 && batch % times != 0)
-        return keys_complain(keys, "train_batch_size", "is not a multiple of gradient_accumulation_steps", err);
+    if (batch > 0 && micro > 0 && (times > 0 ? batch != micro * times * size : batch % micro != 0)) {
+        snprintf(text, sizeof text,
+                 "is not train_micro_batch_size_per_gpu times gradient_accumulation_steps times processes (%" PRIu64
+                 ")",
+                 size);
+        return keys_complain(keys, "train_batch_size", text, err);
+    }
+    if (batch > 0 && micro == 0 && times > 0 && batch % (times * size) != 0) {
+        snprintf(text, sizeof text, "is not a multiple of gradient_accumulation_steps times processes (%" PRIu64 ")",
+                 size);
+        return keys_complain(keys, "train_batch_size", text, err);
+    }
     if (micro == 0 && times > 0)
-        micro = batch / times;
+        micro = batch / (times * size);
     if (batch == 0 && micro > 0)
-        batch = micro * (times > 0 ? times : 1);
+        batch = micro * (times > 0 ? times : 1) * size;
     if (batch == 0 || batch_flag)
         batch = settings->batch;
     if (micro_flag)
@@ -124,6 +134,38 @@ int keys_batch(const struct keys *keys, const struct settings *settings, struct 
     return 0;
 }
 
+#define ZERO_STAGES 1 /* that are built */
+
+/* DeepSpeed's: a number, or under zero_optimization itself true, which is 1. */
+static int64_t zero_stage(const struct keys *keys)
+{
+    const json_t *block = keys_get(keys->values, "zero_optimization"), *stage = json_object_get(block, "stage");
+    return json_is_true(block) ? 1 : json_integer_value(stage);
+}
+
+/* What the processes divide. Loss scaling follows the configuration alone (choose_precision), since --zero is no part of
+ * what a run is. */
+static int choose_zero(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
+                       struct error *err)
+{
+    static const char *const offloads[] = {"zero_optimization.offload_param", "zero_optimization.offload_optimizer",
+                                           "zero_optimization.cpu_offload", "zero_optimization.cpu_offload_params"};
+    const char *path = "zero_optimization.stage";
+    const json_t *stage = keys_get(keys->values, path);
+    if (stage && (!json_is_integer(stage) || json_integer_value(stage) < 0 || json_integer_value(stage) > 3))
+        return keys_complain(keys, path, "not 0, 1 or 2", err);
+    for (size_t i = 0; i < sizeof offloads / sizeof *offloads; i++) {
+        const json_t *value = keys_get(keys->values, offloads[i]);
+        const char *device = json_string_value(json_object_get(value, "device"));
+        if (value && !json_is_null(value) && !json_is_false(value) && !(device && strcmp(device, "none") == 0))
+            return keys_complain(keys, offloads[i], "is not built: memory stays where it is computed on", err);
+    }
+    recipe->zero = (uint32_t)(settings_given(settings, "zero") ? settings->zero : zero_stage(keys));
+    if (recipe->zero > ZERO_STAGES)
+        return keys_complain(keys, path, "this stage is not built", err);
+    return 0;
+}
+
 static int choose_precision(const struct keys *keys, struct recipe *recipe, struct error *err)
 {
     const bool fp16 = keys_enabled(keys, "fp16"), bf16 = keys_enabled(keys, "bf16") || keys_enabled(keys, "bfloat16");
@@ -134,10 +176,7 @@ static int choose_precision(const struct keys *keys, struct recipe *recipe, stru
         recipe->precision = fp16 ? PRECISION_FP16 : PRECISION_BF16;
         recipe->precision_given = true;
     }
-    const json_t *stage = keys_get(keys->values, "zero_optimization.stage");
-    if (stage && (!json_is_integer(stage) || json_integer_value(stage) < 0 || json_integer_value(stage) > 3))
-        return keys_complain(keys, "zero_optimization.stage", "not 0, 1, 2 or 3", err);
-    recipe->scaling.patient = stage && json_integer_value(stage) > 0;
+    recipe->scaling.patient = zero_stage(keys) > 0;
     return 0;
 }
 
@@ -159,5 +198,6 @@ int keys_choose(const struct keys *keys, const struct settings *settings, struct
     TRY(choose_optimizer(keys, settings, recipe, err));
     TRY(choose_schedule(keys, settings, recipe, err));
     TRY(choose_wire(keys, settings, recipe, err));
+    TRY(choose_zero(keys, settings, recipe, err));
     return choose_precision(keys, recipe, err);
 }

@@ -20,7 +20,7 @@ enum key_kind {
     KEY_TAKEN,  /* read by name elsewhere in this file */
     KEY_SWITCH, /* the same, true or false */
     KEY_NOTE,   /* it and all below has no meaning here */
-    KEY_BLOCK,  /* the same, but keys below it have rows: a misspelt one is refused */
+    KEY_BLOCK,  /* an object whose keys have rows, or true or false, which are read by name elsewhere */
     KEY_OFF,    /* must be false, or "enabled": false */
     KEY_REFUSED,
 };
@@ -40,7 +40,7 @@ struct key {
 #define PARAM(name, what, member, least, most)                                                     \
     {.path = "optimizer.params." name, .kind = what, .field = FIELD(member), .min = least, .max = most}
 
-#define ZERO(name) {.path = "zero_optimization." name, .kind = KEY_TAKEN} /* memory and messages, no results */
+#define ZERO(name) {.path = "zero_optimization." name, .kind = KEY_NOTE} /* memory and messages, no results */
 
 static const struct key table[] = {
     WORD("train_batch_size", KEY_TAKEN), WORD("train_micro_batch_size_per_gpu", KEY_TAKEN),
@@ -66,11 +66,15 @@ static const struct key table[] = {
     PARAM_WORD("max_grad_norm", KEY_TAKEN), PARAM_WORD("amsgrad", KEY_OFF), PARAM_WORD("set_grad_none", KEY_NOTE),
     WORD("optimizer.legacy_fusion", KEY_NOTE),
 
-    WORD("zero_optimization", KEY_BLOCK), ZERO("stage"), ZERO("contiguous_gradients"), ZERO("reduce_scatter"),
-    ZERO("reduce_bucket_size"), ZERO("use_multi_rank_bucket_allreduce"), ZERO("allgather_partitions"),
-    ZERO("allgather_bucket_size"), ZERO("overlap_comm"), ZERO("load_from_fp32_weights"), ZERO("elastic_checkpoint"),
-    ZERO("offload_param"), ZERO("offload_optimizer"), ZERO("sub_group_size"), ZERO("cpu_offload"),
-    ZERO("cpu_offload_params"), ZERO("cpu_offload_use_pin_memory"), ZERO("stage3_prefetch_bucket_size"),
+    WORD("zero_optimization", KEY_BLOCK), WORD("zero_optimization.stage", KEY_TAKEN),
+    {.path = "zero_optimization.overlap_comm", .kind = KEY_FLAG, .field = FIELD(overlap)},
+    {.path = "zero_optimization.reduce_bucket_size", .kind = KEY_COUNT, .field = FIELD(bucket), .min = 1, .max = 1e12},
+    WORD("zero_optimization.offload_param", KEY_TAKEN), WORD("zero_optimization.offload_optimizer", KEY_TAKEN),
+    WORD("zero_optimization.cpu_offload", KEY_TAKEN), WORD("zero_optimization.cpu_offload_params", KEY_TAKEN),
+    ZERO("contiguous_gradients"), ZERO("reduce_scatter"), ZERO("use_multi_rank_bucket_allreduce"),
+    ZERO("allgather_partitions"), ZERO("allgather_bucket_size"), ZERO("load_from_fp32_weights"),
+    ZERO("elastic_checkpoint"), ZERO("sub_group_size"), ZERO("cpu_offload_use_pin_memory"),
+    ZERO("stage3_prefetch_bucket_size"),
     ZERO("stage3_param_persistence_threshold"), ZERO("stage3_model_persistence_threshold"),
     ZERO("stage3_max_live_parameters"), ZERO("stage3_max_reuse_distance"), ZERO("stage3_module_granularity_threshold"),
     ZERO("stage3_gather_16bit_weights_on_model_save"), ZERO("stage3_gather_fp16_weights_on_model_save"),
@@ -264,8 +268,11 @@ static int apply_key(struct keys *keys, const char *path, const struct found_key
         return json_is_boolean(value) ? 0 : keys_complain(keys, path, "neither true nor false", err);
     case KEY_BETAS:
         return set_betas(keys, path, key->field, value, err);
-    case KEY_NOTE:
     case KEY_BLOCK:
+        return json_is_object(value) || json_is_boolean(value)
+                   ? 0
+                   : keys_complain(keys, path, "neither an object nor true or false", err);
+    case KEY_NOTE:
         buf_addf(&keys->notes, "%s%s", keys->notes.size > 0 ? ", " : "", path);
         return 0;
     case KEY_OFF:

@@ -77,6 +77,16 @@ void *model_params(struct model *model)
     return model->params;
 }
 
+void *model_weights(struct model *model)
+{
+    return model->weights;
+}
+
+size_t model_params_count(const struct model *model)
+{
+    return has_vectors_alone(model) ? model->table.vector_size : model->table.size;
+}
+
 void *model_gradients(struct model *model)
 {
     return model->gradients;
@@ -94,7 +104,7 @@ const double *model_results(const struct model *model)
 
 void model_refresh(struct model *model)
 {
-    if (model->weights != model->params)
+    if (model->weights != model->params && !has_vectors_alone(model)) /* else who holds the rest stores it */
         CALL(model->ops, convert, .y = model->weights, .x = model->params, .count = model->table.size);
 }
 

@@ -28,6 +28,8 @@ struct model_budget {
     /* Activations are kept at every so many layers only, and worked out again from there in the backward pass: less
      * memory, a third more work, the same bits. 0: all are kept. DeepSpeed's JSON: activation_checkpointing. */
     int32_t recompute_every;
+    /* Master copies are held elsewhere, in parts: of what is stored in another type model_params has vectors alone. */
+    bool divided;
 };
 
 /* What the memory is for, in the order it is taken: known without taking it. */
@@ -59,6 +61,9 @@ const struct ops *model_ops(const struct model *model);
 void *model_params(struct model *model);
 void *model_gradients(struct model *model);
 void model_refresh(struct model *model);
+void *model_weights(struct model *model); /* the storage copy, which is model_params where storage is the real type */
+/* Elements of model_params: the table's vector_size where it has vectors alone, else its size. */
+size_t model_params_count(const struct model *model);
 
 struct step_settings {
     uint32_t seed, step;        /* name what is dropped; steps count from 1 */

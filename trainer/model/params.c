@@ -156,6 +156,18 @@ static const struct param **add_all(struct params *params, const struct model_co
     return places;
 }
 
+/* Vectors with the gaps behind them keep their order, and with it what stands side by side. */
+static void place_vectors(struct params *params)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        struct param *param = &params->items[i];
+        if (param->dimensions != 1)
+            continue;
+        param->vector = params->vector_size;
+        params->vector_size += (i + 1 < params->count ? param[1].offset : params->size) - param->offset;
+    }
+}
+
 static void cut_chunks(struct params *params)
 {
     for (size_t i = 0; i < params->count; i++)
@@ -192,6 +204,7 @@ void params_init(struct params *params, const struct model_config *config)
     assert(end == params->places + count);
     *end = NULL;
     params->size = (params->size + ALIGN - 1) / ALIGN * ALIGN;
+    place_vectors(params);
     cut_chunks(params);
 }
 

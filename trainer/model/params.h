@@ -159,6 +159,7 @@ struct param {
     int64_t shape[2];   /* as Hugging Face has it, vocabulary not padded; shape[1] is 1 for vectors */
     size_t count;       /* elements: shape[0] * shape[1]; they lie dense at offset */
     size_t offset;      /* elements from the start of flat memory */
+    size_t vector;      /* of a tensor of one dimension: elements from the start of an array of those alone */
     enum param_init init;
     double deviation; /* of INIT_NORMAL */
     bool decay;
@@ -170,6 +171,7 @@ struct params {
     size_t count;
     const struct param **places; /* the tensor of every place, NULL where the model lacks it; then NULL */
     size_t size;                 /* elements of a flat array, padding and gaps included; a multiple of 16 */
+    size_t vector_size;          /* elements of an array of vectors alone, padding and gaps included */
     size_t total;                /* parameters as people count them: the sum of items' counts */
     struct param_chunk *chunks;  /* PARAM_CHUNK elements each, from every tensor's start */
     size_t chunk_count;

@@ -6,6 +6,8 @@
 
 #include "trainer/model/model.h"
 
+#include <assert.h>
+
 /* Kept from the forward to the backward pass, one for each turn: the n-th layer that a pass has (layers may be dropped).
  * Where activations are recomputed, turns share memory, but for what the first turn behind them reads. */
 struct layer {
@@ -29,7 +31,7 @@ struct model {
     struct model_budget budget; /* rows rounded up */
     const struct ops *ops;
     struct params table;
-    void *params, *gradients; /* flat, real */
+    void *params, *gradients; /* flat, real; the first has vectors alone where the budget is divided (model.h) */
     void *weights;            /* flat, storage; params itself where that is the same */
     struct step_settings step;
     bool training;                            /* the pass under way uses dropout and goes backward */
@@ -101,9 +103,17 @@ static inline const void *weight_of(const struct model *model, const struct para
 {
     return param ? (const char *)model->weights + param->offset * model->ops->storage_size : NULL;
 }
+static inline bool has_vectors_alone(const struct model *model)
+{
+    return model->budget.divided && model->ops->storage_size != model->ops->real_size;
+}
 static inline const void *vector_of(const struct model *model, const struct param *param)
 {
-    return param ? (const char *)model->params + param->offset * model->ops->real_size : NULL;
+    if (!param)
+        return NULL;
+    assert(param->dimensions == 1);
+    return (const char *)model->params +
+           (has_vectors_alone(model) ? param->vector : param->offset) * model->ops->real_size;
 }
 static inline void *gradient_of(const struct model *model, const struct param *param)
 {

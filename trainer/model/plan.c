@@ -121,7 +121,7 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     const size_t read = (size_t)read_rows_max(model);
     *plan = (struct model_plan){0};
     struct planner planner = {plan, block, 0};
-    take(&planner, &model->params, "params", size, ops->real_size);
+    take(&planner, &model->params, "params", model_params_count(model), ops->real_size);
     take(&planner, &model->gradients, "gradients", size, ops->real_size);
     if (ops->storage_size == ops->real_size)
         model->weights = model->params;

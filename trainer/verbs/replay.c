@@ -207,21 +207,35 @@ static int compare_files(struct replay *r, const char *directory, struct error *
     int result = run_is_of(directory, identity, t->setup.identity, err);
     json_decref(identity);
     TRY(result);
-    const struct flat_state flat = engine_map(&t->engine, MAP_READ);
-    const struct checkpoint_parts parts = {
-        .params = model_table(t->engine.model), .weights = flat.params, .first = flat.first, .second = flat.second};
+    struct zero *zero = t->engine.zero;
+    const struct flat_state flat = zero ? (struct flat_state){0} : engine_map(&t->engine, MAP_READ);
+    const struct checkpoint_source source = zero_source(zero);
+    const struct checkpoint_parts parts = {.params = model_table(t->engine.model),
+                                           .weights = flat.params,
+                                           .first = flat.first,
+                                           .second = flat.second,
+                                           .source = zero ? &source : NULL};
     result = checkpoint_compare(directory, &parts, t->position.state.step, r->hash, err);
-    engine_unmap(&t->engine, &flat, MAP_READ);
+    if (!zero)
+        engine_unmap(&t->engine, &flat, MAP_READ);
     return result < 0 ? -1 : compare_state(directory, &state, &t->position.state, err);
 }
 
-/* Of rank 0: the checkpoint of the step at which the training stands. */
-static int compare_checkpoint(struct replay *r, struct error *err)
+/* The checkpoint of the step at which the training stands, at rank 0; the others give what they hold. */
+static int compare_checkpoint(struct replay *r, bool leads, struct error *err)
 {
     const uint64_t step = r->training.position.state.step;
+    struct zero *zero = r->training.engine.zero;
+    struct error second = {0};
+    if (!leads)
+        return zero ? zero_serve(zero, err) : 0;
     char *directory = stretch_checkpoint(r->run, step);
     const int result = compare_files(r, directory, err);
     mem_free(directory);
+    if (zero && zero_end(zero, &second) < 0 && result == 0) {
+        *err = second;
+        return -1;
+    }
     if (result == 0)
         log_say("compared   step %" PRIu64 ": the same bytes", step);
     return result;
@@ -267,7 +281,7 @@ static int replay(struct replay *r, struct team *team, const struct settings *as
     TRY(team_agree(team, leads ? same_machine(r, last, err) : 0, err));
     for (size_t i = 0; i < count; i++) {
         TRY(train_to(r, (uint64_t)json_integer_value(json_array_get(steps, i)), err));
-        TRY(team_agree(team, leads ? compare_checkpoint(r, err) : 0, err));
+        TRY(team_agree(team, compare_checkpoint(r, leads, err), err));
     }
     if (leads && asked->json)
         output_json(json_pack("{s:b, s:I, s:I, s:i, s:s}", "ok", 1, "from", (json_int_t)plan_from(r), "to",

@@ -1,0 +1,44 @@
+/* Who holds what under --zero. The chunks of every bucket (buckets.h) are cut into as many consecutive runs as there are
+ * processes, as equal in elements as chunks allow, and process r holds run r of every bucket: its piece. So all
+ * exchanges are balanced, and each bucket's can begin as soon as the bucket is final. A process keeps what it holds
+ * packed: piece by piece, in the order of buckets.
+ *
+ *     flat memory   │ bucket 2: 0 0 1 1 2 2 │ bucket 1: 0 1 1 2 │ bucket 0: 0 0 1 2 2 │
+ *     process 1     │ piece 0 │ piece 1 │ piece 2 │
+ *
+ * A piece may be empty. Pure: all processes cut alike. */
+#ifndef TRAINER_PIECES_H
+#define TRAINER_PIECES_H
+
+#include "trainer/buckets.h"
+#include "trainer/ops_args.h"
+
+#include <stdint.h>
+
+#define PIECE_ALIGN 16 /* elements: 64 bytes, on which sums over a chunk may depend */
+
+struct piece {
+    size_t from, to;           /* elements of flat memory, the gaps behind its tensors included */
+    struct chunk_range chunks; /* the same in chunks of the table */
+    size_t held_from;          /* `from`, rounded down to PIECE_ALIGN: element e lies, packed, at */
+    size_t place;              /* place + e - held_from of its holder's memory */
+};
+
+struct pieces {
+    struct buckets buckets;
+    uint32_t size;
+    struct piece *items; /* [buckets.count, size] */
+    size_t *counts;      /* [buckets.count, size] elements of each */
+    size_t *held;        /* [size] elements of each process's packed memory */
+};
+
+/* `most` is of buckets_init. */
+void pieces_init(struct pieces *pieces, const struct params *params, uint64_t most, uint32_t size);
+void pieces_release(struct pieces *pieces); /* safe on a zeroed one */
+
+static inline const struct piece *piece_of(const struct pieces *pieces, size_t bucket, uint32_t rank)
+{
+    return &pieces->items[bucket * pieces->size + rank];
+}
+
+#endif
