@@ -63,6 +63,7 @@ struct opt_row {
     const char *default_help;  /* what --help says the default is, where default_text says too little; or NULL */
     uint64_t min, max;         /* for counts, sizes, numbers; max 0 = no upper bound */
     double real_min, real_max; /* for OPT_REAL; both 0 = any finite */
+    bool ramp;                 /* for counts and millionths: "X" or "X:Y"; the field is an array of two, equal for X */
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */

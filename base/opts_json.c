@@ -95,10 +95,26 @@ static void add_value(const struct opt_row *row, const void *field, struct buf *
     }
 }
 
+/* Both numbers where they differ. */
+static void add_ramp(const struct opt_row *row, const void *fields, struct buf *out)
+{
+    const uint64_t *counts = fields;
+    const uint32_t *millionths = fields;
+    const bool is_count = row->type == OPT_COUNT;
+    add_value(row, fields, out);
+    if (is_count ? counts[0] == counts[1] : millionths[0] == millionths[1])
+        return;
+    buf_addf(out, ":");
+    add_value(row, is_count ? (const void *)&counts[1] : (const void *)&millionths[1], out);
+}
+
 static json_t *value_of(const struct opt_row *row, const void *field)
 {
     struct buf text = {0};
-    add_value(row, field, &text);
+    if (row->ramp)
+        add_ramp(row, field, &text);
+    else
+        add_value(row, field, &text);
     json_t *value = json_string(buf_text(&text));
     buf_release(&text);
     return value;

@@ -247,10 +247,9 @@ static int read_numbers(const struct opt_row *row, const char *text, struct opt_
     return 0;
 }
 
-int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
-                   struct error *err)
+static int read_one(const struct opt_program *program, const struct opt_row *row, const char *text, void *field,
+                    struct error *err)
 {
-    void *field = opt_field(row, settings);
     switch (row->type) {
     case OPT_FLAG:
         *(bool *)field = true;
@@ -305,10 +304,32 @@ static size_t field_size(enum opt_type type)
     return sizes[type];
 }
 
+/* Both numbers of a ramp. */
+static int read_ramp(const struct opt_program *program, const struct opt_row *row, const char *text, char *fields,
+                     struct error *err)
+{
+    char first[40];
+    const char *colon = strchr(text, ':'), *second = colon ? colon + 1 : text;
+    const size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    if (size >= sizeof first)
+        return not_understood(row, str_of(text), "a number, or two as in 2:5", err);
+    memcpy(first, text, size);
+    first[size] = '\0';
+    TRY(read_one(program, row, first, fields, err));
+    return read_one(program, row, second, fields + field_size(row->type), err);
+}
+
+int opt_value_read(const struct opt_program *program, const struct opt_row *row, const char *text, void *settings,
+                   struct error *err)
+{
+    void *field = opt_field(row, settings);
+    return row->ramp ? read_ramp(program, row, text, field, err) : read_one(program, row, text, field, err);
+}
+
 void opt_value_default(const struct opt_program *program, const struct opt_row *row, void *settings)
 {
     struct error err;
-    memset(opt_field(row, settings), 0, field_size(row->type));
+    memset(opt_field(row, settings), 0, field_size(row->type) * (row->ramp ? 2 : 1));
     if (!row->default_text)
         return;
     assert(row->type != OPT_PATHS && row->type != OPT_FLAG);

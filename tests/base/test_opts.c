@@ -11,6 +11,8 @@ struct settings {
     const char *out, *lang;
     uint64_t threads, memory, every, limit;
     uint32_t mask, keep, keep_extract;
+    uint64_t batch[2];
+    uint32_t share[2];
     double lr;
     bool cased, quiet, json;
     int pairs, format, shape;
@@ -131,6 +133,23 @@ static const struct opt_row rows[] = {
      .default_text = "ball",
      .verbs = " extract ",
      .help = "its form."},
+    {.name = "batch",
+     .type = OPT_COUNT,
+     .ramp = true,
+     .field = FIELD(batch),
+     .value = "N|A:B",
+     .default_text = "256",
+     .min = 1,
+     .max = 1000,
+     .verbs = " extract ",
+     .help = "how many"},
+    {.name = "share",
+     .type = OPT_MILLIONTHS,
+     .ramp = true,
+     .field = FIELD(share),
+     .value = "P|P:Q",
+     .verbs = " extract ",
+     .help = "how much"},
     {.name = "seq",
      .type = OPT_NUMBERS,
      .field = FIELD(seq),
@@ -336,6 +355,33 @@ static void millionths_are_rounded_half_to_even(void **state)
     }
 }
 
+/* One number stands for both. */
+static void a_ramp_is_one_number_or_two(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *batch, *share;
+    } cases[] = {
+        {"extract x", "256", "0"},
+        {"extract --batch 64:256 --share .3:0.15 x", "64:256", "0.3:0.15"},
+        {"extract --batch 8 --batch 9 --share 1 x", "9", "1"},
+        {"extract --batch 5:5 --share 0.1:0.1 x", "5", "0.1"},
+    };
+    struct run run;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        parse_well(&run, cases[i].line);
+        json_t *options = opts_json(&program, run.result.verb, &run.settings);
+        assert_string_equal(json_string_value(json_object_get(options, "batch")), cases[i].batch);
+        assert_string_equal(json_string_value(json_object_get(options, "share")), cases[i].share);
+        json_decref(options);
+        release(&run);
+    }
+    parse_well(&run, "extract --batch 64:256 --share .3:0.15 x");
+    assert_true(run.settings.batch[0] == 64 && run.settings.batch[1] == 256);
+    assert_true(run.settings.share[0] == 300000 && run.settings.share[1] == 150000);
+    release(&run);
+}
+
 static void what_is_wrong_is_said(void **state)
 {
     (void)state;
@@ -359,6 +405,12 @@ static void what_is_wrong_is_said(void **state)
         {"build --pairs nps", "--pairs: \"nps\" is none of nsp, none", ""},
         {"build --pairs", "--pairs needs a value: nsp|none", ""},
         {"build --format jsonl", "build has no option --format", "it belongs to: extract "},
+        {"extract --batch 0 x", "--batch: 0 is too small, the least is 1", ""},
+        {"extract --batch 3:1001 x", "--batch: 1001 is too large, the most is 1000", ""},
+        {"extract --batch 3: x", "--batch: \"\" is not a whole number", ""},
+        {"extract --batch :3 x", "--batch: \"\" is not a whole number", ""},
+        {"extract --batch 3:4:5 x", "--batch: \"4:5\" is not a whole number", ""},
+        {"extract --share 0.1:2 x", "--share: \"2\" is not a decimal number from 0 to 1", ""},
         {"build -x", "unknown option -x", NULL},
         {"build -qq", "unknown option -qq", NULL},
         {"build -out d", "unknown option -out", "did you mean --out?"},
@@ -722,6 +774,7 @@ int main(void)
         cmocka_unit_test(values_are_read),
         cmocka_unit_test(bare_arguments_belong_to_the_paths_before_them),
         cmocka_unit_test(millionths_are_rounded_half_to_even),
+        cmocka_unit_test(a_ramp_is_one_number_or_two),
         cmocka_unit_test(what_is_wrong_is_said),
         cmocka_unit_test(errors_while_paths_are_held_leak_nothing),
         cmocka_unit_test(a_locale_changes_nothing),
