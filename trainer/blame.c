@@ -83,9 +83,10 @@ static int weigh_samples(struct engine *engine, const struct loader_options *sam
     struct loader_options options = *samples;
     if (samples->share_from == samples->share_to)
         return 0;
-    options.first += samples->share_from;
-    options.count = samples->share_to - samples->share_from;
+    options.first += loader_place(samples, samples->share_from);
+    options.count = loader_place(samples, samples->share_to) - loader_place(samples, samples->share_from);
     options.batch = 1;
+    options.plan = (struct batch_plan){0};
     options.share_from = options.share_to = 0;
     struct loader *loader = loader_open(&options);
     int result;

@@ -35,6 +35,9 @@ struct task pretraining_task(struct pretraining *pretraining, const struct datas
         .shuffled = recipe->shuffled,
         .masks = recipe->masks,
         .seed = recipe->seed,
+        .mask_prob = {recipe->mask_prob[0], recipe->mask_prob[1]},
+        .first = recipe->samples_before,
+        .count = recipe_samples(recipe, recipe->schedule.steps) - recipe->samples_before,
     };
     return (struct task){
         .heads = recipe->config.task_heads,

@@ -12,15 +12,15 @@
 
 /* ---- all together ---- */
 
-static int steps_of(const struct settings *settings, uint64_t samples, uint32_t batch, uint64_t *steps,
-                    struct error *err)
+static int steps_of(const struct settings *settings, uint64_t samples, const struct recipe *recipe, double warmup,
+                    uint64_t *steps, struct error *err)
 {
     *steps = settings->steps;
     if (settings->epochs <= 0 || (settings_given(settings, "steps") && !settings_given(settings, "epochs")))
         return 0;
     if (settings_given(settings, "steps"))
         return fail(err, ERR_USAGE, "--steps and --epochs both say how long to train: give one of them");
-    const double exact = settings->epochs * (double)samples / (double)batch;
+    const double exact = batch_plan_steps(&recipe->batches, warmup, settings->epochs * (double)samples);
     if (exact > 1e12)
         return fail(err, ERR_USAGE, "--epochs %g is %g steps", settings->epochs, exact);
     *steps = exact < 1 ? 1 : (uint64_t)llround(exact);
@@ -36,6 +36,8 @@ static int choose_part(struct recipe *recipe, struct error *err)
         return fail(err, ERR_USAGE, "--same-bits needs a loss scale that is a power of two, not %g", scale);
     if (recipe->wire_bf16)
         return fail(err, ERR_USAGE, "--same-bits adds gradients exactly; --wire bf16 rounds them");
+    if (recipe->batches.steps > 0)
+        return fail(err, ERR_USAGE, "--same-bits cuts batches of one size into parts: not with --batch-warmup");
     recipe->part = recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
     return 0;
 }
@@ -52,24 +54,22 @@ int recipe_make(const struct settings *settings, const struct material *material
         .overlap = true,
         .seed = (uint32_t)settings->seed,
         .shuffled = !settings->no_shuffle,
-        .masks =
-            settings->masks == MASKS_AUTO && settings->no_shuffle ? MASKS_STORED : (enum mask_policy)settings->masks,
         .precision_given = settings_given(settings, "precision"),
         .precision = (enum precision)settings->precision,
     };
     memcpy(recipe->task, material->task, sizeof recipe->task);
     memcpy(recipe->initial, origin->hash, sizeof recipe->initial);
-    if (settings_given(settings, "dropout"))
-        recipe->config.hidden_dropout = recipe->config.attention_dropout = settings->dropout;
     if (recipe->seq > (uint32_t)config->positions)
         return fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", recipe->seq,
                     config->positions);
     struct keys keys;
+    double warmup = 0; /* of the batch */
     int result = keys_read(&keys, settings, err);
     if (result == 0)
-        result = keys_batch(&keys, settings, recipe, err);
+        result = keys_batch(&keys, settings, recipe, &warmup, err);
     if (result == 0)
-        result = steps_of(settings, material->samples, recipe->batch, &recipe->schedule.steps, err);
+        result = steps_of(settings, material->samples, recipe, warmup, &recipe->schedule.steps, err);
+    recipe->batches.steps = (uint64_t)llround(warmup < 1 ? warmup * (double)recipe->schedule.steps : warmup);
     if (result == 0)
         result = keys_apply(&keys, settings, recipe, err);
     if (result == 0 && settings->same_bits)
@@ -95,11 +95,19 @@ static void add_all(json_t *identity, json_t *part)
 static json_t *data_identity(const struct recipe *recipe)
 {
     char dataset[17];
-    return json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:s}", "dataset", hash_text(recipe->dataset, dataset),
-                     "seq", (int)recipe->seq, "initial_weights", recipe->initial, "order",
-                     recipe->shuffled ? "shuffled" : "file", "masks", mask_policies[recipe->masks], "seed",
-                     (json_int_t)recipe->seed, "batch", (int)recipe->batch, "steps", (json_int_t)recipe->schedule.steps,
-                     "precision", recipe->precision_given ? precision_name(recipe->precision) : "default");
+    json_t *json =
+        json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:i, s:I, s:s}", "dataset", hash_text(recipe->dataset, dataset),
+                  "seq", (int)recipe->seq, "initial_weights", recipe->initial, "order",
+                  recipe->shuffled ? "shuffled" : "file", "masks", mask_policies[recipe->masks], "seed",
+                  (json_int_t)recipe->seed, "batch", (int)recipe->batch, "steps", (json_int_t)recipe->schedule.steps,
+                  "precision", recipe->precision_given ? precision_name(recipe->precision) : "default");
+    if (recipe->mask_prob[0] > 0)
+        add_all(json, json_pack("{s:f, s:f}", "mask_prob", recipe->mask_prob[0] * 1e-6, "mask_prob_end",
+                                recipe->mask_prob[1] * 1e-6));
+    if (recipe->batches.steps > 0)
+        add_all(json, json_pack("{s:i, s:I}", "batch_begin", (int)recipe->batches.first, "batch_warmup",
+                                (json_int_t)recipe->batches.steps));
+    return json;
 }
 
 static json_t *model_identity(const struct model_config *config)
@@ -200,6 +208,12 @@ uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq)
 {
     const uint64_t chosen = asked > 0 ? asked : MICRO_BATCH_TOKENS / seq > 0 ? MICRO_BATCH_TOKENS / seq : 1;
     return chosen < batch ? (uint32_t)chosen : batch;
+}
+
+uint64_t recipe_samples(const struct recipe *recipe, uint64_t step)
+{
+    return recipe->samples_before + batch_plan_samples(&recipe->batches, step) -
+           batch_plan_samples(&recipe->batches, recipe->steps_before);
 }
 
 uint64_t recipe_parts(const struct recipe *recipe)

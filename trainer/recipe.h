@@ -5,6 +5,7 @@
 #define TRAINER_RECIPE_H
 
 #include "base/error.h"
+#include "trainer/data/batch_plan.h"
 #include "trainer/data/pack.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/model/params.h"
@@ -36,11 +37,12 @@ struct recipe {
     char initial[64];                      /* "random", or hashes of the files that --init or --resume gave */
     uint64_t steps_before, samples_before; /* of the run that --resume goes on from, else 0 */
     struct optimizer optimizer;
-    double clipping;          /* gradient_clipping; 0: none */
-    bool rewarmup;            /* with --resume: the schedule counts from there */
-    struct schedule schedule; /* its `steps` are the run's */
-    uint32_t batch;
-    uint64_t micro_batch; /* asked for, in sequences; 0: by arithmetic. Not part of what a run is */
+    double clipping;           /* gradient_clipping; 0: none */
+    bool rewarmup;             /* with --resume: the schedule counts from there */
+    struct schedule schedule;  /* its `steps` are the run's */
+    uint32_t batch;            /* samples of a step: the most, where batches grow, */
+    struct batch_plan batches; /* as this says */
+    uint64_t micro_batch;      /* asked for, in sequences; 0: by arithmetic. Not part of what a run is */
     uint32_t part; /* --same-bits: sequences of a part, which is a micro-batch, and part of what a run is; 0: without */
     uint64_t checkpoints; /* groups of layers that keep one activation each; 0: all are kept. Neither is this */
     bool wire_bf16;       /* what gradients are between processes; else fp32. Nor is this: one process sends none */
@@ -50,7 +52,8 @@ struct recipe {
     uint32_t seed;
     bool shuffled;
     enum mask_policy masks;
-    bool precision_given; /* else "default": whatever the machine of the first start has */
+    uint32_t mask_prob[2]; /* of fresh masks, at the beginning and the end: millionths; 0: the dataset's */
+    bool precision_given;  /* else "default": whatever the machine of the first start has */
     enum precision precision;
     struct scaler_settings scaling; /* of fp16 */
 };
@@ -69,6 +72,8 @@ char *recipe_text(const struct recipe *recipe, char out[160]);
 /* The budget of a micro-batch, in full sequences: the largest N <= batch with N·S <= 2048, at least 1. More tokens are
  * no faster on a processor, and take memory: base in bf16 has 280 kB of activations for each. */
 uint32_t recipe_micro_batch(uint64_t asked, uint32_t batch, uint32_t seq);
+/* Samples of the run's source that are used when `step` steps are done, those before --resume counted in. */
+uint64_t recipe_samples(const struct recipe *recipe, uint64_t step);
 /* The parts of a batch; 0 without --same-bits. */
 uint64_t recipe_parts(const struct recipe *recipe);
 /* The same as limits of live rows. */

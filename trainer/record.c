@@ -45,7 +45,10 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
     json_object_set_new(json, "steps", json_sprintf("%" PRIu64, setup->recipe.schedule.steps));
     json_object_set_new(json, "micro-batch", json_sprintf("%" PRIu32, engine->micro_batch));
     json_object_set_new(json, "lr", json_sprintf("%g", setup->recipe.schedule.rate));
-    json_object_set_new(json, "batch", json_sprintf("%" PRIu32, setup->recipe.batch));
+    const struct batch_plan *batches = &setup->recipe.batches;
+    json_object_set_new(json, "batch",
+                        batches->steps > 0 ? json_sprintf("%" PRIu32 ":%" PRIu32, batches->first, batches->last)
+                                           : json_sprintf("%" PRIu32, batches->last));
     json_object_set_new(json, "optimizer", json_string(optimizer_kinds[setup->recipe.optimizer.kind].name));
     json_object_set_new(json, "schedule", json_string(schedule_types[setup->recipe.schedule.kind].name));
     json_object_set_new(json, "dropout", json_sprintf("%g", setup->recipe.config.hidden_dropout));

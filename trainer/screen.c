@@ -64,7 +64,9 @@ static void say_disk(const struct screen_opening *opening)
 static char *time_text(const struct screen_opening *opening, char out[64])
 {
     char time[32];
-    const double seconds = (double)(opening->recipe->schedule.steps - opening->step) * opening->estimate.step;
+    const struct recipe *recipe = opening->recipe;
+    const uint64_t samples = recipe_samples(recipe, recipe->schedule.steps) - recipe_samples(recipe, opening->step);
+    const double seconds = (double)samples / recipe->batch * opening->estimate.step;
     out[0] = '\0';
     if (seconds > 0)
         snprintf(out, 64, ", about %s%s", format_seconds(seconds, time), opening->step > 0 ? " from here" : "");
@@ -76,12 +78,12 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
     char name[32], size[32], memory[32], steps[32], count[32], time[64], text[160];
     const struct recipe *recipe = opening->recipe;
     const uint32_t micro = opening->micro_batch;
-    const double samples = (double)recipe->schedule.steps * recipe->batch;
+    const double samples = (double)batch_plan_samples(&recipe->batches, recipe->schedule.steps);
     *screen = (struct screen){
         .metrics = opening->metrics,
         .estimate = opening->estimate,
         .run_steps = recipe->schedule.steps,
-        .batch = recipe->batch,
+        .batches = recipe->batches,
     };
     say_run(opening);
     log_say("model      %s %s, %s · %s", config_name(&recipe->config, name),
@@ -89,6 +91,9 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
             recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32 " · memory %s", opening->device, recipe->batch,
             micro, (recipe->batch + micro - 1) / micro, format_bytes(opening->memory_bytes, memory));
+    if (recipe->batches.steps > 0)
+        log_say("batches    grow from %" PRIu32 " to %" PRIu32 " samples over the first %s steps",
+                recipe->batches.first, recipe->batch, format_count(recipe->batches.steps, steps));
     if (opening->processes > 1)
         log_say("processes  %" PRIu32 ", which send gradients as %s", opening->processes,
                 recipe->part > 0    ? "integers"
@@ -171,7 +176,7 @@ double screen_share_of_peak(const struct screen *screen)
 void screen_step(struct screen *screen, const struct step_facts *facts)
 {
     watch_loss(screen, facts->number, facts->means.loss);
-    const double rate = (double)screen->batch / facts->seconds;
+    const double rate = batch_plan_size(&screen->batches, facts->number - 1) / facts->seconds;
     if (screen->steps++ == 0) {
         screen->first = *facts;
         screen->rate = rate;

@@ -39,7 +39,7 @@ struct screen {
     const struct metric_table *metrics;
     struct estimate estimate;
     uint64_t run_steps; /* of the whole run */
-    uint32_t batch;
+    struct batch_plan batches;
     uint64_t steps; /* seen */
     struct step_facts first, last;
     struct interval shown; /* steps since the progress line was written */

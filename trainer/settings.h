@@ -19,8 +19,10 @@ struct settings {
     const char *config;   /* DeepSpeed's JSON; NULL: our defaults */
     struct opt_paths set; /* key.path=value */
     bool pld_compat;
-    uint64_t batch;
-    uint64_t micro_batch; /* 0: by arithmetic */
+    uint64_t batch[2];     /* of the first step, and after the warm-up */
+    double batch_warmup;   /* below 1 a share of the steps, else steps */
+    uint32_t mask_prob[2]; /* of fresh masks, at the beginning and the end: millionths */
+    uint64_t micro_batch;  /* 0: by arithmetic */
     uint64_t steps;
     double epochs;
     double lr, warmup, decay, dropout;

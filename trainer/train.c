@@ -112,7 +112,7 @@ static int settle(struct training *t, uint64_t left, struct error *err)
         step_receive(&t->engine, &t->position, &facts);
         if (facts.outcome == STEP_NOT_FINITE) {
             struct loader_options samples = training_samples(t);
-            samples.count = samples.batch;
+            samples.count = loader_batch_size(&samples);
             return blame(&t->engine, t->team, &samples, &facts, t->keeper.run.directory, t->keeper.saved_step, err);
         }
         TRY(keeper_step(&t->keeper, &t->position, &facts, err));

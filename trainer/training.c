@@ -95,8 +95,8 @@ static int take_checkpoint(const struct training *t, const char *files, const js
     const struct recipe *recipe = &t->setup.recipe;
     const struct checkpoint_state *state = &t->position.state;
     TRY(run_is_of(files, identity, t->setup.identity, err));
-    if (state->step > recipe->schedule.steps || state->updates > state->step ||
-        state->samples != recipe->samples_before + (state->step - recipe->steps_before) * recipe->batch)
+    if (state->step > recipe->schedule.steps || state->updates > state->step || state->step < recipe->steps_before ||
+        state->samples != recipe_samples(recipe, state->step))
         return fail_at(err, ERR_VERIFY, files, ERROR_NO_OFFSET, "its state.json contradicts itself");
     return checkpoint_read(files, model_table(t->engine.model), flat->params, flat->first, flat->second, err);
 }
@@ -192,11 +192,14 @@ static int state_begin(struct training *t, const struct origin *origin, const st
 
 struct loader_options training_samples(const struct training *t)
 {
+    const struct recipe *recipe = &t->setup.recipe;
     return (struct loader_options){
         .source = &t->setup.task.samples,
         .first = t->position.state.samples,
-        .count = (t->setup.recipe.schedule.steps - t->position.state.step) * t->setup.recipe.batch,
-        .batch = t->setup.recipe.batch,
+        .count = recipe_samples(recipe, recipe->schedule.steps) - t->position.state.samples,
+        .batch = recipe->batch,
+        .plan = recipe->batches,
+        .step = t->position.state.step,
         .share_from = (uint32_t)t->borders[t->team->rank],
         .share_to = (uint32_t)t->borders[t->team->rank + 1],
         .limits = t->engine.limits,
@@ -249,6 +252,14 @@ static int shares_begin(struct training *t, struct error *err)
     for (uint32_t r = 0; r <= size; r++) {
         const uint64_t border = units_of[r] * each;
         t->borders[r] = border < recipe->batch ? border : recipe->batch;
+    }
+    for (uint32_t r = 0; r < size; r++) { /* of every batch, the smallest too */
+        const uint64_t share = t->borders[r + 1] - t->borders[r];
+        if (share > 0 && share * recipe->batches.first < recipe->batch)
+            return fail(err, ERR_USAGE,
+                        "rank %" PRIu32 "'s share, %" PRIu64 " of %" PRIu32 " samples, has none of a batch of %" PRIu32
+                        ", with which --batch-warmup begins",
+                        r, share, recipe->batch, recipe->batches.first);
     }
     return 0;
 }

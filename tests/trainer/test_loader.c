@@ -5,6 +5,8 @@
 #include "trainer/data/loader.h"
 #include "trainer/data/shard_source.h"
 
+#include <math.h>
+
 static struct error *const err = &tiny_err;
 
 static struct shard_reading reading_of(const struct dataset *dataset)
@@ -143,13 +145,14 @@ static void check_read_rows(const struct batch *batch, const struct sequence *se
 static size_t check_run(const struct loader_options *options)
 {
     const struct source *source = options->source;
-    const uint32_t to = options->share_to > 0 ? options->share_to : options->batch;
+    struct loader_options at = *options; /* with the step of the batch */
+    const uint32_t share_to = options->share_to > 0 ? options->share_to : options->batch;
     const uint64_t end = options->first + options->count;
     const struct micro_batch *micro;
     struct sequence sequence = sequence_make(&source->room);
     struct loader *loader = loader_open(options);
     uint64_t batch_first = options->first;
-    uint32_t number = options->share_from;
+    uint32_t number = loader_place(&at, options->share_from);
     int64_t marks[HEAD_KINDS] = {0}, tokens = 0;
     size_t count = 0;
     int result;
@@ -174,10 +177,11 @@ static size_t check_run(const struct loader_options *options)
         if (micro->ends) {
             assert_memory_equal(micro->marks, marks, sizeof marks);
             assert_int_equal(micro->tokens, tokens);
-            assert_int_equal(micro->sequences, number - options->share_from);
-            assert_true(number == to || batch_first + number == end);
-            batch_first += options->batch;
-            number = options->share_from;
+            assert_int_equal(micro->sequences, number - loader_place(&at, options->share_from));
+            assert_true(number == loader_place(&at, share_to) || batch_first + number == end);
+            batch_first += loader_batch_size(&at);
+            at.step++;
+            number = loader_place(&at, options->share_from);
             tokens = 0;
             memset(marks, 0, sizeof marks);
         }
@@ -232,6 +236,62 @@ static void a_share_is_a_part_of_every_batch(void **state)
     assert_int_equal(check_run(&options), 4);
     options.count = 19;
     assert_int_equal(check_run(&options), 5);
+}
+
+/* Sums of sizes, which grow from A to B and then stay. */
+static void batches_grow_as_planned(void **state)
+{
+    (void)state;
+    static const struct batch_plan plans[] = {{1, 4, 3},           {64, 256, 7}, {3, 3, 5},
+                                              {1, 1u << 20, 1000}, {5, 6, 1},    {7, 7, 0}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        const struct batch_plan *plan = &plans[i];
+        uint64_t sum = 0;
+        for (uint64_t n = 0; n < plan->steps + 5; n++) {
+            const uint32_t size = batch_plan_size(plan, n);
+            const double line = plan->first + (plan->last - plan->first) * (n + 0.5) / (plan->steps ? plan->steps : 1);
+            assert_int_equal(batch_plan_samples(plan, n), sum);
+            if (n < plan->steps)
+                assert_true(size >= line - 1 && size <= line + 1);
+            assert_in_range(size, n < plan->steps ? plan->first : plan->last, plan->last);
+            sum += size;
+            if (plan->steps > 0)
+                assert_true(fabs(batch_plan_steps(plan, plan->steps, sum) - (n + 1)) < 1);
+        }
+        assert_true(fabs(batch_plan_steps(plan, 0.5, 1000 * (0.5 * (plan->first + plan->last) / 2 + 0.5 * plan->last)) -
+                         1000) < 1e-6);
+    }
+    const struct batch_plan longest = {1, 1u << 20, UINT32_MAX};
+    assert_int_equal(batch_plan_size(&longest, UINT32_MAX), 1u << 20);
+    assert_int_equal(batch_plan_samples(&longest, UINT32_MAX), UINT32_MAX + ((1ull << 20) - 1) * UINT32_MAX / 2);
+}
+
+static void growing_batches_take_every_sample_once(void **state)
+{
+    const struct shard_reading reading = reading_of(*state);
+    const struct source source = shard_source(&reading);
+    struct loader_options options = options_for(&source, 2);
+    options.plan = (struct batch_plan){2, 4, 6};
+    for (options.step = 0; options.step < 8; options.step++) { /* it goes on at any step */
+        options.first = batch_plan_samples(&options.plan, options.step);
+        options.count = batch_plan_samples(&options.plan, 9) - options.first;
+        check_run(&options);
+    }
+    options.step = options.first = 0;
+    options.count = batch_plan_samples(&options.plan, 9);
+    uint32_t places[3];
+    for (options.step = 0; options.step < 7; options.step++) { /* shares of two are a cut of every batch */
+        for (uint32_t i = 0; i < 3; i++)
+            places[i] = loader_place(&options, 2 * i);
+        assert_int_equal(places[0], 0);
+        assert_true(places[1] > 0 && places[2] > places[1]);
+        assert_int_equal(places[2], loader_batch_size(&options));
+    }
+    options.step = 0;
+    for (options.share_from = 0; options.share_from < 4; options.share_from += 2) {
+        options.share_to = options.share_from + 2;
+        check_run(&options);
+    }
 }
 
 static void every_sample_once_per_epoch(void **state)
@@ -299,6 +359,32 @@ static void fresh_masks_differ_by_epoch_and_restore_the_text(void **state)
     sequence_release(&stored);
     sequence_release(&fresh);
     sequence_release(&again);
+}
+
+/* By the sample's number, from one share to the other; more than the records have room for. */
+static void fresh_masks_take_the_share_that_is_asked_for(void **state)
+{
+    const struct dataset *dataset = *state;
+    struct shard_reading reading = reading_of(dataset);
+    reading.masks = MASKS_FRESH;
+    reading.mask_prob[0] = 800000;
+    reading.mask_prob[1] = 200000;
+    reading.first = 10;
+    reading.count = 100;
+    const struct source source = shard_source(&reading);
+    struct sequence sequence = sequence_make(&source.room);
+    assert_int_equal(source.room.marks[HEAD_MASKED], 13); /* 16 tokens, 0.8 of them */
+    assert_true(dataset->layout.predictions < 13);
+    for (uint64_t k = 0; k < 130; k++) {
+        const double share = k < 10 ? 0.8 : k < 110 ? 0.8 - 0.6 * (k - 10) / 100 : 0.2;
+        fetch(&source, k, &sequence);
+        uint32_t wanted = lrint(sequence.length * share), ordinary = 0;
+        for (uint32_t i = 0; i < sequence.length; i++)
+            ordinary += sequence.ids[i] != 2 && sequence.ids[i] != 3;
+        if (wanted < ordinary)
+            assert_in_range(sequence.marks[HEAD_MASKED].count, wanted > 1 ? wanted - 1 : 1, wanted + 1);
+    }
+    sequence_release(&sequence);
 }
 
 /* "##s" is masked together with the piece before it, and never alone. */
@@ -480,8 +566,11 @@ int main(void)
         cmocka_unit_test(any_micro_batch_cuts_the_same_samples),
         cmocka_unit_test(a_run_goes_on_at_any_sample),
         cmocka_unit_test(a_share_is_a_part_of_every_batch),
+        cmocka_unit_test(batches_grow_as_planned),
+        cmocka_unit_test(growing_batches_take_every_sample_once),
         cmocka_unit_test(every_sample_once_per_epoch),
         cmocka_unit_test(fresh_masks_differ_by_epoch_and_restore_the_text),
+        cmocka_unit_test(fresh_masks_take_the_share_that_is_asked_for),
         cmocka_unit_test(fresh_masks_are_by_word_where_the_stored_are),
         cmocka_unit_test(closing_early_is_fine),
         cmocka_unit_test(what_does_not_fit_is_left),

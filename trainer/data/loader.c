@@ -19,6 +19,7 @@ struct loader {
 
     /* The worker's own. */
     uint32_t share;             /* share_to - share_from */
+    uint32_t from;              /* where it begins in the batch that is being cut */
     struct sequence *sequences; /* [share] of the batch that is being cut */
     uint32_t loaded, cut;       /* how many of them are in memory, and handed out */
     uint64_t next;              /* number of the first sample after the batch */
@@ -38,19 +39,32 @@ static int load(struct loader *loader, uint64_t k, struct error *err)
     return 0;
 }
 
+uint32_t loader_batch_size(const struct loader_options *options)
+{
+    return options->plan.last > 0 ? batch_plan_size(&options->plan, options->step) : options->batch;
+}
+
+uint32_t loader_place(const struct loader_options *options, uint32_t border)
+{
+    return (uint32_t)((uint64_t)border * loader_batch_size(options) / options->batch);
+}
+
 /* The share of the next batch into memory, with its counts. */
 static int load_batch(struct loader *loader, struct error *err)
 {
-    const struct loader_options *options = &loader->options;
+    struct loader_options *options = &loader->options;
     const struct source *source = options->source;
     const uint64_t end = options->first + options->count;
+    const uint32_t size = loader_batch_size(options), to = loader_place(options, options->share_to);
+    loader->from = loader_place(options, options->share_from);
     loader->loaded = loader->cut = 0;
     loader->tokens = 0;
     memset(loader->marks, 0, sizeof loader->marks);
-    for (uint32_t place = 0; place < options->batch && loader->next < end; place++, loader->next++) {
+    options->step++;
+    for (uint32_t place = 0; place < size && loader->next < end; place++, loader->next++) {
         if (source->prefetch)
             source->prefetch(source->context, loader->next);
-        if (place >= options->share_from && place < options->share_to)
+        if (place >= loader->from && place < to)
             TRY(load(loader, loader->next, err));
     }
     return 0;
@@ -71,9 +85,8 @@ static int make(void *context, void *job, uint64_t number, struct error *err)
         pack_init(&micro->batch, &loader->options.limits);
     pack_clear(&micro->batch);
     micro->begins = loader->cut == 0;
-    while (loader->cut < loader->loaded &&
-           pack_add(&micro->batch, &loader->options.limits, &loader->sequences[loader->cut],
-                    loader->options.share_from + loader->cut))
+    while (loader->cut < loader->loaded && pack_add(&micro->batch, &loader->options.limits,
+                                                    &loader->sequences[loader->cut], loader->from + loader->cut))
         loader->cut++;
     assert(micro->batch.sequences > 0); /* limits have room for one sample */
     pack_finish(&micro->batch, &loader->options.limits);

@@ -1,13 +1,35 @@
 /* Records of a mapped dataset come in; sequences with their masks laid go out. */
 #include "trainer/data/shard_source.h"
 
+#include <math.h>
+
 #include "shards/masking.h"
 #include "shards/order.h"
 
 const char *const mask_policies[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};
 _Static_assert(sizeof mask_policies / sizeof *mask_policies == MASK_POLICIES, "a name for every policy");
 
-static void lay_masks(const struct shard_reading *reading, uint64_t epoch, uint64_t index, struct sample *sample)
+/* Masks that a sample may have: with a share of its own more than the dataset's records have room for. */
+static uint32_t predictions_of(const struct shard_reading *reading)
+{
+    const struct shard_layout *layout = &reading->dataset->layout;
+    const uint32_t *prob = reading->mask_prob, most = prob[0] > prob[1] ? prob[0] : prob[1];
+    const uint32_t count = mask_count(layout->seq, most, layout->seq);
+    return most > 0 && count > layout->predictions ? count : layout->predictions;
+}
+
+static uint32_t millionths_of(const struct shard_reading *reading, uint64_t k)
+{
+    const double from = reading->mask_prob[0], to = reading->mask_prob[1];
+    if (reading->mask_prob[0] == 0)
+        return reading->dataset->manifest.mask_millionths;
+    if (k < reading->first || k - reading->first >= reading->count)
+        return reading->mask_prob[k >= reading->first];
+    return (uint32_t)lround(from + (to - from) * ((double)(k - reading->first) / (double)reading->count));
+}
+
+static void lay_masks(const struct shard_reading *reading, uint64_t k, uint64_t epoch, uint64_t index,
+                      struct sample *sample)
 {
     const struct dataset *dataset = reading->dataset;
     const struct manifest *manifest = &dataset->manifest;
@@ -16,8 +38,8 @@ static void lay_masks(const struct shard_reading *reading, uint64_t epoch, uint6
         .cls = manifest->special.cls,
         .sep = manifest->special.sep,
         .mask = manifest->special.mask,
-        .millionths = manifest->mask_millionths,
-        .predictions = dataset->layout.predictions,
+        .millionths = millionths_of(reading, k),
+        .predictions = predictions_of(reading),
         .continues = dataset->continues,
     };
     const struct random_stream stream =
@@ -49,7 +71,7 @@ static int fetch(const void *context, uint64_t k, struct sequence *sequence, str
     struct sample sample = {.ids = sequence->ids, .positions = masked->tokens, .labels = masked->labels};
     TRY(dataset_sample(dataset, index, &sample, err));
     if (reading->masks == MASKS_FRESH || (reading->masks == MASKS_AUTO && epoch > 0))
-        lay_masks(reading, epoch, index, &sample);
+        lay_masks(reading, k, epoch, index, &sample);
     sequence->length = sample.length;
     sequence->a_length = sample.a_length;
     masked->count = sample.masked;
@@ -83,7 +105,7 @@ struct source shard_source(const struct shard_reading *reading)
                 .length = dataset->layout.seq,
                 .marks =
                     {
-                        [HEAD_MASKED] = dataset->layout.predictions,
+                        [HEAD_MASKED] = predictions_of(reading),
                         [HEAD_NEXT] = dataset->manifest.pairs != PAIRS_NONE,
                     },
             },

@@ -23,6 +23,10 @@ struct shard_reading {
     bool shuffled;
     enum mask_policy masks;
     uint64_t seed; /* names order and fresh masks */
+    /* The share of pieces that fresh masks take, in millionths: goes from mask_prob[0] at sample `first` to mask_prob[1]
+     * `count` samples later, by a sample's number alone. 0: the dataset's. */
+    uint32_t mask_prob[2];
+    uint64_t first, count;
 };
 
 /* `reading` outlives the source. A damaged shard: ERR_VERIFY. Numbers are those that dsdata show --sample takes. */

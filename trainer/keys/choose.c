@@ -94,7 +94,7 @@ static int choose_schedule(const struct keys *keys, const struct settings *setti
 
 /* train_batch = micro · accumulation · processes: two of the three give the third; a batch alone leaves the
  * micro-batch to arithmetic; an option of the command line takes the place of what the file says. */
-int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
+static int batch_of(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
 {
     const uint64_t size = settings->launch ? settings->launch->size : 1;
     uint64_t batch, micro, times;
@@ -122,7 +122,7 @@ int keys_batch(const struct keys *keys, const struct settings *settings, struct 
     if (batch == 0 && micro > 0)
         batch = micro * (times > 0 ? times : 1) * size;
     if (batch == 0 || batch_flag)
-        batch = settings->batch;
+        batch = settings->batch[1];
     if (micro_flag)
         micro = settings->micro_batch;
     if (batch > 1u << 20)
@@ -131,6 +131,96 @@ int keys_batch(const struct keys *keys, const struct settings *settings, struct 
         return keys_complain(keys, "train_micro_batch_size_per_gpu", "is above 65,536", err);
     recipe->batch = (uint32_t)batch;
     recipe->micro_batch = micro;
+    return 0;
+}
+
+/* --batch A:B --batch-warmup P, or batch_warmup.from and .steps beside train_batch_size; --batch is the word on all of
+ * them. */
+int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, double *warmup,
+               struct error *err)
+{
+    const bool batch_flag = settings_given(settings, "batch"), length_flag = settings_given(settings, "batch-warmup");
+    uint64_t from = 0;
+    *warmup = 0;
+    TRY(batch_of(keys, settings, recipe, err));
+    recipe->batches = (struct batch_plan){recipe->batch, recipe->batch, 0};
+    if (!batch_flag) {
+        TRY(keys_count(keys, "batch_warmup.from", &from, err));
+        TRY(keys_real(keys, "batch_warmup.steps", 0, 1e9, warmup, err));
+        const bool key = keys_get(keys->values, "batch_warmup.steps");
+        if (from > 0 ? !key && !length_flag : key)
+            return keys_complain(keys, "batch_warmup", "has not both \"from\", a count, and \"steps\"", err);
+    } else if (settings->batch[0] != settings->batch[1]) {
+        from = settings->batch[0];
+        if (!length_flag) {
+            fail(err, ERR_USAGE, "--batch %" PRIu64 ":%" PRIu64 ": over how many steps?", from, settings->batch[1]);
+            return hint(err, "--batch-warmup 0.2 is the first fifth of them");
+        }
+    }
+    if (length_flag)
+        *warmup = settings->batch_warmup;
+    if (from == 0)
+        return length_flag ? fail(err, ERR_USAGE, "--batch-warmup belongs to a batch that grows: --batch 64:256") : 0;
+    if (from > recipe->batch)
+        return fail(err, ERR_USAGE, "batches grow: %" PRIu64 " is above %" PRIu32, from, recipe->batch);
+    recipe->batches.first = (uint32_t)from;
+    return 0;
+}
+
+/* ---- masks ---- */
+
+/* "mask_prob": P or [P, Q]. */
+static int mask_prob_key(const struct keys *keys, uint32_t prob[2], struct error *err)
+{
+    const json_t *value = keys_get(keys->values, "mask_prob");
+    const bool two = json_array_size(value) == 2;
+    for (size_t i = 0; value && i < 2; i++) {
+        const json_t *one = two ? json_array_get(value, i) : value;
+        const double real = json_number_value(one);
+        if (!json_is_number(one) || !(real >= 1e-6 && real <= 1))
+            return keys_complain(keys, "mask_prob", "not a number above 0 up to 1, or two as [0.3, 0.15]", err);
+        prob[i] = (uint32_t)lround(real * 1e6);
+    }
+    return 0;
+}
+
+static int choose_masks(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
+                        struct error *err)
+{
+    const json_t *value = keys_get(keys->values, "masks");
+    const bool by_key = value && !settings_given(settings, "masks");
+    const char *name = by_key ? json_string_value(value) : mask_policies[settings->masks];
+    int policy = 0;
+    while (policy < MASK_POLICIES && !(name && strcmp(name, mask_policies[policy]) == 0))
+        policy++;
+    if (policy == MASK_POLICIES)
+        return keys_complain(keys, "masks", "none of \"auto\", \"stored\", \"fresh\"", err);
+    recipe->masks = policy == MASKS_AUTO && !recipe->shuffled ? MASKS_STORED : (enum mask_policy)policy;
+    if (settings_given(settings, "mask-prob"))
+        memcpy(recipe->mask_prob, settings->mask_prob, sizeof recipe->mask_prob);
+    else
+        TRY(mask_prob_key(keys, recipe->mask_prob, err));
+    if (settings_given(settings, "mask-prob") && (recipe->mask_prob[0] == 0 || recipe->mask_prob[1] == 0))
+        return fail(err, ERR_USAGE, "--mask-prob: without a masked piece there is nothing to learn");
+    if (recipe->mask_prob[0] == 0)
+        return 0;
+    if (recipe->masks == MASKS_STORED) {
+        fail(err, ERR_USAGE, "--mask-prob is of fresh masks, and these are the stored ones");
+        return hint(err, "say --masks fresh");
+    }
+    recipe->masks = MASKS_FRESH;
+    return 0;
+}
+
+static int choose_dropout(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
+                          struct error *err)
+{
+    double dropout = settings->dropout;
+    const bool given = settings_given(settings, "dropout");
+    if (!given)
+        TRY(keys_real(keys, "dropout", 0, 0.99, &dropout, err));
+    if (given || keys_get(keys->values, "dropout"))
+        recipe->config.hidden_dropout = recipe->config.attention_dropout = dropout;
     return 0;
 }
 
@@ -198,6 +288,9 @@ int keys_choose(const struct keys *keys, const struct settings *settings, struct
     TRY(choose_optimizer(keys, settings, recipe, err));
     TRY(choose_schedule(keys, settings, recipe, err));
     TRY(choose_wire(keys, settings, recipe, err));
+    TRY(choose_dropout(keys, settings, recipe, err));
+    if (!recipe->task[0])
+        TRY(choose_masks(keys, settings, recipe, err));
     TRY(choose_zero(keys, settings, recipe, err));
     return choose_precision(keys, recipe, err);
 }

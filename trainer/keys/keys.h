@@ -25,8 +25,10 @@ void keys_release(struct keys *keys);
  * Command-line options win. Says which keys have no meaning here. ERR_USAGE names the key and who said it. */
 int keys_apply(struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err);
 
-/* The batch alone, which --epochs needs before it knows the steps. */
-int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err);
+/* The batch alone, which --epochs needs before it knows the steps. *warmup: over how many steps batches grow from
+ * recipe->batches.first, below 1 a share of them; 0: all have one size. */
+int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, double *warmup,
+               struct error *err);
 
 /* ---- between the files of this folder ---- */
 

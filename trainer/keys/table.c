@@ -45,6 +45,9 @@ struct key {
 static const struct key table[] = {
     WORD("train_batch_size", KEY_TAKEN), WORD("train_micro_batch_size_per_gpu", KEY_TAKEN),
     WORD("gradient_accumulation_steps", KEY_TAKEN),
+    /* Ours: DeepSpeed leaves them to scripts. */
+    WORD("batch_warmup.from", KEY_TAKEN), WORD("batch_warmup.steps", KEY_TAKEN), WORD("mask_prob", KEY_TAKEN),
+    WORD("masks", KEY_TAKEN), WORD("dropout", KEY_TAKEN),
     {.path = "gradient_clipping", .kind = KEY_REAL, .field = FIELD(clipping), .min = 0, .max = 1e6},
     WORD("optimizer.type", KEY_TAKEN), PARAM_WORD("lr", KEY_TAKEN),
     WORD("scheduler.type", KEY_TAKEN),

@@ -67,6 +67,11 @@ static void count_memory(const struct engine *engine, const struct params *param
     mem_free(plan);
 }
 
+static uint64_t samples_of(const struct recipe *recipe)
+{
+    return batch_plan_samples(&recipe->batches, recipe->schedule.steps);
+}
+
 /* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
 static int count_work(const struct setup *setup, const struct engine *engine, struct needs *needs, struct error *err)
 {
@@ -77,7 +82,7 @@ static int count_work(const struct setup *setup, const struct engine *engine, st
     model_refresh(model);
     const int result =
         estimate_make(engine, &setup->task.splits[SPLIT_TRAIN], model, PRODUCT_SECONDS, &needs->estimate, err);
-    needs->seconds = (double)setup->recipe.schedule.steps * needs->estimate.step;
+    needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
     model_close(model);
     return result;
 }
@@ -144,8 +149,8 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             format_bytes(needs->disk, b), format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, c));
     log_say("work       %s steps = %s samples = %.3g epochs; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
             " tokens on average",
-            format_count(recipe->schedule.steps, a), format_count(recipe->schedule.steps * recipe->batch, b),
-            (double)recipe->schedule.steps * recipe->batch / (double)setup->task.samples.samples, needs->flops * 1e-9,
+            format_count(recipe->schedule.steps, a), format_count(samples_of(recipe), b),
+            (double)samples_of(recipe) / (double)setup->task.samples.samples, needs->flops * 1e-9,
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
 }
 

@@ -1,0 +1,30 @@
+/* A plan and a step come in; how many samples it takes goes out. */
+#include "trainer/data/batch_plan.h"
+
+#include <math.h>
+
+uint64_t batch_plan_samples(const struct batch_plan *plan, uint64_t n)
+{
+    __extension__ typedef unsigned __int128 wide; /* a product has up to 20 + 64 bits, and more where W is not met */
+    const uint64_t grows = n < plan->steps ? n : plan->steps, rest = n - grows;
+    if (plan->steps == 0)
+        return n * plan->last;
+    const wide more = (wide)(plan->last - plan->first) * grows * grows / ((wide)plan->steps * 2);
+    return plan->first * grows + (uint64_t)more + plan->last * rest;
+}
+
+uint32_t batch_plan_size(const struct batch_plan *plan, uint64_t n)
+{
+    return (uint32_t)(batch_plan_samples(plan, n + 1) - batch_plan_samples(plan, n));
+}
+
+double batch_plan_steps(const struct batch_plan *plan, double share, double samples)
+{
+    const double a = plan->first, b = plan->last;
+    if (share < 1)
+        return samples / (share * (a + b) / 2 + (1 - share) * b);
+    if (samples >= share * (a + b) / 2)
+        return share + (samples - share * (a + b) / 2) / b;
+    const double slope = (b - a) / share; /* a n + slope n^2 / 2 = samples */
+    return slope > 0 ? (sqrt(a * a + 2 * slope * samples) - a) / slope : samples / b;
+}
