@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "trainer/config.h"
+#include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json.h"
 
 #define WAITED_SHARE 0.05 /* of the time, for data, from which on it is reported */
@@ -18,8 +19,9 @@ static void append_command(json_t *commands, char *command)
     mem_free(command);
 }
 
-/* The commands that a user would want now: a longer length, if the dataset has one, and the model for others. */
-static json_t *next_commands(const struct setup *setup, const char *directory)
+/* The commands that a user would want now: a longer length, if the dataset has one, and the model for others, `best` (a
+ * checkpoint, or NULL) where one is kept. */
+static json_t *next_commands(const struct setup *setup, const char *directory, const char *best)
 {
     json_t *next = json_array();
     char name[32], model[40], seq[16], steps[24];
@@ -38,7 +40,7 @@ static json_t *next_commands(const struct setup *setup, const char *directory)
                                         directory, "--steps", steps, NULL));
     }
     snprintf(model, sizeof model, "bert-%s", config_name(&setup->recipe.config, name));
-    append_command(next, command_of("dstrain", "export", directory, "--out", model, NULL));
+    append_command(next, command_of("dstrain", "export", best ? best : directory, "--out", model, NULL));
     return next;
 }
 
@@ -47,6 +49,13 @@ static void add_all(json_t *facts, json_t *part)
 {
     json_object_update(facts, part);
     json_decref(part);
+}
+
+static uint64_t steps_of(const struct closing *c)
+{
+    const char *early;
+    const uint64_t ended = run_ended(c->run, &early);
+    return early ? ended : c->setup->recipe.schedule.steps;
 }
 
 static json_t *position_json(const struct closing *c)
@@ -66,10 +75,15 @@ static void print_json(const struct closing *c, json_t *next)
 {
     const struct screen *screen = c->screen;
     const struct metric_table *metrics = &c->setup->task.metrics;
+    const char *early;
     json_t *facts = json_pack("{s:o, s:b, s:I}", "run", json_name(c->run->directory), "finished", 1, "steps",
-                              (json_int_t)c->setup->recipe.schedule.steps);
+                              (json_int_t)steps_of(c));
+    run_ended(c->run, &early);
+    if (early)
+        json_object_set_new(facts, "ended", json_string(early));
     if (c->position)
         json_object_set_new(facts, "parameters", json_integer((json_int_t)c->parameters));
+    json_object_set_new(facts, "end_to_end_seconds", json_real(c->seconds));
     json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(c->run)));
     if (c->position)
         add_all(facts, position_json(c));
@@ -83,6 +97,10 @@ static void print_json(const struct closing *c, json_t *next)
         json_object_set_new(means, "samples", json_integer((json_int_t)c->evaluation->samples));
         json_object_set_new(facts, "valid", means);
     }
+    if (c->best > 0)
+        json_object_set_new(facts, "best",
+                            json_pack("{s:I, s:o}", "step", (json_int_t)c->best, "loss",
+                                      c->position ? json_real(c->best_loss) : json_null()));
     json_object_set_new(facts, "next", next);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
@@ -108,11 +126,18 @@ static void say_all(const struct closing *c)
     log_say("done       %s steps, %.3g epochs, %s in %zu start%s", format_count(state->step, steps),
             (double)state->samples / (double)c->setup->task.samples.samples, format_seconds(c->position->seconds, time),
             starts, starts == 1 ? "" : "s");
+    if (state->step < c->setup->recipe.schedule.steps)
+        log_say("ended      before step %s: %" PRIu64
+                " evaluations in a row did not lower the held-out loss (--patience)",
+                format_count(c->setup->recipe.schedule.steps, step), c->setup->settings->patience);
     if (screen->steps > 0)
         log_say("train      %s; at step %s: %s", loss_text(metrics, &screen->last.means, loss),
                 format_count(screen->first.number, step), loss_text(metrics, &screen->first.means, first));
     if (c->evaluation)
         screen_means(metrics, c->evaluation, "valid");
+    if (c->best > 0)
+        log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", c->best_loss,
+                format_count(c->best, step), c->run->directory, BEST_NAME);
     if (screen->steps > 0)
         log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that products alone reach here",
                 rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);
@@ -125,14 +150,17 @@ static void say_all(const struct closing *c)
 
 void closing_say(const struct closing *c)
 {
-    json_t *next = next_commands(c->setup, c->run->directory), *command;
+    const uint64_t last = steps_of(c);
+    char *best = c->best > 0 && c->best != last ? checkpoint_path(c->run->directory, c->best) : NULL;
+    json_t *next = next_commands(c->setup, c->run->directory, best), *command;
     size_t i;
     char steps[32];
     if (c->position)
         say_all(c);
     else
         log_say("run        %s is finished: %s steps; nothing was changed (--fresh starts anew)", c->run->directory,
-                format_count(c->setup->recipe.schedule.steps, steps));
+                format_count(last, steps));
+    mem_free(best);
     json_array_foreach(next, i, command) log_say("%-10s %s", i == 0 ? "next" : "", json_string_value(command));
     if (c->setup->settings->json)
         print_json(c, next);

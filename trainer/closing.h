@@ -15,8 +15,11 @@ struct closing {
     const struct setup *setup;
     const struct run *run;
     const struct position *position; /* NULL: the run was finished before, and nothing was done */
+    double seconds;                  /* of this start, from its first moment on: opening, saving, evaluating included */
     uint64_t parameters;             /* count, where something was done */
     const struct screen *screen;
+    uint64_t best;                       /* step of the checkpoint with the least held-out loss; 0: none is kept */
+    double best_loss;                    /* of it, where something was done */
     const struct evaluation *evaluation; /* after the last step; NULL: none was made by this start */
 };
 

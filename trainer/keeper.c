@@ -34,11 +34,28 @@ int keeper_take(struct keeper *k, const struct setup *setup, bool silent, struct
     return result;
 }
 
+bool keeper_keeps(const struct keeper *k, uint64_t step)
+{
+    return k->setup->settings->keep_best && !k->silent && k->evaluated_step == step && k->best.last < k->kept_loss;
+}
+
+/* The checkpoint of this step, which is there, becomes the best where the evaluation after it says so; the one before may
+ * go. */
+static int keep_best(struct keeper *k, uint64_t step, struct error *err)
+{
+    const struct settings *settings = k->setup->settings;
+    if (!keeper_keeps(k, step) || k->saved_step != step)
+        return 0;
+    TRY(checkpoint_set_best(k->run.directory, step, err));
+    k->kept_loss = k->best.last;
+    return checkpoint_keep(k->run.directory, step, settings->keep_last, settings->keep_every, err);
+}
+
 int keeper_begin(struct keeper *k, const struct engine *engine, const struct position *position, json_t *ranks,
                  struct error *err)
 {
     const uint64_t step = position->state.step;
-    bool evaluated = false;
+    struct metrics_past past;
     k->saved_step = k->tried_step = step;
     k->saved_clock = clock_now();
     k->since.samples = position->state.samples;
@@ -47,10 +64,14 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     TRY(record_start(&k->run, k->setup, engine, ranks, step,
                      err)); /* first: what comes after is then known to be a run's */
     TRY(record_files(&k->run, k->setup, engine, err));
-    TRY(metrics_open(&k->metrics, k->run.directory, step, &evaluated, err));
-    if (evaluated)
-        k->evaluated_step = step;
-    return 0;
+    past.kept_step = checkpoint_best(k->run.directory);
+    TRY(metrics_open(&k->metrics, k->run.directory, step, &past, err));
+    k->best = past.best;
+    k->kept_loss = past.kept_loss;
+    if (!past.evaluated)
+        return 0;
+    k->evaluated_step = step;
+    return step > 0 ? keep_best(k, step, err) : 0; /* a crash may have come after the evaluation */
 }
 
 void keeper_close(struct keeper *k)
@@ -68,6 +89,7 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                         const struct estimate *estimate)
 {
     const struct setup *setup = k->setup;
+    const uint64_t keep_last = setup->settings->keep_last;
     struct buf similar = {0};
     if (k->silent)
         return;
@@ -86,7 +108,7 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .parameters = model_table(engine->model)->total,
                                 .memory_bytes = engine_bytes(engine, ENGINE_TRAINING),
                                 .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
-                                .keep_last = setup->settings->keep_last,
+                                .keep_last = keep_last > 0 ? keep_last + setup->settings->keep_best : 0,
                                 .samples = setup->task.samples.samples,
                                 .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 || setup->task.finish,
                                 .estimate = *estimate,
@@ -100,7 +122,8 @@ void keeper_close_screen(struct keeper *k)
         screen_close(&k->screen);
 }
 
-void keeper_closing(const struct keeper *k, const struct engine *engine, const struct position *position)
+void keeper_closing(const struct keeper *k, const struct engine *engine, const struct position *position,
+                    double seconds)
 {
     const bool evaluated = k->evaluated_step == position->state.step && k->evaluation.samples > 0;
     if (!k->silent)
@@ -110,6 +133,9 @@ void keeper_closing(const struct keeper *k, const struct engine *engine, const s
             .position = k->run.kind == RUN_FINISHED ? NULL : position,
             .parameters = engine->model ? model_table(engine->model)->total : 0,
             .screen = &k->screen,
+            .seconds = seconds,
+            .best = checkpoint_best(k->run.directory),
+            .best_loss = k->kept_loss,
             .evaluation = evaluated ? &k->evaluation : NULL,
         });
 }
@@ -178,7 +204,9 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
     struct metrics_line line = line_of(k, position, evaluation);
     line.valid = true;
     line.loss_scale = step_loss_scale(position);
-    return metrics_write(&k->metrics, &line, err);
+    TRY(metrics_write(&k->metrics, &line, err));
+    metrics_best_add(&k->best, position->state.step, evaluation->loss);
+    return keep_best(k, position->state.step, err);
 }
 
 /* ---- checkpoints ---- */
@@ -228,7 +256,7 @@ int keeper_save(struct keeper *k, struct engine *engine, const struct position *
         k->saved_step = position->state.step;
         k->save_longest = fmax(k->save_longest, k->saved_clock - from);
         k->saving += k->saved_clock - from;
-        return 0;
+        return keep_best(k, position->state.step, err);
     }
     if (err->kind != ERR_RESOURCE || !go_on)
         return result;
@@ -237,7 +265,7 @@ int keeper_save(struct keeper *k, struct engine *engine, const struct position *
     return 0;
 }
 
-int keeper_finish(struct keeper *k, struct error *err)
+int keeper_finish(struct keeper *k, const struct position *position, bool early, struct error *err)
 {
-    return k->silent ? 0 : run_finish(&k->run, err);
+    return k->silent ? 0 : run_finish(&k->run, position->state.step, early ? "patience" : NULL, err);
 }

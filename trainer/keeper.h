@@ -40,6 +40,8 @@ struct keeper {
     double save_longest, saving;  /* seconds of the longest save, and of all */
     uint64_t evaluated_step;      /* after which the last evaluation was made; KEEPER_NEVER: there is none */
     struct evaluation evaluation; /* the last one of this start; of no samples: none */
+    struct metrics_best best;     /* of the whole run; of the process that writes */
+    double kept_loss;             /* held-out loss of the checkpoint that `best` names; INFINITY: it names none */
 };
 #define KEEPER_NEVER UINT64_MAX
 
@@ -54,8 +56,9 @@ void keeper_close(struct keeper *keeper); /* safe on a zeroed one */
 void keeper_open_screen(struct keeper *keeper, const struct engine *engine, const struct position *position,
                         const struct estimate *estimate);
 void keeper_close_screen(struct keeper *keeper); /* clears the progress line */
-/* The closing lines, or that the run was finished before. */
-void keeper_closing(const struct keeper *keeper, const struct engine *engine, const struct position *position);
+/* The closing lines, or that the run was finished before; this start took `seconds`. */
+void keeper_closing(const struct keeper *keeper, const struct engine *engine, const struct position *position,
+                    double seconds);
 
 /* Reports a step that was received. */
 int keeper_step(struct keeper *keeper, const struct position *position, const struct step_facts *facts,
@@ -66,6 +69,9 @@ int keeper_evaluation(struct keeper *keeper, const struct position *position, co
  * `go_on` (--save-fails) a disk that is full is a warning, and the next save makes it good. */
 int keeper_save(struct keeper *keeper, struct engine *engine, const struct position *position, bool go_on,
                 struct error *err);
-int keeper_finish(struct keeper *keeper, struct error *err); /* the run is finished */
+/* Is what was evaluated last, after `step`, to be kept as the best (--keep-best) and not kept yet? */
+bool keeper_keeps(const struct keeper *keeper, uint64_t step);
+/* The run is finished: after its last step, or `early` (--patience). */
+int keeper_finish(struct keeper *keeper, const struct position *position, bool early, struct error *err);
 
 #endif

@@ -255,10 +255,19 @@ double run_seconds(const struct run *run, uint64_t step)
     return 0;
 }
 
-int run_finish(struct run *run, struct error *err)
+int run_finish(struct run *run, uint64_t step, const char *early, struct error *err)
 {
     json_object_set_new(run->record, "finished", json_true());
+    if (early)
+        json_object_set_new(run->record, "ended", json_pack("{s:I, s:s}", "step", (json_int_t)step, "why", early));
     return write_record(run, err);
+}
+
+uint64_t run_ended(const struct run *run, const char **early)
+{
+    const json_t *ended = json_object_get(run->record, "ended");
+    *early = json_string_value(json_object_get(ended, "why"));
+    return (uint64_t)json_integer_value(json_object_get(ended, "step"));
 }
 
 /* ---- runs beside this one ---- */

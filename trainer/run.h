@@ -49,7 +49,10 @@ const char *run_precision(const struct run *run); /* recorded at the first start
 /* Records a save at `step` after `seconds` of training. Forgets those before `oldest`. */
 int run_saved(struct run *run, uint64_t step, double seconds, struct error *err);
 double run_seconds(const struct run *run, uint64_t step); /* at that save; 0 where it is not recorded */
-int run_finish(struct run *run, struct error *err);
+/* At this step; before the last one because of `early` ("patience"), else NULL. */
+int run_finish(struct run *run, uint64_t step, const char *early, struct error *err);
+/* Where a finished run ended: its step (0: after the last one), and why before the last one, or NULL. */
+uint64_t run_ended(const struct run *run, const char **early);
 
 /* "lr 0.0002 (now 0.0001), steps 40 (now 20)". */
 void run_differences(const json_t *there, const json_t *here, struct buf *out);

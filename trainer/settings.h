@@ -38,9 +38,11 @@ struct settings {
     struct opt_count_or_time save_every;
     uint64_t keep_last;
     uint64_t keep_every; /* 0: none for ever */
-    int save_fails;      /* 0: stop, 1: go on */
+    bool keep_best;
+    int save_fails; /* 0: stop, 1: go on */
     bool skip_damaged;
     uint64_t eval_every, eval_samples; /* eval_every 0: at the end only */
+    uint64_t patience;                 /* evaluations; 0: for ever */
     uint64_t shown;                    /* of eval: samples with guesses */
     uint64_t log_every;
     uint64_t stop_after; /* 0: never */

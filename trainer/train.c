@@ -58,6 +58,7 @@ static struct rules rules_of(const struct training *t)
         .keep_every = settings->keep_every,
         .evaluates = t->setup.task.splits[SPLIT_VALID].samples > 0 && settings->eval_samples > 0,
         .eval_every = settings->eval_every,
+        .patience = settings->patience,
         .deadline = t->deadline,
     };
 }
@@ -66,14 +67,17 @@ static struct rules rules_of(const struct training *t)
 static struct verdict decide(const struct training *t, uint64_t under_way, enum error_kind failure)
 {
     const struct rules rules = rules_of(t);
+    const uint64_t step = t->position.state.step + t->position.queued + under_way;
     const struct keeper *keeper = &t->keeper;
     const double now = clock_now(), seconds = under_way > 0 ? now - t->position.clock : 0; /* so far */
     return verdict_of(&rules, &(struct verdict_facts){
-                                  .step = t->position.state.step + t->position.queued + under_way,
+                                  .step = step,
                                   .queued = t->position.queued + under_way,
                                   .saved_step = keeper->saved_step,
                                   .tried_step = keeper->tried_step,
                                   .evaluated_step = keeper->evaluated_step,
+                                  .keep = keeper_keeps(keeper, step),
+                                  .since_best = keeper->best.since,
                                   .now = now,
                                   .saved_clock = keeper->saved_clock,
                                   .step_seconds = fmax(limit_step_seconds(t), seconds),
@@ -265,13 +269,13 @@ static int fail_stopped(const struct training *t, enum stop_cause cause, struct 
 }
 
 /* What the task makes of the model; the others wait. */
-static int finish(struct training *t, struct error *err)
+static int finish(struct training *t, bool early, struct error *err)
 {
     const struct task *task = &t->setup.task;
     const struct halt halt = {evaluation_halts, t};
     int result = 0;
     if (!task->finish)
-        return keeper_finish(&t->keeper, err);
+        return keeper_finish(&t->keeper, &t->position, early, err);
     const struct evaluation_work work = {
         .task = task,
         .model = t->engine.model,
@@ -286,7 +290,7 @@ static int finish(struct training *t, struct error *err)
         result = limit_fail(t, err);
     meet_work(t->team->meet, false);
     TRY(team_agree(t->team, result, err));
-    return keeper_finish(&t->keeper, err);
+    return keeper_finish(&t->keeper, &t->position, early, err);
 }
 
 /* Queued steps are received first; what came of them may be a failure of its own. */
@@ -310,7 +314,9 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
     }
     if (failed)
         return -1;
-    return verdict->stop == STOP_FINISHED ? finish(t, err) : fail_stopped(t, verdict->stop, err);
+    if (verdict->stop == STOP_FINISHED || verdict->stop == STOP_ENOUGH)
+        return finish(t, verdict->stop == STOP_ENOUGH, err);
+    return fail_stopped(t, verdict->stop, err);
 }
 
 static void say_timings(const struct training *t, double from)
@@ -371,6 +377,7 @@ int train_run(struct settings *settings, struct error *err)
 {
     struct training training = {0};
     struct team team;
+    const double from = clock_now();
     stop_on_signals();
     int result = team_open(&team, settings, err);
     if (result == 0)
@@ -378,7 +385,7 @@ int train_run(struct settings *settings, struct error *err)
     if (result == 0 && !training.finished)
         result = train(&training, err);
     if (result == 0)
-        keeper_closing(&training.keeper, &training.engine, &training.position);
+        keeper_closing(&training.keeper, &training.engine, &training.position, clock_now() - from);
     if (result < 0 && err->kind == ERR_RESOURCE)
         hint_safe(&training, err);
     const uint64_t saved = training.keeper.saved_step;

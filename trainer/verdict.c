@@ -8,7 +8,8 @@ static bool save_due(const struct rules *rules, const struct verdict_facts *fact
     const struct opt_count_or_time every = rules->save_every;
     if (facts->step == facts->saved_step || facts->step == facts->tried_step)
         return false;
-    return facts->step == rules->steps || (rules->keep_every > 0 && facts->step % rules->keep_every == 0) ||
+    return facts->step == rules->steps || facts->keep ||
+           (rules->keep_every > 0 && facts->step % rules->keep_every == 0) ||
            (every.count > 0 ? facts->step % every.count == 0
                             : facts->now - facts->saved_clock >= (double)every.seconds);
 }
@@ -44,6 +45,8 @@ struct verdict verdict_of(const struct rules *rules, const struct verdict_facts 
         return (struct verdict){.save = save, .evaluate = evaluate};
     if (last)
         return (struct verdict){.stop = STOP_FINISHED};
+    if (rules->patience > 0 && facts->since_best >= rules->patience)
+        return (struct verdict){.save = unsaved, .stop = STOP_ENOUGH};
     if (rules->stop_at > 0 && facts->step == rules->stop_at)
         return (struct verdict){.save = unsaved, .stop = STOP_AFTER};
     if (is_late(rules, facts, (double)(facts->queued + 1) * facts->step_seconds,

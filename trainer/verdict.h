@@ -18,7 +18,8 @@ struct rules {
     uint64_t keep_every;                 /* these are saved too; 0: none (--keep-every) */
     bool evaluates;                      /* there is something to evaluate on: */
     uint64_t eval_every;                 /* 0: after the last step only (--eval-every) */
-    double deadline;                     /* clock by which to leave; INFINITY: none (--time-limit) */
+    uint64_t patience; /* evaluations without a better one that end the run; 0: none do (--patience) */
+    double deadline;   /* clock by which to leave; INFINITY: none (--time-limit) */
 };
 
 struct verdict_facts {
@@ -27,6 +28,8 @@ struct verdict_facts {
     uint64_t saved_step;     /* of the newest checkpoint, or where this start began */
     uint64_t tried_step;     /* at which a save was last made, or failed and was passed over */
     uint64_t evaluated_step; /* after which was last evaluated; more than `steps`: never */
+    bool keep;               /* what was evaluated after this step is the best: it is to be saved (--keep-best) */
+    uint64_t since_best;     /* evaluations after the best one */
     double now, saved_clock; /* seconds of one clock: this moment, and the last save or the start */
     double step_seconds, save_seconds, evaluation_seconds; /* the longest so far; before the first, an estimate */
     bool fresh;              /* nothing was done yet since the start: estimates are taken as they are */
@@ -37,6 +40,7 @@ struct verdict_facts {
 enum stop_cause {
     STOP_NONE,
     STOP_FINISHED, /* nothing is left to do */
+    STOP_ENOUGH,   /* as many evaluations as --patience says were not better: the run is finished too */
     STOP_ASKED,    /* by a signal */
     STOP_AFTER,    /* as many steps as --stop-after says */
     STOP_TIME,     /* another step or evaluation, and a save, might end after the deadline */

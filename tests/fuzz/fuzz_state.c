@@ -16,12 +16,12 @@ static void check_metrics(struct str lines)
     struct metrics metrics;
     struct error err;
     struct buf kept = {0};
-    bool evaluated;
+    struct metrics_past past = {0};
     char path[300];
     snprintf(path, sizeof path, "%s/metrics.jsonl", fuzz_directory());
     int result = file_write_all(path, lines.data ? lines.data : "", lines.size, &err);
     assert(result == 0);
-    result = metrics_open(&metrics, fuzz_directory(), 5, &evaluated, &err);
+    result = metrics_open(&metrics, fuzz_directory(), 5, &past, &err);
     assert(result == 0);
     metrics_close(&metrics);
     result = file_read_all(path, 1u << 20, &kept, &err);

@@ -31,10 +31,10 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
 {
     struct metrics metrics;
     struct buf found = {0};
-    bool there = !evaluated;
-    assert_ok(metrics_open(&metrics, directory, at, &there, err));
+    struct metrics_past past = {.evaluated = !evaluated};
+    assert_ok(metrics_open(&metrics, directory, at, &past, err));
     metrics_close(&metrics);
-    assert_int_equal(there, evaluated);
+    assert_int_equal(past.evaluated, evaluated);
     struct buf text = tiny_read(directory, "metrics.jsonl");
     for (char *line = (char *)buf_text(&text), *end; (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
@@ -52,9 +52,9 @@ static void expect(const char *directory, const char *steps, uint64_t at, bool e
 static void lines_behind_the_checkpoint_are_cut(void **state)
 {
     struct metrics metrics;
-    bool evaluated = true;
-    assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));
-    assert_false(evaluated);
+    struct metrics_past past = {.evaluated = true};
+    assert_ok(metrics_open(&metrics, *state, 0, &past, err));
+    assert_false(past.evaluated);
     for (uint64_t step = 1; step <= 5; step++) {
         write_line(&metrics, step, false);
         if (step == 3)
@@ -63,11 +63,38 @@ static void lines_behind_the_checkpoint_are_cut(void **state)
     metrics_close(&metrics);
     expect(*state, "1 2 3 3v 4 5 ", 9, false);
     expect(*state, "1 2 3 3v ", 3, true);
-    assert_ok(metrics_open(&metrics, *state, 3, &evaluated, err));
+    assert_ok(metrics_open(&metrics, *state, 3, &past, err));
     write_line(&metrics, 4, false); /* goes on behind them */
     metrics_close(&metrics);
     expect(*state, "1 2 3 3v 4 ", 4, false);
     expect(*state, "", 0, false);
+}
+
+/* The least loss wins, the first of equal ones; losses count with the seven digits of a line; no number never wins. */
+static void the_best_evaluation_is_found_again(void **state)
+{
+    static const double losses[] = {3, (double)NAN, 2.50000001, 2.5, 2.75};
+    struct metrics metrics;
+    struct metrics_best best = METRICS_BEST_NONE;
+    struct metrics_past past = {.kept_step = 4};
+    assert_ok(metrics_open(&metrics, *state, 0, &past, err));
+    assert_true(past.best.loss == INFINITY && past.best.since == 0);
+    for (uint64_t step = 1; step <= 5; step++) {
+        struct metrics_line line = {.valid = true, .step = step, .metrics = &pretraining_metrics};
+        const struct evaluation means = {.samples = 1, .loss = losses[step - 1]};
+        line.means = &means;
+        assert_ok(metrics_write(&metrics, &line, err));
+        metrics_best_add(&best, step, losses[step - 1]);
+    }
+    metrics_close(&metrics);
+    assert_true(best.step == 3 && best.since == 2 && best.loss == 2.5 && best.last == 2.75);
+    assert_ok(metrics_open(&metrics, *state, 5, &past, err));
+    metrics_close(&metrics);
+    assert_true(past.best.step == 3 && past.best.since == 2 && past.best.loss == 2.5 && past.best.last == 2.75);
+    assert_true(past.kept_loss == 2.5 && past.evaluated);
+    assert_ok(metrics_open(&metrics, *state, 2, &past, err));
+    metrics_close(&metrics);
+    assert_true(past.best.step == 1 && past.best.since == 1 && past.kept_loss == INFINITY);
 }
 
 static void half_a_line_is_cut(void **state)
@@ -102,8 +129,8 @@ static void a_line_has_every_key(void **state)
                                        "mlm_loss_mean",
                                        "nsp_loss_mean"};
     struct metrics metrics;
-    bool evaluated;
-    assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));
+    struct metrics_past past = {0};
+    assert_ok(metrics_open(&metrics, *state, 0, &past, err));
     write_line(&metrics, 7, false);
     metrics_close(&metrics);
     struct buf text = tiny_read(*state, "metrics.jsonl");
@@ -147,8 +174,8 @@ static void evaluations_are_synced_and_the_rest_when_asked(void **state)
     const struct evaluation means = {.loss = 2.5};
     const struct metrics_line line = {.step = 2, .valid = true, .metrics = &pretraining_metrics, .means = &means};
     struct metrics metrics;
-    bool evaluated;
-    assert_ok(metrics_open(&metrics, *state, 0, &evaluated, err));
+    struct metrics_past past = {0};
+    assert_ok(metrics_open(&metrics, *state, 0, &past, err));
     const uint64_t before = file_calls(FILE_CHANGES);
     write_line(&metrics, 1, false);
     assert_int_equal(file_calls(FILE_CHANGES), before + 2);
@@ -182,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_behind_the_checkpoint_are_cut),
+        cmocka_unit_test(the_best_evaluation_is_found_again),
         cmocka_unit_test(half_a_line_is_cut),
         cmocka_unit_test(an_interval_is_a_mean_over_labels),
         cmocka_unit_test(a_line_has_every_key),

@@ -21,7 +21,7 @@ static enum run_kind visit(const char *directory, const json_t *identity, bool f
     const enum run_kind kind = run.kind;
     assert_ok(run_start(&run, 0, "fp32", json_pack("{s:s}", "device", "cpu"), json_object(), err));
     if (finish)
-        assert_ok(run_finish(&run, err));
+        assert_ok(run_finish(&run, 7, "patience", err));
     mem_free(moved);
     run_close(&run);
     return kind;

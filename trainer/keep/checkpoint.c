@@ -12,6 +12,7 @@
 #include "trainer/keep/json.h"
 
 #define TEMPORARY ".tmp"
+#define NAME_SIZE 64 /* of a checkpoint */
 
 /* ---- directories ---- */
 
@@ -65,16 +66,57 @@ static uint64_t step_of(const char *name)
     return strtoull(name + 5, NULL, 10);
 }
 
+static void name_of(uint64_t step, char out[NAME_SIZE])
+{
+    snprintf(out, NAME_SIZE, "step-%08" PRIu64, step);
+}
+
+char *checkpoint_path(const char *run, uint64_t step)
+{
+    char name[NAME_SIZE];
+    name_of(step, name);
+    char *directory = path_join(run, CHECKPOINTS_NAME), *path = path_join(directory, name);
+    mem_free(directory);
+    return path;
+}
+
+static bool checkpoint_exists(const char *run, uint64_t step)
+{
+    char *path = checkpoint_path(run, step);
+    const bool there = path_is_directory(path);
+    mem_free(path);
+    return there;
+}
+
+uint64_t checkpoint_best(const char *run)
+{
+    struct error ignored = {0};
+    struct buf text = {0};
+    char *path = path_join(run, BEST_NAME);
+    uint64_t step = 0;
+    if (path_exists(path) && file_read_all(path, NAME_SIZE, &text, &ignored) == 0) {
+        if (text.size > 0 && text.data[text.size - 1] == '\n')
+            text.size--;
+        if (state_is_step_name(buf_text(&text)) && checkpoint_exists(run, step_of(buf_text(&text))))
+            step = step_of(buf_text(&text));
+    }
+    buf_release(&text);
+    mem_free(path);
+    return step;
+}
+
 int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t keep_every, struct error *err)
 {
     struct path_list list = {0};
     char *directory = path_join(run, CHECKPOINTS_NAME);
+    const uint64_t best = checkpoint_best(run);
     uint64_t kept = 0;
     int result = path_list(&list, directory, err); /* sorted by name, which with eight digits is by step */
     for (size_t i = list.count; i-- > 0 && result == 0;) {
         if (!state_is_step_name(list.names[i]) || step_of(list.names[i]) > step)
             continue;
-        if (++kept <= keep_last || keep_last == 0 || (keep_every > 0 && step_of(list.names[i]) % keep_every == 0))
+        if (++kept <= keep_last || keep_last == 0 || (keep_every > 0 && step_of(list.names[i]) % keep_every == 0) ||
+            step_of(list.names[i]) == best)
             continue;
         char *path = path_join(directory, list.names[i]);
         result = remove_directory(path, err);
@@ -174,21 +216,29 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
     return result;
 }
 
-static int set_latest(const char *run, const char *name, struct error *err)
+/* `latest` or `best`. */
+static int set_pointer(const char *run, const char *pointer, const char *name, struct error *err)
 {
-    char text[64];
-    char *path = path_join(run, LATEST_NAME);
+    char text[NAME_SIZE + 1];
+    char *path = path_join(run, pointer);
     const int size = snprintf(text, sizeof text, "%s\n", name);
     const int result = file_write_all(path, text, (size_t)size, err);
     mem_free(path);
     return result;
 }
 
+int checkpoint_set_best(const char *run, uint64_t step, struct error *err)
+{
+    char name[NAME_SIZE];
+    name_of(step, name);
+    return set_pointer(run, BEST_NAME, name, err);
+}
+
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, uint64_t keep_every, struct error *err)
 {
-    char name[64], temporary[80];
-    snprintf(name, sizeof name, "step-%08" PRIu64, state->step);
+    char name[NAME_SIZE], temporary[NAME_SIZE + 16];
+    name_of(state->step, name);
     snprintf(temporary, sizeof temporary, "%s" TEMPORARY, name);
     char *directory = path_join(run, CHECKPOINTS_NAME);
     char *final = path_join(directory, name), *unfinished = path_join(directory, temporary);
@@ -203,7 +253,7 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
     if (result == 0)
         result = path_rename(unfinished, final, err);
     if (result == 0)
-        result = set_latest(run, name, err);
+        result = set_pointer(run, LATEST_NAME, name, err);
     else if (path_is_directory(unfinished)) {
         struct error second = {0};
         remove_directory(unfinished, &second); /* best effort: the first error is the one to tell */

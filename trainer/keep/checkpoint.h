@@ -1,6 +1,7 @@
 /* A checkpoint: a directory that Hugging Face's from_pretrained loads, plus what training needs to go on.
  *
  *     RUN/latest                          "step-00001000\n"
+ *     RUN/best                            the same, of the one with the least held-out loss (--keep-best)
  *     RUN/checkpoints/step-00001000/      config.json  model.safetensors (F32, the master copy)
  *                                         vocab.txt  tokenizer.json  tokenizer_config.json
  *                                         optimizer.safetensors (Adam's moments)
@@ -53,9 +54,16 @@ struct checkpoint_parts {
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, uint64_t keep_every, struct error *err);
 
-/* Of the checkpoints up to `step` removes all but the newest keep_last (0: removes none) and those of every keep_every-th
- * step (0: there are none such). */
+/* Of the checkpoints up to `step` removes all but the newest keep_last (0: removes none), those of every keep_every-th
+ * step (0: there are none such) and the one that `best` names. */
 int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t keep_every, struct error *err);
+
+/* The step of the checkpoint that `best` names, where that is there; else 0. */
+uint64_t checkpoint_best(const char *run);
+/* From now on `best` names the checkpoint of this step, which must be there: it stays until another takes its place. */
+int checkpoint_set_best(const char *run, uint64_t step, struct error *err);
+/* RUN/checkpoints/step-00001000, there or not; the caller mem_free's it. */
+char *checkpoint_path(const char *run, uint64_t step);
 
 /* What a directory is: one with `latest` is a run, one with state.json a checkpoint, else Hugging Face's. Gives the
  * directory that holds the files (the caller mem_free's it): a run's newest checkpoint. Absent: ERR_USAGE. */

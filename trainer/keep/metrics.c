@@ -2,61 +2,85 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "trainer/keep/json.h"
 
+#define LOSS_FORMAT "%.7g"
+
 /* ---- opening ---- */
 
+void metrics_best_add(struct metrics_best *best, uint64_t step, double loss)
+{
+    char text[32];
+    snprintf(text, sizeof text, LOSS_FORMAT, loss);
+    best->last = strtod(text, NULL);
+    best->since++;
+    if (best->last < best->loss) {
+        best->loss = best->last;
+        best->step = step;
+        best->since = 0;
+    }
+}
+
 /* Is this a line of a step up to `step`? */
-static bool keeps(struct str line, uint64_t step, bool *evaluated)
+static bool keeps(struct str line, uint64_t step, struct metrics_past *past)
 {
     json_error_t why;
     json_t *json = json_parse(line, METRICS_LINE_BYTES_MAX, &why);
-    const json_t *number = json_object_get(json, "step");
-    const bool kept =
-        json_is_integer(number) && json_integer_value(number) >= 0 && (uint64_t)json_integer_value(number) <= step;
-    if (kept && (uint64_t)json_integer_value(number) == step && json_object_get(json, "split"))
-        *evaluated = true;
+    const json_t *number = json_object_get(json, "step"), *loss = json_object_get(json, "loss");
+    const uint64_t at =
+        json_is_integer(number) && json_integer_value(number) >= 0 ? (uint64_t)json_integer_value(number) : UINT64_MAX;
+    const bool kept = at <= step && at != UINT64_MAX;
+    if (kept && json_object_get(json, "split")) {
+        metrics_best_add(&past->best, at, json_is_number(loss) ? json_number_value(loss) : (double)NAN);
+        past->evaluated = at == step;
+        if (at == past->kept_step)
+            past->kept_loss = past->best.last;
+    }
     json_decref(json);
     return kept;
 }
 
 /* Bytes from the start that stay. */
-static uint64_t kept_bytes(const struct mapping *file, uint64_t step, bool *evaluated)
+static uint64_t kept_bytes(const struct mapping *file, uint64_t step, struct metrics_past *past)
 {
     const char *begin = (const char *)file->data, *at = begin;
     while (at < begin + file->size) {
         const char *end = memchr(at, '\n', file->size - (size_t)(at - begin));
-        if (!end || !keeps(str_range(at, end), step, evaluated))
+        if (!end || !keeps(str_range(at, end), step, past))
             break;
         at = end + 1;
     }
     return (uint64_t)(at - begin);
 }
 
-static int open_lines(struct metrics *metrics, const char *path, uint64_t step, bool *evaluated, struct error *err)
+static int open_lines(struct metrics *metrics, const char *path, uint64_t step, struct metrics_past *past,
+                      struct error *err)
 {
     uint64_t kept = 0;
     if (path_exists(path)) {
         struct mapping file;
         TRY(file_map(&file, path, err));
-        kept = file.size > 0 ? kept_bytes(&file, step, evaluated) : 0;
+        kept = file.size > 0 ? kept_bytes(&file, step, past) : 0;
         file_unmap(&file);
     }
     TRY(file_append_open(&metrics->file, path, err));
     return file_truncate(&metrics->file, kept, err);
 }
 
-int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, bool *evaluated, struct error *err)
+int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, struct metrics_past *past,
+                 struct error *err)
 {
     char *path = path_join(directory, METRICS_NAME);
     *metrics = METRICS_CLOSED;
-    *evaluated = false;
-    int result = open_lines(metrics, path, step, evaluated, err);
+    *past = (struct metrics_past){.kept_step = past->kept_step, .kept_loss = INFINITY, .best = METRICS_BEST_NONE};
+    int result = open_lines(metrics, path, step, past, err);
     if (result == 0)
-        result = events_open(&metrics->events, directory, step, *evaluated, err);
+        result = events_open(&metrics->events, directory, step, past->evaluated, err);
     if (result < 0)
         metrics_close(metrics);
     mem_free(path);
@@ -76,18 +100,18 @@ static void add_real(struct buf *line, const char *key, double value, const char
 
 static void add_interval(struct buf *text, const struct metrics_line *line)
 {
-    add_real(text, "loss_mean", line->interval->loss, "%.7g");
+    add_real(text, "loss_mean", line->interval->loss, LOSS_FORMAT);
     for (size_t i = 0; i < line->metrics->count; i++) {
         char key[64];
         snprintf(key, sizeof key, "%s_mean", line->metrics->rows[i].key);
         if (line->metrics->rows[i].kind == METRIC_LOSS)
-            add_real(text, key, line->interval->values[i], "%.7g");
+            add_real(text, key, line->interval->values[i], LOSS_FORMAT);
     }
 }
 
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
 {
-    static const char *const formats[] = {[METRIC_LOSS] = "%.7g", [METRIC_ACCURACY] = "%.6g"};
+    static const char *const formats[] = {[METRIC_LOSS] = LOSS_FORMAT, [METRIC_ACCURACY] = "%.6g"};
     struct buf text = {0};
     /* First: an evaluation that has its line has its event too. */
     TRY(events_write(&metrics->events, line, err));

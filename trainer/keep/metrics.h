@@ -10,6 +10,7 @@
 #include "trainer/metric.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -35,6 +36,25 @@ struct metrics_line {
     uint64_t wire_bytes; /* sent by rank 0 for this very step's gradients; 0: one process, and not written */
 };
 
+/* What evaluations of a run came to. */
+struct metrics_best {
+    double loss;    /* the least; INFINITY: none yet */
+    uint64_t step;  /* after which it was found */
+    uint64_t since; /* evaluations after it, none of which was better */
+    double last;    /* of the last evaluation */
+};
+#define METRICS_BEST_NONE ((struct metrics_best){.loss = INFINITY, .last = INFINITY})
+/* A loss counts as its line has it, so that a run that goes on decides as one that was never stopped. */
+void metrics_best_add(struct metrics_best *best, uint64_t step, double loss);
+
+/* What the lines that stay say. */
+struct metrics_past {
+    uint64_t kept_step; /* in: a step of interest */
+    double kept_loss;   /* of the evaluation after that step; INFINITY: there is none */
+    bool evaluated;     /* an evaluation after exactly the step of the opening is there */
+    struct metrics_best best;
+};
+
 struct metrics {
     struct file file;
     struct events events;
@@ -42,8 +62,9 @@ struct metrics {
 #define METRICS_CLOSED ((struct metrics){FILE_CLOSED, EVENTS_CLOSED})
 
 /* Opens the files in a directory for lines behind `step`, made where absent: cuts them at the first line of a later
- * step and at anything that is no whole line. *evaluated: an evaluation after exactly this step stands there. */
-int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, bool *evaluated, struct error *err);
+ * step and at anything that is no whole line. */
+int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, struct metrics_past *past,
+                 struct error *err);
 /* An evaluation is on disk when this returns: a run that is finished has nobody to make it again. */
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err);
 /* All lines so far are on disk: a checkpoint goes on behind them, so they come before it. */

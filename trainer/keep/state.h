@@ -16,6 +16,7 @@
 #define MOMENTS_NAME     "optimizer.safetensors"
 #define CHECKPOINTS_NAME "checkpoints"
 #define LATEST_NAME      "latest"
+#define BEST_NAME        "best"
 
 /* Before the names of optimizer.safetensors. */
 #define FIRST_PREFIX  "first_moment."

@@ -20,8 +20,8 @@ static bool holds(const char *directory, const char *name)
     return there;
 }
 
-/* Does `latest` name a checkpoint that is there? */
-static int survey_latest(const char *run, struct verify_report *report, struct error *err)
+/* Do `latest`, and `best` where it is there, name checkpoints that are there? */
+static int survey_pointers(const char *run, struct verify_report *report, struct error *err)
 {
     enum model_source source;
     struct error found = {0};
@@ -31,6 +31,8 @@ static int survey_latest(const char *run, struct verify_report *report, struct e
         *err = found;
     else if (result < 0 || !path_is_directory(files))
         verify_note(report, LATEST_NAME, 0, 0, "names no checkpoint of the run");
+    if (holds(run, BEST_NAME) && checkpoint_best(run) == 0)
+        verify_note(report, BEST_NAME, 0, 0, "names no checkpoint of the run");
     mem_free(files);
     return result < 0 && found.kind != ERR_VERIFY ? -1 : 0;
 }
@@ -39,7 +41,7 @@ static int survey_run(const char *run, struct verify_progress progress, struct v
 {
     struct path_list list = {0};
     char *checkpoints = path_join(run, CHECKPOINTS_NAME);
-    int result = holds(run, LATEST_NAME) ? survey_latest(run, report, err) : 0;
+    int result = holds(run, LATEST_NAME) ? survey_pointers(run, report, err) : 0;
     if (result == 0 && path_is_directory(checkpoints))
         result = path_list(&list, checkpoints, err);
     for (size_t i = 0; i < list.count && result == 0; i++) {
