@@ -52,6 +52,10 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
         fail(err, ERR_USAGE, "--dump-gradients wants all gradients in one process, and --zero divides them");
         return hint(err, "--zero 0 has the same");
     }
+    if (e->settings->norms_every > 0) {
+        fail(err, ERR_USAGE, "--norms-every wants all parameters in one process, and --zero divides them");
+        return hint(err, "--zero 0 has the same norms");
+    }
     e->rank = rank;
     params_init(&params, &recipe->config);
     pieces_init(&e->pieces, &params, recipe->bucket, size);

@@ -192,6 +192,12 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     return metrics_write(&k->metrics, &line, err);
 }
 
+int keeper_norms(struct keeper *k, const struct position *position, const struct norms *norms, struct error *err)
+{
+    return events_write_norms(&k->metrics.events, position->state.step, model_table(norms->engine->model),
+                              norms->tensors, err);
+}
+
 int keeper_evaluation(struct keeper *k, const struct position *position, const struct evaluation *evaluation,
                       struct error *err)
 {

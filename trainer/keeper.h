@@ -14,6 +14,7 @@
 #include "trainer/interval.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/metric.h"
+#include "trainer/norms.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
 #include "trainer/setup.h"
@@ -63,6 +64,8 @@ void keeper_closing(const struct keeper *keeper, const struct engine *engine, co
 /* Reports a step that was received. */
 int keeper_step(struct keeper *keeper, const struct position *position, const struct step_facts *facts,
                 struct error *err);
+/* Of the step that was received last. */
+int keeper_norms(struct keeper *keeper, const struct position *position, const struct norms *norms, struct error *err);
 int keeper_evaluation(struct keeper *keeper, const struct position *position, const struct evaluation *evaluation,
                       struct error *err);
 /* A checkpoint of `position`, whose steps are all received; on error the one before it is as whole as before. With

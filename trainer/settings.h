@@ -45,8 +45,9 @@ struct settings {
     uint64_t patience;                 /* evaluations; 0: for ever */
     uint64_t shown;                    /* of eval: samples with guesses */
     uint64_t log_every;
-    uint64_t stop_after; /* 0: never */
-    uint64_t time_limit; /* seconds; 0: none */
+    uint64_t norms_every; /* 0: never */
+    uint64_t stop_after;  /* 0: never */
+    uint64_t time_limit;  /* seconds; 0: none */
     bool dry_run;
 
     /* this machine, this time */

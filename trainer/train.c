@@ -124,12 +124,18 @@ static int settle(struct training *t, uint64_t left, struct error *err)
     return 0;
 }
 
+static bool norms_due(const struct training *t)
+{
+    return t->norms.engine && (t->position.state.step + t->position.queued + 1) % t->setup.settings->norms_every == 0;
+}
+
 /* While the device is at a step, the host queues the next one and receives the one before. fp16 must know of an
  * overflow first, and a device that is done when an op returns leaves nothing to wait for. */
 static int step(struct training *t, const struct step_counts *counts, struct error *err)
 {
     const bool ahead = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16;
     const char *dump = t->setup.settings->dump_gradients;
+    const uint64_t updates = t->position.state.updates + t->position.queued;
     const struct halt halt = {step_halts, t};
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
     if (t->team->size > 1)
@@ -137,8 +143,16 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)
         TRY(engine_dump_gradients(&t->engine, step_loss_scale(&t->position), dump, err));
     meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "the update");
+    const bool norms = norms_due(t);
+    const double loss_scale = step_loss_scale(&t->position);
+    if (norms)
+        norms_before(&t->norms);
     TRY(step_update(&t->engine, &t->position, err));
-    return settle(t, ahead ? STEPS_QUEUED - 1 : 0, err);
+    TRY(settle(t, ahead && !norms ? STEPS_QUEUED - 1 : 0, err));
+    if (!norms || t->position.state.updates == updates) /* fp16 skipped it */
+        return 0;
+    norms_after(&t->norms, loss_scale);
+    return keeper_norms(&t->keeper, &t->position, &t->norms, err);
 }
 
 /* A test asks by DS_FAIL_WEIGHT=RANK:STEP that the weights of a process are others at that step. */

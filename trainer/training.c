@@ -359,6 +359,8 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     if (t->finished)
         return 0;
     TRY(model_begin(t, err));
+    if (settings->norms_every > 0 && !t->keeper.silent)
+        norms_open(&t->norms, &t->engine);
     TRY(shares_begin(t, err));
     TRY(t->engine.zero ? divide_state(t, origin, err) : whole_state(t, origin, err));
     t->position.begun_at = t->position.state.step;
@@ -401,6 +403,7 @@ void training_close(struct training *t)
 {
     loader_close(t->samples.loader);
     keeper_close(&t->keeper);
+    norms_close(&t->norms);
     engine_close(&t->engine);
     setup_close(&t->setup);
     mem_free(t->borders);

@@ -9,6 +9,7 @@
 #include "trainer/engine.h"
 #include "trainer/estimate.h"
 #include "trainer/keeper.h"
+#include "trainer/norms.h"
 #include "trainer/setup.h"
 #include "trainer/step.h"
 #include "trainer/team.h"
@@ -30,6 +31,7 @@ struct training {
     uint64_t *borders; /* [team->size + 1] in samples: of every batch, process r has [borders[r], borders[r + 1]) */
     struct step_samples samples; /* of this process's share, from the position on */
     struct keeper keeper;        /* what only the process that writes has: directory, metrics, checkpoints, screen */
+    struct norms norms;          /* zeroed: of a silent process, or without --norms-every */
     double opening;              /* seconds before the first step could begin */
     struct estimate estimate;    /* of this share, before the first step; rank 0 alone has it */
     double evaluation_longest;   /* seconds, of this start; 0: none was made */

@@ -44,13 +44,13 @@ static void add_float(struct buf *out, int field, float number)
 }
 
 /* Events hold floats; what is no finite one is left out. */
-static void add_scalar(struct buf *out, bool valid, const char *key, double number)
+static void add_scalar(struct buf *out, const char *prefix, const char *key, double number)
 {
-    char name[64];
+    char name[128];
     struct buf value = {0};
     if (!isfinite((float)number))
         return;
-    snprintf(name, sizeof name, "%s%s", valid ? VALID_PREFIX : "", key);
+    snprintf(name, sizeof name, "%s%s", prefix, key);
     add_part(&value, VALUE_NAME, str_of(name));
     add_float(&value, VALUE_FLOAT, (float)number);
     add_part(out, SUMMARY_VALUE, buf_str(&value));
@@ -59,15 +59,16 @@ static void add_scalar(struct buf *out, bool valid, const char *key, double numb
 
 static void add_summary(struct buf *out, const struct metrics_line *line)
 {
-    add_scalar(out, line->valid, "loss", line->means->loss);
+    const char *prefix = line->valid ? VALID_PREFIX : "";
+    add_scalar(out, prefix, "loss", line->means->loss);
     for (size_t i = 0; i < line->metrics->count; i++)
-        add_scalar(out, line->valid, line->metrics->rows[i].key, line->means->values[i]);
+        add_scalar(out, prefix, line->metrics->rows[i].key, line->means->values[i]);
     if (line->valid)
         return;
-    add_scalar(out, false, "learning_rate", line->learning_rate);
-    add_scalar(out, false, "grad_norm", line->grad_norm);
-    add_scalar(out, false, "sequences_per_second", line->sequences_per_second);
-    add_scalar(out, false, "loss_scale", line->loss_scale);
+    add_scalar(out, "", "learning_rate", line->learning_rate);
+    add_scalar(out, "", "grad_norm", line->grad_norm);
+    add_scalar(out, "", "sequences_per_second", line->sequences_per_second);
+    add_scalar(out, "", "loss_scale", line->loss_scale);
 }
 
 static int write_event(struct events *events, uint64_t step, int field, struct str part, struct error *err)
@@ -98,6 +99,19 @@ int events_write(struct events *events, const struct metrics_line *line, struct 
     struct buf summary = {0};
     add_summary(&summary, line);
     const int result = write_event(events, line->step, EVENT_SUMMARY, buf_str(&summary), err);
+    buf_release(&summary);
+    return result;
+}
+
+int events_write_norms(struct events *events, uint64_t step, const struct params *params, const double *norms,
+                       struct error *err)
+{
+    static const char *const prefixes[] = {"norms/gradient/", "norms/weight/", "norms/update/"};
+    struct buf summary = {0};
+    for (size_t tensor = 0; tensor < params->count; tensor++)
+        for (size_t i = 0; i < 3; i++)
+            add_scalar(&summary, prefixes[i], params->items[tensor].name, norms[3 * tensor + i]);
+    const int result = write_event(events, step, EVENT_SUMMARY, buf_str(&summary), err);
     buf_release(&summary);
     return result;
 }

@@ -2,12 +2,15 @@
  * message Event (tensorflow/core/util/event.proto, framework/summary.proto) written in one call:
  *
  *     Event     {1: wall time, double; 2: step; 3: "brain.Event:2" in the first one, else 5: Summary}
- *     Summary   {1: Value {1: name, 2: float}, 1: Value …}           names of an evaluation begin with "valid/" */
+ *     Summary   {1: Value {1: name, 2: float}, 1: Value …}           names of an evaluation begin with "valid/",
+ *                                                        those of tensors with "norms/gradient/", "norms/weight/"
+ *                                                        and "norms/update/" */
 #ifndef TRAINER_KEEP_EVENTS_H
 #define TRAINER_KEEP_EVENTS_H
 
 #include "base/error.h"
 #include "base/file.h"
+#include "trainer/model/params.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +30,9 @@ struct events {
 int events_open(struct events *events, const char *directory, uint64_t step, bool evaluated, struct error *err);
 /* One event with what the line has in finite numbers. */
 int events_write(struct events *events, const struct metrics_line *line, struct error *err);
+/* One event with the norms [count, 3] of tensors: gradient, weights, update. */
+int events_write_norms(struct events *events, uint64_t step, const struct params *params, const double *norms,
+                       struct error *err);
 void events_close(struct events *events); /* safe on EVENTS_CLOSED */
 
 #endif
