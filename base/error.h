@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-/* The value of a kind is the exit code a user sees (design, section 6). */
+/* The value of a kind is the exit code a user sees (docs/DESIGN.md, section 6). */
 enum error_kind {
     ERR_NONE = 0,
     ERR_BUG = 1,

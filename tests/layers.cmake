@@ -1,4 +1,4 @@
-# Reads every #include of the rooms and fails on an arrow that the picture does not have (design, Law 1).
+# Reads every #include of the rooms and fails on an arrow that the picture does not have (docs/DESIGN.md, Law 1).
 #   base <- {tokenizer, shards} <- {pipeline, trainer};   trainer/tune may also use tokenizer.
 #   pipeline: dump, text, pairs, store do not include each other; they meet in pipeline/*.h, verbs/ and the flow files.
 #   trainer: model and optim know ops.h and params, never cpu/ or cuda/.

@@ -6,7 +6,7 @@
  *           → gradient_sum_finish } …, a step each
  *     gradient_sum_close
  *
- * Sums only: every process has gradients of its share, × loss_scale / counts of the whole batch (design, Law 4), and
+ * Sums only: every process has gradients of its share, × loss_scale / counts of the whole batch (Law 4), and
  * nothing is divided by the number of processes. A process without a share makes no pass and adds zeros.
  *
  * With same_bits gradients are added as integers (struct fixed_add_args), over the passes of a process too: each pass is

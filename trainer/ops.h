@@ -8,7 +8,7 @@
  * row-major and dense; weights are [out, in] as in PyTorch.
  *
  * Dead rows (struct rows) are zero in everything an op writes, forward and backward, so that a product may run over all
- * of them. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (design, Law 4).
+ * of them. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (Law 4).
  * Results do not depend on the number of threads, to the bit. One thread calls; the backend spreads the work, and may
  * still be at it when an op returns: what the host wants to see it asks for by map or wait, which let the device run
  * dry, or by send and receive, which do not. Operands are the device's memory, a batch what bring made of it. */

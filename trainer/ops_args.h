@@ -435,7 +435,7 @@ struct shift_args {
  *
  * A sum of floats depends on its order, a sum of integers does not. Gradients become whole multiples of 2^-FIXED_BITS and
  * are added as int64, over the parts of a batch and over processes, so the bits do not depend on who computed which part
- * (design 4, --same-bits). With a step's loss scale, a power of two, unit is 2^FIXED_BITS / loss_scale. */
+ * (docs/DESIGN.md, section 5). With a step's loss scale, a power of two, unit is 2^FIXED_BITS / loss_scale. */
 
 #define FIXED_BITS 44
 

@@ -1,4 +1,4 @@
-/* Documents of a group → sentence pairs, as Google's create_pretraining_data.py fills them (seed-semantics 3.1), but
+/* Documents of a group → sentence pairs, as Google's create_pretraining_data.py fills them (docs/FORMULAS.md), but
  * every draw is made by name (Law 3): a document's pairs depend on the group, its index in it, the length and the copy,
  * and on nothing that runs before or beside it.
  *
@@ -6,7 +6,7 @@
  *     sop    A and what follows it, half of the time the other way round  (Lan et al. 2019, section 3.1)
  *     none   one segment that fills the length; packed: runs on over document ends
  *
- * Where Google's script would pair a document with itself or with held-out text, ours does not (design, "digest"): a
+ * Where Google's script would pair a document with itself or with held-out text, ours does not (docs/DESIGN.md, section 3): a
  * random next comes from another document of the same split of the group; a held-out pair falls back to training
  * documents (counted); without any partner the true next is taken, a lone sentence is split at a random piece, and a
  * single piece is dropped (counted). */

@@ -28,7 +28,7 @@ uint64_t build_templates_missed(const json_t *build);
  * stranger may have written it: show them as what it says, never as something to type. */
 json_t *build_words(const json_t *build);
 
-/* The object that `show --json` prints (contract: root_hash, format_version, … lengths); `build --json` adds to it. The
+/* The object that `show --json` prints (root_hash, format_version, … lengths); `build --json` adds to it. The
  * caller owns the reference. `build` may be NULL: then sources have no names. */
 json_t *facts_json(const struct manifest *manifest, const json_t *build);
 

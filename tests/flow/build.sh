@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # dsdata as a whole, on the sample wiki: the dataset is the same for any number of threads and after any interruption,
-# verify finds what was damaged, and extract, tokenize, show and export give what the contract says.
+# verify finds what was damaged, and extract, tokenize, show and export give what their help says.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Wrong use of dstrain: each mistake gets a sentence that names it and the exit code of design section 6, and what was
+# Wrong use of dstrain: each mistake gets a sentence that names it and the exit code of docs/DESIGN.md, section 6, and what was
 # there is left alone.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"

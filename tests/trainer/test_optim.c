@@ -733,7 +733,7 @@ static void check_rate(const struct schedule *schedule, uint64_t update, double 
         fail_msg("%s at %d: %.12g is not %.12g", schedule_types[schedule->kind].name, (int)update, is, expected);
 }
 
-/* The golden numbers of seed-semantics 2.9; bing_bert's step n is update n + 1, DeepSpeed's index i update i + 2. */
+/* Golden numbers, from the originals by hand; bing_bert's step n is update n + 1, DeepSpeed's index i update i + 2. */
 static void schedules_of_others_give_their_numbers(void **state)
 {
     (void)state;

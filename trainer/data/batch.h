@@ -1,4 +1,4 @@
-/* One micro-batch as the model sees it: no padding travels (design 4). B sequences stand end to end in T token rows;
+/* One micro-batch as the model sees it: no padding travels (docs/DESIGN.md, section 5). B sequences stand end to end in T token rows;
  * only attention knows where one ends. Row counts are rounded up (pack.h); rows beyond the live ones are dead: zeros
  * in every buffer, forward and backward, never stale memory. */
 #ifndef TRAINER_DATA_BATCH_H

@@ -7,7 +7,7 @@
  *
  * The step's loss is the sum of its heads' mean losses, each over the head's labels in the whole step. A head's
  * gradients are written × loss_scale / count of those labels and only added up, so how a step is cut into
- * micro-batches changes nothing but rounding (design, Law 4). All memory is planned and taken by model_open. */
+ * micro-batches changes nothing but rounding (Law 4). All memory is planned and taken by model_open. */
 #ifndef TRAINER_MODEL_MODEL_H
 #define TRAINER_MODEL_MODEL_H
 

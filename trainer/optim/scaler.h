@@ -1,4 +1,5 @@
-/* fp16's loss scale (seed-semantics 2.10): gradients are multiplied by it so that small ones are not lost; a step whose
+/* fp16's loss scale (DeepSpeed, runtime/fp16/loss_scaler.py): gradients are multiplied by it so that small ones are
+ * not lost; a step whose
  * gradients overflow is skipped. Two rules:
  *
  *   plain      (DeepSpeed's FP16_Optimizer) overflow: halved at once; window steps without one: doubled. Hysteresis is
