@@ -4,7 +4,6 @@
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
-d=$scratch/d
 cd "$scratch"
 "$dsdata" vocab "$samples" --vocab-size 800 --out vocab.txt -q
 "$dsdata" build "$samples" --vocab vocab.txt --seq 32,64 --valid 0.1 --out old -q

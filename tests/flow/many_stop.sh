@@ -9,7 +9,7 @@ cd "$scratch"
 # A step takes a second, and so do its 3,000 passes; a tenth of them where a sanitizer counts along.
 batch=3000
 grep -qE "__(asan|tsan)_init" "$dstrain" && batch=300
-long=("$dstrain" --shards "$data" --model "$model" --steps 2 --batch $batch --micro-batch 1 --lr 1e-3 --log-every 1
+long=("$dstrain" --shards "$data" --model "$model" --steps 2 --batch "$batch" --micro-batch 1 --lr 1e-3 --log-every 1
     --eval-samples 0 --threads 1 --same-bits)
 
 # begun RUN LINES: waits until its metrics have so many lines.

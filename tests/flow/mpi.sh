@@ -48,7 +48,7 @@ with open(sys.argv[2], "wb") as file:
 PYTHON
 
 "$dsdata" vocab --wiki "$samples" --vocab-size 1500 --out "$vocab" -q
-command_line=(build --wiki "$dump" --vocab "$vocab" --valid 0.05 --seq 64,128 --shard-bytes 2M)
+command_line=(build --wiki "$dump" --vocab "$vocab" --valid 0.05 --seq "64,128" --shard-bytes 2M)
 
 same_as() {
     diff -rq -x build.json "$1" "$2" >"$scratch/stdout" 2>&1 || complain "$3"

@@ -101,8 +101,8 @@ case_begin "a list that is not of this dataset"
 head -3 sums >short
 expect_exit 4 "$dsdata" verify d --sha256 short
 expect_words "does not name it"
-(cat sums; head -1 sums | sed 's/manifest.json/..\/..\/etc\/passwd/') >more
-expect_exit 4 "$dsdata" verify d --sha256 more
+(cat sums; head -1 sums | sed 's/manifest.json/..\/..\/etc\/passwd/') >more.sums
+expect_exit 4 "$dsdata" verify d --sha256 more.sums
 expect_words "line 7 names ../../etc/passwd" "no file of this dataset"
 (cat sums; head -1 sums) >twice
 expect_exit 4 "$dsdata" verify d --sha256 twice

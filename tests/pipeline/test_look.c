@@ -79,7 +79,8 @@ static void keys_of_json_lines_are_named(void **state)
 {
     (void)state;
     struct look found;
-    look(STR("{\"text\": \"One is here. Two came.\"}\n{\"text\": \"Three.\\n\\n\"}\n{\"text\": \" \"}\n"), "en", &found);
+    look(STR("{\"text\": \"One is here. Two came.\"}\n{\"text\": \"Three.\\n\\n\"}\n{\"text\": \" \"}\n"), "en",
+         &found);
     assert_int_equal(found.documents, 2);
     assert_int_equal(found.sentences, 3);
     look(STR("{\"url\": 1, \"body\": \"x\"}\n{\"no\": 1}\n"), "en", &found);
