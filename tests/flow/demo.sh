@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: once
 # scripts/demo.sh with few steps, in a copy of the tree where nothing is built or installed: what it asks, shows and
 # leaves behind.
 # shellcheck source-path=SCRIPTDIR source=flow.bash

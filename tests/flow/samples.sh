@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: once
 # The dumps in samples/ are what samples/wiki gives, and a synthetic dump is one that dsdata reads: all its pages, the
 # same for the same seed.
 # shellcheck source-path=SCRIPTDIR source=flow.bash

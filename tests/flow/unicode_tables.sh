@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: once
 # The compiled-in Unicode tables are what their script writes.
 command -v python3 >/dev/null || { echo "no python3: skipped"; exit 77; }
 exec python3 "$(dirname "$0")/../../scripts/unicode_tables.py" --check
