@@ -8,6 +8,7 @@
 #include "trainer/cpu/cpu.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/data/shard_source.h"
+#include "trainer/keys/recipes.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/schedule.h"
 #include "trainer/settings.h"
@@ -22,6 +23,12 @@ static struct opt_choice optimizer_choice(size_t i)
 {
     return i < OPTIMIZER_KINDS ? (struct opt_choice){optimizer_kinds[i].name, optimizer_kinds[i].help, (int)i}
                                : (struct opt_choice){0};
+}
+
+static struct opt_choice recipe_choice(size_t i)
+{
+    const struct named_recipe *recipe = recipe_at(i);
+    return recipe ? (struct opt_choice){recipe->name, NULL, (int)i} : (struct opt_choice){0};
 }
 
 static struct opt_choice schedule_choice(size_t i)
@@ -100,6 +107,9 @@ static const struct opt_row rows[] = {
      .help = "A new run that goes on with another's step count, moments and data position under other settings."},
     {.name = "config", .type = OPT_TEXT, .field = FIELD(config), .value = "FILE", .verbs = " train squad glue plan ",
      .help = "A configuration with DeepSpeed's keys; what it leaves out is as DeepSpeed has it. Options win over it."},
+    {.name = "recipe", .type = OPT_CHOICE, .field = FIELD(recipe), .choice = recipe_choice, .verbs = " train plan ",
+     .default_help = "none",
+     .help = "A configuration that the program carries, in place of --config; options win over it."},
     {.name = "set", .type = OPT_PATHS, .field = FIELD(set), .value = "KEY=VALUE...", .verbs = " train squad glue plan ",
      .help = "One key of such a file: optimizer.type=LANS, scheduler.params.warmup=0.05, gradient_clipping=1."},
     {.name = "pld-compat", .type = OPT_FLAG, .field = FIELD(pld_compat), .verbs = " train plan ",

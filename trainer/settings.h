@@ -17,6 +17,7 @@ struct settings {
     bool init_moments;
     const char *resume;   /* NULL: a run begins at step 0 */
     const char *config;   /* DeepSpeed's JSON; NULL: our defaults */
+    int recipe;           /* --recipe: its number (keys/recipes.h) */
     struct opt_paths set; /* key.path=value */
     bool pld_compat;
     uint64_t batch[2];     /* of the first step, and after the warm-up */

@@ -131,9 +131,9 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
 
 /* What makes a run, and so must be rank 0's where another process was told it too. */
 static const char *const compared[] = {
-    "comm",         "seq",        "model", "set",       "pld-compat", "batch",     "steps",     "epochs",
-    "batch-warmup", "mask-prob",  "lr",    "warmup",    "schedule",   "optimizer", "precision", "masks",
-    "dropout",      "no-shuffle", "seed",  "same-bits", "wire",       "zero",
+    "comm",   "seq",          "model",      "recipe", "set",       "pld-compat", "batch",     "steps",
+    "epochs", "batch-warmup", "mask-prob",  "lr",     "warmup",    "schedule",   "optimizer", "precision",
+    "masks",  "dropout",      "no-shuffle", "seed",   "same-bits", "wire",       "zero",
 };
 #define COMPARED (sizeof compared / sizeof *compared)
 

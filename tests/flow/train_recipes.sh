@@ -145,7 +145,19 @@ recipes() {
         expect_exit 0 "$dstrain" plan --shards "$data" --model "$shape" --steps 20000 --config "$file" --json
         count=$((count + 1))
     done
-    [ $count -eq 12 ] || complain "$count files in $samples"
+    [ $count -eq 13 ] || complain "$count files in $samples"
+    expect_exit 0 "${plan[@]}" --config "$samples/fast-mini.json" --json
+    cp stdout by-file.json
+    expect_exit 0 "${plan[@]}" --recipe fast --json
+    expect_words "found with model mini"
+    expect_equal "the recipe that the program carries" "$(json stdout 'o["run"]')" "$(json by-file.json 'o["run"]')"
+    expect_equal "it stands in the run" \
+        "$(json stdout '[o["run"][k] for k in ("optimizer", "batch_begin", "mask_prob", "hidden_dropout")]')" \
+        "['muon', 16, 0.3, 0.0]"
+    expect_equal "options win" "$(identity 'lr batch_begin batch masks' --recipe fast --lr 0.5 --batch 64)" \
+        "[0.5, None, 64, 'fresh']"
+    refused "--recipe" "--config" -- --recipe fast --config "$samples/laptop.json"
+    refused slow fast -- --recipe slow
     for file in "$samples"/models/*.json; do # a small machine may refuse the large one, with 7
         local got=0
         "$dstrain" plan --shards "$data" --model "$file" --micro-batch 1 --batch 1 >stdout 2>stderr || got=$?

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "trainer/config.h"
 #include "trainer/keep/json.h"
+#include "trainer/keys/recipes.h"
 
 #define DEPTH_MAX 6 /* objects in objects */
 
@@ -76,7 +78,15 @@ static int set_one(struct keys *keys, const char *text, struct error *err)
 int keys_read(struct keys *keys, const struct settings *settings, struct error *err)
 {
     *keys = (struct keys){.file = settings->config, .set = json_object()};
-    if (keys->file) {
+    if (settings_given(settings, "recipe")) {
+        const struct named_recipe *recipe = recipe_at((size_t)settings->recipe);
+        if (keys->file)
+            return fail(err, ERR_USAGE, "--recipe and --config both say how to train: give one of them");
+        keys->file = "--recipe";
+        keys->values = json_loads(recipe->json, JSON_REJECT_DUPLICATES, NULL);
+        if (!settings->init && (!settings->model || strcmp(settings->model, recipe->model) != 0))
+            log_say("note       recipe %s was found with model %s, not this one", recipe->name, recipe->model);
+    } else if (keys->file) {
         TRY(json_read(keys->file, CONFIG_BYTES_MAX, ERR_USAGE, &keys->values, err));
         TRY(too_deep(keys->file, keys->values, 1, err));
     } else {

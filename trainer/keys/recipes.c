@@ -1,0 +1,13 @@
+/* A recipe's name comes in; its configuration goes out, as it stands in samples/configs. */
+#include "trainer/keys/recipes.h"
+
+/* clang-format off */
+static const struct named_recipe recipes[] = {
+#include <recipes.inc> /* cmake/recipes.cmake makes it of the files */
+};
+/* clang-format on */
+
+const struct named_recipe *recipe_at(size_t i)
+{
+    return i < sizeof recipes / sizeof *recipes ? &recipes[i] : NULL;
+}
