@@ -47,6 +47,7 @@ static void use_options(struct article_reader *reader, const struct article_opti
     wikitext_close(reader->wikitext);
     reader->wikitext = wikitext_open(&(struct wikitext_options){.siteinfo = options->siteinfo,
                                                                 .language = options->language,
+                                                                .code = options->code,
                                                                 .keep = options->keep,
                                                                 .kinds = options->drop,
                                                                 .templates = options->templates,

@@ -2,6 +2,7 @@
 #include "pipeline/text/call.h"
 
 #include "base/mem.h"
+#include "pipeline/text/number_style.h"
 #include "pipeline/text/plain.h"
 
 static bool is_blank(char byte)
@@ -121,6 +122,17 @@ bool call_number(struct call *call, const char *name, long *number)
     return value.size > 0;
 }
 
+struct str call_plain_number(struct call *call, struct str typed)
+{
+    struct buf *scratch = &call->out->scratch;
+    char out[NUMBER_BYTES_MAX];
+    const struct str plain = number_plain(call->page->style, typed, out);
+    if (str_equal(plain, typed) || scratch->size + plain.size > scratch->capacity)
+        return typed;
+    buf_add_str(scratch, plain);
+    return (struct str){scratch->data + scratch->size - plain.size, plain.size};
+}
+
 bool call_english(const struct call *call)
 {
     return call->page->language == language_english();
@@ -152,6 +164,12 @@ void show(struct call *call, struct str text)
 void show_text(struct call *call, const char *text)
 {
     show(call, str_of(text));
+}
+
+void show_plain_number(struct call *call, struct str plain)
+{
+    char out[NUMBER_BYTES_MAX];
+    show(call, number_localise(call->page->style, plain, out));
 }
 
 void show_argument(struct call *call, const struct argument *argument)

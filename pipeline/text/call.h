@@ -23,7 +23,7 @@ struct call {
     const struct template_page *page;
     const struct span *span;
     struct renders *out;
-    struct str name;      /* folded */
+    struct str name;      /* as name_canonical has it */
     struct str parameter; /* of the row that was found: its pattern, or what its renderer takes */
     size_t first_part;
     uint32_t shown;           /* the page up to here has been shown */
@@ -49,11 +49,15 @@ bool call_says(struct call *call, const char *name, const char *value);
 /* The value is a whole number (commas allowed). */
 bool call_number(struct call *call, const char *name, long *number);
 
+/* A number as typed on the page's wiki → as number_read takes it. It lives until the rendering ends. */
+struct str call_plain_number(struct call *call, struct str typed);
+
 bool call_english(const struct call *call); /* is the page in English? Words and numbers that we make are. */
 
 void renders_push(struct renders *renders, struct part part);
 void show(struct call *call, struct str text);
 void show_text(struct call *call, const char *text);
+void show_plain_number(struct call *call, struct str plain);            /* as the page's language writes it */
 void show_argument(struct call *call, const struct argument *argument); /* NULL: a gap */
 /* "$1 ($2)": see templates.h */
 bool show_pattern(struct call *call, struct str pattern);
@@ -62,16 +66,18 @@ bool show_pattern(struct call *call, struct str pattern);
 typedef bool render(struct call *call);
 
 struct row {
-    const char *name;    /* folded; of a parser function with its colon */
+    const char *name;    /* as name_canonical has it; of a parser function with its colon, in small letters */
     const char *pattern; /* or the parameter of: */
     render *render;      /* NULL: the pattern is all */
+    const char *wikis; /* codes of the languages where it holds, commas between; NULL: everywhere. "en" is simple too */
 };
-extern const struct row template_rows[]; /* sorted bytewise */
-extern const size_t template_row_count;
+extern const struct row template_rows[], local_rows[]; /* sorted bytewise; names of the second stand several times */
+extern const size_t template_row_count, local_row_count;
 
-render render_nothing, render_title, render_join;                                                  /* templates.c */
+render render_nothing, render_gone, render_title, render_join;                                     /* templates.c */
 render render_if, render_ifeq, render_switch, render_case, render_pad;                             /* functions.c */
 render render_expr, render_ifexpr, render_plural, render_ordinal;                                  /* functions.c */
+render render_unit;                                                                                /* numbers.c */
 render render_coord, render_music;                                                                 /* numbers.c */
 render render_convert;                                                                             /* convert.c */
 render render_gauge, render_height, render_density;                                                /* measures.c */
@@ -81,6 +87,7 @@ render render_quoted, render_langx, render_ship, render_flag, render_chinese;   
 render render_interlanguage, render_ipa, render_pronunciation, render_junction;                    /* names.c */
 /* {{lang-fr|mot}} and its 600 sisters; {{USA}}: for names that have no row. */
 bool render_lang_of(struct call *call, struct str code);
-const char *country_of(struct str code);
+/* The name of a country on an English, Japanese, Korean or Chinese wiki; NULL where there is none. */
+const char *country_of(struct str alpha3, struct str language);
 
 #endif

@@ -96,6 +96,8 @@ static void read_template(struct wikitext *w, const struct span *span)
                                        .timestamp = w->timestamp,
                                        .spans = &w->spans,
                                        .language = w->options.language,
+                                       .code = w->code,
+                                       .style = w->style,
                                        .templates = w->options.templates};
     const bool is_argument = span->kind == SPAN_ARGUMENT;
     const struct rendering rendering = is_argument ? argument_render(&page, w->span, &w->renders, &w->facts->steps)

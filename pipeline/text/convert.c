@@ -64,6 +64,11 @@ static struct str positional(struct call *call, unsigned number)
     return call_value_of(call, call_numbered(call, number));
 }
 
+static bool amount_at(struct call *call, unsigned number, struct amount *amount)
+{
+    return read_amount(call_plain_number(call, positional(call, number)), amount);
+}
+
 static const struct unit *find_unit(struct str code, const struct multiple **multiple)
 {
     *multiple = multiples;
@@ -104,7 +109,7 @@ static unsigned read_input(struct call *call, struct conversion *c)
 {
     unsigned at = 1;
     for (;;) {
-        if (c->count == VALUES_MAX || !read_amount(positional(call, at++), &c->amounts[c->count++]))
+        if (c->count == VALUES_MAX || !amount_at(call, at++, &c->amounts[c->count++]))
             return 0;
         c->separators[c->count - 1] = separator_of(positional(call, at));
         if (!c->separators[c->count - 1])
@@ -116,7 +121,7 @@ static unsigned read_input(struct call *call, struct conversion *c)
         return 0;
     const struct unit *lesser = unit_find(positional(call, at + 1));
     if (c->count == 1 && lesser && lesser->quantity == c->unit->quantity && lesser->scale < c->unit->scale &&
-        read_amount(positional(call, at), &c->lesser)) {
+        amount_at(call, at, &c->lesser)) {
         c->lesser_unit = lesser;
         at += 2;
     }
@@ -141,7 +146,7 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
     }
     if (code.size == 0)
         at++;
-    if (read_amount(positional(call, at), &amount) && fabs(amount.value) < 10) {
+    if (amount_at(call, at, &amount) && fabs(amount.value) < 10) {
         c->has_precision = true;
         c->precision = (long)amount.value;
         at++;
@@ -179,25 +184,17 @@ static bool show_as_typed(struct call *call, const struct conversion *c)
     return true;
 }
 
-/* Pages of these languages write numbers as English ones do; there the units show by their symbols. */
-static bool knows_numbers(const struct call *call)
-{
-    static const char *const codes[] = {"ja", "zh", "ko"};
-    bool known = call_english(call);
-    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        known |= strcmp(call->page->language->code, codes[i]) == 0;
-    return known;
-}
-
 bool render_convert(struct call *call)
 {
     struct conversion c = {0};
-    if (!knows_numbers(call) || !call_argument(call, "1"))
+    if (!call_argument(call, "1"))
         return false;
     const unsigned behind = read_input(call, &c);
+    if (behind > 0 && c.multiple->prefix[0] && !call_english(call))
+        return false; /* "million" has other words there */
     if (behind == 0) {
         struct amount amount;
-        return !call->is_opaque && c.count == 1 && read_amount(positional(call, 1), &amount) && show_as_typed(call, &c);
+        return !call->is_opaque && c.count == 1 && amount_at(call, 1, &amount) && show_as_typed(call, &c);
     }
     read_outputs_and_style(call, &c, behind);
     const struct str disp = call_value(call, "disp");

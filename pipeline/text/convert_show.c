@@ -22,6 +22,26 @@ static void show_spelled(struct call *call, const char *name, bool american)
     }
 }
 
+/* Units that pages in Cyrillic write in their own letters; others stand as they are. */
+static const char *local_symbol(const struct call *call, const char *symbol)
+{
+    static const char *const codes[] = {"ba", "be", "bg", "ce", "cv", "kk", "ky",
+                                        "mk", "mn", "ru", "sr", "tg", "tt", "uk"};
+    static const char *const symbols[][2] = {{"cm", "см"},  {"g", "г"},     {"ha", "га"}, {"kW", "кВт"}, {"kg", "кг"},
+                                             {"km", "км"},  {"km2", "км2"}, {"m", "м"},   {"m2", "м2"},  {"m3", "м3"},
+                                             {"MW", "МВт"}, {"mm", "мм"},   {"t", "т"},   {"W", "Вт"}};
+    const struct str code = call->page->code;
+    bool is_cyrillic = false;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        is_cyrillic |= str_equal(code, str_of(codes[i]));
+    if (is_cyrillic && strcmp(symbol, "km/h") == 0)
+        return str_equal(code, STR("uk")) ? "км/год" : str_equal(code, STR("ru")) ? "км/ч" : symbol;
+    for (size_t i = 0; is_cyrillic && i < sizeof symbols / sizeof *symbols; i++)
+        if (strcmp(symbols[i][0], symbol) == 0)
+            return symbols[i][1];
+    return symbol;
+}
+
 static void show_unit(struct call *call, const struct conversion *c, const struct unit *unit,
                       const struct multiple *multiple, bool symbol, bool is_one, bool hyphen)
 {
@@ -29,7 +49,7 @@ static void show_unit(struct call *call, const struct conversion *c, const struc
     const bool is_named = strcmp(unit->symbol, unit->singular) == 0;
     if ((symbol && !is_named) || unit->quantity == 'T' || unit->quantity == 'H') {
         show_text(call, unit->symbol[0] == '/' ? "" : " ");
-        show_text(call, unit->symbol);
+        show_text(call, local_symbol(call, unit->symbol));
         return;
     }
     show_text(call, hyphen ? "-" : " ");
@@ -45,7 +65,7 @@ void show_amount(struct call *call, const struct amount *amount)
 {
     char out[NUMBER_BYTES_MAX];
     if (!amount->is_fraction) {
-        show(call, number_group(amount->typed, out));
+        show_plain_number(call, number_group(amount->typed, out));
         return;
     }
     for (size_t i = 0; i < amount->typed.size; i++) {
@@ -144,11 +164,11 @@ static void show_feet(struct call *call, const struct conversion *c, double inch
     if (inches < 0)
         show_text(call, "−");
     if (feet > 0) {
-        show(call, number_format(feet, 0, out));
+        show_plain_number(call, number_format(feet, 0, out));
         show_unit(call, c, unit_find(STR("ft")), c->multiple, symbol, feet == 1, false);
         show_text(call, " ");
     }
-    show(call, number_format(rest, precision, out));
+    show_plain_number(call, number_format(rest, precision, out));
     show_unit(call, c, unit_find(STR("in")), c->multiple, symbol, rest == 1, false);
 }
 
@@ -166,7 +186,7 @@ static void show_output(struct call *call, const struct conversion *c, size_t wh
             show_feet(call, c, value, precision, symbol);
         } else {
             const struct str text = number_format(value, precision, out);
-            show(call, text);
+            show_plain_number(call, text);
             if (last || (symbol && c->separators[i]->each))
                 show_unit(call, c, unit, c->output_multiples[which], symbol, c->count == 1 && str_equal(text, STR("1")),
                           hyphen);

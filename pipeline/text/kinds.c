@@ -91,12 +91,12 @@ static uint32_t kinds_of_span(const struct kind_page *page, uint32_t index, cons
 {
     const struct span *span = &page->spans->items[index];
     const struct str inner = str_range(page->text.data + span->inner_start, page->text.data + span->inner_end);
-    char folded[NAME_BYTES_MAX];
+    char folded[NAME_BYTES_MAX], canonical[NAME_BYTES_MAX];
     struct ends ends;
     struct str name;
     switch (span->kind) {
     case SPAN_TEMPLATE:
-        name = template_name(page->text, page->spans, index, folded);
+        name = name_fold(template_name(page->text, page->spans, index, canonical), folded);
         if (wanted & KIND_STUB)
             read_ends(&ends, name);
         return kinds_of_template(language, name, &ends, wanted) |

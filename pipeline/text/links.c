@@ -48,6 +48,7 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
     const size_t english_count = sizeof english / sizeof english[0];
     const size_t given = siteinfo ? siteinfo->namespace_count : 0;
     size_t count = given + english_count;
+    count += file_namespaces.count + category_namespaces.count;
     for (size_t i = 0; i < language_count; i++)
         count += languages[i].files.count + languages[i].categories.count;
     namespaces->items = mem_array(count, sizeof namespaces->items[0]);
@@ -61,6 +62,8 @@ void namespaces_init(struct namespaces *namespaces, const struct siteinfo *sitei
         add_words(namespaces, NAMESPACE_FILE, languages[i].files);
         add_words(namespaces, NAMESPACE_CATEGORY, languages[i].categories);
     }
+    add_words(namespaces, NAMESPACE_FILE, file_namespaces);
+    add_words(namespaces, NAMESPACE_CATEGORY, category_namespaces);
 }
 
 void namespaces_release(struct namespaces *namespaces)

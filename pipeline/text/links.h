@@ -7,6 +7,8 @@
 #include "pipeline/parts.h"
 #include "pipeline/text/languages.h"
 
+extern const struct words file_namespaces, category_namespaces; /* of all languages: namespaces.c */
+
 /* The names of a wiki's namespaces: those of its siteinfo, the English ones, and every language's for files and
  * categories. */
 struct namespaces {

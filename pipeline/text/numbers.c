@@ -97,7 +97,7 @@ struct str number_format(double value, int precision, char out[NUMBER_BYTES_MAX]
     return number_group((struct str){digits, (size_t)size}, out);
 }
 
-/* {{formatnum:1234.5}} → 1,234.5; with R it takes the commas out, and shows what stands there. */
+/* {{formatnum:1234.5}} → 1,234.5 as the wiki writes it; with R it takes the marks out again. */
 bool render_format_number(struct call *call)
 {
     const char *name = call_argument(call, "0") ? "0" : "1";
@@ -108,10 +108,13 @@ bool render_format_number(struct call *call)
     char out[NUMBER_BYTES_MAX];
     if (!argument)
         return false;
-    if (call->is_opaque || !call_english(call) || call_says(call, "1", "R") || !number_read(value, &number, &precision))
+    const bool back = *name == '0' && call_says(call, "1", "R");
+    if (back && !call->is_opaque && !call_english(call))
+        show(call, call_plain_number(call, value));
+    else if (call->is_opaque || back || !number_read(value, &number, &precision))
         show_argument(call, argument);
     else
-        show(call, number_group(value, out));
+        show_plain_number(call, number_group(value, out));
     return true;
 }
 
@@ -153,9 +156,9 @@ static void show_number(struct call *call, const struct argument *argument)
     double number;
     int precision;
     char out[NUMBER_BYTES_MAX];
-    const struct str value = call_value_of(call, argument);
-    if (call_english(call) && value.size <= DIGITS_MAX && number_read(value, &number, &precision))
-        show(call, number_group(value, out));
+    const struct str value = call_plain_number(call, call_value_of(call, argument));
+    if (value.size <= DIGITS_MAX && number_read(value, &number, &precision))
+        show_plain_number(call, number_group(value, out));
     else
         show_argument(call, argument);
 }
@@ -186,6 +189,38 @@ bool render_val(struct call *call)
     if (call_argument(call, "s"))
         show_argument(call, call_argument(call, "s"));
     return number || power;
+}
+
+/* {{unité|12345.6|km|2}} → 12 345,6 km2, {{unité|5|m|s|-2}} → 5 m·s-2: a number, and what it counts. */
+bool render_unit(struct call *call)
+{
+    static const char *const keys[] = {"ul", "u", "unité", "unit"};
+    const struct argument *number = call_argument(call, "1"), *power = call_argument(call, "e"), *unit = NULL;
+    double value;
+    int precision;
+    if (!number)
+        return false;
+    show_number(call, number);
+    if (power) {
+        show_text(call, "×10");
+        show_number(call, power);
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !unit; i++)
+        unit = call_argument(call, keys[i]);
+    for (unsigned at = 2; at < 10; at++) {
+        const struct argument *next = call_numbered(call, at);
+        if (!next)
+            continue;
+        const struct str text = call_value_of(call, next);
+        const bool is_power = number_read(text, &value, &precision) && at > 2;
+        show_text(call, is_power ? "" : at == 2 ? " " : "·");
+        show_argument(call, next);
+    }
+    if (unit) {
+        show_text(call, " ");
+        show_argument(call, unit);
+    }
+    return true;
 }
 
 /* {{e|-20}} → ×10−20; XIX{{e}} → XIXe */

@@ -95,8 +95,8 @@ static int add_row(struct templates *templates, struct str line, size_t number, 
     const char *equals = memchr(line.data, '=', line.size);
     if (!equals)
         return fail(err, ERR_USAGE, "%s, line %zu: it is no \"name = rendering\"", path, number);
-    char folded[NAME_BYTES_MAX];
-    const struct str name = name_fold(str_range(line.data, equals), folded);
+    char canonical[NAME_BYTES_MAX];
+    const struct str name = name_canonical(str_trim(str_range(line.data, equals)), canonical);
     const struct str pattern = str_trim(str_range(equals + 1, line.data + line.size));
     if (name.size == 0)
         return fail(err, ERR_USAGE, "%s, line %zu: the template's name is empty or longer than %u bytes", path, number,

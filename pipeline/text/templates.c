@@ -13,6 +13,13 @@ bool render_nothing(struct call *call)
     return true;
 }
 
+/* A picture, or a remark like "(en)": it is left out with what stands around it, and nobody misses it. */
+bool render_gone(struct call *call)
+{
+    call->has_pattern = true;
+    return false;
+}
+
 bool render_title(struct call *call)
 {
     show(call, call->page->title);
@@ -47,20 +54,48 @@ struct str template_name(struct str page, const struct spans *spans, uint32_t in
         at++;
     if (at == limit && limit < end)
         return STR("");
-    const struct str name = name_fold(str_range(page.data + span->inner_start, page.data + at), out);
-    const bool has_namespace = str_starts(name, STR("template:"));
-    return has_namespace ? str_trim(str_range(name.data + strlen("template:"), name.data + name.size)) : name;
+    struct str typed = str_trim(str_range(page.data + span->inner_start, page.data + at));
+    const size_t prefix = strlen("template:");
+    if (typed.size > prefix && str_equal_ascii_nocase((struct str){typed.data, prefix}, STR("template:")))
+        typed = (struct str){typed.data + prefix, typed.size - prefix};
+    return name_canonical(typed, out);
 }
 
 /* Finding the rendering of a name. */
 
-static const struct row *find_row(struct renders *renders, struct str name)
+static bool row_holds(const struct row *row, struct str code)
 {
+    for (const char *at = row->wikis; at && *at;) {
+        const size_t size = strcspn(at, ",");
+        if (str_equal((struct str){at, size}, code))
+            return true;
+        at += size + (at[size] == ',');
+    }
+    return !row->wikis;
+}
+
+static void index_rows(struct name_table *table, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        name_table_add(table, str_of(rows[i].name), (uint32_t)i);
+}
+
+/* The row of that name that holds on the page's wiki: those of single wikis come first. */
+static const struct row *find_row(const struct call *call, struct str name)
+{
+    struct renders *out = call->out;
+    const struct str code = call->page->code;
     uint32_t number;
-    if (renders->rows.count == 0)
-        for (size_t i = 0; i < template_row_count; i++)
-            name_table_add(&renders->rows, str_of(template_rows[i].name), (uint32_t)i);
-    return name_table_find(&renders->rows, name, &number) ? &template_rows[number] : NULL;
+    if (out->rows.count == 0) {
+        index_rows(&out->local_rows, local_rows, local_row_count);
+        index_rows(&out->rows, template_rows, template_row_count);
+    }
+    if (name_table_find(&out->local_rows, name, &number))
+        for (; number < local_row_count && str_equal(str_of(local_rows[number].name), name); number++)
+            if (row_holds(&local_rows[number], code))
+                return &local_rows[number];
+    const bool found = name_table_find(&out->rows, name, &number);
+    return found && row_holds(&template_rows[number], code) ? &template_rows[number] : NULL;
 }
 
 /* {{formatnum:1234|R}}: its row, and where its first argument begins. */
@@ -75,15 +110,22 @@ static const struct row *find_function(const struct call *call, uint32_t *argume
     if (!typed)
         return NULL;
     *argument = (uint32_t)(typed - page.data) + 1;
-    return find_row(call->out, str_range(name.data, colon + 1));
+    char folded[NAME_BYTES_MAX];
+    return find_row(call, name_fold(str_range(name.data, colon + 1), folded));
 }
 
-static bool is_capital_code(struct str page, const struct span *span)
+/* {{IPA-de|…}} */
+static bool is_pronunciation(struct str name)
 {
-    if (span->inner_end - span->inner_start != 3)
+    return str_starts(name, STR("IPA-")) || str_starts(name, STR("Ipa-"));
+}
+
+static bool is_capital_code(struct str name)
+{
+    if (name.size != 3)
         return false;
-    for (uint32_t at = span->inner_start; at < span->inner_end; at++)
-        if (page.data[at] < 'A' || page.data[at] > 'Z')
+    for (size_t at = 0; at < name.size; at++)
+        if (name.data[at] < 'A' || name.data[at] > 'Z')
             return false;
     return true;
 }
@@ -91,17 +133,17 @@ static bool is_capital_code(struct str page, const struct span *span)
 static bool render_call(struct call *call, uint32_t index)
 {
     const struct template_page *page = call->page;
-    const struct span *span = &page->spans->items[index];
     const struct str *added = templates_find(page->templates, call->name);
     uint32_t colon = 0;
     const struct row *row = added ? NULL : find_function(call, &colon);
     if (!row && !added)
-        row = find_row(call->out, call->name);
-    if (!row && !added && is_capital_code(page->text, span) && country_of(call->name)) {
-        show_text(call, country_of(call->name));
+        row = find_row(call, call->name);
+    const char *country = !row && !added && is_capital_code(call->name) ? country_of(call->name, page->code) : NULL;
+    if (country) {
+        show_text(call, country);
         return true;
     }
-    const bool is_language = str_starts(call->name, STR("lang-")), is_sound = str_starts(call->name, STR("ipa-"));
+    const bool is_language = str_starts(call->name, STR("Lang-")), is_sound = is_pronunciation(call->name);
     if (!row && !added && !is_language && !is_sound)
         return false;
     call_read(call, index, row && str_ends(str_of(row->name), STR(":")) ? colon : 0);
@@ -119,12 +161,12 @@ static bool render_call(struct call *call, uint32_t index)
 struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
                                  uint64_t *steps)
 {
-    char folded[NAME_BYTES_MAX];
+    char name[NAME_BYTES_MAX], silent[NAME_BYTES_MAX];
     struct call call;
     call.page = page;
     call.span = &page->spans->items[index];
     call.out = renders;
-    call.name = template_name(page->text, page->spans, index, folded);
+    call.name = template_name(page->text, page->spans, index, name);
     call.parameter = STR("");
     call.first_part = renders->count;
     call.shown = 0;
@@ -138,7 +180,8 @@ struct rendering template_render(const struct template_page *page, uint32_t inde
     struct rendering rendering = {.part = renders->count, .text = renders->text.size};
     rendering.dropped = call.name.size == 0 || !render_call(&call, index);
     rendering.is_unknown = rendering.dropped && !call.has_pattern;
-    rendering.is_silent = rendering.is_unknown && (template_is_silent(call.name) || str_starts(call.name, STR("ipa-")));
+    rendering.is_silent =
+        rendering.is_unknown && (template_is_silent(name_fold(call.name, silent)) || is_pronunciation(call.name));
     rendering.is_block = call.is_block;
     if (rendering.dropped)
         renders_pop(renders, &rendering);
@@ -177,5 +220,6 @@ void renders_release(struct renders *renders)
     buf_release(&renders->text);
     buf_release(&renders->scratch);
     name_table_release(&renders->rows);
+    name_table_release(&renders->local_rows);
     *renders = (struct renders){0};
 }

@@ -40,8 +40,8 @@ struct renders {
     struct part *parts;
     size_t count, capacity;
     struct buf text;
-    struct buf scratch;     /* values of the call that is rendered */
-    struct name_table rows; /* the rows of rows.c by their names */
+    struct buf scratch;                 /* values of the call that is rendered */
+    struct name_table rows, local_rows; /* those of rows.c and rows_local.c by their names */
 };
 
 /* What a rendering depends on beside the template. */
@@ -49,6 +49,8 @@ struct template_page {
     struct str text, title, timestamp;
     const struct spans *spans;
     const struct language *language;
+    struct str code; /* of the language */
+    const struct number_style *style;
     const struct templates *templates; /* or NULL */
 };
 
@@ -71,7 +73,7 @@ struct rendering argument_render(const struct template_page *page, uint32_t inde
 void renders_pop(struct renders *renders, const struct rendering *rendering); /* it has been shown */
 void renders_release(struct renders *renders);
 
-/* The folded name of the template, without its arguments; empty where it has none that we could know. */
+/* The name of the template without its arguments, as name_canonical has it; empty where it has none that we could know. */
 struct str template_name(struct str page, const struct spans *spans, uint32_t index, char out[NAME_BYTES_MAX]);
 
 #endif

@@ -53,6 +53,8 @@ struct unknown {
 
 struct wikitext {
     struct wikitext_options options;
+    struct str code; /* of the wiki's language */
+    const struct number_style *style;
     struct namespaces namespaces;
     struct sign_set stops; /* bytes that may be more than themselves */
     struct signs signs;    /* where they stand in the page */

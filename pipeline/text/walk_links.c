@@ -99,7 +99,6 @@ void construct_read_link(struct wikitext *w, const struct span *span)
     w->facts->steps += walk.steps;
     const struct str target = str_range(w->text.data + span->inner_start, w->text.data + walk.at);
     w->facts->steps += target.size < TITLE_BYTES_MAX ? target.size : TITLE_BYTES_MAX;
-    w->facts->steps += w->namespaces.count;
     const enum link_kind kind = span->tag == 0 && is_title(w, target) ? link_kind_of(&w->namespaces, target) : LINK_URL;
     switch (kind != LINK_FILE && holds_link(w, span) ? LINK_URL : kind) {
     case LINK_FILE:

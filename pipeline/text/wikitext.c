@@ -2,6 +2,7 @@
 #include "pipeline/text/wikitext.h"
 
 #include "base/mem.h"
+#include "pipeline/text/number_style.h"
 #include "pipeline/text/quotes.h"
 #include "pipeline/text/templates.h"
 #include "pipeline/text/walk.h"
@@ -113,6 +114,10 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
 {
     struct wikitext *w = mem_clear(1, sizeof *w);
     w->options = *options;
+    w->code = str_of(options->code && options->code[0] ? options->code : options->language->code);
+    if (options->language == language_english())
+        w->code = STR("en"); /* of which simple is one */
+    w->style = number_style_find(w->code);
     w->paragraphs.keep = options->keep;
     namespaces_init(&w->namespaces, options->siteinfo);
     for (unsigned char byte = 0; byte < ' '; byte++)

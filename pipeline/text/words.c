@@ -5,6 +5,34 @@
 
 #include <utf8proc.h>
 
+struct str name_canonical(struct str name, char out[NAME_BYTES_MAX])
+{
+    size_t size = 0;
+    bool blank = false; /* one is due before the next letter */
+    for (size_t at = 0; at < name.size;) {
+        uint32_t code_point = (unsigned char)name.data[at];
+        unsigned length = 1, skip = 1;
+        if (code_point >= 0x80)
+            length = utf8_decode(name.data + at, name.size - at, &code_point, &skip);
+        at += length ? length : skip;
+        if (code_point == ' ' || code_point == '_' || code_point == '\t' || code_point == '\n') {
+            blank = size > 0;
+            continue;
+        }
+        if (!length || code_point < ' ' || code_point == 0x200E || code_point == 0x200F)
+            continue;
+        if (size + 5 > NAME_BYTES_MAX)
+            return STR("");
+        if (blank)
+            out[size++] = ' ';
+        blank = false;
+        if (size == 0)
+            code_point = (uint32_t)utf8proc_toupper((utf8proc_int32_t)code_point);
+        size += utf8_write(code_point, out + size);
+    }
+    return (struct str){out, size};
+}
+
 struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
 {
     size_t size = 0;

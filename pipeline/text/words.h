@@ -13,6 +13,10 @@
  * characters. Written into out; the view is empty where the name is empty or its folded form does not fit. */
 struct str name_fold(struct str name, char out[NAME_BYTES_MAX]);
 
+/* The name of a page, as MediaWiki has it: the first letter as a capital, the others as typed; '_' and blanks as in
+ * name_fold. */
+struct str name_canonical(struct str name, char out[NAME_BYTES_MAX]);
+
 /* A list sorted bytewise (a test checks all of them). */
 struct words {
     const char *const *items;

@@ -64,7 +64,7 @@ PYTHON
     cmp -s "$scratch/one/manifest.json" "$scratch/four/manifest.json" || complain "4 threads count otherwise"
 
     case_begin "a template of the user's is not unknown"
-    local count='[row["count"] for row in o["templates"]["rows"] if row["name"] == "main"]'
+    local count='[row["count"] for row in o["templates"]["rows"] if row["name"] == "Main"]'
     [ "$(json "$scratch/one/build.json" "$count")" != "[]" ] || complain "the samples have no {{main}}"
     echo "main =" >"$scratch/templates"
     expect_exit 0 "$dsdata" build --wiki "$samples" --vocab "$vocab" --seq 64 --templates "$scratch/templates" \
@@ -98,7 +98,7 @@ PYTHON
     expect_equal "dropped bytes" "$(json "$scratch/rare/manifest.json" \
         '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 19, 0]"
     expect_equal "a hostile name" "$(json "$scratch/rare/build.json" \
-        '[row["name"] for row in o["templates"]["rows"]]')" "['<script>alert(1)</script> \"\\\\', 'nobody knows']"
+        '[row["name"] for row in o["templates"]["rows"]]')" "['<script>alert(1)</script> \"\\\\', 'Nobody knows']"
 
     case_begin "text and JSON lines"
     printf '  A line.  \nAnother.\n\nA document.\n\n\n...\n' >"$scratch/text"

@@ -13,17 +13,29 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void rows_are_folded_and_sorted(void **state)
+static void check_rows(const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char out[NAME_BYTES_MAX];
+        const struct str name = str_of(rows[i].name);
+        const bool is_function = str_ends(name, STR(":"));
+        if (!str_equal(is_function ? name_fold(name, out) : name_canonical(name, out), name))
+            fail_msg("%s", rows[i].name);
+        const int order = i > 0 ? str_compare(str_of(rows[i - 1].name), name) : -1;
+        if (order > 0 || (order == 0 && !rows[i].wikis) || !(rows[i].render || rows[i].pattern[0]))
+            fail_msg("%s", rows[i].name);
+    }
+}
+
+static void rows_are_canonical_and_sorted(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < template_row_count; i++) {
-        char folded[NAME_BYTES_MAX];
-        const struct str name = str_of(template_rows[i].name);
-        assert_true(str_equal(name_fold(name, folded), name));
-        if (i > 0)
-            assert_true(str_compare(str_of(template_rows[i - 1].name), name) < 0);
-        assert_true(template_rows[i].render || template_rows[i].pattern[0]);
-    }
+    check_rows(template_rows, template_row_count);
+    check_rows(local_rows, local_row_count);
+    for (size_t i = 1; i < template_row_count; i++)
+        assert_string_not_equal(template_rows[i - 1].name, template_rows[i].name);
+    for (size_t i = 0; i < local_row_count; i++)
+        assert_non_null(local_rows[i].wikis);
 }
 
 static void silent_names_are_folded_and_sorted(void **state)
@@ -46,9 +58,11 @@ static void tables_are_searched_by_halves(void **state)
         assert_non_null(unit_find(str_of(codes[i])));
     assert_null(unit_find(STR("")));
     assert_null(unit_find(STR("parsnip")));
-    assert_string_equal(country_of(STR("afg")), "Afghanistan");
-    assert_string_equal(country_of(STR("zwe")), "Zimbabwe");
-    assert_null(country_of(STR("zzz")));
+    assert_string_equal(country_of(STR("AFG"), STR("en")), "Afghanistan");
+    assert_string_equal(country_of(STR("ZWE"), STR("en")), "Zimbabwe");
+    assert_null(country_of(STR("zzz"), STR("en")));
+    assert_null(country_of(STR("USA"), STR("fr")));
+    assert_string_equal(country_of(STR("USA"), STR("ko")), "미국");
 }
 
 /* Every unit's own outputs are units of the same quantity. */
@@ -147,7 +161,7 @@ static void mistakes_are_told_with_their_line(void **state)
     mistaken("a = x\\", "line 1: a \\ stands at the end");
     mistaken("a = \x01", "line 1: the rendering holds a control");
     mistaken("a = \xFF", "line 1: it is not UTF-8");
-    mistaken("a = 1\nb = 2\nA= 3\n", "line 3: \"a\" stands in line 1 already");
+    mistaken("a = 1\nb = 2\nA= 3\n", "line 3: \"A\" stands in line 1 already");
     struct templates *templates;
     struct error err = {0};
     char hash[17];
@@ -176,7 +190,7 @@ static void the_hash_is_the_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_folded_and_sorted),    cmocka_unit_test(silent_names_are_folded_and_sorted),
+        cmocka_unit_test(rows_are_canonical_and_sorted), cmocka_unit_test(silent_names_are_folded_and_sorted),
         cmocka_unit_test(tables_are_searched_by_halves), cmocka_unit_test(units_lead_to_units),
         cmocka_unit_test(a_file_adds_renderings),        cmocka_unit_test(mistakes_are_told_with_their_line),
         cmocka_unit_test(the_hash_is_the_files),

@@ -71,9 +71,11 @@ static void check_trace(const struct trace *trace, const struct wikitext_facts *
 
 static struct wikitext_facts read_page(struct str text, struct str lang, uint32_t keep, struct buf *out)
 {
+    char code[16] = "";
+    memcpy(code, lang.data, lang.size < sizeof code ? lang.size : sizeof code - 1);
     struct trace trace = {0};
     struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){
-        .language = language_find(lang), .keep = keep, .kinds = KIND_DISAMBIGUATION, .trace = &trace});
+        .language = language_find(lang), .code = code, .keep = keep, .kinds = KIND_DISAMBIGUATION, .trace = &trace});
     const struct page page = {
         .title = STR("Main Page"), .timestamp = STR("2026-02-03T04:05:06Z"), .model = STR("wikitext"), .text = text};
     struct wikitext_facts facts;
@@ -245,10 +247,10 @@ static void templates_without_a_row_are_told(void **state)
                                 "{| \n| {{in a table}}\n|}\n<ref>{{in a ref}}</ref> {{convert|{{x}}|km}} {{Ünïq}}");
     static const struct {
         const char *name, *text;
-    } expected[] = {{"nobody knows", "{{nobody_Knows|{{inner}}}}"},
+    } expected[] = {{"Nobody Knows", "{{nobody_Knows|{{inner}}}}"},
                     {"", "{{{{x}}|b}}"},
-                    {"convert", "{{convert|{{x}}|km}}"},
-                    {"ünïq", "{{Ünïq}}"}};
+                    {"Convert", "{{convert|{{x}}|km}}"},
+                    {"Ünïq", "{{Ünïq}}"}};
     struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(STR("en"))});
     struct wikitext_facts facts;
     struct buf out = {0};
