@@ -8,7 +8,8 @@ enum accents { ACCENTS_AUTO, ACCENTS_STRIP, ACCENTS_KEEP };
 enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
 enum duplicate_choice { DUPLICATES_KEEP, DUPLICATES_DROP };
 enum compat { COMPAT_OFF, COMPAT_GOOGLE };
-enum export_format_name { EXPORT_JSONL, EXPORT_TFRECORD };
+enum export_format_name { EXPORT_JSONL, EXPORT_TFRECORD, EXPORT_MDS, EXPORT_HDF5, EXPORT_PARQUET };
+enum export_masks { EXPORT_AUTO, EXPORT_STORED, EXPORT_FRESH, EXPORT_UNMASKED };
 enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
 
 struct settings {
@@ -60,6 +61,9 @@ struct settings {
     uint64_t sample;     /* show: which sample */
     uint64_t seq_one;    /* show, export: which length; 0: the shortest */
     int split;           /* 0: train, 1: valid */
+    uint64_t files;      /* export: how many; 0: one, of mds by size */
+    uint64_t epoch;      /* export, where given: in the order of this epoch of a training with this seed */
+    int masks;           /* export: enum export_masks */
     const char *sha256;  /* verify: the list of sums to write or to check, or NULL */
     bool json, quiet, verbose;
 

@@ -9,8 +9,9 @@ packages=(
     zlib1g-dev libzstd-dev liblzma-dev                                            # dsdata
     libopenmpi-dev openmpi-bin                                                   # on many machines (optional)
     libgloo-dev                                                                   # dstrain on many machines (optional)
+    libhdf5-dev                                                                   # dsdata export (optional)
     libdnnl-dev                                                                   # dstrain: matrix products (AMX)
-    libcmocka-dev bzip2 zstd xz-utils python3 iproute2                            # tests
+    libcmocka-dev bzip2 zstd xz-utils python3 python3-numpy iproute2              # tests
 )
 
 is_installed() {

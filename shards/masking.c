@@ -208,6 +208,14 @@ void mask_sample(const struct random_stream *stream, uint32_t index, const struc
     }
 }
 
+void mask_anew(uint64_t seed, uint64_t epoch, uint64_t index, uint32_t seq, const struct mask_rules *rules,
+               struct sample *sample)
+{
+    const struct random_stream stream = random_stream(seed, RANDOM_FRESH, 0, epoch, index >> 32, seq, 0);
+    mask_restore(sample);
+    mask_sample(&stream, (uint32_t)index, rules, sample);
+}
+
 void mask_restore(struct sample *sample)
 {
     for (uint32_t i = 0; i < sample->masked; i++)

@@ -65,4 +65,4 @@ static size_t put_line(char *line, const struct shard_layout *layout, const stru
     return (size_t)(at - line);
 }
 
-const struct export_format export_jsonl = {line_bytes_max, put_line};
+const struct export_format export_jsonl = {.name = "jsonl", .bytes_max = line_bytes_max, .put = put_line};

@@ -103,4 +103,4 @@ static size_t put_record(char *record, const struct shard_layout *layout, const 
     return tfrecord_frame(record, bytes);
 }
 
-const struct export_format export_tfrecord = {record_bytes_max, put_record};
+const struct export_format export_tfrecord = {.name = "tfrecord", .bytes_max = record_bytes_max, .put = put_record};

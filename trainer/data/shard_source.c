@@ -42,10 +42,7 @@ static void lay_masks(const struct shard_reading *reading, uint64_t k, uint64_t 
         .predictions = predictions_of(reading),
         .continues = dataset->continues,
     };
-    const struct random_stream stream =
-        random_stream(reading->seed, RANDOM_FRESH, 0, epoch, index >> 32, dataset->layout.seq, 0);
-    mask_restore(sample);
-    mask_sample(&stream, (uint32_t)index, &rules, sample);
+    mask_anew(reading->seed, epoch, index, dataset->layout.seq, &rules, sample);
 }
 
 static uint64_t index_of(const void *context, uint64_t k)

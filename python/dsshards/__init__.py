@@ -1,0 +1,13 @@
+"""Datasets of dsdata in Python: memory-mapped samples, the order and the masks that dstrain reads, collators for PyTorch.
+
+    import dsshards
+    data = dsshards.Dataset("enwiki", seq=128, split="train")
+    data[0]["input_ids"]
+"""
+
+from .collate import PaddedCollator, UnpaddedCollator
+from .dataset import Dataset, IterableDataset
+from .shards import Shards
+
+__all__ = ["Dataset", "IterableDataset", "PaddedCollator", "Shards", "UnpaddedCollator"]
+__version__ = "0.2.0"

@@ -1,0 +1,68 @@
+"""python -m dsshards export DIR --format parquet --out FILE: samples as Parquet, for datasets, pandas, DuckDB."""
+
+import argparse
+import os
+import sys
+
+from .dataset import Dataset
+from .names import shard_first
+
+
+def _batches(data, first, end, size=1024):
+    for at in range(first, end, size):
+        samples = [data[i] for i in range(at, min(at + size, end))]
+        yield {name: [sample[name] for sample in samples] for name in samples[0]}
+
+
+def _write(data, path, first, end, pyarrow, parquet):
+    lists = [(name, pyarrow.list_(kind)) for name, kind in (
+        ("input_ids", pyarrow.int32()), ("token_type_ids", pyarrow.int8()), ("attention_mask", pyarrow.int8()),
+        ("labels", pyarrow.int32()))]
+    if data.shards.pairs != "none":
+        lists.append(("next_sentence_label", pyarrow.int8()))
+    schema = pyarrow.schema(lists)
+    with parquet.ParquetWriter(path + ".tmp", schema, compression="zstd") as writer:
+        for batch in _batches(data, first, end):
+            writer.write_table(pyarrow.table(batch, schema=schema))
+    os.replace(path + ".tmp", path)
+
+
+def _export(options):
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        sys.exit("dsshards: Parquet needs pyarrow: pip install pyarrow")
+    data = Dataset(options.directory, options.seq, options.split, "stored" if options.epoch is None else "auto",
+                   options.epoch or 0, options.seed)
+    stem, end = os.path.splitext(options.out)
+    for i in range(options.files):
+        path = options.out if options.files == 1 else f"{stem}-{i:05}-of-{options.files:05}{end}"
+        _write(data, path, shard_first(len(data), options.files, i), shard_first(len(data), options.files, i + 1), pyarrow,
+               parquet)
+    print(f"{len(data)} samples of length {data.shards.seq} in {options.out}, {options.files} "
+          f"file{'' if options.files == 1 else 's'}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m dsshards")
+    verbs = parser.add_subparsers(required=True)
+    export = verbs.add_parser("export", help="write samples as Parquet (dsdata export has other formats)")
+    export.add_argument("directory")
+    export.add_argument("--format", choices=["parquet"], default="parquet")
+    export.add_argument("--out", required=True, help="file to write")
+    export.add_argument("--files", type=int, default=1)
+    export.add_argument("--seq", type=int)
+    export.add_argument("--split", default="train", choices=["train", "valid"])
+    export.add_argument("--epoch", type=int, help="the masks of this epoch of a training")
+    export.add_argument("--seed", type=int, default=42, help="dstrain's --seed")
+    export.set_defaults(run=_export)
+    options = parser.parse_args()
+    try:
+        options.run(options)
+    except (OSError, ValueError) as error:
+        sys.exit(f"dsshards: {error}")
+
+
+if __name__ == "__main__":
+    main()

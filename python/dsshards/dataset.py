@@ -1,0 +1,110 @@
+"""Samples for training: by number (Dataset) or in the order in which dstrain reads them (IterableDataset). With torch
+installed both are torch.utils.data classes; without it they work alone."""
+
+import numpy as np
+
+from .masks import lay
+from .names import order
+from .shards import Shards
+
+try:
+    from torch.utils import data as _torch
+except ImportError:
+    _torch = None
+
+NOT_A_LABEL = -100
+_PLACES = 4096  # of an epoch, whose order is computed together
+
+
+def _sample(shards, index, fresh, seed, epoch):
+    record = shards.record(index)
+    length, masked = int(record["length"]), int(record["masked"])
+    ids = record["ids"][:length].astype(np.int64)
+    positions = record["positions"][:masked].astype(np.int64)
+    labels = np.full(length, NOT_A_LABEL, np.int64)
+    labels[positions] = record["labels"][:masked]
+    if fresh:
+        originals = ids.copy()
+        originals[positions] = labels[positions]
+        ids, positions = lay(originals, index, seed, epoch, shards)
+        labels[:] = NOT_A_LABEL
+        labels[positions] = originals[positions]
+    out = {"input_ids": ids, "token_type_ids": (np.arange(length) >= int(record["a_length"])).astype(np.int64),
+           "attention_mask": np.ones(length, np.int64), "labels": labels}
+    if shards.pairs != "none":
+        out["next_sentence_label"] = np.int64(record["is_random_next"])
+    return out
+
+
+def _check_masks(masks):
+    if masks not in ("auto", "stored", "fresh"):
+        raise ValueError(f"masks is {masks!r}; it may be auto, stored or fresh")
+
+
+class Dataset(_torch.Dataset if _torch else object):
+    """Sample i as a dict of numpy arrays without padding: input_ids, token_type_ids, attention_mask, labels (-100 where
+    there is nothing to fill in) and, where the dataset holds pairs, next_sentence_label (1: B is random). Numbers are those
+    of `dsdata show --sample`. masks="fresh": those of `epoch` (set_epoch), else the stored ones."""
+
+    def __init__(self, directory, seq=None, split="train", masks="stored", epoch=0, seed=42):
+        _check_masks(masks)
+        self.shards = Shards(directory, seq, split)
+        self.masks, self.epoch, self.seed = masks, epoch, seed
+
+    def set_epoch(self, epoch):
+        self.epoch = epoch
+
+    def __len__(self):
+        return len(self.shards)
+
+    def __getitem__(self, i):
+        i = int(i)
+        fresh = self.masks == "fresh" or (self.masks == "auto" and self.epoch > 0)
+        return _sample(self.shards, i + len(self) if i < 0 else i, fresh, self.seed, self.epoch)
+
+
+class IterableDataset(_torch.IterableDataset if _torch else object):
+    """The samples of an epoch in dstrain's order, with its masks: place n of epoch e of a run with this seed. Of `world_size`
+    processes, `rank` gets every world_size-th place; a DataLoader's workers share a process's places in the same way. With
+    several processes all get equally many, so up to world_size - 1 places at the end are left out. `start`: of this
+    process's places, how many are skipped (at no cost), to go on in the middle of an epoch."""
+
+    def __init__(self, directory, seq=None, split="train", rank=0, world_size=1, epoch=0, masks="auto", seed=42,
+                 shuffle=True, start=0):
+        _check_masks(masks)
+        if not 0 <= rank < world_size:
+            raise ValueError(f"rank {rank} is none of {world_size}")
+        self.shards = Shards(directory, seq, split)
+        self.rank, self.world_size = rank, world_size
+        self.epoch, self.masks, self.seed, self.shuffle, self.start = epoch, masks, seed, shuffle, start
+
+    def set_epoch(self, epoch):
+        self.epoch, self.start = epoch, 0
+
+    def __len__(self):
+        return max(len(self.shards) // self.world_size - self.start, 0)
+
+    def _places(self):
+        """The places of this worker of this process, in their order."""
+        worker, workers = 0, 1
+        info = _torch.get_worker_info() if _torch else None
+        if info:
+            worker, workers = info.id, info.num_workers
+        each = len(self.shards) // self.world_size
+        return range(self.rank + self.world_size * (self.start + worker), each * self.world_size,
+                     self.world_size * workers)
+
+    def __iter__(self):
+        shards = self.shards
+        masks = self.masks
+        if masks == "auto" and not self.shuffle:
+            masks = "stored"
+        fresh = masks == "fresh" or (masks == "auto" and self.epoch > 0)
+        first, numbers = 0, None
+        for place in self._places():
+            if self.shuffle:
+                if numbers is None or place >= first + len(numbers):
+                    first = place
+                    numbers = order(len(shards), shards.shards, self.seed, self.epoch, first, _PLACES)
+                place = int(numbers[place - first])
+            yield _sample(shards, place, fresh, self.seed, self.epoch)
