@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#define TYPED_STOPS_MAX 2u
+
 /* All words are folded (name_fold) and sorted. */
 struct language {
     const char *code;                  /* of the wiki: "en" */
@@ -24,8 +26,14 @@ struct language {
     struct words abbreviations; /* without their full stop; a sentence does not end behind them */
     struct words numbered;      /* nor behind these, before a number: "No. 5" */
     struct words endings;       /* abbreviations behind which one may end, and names with a mark: yahoo! */
+    struct words finals;        /* abbreviations that end one before any capital: etc */
+    struct words continuers;    /* words that go on with a sentence behind a quotation; "x*": words that begin with x */
     struct words starters;      /* words that, capitalised, tell that a sentence begins with them */
     bool ordinal_dot;           /* "3. Oktober": a full stop behind a short number ends no sentence */
+    struct words typed_stops;   /* what ends sentences here only: Greek ";", Armenian ":"; at most TYPED_STOPS_MAX */
+    const char *own_stop;       /* the full stop of its script, or NULL: in a line that has it, '.' ends nothing */
+    bool dot_ends_nothing;      /* Thai: full stops stand in abbreviations only */
+    bool cuts_at_blanks;        /* blanks part clauses, not words: long sentences are cut there */
     bool has_variants;          /* -{zh-hans:…; zh-hant:…}- is markup */
 };
 

@@ -21,8 +21,9 @@ static struct str last_word(struct str text)
         if (byte == '(' || byte == '[' || byte == '"' || byte == '/')
             break;
         size_t gap = blank_at(text, at - 1);
-        if (gap == 0 && at + 1 < text.size && memcmp(text.data + at - 1, "\xE2\x80", 2) == 0)
-            gap = 3; /* the quotes and dashes of Unicode */
+        if (gap == 0 && at + 1 < text.size && memcmp(text.data + at - 1, "\xE2\x80", 2) == 0 &&
+            (unsigned char)text.data[at + 1] >= 0x90)
+            gap = 3; /* the quotes and dashes of Unicode, not what joins letters */
         if (gap > 0) {
             at += gap - 1;
             break;
@@ -91,6 +92,16 @@ static bool is_item(struct str text, struct str word)
     return start == 0 || (blank > 0 && start > blank && memchr(";:,", text.data[start - blank - 1], 3));
 }
 
+/* Is the number `word` a part of a date: "1990. 3. 5. Seoul", "3. 5. 1990"? */
+static bool is_date(const struct dot *dot, struct str word)
+{
+    size_t digits = 0;
+    while (digits < dot->after.size && is_digit(dot->after.data[digits]))
+        digits++;
+    const bool number_behind = digits > 0 && digits <= 2 && digits < dot->after.size && dot->after.data[digits] == '.';
+    return word.size <= 4 && (number_behind || is_number(word_before(dot->before, word)));
+}
+
 /* Letters with dots between, none longer than two: U.S, e.g, Ph.D, J.-P. */
 static bool is_acronym(struct str word)
 {
@@ -126,21 +137,47 @@ bool word_starts(const struct language *language, struct str text)
     return words_have(language->starters, name_fold((struct str){text.data, end}, folded));
 }
 
+bool word_continues(const struct language *language, struct str text)
+{
+    for (size_t i = 0; i < language->continuers.count; i++) {
+        struct str word = str_of(language->continuers.items[i]);
+        const bool prefix = str_ends(word, STR("*"));
+        word.size -= prefix;
+        if (str_starts(text, word) && (prefix || word.size == text.size || blank_at(text, word.size)))
+            return true;
+    }
+    return false;
+}
+
 /* What a number stands behind: "No. 5", "vol. IV", "vol. I,". */
 static bool is_numeral(struct str text)
 {
-    if (text.size > 0 && is_digit(text.data[0]))
-        return true;
     size_t size = 0;
+    if (text.size > 0 && utf8proc_category((utf8proc_int32_t)code_point_at(text, 0, &size)) == UTF8PROC_CATEGORY_ND)
+        return true;
+    size = 0;
     while (size < text.size && is_ascii_letter(text.data[size]))
         size++;
     return is_roman((struct str){text.data, size}, "IVXLCDM") && (size > 1 || size == text.size || text.data[1] != ' ');
+}
+
+/* Does the number `word` stand behind what numbers stand behind: "fig. 4", "page 12"? Then it is no ordinal. */
+static bool is_counted(const struct language *language, struct str text, struct str word)
+{
+    char folded[NAME_BYTES_MAX];
+    const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
+    if (blank == 0 || start <= blank + 1)
+        return false;
+    struct str before = last_word((struct str){text.data, start - blank - (text.data[start - blank - 1] == '.')});
+    return before.size <= WORD_BYTES_MAX && words_have(language->numbered, name_fold(before, folded));
 }
 
 enum verdict { ENDS, GOES_ON, ENDS_BEFORE_STARTER, UNKNOWN };
 
 static enum verdict look_up(const struct language *language, struct str name, struct str after)
 {
+    if (words_have(language->finals, name))
+        return ENDS;
     if (words_have(language->endings, name))
         return ENDS_BEFORE_STARTER;
     if (words_have(language->abbreviations, name))
@@ -155,9 +192,11 @@ static enum verdict judge(const struct language *language, const struct dot *dot
         return ENDS;
     const bool is_first = word.data == dot->before.data;
     if (is_number(word)) {
-        if (is_item(dot->before, word))
+        if (is_item(dot->before, word) || is_date(dot, word))
             return GOES_ON;
-        return language->ordinal_dot && word.size <= ORDINAL_DIGITS_MAX ? ENDS_BEFORE_STARTER : ENDS;
+        return language->ordinal_dot && !is_counted(language, dot->before, word) && word.size <= ORDINAL_DIGITS_MAX
+                   ? ENDS_BEFORE_STARTER
+                   : ENDS;
     }
     const char last = word.data[word.size - 1];
     if ((unsigned char)last < 0x80 && !is_ascii_letter(last) && !is_digit(last))
@@ -185,14 +224,23 @@ static enum verdict judge(const struct language *language, const struct dot *dot
         return dot->quoted ? GOES_ON : ENDS_BEFORE_STARTER;
     if (language->ordinal_dot && is_roman(word, "IVXLCDM"))
         return ENDS_BEFORE_STARTER;
-    const char *hyphen = memrchr(name.data, '-', name.size);
-    return hyphen ? look_up(language, str_range(hyphen + 1, name.data + name.size), dot->after) : UNKNOWN;
+    const char *joint = memrchr(name.data, '-', name.size);
+    if (!joint)
+        joint = memrchr(name.data, '\'', name.size); /* l'ing. */
+    return joint ? look_up(language, str_range(joint + 1, name.data + name.size), dot->after) : UNKNOWN;
 }
 
 bool dot_ends(const struct language *language, const struct dot *dot)
 {
     const enum verdict verdict = judge(language, dot);
     return verdict == ENDS_BEFORE_STARTER ? word_starts(language, dot->after) : verdict != GOES_ON;
+}
+
+bool dot_is_short(const struct language *language, struct str word)
+{
+    char folded[NAME_BYTES_MAX];
+    return is_one_letter(word) ||
+           (word.size <= WORD_BYTES_MAX && words_have(language->abbreviations, name_fold(word, folded)));
 }
 
 bool glued_ends(const struct language *language, const struct dot *dot)

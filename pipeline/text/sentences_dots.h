@@ -15,7 +15,10 @@ struct dot {
 
 bool dot_ends(const struct language *language, const struct dot *dot);
 
-/* The same where no blank stands behind it: "the end.The next". Addresses and names of files go on. */
+/* Is the word, without its full stop, an initial or one of the abbreviations behind which no sentence ends? */
+bool dot_is_short(const struct language *language, struct str word);
+
+/* dot_ends where no blank stands behind it: "the end.The next". Addresses and names of files go on. */
 bool glued_ends(const struct language *language, const struct dot *dot);
 
 /* Does the text end in a name that has a mark of its own: "Yahoo!" */
@@ -23,5 +26,8 @@ bool mark_is_name(const struct language *language, struct str text);
 
 /* Does a word begin at text.data that begins sentences? Initials do not: "A. Smith". */
 bool word_starts(const struct language *language, struct str text);
+
+/* Is the first word of the text one that goes on with a sentence behind a quotation? */
+bool word_continues(const struct language *language, struct str text);
 
 #endif

@@ -33,10 +33,18 @@ static const struct {
     {0x06D4, MARK_WIDE | MARK_GOES_ON},      /* ۔ Urdu */
     {0x0964, MARK_WIDE | MARK_GOES_ON},      /* । */
     {0x0965, MARK_WIDE | MARK_GOES_ON},      /* ॥ */
+    {0x0F0D, MARK_WIDE | MARK_GOES_ON},      /* ། Tibetan */
+    {0x0F0E, MARK_WIDE | MARK_GOES_ON},      /* ༎ */
+    {0x104A, MARK_GOES_ON},                  /* ၊ Burmese comma */
     {0x104B, MARK_WIDE | MARK_GOES_ON},      /* ။ Burmese */
     {0x1362, MARK_WIDE | MARK_GOES_ON},      /* ። Ethiopic */
     {0x1367, MARK_WIDE | MARK_GOES_ON},      /* ፧ */
+    {0x1368, MARK_WIDE | MARK_GOES_ON},      /* ፨ */
     {0x17D4, MARK_WIDE | MARK_GOES_ON},      /* ។ Khmer */
+    {0x17D5, MARK_WIDE | MARK_GOES_ON},      /* ៕ */
+    {0x1803, MARK_WIDE | MARK_GOES_ON},      /* ᠃ Mongolian */
+    {0x1C7E, MARK_WIDE | MARK_GOES_ON},      /* ᱾ Santali */
+    {0x1C7F, MARK_WIDE | MARK_GOES_ON},      /* ᱿ */
     {0x2010, MARK_DASH},                     /* ‐ */
     {0x2011, MARK_DASH},                     /* ‑ */
     {0x2012, MARK_DASH},                     /* ‒ */
@@ -71,6 +79,7 @@ static const struct {
     {0x3011, MARK_CLOSES},                   /* 】 */
     {0x3014, MARK_OPENS},                    /* 〔 */
     {0x3015, MARK_CLOSES},                   /* 〕 */
+    {0xABEB, MARK_WIDE | MARK_GOES_ON},      /* ꯫ Meitei */
     {0xFF01, MARK_WIDE | MARK_GOES_ON},      /* ！ */
     {0xFF08, MARK_OPENS | MARK_HOLDS},       /* （ */
     {0xFF09, MARK_CLOSES | MARK_RELEASES},   /* ） */
@@ -80,16 +89,17 @@ static const struct {
     {0xFF61, MARK_WIDE | MARK_GOES_ON},      /* ｡ */
 };
 
-/* The first bytes of stops and of what holds and releases: bit n is set where a second byte 0x80 + n makes it one of
+/* The first bytes of stops, of quotes and of what holds and releases: bit n is set where a second byte 0x80 + n makes it one of
  * them. Bytes of ASCII have all bits. */
 #define SECOND(byte) (UINT64_C(1) << ((byte) - 0x80))
 static const uint64_t seconds[256] = {
-    ['.'] = UINT64_MAX, ['!'] = UINT64_MAX, ['?'] = UINT64_MAX,
+    ['.'] = UINT64_MAX, ['!'] = UINT64_MAX, ['?'] = UINT64_MAX, ['"'] = UINT64_MAX,
+    [0xC2] = SECOND(0xAB) | SECOND(0xBB),
     [0xD6] = SECOND(0x89), [0xD8] = SECOND(0x9F), [0xDB] = SECOND(0x94),
-    [0xE0] = SECOND(0xA5),
-    [0xE1] = SECOND(0x81) | SECOND(0x8D) | SECOND(0x9F),
+    [0xE0] = SECOND(0xA5) | SECOND(0xBC),
+    [0xE1] = SECOND(0x81) | SECOND(0x8D) | SECOND(0x9F) | SECOND(0xA0) | SECOND(0xB1),
     [0xE2] = SECOND(0x80) | SECOND(0x81),
-    [0xE3] = SECOND(0x80),
+    [0xE3] = SECOND(0x80), [0xEA] = SECOND(0xAF),
     [0xEF] = SECOND(0xBC) | SECOND(0xBD),
 };
 /* clang-format on */
@@ -111,7 +121,7 @@ unsigned marks_of(uint32_t code_point)
     return 0;
 }
 
-/* Bit i tells whether text[i], of STEP_BYTES, can begin one of them: . ! ? and what begins letters of few scripts. */
+/* Bit i tells whether text[i], of STEP_BYTES, can begin one of them: . ! ? " and what begins letters of few scripts. */
 #ifdef __SSE2__
 static unsigned candidates(const char *text)
 {
@@ -119,15 +129,18 @@ static unsigned candidates(const char *text)
     const __m128i stops = _mm_or_si128(
         _mm_cmpeq_epi8(bytes, _mm_set1_epi8('.')),
         _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('!')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('?'))));
+    const __m128i quotes =
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8((char)0xC2)));
     const __m128i high = _mm_cmpeq_epi8(_mm_max_epu8(bytes, _mm_set1_epi8((char)FIRST_HIGH)), bytes);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(stops, high));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(stops, quotes), high));
 }
 #else
 static unsigned candidates(const char *text)
 {
     unsigned bits = 0;
     for (unsigned i = 0; i < STEP_BYTES; i++)
-        bits |= (unsigned)(text[i] == '.' || text[i] == '!' || text[i] == '?' || (unsigned char)text[i] >= FIRST_HIGH)
+        bits |= (unsigned)(text[i] == '.' || text[i] == '!' || text[i] == '?' || text[i] == '"' ||
+                           (unsigned char)text[i] == 0xC2 || (unsigned char)text[i] >= FIRST_HIGH)
                 << i;
     return bits;
 }
@@ -181,6 +194,8 @@ bool is_lower(uint32_t code_point)
 {
     if (code_point < 0x80)
         return code_point >= 'a' && code_point <= 'z';
+    if (code_point >= 0x10D0 && code_point <= 0x10FF)
+        return false; /* Georgian, whose capitals stand in headings only */
     return utf8proc_category((utf8proc_int32_t)code_point) == UTF8PROC_CATEGORY_LL;
 }
 

@@ -25,7 +25,7 @@ enum mark {
 /* The marks of a code point, of enum mark. */
 unsigned marks_of(uint32_t code_point);
 
-/* Where the next character stands, from `at` on, that may be a stop, hold or release; text.size if none does. */
+/* Where the next character stands, from `at` on, that may be a stop, quote, hold or release; text.size if none does. */
 size_t marks_next(struct str text, size_t at);
 
 /* The code point at `at` and its size, both 0 at the end. */

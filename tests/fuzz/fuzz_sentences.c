@@ -7,7 +7,8 @@
 #include "pipeline/text/sentences.h"
 #include "pipeline/text/sentences_marks.h"
 
-static const char *const codes[] = {"en", "de", "zh", "ja", "fr", "ru", "ar", "es", "it", "nl", "pl", "pt", "sv", "xx"};
+static const char *const codes[] = {"en", "de", "zh", "ja", "fr", "ru", "ar", "es", "it", "nl", "pl", "pt", "sv", "xx",
+                                    "el", "hy", "am", "th", "my", "bo", "km", "ka", "hi", "ur", "fa", "ko", "da", "kk"};
 #define CODES (sizeof codes / sizeof *codes)
 
 /* Blanks only, those beyond ASCII too. */

@@ -115,7 +115,9 @@ def expr():
 
 def sentences():
     for i, text in enumerate(cases("sentences.cases")):
-        yield bytes([i % 14]) + text.encode()
+        yield bytes([i % 28]) + text.encode()
+    for i, text in enumerate(cases("sentences_languages.cases")):
+        yield bytes([i % 28]) + text.encode()
     yield b"\0" + b"word " * 500 + b"\n" + b"x" * 2500
 
 
