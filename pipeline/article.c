@@ -48,6 +48,7 @@ static void use_options(struct article_reader *reader, const struct article_opti
     reader->wikitext = wikitext_open(&(struct wikitext_options){.siteinfo = options->siteinfo,
                                                                 .language = options->language,
                                                                 .code = options->code,
+                                                                .variant = options->variant,
                                                                 .keep = options->keep,
                                                                 .kinds = options->drop,
                                                                 .templates = options->templates,

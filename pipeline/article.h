@@ -21,6 +21,7 @@ struct article_options {
     const struct siteinfo *siteinfo; /* of the input; NULL for text and JSON lines */
     const struct language *language;
     const char *code;                  /* of the language; "": not known */
+    const char *variant;               /* of the wiki's spellings; NULL: its own */
     enum text_form form;               /* of text; not FORM_AUTO */
     const char *text_key, *id_key;     /* of JSON lines; NULL: TEXT_KEY, ID_KEY */
     uint32_t keep;                     /* enum keep of text/wikitext.h */

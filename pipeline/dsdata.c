@@ -108,6 +108,9 @@ static const struct opt_row rows[] = {
      .default_help = "from the dump; of text and JSON lines guessed", .verbs = " build vocab extract ",
      .help = "Language of the inputs (section names, sentence rules, accents), as Wikipedias or ISO 639 name it; "
              "CODE=FILE says it of one input."},
+    {.name = "variant", .type = OPT_TEXT, .field = FIELD(variant), .value = "CODE", .default_help = "the wiki's own",
+     .verbs = " build vocab extract ",
+     .help = "Which spelling is taken where a page offers several, as in -{zh-hans:…; zh-hant:…}-: zh-tw, sr-el, kk-latn."},
     {.name = "keep", .type = OPT_SET, .field = FIELD(keep), .value = "LIST", .default_text = "prose-lists",
      .choices = "headings|lists|prose-lists|pre|captions", .verbs = " build vocab ",
      .help = "What goes into the text beside paragraphs."},

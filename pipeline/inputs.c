@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "pipeline/input_names.h"
+#include "pipeline/text/variants.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -136,6 +137,7 @@ static int open_input(struct inputs *inputs, const struct settings *settings, st
                                                    .form = inputs->looks[n].form,
                                                    .text_key = settings->text_key,
                                                    .id_key = settings->id_key,
+                                                   .variant = settings->variant,
                                                    .keep = settings->keep,
                                                    .templates = inputs->templates,
                                                    .drop = settings->drop,
@@ -218,6 +220,10 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
         parallel_set_threads((int)settings->threads);
     if (settings->lang)
         TRY(read_code(settings->lang, inputs->lang, err));
+    if (settings->variant && !variant_is_code(str_of(settings->variant))) {
+        fail(err, ERR_USAGE, "--variant %s is no spelling that a wiki offers", settings->variant);
+        return hint(err, "name one of %s", variant_codes());
+    }
     if (settings->templates)
         TRY(templates_read(&inputs->templates, settings->templates, inputs->templates_hash, err));
     int result = input_names_read(&names, settings, &bare, err);

@@ -19,6 +19,7 @@ void recipe_make_words(const struct settings *settings, bool english, struct rec
 {
     *recipe = (struct recipe){.keep = settings->keep,
                               .drop = settings->drop,
+                              .variant = settings->variant,
                               .text_key = settings->text_key,
                               .id_key = settings->id_key,
                               .limit = settings->limit,
@@ -116,6 +117,8 @@ json_t *recipe_json(const struct recipe *recipe)
     put_number(object, "keep", recipe->keep);
     put_number(object, "drop", recipe->drop);
     json_object_set_new(object, "lang", json_string(recipe->lang ? recipe->lang : ""));
+    if (recipe->variant)
+        json_object_set_new(object, "variant", json_string(recipe->variant));
     if (recipe->languages)
         json_object_set_new(object, "languages", json_string(recipe->languages));
     if (recipe->forms)

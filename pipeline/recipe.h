@@ -34,6 +34,7 @@ struct recipe {
     const char *lang;      /* the code of --lang; NULL or "": none */
     const char *languages; /* as struct inputs has them, or NULL */
     const char *forms;     /* the same */
+    const char *variant;   /* of the wiki's spellings; NULL: its own */
     const char *text_key, *id_key;
     char templates[17]; /* hash of the file of --templates, or "" */
     bool cased, strip_accents;

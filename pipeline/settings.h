@@ -17,6 +17,7 @@ struct settings {
     struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
     const char *spool;                  /* the file where "-" lies by now (spool.h); NULL: it is read as a pipe */
     const char *lang;                   /* NULL: what the dump says */
+    const char *variant;                /* of the wiki's spellings; NULL: its own */
     const char *text_key, *id_key;      /* of JSON lines */
     int text_form;                      /* enum text_form of parts.h */
     uint64_t limit;                     /* 0: no limit */

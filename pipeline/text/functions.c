@@ -117,7 +117,15 @@ bool render_case(struct call *call)
     return true;
 }
 
-#define PAD_MAX 20 /* a longer one is no number */
+#define PAD_MAX 100 /* characters; a longer one is no text */
+
+static size_t characters(struct str text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text.size; i++)
+        count += ((unsigned char)text.data[i] & 0xC0) != 0x80;
+    return count;
+}
 
 /* {{padleft:7|3|0}} → 007; the parameter says on which side. */
 bool render_pad(struct call *call)
@@ -125,15 +133,21 @@ bool render_pad(struct call *call)
     const struct str text = call_value(call, "0");
     struct str with = call_value(call, "2");
     long width;
-    if (call->is_opaque || !call_number(call, "1", &width) || width > PAD_MAX || with.size > 1)
+    if (call->is_opaque || !call_number(call, "1", &width) || width > PAD_MAX)
         return false;
     if (with.size == 0)
         with = STR("0");
     const bool left = str_equal(call->parameter, STR("left"));
     if (!left)
         show(call, text);
-    for (long size = (long)text.size; size < width; size++)
-        show(call, with);
+    size_t at = 0;
+    for (long count = (long)characters(text); count < width; count++) {
+        uint32_t code_point;
+        unsigned skip;
+        const unsigned size = utf8_decode(with.data + at, with.size - at, &code_point, &skip);
+        show(call, (struct str){with.data + at, size});
+        at = at + size + (size ? 0 : skip) < with.size ? at + size + (size ? 0 : skip) : 0;
+    }
     if (left)
         show(call, text);
     return true;

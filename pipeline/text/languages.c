@@ -572,8 +572,7 @@ static const struct language languages[] = {
      .abbreviations = WORDS("cf", "dr", "mr", "mrs", "ms", "prof", "st", "vs"),
      .numbered = WORDS("fig", "no", "nos", "op", "pp", "vol"),
      .endings = WORDS("al", "co", "corp", "ed", "eds", "inc", "jr", "ltd", "sr", "u.k", "u.s"),
-     .starters = WORDS("a", "in", "it", "the", "this"),
-     .has_variants = true},
+     .starters = WORDS("a", "in", "it", "the", "this")},
     /* Languages of which only the sentences have tables. */
     {.code = "am",
      .abbreviations = WORDS("ወዘተ", "ዓ.ም", "ዓ.ዓ", "ዶ.ር"),

@@ -34,7 +34,6 @@ struct language {
     const char *own_stop;       /* the full stop of its script, or NULL: in a line that has it, '.' ends nothing */
     bool dot_ends_nothing;      /* Thai: full stops stand in abbreviations only */
     bool cuts_at_blanks;        /* blanks part clauses, not words: long sentences are cut there */
-    bool has_variants;          /* -{zh-hans:…; zh-hant:…}- is markup */
 };
 
 /* "de", "de-AT", "dewiki"; never NULL: an unknown code is read as a language without tables of its own. */

@@ -179,6 +179,51 @@ static bool read_rule(struct wikitext *w)
     return true;
 }
 
+/* Does the template at `at` close a table: {{S-end}}, {{Chart bottom}}? */
+static bool is_table_end(const struct wikitext *w)
+{
+    char folded[NAME_BYTES_MAX];
+    const struct spans *spans = &w->spans;
+    uint32_t span = w->span;
+    while (span < spans->count && spans->items[span].start < w->at)
+        span++;
+    if (span == spans->count || spans->items[span].start != w->at || spans->items[span].kind != SPAN_TEMPLATE)
+        return false;
+    char again[NAME_BYTES_MAX];
+    const struct str name = name_fold(template_name(w->text, spans, span, folded), again);
+    return str_ends(name, STR("end")) || str_ends(name, STR("bottom")) || str_ends(name, STR("footer")) ||
+           str_ends(name, STR("fin"));
+}
+
+/* Does a line of a table begin at `at`, though no {| stands before it? Behind a template that does not show it does. A
+ * "!" alone may be an exclamation. */
+static bool begins_row(const struct wikitext *w)
+{
+    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    return w->after_hidden && rest.size > 1 && (rest.data[0] == '|' || (rest.data[0] == '!' && rest.data[1] == ' '));
+}
+
+/* The lines of a table whose {| stands in a template, {{S-start}} or {{awards table}}: its rows, and what stands in their
+ * cells, up to "|}", a template that ends it, a heading, or a line of text behind a blank one. */
+static bool read_stray_table(struct wikitext *w)
+{
+    const char byte = w->text.data[w->at];
+    const bool is_row = byte == '|' || byte == '!';
+    if (!w->in_stray_table && !((byte == '|' || byte == '!') && begins_row(w)))
+        return false;
+    if (w->in_stray_table && !is_row && (w->stray_table_breaks || byte == '{')) {
+        w->in_stray_table = byte == '{' && !is_table_end(w);
+        return false;
+    }
+    const bool ends = str_starts(str_range(w->text.data + w->at, w->text.data + w->size), STR("|}"));
+    uint32_t last;
+    walk_end_paragraph(w);
+    walk_skip(w, find_line_end(w, w->at, &last), FATE_TABLE);
+    w->in_stray_table = !ends;
+    w->stray_table_breaks = false;
+    return true;
+}
+
 static void read_prose(struct wikitext *w)
 {
     if (w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_PROSE)
@@ -196,14 +241,19 @@ void line_begin(struct wikitext *w)
     w->line_start = false;
     w->line_hides_block = false;
     w->line_out = w->paragraphs.out->size;
-    if (byte == '=' && is_top && read_heading(w))
+    if (byte == '=' && is_top && read_heading(w)) {
+        w->in_stray_table = false;
         return;
+    }
     if (w->dropped_section > 0) {
         uint32_t last;
         walk_skip(w, find_line_end(w, w->at, &last), FATE_SECTION);
         return;
     }
+    if (is_top && (byte == '|' || byte == '!' || w->in_stray_table) && !is_blank_line(w) && read_stray_table(w))
+        return;
     if (is_blank_line(w)) {
+        w->stray_table_breaks = true;
         skip_blanks(w);
         walk_end_paragraph(w);
         walk_skip(w, w->at + 1, FATE_MARKUP);
@@ -229,6 +279,7 @@ void line_end(struct wikitext *w)
         return;
     }
     const bool only_hidden = w->line_hides_block && paragraph_is_empty(&w->paragraphs, w->line_out);
+    w->after_hidden = only_hidden;
     if (w->paragraphs.kind != PARAGRAPH_PROSE || w->is_poem || only_hidden)
         walk_end_paragraph(w);
     w->line_start = true;

@@ -32,7 +32,9 @@ struct finder {
     uint32_t heading_from, heading;      /* from the one on, the other is the first of them */
     bool comments_close;                 /* a --> is still to come, as far as we know */
     bool closes[TAG_COUNT];              /* the same of a closing tag */
-    bool ref_was_cut;                    /* the last <ref> ended at a heading: its </ref> may follow */
+    bool ref_was_cut;                    /* the last <ref> ended early: its </ref> may follow */
+    unsigned ref_tag;                    /* of the closing tag that was found last for one */
+    uint32_t ref_close, ref_close_end;   /* where it stands */
 };
 
 static uint32_t add_span(struct finder *finder, struct span span)
@@ -327,8 +329,44 @@ static bool find_closing(struct finder *finder, unsigned tag, uint32_t from, uin
     return false;
 }
 
-/* An opening tag whose content we do not read. An unclosed <ref> goes up to the next heading, and its </ref> behind
- * that is read here too; <includeonly> goes up to the end; any other unclosed tag is no span. */
+/* The </ref> that closes what begins at `from`; found again where it was found already, so the work stays linear. */
+static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t from, uint32_t limit, struct span *span)
+{
+    if (finder->ref_tag != tag || finder->ref_close < from) {
+        uint32_t start, end;
+        if (!finder->closes[tag])
+            return false;
+        if (!find_closing(finder, tag, from, finder->size, &start, &end)) {
+            finder->closes[tag] = false;
+            return false;
+        }
+        finder->ref_tag = tag;
+        finder->ref_close = start;
+        finder->ref_close_end = end;
+    }
+    if (finder->ref_close_end > limit)
+        return false;
+    const char *blank = memmem(finder->text + from, finder->ref_close - from, "\n\n", 2);
+    const uint32_t next = blank ? (uint32_t)(blank - finder->text) : finder->ref_close;
+    finder->spans->steps += next - from;
+    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> behind a blank line: the tag is its */
+        const char *bracket = memchr(finder->text + at, '<', finder->ref_close - at);
+        struct tag_found found;
+        size_t looked;
+        if (!bracket)
+            break;
+        at = (uint32_t)(bracket - finder->text);
+        if (tag_read((struct str){bracket, finder->ref_close - at}, &found, &looked) && found.index == tag &&
+            !found.closing && !found.self_closing)
+            return false;
+    }
+    span->inner_end = finder->ref_close;
+    span->end = finder->ref_close_end;
+    return true;
+}
+
+/* An opening tag whose content we do not read. An unclosed <ref> goes up to the next blank line or heading, and its
+ * </ref> behind that is read here too; <includeonly> goes up to the end; any other unclosed tag is no span. */
 static void read_opaque(struct finder *finder, const struct tag_found *found)
 {
     const uint32_t inner = finder->at + (uint32_t)found->size;
@@ -343,11 +381,14 @@ static void read_opaque(struct finder *finder, const struct tag_found *found)
         finder->ref_was_cut = false;
     } else if (!found->self_closing) {
         const uint32_t limit = fate == FATE_REFERENCE ? next_heading(finder, inner) : finder->size;
-        if (finder->closes[found->index] &&
-            find_closing(finder, found->index, inner, limit, &span.inner_end, &span.end)) {
+        if (fate == FATE_REFERENCE ? find_reference_end(finder, found->index, inner, limit, &span)
+                                   : finder->closes[found->index] &&
+                                         find_closing(finder, found->index, inner, limit, &span.inner_end, &span.end)) {
             /* as it should be */
         } else if (fate == FATE_REFERENCE || fate == FATE_INCLUDE) {
-            span.inner_end = span.end = limit;
+            const char *blank = fate == FATE_REFERENCE ? memmem(finder->text + inner, limit - inner, "\n\n", 2) : NULL;
+            span.inner_end = span.end = blank ? (uint32_t)(blank - finder->text) : limit;
+            finder->spans->steps += span.end - inner;
             finder->ref_was_cut = true;
         } else {
             finder->closes[found->index] = false;
@@ -445,17 +486,17 @@ static void tidy_up(struct spans *spans)
     }
 }
 
-static void find_signs(struct spans *spans, const struct language *language, struct str text)
+static void find_signs(struct spans *spans, bool has_variants, struct str text)
 {
     struct sign_set set = {{0}};
     for (const char *sign = "{}[]<_"; *sign; sign++)
         sign_set_add(&set, (unsigned char)*sign);
-    if (language->has_variants)
+    if (has_variants)
         sign_set_add(&set, '-');
     signs_find(&spans->signs, &set, text);
 }
 
-void spans_find(struct spans *spans, const struct language *language, struct str text)
+void spans_find(struct spans *spans, const struct language *language, bool has_variants, struct str text)
 {
     assert(text.size <= INT32_MAX);
     spans->count = 0;
@@ -473,7 +514,7 @@ void spans_find(struct spans *spans, const struct language *language, struct str
                             .comments_close = true};
     for (unsigned i = 0; i < TAG_COUNT; i++)
         finder.closes[i] = true;
-    find_signs(spans, language, text);
+    find_signs(spans, has_variants, text);
     while ((finder.at = signs_next(&spans->signs, finder.at, finder.size)) < finder.size) {
         switch (text.data[finder.at]) {
         case '{':
@@ -537,10 +578,18 @@ bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals)
             break;
         walk->steps++;
         if (at == child) {
+            const struct span *inner = &spans->items[walk->child];
+            walk->bar_end = inner->end;
+            if (walk->takes_bars && inner->kind == SPAN_TEMPLATE && inner->inner_end == inner->inner_start + 1 &&
+                text[inner->inner_start] == '!') {
+                walk->child = inner->next;
+                break;
+            }
             at = spans->items[walk->child].end;
             walk->child = spans->items[walk->child].next;
             continue;
         }
+        walk->bar_end = at + 1;
         if (text[at] == '|')
             break;
         if (text[at] == '=' && *equals == UINT32_MAX)

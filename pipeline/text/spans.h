@@ -55,8 +55,8 @@ struct spans {
     uint64_t steps;     /* bytes looked at, for the proof that the work is linear */
 };
 
-/* Replaces the spans by those of `text` (at most 2 GiB). */
-void spans_find(struct spans *spans, const struct language *language, struct str text);
+/* Replaces the spans by those of `text` (at most 2 GiB). `has_variants`: -{ is markup. */
+void spans_find(struct spans *spans, const struct language *language, bool has_variants, struct str text);
 void spans_release(struct spans *spans);
 
 /* Reads what of a span lies in none of its inner spans, from left to right: how a link or a template finds its bars
@@ -65,6 +65,8 @@ struct span_walk {
     const struct spans *spans;
     struct str page;
     uint32_t at, end;  /* the next byte, the end of the inside */
+    uint32_t bar_end;  /* of the bar at which it stopped */
+    bool takes_bars;   /* {{!}} is a bar: in links it is, for templates are expanded before them */
     uint32_t child;    /* the first span at or behind `at` */
     bool has_line_end; /* one went by */
     uint64_t steps;

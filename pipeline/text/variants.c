@@ -1,26 +1,106 @@
 /* The second pass: -{…}-, which offers the spellings of several scripts and countries. */
+#include "pipeline/text/variants.h"
+
 #include "pipeline/text/walk.h"
 
 #include <limits.h>
 
-#define SPELLINGS 9u
+#define CODE_BYTES_MAX  12u /* of a spelling */
+#define SPELLINGS_STEPS 12u /* about as many are compared */
+
+/* In the wiki's own order of preference, those of a script together, scripts parted by '|'. */
+struct variant_wiki {
+    const char *code, *spellings;
+};
+
+static const struct variant_wiki wikis[] = {
+    {"ban", "ban|ban-bali|ban-x-dharma|ban-x-palmleaf|ban-x-pku"},
+    {"crh", "crh-latn|crh-cyrl"},
+    {"gan", "gan-hans|gan-hant|gan"},
+    {"iu", "ike-cans|ike-latn|iu"},
+    {"kk", "kk-cyrl kk-kz|kk-latn kk-tr|kk-arab kk-cn|kk"},
+    {"ku", "ku-latn|ku-arab|ku"},
+    {"mni", "mni|mni-beng"},
+    {"sh", "sh-latn|sh-cyrl|sh"},
+    {"shi", "shi-tfng|shi-latn|shi"},
+    {"sr", "sr-ec sr-cyrl|sr-el sr-latn|sr"},
+    {"tg", "tg|tg-latn"},
+    {"tly", "tly|tly-cyrl"},
+    {"uz", "uz-latn|uz-cyrl|uz"},
+    {"wuu", "wuu-hans|wuu-hant|wuu"},
+    {"zgh", "zgh|zgh-latn"},
+    {"zh", "zh-hans zh-cn zh-sg zh-my|zh-hant zh-tw zh-hk zh-mo|zh"},
+};
+#define WIKIS (sizeof wikis / sizeof wikis[0])
+
+const struct variant_wiki *variant_wiki_find(struct str code)
+{
+    for (size_t i = 0; i < WIKIS; i++)
+        if (str_equal(code, str_of(wikis[i].code)))
+            return &wikis[i];
+    return NULL;
+}
+
+unsigned variant_rank(const struct variant_wiki *wiki, struct str spelling, struct str wanted)
+{
+    unsigned place = 0, script = 0, own = UINT_MAX, own_script = UINT_MAX, wanted_script = UINT_MAX;
+    for (const char *at = wiki->spellings; *at; place++) {
+        const size_t size = strcspn(at, " |");
+        const struct str each = {at, size};
+        if (str_equal(each, spelling)) {
+            own = place;
+            own_script = script;
+        }
+        if (str_equal(each, wanted))
+            wanted_script = script;
+        script += at[size] == '|';
+        at += size + (at[size] != 0);
+    }
+    if (own == UINT_MAX || wanted_script == UINT_MAX)
+        return own;
+    return str_equal(spelling, wanted) ? 0 : 1 + own + (own_script == wanted_script ? 0 : place);
+}
+
+bool variant_is_code(struct str code)
+{
+    for (size_t i = 0; i < WIKIS; i++)
+        if (variant_rank(&wikis[i], code, STR("")) != UINT_MAX)
+            return true;
+    return false;
+}
+
+const char *variant_codes(void)
+{
+    return "crh-cyrl crh-latn gan-hans gan-hant ike-cans ike-latn kk-arab kk-cn kk-cyrl kk-kz kk-latn kk-tr ku-arab "
+           "ku-latn "
+           "sh-cyrl sh-latn shi-latn shi-tfng sr-cyrl sr-ec sr-el sr-latn tg tg-latn tly tly-cyrl uz-cyrl uz-latn "
+           "wuu-hans "
+           "wuu-hant zgh zgh-latn zh-cn zh-hans zh-hant zh-hk zh-mo zh-my zh-sg zh-tw";
+}
 
 /* The language of the spelling "zh-tw:" that begins at `at`, the better the lower; *behind: its text. */
 static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t end, uint32_t *behind)
 {
-    static const char *const spellings[SPELLINGS] = {
-        "zh-hans:", "zh-cn:", "zh-sg:", "zh-my:", "zh-hant:", "zh-tw:", "zh-hk:", "zh-mo:", "zh:"};
     while (at < end && (w->text.data[at] == ' ' || w->text.data[at] == '\n'))
         at++;
-    unsigned rank = 0;
-    while (rank < SPELLINGS && !str_starts(str_range(w->text.data + at, w->text.data + end), str_of(spellings[rank])))
-        rank++;
-    *behind = rank < SPELLINGS ? at + (uint32_t)strlen(spellings[rank]) : at;
-    return rank < SPELLINGS ? rank : UINT_MAX;
+    *behind = at;
+    char code[CODE_BYTES_MAX];
+    size_t size = 0;
+    for (char byte; size < sizeof code && at + size < end && (byte = w->text.data[at + size]) != ':'; size++) {
+        code[size] = byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
+        if ((code[size] < 'a' || code[size] > 'z') && code[size] != '-')
+            return UINT_MAX;
+    }
+    if (size == sizeof code || at + size == end)
+        return UINT_MAX;
+    const unsigned rank = variant_rank(w->variants, (struct str){code, size}, str_of(w->variant));
+    if (rank != UINT_MAX)
+        *behind = at + (uint32_t)size + 1;
+    return rank;
 }
 
 /* Of "zh-hans:…; zh-hant:…" in [*from, *end) the text of the best spelling; all of it where none is named. */
-static void choose_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
+static void find_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
 {
     const struct spans *spans = &w->spans;
     const uint32_t limit = *end;
@@ -46,11 +126,24 @@ static void choose_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
             at = inside ? spans->items[child].end : at + 1;
             child = inside ? spans->items[child].next : child;
         }
-        w->facts->steps += SPELLINGS;
+        w->facts->steps += SPELLINGS_STEPS;
         if (at >= limit)
             return;
         semicolon = at++;
     }
+}
+
+/* The same without the blanks around a spelling that is named. */
+static void choose_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
+{
+    const uint32_t before = *from;
+    find_spelling(w, from, end);
+    if (*from == before)
+        return;
+    while (*from < *end && w->text.data[*from] == ' ')
+        ++*from;
+    while (*from < *end && (w->text.data[*end - 1] == ' ' || w->text.data[*end - 1] == '\n'))
+        --*end;
 }
 
 /* What flags stand before the bar of -{A|…}-? */

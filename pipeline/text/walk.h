@@ -53,7 +53,9 @@ struct unknown {
 
 struct wikitext {
     struct wikitext_options options;
-    struct str code; /* of the wiki's language */
+    struct str code;                     /* of the wiki's language */
+    const struct variant_wiki *variants; /* its spellings, or NULL */
+    const char *variant;                 /* the one wanted, or "" */
     const struct number_style *style;
     struct namespaces namespaces;
     struct sign_set stops; /* bytes that may be more than themselves */
@@ -81,6 +83,9 @@ struct wikitext {
     size_t break_out;               /* and behind the last <br> */
     uint64_t paragraph_bytes;       /* kept bytes of the open paragraph */
     bool line_start;                /* the next byte begins a line */
+    bool after_hidden;              /* the line before had nothing but such */
+    bool in_stray_table;            /* rows of a table that a template opened */
+    bool stray_table_breaks;        /* and a blank line in them */
     bool line_hides_block;          /* the line has a template or a picture that does not show */
     bool is_poem;
 };

@@ -20,8 +20,9 @@ static void read_file(struct wikitext *w, const struct span *span)
     if (w->options.keep & KEEP_CAPTIONS) {
         struct span_walk walk = span_walk(w->text, &w->spans, w->span);
         uint32_t equals, from = 0;
+        walk.takes_bars = true;
         while (span_walk_to_bar(&walk, &equals))
-            from = ++walk.at;
+            from = walk.at = walk.bar_end;
         w->facts->steps += walk.steps;
         if (from > 0 && !is_file_option(str_range(w->text.data + from, w->text.data + span->inner_end))) {
             walk_skip(w, from, FATE_FILE);
@@ -34,15 +35,15 @@ static void read_file(struct wikitext *w, const struct span *span)
     walk_gap(w);
 }
 
-/* The label of [[target|label]], or the target itself. */
-static void read_label(struct wikitext *w, const struct span *span, struct str target, bool has_label)
+/* The label of [[target|label]], or the target itself. bar_end: behind the bar, or 0. */
+static void read_label(struct wikitext *w, const struct span *span, struct str target, uint32_t bar_end)
 {
-    const uint32_t bar = (uint32_t)(target.data - w->text.data + (ptrdiff_t)target.size);
-    if (has_label && bar + 1 == span->inner_end) {
+    const bool has_label = bar_end > 0;
+    if (has_label && bar_end == span->inner_end) {
         walk_show(w, span->end, link_pipe_trick(&w->namespaces, target));
         return;
     }
-    uint32_t from = has_label ? bar + 1 : span->inner_start;
+    uint32_t from = has_label ? bar_end : span->inner_start;
     while (!has_label && from < span->inner_end && w->text.data[from] == ' ')
         from++;
     from += !has_label && from < span->inner_end && w->text.data[from] == ':';
@@ -95,6 +96,7 @@ void construct_read_link(struct wikitext *w, const struct span *span)
 {
     struct span_walk walk = span_walk(w->text, &w->spans, w->span);
     uint32_t equals;
+    walk.takes_bars = true;
     const bool has_label = span_walk_to_bar(&walk, &equals);
     w->facts->steps += walk.steps;
     const struct str target = str_range(w->text.data + span->inner_start, w->text.data + walk.at);
@@ -116,7 +118,7 @@ void construct_read_link(struct wikitext *w, const struct span *span)
         walk_keep(w, w->at + 1); /* the brackets are text; in them may be an external link */
         break;
     case LINK_TEXT:
-        read_label(w, span, target, has_label);
+        read_label(w, span, target, has_label ? walk.bar_end : 0);
         break;
     }
 }

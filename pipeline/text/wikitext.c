@@ -5,6 +5,7 @@
 #include "pipeline/text/number_style.h"
 #include "pipeline/text/quotes.h"
 #include "pipeline/text/templates.h"
+#include "pipeline/text/variants.h"
 #include "pipeline/text/walk.h"
 
 #include <assert.h>
@@ -64,7 +65,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
         facts->bytes[FATE_MARKUP] = page->text.size;
         return;
     }
-    spans_find(&w->spans, w->options.language, page->text);
+    spans_find(&w->spans, w->options.language, w->variants != NULL, page->text);
     facts->kinds = kinds_of(&(struct kind_page){.title = page->title,
                                                 .text = page->text,
                                                 .spans = &w->spans,
@@ -85,7 +86,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->open_count = 0;
     w->break_out = SIZE_MAX;
     w->line_start = true;
-    w->line_hides_block = w->is_poem = false;
+    w->line_hides_block = w->is_poem = w->after_hidden = w->in_stray_table = w->stray_table_breaks = false;
     walk(w);
 
     assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open && w->renders.count == 0);
@@ -117,6 +118,8 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
     w->code = str_of(options->code && options->code[0] ? options->code : options->language->code);
     if (options->language == language_english())
         w->code = STR("en"); /* of which simple is one */
+    w->variants = variant_wiki_find(w->code);
+    w->variant = options->variant ? options->variant : "";
     w->style = number_style_find(w->code);
     w->paragraphs.keep = options->keep;
     namespaces_init(&w->namespaces, options->siteinfo);
@@ -125,7 +128,7 @@ struct wikitext *wikitext_open(const struct wikitext_options *options)
             sign_set_add(&w->stops, byte);
     for (const char *stop = "'&<>[{~_"; *stop; stop++)
         sign_set_add(&w->stops, (unsigned char)*stop);
-    if (options->language->has_variants)
+    if (w->variants)
         sign_set_add(&w->stops, '-');
     return w;
 }

@@ -27,6 +27,7 @@ struct wikitext_options {
     const struct siteinfo *siteinfo; /* NULL: only the names of the language and the English ones are known */
     const struct language *language;
     const char *code;                  /* of the wiki's language; NULL: that of `language` */
+    const char *variant;               /* of the wiki's spellings: variants.h; NULL: the wiki's own */
     uint32_t keep;                     /* enum keep */
     uint32_t kinds;                    /* enum kind: which to look for */
     const struct templates *templates; /* renderings of the user's, or NULL */

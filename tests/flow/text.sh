@@ -121,6 +121,22 @@ seen for as long as the dam stands. It was small, and had no church of its own."
 }
 
 # A sentence of its own in every document: pairs have no next sentence.
+spellings() {
+    case_begin "a choice of spellings"
+    printf '%s' '<mediawiki version="0.11" xml:lang="sr"><siteinfo><dbname>srwiki</dbname><case>first-letter</case>' \
+        '<namespaces><namespace key="0" /></namespaces></siteinfo><page><title>A</title><ns>0</ns><id>7</id><revision>' \
+        '<id>9</id><model>wikitext</model><text>-{sr-ec: скупштина; sr-el: skupština}-</text></revision></page></mediawiki>' \
+        >"$scratch/sr.xml"
+    extracted --wiki "$scratch/sr.xml"
+    expect_equal "the wiki's own" "$(cat "$scratch/stdout")" "скупштина"
+    extracted --wiki "$scratch/sr.xml" --variant sr-el
+    expect_equal "the other" "$(cat "$scratch/stdout")" "skupština"
+    expect_exit 2 "$dsdata" extract --wiki "$scratch/sr.xml" --variant sr-xx
+    expect_words "--variant sr-xx" "sr-el"
+    expect_exit 0 "$dsdata" build --wiki "$scratch/sr.xml" "${small[@]}" --variant sr-el --out "$scratch/spelled"
+    expect_equal "variant" "$(json "$scratch/spelled/manifest.json" 'o["options"]["variant"]')" "sr-el"
+}
+
 degenerate() {
     local i
     case_begin "documents of one sentence"
@@ -289,6 +305,7 @@ small=(--vocab-size 300 --seq 32 --valid 0)
 nul_bytes
 languages
 forms
+spellings
 degenerate
 json_lines
 duplicates

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/random.h"
 #include "pipeline/text/trace.h"
+#include "pipeline/text/variants.h"
 #include "pipeline/text/wikitext.h"
 #include "tests/cases.h"
 #include "tests/pipeline/hostile.h"
@@ -69,13 +70,19 @@ static void check_trace(const struct trace *trace, const struct wikitext_facts *
                      (int)(page.size < 1000 ? page.size : 1000), page.data);
 }
 
-static struct wikitext_facts read_page(struct str text, struct str lang, uint32_t keep, struct buf *out)
+static struct wikitext_facts read_spelled(struct str text, struct str lang, struct str variant, uint32_t keep,
+                                          struct buf *out)
 {
-    char code[16] = "";
+    char code[16] = "", spelling[16] = "";
     memcpy(code, lang.data, lang.size < sizeof code ? lang.size : sizeof code - 1);
+    memcpy(spelling, variant.data, variant.size < sizeof spelling ? variant.size : sizeof spelling - 1);
     struct trace trace = {0};
-    struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){
-        .language = language_find(lang), .code = code, .keep = keep, .kinds = KIND_DISAMBIGUATION, .trace = &trace});
+    struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(lang),
+                                                                         .code = code,
+                                                                         .variant = spelling,
+                                                                         .keep = keep,
+                                                                         .kinds = KIND_DISAMBIGUATION,
+                                                                         .trace = &trace});
     const struct page page = {
         .title = STR("Main Page"), .timestamp = STR("2026-02-03T04:05:06Z"), .model = STR("wikitext"), .text = text};
     struct wikitext_facts facts;
@@ -85,6 +92,11 @@ static struct wikitext_facts read_page(struct str text, struct str lang, uint32_
     wikitext_close(wikitext);
     trace_release(&trace);
     return facts;
+}
+
+static struct wikitext_facts read_page(struct str text, struct str lang, uint32_t keep, struct buf *out)
+{
+    return read_spelled(text, lang, STR(""), keep, out);
 }
 
 static uint32_t keep_of(struct str list)
@@ -109,7 +121,7 @@ static void run_case(const struct test_case *each, struct buf *out)
     struct str lang = cases_setting(each, "lang");
     if (lang.size == 0)
         lang = STR("en");
-    read_page(each->input, lang, keep_of(cases_setting(each, "keep")), out);
+    read_spelled(each->input, lang, cases_setting(each, "variant"), keep_of(cases_setting(each, "keep")), out);
 }
 
 static void cases_show_what_a_reader_sees(void **state)
@@ -171,6 +183,23 @@ static void disambiguations_are_known_by_template_or_magic_word(void **state)
     assert_false(facts_of("{{Disambiguation needed}} {{dablink|x}}", "en").kinds & KIND_DISAMBIGUATION);
     assert_false(facts_of("<!-- {{disambig}} --> <nowiki>{{disambig}}</nowiki>", "en").kinds & KIND_DISAMBIGUATION);
     assert_false(facts_of("{{Begriffsklärung}}", "en").kinds & KIND_DISAMBIGUATION);
+}
+
+static void spellings_have_codes(void **state)
+{
+    (void)state;
+    struct buf codes = {0};
+    buf_add_text(&codes, variant_codes());
+    buf_text(&codes);
+    for (char *rest = codes.data, *code; (code = strsep(&rest, " "));)
+        assert_true(variant_is_code(str_of(code)));
+    assert_false(variant_is_code(STR("zh-xx")));
+    const struct variant_wiki *zh = variant_wiki_find(STR("zh"));
+    assert_true(variant_rank(zh, STR("zh-tw"), STR("zh-tw")) < variant_rank(zh, STR("zh-hant"), STR("zh-tw")));
+    assert_true(variant_rank(zh, STR("zh-hk"), STR("zh-tw")) < variant_rank(zh, STR("zh-hans"), STR("zh-tw")));
+    assert_true(variant_rank(zh, STR("zh-hans"), STR("")) < variant_rank(zh, STR("zh-hant"), STR("")));
+    assert_null(variant_wiki_find(STR("de")));
+    buf_release(&codes);
 }
 
 static void namespaces_come_from_the_dump(void **state)
@@ -412,6 +441,7 @@ int main(void)
         cmocka_unit_test(cases_show_what_a_reader_sees),
         cmocka_unit_test(redirects_are_known_in_every_language),
         cmocka_unit_test(disambiguations_are_known_by_template_or_magic_word),
+        cmocka_unit_test(spellings_have_codes),
         cmocka_unit_test(namespaces_come_from_the_dump),
         cmocka_unit_test(every_byte_has_one_fate),
         cmocka_unit_test(templates_without_a_row_are_told),
