@@ -337,6 +337,14 @@ static void a_failing_read_is_an_error_and_a_short_one_is_none(void **state)
     buf_release(&text);
     file_fault_set((struct file_fault){.call = FILE_READS, .at = 2, .kind = FILE_FAULT_SHORT});
     expect_content(path_of("read"), "0123456789");
+
+    struct file file;
+    char out[10];
+    file_fault_set((struct file_fault){.call = FILE_READS, .at = 2, .kind = FILE_FAULT_SHORT});
+    assert_int_equal(file_open_read(&file, path_of("read"), &err), 0);
+    assert_int_equal(file_read_at(&file, out, sizeof out, 0, &err), sizeof out);
+    assert_memory_equal(out, "0123456789", sizeof out);
+    file_close(&file);
     file_fault_set((struct file_fault){.call = FILE_READS});
 }
 
@@ -347,7 +355,8 @@ static void traced(void *argument)
     setenv("DS_TRACE_FILE", argument, 1);
     faults_from_environment();
     if (file_write_all(path_of("t"), "xy", 2, &err) < 0 || file_append_open(&file, path_of("t"), &err) < 0 ||
-        file_truncate(&file, 1, &err) < 0 || path_remove(path_of("t"), &err) < 0)
+        file_truncate(&file, 1, &err) < 0 || path_remove(path_of("t"), &err) < 0 ||
+        path_make_directory(path_of("m"), &err) < 0)
         _exit((int)err.kind);
     file_close(&file);
 }
@@ -368,8 +377,9 @@ static void a_trace_tells_every_change_in_its_order(void **state)
     assert_int_equal(sscanf(buf_text(&text), "create %llu", &number), 1);
     snprintf(expected, sizeof expected,
              "create %llu %s/t.tmp\nwrite %llu 0 2\nxysync %llu\nrename %s/t.tmp %s/t\nsyncdir %s\n"
-             "create %llu %s/t\ntruncate %llu 1\nremove %s/t\n",
-             number, directory, number, number, directory, directory, where, number, directory, number, directory);
+             "create %llu %s/t\ntruncate %llu 1\nremove %s/t\nmkdir %s/m\nsyncdir %s\n",
+             number, directory, number, number, directory, directory, where, number, directory, number, directory,
+             directory, where);
     assert_string_equal(buf_text(&text), expected);
     free(where);
     buf_release(&text);

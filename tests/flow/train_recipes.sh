@@ -114,6 +114,9 @@ wrong() {
     refused "neither true nor false" -- --set optimizer.params.bias_correction=0
     refused count -- --set fp16.loss_scale_window=1.5
     refused count -- --set train_batch_size=0
+    refused count -- --set train_batch_size=8.5
+    refused key.path -- --set "a.b.c.d.e.f.g={}"
+    refused "nested deeper" -- --set 'optimizer={"params": {"a": {"b": {"c": {"d": {"e": {}}}}}}}'
     refused log linear -- --set scheduler.type=WarmupLR scheduler.params.warmup_type=cubic
     refused max_coeff -- --set optimizer.type=Lamb optimizer.params.min_coeff=2 optimizer.params.max_coeff=1
     refused stage -- --set zero_optimization.stage=4
@@ -218,6 +221,28 @@ PYTHON
         zero_optimization.stage=1 fp16.hysteresis=1
 }
 
+# What a configuration says must reach the step, not only run.json.
+handed_on() {
+    case_begin "the clip acts"
+    expect_exit 0 "${train[@]}" --dropout 0 --set gradient_clipping=1.0 --out clip-1
+    expect_exit 0 "${train[@]}" --dropout 0 --set gradient_clipping=0.01 --out clip-2
+    compared "two clips" 1 clip-1 clip-2
+
+    case_begin "fp16's rule follows the ZeRO stage: stage 0 halves at once, stage 1 is patient"
+    local half=("${train[@]}" --precision fp16 --steps 3 --set fp16.initial_scale_power=32 fp16.hysteresis=3)
+    expect_exit 0 "${half[@]}" --out stage-0
+    expect_equal "scale of stage 0 after three overflows" "$(json <(tail -1 stage-0/metrics.jsonl) 'o["loss_scale"]')" "$((1 << 29))"
+    expect_exit 0 "${half[@]}" zero_optimization.stage=1 --out stage-1
+    expect_equal "scale of stage 1 after as many" "$(json <(tail -1 stage-1/metrics.jsonl) 'o["loss_scale"]')" "$((1 << 31))"
+
+    case_begin "an evaluation looks at the stored masks"
+    local still=("${train[@]}" --lr 1e-30 --steps 2)
+    expect_exit 0 "${still[@]}" --masks stored --out stored
+    expect_exit 0 "${still[@]}" --masks fresh --out fresh
+    for run in stored fresh; do json <(grep '"split"' $run/metrics.jsonl) 'o["loss"], o["mlm_accuracy"]'; done >losses
+    expect_equal "held-out losses, of how many kinds" "$(sort -u losses | wc -l)/$(wc -l <losses)" 1/2
+}
+
 branching() {
     case_begin "--resume branches off"
     expect_exit 75 "${train[@]}" --out trunk --stop-after 6
@@ -289,9 +314,9 @@ verbs() {
 leaving() {
     case_begin "a time limit"
     local endless=("$dstrain" --shards "$data" --model "$model" --steps 1000000 --threads 1 --log-every 1)
-    expect_exit 75 "${endless[@]}" --batch 8 --out limited --time-limit 4s
+    expect_exit 75 "${endless[@]}" --batch 8 --out limited --time-limit 10s
     expect_words "time limit" "same command"
-    expect_exit 75 env SLURM_JOB_END_TIME=$(($(date +%s) + 4)) "${endless[@]}" --batch 8 --out limited
+    expect_exit 75 env SLURM_JOB_END_TIME=$(($(date +%s) + 10)) "${endless[@]}" --batch 8 --out limited
 
     case_begin "a time limit that leaves no room for a step"
     expect_exit 2 "${endless[@]}" --batch 200000 --out short --time-limit 2s
@@ -341,6 +366,7 @@ wrong
 recipes
 optimizers
 overflows
+handed_on
 branching
 verbs
 leaving

@@ -368,6 +368,16 @@ static void a_journal_comes_back_as_it_went(void **state)
         assert_true(journal_read(&back, directory, &err) < 0);
         assert_int_equal(err.kind, ERR_VERIFY);
     }
+    /* Whole, but of another version. */
+    static const char whole[] = "{\"journal_version\": %d, \"stage\": 1, \"identity\": {}, \"bucket_bits\": []}";
+    char text[sizeof whole + 8];
+    for (int version = 1; version <= 3; version++) {
+        snprintf(text, sizeof text, whole, version);
+        assert_int_equal(file_write_all(path, text, strlen(text), &err), 0);
+        assert_int_equal(journal_read(&back, directory, &err), version == 2 ? 1 : -1);
+        if (version == 2)
+            journal_release(&back);
+    }
     assert_int_equal(journal_remove(directory, &err), 0);
     mem_free(path);
 }

@@ -75,6 +75,10 @@ static void what_does_not_belong_is_refused(void **state)
 
     tiny_write(directory, VOCAB_NAME, TINY_VOCAB "more\n", sizeof(TINY_VOCAB) + 4);
     expect_open(directory, ERR_MISMATCH, VOCAB_NAME);
+    char other[] = TINY_VOCAB; /* as long, but other pieces */
+    other[sizeof other - 3] = 's';
+    tiny_write(directory, VOCAB_NAME, other, sizeof other - 1);
+    expect_open(directory, ERR_MISMATCH, VOCAB_NAME);
     char *vocab = path_join(directory, VOCAB_NAME);
     assert_ok(path_remove(vocab, &tiny_err));
     struct dataset dataset;

@@ -95,6 +95,9 @@ static void each_field_is_checked(void **state)
         if ((fault == NULL) != cases[i].good)
             fail_msg("case %zu: %s", i, fault ? fault : "accepted");
     }
+    record_encode(&layout, &sample, record);
+    set16(record + 20, 5); /* one more than there is room for */
+    assert_string_equal(record_decode(&layout, record, &out), "a sample has more masked tokens than the header allows");
     sample_release(&out);
 }
 

@@ -234,6 +234,51 @@ static void a_newer_version_says_update(void **state)
     tiny_remove(directory);
 }
 
+/* Versions count from 1; a header that says 0 is damaged, whatever its hash says. */
+static void version_0_is_none(void **state)
+{
+    (void)state;
+    char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
+    struct shard_header header = header_of(16, 10, 5);
+    struct shard shard;
+    tiny_shard(path, &header, 0);
+    struct buf bytes = tiny_read(directory, "a.dss");
+    header.format_version = 0;
+    header.hash = hash64(&header, offsetof(struct shard_header, hash));
+    memcpy(bytes.data, &header, sizeof header);
+    tiny_write(directory, "a.dss", bytes.data, bytes.size);
+    assert_fails(shard_open(&shard, path, &tiny_err), ERR_VERIFY);
+    assert_non_null(strstr(tiny_err.text, "header is damaged"));
+    buf_release(&bytes);
+    mem_free(path);
+    tiny_remove(directory);
+}
+
+/* A record that runs over the end of a block is no better than the worse of the two blocks. */
+static void both_blocks_of_a_record_are_checked(void **state)
+{
+    (void)state;
+    char *directory = tiny_directory(), *path = path_join(directory, "a.dss");
+    const struct shard_header header = header_of(32, 10, 30000);
+    const uint64_t across = SHARD_BLOCK_BYTES / header.record_bytes;
+    struct shard shard;
+    assert_true(SHARD_BLOCK_BYTES % header.record_bytes != 0);
+    tiny_shard(path, &header, 0);
+    struct buf bytes = tiny_read(directory, "a.dss");
+    bytes.data[SHARD_HEADER_BYTES + SHARD_BLOCK_BYTES + 5000] ^= 1; /* in the second block, far from that record */
+    tiny_write(directory, "a.dss", bytes.data, bytes.size);
+    assert_ok(shard_open(&shard, path, &tiny_err));
+    struct sample sample = sample_make(&shard.layout);
+    assert_ok(shard_sample(&shard, across - 1, &sample, &tiny_err));
+    assert_fails(shard_sample(&shard, across, &sample, &tiny_err), ERR_VERIFY);
+    assert_int_equal(tiny_err.offset, SHARD_HEADER_BYTES + SHARD_BLOCK_BYTES);
+    sample_release(&sample);
+    shard_close(&shard);
+    buf_release(&bytes);
+    mem_free(path);
+    tiny_remove(directory);
+}
+
 static void not_a_shard_at_all(void **state)
 {
     (void)state;
@@ -301,6 +346,7 @@ int main(void)
         cmocka_unit_test(records_come_back),           cmocka_unit_test(threads_share_a_shard),
         cmocka_unit_test(no_damage_gets_through),      cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(hostile_records_are_refused), cmocka_unit_test(a_newer_version_says_update),
+        cmocka_unit_test(version_0_is_none),           cmocka_unit_test(both_blocks_of_a_record_are_checked),
         cmocka_unit_test(not_a_shard_at_all),          cmocka_unit_test(a_failed_write_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

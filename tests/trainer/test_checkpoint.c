@@ -210,6 +210,20 @@ static void a_survey_names_all_damage(void **state)
     mem_free(directory);
 }
 
+/* A newer program may have written keys that this one would misread: no damage, but nothing for this one. */
+static void a_newer_state_is_a_mismatch(void **state)
+{
+    (void)state;
+    struct checkpoint_state taken;
+    json_t *json = json_pack("{s:i, s:I}", "state_version", 2, "step", (json_int_t)3);
+    assert_int_equal(state_take("state.json", json, &taken, err), -1);
+    assert_int_equal(err->kind, ERR_MISMATCH);
+    json_object_set_new(json, "state_version", json_integer(0));
+    assert_int_equal(state_take("state.json", json, &taken, err), -1);
+    assert_int_equal(err->kind, ERR_VERIFY);
+    json_decref(json);
+}
+
 /* A state.json with a right hash, made by somebody who wants other files opened or odd names shown. */
 static void names_in_a_checkpoint_are_plain(void **state)
 {
@@ -339,6 +353,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(old_ones_go, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
+        cmocka_unit_test(a_newer_state_is_a_mismatch),
         cmocka_unit_test_setup_teardown(names_in_a_checkpoint_are_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(latest_names_a_step_and_nothing_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down),

@@ -44,6 +44,20 @@ static void a_jump_is_one(void **state)
     assert_int_equal(spikes.largest_step, 203);
 }
 
+/* The deviation is that of a sample, with n - 1. */
+static void deviations_are_those_of_a_sample(void **state)
+{
+    (void)state;
+    struct spikes spikes = {0};
+    double mean, deviations;
+    for (uint32_t i = 1; i <= SPIKES_LEAST; i++)
+        add(&spikes, i, i % 2 ? 4 : 6);
+    spikes_add(&spikes, SPIKES_LEAST + 1, 7, &mean, &deviations);
+    const double n = SPIKES_LEAST;
+    assert_true(SPIKES_LEAST % 2 == 0 && mean == 5);
+    assert_true(fabs(deviations - 2 / sqrt(n / (n - 1))) < 1e-12);
+}
+
 /* A level that stays is news once, or a few times: then it is what the window holds. */
 static void a_new_level_becomes_usual(void **state)
 {
@@ -79,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_and_descent_are_none),
         cmocka_unit_test(a_jump_is_one),
+        cmocka_unit_test(deviations_are_those_of_a_sample),
         cmocka_unit_test(a_new_level_becomes_usual),
         cmocka_unit_test(too_few_and_none),
     };
