@@ -7,8 +7,8 @@
 # squad/, and GLUE's folders (CoLA …), there or in glue/; what is missing is left out. OUT: a folder for the runs; the same
 # command again goes on where it stopped. Options go to every dstrain (--device cuda, say). DSTRAIN names the program.
 #
-# Theirs: SQuAD 1.1 of BERT-large (batch 24), and of whole-word BERT-large (batch 96, no decay, 1-bit Adam, which is not
-# built yet: Adam here); GLUE of BERT-base and of one with progressive layer dropping, a learning rate for each task.
+# Theirs: SQuAD 1.1 of BERT-large (batch 24), and of whole-word BERT-large (batch 96, no decay, 1-bit Adam from update 400
+# on; where dstrain computes on CUDA, for which that is not built, Adam); GLUE of BERT-base and of one with progressive layer dropping, a learning rate for each task.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//' >&2; exit 2; }
 ckpt=$1 data=$2 out=$3
@@ -42,7 +42,12 @@ glue_as() {
 
 if [ -f "$squad/train-v1.1.json" ] && [ -f "$squad/dev-v1.1.json" ]; then
     squad_as squad-24 --batch 24 "$@"
-    squad_as squad-96 --batch 96 --set optimizer.params.weight_decay=0 "$@"
+    onebit=(--optimizer onebit_adam --set optimizer.params.freeze_step=400)
+    if [[ " $* " != *" --device cpu "* ]] && ! "$dstrain" doctor --json 2>/dev/null | grep -q '"cuda": *null'; then
+        echo "squad-96 is with Adam: 1-bit Adam computes on the CPU only" >&2
+        onebit=()
+    fi
+    squad_as squad-96 --batch 96 "${onebit[@]}" --set optimizer.params.weight_decay=0 "$@"
 else
     echo "SQuAD is left out: $squad holds no train-v1.1.json and dev-v1.1.json" >&2
 fi

@@ -156,6 +156,7 @@ OPTIMIZERS = [
     (adam, "BertAdam", dict(eps=1e-6, weight_decay=0.01, bias_correction=0, tensor_norm=1, gradient_clipping=0)),
     (adam, "AdamWeightDecay", dict(eps=1e-6, weight_decay=0.01, bias_correction=0)),
     (adam, "FusedAdam", dict(bias_correction=0)),
+    (adam, "OneBitAdam", dict(weight_decay=0.01, bias_correction=0)),  # until v is frozen
     (adam, "HetSeqAdam", dict(weight_decay=0.01, scaled_rate=1, decay_all=1, gradient_clipping=25)),
     (lamb, "Lamb", dict(weight_decay=0.01, min_coeff=0.01, max_coeff=10)),
     (lamb, "Lamb", dict(weight_decay=0.01, min_coeff=0.08, max_coeff=0.5, bias_correction=0)),

@@ -35,10 +35,23 @@ int engine_choose(struct engine *e, const struct settings *settings, const struc
 
 /* ---- memory and micro-batch ---- */
 
+static int check_onebit(const struct engine *e, struct error *err)
+{
+    const char *name = optimizer_kinds[e->recipe->optimizer.kind].name;
+    if (e->device == DEVICE_CUDA) {
+        fail(err, ERR_USAGE, "--optimizer %s computes on the CPU only, so far", name);
+        return hint(err, "--device cpu");
+    }
+    return e->recipe->zero > 0 ? fail(err, ERR_USAGE, "--zero divides moments, of which --optimizer %s needs all", name)
+                               : 0;
+}
+
 int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *err)
 {
     const struct recipe *recipe = e->recipe;
     struct params params;
+    if (optimizer_kinds[recipe->optimizer.kind].compresses)
+        TRY(check_onebit(e, err));
     if (recipe->zero == 0)
         return 0;
     if (optimizer_kinds[recipe->optimizer.kind].matrices) {
@@ -246,6 +259,7 @@ void engine_close(struct engine *e)
     if (e->model)
         model_close(e->model);
     gradient_sum_close(e->sum);
+    onebit_close(e->onebit);
     pieces_release(&e->pieces);
     if (e->ops) {
         e->ops->release(e->ops->device, e->sums);
@@ -298,7 +312,7 @@ void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_K
     model_begin_step(e->model, &step);
     e->number = number;
     if (e->sum)
-        gradient_sum_begin(e->sum, number, loss_scale);
+        gradient_sum_begin(e->sum, number, loss_scale, e->onebit);
 }
 
 /* Sums of losses are asked for where each part has its own, which waits for the device; else they stay there. */
@@ -341,7 +355,50 @@ int engine_finish(struct engine *e, struct error *err)
 
 uint64_t engine_wire_bytes(const struct engine *e)
 {
-    return (e->sum ? gradient_sum_wire_bytes(e->sum) : 0) + (e->zero ? zero_wire_bytes(e->zero) : 0);
+    return (e->sum ? gradient_sum_wire_bytes(e->sum) : 0) + (e->zero ? zero_wire_bytes(e->zero) : 0) +
+           (e->onebit ? onebit_wire_bytes(e->onebit) : 0);
+}
+
+static void open_onebit(struct engine *e)
+{
+    if (e->freeze.update > 0 && !e->onebit)
+        e->onebit = onebit_open(model_table(e->model), e->recipe->optimizer.group, e->team->comm, e->team->meet);
+}
+
+void engine_freeze(struct engine *e, const struct freeze_state *freeze, uint64_t updates)
+{
+    const struct optimizer *optimizer = &e->recipe->optimizer;
+    if (!optimizer_kinds[optimizer->kind].compresses)
+        return;
+    e->freeze = *freeze;
+    if (e->freeze.update == 0 && optimizer->freeze_step > 0 && (double)updates >= optimizer->freeze_step)
+        e->freeze.update = updates; /* of a run that --resume took from another optimizer */
+    open_onebit(e);
+}
+
+/* |v|_1: chunk by chunk, so that all processes have the same. */
+static double norm_of_second(const struct engine *e)
+{
+    const struct params *params = model_table(e->model);
+    const float *second = e->second;
+    double norm = 0;
+    for (size_t i = 0; i < params->size; i++)
+        norm += (double)second[i];
+    return norm;
+}
+
+/* After an update that was applied. */
+static void watch_freeze(struct engine *e, uint64_t number, uint64_t update)
+{
+    const struct optimizer *optimizer = &e->recipe->optimizer;
+    if (!optimizer_kinds[optimizer->kind].compresses || e->onebit || e->work.record->skipped)
+        return;
+    const double norm = freeze_looks(optimizer, &e->freeze, update) ? norm_of_second(e) : 0;
+    freeze_after(&e->freeze, optimizer, &e->recipe->schedule, update, norm);
+    open_onebit(e);
+    if (e->onebit)
+        log_say("note       second moments are frozen at step %" PRIu64 ": from now on a bit a parameter is sent",
+                number);
 }
 
 int engine_update(struct engine *e, uint64_t number, uint64_t update, double loss_scale, double *rate,
@@ -359,15 +416,17 @@ int engine_update(struct engine *e, uint64_t number, uint64_t update, double los
         .halts = ops->precision != PRECISION_FP16,
         .sums = e->sum ? e->sums : model_sums(e->model),
     };
+    const struct update_memory memory = {.params = model_params(e->model),
+                                         .first = e->first,
+                                         .second = e->second,
+                                         .gradients = model_gradients(e->model)};
     if (e->zero)
         TRY(zero_update(e->zero, &optimizer, &e->work, &facts, err));
+    else if (e->onebit)
+        TRY(onebit_update(e->onebit, &optimizer, ops, &memory, &e->work, &facts, err));
     else
-        optimizer_update(&optimizer, ops,
-                         &(struct update_memory){.params = model_params(e->model),
-                                                 .first = e->first,
-                                                 .second = e->second,
-                                                 .gradients = model_gradients(e->model)},
-                         &e->work, &facts);
+        optimizer_update(&optimizer, ops, &memory, &e->work, &facts);
+    watch_freeze(e, number, update);
     ops->send(ops->device, (int)(number % STEPS_QUEUED), e->work.record, sizeof *e->work.record);
     model_refresh(e->model);
     return 0;
@@ -403,6 +462,20 @@ int engine_dump_gradients(struct engine *e, double loss_scale, const char *path,
     const int result = names_write(path, params, plain, NULL, err);
     mem_free(plain);
     return result;
+}
+
+int engine_serve(struct engine *e, struct error *err)
+{
+    if (e->zero)
+        return zero_serve(e->zero, err);
+    return e->onebit ? onebit_serve_errors(e->onebit, err) : 0;
+}
+
+int engine_end_serving(struct engine *e, struct error *err)
+{
+    if (e->zero)
+        return zero_end(e->zero, err);
+    return e->onebit ? onebit_end_errors(e->onebit, err) : 0;
 }
 
 uint64_t engine_hash(struct engine *e)

@@ -13,6 +13,8 @@
 #include "trainer/backend.h"
 #include "trainer/keep/names.h"
 #include "trainer/model/model.h"
+#include "trainer/onebit.h"
+#include "trainer/optim/freeze.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"
 #include "trainer/settings.h"
@@ -34,13 +36,15 @@ struct engine {
     struct model *model;
     void *first, *second; /* moments, flat: the device's; NULL where there is a struct zero */
     struct update_work work;
-    const struct team *team;  /* that engine_join was given, or NULL */
-    uint64_t number;          /* of the step under way */
-    struct gradient_sum *sum; /* over processes, or of parts; NULL: gradients are added where they are made */
-    double *sums;             /* [STEP_SUMS] the device's: of losses, where there is a gradient_sum */
-    uint32_t rank;            /* of engine_divide, as are */
-    struct pieces pieces;     /* of size 0: nothing is divided */
-    struct zero *zero;        /* who holds the own pieces, and updates them; NULL: all is whole */
+    const struct team *team;    /* that engine_join was given, or NULL */
+    uint64_t number;            /* of the step under way */
+    struct gradient_sum *sum;   /* over processes, or of parts; NULL: gradients are added where they are made */
+    double *sums;               /* [STEP_SUMS] the device's: of losses, where there is a gradient_sum */
+    uint32_t rank;              /* of engine_divide, as are */
+    struct pieces pieces;       /* of size 0: nothing is divided */
+    struct freeze_state freeze; /* of an optimizer that compresses */
+    struct onebit *onebit;      /* once its v is frozen; else NULL */
+    struct zero *zero;          /* who holds the own pieces, and updates them; NULL: all is whole */
 
     bool products_given; /* product algorithms, by a table that the run had or was given */
     struct buf products; /* the table that engine_load made; empty: none was */
@@ -84,6 +88,10 @@ int engine_read_weights(struct engine *engine, const char *path, struct names_re
  * own. */
 void engine_join(struct engine *engine, const struct team *team, const uint64_t *borders, bool on_hosts);
 
+/* After engine_join, in all processes: second moments are those of a run that is at `freeze`, after `updates` of them.
+ * Opens what compresses where they are frozen. */
+void engine_freeze(struct engine *engine, const struct freeze_state *freeze, uint64_t updates);
+
 /* Begins step `number` (from 1): gradients are cleared. `counts` are labels of each head in the whole batch, of all
  * processes. */
 void engine_begin(struct engine *engine, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale);
@@ -103,6 +111,10 @@ void engine_receive(struct engine *engine, uint64_t number, struct step_record *
 
 /* The sums of gradients without their loss scale, as a safetensors file. */
 int engine_dump_gradients(struct engine *engine, double loss_scale, const char *path, struct error *err);
+
+/* While rank 0 writes a checkpoint, the others give what they alone have, until rank 0 ends it. */
+int engine_serve(struct engine *engine, struct error *err);
+int engine_end_serving(struct engine *engine, struct error *err);
 
 /* Of all parameters that this process has: what the model reads, and master copies that are not that. */
 uint64_t engine_hash(struct engine *engine);

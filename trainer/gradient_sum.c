@@ -27,6 +27,7 @@ struct gradient_sum {
     struct bucket_times *times; /* the same */
     uint64_t number;            /* of the step */
     size_t started;             /* ranges of this step */
+    bool own;                   /* no range of this step is summed */
     double unit;                /* of fixed_add: of this step */
 
     int64_t *fixed;   /* [params->size] the device's, with same_bits */
@@ -160,13 +161,16 @@ static void set_ranges(struct gradient_sum *sum, size_t words)
         add_ranges(sum, 0, layers);
 }
 
-void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale)
+void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale, bool own)
 {
     const struct gradient_sum_options *options = &sum->options;
     sum->number = number;
     sum->started = 0;
     sum->words_asked = false;
     set_ranges(sum, 0);
+    if (own)
+        sum->range_count = 0;
+    sum->own = own;
     sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
     sum->wire_bytes = 0;
     memset(sum->sums, 0, sizeof sum->sums);
@@ -324,6 +328,8 @@ static const struct batch *words_final(void *context, const struct batch *batch)
 
 const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch)
 {
+    if (sum->own)
+        return NULL;
     if (sum->words)
         exchange_words(sum, batch);
     return sum->options.overlap ? &sum->listener : NULL;
@@ -362,7 +368,7 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     int result = 0;
     if (staged)
         sum->started = 0;
-    if (sum->words && !sum->words_asked) { /* an empty share */
+    if (sum->words && !sum->own && !sum->words_asked) { /* an empty share */
         exchange_words(sum, NULL);
         move_words(sum);
     }

@@ -55,9 +55,9 @@ void gradient_sum_close(struct gradient_sum *sum); /* NULL is fine */
 /* Bytes of the device's memory that gradient_sum_open takes. */
 uint64_t gradient_sum_bytes(const struct params *params, bool same_bits);
 
-/* Begins step `number`, from 1. */
-void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale);
-/* For model_forward_backward, in the last pass of a step, of this batch; NULL without overlap. */
+/* Begins step `number`, from 1. `own`: its gradients stay those of this process, and only losses are summed. */
+void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale, bool own);
+/* For model_forward_backward, in the last pass of a step, of this batch; NULL where nothing is summed before its end. */
 const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch);
 /* After a pass: `sums` are of its losses. */
 void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS]);

@@ -222,6 +222,8 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
     const struct setup *setup = k->setup;
     const struct flat_state flat = engine->zero ? (struct flat_state){0} : engine_map(engine, MAP_READ);
     const struct checkpoint_source source = zero_source(engine->zero);
+    const struct checkpoint_errors errors =
+        engine->onebit ? onebit_errors(engine->onebit) : (struct checkpoint_errors){0};
     const struct checkpoint_parts parts = {
         .config = &setup->recipe.config,
         .pad_id = setup->pad_id,
@@ -230,6 +232,7 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
         .first = flat.first,
         .second = flat.second,
         .source = engine->zero ? &source : NULL,
+        .errors = engine->onebit ? &errors : NULL,
         .tokenizer = &setup->tokenizer,
         .identity = setup->identity,
     };

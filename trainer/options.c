@@ -352,9 +352,6 @@ static const struct opt_foreign foreign[] = {
     {NULL, NULL},
 };
 
-/* Options, values and verbs of the contract that later work brings. */
-static const char not_built_yet[] =
-    " --optimizer=onebit_adam ";
 /* clang-format on */
 
 static const struct opt_note files[] = {
@@ -398,7 +395,6 @@ struct opt_program options_program(void)
         .rows = rows,
         .foreign = foreign,
         .default_verb = "train",
-        .not_built_yet = not_built_yet,
         .version = version_text(),
         .print_more = print_modules,
         .files = files,

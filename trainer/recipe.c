@@ -38,6 +38,9 @@ static int choose_part(struct recipe *recipe, struct error *err)
         return fail(err, ERR_USAGE, "--same-bits adds gradients exactly; --wire bf16 rounds them");
     if (recipe->batches.steps > 0)
         return fail(err, ERR_USAGE, "--same-bits cuts batches of one size into parts: not with --batch-warmup");
+    if (optimizer_kinds[recipe->optimizer.kind].compresses)
+        return fail(err, ERR_USAGE, "--same-bits: what %s sends depends on the number of processes",
+                    optimizer_kinds[recipe->optimizer.kind].name);
     recipe->part = recipe_micro_batch(recipe->micro_batch, recipe->batch, recipe->seq);
     return 0;
 }
@@ -132,7 +135,7 @@ static void add_fields(json_t *json, const struct json_field *fields, const void
 {
     for (; fields->key; fields++) {
         const void *field = (const char *)holder + fields->field;
-        if (fields->type == FIELD_REAL)
+        if (fields->type == FIELD_REAL || fields->type == FIELD_COUNT)
             json_object_set_new(json, fields->key, json_real(*(const double *)field));
         else if (fields->type == FIELD_FLAG || json_field_words(fields->type))
             json_object_set_new(json, fields->key, json_boolean(*(const bool *)field));

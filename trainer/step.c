@@ -86,6 +86,7 @@ int step_update(struct engine *engine, struct position *position, struct error *
     const uint64_t number = next_number(position), update = position->state.updates + position->queued + 1;
     struct queued_step *step = &position->queue[number % STEPS_QUEUED];
     TRY(engine_update(engine, number, update, step->loss_scale, &step->rate, err));
+    position->state.freeze = engine->freeze;
     position->queued++;
     return 0;
 }

@@ -187,12 +187,12 @@ static int save(struct training *t, bool go_on, struct error *err)
     meet_work(t->team->meet, true);
     struct error second = {0};
     int result = keeper_save(&t->keeper, &t->engine, &t->position, go_on, err);
-    if (t->engine.zero && team_leads(t->team) && zero_end(t->engine.zero, &second) < 0 && result == 0) {
+    if (!team_leads(t->team)) {
+        result = engine_serve(&t->engine, err);
+    } else if (engine_end_serving(&t->engine, &second) < 0 && result == 0) {
         *err = second;
         result = -1;
     }
-    if (t->engine.zero && !team_leads(t->team))
-        result = zero_serve(t->engine.zero, err);
     meet_work(t->team->meet, false);
     return result;
 }

@@ -38,6 +38,7 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
     if (result == 0 && origin->goes_on) {
         const struct scaler_state fresh = t->position.state.scaler;
         t->position.state = origin->state;
+        t->restored = mem_copy_text(origin->files);
         if (fresh.scale == 0 || t->position.state.scaler.scale == 0) /* one of the two runs is not of fp16 */
             t->position.state.scaler = fresh;
     }
@@ -112,6 +113,8 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
         result = checkpoint_keep(t->keeper.run.directory, t->position.state.step, t->setup.settings->keep_last,
                                  t->setup.settings->keep_every, err);
     if (result == 0)
+        t->restored = mem_copy_text(files);
+    if (result == 0)
         t->position.seconds = run_seconds(&t->keeper.run, t->position.state.step);
     json_decref(identity);
     mem_free(files);
@@ -124,6 +127,8 @@ static int resume_again(struct training *t, const struct flat_state *flat, struc
     int result = checkpoint_verify(t->again->checkpoint, &t->position.state, &identity, err);
     if (result == 0)
         result = take_checkpoint(t, t->again->checkpoint, identity, flat, err);
+    if (result == 0)
+        t->restored = mem_copy_text(t->again->checkpoint);
     json_decref(identity);
     return result;
 }
@@ -314,6 +319,21 @@ static int whole_state(struct training *t, const struct origin *origin, struct e
     return give_state(t, err);
 }
 
+/* What 1-bit Adam keeps beside moments, where it has begun to compress. */
+static int errors_begin(struct training *t, struct error *err)
+{
+    struct checkpoint_state *state = &t->position.state;
+    bool mean = false;
+    engine_freeze(&t->engine, &state->freeze, state->updates);
+    state->freeze = t->engine.freeze;
+    if (!t->engine.onebit)
+        return 0;
+    TRY(team_agree(t->team, onebit_take_errors(t->engine.onebit, t->restored, &mean, err), err));
+    if (mean && !t->keeper.silent)
+        log_say("note       another number of processes: each begins with the mean of their errors");
+    return 0;
+}
+
 /* ---- all together ---- */
 
 static int start_keeper(struct training *t, struct error *err)
@@ -363,6 +383,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
         norms_open(&t->norms, &t->engine);
     TRY(shares_begin(t, err));
     TRY(t->engine.zero ? divide_state(t, origin, err) : whole_state(t, origin, err));
+    TRY(errors_begin(t, err));
     t->position.begun_at = t->position.state.step;
     if (t->position.state.step < t->setup.recipe.schedule.steps) /* else only the evaluation is missing */
         samples_begin(t);
@@ -407,5 +428,6 @@ void training_close(struct training *t)
     engine_close(&t->engine);
     setup_close(&t->setup);
     mem_free(t->borders);
+    mem_free(t->restored);
     *t = (struct training){0};
 }

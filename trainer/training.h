@@ -39,6 +39,7 @@ struct training {
     double deadline;             /* clock_now by which to leave; INFINITY: none */
     const struct training_again *again; /* NULL: a run is begun or goes on */
     bool finished;                      /* before this start */
+    char *restored;                     /* at rank 0, while it opens: the checkpoint that it goes on from, or NULL */
 };
 
 /* Of all processes of the team. Opens dataset, device, run and model; draws, reads or resumes the weights, at rank 0, and

@@ -90,7 +90,7 @@ wrong() {
     refused scheduler.params.decay_rate -- --set scheduler.type=warmup_linear_decay_exp scheduler.params.decay_rates=1
     refused "decay_rate: is missing" -- --set scheduler.type=warmup_linear_decay_exp
     refused max_coeff unknown -- --set optimizer.params.max_coeff=1
-    refused OneBitAdam Adam, NVLAMB -- --set optimizer.type=OneBitAdam
+    refused ZeroOneAdam Adam, NVLAMB, OneBitAdam -- --set optimizer.type=ZeroOneAdam
     refused Cosine WarmupCosineLR -- --set scheduler.type=Cosine
     refused zero_optimization.overlap_com "nearest key is zero_optimization.overlap_comm" -- \
         --set zero_optimization.overlap_com=true
@@ -148,7 +148,7 @@ recipes() {
         expect_exit 0 "$dstrain" plan --shards "$data" --model "$shape" --steps 20000 --config "$file" --json
         count=$((count + 1))
     done
-    [ $count -eq 13 ] || complain "$count files in $samples"
+    [ $count -eq 16 ] || complain "$count files in $samples"
     expect_exit 0 "${plan[@]}" --config "$samples/fast-mini.json" --json
     cp stdout by-file.json
     expect_exit 0 "${plan[@]}" --recipe fast --json

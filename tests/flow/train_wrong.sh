@@ -48,13 +48,8 @@ usage() {
     expect_absent 'runs' "$scratch"
 
     case_begin "not built yet"
-    for option in "--optimizer onebit_adam" "--share auto"; do
-        # shellcheck disable=SC2086  # an option and its value
-        expect_exit 2 "${train[@]}" $option
-        expect_words "not built yet"
-    done
-    "$dstrain" train --help >help.txt
-    if grep -qe onebit help.txt; then complain "--help offers it"; fi
+    expect_exit 2 "${train[@]}" --share auto
+    expect_words "not built yet"
 
     case_begin "processes"
     expect_exit 2 "${train[@]}" --rank 1

@@ -44,7 +44,7 @@ static int set_up(void **state)
                                          .second = f->second,
                                          .tokenizer = &f->tokenizer,
                                          .identity = f->identity};
-    f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3, {2048, 4, 1}};
+    f->state = (struct checkpoint_state){5, 4, 60, 777, (double)1.2345678f, 3, {2048, 4, 1}, {4, 0.5}};
     *state = f;
     return 0;
 }

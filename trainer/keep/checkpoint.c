@@ -16,13 +16,28 @@
 
 /* ---- directories ---- */
 
-/* A directory of ours with the files in it, no deeper: first it loses its name, so that no half is ever taken for
+static int remove_files(const char *directory, struct error *err)
+{
+    struct path_list files = {0};
+    int result = path_list(&files, directory, err);
+    for (size_t i = 0; i < files.count && result == 0; i++) {
+        char *file = path_join(directory, files.names[i]);
+        if (strcmp(files.names[i], ERRORS_NAME) == 0 && path_is_directory(file))
+            result = remove_files(file, err);
+        if (result == 0)
+            result = path_remove(file, err);
+        mem_free(file);
+    }
+    path_list_release(&files);
+    return result;
+}
+
+/* A directory of ours with the files in it, and errors/: first it loses its name, so that no half is ever taken for
  * whole. At last it is gone from disk too: behind a run's last save there is nobody to tidy up what a power loss brings
  * back. */
 static int remove_directory(const char *path, struct error *err)
 {
     struct buf doomed = {0};
-    struct path_list files = {0};
     int result = 0;
     buf_add_text(&doomed, path);
     if (!str_ends(buf_str(&doomed), STR(TEMPORARY))) {
@@ -30,17 +45,11 @@ static int remove_directory(const char *path, struct error *err)
         result = path_rename(path, buf_text(&doomed), err);
     }
     if (result == 0)
-        result = path_list(&files, buf_text(&doomed), err);
-    for (size_t i = 0; i < files.count && result == 0; i++) {
-        char *file = path_join(doomed.data, files.names[i]);
-        result = path_remove(file, err);
-        mem_free(file);
-    }
+        result = remove_files(buf_text(&doomed), err);
     if (result == 0)
         result = path_remove(buf_text(&doomed), err);
     if (result == 0)
         result = path_sync_directory_of(buf_text(&doomed), err);
-    path_list_release(&files);
     buf_release(&doomed);
     return result;
 }
@@ -198,6 +207,8 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
         result = write_arrays(directory, WEIGHTS_NAME, parts, CHECKPOINT_WEIGHTS, 1, hashes, err);
     if (result == 0)
         result = write_arrays(directory, MOMENTS_NAME, parts, CHECKPOINT_FIRST, 2, hashes, err);
+    if (result == 0 && parts->errors)
+        result = errors_write(directory, parts->errors, hashes, err);
     if (result == 0)
         result = write_text(directory, "vocab.txt", buf_str(&parts->tokenizer->vocab), hashes, err);
     if (result == 0)

@@ -5,6 +5,7 @@
  *     RUN/checkpoints/step-00001000/      config.json  model.safetensors (F32, the master copy)
  *                                         vocab.txt  tokenizer.json  tokenizer_config.json
  *                                         optimizer.safetensors (Adam's moments)
+ *                                         errors/ (of 1-bit Adam: errors.h)
  *                                         state.json (what run this is, how far, XXH3 of every other file)
  *
  * Nothing in it depends on time, place, device or threads: equal runs give equal bytes. It is written under a temporary
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "shards/verify.h"
+#include "trainer/keep/errors.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/state.h"
 #include "trainer/keep/tokenizer.h"
@@ -47,6 +49,7 @@ struct checkpoint_parts {
     const struct tokenizer_files *tokenizer;
     const json_t *identity; /* what the run is (run.h) */
     const struct checkpoint_source *source;
+    const struct checkpoint_errors *errors; /* NULL: there are none */
 };
 
 /* Writes checkpoints/step-N and `latest` in the run's directory, then checkpoint_keep. On error the newest checkpoint is as

@@ -71,14 +71,22 @@ static int verify_file(const char *directory, const char *name, const char *expe
     return result;
 }
 
+/* In the directory itself, or in errors/. */
+static bool is_name(const char *name)
+{
+    const size_t folder = strlen(ERRORS_NAME "/");
+    const bool below = strncmp(name, ERRORS_NAME "/", folder) == 0;
+    return below ? name[folder + strspn(name + folder, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0'
+                 : name[strspn(name, "abcdefghijklmnopqrstuvwxyz._")] == '\0';
+}
+
 /* Are all files of a checkpoint there, by names that are safe to open and to show? */
 static bool are_names(const json_t *files)
 {
     const char *name;
     json_t *hash;
     bool safe = true;
-    json_object_foreach((json_t *)files, name, hash) safe =
-        safe && name[strspn(name, "abcdefghijklmnopqrstuvwxyz._")] == '\0';
+    json_object_foreach((json_t *)files, name, hash) safe = safe && is_name(name);
     return safe && json_object_get(files, WEIGHTS_NAME) && json_object_get(files, MOMENTS_NAME);
 }
 

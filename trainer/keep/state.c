@@ -35,6 +35,10 @@ json_t *state_json(const struct checkpoint_state *state, json_t *hashes, const j
                             json_pack("{s:f, s:I, s:I}", "loss_scale", state->scaler.scale, "overflow",
                                       (json_int_t)state->scaler.overflow, "patience",
                                       (json_int_t)state->scaler.patience));
+    if (state->freeze.update > 0 || state->freeze.norm > 0)
+        json_object_set_new(
+            json, "freeze",
+            json_pack("{s:I, s:f}", "update", (json_int_t)state->freeze.update, "norm", state->freeze.norm));
     state_hash(json, hash);
     json_object_set_new(json, "hash", json_string(hash));
     return json;
@@ -63,6 +67,15 @@ static int take_scaler(const json_t *json, struct scaler_state *scaler)
     return take(json, "patience", &scaler->patience);
 }
 
+/* Second moments that are frozen or watched, where the run has such. */
+static int take_freeze(const json_t *json, struct freeze_state *freeze)
+{
+    *freeze = (struct freeze_state){.norm = json_number_value(json_object_get(json, "norm"))};
+    if (!json)
+        return 0;
+    return json_is_number(json_object_get(json, "norm")) ? take(json, "update", &freeze->update) : -1;
+}
+
 int state_take(const char *path, json_t *json, struct checkpoint_state *state, struct error *err)
 {
     uint64_t version = 0;
@@ -74,7 +87,8 @@ int state_take(const char *path, json_t *json, struct checkpoint_state *state, s
         take(json, "tokens", &state->tokens) < 0 || take(json, "norm_max_step", &state->norm_max_step) < 0 ||
         !json_is_number(json_object_get(json, "norm_max")) || !json_is_object(json_object_get(json, "files")) ||
         !json_is_object(json_object_get(json, "run")) ||
-        take_scaler(json_object_get(json, "scaler"), &state->scaler) < 0)
+        take_scaler(json_object_get(json, "scaler"), &state->scaler) < 0 ||
+        take_freeze(json_object_get(json, "freeze"), &state->freeze) < 0)
         return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET, "is damaged: a key is missing or of another kind");
     json_t *written = json_incref(json_object_get(json, "hash"));
     json_object_del(json, "hash");

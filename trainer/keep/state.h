@@ -4,6 +4,7 @@
 #define TRAINER_KEEP_STATE_H
 
 #include "base/error.h"
+#include "trainer/optim/freeze.h"
 #include "trainer/optim/scaler.h"
 
 #include <jansson.h>
@@ -30,6 +31,7 @@ struct checkpoint_state {
     double norm_max; /* largest gradient norm so far (as float), and its step; 0, 0: none yet */
     uint64_t norm_max_step;
     struct scaler_state scaler; /* of fp16; else its scale is 0 */
+    struct freeze_state freeze; /* of an optimizer that compresses; else zeros */
 };
 
 /* The whole object; the caller json_decref's it. `hashes` maps names of files to XXH3 as text, `identity` is the

@@ -45,6 +45,14 @@ static int choose_optimizer(const struct keys *keys, const struct settings *sett
     recipe->schedule.rate = keys->file && !settings_given(settings, "lr") ? type->rate : settings->lr;
     if (!settings_given(settings, "lr"))
         TRY(keys_real(keys, "optimizer.params.lr", 0, 1e3, &recipe->schedule.rate, err));
+    if (optimizer_kinds[recipe->optimizer.kind].compresses) {
+        if (!keys->file) /* --optimizer alone says no number of updates */
+            recipe->optimizer.freeze_step = 0;
+        if (keys_get(keys->values, "optimizer.params.max_grad_norm"))
+            return keys_complain(keys, "optimizer.params.max_grad_norm",
+                                 "is gradient_clipping here: all are clipped alike", err);
+        return 0;
+    }
     /* What does not clip by itself hands it to the wrapper that clips all gradients together. */
     if (json_field_named(optimizer_kinds[recipe->optimizer.kind].params, "max_grad_norm"))
         return 0;

@@ -25,7 +25,7 @@ static int too_deep(const char *path, const json_t *value, int depth, struct err
     return 0;
 }
 
-/* An absent key and "auto" are the same. */
+/* An absent key and "auto" are the same, but for the one that has a meaning of its own for it. */
 static void drop_auto(json_t *object)
 {
     const char *key;
@@ -33,7 +33,7 @@ static void drop_auto(json_t *object)
     void *next;
     json_object_foreach_safe(object, next, key, value)
     {
-        if (json_is_string(value) && strcmp(json_string_value(value), "auto") == 0)
+        if (json_is_string(value) && strcmp(json_string_value(value), "auto") == 0 && strcmp(key, "freeze_step") != 0)
             json_object_del(object, key);
         else if (json_is_object(value))
             drop_auto(value);

@@ -17,6 +17,7 @@ enum key_kind {
     KEY_FLAG,   /* bool */
     KEY_BETAS,  /* of the optimizer */
     KEY_CHOICE, /* bool: one of two words */
+    KEY_AUTO,   /* double: a count, or 0 for "auto" */
     KEY_TAKEN,  /* read by name elsewhere in this file */
     KEY_SWITCH, /* the same, true or false */
     KEY_NOTE,   /* it and all below has no meaning here */
@@ -159,6 +160,15 @@ static int set_value(const struct keys *keys, const char *path, const struct fou
         else
             *(double *)key->field = real;
         return 0;
+    case KEY_AUTO:
+        if (json_is_string(value) && strcmp(json_string_value(value), "auto") == 0) {
+            *(double *)key->field = 0;
+            return 0;
+        }
+        if (!json_is_number(value) || !(real >= key->min && real <= key->max) || real != floor(real))
+            return keys_complain(keys, path, "neither a count from 1 on nor \"auto\"", err);
+        *(double *)key->field = real;
+        return 0;
     case KEY_FLAG:
         if (!json_is_boolean(value))
             return keys_complain(keys, path, "neither true nor false", err);
@@ -200,8 +210,11 @@ static void own_keys_of(struct recipe *recipe, struct own_keys own[OWN_KEYS])
 
 static bool find_own_key(struct recipe *recipe, const char *path, struct found_key *found)
 {
-    static const enum key_kind kinds[] = {
-        [FIELD_REAL] = KEY_REAL, [FIELD_FLAG] = KEY_FLAG, [FIELD_NOTE] = KEY_NOTE, [FIELD_OFF] = KEY_OFF};
+    static const enum key_kind kinds[] = {[FIELD_REAL] = KEY_REAL,
+                                          [FIELD_FLAG] = KEY_FLAG,
+                                          [FIELD_NOTE] = KEY_NOTE,
+                                          [FIELD_OFF] = KEY_OFF,
+                                          [FIELD_COUNT] = KEY_AUTO};
     struct own_keys own[OWN_KEYS];
     own_keys_of(recipe, own);
     for (int i = 0; i < OWN_KEYS; i++) {

@@ -10,6 +10,8 @@ enum json_field_type {
     FIELD_FLAG,   /* bool */
     FIELD_CURVE,  /* bool, as one of two words: "log", "linear" */
     FIELD_ADJUST, /* the same: "original", "match_rms_adamw" */
+    FIELD_SCALE,  /* the same: "chunk", "group" */
+    FIELD_COUNT,  /* double: a whole number, or 0 for "auto" */
     /* Keys of the originals without a field here: */
     FIELD_NOTE, /* changes no result */
     FIELD_OFF,  /* must be false */

@@ -24,6 +24,7 @@ enum optimizer_kind {
     OPTIMIZER_NVLAMB,
     OPTIMIZER_LANS,
     OPTIMIZER_MUON,
+    OPTIMIZER_ONEBIT,
     OPTIMIZER_KINDS
 };
 

@@ -42,6 +42,16 @@ const struct optimizer_facts optimizer_kinds[] = {
         .params = {REAL("momentum", momentum, 0.9999), FLAG("nesterov", nesterov),
                    {"adjust_lr_fn", FIELD_ADJUST, offsetof(struct optimizer, match_rms), 0, 1, 0},
                    REAL("other_lr", other_rate, 1e3)}},
+    /* DeepSpeed's OnebitAdam: no bias correction at all, whatever its configuration says. */
+    [OPTIMIZER_ONEBIT] = {"onebit_adam", "Adam that sends a bit a parameter once its second moments are frozen",
+        .compresses = true,
+        .type = {"OneBitAdam", 1e-3, {COMMON, .kind = OPTIMIZER_ONEBIT, .epsilon = 1e-8, .freeze_step = 100000,
+                                      .freeze_ratio = 0.96}},
+        .params = {{"freeze_step", FIELD_COUNT, offsetof(struct optimizer, freeze_step), 1, 1e12, 0},
+                   {"freeze_ratio", FIELD_REAL, offsetof(struct optimizer, freeze_ratio), 0, 1, 0},
+                   {"scale", FIELD_SCALE, offsetof(struct optimizer, group), 0, 1, 0},
+                   NOTE("comm_backend_name"), NOTE("cuda_aware"), NOTE("bias_correction"),
+                   OFF("eps_inside_sqrt")}},
 };
 _Static_assert(sizeof optimizer_kinds / sizeof *optimizer_kinds == OPTIMIZER_KINDS, "a row for every kind");
 
@@ -193,6 +203,7 @@ static struct update_step step_of(const struct optimizer *o, const struct update
         break;
     case OPTIMIZER_NVLAMB:
     case OPTIMIZER_LANS:
+    case OPTIMIZER_ONEBIT:
     case OPTIMIZER_KINDS:
         break;
     }

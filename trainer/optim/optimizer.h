@@ -15,6 +15,7 @@
  *              p -= rate (b1 |p|/|r| r + b3 |p|/|c| c), a quotient being 1 where a norm is 0
  *              Zheng et al. 2020. Clipping changes it through eps only, since h has length 1.
  *     muon     hidden matrices by muon.h; the rest by adam, with the rate times other_rate
+ *     onebit   adam without bias correction; after freeze_step updates v stays, and onebit.h takes over
  *
  * Norms are those of the original tensors. (DeepSpeed's ZeRO hands LANS and LAMB flat partitions, whose norms depend on
  * the number of processes: an accident, not repeated.) They are summed over the fixed chunks of the table: no bit
@@ -45,6 +46,9 @@ struct optimizer {
     bool nesterov;         /* muon */
     bool match_rms;        /* muon: adjust_lr_fn is match_rms_adamw, else original */
     double other_rate;     /* muon: Adam's rate of what is no hidden matrix, in rates */
+    double freeze_step;    /* onebit: v is frozen after so many updates; 0: when |v| grows slowly enough, */
+    double freeze_ratio;   /* by this ratio of |v| before 1 / (1 - b2) updates to |v| now, or a larger one */
+    bool group;            /* onebit: one scale for all parameters, as DeepSpeed, else one for each chunk */
 };
 
 /* A type of JSON's optimizer.type, with the original's defaults. */
@@ -83,6 +87,7 @@ struct optimizer_facts {
     const char *help; /* for --help, in a few words */
     bool by_tensor;   /* looks at whole tensors: ops moments, shares and apply; else all is one pass, adam, */
     const struct matrix_method *matrices; /* but for hidden matrices, where this is not NULL */
+    bool compresses;                      /* once its v is frozen; freeze.h says when */
     struct optimizer_type type;           /* of JSON that --optimizer stands for */
     /* Of optimizer.params, beside those that every optimizer has (keys/table.c); ends with a NULL key. max_grad_norm
      * among them is a clip of its own; else it is the run's, gradient_clipping. */

@@ -1,0 +1,290 @@
+/* The compression of 1-bit Adam: the golden numbers of DeepSpeed's all-reduce; and, with arguments, as a program that
+ * does what many processes would, for tests/flow/onebit_like_numpy.py:
+ *
+ *     trainer_onebit SIZE GROUP STEPS COUNT…   tensors of COUNT elements; floats on stdin: p, v, then for each step and
+ *                                              process its gradients; on stdout, for each step and process, bits and
+ *                                              alphas sent; bits and sigmas of all; then p and m */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "trainer/optim/onebit.h"
+
+/* A table of `tensors` vectors and matrices side by side, the even ones with decay. */
+static void make_table(struct params *table, size_t tensors, const size_t *counts)
+{
+    size_t chunk = 0;
+    *table = (struct params){.items = mem_clear(tensors, sizeof *table->items), .count = tensors};
+    for (size_t i = 0; i < tensors; i++)
+        table->chunk_count += (counts[i] + PARAM_CHUNK - 1) / PARAM_CHUNK;
+    table->chunks = mem_array(table->chunk_count, sizeof *table->chunks);
+    for (size_t i = 0; i < tensors; i++) {
+        table->items[i] = (struct param){.count = counts[i], .offset = table->size, .decay = i % 2 == 0};
+        for (size_t at = 0; at < counts[i]; at += PARAM_CHUNK) {
+            const size_t left = counts[i] - at;
+            table->chunks[chunk++] = (struct param_chunk){.offset = table->size + at,
+                                                          .count = (int32_t)(left < PARAM_CHUNK ? left : PARAM_CHUNK),
+                                                          .tensor = (int32_t)i,
+                                                          .decay = i % 2 == 0};
+        }
+        table->size += counts[i];
+    }
+}
+
+/* All processes of a run, in one. */
+struct team {
+    struct params table;
+    struct onebit_layout layout;
+    struct onebit_update update; /* params, first and second are the same in all */
+    float **errors, **served;
+    uint8_t **sent, *bits; /* of each; of all */
+    float **alphas, *sigmas;
+};
+
+static void open_team(struct team *t, uint32_t size, bool group, size_t tensors, const size_t *counts)
+{
+    *t = (struct team){0};
+    make_table(&t->table, tensors, counts);
+    onebit_layout_init(&t->layout, &t->table, group, size);
+    t->errors = mem_array(size, sizeof *t->errors);
+    t->served = mem_array(size, sizeof *t->served);
+    t->sent = mem_array(size, sizeof *t->sent);
+    t->alphas = mem_array(size, sizeof *t->alphas);
+    t->bits = mem_clear(t->layout.count / 8, 1);
+    t->sigmas = mem_clear(t->layout.unit_count, sizeof *t->sigmas);
+    for (uint32_t r = 0; r < size; r++) {
+        t->errors[r] = mem_clear(t->layout.count, sizeof(float));
+        t->served[r] = mem_clear(t->layout.part[r + 1] - t->layout.part[r], sizeof(float));
+        t->sent[r] = mem_clear(t->layout.count / 8, 1);
+        t->alphas[r] = mem_clear(t->layout.unit_count, sizeof(float));
+    }
+    t->update.params = mem_clear(t->table.size, sizeof(float));
+    t->update.first = mem_clear(t->table.size, sizeof(float));
+    t->update.second = mem_clear(t->table.size, sizeof(float));
+}
+
+static void close_team(struct team *t)
+{
+    for (uint32_t r = 0; r < t->layout.size; r++) {
+        mem_free(t->errors[r]);
+        mem_free(t->served[r]);
+        mem_free(t->sent[r]);
+        mem_free(t->alphas[r]);
+    }
+    void *const all[] = {t->errors,        t->served,       t->sent,
+                         t->alphas,        t->bits,         t->sigmas,
+                         t->update.params, t->update.first, (void *)t->update.second,
+                         t->table.items,   t->table.chunks};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        mem_free(all[i]);
+    onebit_layout_release(&t->layout);
+}
+
+/* An update with the gradients of each process. */
+static void step(struct team *t, float *const *gradients)
+{
+    const struct onebit_layout *l = &t->layout;
+    for (uint32_t r = 0; r < l->size; r++) {
+        t->update.gradients = gradients[r];
+        onebit_compress(l, &t->update, t->errors[r], t->sent[r], t->alphas[r]);
+    }
+    for (uint32_t r = 0; r < l->size; r++) {
+        const size_t bytes = (l->part[r + 1] - l->part[r]) / 8, units = l->first[r + 1] - l->first[r];
+        uint8_t *bits = mem_array(l->size, bytes);
+        float *alphas = mem_array(l->size, units * sizeof *alphas);
+        for (uint32_t from = 0; from < l->size; from++) {
+            memcpy(bits + from * bytes, t->sent[from] + l->part[r] / 8, bytes);
+            memcpy(alphas + from * units, t->alphas[from] + l->first[r], units * sizeof *alphas);
+        }
+        onebit_serve(l, &t->update, r, bits, alphas, t->served[r], t->bits, t->sigmas);
+        mem_free(bits);
+        mem_free(alphas);
+    }
+    onebit_apply(l, &t->update, t->bits, t->sigmas);
+}
+
+/* ---- golden numbers ---- */
+
+static void close_to(float is, double wanted)
+{
+    assert_true(fabs((double)is - wanted) <= 1e-6 * wanted);
+}
+
+/* Two rounds of DeepSpeed's compressed all-reduce, of 16 numbers in each of two processes: beta1 0 makes m_i of them. */
+static void group_is_deepspeeds(void **state)
+{
+    (void)state;
+    struct team t;
+    float own[2][16], *gradients[2] = {own[0], own[1]};
+    open_team(&t, 2, true, 1, (const size_t[]){16});
+    t.update.gradient_factor = 1;
+    t.update.epsilon = 1;
+    for (int i = 0; i < 16; i++) {
+        ((float *)t.update.second)[i] = 1;
+        own[0][i] = (float)i - 7.5f;
+        own[1][i] = ((float)i - 7.5f) * (i % 3 == 0 ? -2 : 0.5f);
+    }
+    assert_int_equal(t.layout.count, 16);
+    step(&t, gradients);
+    close_to(t.alphas[0][0], 4.6097722286464435);
+    close_to(t.alphas[1][0], 6.498196865285015);
+    assert_memory_equal(t.sent[0], "\x00\xff", 2);
+    assert_memory_equal(t.sent[1], "\x92\xb6", 2);
+    assert_memory_equal(t.bits, "\x92\xb6", 2);
+    for (int i = 0; i < 2; i++)
+        close_to(t.sigmas[i], 4.428717822997253);
+    for (int i = 0; i < 8; i++)
+        close_to(i % 3 == 0 ? t.update.first[i] : -t.update.first[i], 4.428717822997253);
+    step(&t, gradients);
+    close_to(t.alphas[0][0], 5.700319670128764);
+    close_to(t.alphas[1][0], 9.661935329772659);
+    assert_memory_equal(t.sent[0], "\x03\x3f", 2);
+    assert_memory_equal(t.sent[1], "\xbd\x42", 2);
+    assert_memory_equal(t.bits, "\x2d\x4b", 2);
+    for (int i = 0; i < 2; i++)
+        close_to(t.sigmas[i], 4.431698386786266);
+    close_team(&t);
+}
+
+/* Padded to a multiple of N lcm(8, N), in equal parts. */
+static void groups_are_padded(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t size;
+        size_t count, padded;
+    } cases[] = {{1, 9, 16}, {2, 17, 32}, {3, 100, 144}, {4, 32, 32}, {5, 1, 200}, {8, 65, 128}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct team t;
+        open_team(&t, cases[i].size, true, 1, &cases[i].count);
+        assert_int_equal(t.layout.count, cases[i].padded);
+        for (uint32_t r = 0; r < cases[i].size; r++)
+            assert_int_equal(t.layout.part[r + 1] - t.layout.part[r], cases[i].padded / cases[i].size);
+        close_team(&t);
+    }
+}
+
+/* Every chunk is served once, whole, and parts are as equal as chunks allow. */
+static void chunks_have_one_server(void **state)
+{
+    (void)state;
+    const size_t counts[] = {3 * PARAM_CHUNK + 7, 5, 2 * PARAM_CHUNK, 100};
+    for (uint32_t size = 1; size < 12; size++) {
+        struct team t;
+        open_team(&t, size, false, 4, counts);
+        const struct onebit_layout *l = &t.layout;
+        assert_int_equal(l->first[size], t.table.chunk_count);
+        for (uint32_t r = 0; r < size; r++) {
+            assert_true(l->first[r] <= l->first[r + 1] && l->part[r] % 8 == 0);
+            assert_true(l->first[r] == l->unit_count || l->part[r] == l->units[l->first[r]].from);
+            assert_true(fabs((double)(l->part[r + 1] - l->part[r]) - (double)l->count / size) <= PARAM_CHUNK + 8);
+        }
+        close_team(&t);
+    }
+}
+
+/* What never had a gradient stays where it is, keeps no error, and does not make its neighbours' scale smaller. */
+static void what_has_no_gradient_stays(void **state)
+{
+    (void)state;
+    for (int group = 0; group < 2; group++) {
+        struct team t;
+        float own[2][40], *gradients[2] = {own[0], own[1]};
+        open_team(&t, 2, group, 2, (const size_t[]){21, 19});
+        t.update.gradient_factor = 1;
+        t.update.rate = 0.1;
+        t.update.epsilon = 1e-8;
+        for (int i = 0; i < 40; i++) {
+            ((float *)t.update.second)[i] = i < 21 && i % 2 == 0 ? 1 : 0; /* of the second tensor nothing */
+            own[0][i] = own[1][i] = i % 2 == 0 && i < 21 ? 2 : 0;
+            t.update.params[i] = 3;
+        }
+        for (int n = 0; n < 5; n++)
+            step(&t, gradients);
+        for (int i = 0; i < 40; i++) {
+            const bool masked = t.update.second[i] == 0;
+            assert_true((t.update.params[i] == 3) == masked && (t.update.first[i] == 0) == masked);
+        }
+        for (uint32_t r = 0; r < 2 && !group; r++) {
+            close_to(t.alphas[r][0], 2);
+            assert_true(t.alphas[r][1] == 0 && t.sigmas[1] == 0);
+            for (size_t i = 0; i < t.layout.count; i++)
+                assert_true(t.errors[r][i] == 0);
+        }
+        close_team(&t);
+    }
+}
+
+/* ---- the program ---- */
+
+static void take(float *out, size_t count)
+{
+    if (fread(out, sizeof *out, count, stdin) != count)
+        exit(1);
+}
+
+static void tell(const void *bytes, size_t size)
+{
+    if (fwrite(bytes, 1, size, stdout) != size)
+        exit(1);
+}
+
+static int simulate(int argc, char **argv)
+{
+    const uint32_t size = (uint32_t)atoi(argv[1]);
+    const bool group = atoi(argv[2]) != 0;
+    const size_t tensors = (size_t)argc - 4;
+    size_t *counts = mem_array(tensors, sizeof *counts);
+    struct team t;
+    for (size_t i = 0; i < tensors; i++)
+        counts[i] = (size_t)atoi(argv[4 + i]);
+    open_team(&t, size, group, tensors, counts);
+    t.update.gradient_factor = 0.5;
+    t.update.beta1 = 0.9;
+    t.update.rate = 0.01;
+    t.update.epsilon = 1e-3;
+    t.update.weight_decay = 0.1;
+    take(t.update.params, t.table.size);
+    take((float *)t.update.second, t.table.size);
+    float **gradients = mem_array(size, sizeof *gradients);
+    for (uint32_t r = 0; r < size; r++)
+        gradients[r] = mem_array(t.table.size, sizeof **gradients);
+    for (int n = 0; n < atoi(argv[3]); n++) {
+        for (uint32_t r = 0; r < size; r++)
+            take(gradients[r], t.table.size);
+        step(&t, gradients);
+        for (uint32_t r = 0; r < size; r++) {
+            tell(t.sent[r], t.layout.count / 8);
+            tell(t.alphas[r], t.layout.unit_count * sizeof *t.sigmas);
+        }
+        tell(t.bits, t.layout.count / 8);
+        tell(t.sigmas, t.layout.unit_count * sizeof *t.sigmas);
+        tell(t.update.params, t.table.size * sizeof(float));
+        tell(t.update.first, t.table.size * sizeof(float));
+    }
+    for (uint32_t r = 0; r < size; r++)
+        mem_free(gradients[r]);
+    mem_free(gradients);
+    mem_free(counts);
+    close_team(&t);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(group_is_deepspeeds),
+        cmocka_unit_test(groups_are_padded),
+        cmocka_unit_test(chunks_have_one_server),
+        cmocka_unit_test(what_has_no_gradient_stays),
+    };
+    return argc > 4 ? simulate(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* In: errors of processes, one after another. Out: files of a checkpoint; and the way back. */
+#include "trainer/keep/errors.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "trainer/keep/safetensors.h"
+
+#define WORKER    "worker_error"
+#define SERVER    "server_error"
+#define NAME_SIZE 64
+
+static void name_of(char name[NAME_SIZE], uint32_t rank, uint32_t size)
+{
+    snprintf(name, NAME_SIZE, ERRORS_NAME "/rank-%05" PRIu32 "-of-%05" PRIu32 ".safetensors", rank, size);
+}
+
+static const char mean_name[] = ERRORS_NAME "/mean.safetensors";
+
+static struct tensor tensor_of(const char *name, const float *values, size_t count)
+{
+    return (struct tensor){
+        .name = name, .type = TENSOR_F32, .rank = 1, .shape = {count}, .data = values, .bytes = count * sizeof *values};
+}
+
+static int write_file(const char *directory, const char *name, const float *worker, size_t count, const float *server,
+                      size_t part, json_t *hashes, struct error *err)
+{
+    const struct tensor tensors[] = {tensor_of(WORKER, worker, count), tensor_of(SERVER, server, part)};
+    uint64_t hash = 0;
+    char hex[17];
+    char *path = path_join(directory, name);
+    const int result = safetensors_write(path, tensors, 2, &hash, err);
+    json_object_set_new(hashes, name, json_string(hash_text(hash, hex)));
+    mem_free(path);
+    return result;
+}
+
+int errors_write(const char *directory, const struct checkpoint_errors *e, json_t *hashes, struct error *err)
+{
+    char name[NAME_SIZE];
+    float *mean = mem_clear(e->count, sizeof *mean), *one = mem_array(e->count, sizeof *one);
+    float *server = mem_array(e->count, sizeof *server);
+    char *folder = path_join(directory, ERRORS_NAME);
+    int result = path_make_directory(folder, err);
+    for (uint32_t r = 0; result == 0 && r < e->size; r++) {
+        result = e->read(e->context, r, one, server + e->part[r], err);
+        for (size_t i = 0; i < e->count; i++)
+            mean[i] += one[i];
+        name_of(name, r, e->size);
+        if (result == 0)
+            result = write_file(directory, name, one, e->count, server + e->part[r], e->part[r + 1] - e->part[r],
+                                hashes, err);
+    }
+    for (size_t i = 0; i < e->count; i++)
+        mean[i] /= (float)e->size;
+    if (result == 0)
+        result = write_file(directory, mean_name, mean, e->whole, server, e->whole, hashes, err);
+    mem_free(folder);
+    mem_free(mean);
+    mem_free(one);
+    mem_free(server);
+    return result;
+}
+
+static bool is_there(const char *directory, const char *name)
+{
+    char *path = path_join(directory, name);
+    const bool there = path_exists(path);
+    mem_free(path);
+    return there;
+}
+
+bool errors_of(const char *directory, uint32_t size)
+{
+    char name[NAME_SIZE];
+    name_of(name, 0, size);
+    return is_there(directory, name);
+}
+
+bool errors_any(const char *directory)
+{
+    return is_there(directory, mean_name);
+}
+
+static int take(const struct safetensors *file, const char *path, const char *name, float *out, size_t count,
+                struct error *err)
+{
+    const struct tensor *tensor = safetensors_find(file, name);
+    if (!tensor || tensor->type != TENSOR_F32 || tensor_elements(tensor) != count)
+        return fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "has no %s of %zu numbers, which this run needs", name,
+                       count);
+    tensor_to_f32(tensor, out);
+    return 0;
+}
+
+static int read_file(const char *directory, const char *name, float *worker, size_t count, float *server, size_t part,
+                     struct error *err)
+{
+    struct safetensors file = {0};
+    char *path = path_join(directory, name);
+    int result = safetensors_open(&file, path, err);
+    if (result == 0)
+        result = take(&file, path, WORKER, worker, count, err);
+    if (result == 0)
+        result = take(&file, path, SERVER, server, part, err);
+    safetensors_close(&file);
+    mem_free(path);
+    return result;
+}
+
+int errors_read(const char *directory, uint32_t rank, uint32_t size, size_t count, float *worker, size_t part,
+                float *server, struct error *err)
+{
+    char name[NAME_SIZE];
+    name_of(name, rank, size);
+    return read_file(directory, name, worker, count, server, part, err);
+}
+
+int errors_read_mean(const char *directory, size_t whole, float *worker, float *server, struct error *err)
+{
+    return read_file(directory, mean_name, worker, whole, server, whole, err);
+}
