@@ -51,8 +51,10 @@ static int open_read(struct file *file, const char *path, bool is_input, struct 
     struct stat status;
     *file = FILE_CLOSED;
     const int fd = open_existing(path);
-    if (fd < 0)
-        return fail_errno(err, path, "cannot be opened");
+    if (fd < 0) {
+        fail_errno(err, path, "cannot be opened");
+        return path_hint_download(path, false, err);
+    }
     int result = fstat(fd, &status) < 0 ? fail_errno(err, path, "cannot be examined") : 0;
     if (result == 0 && S_ISDIR(status.st_mode)) {
         errno = EISDIR; /* open takes directories, and only the first read would say so */

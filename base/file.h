@@ -78,6 +78,9 @@ int path_sync_directory_of(const char *path, struct error *err); /* the one that
 int64_t path_free_bytes(const char *path, struct error *err);    /* free for us on its file system */
 /* Joins with one '/' into a new string that the caller frees with mem_free. */
 char *path_join(const char *directory, const char *name);
+/* To the error of a name that leads nowhere: how to download what it seems to be, a URL or, where a `model` is asked for, a
+ * name of a model hub. Returns -1. */
+int path_hint_download(const char *name, bool model, struct error *err);
 /* The path from the root, without links, for a record that is read elsewhere; the path itself where it leads nowhere. The
  * caller mem_free's it. */
 char *path_full(const char *path);

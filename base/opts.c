@@ -185,11 +185,18 @@ static const struct opt_row *row_lettered(const struct parser *parser, char lett
     return NULL;
 }
 
-static void mark_given(struct parser *parser, const struct opt_row *row)
+static int mark_given(struct parser *parser, const struct opt_row *row, struct error *err)
 {
     const size_t i = (size_t)(row - parser->program->rows);
+    const uint64_t bit = (uint64_t)1 << i % 64;
     assert(i < ROWS_MAX);
-    parser->result->given[i / 64] |= (uint64_t)1 << i % 64;
+    const bool again = (parser->result->given[i / 64] & bit) && row->type != OPT_PATHS && row->type != OPT_FLAG;
+    if (again && row->once)
+        return fail(err, ERR_USAGE, "--%s is given twice, and only one can be used", row->name);
+    parser->result->given[i / 64] |= bit;
+    if (again)
+        parser->result->repeated[i / 64] |= bit;
+    return 0;
 }
 
 static int no_value(const struct opt_row *row, struct error *err)
@@ -205,7 +212,7 @@ static int no_value(const struct opt_row *row, struct error *err)
 static int take_row(struct parser *parser, const struct opt_row *row, const char *value, struct error *err)
 {
     parser->paths = row->type == OPT_PATHS ? row : NULL;
-    mark_given(parser, row);
+    TRY(mark_given(parser, row, err));
     if (row->type == OPT_FLAG) {
         if (value)
             return fail(err, ERR_USAGE, "--%s takes no value", row->name);
@@ -409,6 +416,16 @@ void opts_release(const struct opt_program *program, void *settings, struct opt_
     }
     mem_free(result->bare.items);
     *result = (struct opt_result){0};
+}
+
+const char *opts_repeated(const struct opt_program *program, const struct opt_result *result, size_t *at)
+{
+    while (program->rows[*at].name) {
+        const size_t i = (*at)++;
+        if (result->repeated[i / 64] >> i % 64 & 1)
+            return program->rows[i].name;
+    }
+    return NULL;
 }
 
 bool opts_given(const struct opt_program *program, const struct opt_result *result, const char *name)

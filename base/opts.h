@@ -66,6 +66,7 @@ struct opt_row {
     bool ramp;                 /* for counts and millionths: "X" or "X:Y"; the field is an array of two, equal for X */
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
+    bool once;                             /* given twice is ERR_USAGE; else the last one counts, and is said to */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };
@@ -114,6 +115,7 @@ struct opt_result {
     const struct opt_verb *verb; /* NULL: --help or --version was asked for and printed (on stdout); exit 0 */
     struct opt_paths bare;       /* owned: opts_release */
     uint64_t given[4];           /* bit i: row i was given on the command line (at most 256 rows) */
+    uint64_t repeated[4];        /* bit i: more than once, with one place for its value */
 };
 
 /* Parses into settings (which it sets to defaults first). Error ERR_USAGE: unknown verb or option (with the nearest
@@ -125,6 +127,9 @@ struct opt_result {
 int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
                struct error *err);
 void opts_release(const struct opt_program *program, void *settings, struct opt_result *result);
+
+/* The next option, from *at = 0 on, that was given more than once though one value counts, the last; NULL: no more. */
+const char *opts_repeated(const struct opt_program *program, const struct opt_result *result, size_t *at);
 
 /* Was the option given on the command line (and not only by its default)? The name must exist. */
 bool opts_given(const struct opt_program *program, const struct opt_result *result, const char *name);

@@ -129,6 +129,7 @@ char *command_of(const char *word, ...)
 
 void say_next(char *command)
 {
+    fflush(stdout); /* what it comes after, where both go to one pipe */
     log_say("next       %s", command);
     mem_free(command);
 }

@@ -161,6 +161,29 @@ int64_t path_free_bytes(const char *path, struct error *err)
     return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
 }
 
+/* "NAME" or "USER/NAME" of the letters that model hubs allow. */
+static bool is_hub_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const size_t first = strspn(name, letters), all = first + (name[first] == '/');
+    const size_t size = all + (all > first ? strspn(name + all, letters) : 0);
+    return first > 0 && name[0] != '.' && name[size] == 0 && name[size - 1] != '/' && strchr(name, '-');
+}
+
+int path_hint_download(const char *name, bool model, struct error *err)
+{
+    const char *slash = strrchr(name, '/');
+    if (path_exists(name))
+        return -1;
+    if (strstr(name, "://"))
+        return hint(err, "it is read from a disk; download it first: curl -LO %.400s", name);
+    if (model && is_hub_name(name))
+        return hint(err,
+                    "if it is a name of the Hugging Face hub, download it first: hf download %.200s --local-dir %.200s",
+                    name, slash ? slash + 1 : name);
+    return -1;
+}
+
 char *path_full(const char *path)
 {
     char *resolved = realpath(path, NULL), *copy = mem_copy_text(resolved ? resolved : path);

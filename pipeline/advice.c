@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/random.h"
 
 #define DOCUMENTS_MIN 20u /* fewer at the beginning say nothing of the rest */
 #define PAIRS_MIN     50u
@@ -41,15 +42,39 @@ void advice_before(const struct settings *settings, const struct inputs *inputs,
     mem_free(command);
 }
 
-void advice_after(const struct settings *settings, const struct recipe *recipe, const struct counts *counts)
+/* Lengths whose samples are less than half filled are mostly padding: packing fills them, or a shorter --seq. */
+static void advise_packing(const struct settings *settings, const struct recipe *recipe,
+                           const struct manifest *manifest)
+{
+    static const char *const options[] = {"--pairs", "none", "--pack", "--fresh", NULL};
+    struct buf lengths = {0};
+    for (size_t i = 0; i < manifest->length_count; i++) {
+        const struct manifest_length *length = &manifest->lengths[i];
+        if (length->split == SPLIT_TRAIN && length->samples >= PAIRS_MIN && manifest_filled(length) < MILLION / 2)
+            buf_addf(&lengths, "%sseq%u %.0f %%", lengths.size ? ", " : "", length->seq, manifest_filled(length) / 1e4);
+    }
+    if (lengths.size > 0 && !recipe->packed && recipe->compat != COMPAT_GOOGLE) {
+        char *command = command_with(settings, options);
+        log_warn(
+            "the documents are so short that most of a sample is padding (filled: %s); better a shorter --seq, or: %s",
+            buf_text(&lengths), command);
+        mem_free(command);
+    }
+    buf_release(&lengths);
+}
+
+void advice_after(const struct settings *settings, const struct recipe *recipe, const struct counts *counts,
+                  const struct manifest *manifest)
 {
     static const char *const options[] = {"--pairs", "none", "--pack", "--fresh", NULL};
     uint64_t pairs = 0;
     for (size_t set = 0; set < SETS_MAX; set++)
         pairs += counts->samples[set];
     const uint64_t random = counts->pairs_random;
-    if (!pairs_have_labels(recipe) || pairs < PAIRS_MIN || (10 * random <= 9 * pairs && 20 * random >= pairs))
+    if (!pairs_have_labels(recipe) || pairs < PAIRS_MIN || (10 * random <= 9 * pairs && 20 * random >= pairs)) {
+        advise_packing(settings, recipe, manifest);
         return;
+    }
     char *command = command_with(settings, options);
     if (random > pairs / 2)
         log_warn(

@@ -4,10 +4,12 @@
 
 #include "pipeline/inputs.h"
 #include "pipeline/recipe.h"
+#include "shards/manifest.h"
 
 /* Before anything is read, by the beginnings of the inputs: pairs of documents that are one sentence each. */
 void advice_before(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe);
-/* Of a finished build: pairs that are nearly all random, or never. */
-void advice_after(const struct settings *settings, const struct recipe *recipe, const struct counts *counts);
+/* Of a finished build: pairs that are nearly all random, or never; else samples that are mostly padding. */
+void advice_after(const struct settings *settings, const struct recipe *recipe, const struct counts *counts,
+                  const struct manifest *manifest);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "pipeline/fresh.h"
 #include "pipeline/owned.h"
+#include "pipeline/recipe.h"
 #include "pipeline/spool.h"
 #include "pipeline/store/spill.h"
 
@@ -34,14 +35,15 @@ static int refuse_foreign(const char *directory, struct error *err)
 
 static void add_difference(struct buf *out, const char *name, const json_t *there, const json_t *here)
 {
-    char *a = there ? json_dumps(there, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    char *b = here ? json_dumps(here, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    buf_addf(out, "%s%s %s there, %s here", out->size ? "; " : "", name, a ? a : "none", b ? b : "none");
-    free(a);
-    free(b);
+    struct buf a = {0}, b = {0};
+    recipe_value_text(name, there, &a);
+    recipe_value_text(name, here, &b);
+    buf_addf(out, "%s%s %s there, ", out->size ? "; " : "", name, buf_text(&a));
+    buf_addf(out, "%s here", buf_text(&b));
+    buf_release(&a);
+    buf_release(&b);
 }
 
-/* Names what differs between two identities, the recipe option by option. */
 static int compare(const char *directory, json_t *there, json_t *here, struct error *err)
 {
     struct buf differences = {0};

@@ -201,8 +201,8 @@ static const struct opt_verb verbs[] = {
      verb_extract, 0, SIZE_MAX},
     {"tokenize", "[FILE...]", "Print the pieces of each line of text.",
      "echo \"Hello world\" | dsdata tokenize --vocab vocab.txt", verb_tokenize, 0, SIZE_MAX},
-    {"show", "DIR|SHARD", "Print facts about a dataset or a shard, or one sample.", "dsdata show enwiki --sample 0",
-     verb_show, 1, 1},
+    {"show", "DIR|SHARD [DIR]", "Print facts about a dataset or a shard, one sample, or what differs between two datasets.",
+     "dsdata show enwiki --sample 0", verb_show, 1, 2},
     {"export", "DIR", "Print the samples as other trainers read them.",
      "dsdata export enwiki --seq 128 --split valid --out valid.jsonl", verb_export, 1, 1},
     {"verify", "DIR", "Read every byte of a dataset and name what is damaged.", "dsdata verify enwiki", verb_verify, 1,
@@ -275,6 +275,7 @@ int main(int argc, char **argv)
     struct error err = {0};
     struct settings settings = {0};
     struct opt_result result = {0};
+    size_t at = 0;
     int done = opts_parse(&program, argc, argv, &settings, &result, &err);
     if (done == 0 && result.verb) {
         settings.program = &program;
@@ -284,10 +285,14 @@ int main(int argc, char **argv)
         enum log_level level = settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL;
         log_open("dsdata", level, settings.json);
         cores_warn(settings.threads);
+        for (const char *name; (name = opts_repeated(&program, &result, &at));)
+            log_say("note       --%s is given more than once: the last one counts", name);
         done = result.verb->run == verb_build ? 0 : launcher_refuse("dsdata", &err); /* a build is shared out */
         if (done == 0)
             done = result.verb->run(&settings, result.bare, &err);
     }
+    if (done < 0 && settings.salvage && strstr(err.hint, "--salvage"))
+        hint(&err, "--salvage leaves out what is damaged, and here nothing can be read before the damage: get the file again");
     /* A verb may also return an exit code of its own: verify, whose object has said all that an error would. */
     int code = done < 0 ? error_print(&err, "dsdata", opts_typed(argc, argv, "json")) : done;
     opts_release(&program, &settings, &result);

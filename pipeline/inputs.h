@@ -63,6 +63,7 @@ const char *inputs_name(const struct inputs *inputs, size_t i); /* its path as t
 bool inputs_pipe(const struct inputs *inputs);                  /* is standard input among them? */
 /* The same before anything is opened (opening a pipe waits for its first bytes). */
 bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare);
+bool inputs_have_wiki(const struct inputs *inputs); /* is a dump among them? */
 /* Are all in English (or dumps that do not say)? */
 bool inputs_english(const struct inputs *inputs);
 

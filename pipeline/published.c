@@ -1,6 +1,7 @@
 /* --vocab and typed options in; pieces, and the options that hold, out. */
 #include "pipeline/published.h"
 
+#include "base/file.h"
 #include "tokenizer/read.h"
 #include "tokenizer/vocab_check.h"
 
@@ -29,7 +30,8 @@ int published_vocab(struct settings *settings, struct vocab **vocab, struct erro
 {
     struct tokenizer_facts facts;
     *vocab = NULL;
-    TRY(tokenizer_read(&facts, settings->vocab, (enum profile)settings->profile, err));
+    if (tokenizer_read(&facts, settings->vocab, (enum profile)settings->profile, err) < 0)
+        return path_hint_download(settings->vocab, true, err);
     const int result = facts.said ? settle(settings, &facts.words, err) : 0;
     if (result < 0)
         vocab_close(facts.vocab);

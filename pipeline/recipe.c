@@ -1,5 +1,6 @@
 #include "pipeline/recipe.h"
 
+#include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/article.h"
 
@@ -160,4 +161,41 @@ json_t *recipe_json(const struct recipe *recipe)
             json_object_set_new(object, "algo", json_string(learn_names[recipe->algo]));
     }
     return object;
+}
+
+/* Options whose bytes are whole millionths or bits, as the table of options spells them. */
+static const char *const shares[] = {"mask-prob", "short-seq-prob", "valid"};
+static const struct {
+    const char *option, *names[5];
+} sets[] = {{"keep", {"headings", "lists", "prose-lists", "pre", "captions"}},
+            {"drop", {"disambiguation", "lists", "stubs"}}};
+
+static void add_names(const char *const names[5], uint64_t bits, struct buf *out)
+{
+    const size_t before = out->size;
+    for (size_t i = 0; i < 5; i++)
+        if (names[i] && bits >> i & 1)
+            buf_addf(out, "%s%s", out->size > before ? "," : "", names[i]);
+    if (out->size == before)
+        buf_add_text(out, "nothing");
+}
+
+void recipe_value_text(const char *name, const json_t *value, struct buf *out)
+{
+    const char *text = json_string_value(value);
+    const uint64_t number = text ? strtoull(text, NULL, 10) : (uint64_t)json_integer_value(value);
+    const bool is_number = json_is_integer(value) || (text && text[0] && text[strspn(text, "0123456789")] == 0);
+    for (size_t i = 0; is_number && i < sizeof shares / sizeof *shares; i++)
+        if (strcmp(name, shares[i]) == 0) {
+            buf_addf(out, "%g", (double)number / MILLION);
+            return;
+        }
+    for (size_t i = 0; is_number && i < sizeof sets / sizeof *sets; i++)
+        if (strcmp(name, sets[i].option) == 0) {
+            add_names(sets[i].names, number, out);
+            return;
+        }
+    char *dumped = text || !value ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    buf_add_text(out, text ? text : dumped ? dumped : "none");
+    mem_free(dumped);
 }

@@ -60,5 +60,7 @@ struct tokenizer_options recipe_words(const struct recipe *recipe);
 
 /* The recipe as an object of names and values, in the spelling of the options; the caller owns the reference. */
 json_t *recipe_json(const struct recipe *recipe);
+/* A value of that object, or of a manifest's options, as users type it: shares, and names for bits. NULL: "none". */
+void recipe_value_text(const char *name, const json_t *value, struct buf *out);
 
 #endif

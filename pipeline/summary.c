@@ -128,13 +128,12 @@ void summary_progress(struct progress *progress, uint64_t done, uint64_t total, 
     add_loads(facts, plan, seconds, &loads);
     const double share = total ? (double)done / (double)total : -1.0;
     progress->behind = fmax(0, summary_seal_seconds(facts, plan, share - progress->first_share));
-    progress_show(progress, share,
-                  "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s XML │ %.1fk pages/s │ %s pieces │ mem %.2f GB │ %s",
-                  stages_before(facts) + 1, stages_before(facts) + 2, percent(done, total), format_bytes(done, read),
-                  total ? format_bytes(total, of) : "a pipe",
-                  (double)(counts->input_bytes - facts->bytes_before) / 1e6 / seconds,
-                  (double)(counts_pages(counts) - facts->pages_before) / 1e3 / seconds,
-                  format_short(counts->pieces, pieces), (double)mem_peak_bytes() / 1e9, buf_text(&loads));
+    progress_show(
+        progress, share, "%u/%u read  %5.1f %% │ %s of %s │ %.0f MB/s │ %.1fk pages/s │ %s pieces │ mem %.2f GB │ %s",
+        stages_before(facts) + 1, stages_before(facts) + 2, percent(done, total), format_bytes(done, read),
+        total ? format_bytes(total, of) : "a pipe", (double)(counts->input_bytes - facts->bytes_before) / 1e6 / seconds,
+        (double)(counts_pages(counts) - facts->pages_before) / 1e3 / seconds, format_short(counts->pieces, pieces),
+        (double)mem_peak_bytes() / 1e9, buf_text(&loads));
     buf_release(&loads);
 }
 
@@ -152,12 +151,12 @@ static char *next_command(const char *directory)
     return command_of("dstrain", "--shards", directory, NULL);
 }
 
-static void say_pages(const struct manifest *manifest, const struct counts *counts)
+static void say_pages(const struct manifest *manifest, const struct counts *counts, bool wikis)
 {
     struct buf dropped = {0};
     char count[32], kept[32];
     counts_dropped(counts, &dropped);
-    log_say("pages      %s of %s kept%s%s", format_count(manifest->pages_kept, kept),
+    log_say("%-10s %s of %s kept%s%s", wikis ? "pages" : "documents", format_count(manifest->pages_kept, kept),
             format_count(counts_pages(counts), count), dropped.size ? "; dropped " : "",
             dropped.size ? buf_text(&dropped) : "");
     buf_release(&dropped);
@@ -270,7 +269,7 @@ int summary_print(const char *directory, const struct settings *settings, const 
     if (facts->vocabulary.learned.pieces > 0)
         log_say("vocabulary %u pieces learned from %s words", facts->vocabulary.learned.pieces,
                 format_short(facts->vocabulary.words, time));
-    say_pages(manifest, counts);
+    say_pages(manifest, counts, facts->wikis);
     if (facts->duplicates > counts->pages[PAGE_DUPLICATE])
         log_say("duplicates %s documents have the text of an earlier one (--duplicates drop leaves them out)",
                 format_count(facts->duplicates, bytes));
@@ -280,9 +279,10 @@ int summary_print(const char *directory, const struct settings *settings, const 
     say_lengths(manifest);
     log_say("pieces     %s in %s sentences, %.2f %% [UNK]", format_short(counts->pieces, bytes),
             format_short(counts->sentences, xml), percent(counts->unknown, counts->pieces));
-    log_say("speed      %s of XML at %.1f MB/s, peak memory %.2f GB; slowest part: %s",
-            format_bytes(counts->input_bytes, xml), (double)counts->input_bytes / 1e6 / fmax(facts->seconds, 1e-3),
-            (double)mem_peak_bytes() / 1e9, slowest(facts));
+    log_say("speed      %s of %s at %.1f MB/s, peak memory %.2f GB; slowest part: %s",
+            format_bytes(counts->input_bytes, xml), facts->wikis ? "XML" : "text",
+            (double)counts->input_bytes / 1e6 / fmax(facts->seconds, 1e-3), (double)mem_peak_bytes() / 1e9,
+            slowest(facts));
     log_say("root       %s   text_version %u", hash_text(manifest->root_hash, root), manifest->text_version);
     say_next(next_command(directory));
     return 0;

@@ -23,6 +23,7 @@ struct build_facts {
     uint64_t sealed;                     /* samples, by this process */
     uint64_t bytes_before, pages_before; /* read by earlier starts */
     double earlier_seconds;              /* of them */
+    bool wikis;                          /* a dump is among the inputs: what it has are pages */
     uint32_t processes;                  /* of this start */
     uint64_t duplicates;                 /* documents with the text of an earlier one, kept or dropped */
 };

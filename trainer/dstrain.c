@@ -11,6 +11,15 @@
 
 #include <locale.h>
 
+static void say_before(const struct settings *settings, const struct opt_program *program,
+                       const struct opt_result *parsed)
+{
+    size_t at = 0;
+    cores_warn(settings->threads);
+    for (const char *name; (name = opts_repeated(program, parsed, &at));)
+        log_say("note       --%s is given more than once: the last one counts", name);
+}
+
 int main(int argc, char **argv)
 {
     process_open("dstrain");
@@ -31,7 +40,7 @@ int main(int argc, char **argv)
         settings.launch = &launch;
         log_open("dstrain", settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL, settings.json);
         if (result == 0 && launch.kind != LAUNCH_CHILD) /* its parent did */
-            cores_warn(settings.threads);
+            say_before(&settings, &program, &parsed);
         if (result == 0)
             result = launch.children ? spawn_run(&launch, argv, &err) : parsed.verb->run(&settings, parsed.bare, &err);
     }

@@ -117,7 +117,8 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
     if (!origin->name)
         return 0;
     TRY(check_directory(origin, err));
-    TRY(checkpoint_locate(origin->name, &origin->source, &origin->files, err));
+    if (checkpoint_locate(origin->name, &origin->source, &origin->files, err) < 0)
+        return path_hint_download(origin->name, true, err);
     origin->weights = path_join(origin->files, WEIGHTS_NAME);
     if (!path_exists(origin->weights))
         return no_weights(origin, err);

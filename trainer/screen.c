@@ -73,9 +73,31 @@ static char *time_text(const struct screen_opening *opening, char out[64])
     return out;
 }
 
+#define EPOCHS_MANY 40 /* of Devlin et al. 2019, appendix A.2 */
+
+char *epochs_text(double epochs, char out[40])
+{
+    char count[32];
+    if (epochs < 1000 || epochs > 1e15)
+        snprintf(out, 40, "%.3g epochs", epochs);
+    else
+        snprintf(out, 40, "%s epochs", format_count((uint64_t)epochs, count));
+    return out;
+}
+
+void screen_epochs(double epochs)
+{
+    char text[40];
+    if (epochs > EPOCHS_MANY)
+        log_warn(
+            "%s: the model may learn the samples by heart; BERT's authors read theirs about %d times. More text, fewer "
+            "--steps, or --masks fresh help; the held-out loss shows it",
+            epochs_text(epochs, text), EPOCHS_MANY);
+}
+
 void screen_open(struct screen *screen, const struct screen_opening *opening)
 {
-    char name[32], size[32], memory[32], steps[32], count[32], time[64], text[160];
+    char name[32], size[32], memory[32], steps[32], count[32], time[64], text[160], epochs[40];
     const struct recipe *recipe = opening->recipe;
     const uint32_t micro = opening->micro_batch;
     const double samples = (double)batch_plan_samples(&recipe->batches, recipe->schedule.steps);
@@ -104,8 +126,11 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
                 recipe->config.layer_drop.theta, recipe->config.layer_drop.gamma,
                 recipe->config.layer_drop.compat ? ", as DeepSpeed scales and counts" : "");
     say_disk(opening);
-    log_say("work       %s steps = %s samples = %.3g epochs%s", format_count(recipe->schedule.steps, steps),
-            millions_text(samples, count), samples / (double)opening->samples, time_text(opening, time));
+    log_say("work       %s steps = %s samples = %s%s", format_count(recipe->schedule.steps, steps),
+            millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
+            time_text(opening, time));
+    if (opening->step == 0)
+        screen_epochs(samples / (double)opening->samples);
     if (!opening->evaluates)
         log_say("note       the dataset holds no validation samples of this length: there will be no evaluation");
     progress_open(&screen->progress);

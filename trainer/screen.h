@@ -59,6 +59,10 @@ void screen_means(const struct metric_table *metrics, const struct evaluation *m
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
 
 /* What the lines are made of. */
+/* "12.3 epochs"; many of them as a whole number. */
+char *epochs_text(double epochs, char out[40]);
+/* Warns where a run reads its samples more often than BERT's authors did. */
+void screen_epochs(double epochs);
 #define LOSS_TEXT_SIZE 160
 /* "loss 2.314 (one 2.251, other 0.063)"; a single part is not told apart. */
 char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
+#include "pipeline/recipe.h"
 
 #include <stdio.h>
 
@@ -173,13 +174,24 @@ static json_t *lengths_json(const struct manifest *manifest)
     return lengths;
 }
 
+/* As it is typed, not as the manifest spells it. */
+static void add_option(json_t *options, const struct manifest_option *option)
+{
+    struct buf text = {0};
+    json_t *value = json_string(option->value);
+    recipe_value_text(option->name, value, &text);
+    json_object_set_new(options, option->name, json_string(buf_text(&text)));
+    json_decref(value);
+    buf_release(&text);
+}
+
 json_t *facts_json(const struct manifest *manifest, const json_t *build)
 {
     json_t *facts = json_object(), *options = json_object();
     char seed[24];
     snprintf(seed, sizeof(seed), "%llu", (unsigned long long)manifest->seed);
     for (size_t i = 0; i < manifest->option_count; i++)
-        json_object_set_new(options, manifest->options[i].name, json_string(manifest->options[i].value));
+        add_option(options, &manifest->options[i]);
     json_object_set_new(facts, "root_hash", hash_json(manifest->root_hash));
     json_object_set_new(facts, "format_version", count_json(manifest->format_version));
     json_object_set_new(facts, "text_version", count_json(manifest->text_version));

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "pipeline/settings.h"
 #include "pipeline/verbs/facts.h"
+#include "pipeline/verbs/show_difference.h"
 #include "pipeline/verbs/show_sample.h"
 #include "shards/dataset.h"
 
@@ -67,6 +68,11 @@ static int show_dataset(const struct settings *settings, const char *directory, 
 {
     struct manifest manifest;
     int result = 0;
+    if (settings->seq_one) { /* a length that the dataset has not is an error */
+        struct dataset dataset;
+        TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
+        dataset_close(&dataset);
+    }
     TRY(manifest_read(&manifest, directory, err));
     json_t *build = build_memory(directory);
     if (settings->json) {
@@ -131,6 +137,10 @@ int verb_show(void *data, struct opt_paths bare, struct error *err)
     const struct settings *settings = data;
     const char *path = bare.items[0];
     const bool directory = path_is_directory(path) || !path_exists(path);
+    if (bare.count == 2 && settings_given(settings, "sample"))
+        return fail(err, ERR_USAGE, "--sample is of one dataset");
+    if (bare.count == 2)
+        return show_difference(settings, path, bare.items[1], err);
     if (settings_given(settings, "sample"))
         return directory ? show_sample_of_dataset(settings, path, err) : show_sample_of_shard(settings, path, err);
     return directory ? show_dataset(settings, path, err) : show_shard(settings, path, err);

@@ -139,7 +139,9 @@ static void seconds_read_as_a_clock(void **state)
     assert_string_equal(format_seconds(18.4, out), "0:18");
     assert_string_equal(format_seconds(59.6, out), "1:00");
     assert_string_equal(format_seconds(3723, out), "1:02:03");
-    assert_string_equal(format_seconds(360000, out), "100:00:00");
+    assert_string_equal(format_seconds(172799, out), "47:59:59");
+    assert_string_equal(format_seconds(172800, out), "2.0 days");
+    assert_string_equal(format_seconds(31878241, out), "369 days");
     assert_string_equal(format_seconds(-5, out), "0:00");
     assert_string_equal(format_seconds((double)NAN, out), "0:00");
     assert_true(strlen(format_seconds((double)INFINITY, out)) < 31);

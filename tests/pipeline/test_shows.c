@@ -8,6 +8,8 @@
 #include <jansson.h>
 
 static const struct opt_row rows[] = {{.name = "sample", .type = OPT_COUNT, .field = offsetof(struct settings, sample)},
+                                      {.name = "epoch", .type = OPT_COUNT, .field = offsetof(struct settings, epoch)},
+                                      {.name = "seed", .type = OPT_COUNT, .field = offsetof(struct settings, seed)},
                                       {.name = NULL}};
 static const struct opt_program program = {.name = "test", .rows = rows};
 

@@ -15,6 +15,7 @@
 #include "trainer/estimate.h"
 #include "trainer/keep/json.h"
 #include "trainer/machine.h"
+#include "trainer/screen.h"
 #include "trainer/setup.h"
 
 #define PRODUCT_SECONDS 1.0 /* of products that are measured */
@@ -136,7 +137,7 @@ static void add_command(const struct settings *settings, struct buf *out)
 static void say(const struct setup *setup, const struct engine *engine, const struct needs *needs, int64_t disk_free)
 {
     const struct recipe *recipe = &setup->recipe;
-    char a[32], b[32], c[32], d[32], e[32], f[32], text[160];
+    char a[32], b[32], c[32], d[32], e[32], f[32], text[160], epochs[40];
     log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
             format_count(needs->parameters, b), precision_name(engine->ops->precision), recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, engine->ops->name, recipe->batch,
@@ -147,11 +148,12 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             format_bytes(needs->available, text));
     log_say("disk       a checkpoint is %s, at most %s; %s free", format_bytes(needs->checkpoint, a),
             format_bytes(needs->disk, b), format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, c));
-    log_say("work       %s steps = %s samples = %.3g epochs; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
+    log_say("work       %s steps = %s samples = %s; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
             " tokens on average",
             format_count(recipe->schedule.steps, a), format_count(samples_of(recipe), b),
-            (double)samples_of(recipe) / (double)setup->task.samples.samples, needs->flops * 1e-9,
+            epochs_text((double)samples_of(recipe) / (double)setup->task.samples.samples, epochs), needs->flops * 1e-9,
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
+    screen_epochs((double)samples_of(recipe) / (double)setup->task.samples.samples);
 }
 
 static void say_time(const struct needs *needs)

@@ -239,7 +239,6 @@ static void say(const json_t *facts)
     say_means("train", json_object_get(facts, "train"));
     say_means("valid", json_object_get(facts, "valid"));
     say_work(facts);
-    fflush(stdout); /* before the next line, which goes to stderr */
 }
 
 int verb_show(void *context, struct opt_paths bare, struct error *err)

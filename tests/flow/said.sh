@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# What the programs say where people start wrong: options given twice, names that are no files, numbers as they were typed,
+# short documents, what differs between two datasets, the order of lines in a pipe.
+# shellcheck source-path=SCRIPTDIR source=train.bash
+source "$(dirname "$0")/train.bash" "$1"
+
+cd "$scratch"
+build=("$dsdata" build "$samples" --vocab-size 300)
+
+case_begin "given twice"
+expect_exit 2 "$dstrain" --shards "$data" --shards other
+expect_words "--shards is given twice"
+expect_exit 0 "${build[@]}" --seq 32 --valid 0.5 --valid 0.1 --out one
+expect_words "note       --valid is given more than once: the last one counts"
+expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 5 --steps 6
+expect_words "--steps is given more than once"
+expect_exit 0 "${build[@]}" -q --seq 32 --valid 0.5 --valid 0.1 --out one
+expect_equal "under -q" "$(cat stderr)" ""
+
+case_begin "numbers as they were typed"
+expect_exit 5 "${build[@]}" --seq 32 --valid 0.2 --mask-prob 0.25 --keep headings,pre --out one
+expect_words "valid 0.1 there, 0.2 here" "mask-prob 0.15 there, 0.25 here" "keep prose-lists there, headings,pre here"
+expect_exit 0 "$dsdata" show one --json
+expect_equal "options" "$(json stdout '[o["options"][k] for k in ("valid", "mask-prob", "keep", "drop")]')" \
+    "['0.1', '0.15', 'prose-lists', 'disambiguation']"
+
+case_begin "two datasets"
+expect_exit 0 "${build[@]}" -q --seq 32,64 --valid 0.1 --masking whole-word --out two
+expect_exit 0 "$dsdata" show one two --json
+python3 - "$scratch/stdout" <<'PYTHON' || complain "the differences"
+import json, sys
+told = json.load(open(sys.argv[1]))
+found = {(row["of"], row["name"]): (row["a"], row["b"]) for row in told["differences"]}
+assert told["same"] is False
+assert found["option", "masking"] == (None, "whole-word") and found["option", "seq"] == ("[32]", "[32,64]"), found
+assert ("seq64 train", "only in B") in found and not any(of in ("source", "vocabulary", "pages") for of, _ in found), found
+PYTHON
+expect_exit 0 "$dsdata" show one two
+grep -qE '^option +masking +– +whole-word$' stdout || complain "no line about masking"
+expect_exit 0 "$dsdata" show two "$data"
+grep -qE '^source +only in A +.*samplewiki' stdout || complain "no line about the source"
+expect_exit 0 "$dsdata" show one one
+expect_equal "same" "$(tail -1 stdout)" "same       equal to the byte"
+expect_exit 2 "$dsdata" show one nowhere
+expect_exit 2 "$dsdata" show one two --sample 1
+expect_exit 5 "$dsdata" show one --seq 256
+expect_exit 0 "$dsdata" show two --seq 64
+
+case_begin "the next command comes after the facts"
+"$dsdata" show one >both 2>&1
+expect_equal "last line" "$(tail -1 both)" "next       dsdata show one --sample 0"
+
+case_begin "names that are no files"
+expect_exit 2 "$dsdata" build https://dumps.example.org/x.xml.bz2 --out x
+expect_words "curl -LO https://dumps.example.org/x.xml.bz2"
+expect_exit 2 "$dsdata" build "$samples" --vocab google-bert/bert-base-uncased --out x
+expect_words "hf download google-bert/bert-base-uncased --local-dir bert-base-uncased"
+expect_exit 2 "$dstrain" --shards one --init bert-base-uncased
+expect_words "hf download bert-base-uncased"
+expect_exit 2 "$dstrain" --shards one --init nowhere
+if grep -q "hf download" stderr; then complain "a name without a dash taken for a model"; fi
+
+case_begin "short documents"
+python3 -c 'for i in range(400): print(f"the water of river {i} is cold . \nthe stone lies near it .\nthe old town {i} is small .\n")' >short.txt
+expect_exit 0 "$dsdata" build --text short.txt --text-form sentences --lang en --vocab "$scratch/vocab.txt" --seq 512 --out short
+expect_words "most of a sample is padding (filled: seq512" "--pairs none --pack --fresh" "documents  400 of 400 kept" "of text at"
+if grep -q XML stderr; then complain "text is called XML"; fi
+expect_exit 0 "$dsdata" build --text short.txt --text-form sentences --lang en --vocab "$scratch/vocab.txt" --seq 512 \
+    --pairs none --pack --out packed
+if grep -q padding stderr; then complain "packed samples are called padding"; fi
+
+case_begin "salvage that cannot help"
+head -c 30000 "$samples" >cut.bz2
+expect_exit 3 "$dsdata" build cut.bz2 --out cut
+expect_words "--salvage"
+expect_exit 3 "$dsdata" build cut.bz2 --out cut --salvage
+expect_words "nothing can be read before the damage"
+
+case_begin "a run that reads its samples too often"
+expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 10000
+expect_words "by heart" "epochs"
+expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 5
+if grep -q "by heart" stderr; then complain "a warning about five steps"; fi
+flow_end
