@@ -77,13 +77,14 @@ extern const size_t template_row_count, local_row_count;
 render render_nothing, render_gone, render_title, render_join;                                     /* templates.c */
 render render_if, render_ifeq, render_switch, render_case, render_pad;                             /* functions.c */
 render render_expr, render_ifexpr, render_plural, render_ordinal;                                  /* functions.c */
-render render_unit;                                                                                /* numbers.c */
+render render_unit, render_words, render_currency;                                                 /* numbers.c */
 render render_coord, render_music;                                                                 /* numbers.c */
 render render_convert;                                                                             /* convert.c */
 render render_gauge, render_height, render_density;                                                /* measures.c */
-render render_date, render_death, render_year, render_as_of, render_age, render_now;               /* dates.c */
+render render_date, render_death, render_year, render_as_of, render_age, render_now, render_time;  /* dates.c */
 render render_format_number, render_fraction, render_val, render_power, render_money, render_chem; /* numbers.c */
 render render_quoted, render_langx, render_ship, render_flag, render_chinese;                      /* names.c */
+render render_cited;                                                                               /* names.c */
 render render_interlanguage, render_ipa, render_pronunciation, render_junction;                    /* names.c */
 /* {{lang-fr|mot}} and its 600 sisters; {{USA}}: for names that have no row. */
 bool render_lang_of(struct call *call, struct str code);

@@ -39,7 +39,17 @@ static bool read_amount(struct str typed, struct amount *amount)
     *amount = (struct amount){.typed = typed};
     if (typed.size > 40)
         return false;
-    const char *slash = memchr(typed.data, '/', typed.size);
+    const char *slash = memchr(typed.data, '/', typed.size), *power = memchr(typed.data, 'e', typed.size);
+    double exponent = 0;
+    if (!slash && power && number_read(str_range(power + 1, typed.data + typed.size), &exponent, &precision) &&
+        fabs(exponent) <= 30 && floor(exponent) == exponent) { /* 4.5e6 */
+        amount->typed = str_range(typed.data, power);
+        amount->exponent = str_range(power + 1, typed.data + typed.size);
+        const bool is_number = number_read(amount->typed, &amount->value, &precision);
+        amount->value *= pow(10, exponent);
+        amount->precision = precision - exponent;
+        return is_number && fabs(amount->value) < 1e30;
+    }
     if (!slash) {
         const bool is_number = number_read(typed, &amount->value, &precision);
         amount->precision = precision;
@@ -75,6 +85,8 @@ static const struct unit *find_unit(struct str code, const struct multiple **mul
     while (!str_starts(code, str_of((*multiple)->prefix)))
         (*multiple)++;
     const size_t prefix = strlen((*multiple)->prefix);
+    if (str_equal(code, STR("L/100 km")))
+        return unit_find(STR("L/100km")); /* blanks stand between outputs */
     return unit_find((struct str){code.data + prefix, code.size - prefix});
 }
 
@@ -86,6 +98,8 @@ static bool read_outputs(struct conversion *c, struct str codes)
         size_t size = 0;
         while (size < codes.size && codes.data[size] != ' ' && codes.data[size] != '+')
             size++;
+        if (str_starts(codes, STR("L/100 km")))
+            size = strlen("L/100 km");
         const struct str code = {codes.data, size};
         const bool as_feet = str_equal(code, STR("ftin"));
         const struct multiple *multiple;
@@ -166,6 +180,10 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
         for (size_t i = 0; i + 1 < c->count; i++)
             c->separators[i] = c->separators[i]->each ? c->separators[i] : separator_of(STR("–"));
     }
+    const struct str spell = call_value(call, "spell");
+    c->in_words =
+        call_english(call) && (str_equal_ascii_nocase(spell, STR("in")) || str_equal_ascii_nocase(spell, STR("on")));
+    c->with_capital = spell.size > 0 && (spell.data[0] == 'I' || spell.data[0] == 'O');
     c->american = call_says(call, "sp", "us");
     c->has_figures = call_number(call, "sigfig", &c->figures) && c->figures > 0 && c->figures < 10;
     if (!call_number(call, "round", &c->step) || c->step > 1000)

@@ -13,6 +13,7 @@ struct amount {
     double value;
     double precision; /* digits behind the point that it was typed with */
     bool is_fraction;
+    struct str exponent; /* of 4.5e6: the 6 */
 };
 
 /* Between the numbers of a range: with the unit's name, with its symbol, and whether each number then has its unit. */
@@ -42,6 +43,7 @@ struct conversion {
     bool has_precision, has_figures;
     long precision, figures, step;
     bool symbol_in, symbol_out, adjective, american;
+    bool in_words, with_capital;   /* three metres, Three metres */
     const struct argument *behind; /* adj=mid: -long */
 };
 

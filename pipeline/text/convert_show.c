@@ -1,5 +1,6 @@
 /* How a {{convert}} shows: units by name or symbol, numbers rounded. */
 #include "pipeline/text/convert.h"
+#include "pipeline/text/number_words.h"
 #include "pipeline/text/numbers.h"
 
 #include <math.h>
@@ -66,6 +67,10 @@ void show_amount(struct call *call, const struct amount *amount)
     char out[NUMBER_BYTES_MAX];
     if (!amount->is_fraction) {
         show_plain_number(call, number_group(amount->typed, out));
+        if (amount->exponent.size > 0) {
+            show_text(call, "×10");
+            show_plain_number(call, number_group(amount->exponent, out));
+        }
         return;
     }
     for (size_t i = 0; i < amount->typed.size; i++) {
@@ -80,11 +85,27 @@ static void show_hyphened(struct call *call, const char *words, bool hyphens)
         show(call, *words == ' ' && hyphens ? STR("-") : (struct str){words, 1});
 }
 
+/* The number in words, where that is asked for and it is whole. */
+static void show_amount_or_words(struct call *call, const struct conversion *c, const struct amount *amount, bool first)
+{
+    struct buf words = {0};
+    if (!c->in_words || amount->is_fraction || amount->value < 0 || amount->value > 1e9 ||
+        floor(amount->value) != amount->value || amount->precision > 0) {
+        show_amount(call, amount);
+        return;
+    }
+    number_words_add((uint64_t)amount->value, !c->american, &words);
+    if (c->with_capital && first)
+        words.data[0] = (char)(words.data[0] - 'a' + 'A');
+    show(call, buf_str(&words));
+    buf_release(&words);
+}
+
 void show_input(struct call *call, const struct conversion *c, bool symbol)
 {
     const bool hyphen = c->adjective && !symbol;
     for (size_t i = 0; i < c->count; i++) {
-        show_amount(call, &c->amounts[i]);
+        show_amount_or_words(call, c, &c->amounts[i], i == 0);
         const bool last = i + 1 == c->count;
         if (last || (symbol && c->separators[i]->each))
             show_unit(call, c, c->unit, c->multiple, symbol, c->count == 1 && is_one(&c->amounts[i]), hyphen);
@@ -104,9 +125,13 @@ static double converted(const struct conversion *c, size_t i, size_t which)
 {
     const struct unit *unit = c->outputs[which];
     double base = (c->amounts[i].value - c->unit->offset) * c->unit->scale;
+    if (c->unit->scale < 0)
+        base = c->amounts[i].value == 0 ? 0 : -c->unit->scale / c->amounts[i].value;
     if (c->lesser_unit)
         base += c->lesser.value * c->lesser_unit->scale;
     base *= c->multiple->factor / c->output_multiples[which]->factor;
+    if (unit->scale < 0)
+        return base == 0 ? 0 : -unit->scale / base;
     return base / unit->scale + unit->offset;
 }
 

@@ -1,11 +1,9 @@
 /* Dates and ages as English pages show them. Nothing here knows the day of today: an age that grows is left out, and
  * "now" is when the page was saved. */
 #include "pipeline/text/call.h"
+#include "pipeline/text/time_format.h"
 
 #include <stdio.h>
-
-static const char *const months[] = {"January", "February", "March",     "April",   "May",      "June",
-                                     "July",    "August",   "September", "October", "November", "December"};
 
 struct date {
     long year, month, day; /* 0: not said */
@@ -19,8 +17,9 @@ static bool read_month(struct call *call, const char *name, long *month)
     const struct str value = call_value(call, name);
     for (long i = 0; i < 12 && value.size >= 3; i++) {
         *month = i + 1;
-        if (str_equal_ascii_nocase(
-                value, (struct str){months[i], value.size < strlen(months[i]) ? value.size : strlen(months[i])}))
+        if (str_equal_ascii_nocase(value, (struct str){month_names[i], value.size < strlen(month_names[i])
+                                                                           ? value.size
+                                                                           : strlen(month_names[i])}))
             return true;
     }
     *month = 0;
@@ -57,11 +56,11 @@ static void show_date(struct call *call, const struct date *date, bool day_first
     if (date->month == 0)
         snprintf(text, sizeof text, "%ld", date->year);
     else if (date->day == 0)
-        snprintf(text, sizeof text, "%s %ld", months[date->month - 1], date->year);
+        snprintf(text, sizeof text, "%s %ld", month_names[date->month - 1], date->year);
     else if (day_first)
-        snprintf(text, sizeof text, "%ld %s %ld", date->day, months[date->month - 1], date->year);
+        snprintf(text, sizeof text, "%ld %s %ld", date->day, month_names[date->month - 1], date->year);
     else
-        snprintf(text, sizeof text, "%s %ld, %ld", months[date->month - 1], date->day, date->year);
+        snprintf(text, sizeof text, "%s %ld, %ld", month_names[date->month - 1], date->day, date->year);
     show_text(call, text);
 }
 
@@ -186,6 +185,26 @@ bool render_now(struct call *call)
     if (part != 'F')
         show(call, (struct str){digits.data + leads, digits.size - leads});
     else if (month >= 1 && month <= 12)
-        show_text(call, months[month - 1]);
+        show_text(call, month_names[month - 1]);
     return part != 'F' || (month >= 1 && month <= 12);
+}
+
+/* {{#time: j F Y | 2001-02-03 }}; without a date, that of the revision. */
+bool render_time(struct call *call)
+{
+    const struct str format = call_value(call, "0"), text = call_value(call, "1");
+    const struct moment none = {.year = 1, .month = 1, .day = 1};
+    struct moment now, moment;
+    struct buf shown = {0};
+    if (call->is_opaque || format.size == 0 || call_argument(call, "2"))
+        return false;
+    const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
+    const bool is_now = text.size == 0 || str_equal(text, STR("now")) || str_equal(text, STR("today"));
+    const bool read = (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment);
+    const bool written = read && moment_format(&moment, format, call_english(call), &shown);
+    call->steps += format.size + text.size;
+    if (written)
+        show(call, buf_str(&shown));
+    buf_release(&shown);
+    return written;
 }

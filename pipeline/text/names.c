@@ -700,3 +700,31 @@ bool render_junction(struct call *call)
     }
     return true;
 }
+
+/* {{harvtxt|Smith|Jones|1999|p=5}} → Smith & Jones (1999, p. 5); the parameter, where there is one, parts year and page:
+ * {{harvcoltxt|Smith|1999|p=5}} → Smith (1999:5). */
+bool render_cited(struct call *call)
+{
+    unsigned count = 0;
+    while (count < 6 && call_numbered(call, count + 1))
+        count++;
+    if (count < 2)
+        return false;
+    const unsigned authors = count - 1;
+    for (unsigned i = 1; i <= authors && i <= (authors > 3 ? 1u : 3u); i++) {
+        show_text(call, i == 1 ? "" : i == authors ? " & " : ", ");
+        show_argument(call, call_numbered(call, i));
+    }
+    show_text(call, authors > 3 ? " et al. (" : " (");
+    show_argument(call, call_numbered(call, count));
+    static const char *const places[][2] = {{"p", ", p. "}, {"pp", ", pp. "}, {"loc", ", "}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const struct argument *place = call_argument(call, places[i][0]);
+        if (!place)
+            continue;
+        show(call, call->parameter.size > 0 ? call->parameter : str_of(places[i][1]));
+        show_argument(call, place);
+    }
+    show_text(call, ")");
+    return true;
+}

@@ -1,6 +1,7 @@
 #include "pipeline/text/numbers.h"
 
 #include "pipeline/text/call.h"
+#include "pipeline/text/number_words.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -163,6 +164,13 @@ static void show_number(struct call *call, const struct argument *argument)
         show_argument(call, argument);
 }
 
+static void show_signed(struct call *call, const struct argument *argument, const char *sign)
+{
+    const char first = call->page->text.data[argument->from];
+    show_text(call, first == '+' || first == '-' ? "" : sign);
+    show_number(call, argument);
+}
+
 /* {{val|1234.5|0.3|e=6|u=km}} → 1,234.5±0.3×10^6 km; raised digits stand in the line, as they do for <sup>. */
 bool render_val(struct call *call)
 {
@@ -172,7 +180,12 @@ bool render_val(struct call *call)
         show_argument(call, call_argument(call, "p"));
     if (number)
         show_number(call, number);
-    if (error) {
+    if (error && error->to > error->from && call->page->text.data[error->from] == '(') {
+        show_argument(call, error);                 /* 1.234(5) */
+    } else if (error && call_argument(call, "3")) { /* one error up, one down */
+        show_signed(call, error, "+");
+        show_signed(call, call_argument(call, "3"), "−");
+    } else if (error) {
         show_text(call, "±");
         show_number(call, error);
     }
@@ -220,6 +233,47 @@ bool render_unit(struct call *call)
         show_text(call, " ");
         show_argument(call, unit);
     }
+    return true;
+}
+
+/* {{spellnum|42}} → forty-two; the parameter: from which number on digits stay. */
+bool render_words(struct call *call)
+{
+    long number;
+    struct buf words = {0};
+    const long most = call->parameter.size > 0 ? call->parameter.data[0] - '0' : (long)100000000;
+    if (!call_number(call, "1", &number))
+        return false;
+    if (number > most) {
+        show_argument(call, call_argument(call, "1"));
+        return true;
+    }
+    number_words_add((uint64_t)number, true, &words);
+    show(call, buf_str(&words));
+    buf_release(&words);
+    return true;
+}
+
+/* {{currency|100|GBP}} → £100; what we have no sign of has its code in front. */
+bool render_currency(struct call *call)
+{
+    static const char *const signs[][2] = {
+        {"AUD", "A$"},  {"BRL", "R$"}, {"CAD", "C$"},  {"CNY", "CN¥"}, {"EUR", "€"}, {"GBP", "£"},
+        {"HKD", "HK$"}, {"ILS", "₪"},  {"INR", "₹"},   {"JPY", "¥"},   {"KRW", "₩"}, {"MXN", "MX$"},
+        {"NZD", "NZ$"}, {"PHP", "₱"},  {"RUB", "₽"}, {"TWD", "NT$"}, {"UAH", "₴"}, {"USD", "US$"}};
+    const struct argument *amount = call_argument(call, "1");
+    struct str code = call_value(call, "2");
+    if (!amount || call->is_opaque)
+        return false;
+    if (code.size == 0)
+        code = STR("USD");
+    size_t i = 0;
+    while (i < sizeof signs / sizeof *signs && !str_equal_ascii_nocase(code, str_of(signs[i][0])))
+        i++;
+    const bool known = i < sizeof signs / sizeof *signs;
+    show(call, known ? str_of(signs[i][1]) : code);
+    show_text(call, known ? "" : " ");
+    show_number(call, amount);
     return true;
 }
 

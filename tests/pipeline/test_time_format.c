@@ -1,0 +1,108 @@
+/* {{#time:}} and numbers in words: what comes out. */
+#include "pipeline/text/number_words.h"
+#include "pipeline/text/time_format.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+static const struct moment now = {2026, 2, 3, 4, 5, 6};
+
+static const struct {
+    const char *format, *text, *shown; /* NULL: not known */
+} cases[] = {
+    {"Y", "", "2026"},
+    {"j F Y", "now", "3 February 2026"},
+    {"Y-m-d H:i:s", "", "2026-02-03 04:05:06"},
+    {"H:i", "today", "00:00"},
+    {"F j, Y", "3 May 1999", "May 3, 1999"},
+    {"Y-m-d", "May 3, 1999", "1999-05-03"},
+    {"Y-m-d", "sep 1999", "1999-09-01"},
+    {"Y-m-d", "1999", "1999-01-01"},
+    {"Y-m-d", "1999-12", "1999-12-01"},
+    {"j. n. y", "2001-02-03T10:20:30Z", "3. 2. 01"},
+    {"g:i a / h A", "2001-02-03 13:07", "1:07 pm / 01 PM"},
+    {"l, D, N, w", "1970-01-01", "Thursday, Thu, 4, 4"},
+    {"l", "2000-02-29", "Tuesday"},
+    {"z t L", "2000-12-31", "365 31 1"},
+    {"z t L", "1900-02-28", "58 28 0"},
+    {"W", "2021-01-03", "53"},
+    {"W", "2018-12-31", "01"},
+    {"W", "2020-12-31", "53"},
+    {"W", "2026-02-03", "06"},
+    {"U", "2001-09-09 01:46:40", "1000000000"},
+    {"c", "", "2026-02-03T04:05:06+00:00"},
+    {"\"Year\" Y \\Y", "", "Year 2026 Y"},
+    {"xnY xg", "", "2026 February"},
+    {"Y", "2001-02-30", NULL},
+    {"Y", "yesterday", NULL},
+    {"Y", "32 May 1999", NULL},
+    {"Y", "1999-13", NULL},
+    {"xij", "", NULL},
+    {"Q", "", NULL},
+};
+
+static void dates_are_written(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf out = {0};
+        struct moment moment;
+        const bool known = moment_read(str_of(cases[i].text), &now, &moment) &&
+                           moment_format(&moment, str_of(cases[i].format), true, &out);
+        if (known != (cases[i].shown != NULL) || (known && strcmp(buf_text(&out), cases[i].shown) != 0))
+            fail_msg("%s of '%s': expected %s, got %s", cases[i].format, cases[i].text,
+                     cases[i].shown ? cases[i].shown : "nothing", known ? buf_text(&out) : "nothing");
+        buf_release(&out);
+    }
+}
+
+static void names_are_for_english_pages(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    assert_true(moment_format(&now, STR("Y-m-d"), false, &out));
+    assert_false(moment_format(&now, STR("j F"), false, &out));
+    buf_release(&out);
+}
+
+static void numbers_are_spelled(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t number;
+        const char *words;
+    } numbers[] = {{0, "zero"},
+                   {13, "thirteen"},
+                   {20, "twenty"},
+                   {42, "forty-two"},
+                   {100, "one hundred"},
+                   {105, "one hundred and five"},
+                   {999, "nine hundred and ninety-nine"},
+                   {1000, "one thousand"},
+                   {2010, "two thousand and ten"},
+                   {1000000, "one million"},
+                   {1200300, "one million two hundred thousand three hundred"}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct buf out = {0};
+        number_words_add(numbers[i].number, true, &out);
+        assert_string_equal(buf_text(&out), numbers[i].words);
+        buf_release(&out);
+    }
+    struct buf out = {0};
+    number_words_add(1105, false, &out);
+    assert_string_equal(buf_text(&out), "one thousand one hundred five");
+    buf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dates_are_written),
+        cmocka_unit_test(names_are_for_english_pages),
+        cmocka_unit_test(numbers_are_spelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
