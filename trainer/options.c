@@ -262,7 +262,7 @@ static const struct opt_row rows[] = {
      .default_help = "all cores", .verbs = " train squad glue plan eval report bench verify fill-mask score ",
      .help = "Computing threads; the bits do not depend on them."},
     {.name = "processes", .type = OPT_COUNT, .field = FIELD(processes), .value = "N", .min = 1, .max = LAUNCH_SIZE_MAX,
-     .verbs = " train squad glue eval verify ", .default_help = "1",
+     .verbs = " train squad glue eval verify plan ", .default_help = "1",
      .help = "Start N processes here that compute one run; --threads is of all of them."},
     {.name = "gpus", .type = OPT_COUNT, .field = FIELD(gpus), .value = "N", .min = 1, .max = 1024,
      .verbs = " train squad glue eval verify ", .default_help = "1", .help = "The same, one process a GPU."},

@@ -90,7 +90,8 @@ static void share_gpus(const struct settings *settings, const struct launch *lau
 
 int processes_find(struct settings *settings, const char *verb, struct launch *launch, struct error *err)
 {
-    const uint64_t processes = settings->processes ? settings->processes : settings->gpus;
+    const bool plans = strcmp(verb, "plan") == 0 || settings->dry_run; /* it starts nothing */
+    const uint64_t processes = plans ? 0 : settings->processes ? settings->processes : settings->gpus;
     const struct launch_flags flags = {.rank_given = settings_given(settings, "rank"),
                                        .rank = settings->rank,
                                        .world_size = settings->world_size,

@@ -78,4 +78,19 @@ expect_words "--dump-gradients" "--zero"
 expect_exit 2 "${many[@]}" --optimizer muon --processes 2 --zero 1 --out no
 expect_words "--zero" "muon"
 
+case_begin "plan"
+plan=("$dstrain" plan --shards "$data" --batch 2 --micro-batch 1 --steps 3 --json --precision fp32)
+expect_exit 0 "${plan[@]}" --model mini
+cp "$scratch/stdout" alone.json
+expect_exit 0 "${plan[@]}" --model mini --processes 4 --zero 1
+expect_words "4 with --zero 1"
+# Moments of a fourth, and what chunks leave unequal.
+expect_equal "a part of the moments" "$(json <(cat alone.json) 'o["memory"]["moments"]')" \
+    "$(json <(cat alone.json) '2 * o["memory"]["weights"]')"
+expect_equal "of four processes" "$(python3 -c 'import json, sys
+alone, four = (json.load(open(path)) for path in sys.argv[1:])
+print(abs(4 * four["memory"]["moments"] / alone["memory"]["moments"] - 1) < 0.02, four["processes"], four["zero"])' \
+    alone.json "$scratch/stdout")" "True 4 1"
+expect_equal "nothing was started" "$(ls -d runs 2>/dev/null)" ""
+
 flow_end

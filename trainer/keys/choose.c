@@ -104,7 +104,8 @@ static int choose_schedule(const struct keys *keys, const struct settings *setti
  * micro-batch to arithmetic; an option of the command line takes the place of what the file says. */
 static int batch_of(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
 {
-    const uint64_t size = settings->launch ? settings->launch->size : 1;
+    const uint64_t told = settings->processes > 0 ? settings->processes : 1; /* to plan, which starts none */
+    const uint64_t size = settings->launch && settings->launch->size > 1 ? settings->launch->size : told;
     uint64_t batch, micro, times;
     char text[160];
     TRY(keys_count(keys, "train_batch_size", &batch, err));

@@ -21,10 +21,19 @@
 #define PRODUCT_SECONDS 1.0 /* of products that are measured */
 #define LAYERS_MEASURED 2   /* of the model that is measured */
 
+/* What cards there are, in GB, and how full one may get. */
+#define CARDS 4
+static const unsigned card_sizes[CARDS] = {16, 24, 40, 80};
+#define CARD_FILLED    0.95
+#define CARDS_MOST     1024
+#define CARDS_SAY_FROM ((uint64_t)4000000000) /* bytes: smaller ones fit everywhere */
+
 struct needs {
     uint64_t parameters;                                                /* count */
     uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
     uint64_t available;                                                 /* of memory: the device's or this process's */
+    uint32_t processes;
+    uint32_t cards[CARDS]; /* with --zero 1, of each kind; 0: none will do */
     uint64_t checkpoint, disk;
     double flops; /* of a full sequence, forward and backward */
     struct estimate estimate;
@@ -51,7 +60,8 @@ static void count_memory(const struct engine *engine, const struct params *param
     const struct model_budget budget = engine_budget(engine);
     struct model_plan *plan = mem_clear(1, sizeof *plan);
     model_plan(&engine->recipe->config, engine->ops, &budget, plan);
-    needs->moments = 2 * (uint64_t)params->size * sizeof(float);
+    needs->moments = engine->pieces.size > 0 ? zero_bytes(&engine->pieces, 0, engine->ops)
+                                             : 2 * (uint64_t)params->size * sizeof(float);
     for (size_t i = 0; i < plan->count; i++) {
         const char *name = plan->rows[i].name;
         const bool weights = strcmp(name, "params") == 0 || strcmp(name, "weights") == 0;
@@ -61,11 +71,26 @@ static void count_memory(const struct engine *engine, const struct params *param
                                                           : &needs->activations;
         *kind += plan->rows[i].bytes;
     }
-    const uint64_t lent = optimizer_lent_bytes(engine->recipe->optimizer.kind, engine->ops, params);
-    needs->scratch += lent;
-    needs->memory = plan->bytes + needs->moments + lent;
+    needs->memory = engine_bytes(engine, ENGINE_TRAINING);
+    needs->scratch += needs->memory - plan->bytes - needs->moments; /* of updates, and sums of integers */
     needs->available = machine_memory_for(engine->ops);
     mem_free(plan);
+}
+
+/* The least number of cards, a power of two, on each of which a process has room for its part. */
+static uint32_t cards_of(const struct engine *engine, const struct params *params, uint64_t bytes)
+{
+    struct engine one = *engine;
+    uint32_t fits = 0;
+    for (uint32_t size = 1; size <= CARDS_MOST && fits == 0; size *= 2) {
+        one.pieces = (struct pieces){0};
+        if (size > 1)
+            pieces_init(&one.pieces, params, engine->recipe->bucket, size);
+        if ((double)engine_bytes(&one, ENGINE_TRAINING) <= CARD_FILLED * (double)bytes)
+            fits = size;
+        pieces_release(&one.pieces);
+    }
+    return fits;
 }
 
 static uint64_t samples_of(const struct recipe *recipe)
@@ -102,6 +127,9 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
         marks[h] = setup->task.samples.room.marks[h];
     needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, marks);
     count_memory(engine, &params, needs);
+    needs->processes = settings->processes > 0 ? (uint32_t)settings->processes : 1;
+    for (int i = 0; i < CARDS; i++)
+        needs->cards[i] = cards_of(engine, &params, card_sizes[i] * UINT64_C(1000000000));
     params_release(&params);
 }
 
@@ -156,6 +184,25 @@ static void say(const struct setup *setup, const struct engine *engine, const st
     screen_epochs((double)samples_of(recipe) / (double)setup->task.samples.samples);
 }
 
+/* What N processes need each, and how many cards a model wants that is too large for some. */
+static void say_processes(const struct setup *setup, const struct needs *needs)
+{
+    char bytes[32];
+    struct buf cards = {0};
+    if (needs->processes > 1)
+        log_say("processes  %" PRIu32 " with --zero %" PRIu32 ": %s each; --zero 1 has 6 bytes a parameter and 12/N of "
+                "bf16 or fp16, 8 and 8/N of fp32, --zero 0 has 18 or 16",
+                needs->processes, setup->recipe.zero, format_bytes(needs->memory, bytes));
+    for (int i = 0; i < CARDS; i++)
+        if (needs->cards[i] > 0)
+            buf_addf(&cards, "%s%" PRIu32 " of %u GB", cards.size > 0 ? ", " : "", needs->cards[i], card_sizes[i]);
+        else
+            buf_addf(&cards, "%sno number of %u GB", cards.size > 0 ? ", " : "", card_sizes[i]);
+    if (needs->memory >= CARDS_SAY_FROM || needs->processes > 1)
+        log_say("cards      with --zero 1 and such micro-batches: %s", buf_text(&cards));
+    buf_release(&cards);
+}
+
 static void say_time(const struct needs *needs)
 {
     const struct estimate *estimate = &needs->estimate;
@@ -182,6 +229,15 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
         (json_int_t)disk_free, "flops_per_sequence", needs->flops, "mean_length", needs->estimate.mean_length,
         "products_flops_per_second", needs->estimate.products, "passes_flops_per_second", needs->estimate.passes,
         "seconds_per_step", needs->estimate.step, "seconds", needs->seconds, "run", setup->identity, "next", next);
+    json_t *cards = json_object();
+    for (int i = 0; i < CARDS; i++) {
+        char size[16];
+        snprintf(size, sizeof size, "%u", card_sizes[i]);
+        json_object_set_new(cards, size, needs->cards[i] > 0 ? json_integer(needs->cards[i]) : json_null());
+    }
+    json_object_set_new(facts, "processes", json_integer(needs->processes));
+    json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
+    json_object_set_new(facts, "cards", cards);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
@@ -199,11 +255,14 @@ int verb_plan(void *context, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = engine_choose(&engine, settings, &setup.recipe, &setup.task, err);
     if (result == 0)
+        result = engine_divide(&engine, 0, settings->processes > 0 ? (uint32_t)settings->processes : 1, err);
+    if (result == 0)
         result = engine_open(&engine, engine_precision(&engine, NULL), NULL, err);
     if (result == 0) {
         count_all(&setup, &engine, &needs);
         const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
         say(&setup, &engine, &needs, disk_free);
+        say_processes(&setup, &needs);
         result = check_fit(&needs, disk_free, err);
         if (result == 0)
             result = count_work(&setup, &engine, &needs, err);
