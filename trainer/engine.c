@@ -353,6 +353,17 @@ int engine_finish(struct engine *e, struct error *err)
     return 0;
 }
 
+double engine_waited(const struct engine *e)
+{
+    return e->sum ? gradient_sum_waited(e->sum) : 0;
+}
+
+void engine_recut(struct engine *e, const uint64_t *borders)
+{
+    if (e->sum)
+        gradient_sum_recut(e->sum, borders);
+}
+
 uint64_t engine_wire_bytes(const struct engine *e)
 {
     return (e->sum ? gradient_sum_wire_bytes(e->sum) : 0) + (e->zero ? zero_wire_bytes(e->zero) : 0) +

@@ -100,6 +100,10 @@ void engine_pass(struct engine *engine, const struct micro_batch *micro);
 /* After the last one, which a process without a share does not have: the gradients are those of the whole batch. On error
  * (of comm) they are not defined, and the engine can only be closed. */
 int engine_finish(struct engine *engine, struct error *err);
+/* Seconds that the passes of this step waited for other processes. */
+double engine_waited(const struct engine *engine);
+/* From the next step on process r has parts [borders[r], borders[r + 1]) (same_bits). */
+void engine_recut(struct engine *engine, const uint64_t *borders);
 /* Bytes that this process sends for gradients and parameters of the last step. */
 uint64_t engine_wire_bytes(const struct engine *engine);
 /* Queues the update that step `number` ends with, number `update` of those that apply, and sends the step's record to

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "base/progress.h"
 #include "trainer/buckets.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/word_rows.h"
@@ -27,6 +28,7 @@ struct gradient_sum {
     struct bucket_times *times; /* the same */
     uint64_t number;            /* of the step */
     size_t started;             /* ranges of this step */
+    double waited;              /* seconds, in passes of this step */
     bool own;                   /* no range of this step is summed */
     double unit;                /* of fixed_add: of this step */
 
@@ -62,15 +64,28 @@ static void open_parts(struct gradient_sum *sum)
     const struct gradient_sum_options *options = &sum->options;
     const struct ops *ops = options->ops;
     const uint32_t size = comm_size(options->comm);
-    uint64_t *borders = mem_array(size + 1, sizeof *borders);
-    memcpy(borders, options->borders, (size + 1) * sizeof *borders);
-    sum->options.borders = borders;
+    const uint64_t *borders = options->borders;
+    sum->options.borders = mem_array(size + 1, sizeof *borders);
     sum->counts = mem_array(size, sizeof *sum->counts);
-    for (uint32_t r = 0; r < size; r++)
-        sum->counts[r] = (size_t)(borders[r + 1] - borders[r]) * STEP_SUMS;
     sum->of_parts = mem_clear((size_t)options->parts, sizeof *sum->of_parts);
     sum->fixed = ops->allocate(ops->device, fixed_bytes(options->params));
     sum->refused = ops->allocate(ops->device, sizeof *sum->refused);
+    gradient_sum_recut(sum, borders);
+}
+
+void gradient_sum_recut(struct gradient_sum *sum, const uint64_t *borders)
+{
+    const uint32_t size = comm_size(sum->options.comm);
+    if (!sum->options.same_bits)
+        return;
+    memcpy((uint64_t *)sum->options.borders, borders, (size + 1) * sizeof *borders);
+    for (uint32_t r = 0; r < size; r++)
+        sum->counts[r] = (size_t)(borders[r + 1] - borders[r]) * STEP_SUMS;
+}
+
+double gradient_sum_waited(const struct gradient_sum *sum)
+{
+    return sum->waited;
 }
 
 static enum comm_type carried(const struct gradient_sum *sum)
@@ -171,6 +186,7 @@ void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_s
     if (own)
         sum->range_count = 0;
     sum->own = own;
+    sum->waited = 0;
     sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
     sum->wire_bytes = 0;
     memset(sum->sums, 0, sizeof sum->sums);
@@ -309,9 +325,11 @@ static void exchange_words(struct gradient_sum *sum, const struct batch *batch)
 static void move_words(struct gradient_sum *sum)
 {
     struct error err;
+    const double from = clock_now();
     meet_wait(sum->options.meet, true);
     const int result = comm_wait(sum->options.comm, sum->words_number, &err);
     meet_wait(sum->options.meet, false);
+    sum->waited += clock_now() - from;
     if (result == 0)
         set_ranges(sum, word_rows_move(sum->words));
 }

@@ -65,6 +65,11 @@ void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS]);
  * added. On error the gradients are not defined, and the process can only leave. */
 int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct error *err);
 
+/* Between steps: other borders of parts (same_bits; without nothing). */
+void gradient_sum_recut(struct gradient_sum *sum, const uint64_t *borders);
+/* Seconds that passes of this step have waited for other processes. */
+double gradient_sum_waited(const struct gradient_sum *sum);
+
 /* Bytes that this process sent for the last step's gradients, by the arithmetic of the algorithm (comm_wire_bytes). */
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum);
 

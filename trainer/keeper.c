@@ -186,6 +186,8 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     line.data_wait_seconds = k->since.waited;
     line.loss_scale = facts->loss_scale;
     line.wire_bytes = facts->wire_bytes;
+    line.borders = k->borders;
+    line.processes = k->processes;
     k->since.seconds = k->since.waited = 0;
     k->since.steps = (struct interval){0};
     k->since.samples = samples;

@@ -28,6 +28,8 @@ struct keeper {
     const struct setup *setup; /* borrowed; outlives the keeper */
     struct run run;            /* silent: none */
     struct metrics metrics;
+    const uint64_t *borders; /* of --share auto: shares of `processes`, for the lines; else NULL */
+    uint32_t processes;
     struct screen screen;
     struct {
         double seconds, waited;

@@ -26,12 +26,14 @@ int processes_weight(const char *share, double *weight, struct error *err)
     *weight = 1;
     if (str_equal(str_of(share), STR("equal")))
         return 0;
-    if (str_equal(str_of(share), STR("auto")))
-        return fail(err, ERR_USAGE, "--share auto is not built yet");
+    if (str_equal(str_of(share), STR("auto"))) {
+        *weight = 0;
+        return 0;
+    }
     *weight = strtod(share, &end);
     if (end != share && *end == '\0' && isfinite(*weight) && *weight > 0)
         return 0;
-    return fail(err, ERR_USAGE, "--share is %.40s, but should be equal or a number above 0", share);
+    return fail(err, ERR_USAGE, "--share is %.40s, but should be equal, auto or a number above 0", share);
 }
 
 static int refuse(const char *verb, const struct launch *launch, struct error *err)

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#define SHARE_AUTO       UINT64_MAX              /* in place of a weight: --share auto */
 #define SHARE_WEIGHT_MAX UINT64_C(1000000000000) /* a weight of a million, in millionths */
 
 /* Divides `units` (samples, or parts of a batch) in proportion to weights[ranks] by the largest remainder (Hamilton):

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/progress.h"
 #include "trainer/evaluate.h"
@@ -40,6 +41,12 @@ struct step_counts step_fetch(struct step_samples *samples)
     return counts;
 }
 
+static void sleep_for(double seconds)
+{
+    const double whole = floor(seconds);
+    nanosleep(&(struct timespec){.tv_sec = (time_t)whole, .tv_nsec = (long)(1e9 * (seconds - whole))}, NULL);
+}
+
 static int passes(struct engine *engine, struct step_samples *samples, const struct halt *halt, struct error *err)
 {
     const struct micro_batch *micro = samples->first;
@@ -49,6 +56,8 @@ static int passes(struct engine *engine, struct step_samples *samples, const str
         if (!micro)
             return 0; /* an empty share */
         engine_pass(engine, micro);
+        if (samples->slowed > 0)
+            sleep_for(samples->slowed * micro->batch.sequences);
         if (micro->ends)
             return 0;
         TRY(loader_next(samples->loader, &micro, err));
@@ -70,7 +79,11 @@ int step_gradients(struct engine *engine, struct position *position, struct step
         position->clock = fmax(position->clock, clock_now() - samples->waited); /* a step before may have waited */
     step->loss_scale = step_loss_scale(position);
     engine_begin(engine, number, counts->marks, step->loss_scale);
+    const double from = clock_now(), before = samples->loader ? loader_waited(samples->loader) : 0;
+    samples->sequences = samples->first ? samples->first->sequences : 0;
     TRY(passes(engine, samples, halt, err));
+    samples->computed = clock_now() - from - engine_waited(engine);
+    samples->computed -= samples->loader ? loader_waited(samples->loader) - before : 0;
     samples->first = NULL;
     TRY(engine_finish(engine, err));
     step->wire_bytes = engine_wire_bytes(engine);

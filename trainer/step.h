@@ -39,6 +39,9 @@ struct step_samples {
     const struct micro_batch *first; /* NULL: not fetched yet */
     double waited;                   /* seconds, for it */
     struct error err;                /* why it could not be fetched; else of kind ERR_NONE */
+    double computed;                 /* seconds of the last step's passes, without what they waited for */
+    int64_t sequences;               /* of that share */
+    double slowed;                   /* seconds that a test wants each sequence to take longer */
 };
 
 struct position {

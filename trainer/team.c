@@ -65,13 +65,19 @@ static int exchange_weights(struct team *team, uint64_t weight, struct error *er
     if (team->size == 1)
         return 0;
     const int result = meet_exchange(team->meet, (struct str){(const char *)&weight, sizeof weight}, &blocks, err);
-    uint64_t sum = 0;
+    uint64_t sum = 0, adapting = 0;
     for (uint32_t r = 0; result == 0 && r < team->size; r++) {
         assert(blocks.of[r].size == sizeof weight);
         memcpy(&team->weights[r], blocks.of[r].data, sizeof weight);
-        sum += team->weights[r];
+        adapting += team->weights[r] == SHARE_AUTO;
+        sum += team->weights[r] == SHARE_AUTO ? 1 : team->weights[r];
     }
+    team->adapts = adapting > 0;
+    for (uint32_t r = 0; team->adapts && r < team->size; r++)
+        team->weights[r] = 1;
     meet_blocks_release(&blocks);
+    if (result == 0 && adapting > 0 && adapting < team->size)
+        return fail(err, ERR_USAGE, "--share auto is for all processes, or for none");
     if (result == 0 && sum == 0)
         return fail(err, ERR_USAGE, "--share is 0 for every process");
     return result;
@@ -167,7 +173,7 @@ static int join(struct team *team, const struct settings *settings, double weigh
     }
     carrier_say(&team->carrier, over, sizeof over);
     log_say("processes  %" PRIu32 ", %s", team->size, over);
-    return exchange_weights(team, (uint64_t)llround(weight * 1e6), err);
+    return exchange_weights(team, weight == 0 ? SHARE_AUTO : (uint64_t)llround(weight * 1e6), err);
 }
 
 int team_alone(struct team *team, struct error *err)

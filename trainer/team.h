@@ -40,6 +40,7 @@ struct team {
     struct carrier carrier;
     uint64_t goes_on;  /* the step that is finished though a stop was asked for; 0: none */
     uint64_t *weights; /* [size] --share of each, in millionths */
+    bool adapts;       /* --share auto: shares change as the run goes on */
     struct team_message {
         int64_t words[3 + CONTROL_COUNTS];
         uint64_t number; /* of comm's operation */

@@ -138,6 +138,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     const uint64_t updates = t->position.state.updates + t->position.queued;
     const struct halt halt = {step_halts, t};
     TRY(step_gradients(&t->engine, &t->position, &t->samples, counts, &halt, err));
+    TRY(training_adapt(t, err));
     if (t->team->size > 1)
         ask(t, 1);
     if (dump && t->position.state.step + t->position.queued == t->position.begun_at)

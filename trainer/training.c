@@ -195,20 +195,27 @@ static int state_begin(struct training *t, const struct origin *origin, const st
                                             : weights_begin(t, origin, flat, err);
 }
 
-struct loader_options training_samples(const struct training *t)
+/* From behind step `step` on. */
+static struct loader_options samples_behind(const struct training *t, uint64_t step)
 {
     const struct recipe *recipe = &t->setup.recipe;
+    const uint64_t first = recipe_samples(recipe, step);
     return (struct loader_options){
         .source = &t->setup.task.samples,
-        .first = t->position.state.samples,
-        .count = recipe_samples(recipe, recipe->schedule.steps) - t->position.state.samples,
+        .first = first,
+        .count = recipe_samples(recipe, recipe->schedule.steps) - first,
         .batch = recipe->batch,
         .plan = recipe->batches,
-        .step = t->position.state.step,
+        .step = step,
         .share_from = (uint32_t)t->borders[t->team->rank],
         .share_to = (uint32_t)t->borders[t->team->rank + 1],
         .limits = t->engine.limits,
     };
+}
+
+struct loader_options training_samples(const struct training *t)
+{
+    return samples_behind(t, t->position.state.step);
 }
 
 /* ---- with the other processes ---- */
@@ -240,12 +247,64 @@ static int run_begin(struct training *t, bool silent, struct error *err)
     return team_give(t->team, &t->finished, sizeof t->finished, err);
 }
 
-/* Cuts the batch: samples, or with --same-bits whole parts. */
-static int shares_begin(struct training *t, struct error *err)
+/* What shares are made of: samples, or with --same-bits whole parts. */
+static uint64_t units_of_batch(const struct recipe *recipe)
+{
+    return recipe->part > 0 ? recipe_parts(recipe) : recipe->batch;
+}
+
+/* Borders in units become those in samples. */
+static void set_borders(struct training *t)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    for (uint32_t r = 0; r <= t->team->size; r++) {
+        const uint64_t border = t->borders[r] * (recipe->part > 0 ? recipe->part : 1);
+        t->borders[r] = border < recipe->batch ? border : recipe->batch;
+    }
+}
+
+/* The same, of shares that follow speeds. */
+static void recut(struct training *t, const double *seconds)
 {
     const struct recipe *recipe = &t->setup.recipe;
     const uint32_t size = t->team->size, each = recipe->part > 0 ? recipe->part : 1;
-    const uint64_t units = recipe->part > 0 ? recipe_parts(recipe) : recipe->batch;
+    const uint64_t step = t->position.state.step + t->position.queued + 1;
+    for (uint32_t r = 0; r <= size; r++)
+        t->borders[r] = (t->borders[r] + each - 1) / each;
+    const bool gains = adapt_divide(units_of_batch(recipe), seconds, size, t->borders);
+    if (gains)
+        engine_recut(&t->engine, t->borders);
+    set_borders(t);
+    if (!gains)
+        return;
+    adapt_cut(&t->adapt);
+    loader_close(t->samples.loader);
+    const struct loader_options samples = samples_behind(t, step);
+    t->samples.loader = step < recipe->schedule.steps ? loader_open(&samples) : NULL;
+}
+
+int training_adapt(struct training *t, struct error *err)
+{
+    if (!t->team->adapts || t->team->size == 1)
+        return 0;
+    adapt_note(&t->adapt, t->samples.computed, t->samples.sequences);
+    if (!adapt_due(&t->adapt))
+        return 0;
+    double *seconds = mem_clear(t->team->size, sizeof *seconds);
+    seconds[t->team->rank] = adapt_seconds(&t->adapt);
+    const int result = team_add(t->team, seconds, t->team->size, err);
+    if (result == 0)
+        recut(t, seconds);
+    mem_free(seconds);
+    return result;
+}
+
+/* Cuts the batch. */
+static int shares_begin(struct training *t, struct error *err)
+{
+    const struct recipe *recipe = &t->setup.recipe;
+    const uint32_t size = t->team->size;
+    const uint64_t units = units_of_batch(recipe);
     int64_t hosts = t->engine.ops->memory == 0; /* processes whose gradients the host has */
     uint64_t *units_of = t->borders;
     if (units < size)
@@ -254,9 +313,12 @@ static int shares_begin(struct training *t, struct error *err)
     share_divide(units, t->team->weights, size, units_of);
     TRY(team_add_counts(t->team, &hosts, 1, err));
     engine_join(&t->engine, t->team, units_of, hosts == size);
-    for (uint32_t r = 0; r <= size; r++) {
-        const uint64_t border = units_of[r] * each;
-        t->borders[r] = border < recipe->batch ? border : recipe->batch;
+    set_borders(t);
+    if (t->team->adapts && recipe->batches.first < recipe->batch)
+        return fail(err, ERR_USAGE, "--share auto cuts batches of one size, and --batch-warmup has several");
+    if (t->team->adapts && size > 1) {
+        t->keeper.borders = t->borders;
+        t->keeper.processes = size;
     }
     for (uint32_t r = 0; r < size; r++) { /* of every batch, the smallest too */
         const uint64_t share = t->borders[r + 1] - t->borders[r];
@@ -346,8 +408,18 @@ static int start_keeper(struct training *t, struct error *err)
     return team_agree(t->team, result, err);
 }
 
+/* A test asks by DS_SLOW=SECONDS,SECONDS,… that the sequences of a rank take so much longer. */
+static double slowed(uint32_t rank)
+{
+    const char *at = getenv("DS_SLOW");
+    for (uint32_t r = 0; at && r < rank; r++)
+        at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+    return at ? strtod(at, NULL) : 0;
+}
+
 static void samples_begin(struct training *t)
 {
+    t->samples.slowed = slowed(t->team->rank);
     const struct loader_options samples = training_samples(t);
     if (samples.share_from < samples.share_to)
         t->samples.loader = loader_open(&samples);

@@ -5,6 +5,7 @@
 #define TRAINER_TRAINING_H
 
 #include "base/error.h"
+#include "trainer/adapt.h"
 #include "trainer/data/loader.h"
 #include "trainer/engine.h"
 #include "trainer/estimate.h"
@@ -28,7 +29,8 @@ struct training {
     struct engine engine;     /* what computes: device, model, moments */
     struct position position; /* where the run is */
     struct team *team;        /* the processes that train it; borrowed */
-    uint64_t *borders; /* [team->size + 1] in samples: of every batch, process r has [borders[r], borders[r + 1]) */
+    uint64_t *borders;  /* [team->size + 1] in samples: of every batch, process r has [borders[r], borders[r + 1]) */
+    struct adapt adapt; /* of --share auto */
     struct step_samples samples; /* of this process's share, from the position on */
     struct keeper keeper;        /* what only the process that writes has: directory, metrics, checkpoints, screen */
     struct norms norms;          /* zeroed: of a silent process, or without --norms-every */
@@ -51,6 +53,9 @@ int training_open(struct training *training, const struct settings *settings, st
 int training_open_again(struct training *training, const struct settings *settings, struct team *team,
                         const struct training_again *again, struct error *err);
 void training_close(struct training *training);
+/* Of all, after the gradients of a step and before the samples of the next are fetched: cuts the batch anew where that
+ * is due and gains. */
+int training_adapt(struct training *training, struct error *err);
 
 /* This process's share of the samples from the position on, to the end of the run. */
 struct loader_options training_samples(const struct training *training);

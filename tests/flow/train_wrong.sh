@@ -47,10 +47,6 @@ usage() {
     expect_exit 2 "$dstrain" export
     expect_absent 'runs' "$scratch"
 
-    case_begin "not built yet"
-    expect_exit 2 "${train[@]}" --share auto
-    expect_words "not built yet"
-
     case_begin "processes"
     expect_exit 2 "${train[@]}" --rank 1
     expect_words "--rank needs --world-size"

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "trainer/adapt.h"
 #include "trainer/comm.h"
 #include "trainer/pieces.h"
 #include "trainer/share.h"
@@ -67,6 +68,39 @@ static void no_share_is_off_by_one(void **state)
             assert_true(fabs((double)(borders[r + 1] - borders[r]) - exact) < 1);
         }
     }
+}
+
+/* Shares follow speeds where the slowest gains. */
+static void shares_follow_speeds(void **state)
+{
+    (void)state;
+    uint64_t borders[] = {0, 10, 19, 28}, few[] = {0, 2, 4, 6, 8};
+    assert_false(adapt_divide(28, (const double[]){1, 1.01, 0.99}, 3, borders));
+    assert_true(borders[1] == 10 && borders[2] == 19 && borders[3] == 28);
+    assert_true(adapt_divide(28, (const double[]){1, 2, 4}, 3, borders));
+    assert_true(borders[0] == 0 && borders[1] == 16 && borders[2] == 24 && borders[3] == 28);
+    assert_false(adapt_divide(28, (const double[]){1, 2, 4}, 3, borders));
+    /* The slow ones keep one each, which the fastest gives. */
+    assert_true(adapt_divide(8, (const double[]){100, 1, 100, 100}, 4, few));
+    assert_true(few[0] == 0 && few[1] == 1 && few[2] == 6 && few[3] == 7 && few[4] == 8);
+}
+
+/* A median of ten steps, at first after ten and then after a hundred. */
+static void speeds_are_medians(void **state)
+{
+    (void)state;
+    struct adapt adapt = {0};
+    for (int i = 1; i <= 10; i++) {
+        assert_false(i > 1 && adapt_due(&adapt));
+        adapt_note(&adapt, i == 5 ? 1000 : 4 * i, 2);
+    }
+    assert_true(adapt_due(&adapt) && adapt_seconds(&adapt) == 13); /* of 2 4 6 8 12 14 16 18 20 500 */
+    adapt_cut(&adapt);
+    for (int i = 1; i <= 100; i++) {
+        assert_false(adapt_due(&adapt));
+        adapt_note(&adapt, 3, i < 100 ? 1 : 0); /* an empty share has the speed of the step before */
+    }
+    assert_true(adapt_due(&adapt) && adapt_seconds(&adapt) == 3);
 }
 
 static void check_buckets(const char *name, uint64_t most)
@@ -261,6 +295,7 @@ static void marked_rows_go_last_and_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_follow_speeds),      cmocka_unit_test(speeds_are_medians),
         cmocka_unit_test(shares_are_known_ones),     cmocka_unit_test(no_share_is_off_by_one),
         cmocka_unit_test(buckets_cover_flat_memory), cmocka_unit_test(small_models_have_a_bucket_a_group),
         cmocka_unit_test(pieces_cover_every_bucket), cmocka_unit_test(marked_rows_go_last_and_come_back),

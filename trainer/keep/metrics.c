@@ -138,6 +138,9 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
     buf_addf(&text, ",\"skipped\":%" PRIu64, line->skipped);
     if (line->wire_bytes > 0)
         buf_addf(&text, ",\"wire_bytes\":%" PRIu64, line->wire_bytes);
+    for (uint32_t r = 0; line->borders && r < line->processes; r++)
+        buf_addf(&text, "%s%" PRIu64 "%s", r == 0 ? ",\"shares\":[" : ",", line->borders[r + 1] - line->borders[r],
+                 r + 1 == line->processes ? "]" : "");
     buf_add_text(&text, "}\n");
     int result = file_write(&metrics->file, text.data, text.size, err);
     if (result == 0 && line->valid)

@@ -32,7 +32,9 @@ struct metrics_line {
     double sequences_per_second; /* since the line before */
     double data_wait_seconds;    /* since the line before */
     double loss_scale;
-    uint64_t skipped;    /* steps that were not applied */
+    uint64_t skipped;        /* steps that were not applied */
+    const uint64_t *borders; /* [processes + 1] of the shares in force; NULL: they never change, and are not written */
+    uint32_t processes;
     uint64_t wire_bytes; /* sent by rank 0 for this very step's gradients; 0: one process, and not written */
 };
 
