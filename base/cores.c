@@ -12,11 +12,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define KEEP_CORES 8         /* from so many on threads keep to their cores */
+#define CORES_MAX  (1 << 16) /* in an affinity mask */
+
 /* Cores by affinity; 0 where the kernel does not say. */
 static unsigned cores_by_affinity(void)
 {
     unsigned cores = 0;
-    for (int possible = 1024; possible <= 1 << 16 && !cores; possible *= 4) {
+    for (int possible = 1024; possible <= CORES_MAX && !cores; possible *= 4) {
         cpu_set_t *set = CPU_ALLOC((size_t)possible);
         const size_t size = CPU_ALLOC_SIZE((size_t)possible);
         if (set && sched_getaffinity(0, size, set) == 0)
@@ -96,6 +99,29 @@ unsigned cores_allowed(void)
 {
     const unsigned cores = smaller(cores_by_affinity(), smaller(cores_by_cgroup2(), cores_by_cgroup1()));
     return cores ? cores : 1;
+}
+
+bool cores_are_ours(unsigned threads)
+{
+    const long there = sysconf(_SC_NPROCESSORS_ONLN);
+    return threads >= KEEP_CORES && threads == (unsigned)there && cores_allowed() == threads;
+}
+
+void cores_keep(unsigned which)
+{
+    cpu_set_t *set = CPU_ALLOC(CORES_MAX), *one = CPU_ALLOC(CORES_MAX);
+    const size_t size = CPU_ALLOC_SIZE(CORES_MAX);
+    int core = -1;
+    if (set && one && sched_getaffinity(0, size, set) == 0)
+        for (unsigned found = 0; found <= which && ++core < CORES_MAX;)
+            found += CPU_ISSET_S((size_t)core, size, set) != 0;
+    if (core >= 0 && core < CORES_MAX) {
+        CPU_ZERO_S(size, one);
+        CPU_SET_S((size_t)core, size, one);
+        (void)sched_setaffinity(0, size, one); /* a wish: nothing depends on it */
+    }
+    CPU_FREE(set);
+    CPU_FREE(one);
 }
 
 void cores_warn(uint64_t threads)

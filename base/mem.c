@@ -61,7 +61,7 @@ void *mem_grow(void *memory, size_t count, size_t bytes)
     return checked(realloc(memory, total), total);
 }
 
-void *mem_aligned(size_t bytes)
+void *mem_aligned_new(size_t bytes)
 {
     if (bytes > SIZE_MAX - 2 * LARGE_PAGE)
         mem_exhausted(1, bytes);
@@ -70,7 +70,12 @@ void *mem_aligned(size_t bytes)
     void *memory = checked(aligned_alloc(unit, total), bytes);
     if (unit == LARGE_PAGE)
         (void)madvise(memory, total, MADV_HUGEPAGE); /* a wish: nothing depends on it */
-    return memset(memory, 0, bytes);
+    return memory;
+}
+
+void *mem_aligned(size_t bytes)
+{
+    return memset(mem_aligned_new(bytes), 0, bytes);
 }
 
 char *mem_copy_text(const char *text)

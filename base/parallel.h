@@ -11,7 +11,9 @@
 void parallel(size_t tasks, void (*run)(const void *args, size_t task, int thread), const void *args);
 
 int parallel_threads(void);             /* of the process; before they are set, as many as the cores it may use */
-void parallel_set_threads(int threads); /* >= 1 */
+void parallel_set_threads(int threads); /* >= 1; while no region is open */
+/* Tasks of the smallest region since the last call; SIZE_MAX: there was none. */
+size_t parallel_least(void);
 
 static inline size_t blocks_of(size_t count, size_t block)
 {

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "base/progress.h"
 #include "trainer/decorator.h"
 
@@ -24,6 +25,7 @@ struct timings {
         int32_t out, in; /* of a linear layer; 0, 0: no such */
         uint64_t calls;
         double seconds, flops, bytes;
+        size_t tasks; /* of its smallest parallel region, on the CPU; SIZE_MAX: it had none */
     } rows[ROWS_MAX];
     size_t count;
 };
@@ -280,7 +282,10 @@ static void end(struct device *device, enum op op, struct work work)
         return;
     struct timings_row *row = &timings->rows[i];
     if (i == timings->count)
-        timings->rows[timings->count++] = (struct timings_row){.op = op, .out = work.out, .in = work.in};
+        timings->rows[timings->count++] =
+            (struct timings_row){.op = op, .out = work.out, .in = work.in, .tasks = SIZE_MAX};
+    const size_t tasks = parallel_least();
+    row->tasks = tasks < row->tasks ? tasks : row->tasks;
     row->calls++;
     row->seconds += clock_now() - timings->from;
     row->flops += work.flops;
@@ -293,6 +298,7 @@ static void end(struct device *device, enum op op, struct work work)
         const struct ops *inner = decorator_inner(device);                                                             \
         struct timings *timings = (struct timings *)device;                                                            \
         timings->from = clock_now();                                                                                   \
+        parallel_least();                                                                                              \
         inner->op(inner->device, args);                                                                                \
         end(device, OP_##op, op##_work(timings, args));                                                                \
     }
@@ -377,10 +383,13 @@ void timings_say(const struct ops *timed, double seconds, const struct timings_l
     qsort(rows, timings->count, sizeof *rows, by_time);
     log_say("timings    %s; each operation is waited for", timed->name);
     for (const struct timings_row *row = rows; row < rows + timings->count; row++) {
-        char name[64], rate[80] = "";
+        char name[64], rate[96] = "";
         snprintf(name, sizeof name, row->out > 0 ? "%s %dx%d" : "%s", op_names[row->op], (int)row->out, (int)row->in);
         if (row->seconds > 0)
             say_rate(row, limits, rate, sizeof rate);
+        const size_t used = strlen(rate);
+        if (row->tasks < SIZE_MAX)
+            snprintf(rate + used, sizeof rate - used, " %6zu tasks", row->tasks);
         say(name, row->calls, row->seconds, seconds, rate);
         rest -= row->seconds;
     }

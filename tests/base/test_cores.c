@@ -19,9 +19,31 @@ static void affinity_bounds_them(void **state)
     assert_int_equal(cores_allowed(), 1);
 }
 
+/* A thread keeps the core that it is told; one that was bound by others has none of its own to give. */
+static void a_thread_keeps_a_core(void **state)
+{
+    (void)state;
+    cpu_set_t before, after;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    const unsigned last = (unsigned)CPU_COUNT(&before) - 1;
+    cores_keep(last + 1); /* no such core: nothing changes */
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_true(CPU_EQUAL(&before, &after));
+    cores_keep(last);
+    assert_int_equal(sched_getaffinity(0, sizeof after, &after), 0);
+    assert_int_equal(CPU_COUNT(&after), 1);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &before) && !CPU_ISSET(i, &after))
+            assert_true(last > 0);
+    assert_false(cores_are_ours(1));
+    assert_false(cores_are_ours(1u << 20));
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_thread_keeps_a_core),
         cmocka_unit_test(affinity_bounds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

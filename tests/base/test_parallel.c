@@ -3,7 +3,9 @@
  * region follows another. */
 #include "tests/base/help.h"
 
+#include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/parallel.h"
 
@@ -82,12 +84,58 @@ static void threads_share_no_number(void **state)
     assert_int_equal(clashes, 0);
 }
 
+/* A caller that comes back after a while finds its workers, which sleep; with more of them each time. */
+static void sleepers_are_woken(void **state)
+{
+    (void)state;
+    const struct timespec while_ = {.tv_nsec = 2 * 1000 * 1000};
+    for (int i = 0; i < 100; i++) {
+        parallel_set_threads(2 + i % 20);
+        nanosleep(&while_, NULL);
+        run_region(TASKS_MAX, 1000);
+    }
+}
+
+/* Every thread gets a task where there are enough of long ones: tasks wait here until all threads are at one. */
+static void meet(const void *args, size_t task, int thread)
+{
+    atomic_int *there = (atomic_int *)args;
+    (void)task, (void)thread;
+    atomic_fetch_add(there, 1);
+    while (atomic_load(there) < parallel_threads())
+        sched_yield();
+}
+
+static void all_threads_come(void **state)
+{
+    (void)state;
+    for (int threads = 2; threads <= 32; threads *= 2) {
+        atomic_int there = 0;
+        parallel_set_threads(threads);
+        parallel((size_t)threads, meet, &there);
+        assert_int_equal(there, threads);
+    }
+}
+
+static void the_smallest_region_is_told(void **state)
+{
+    (void)state;
+    parallel_least();
+    assert_true(parallel_least() == SIZE_MAX);
+    run_region(12, 1);
+    run_region(7, 1);
+    run_region(0, 1);
+    run_region(30, 1);
+    assert_int_equal(parallel_least(), 7);
+    assert_true(parallel_least() == SIZE_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_task_is_run_once),
-        cmocka_unit_test(regions_follow_one_another),
-        cmocka_unit_test(threads_share_no_number),
+        cmocka_unit_test(every_task_is_run_once),  cmocka_unit_test(regions_follow_one_another),
+        cmocka_unit_test(threads_share_no_number), cmocka_unit_test(sleepers_are_woken),
+        cmocka_unit_test(all_threads_come),        cmocka_unit_test(the_smallest_region_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

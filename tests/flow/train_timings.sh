@@ -18,6 +18,24 @@ expect_table adam=12 squares=12 factors=12 embed=12 embed_backward=12 attention=
     norm=72 norm_backward=72 gather=36 scatter=48 tanh_rows=12 tanh_backward=12 gelu_backward=12 dropout=24 \
     clear convert "waiting for data" saving "the rest" all
 
+# A micro-batch of 2,048 tokens. What has a row for each sequence, and all weights together, are too small to cut so often.
+case_begin "eight threads have four tasks each, and change no bit"
+sed 's/"hidden_size": 32/"hidden_size": 192/; s/"intermediate_size": 64/"intermediate_size": 768/
+    s/"num_attention_heads": 2/"num_attention_heads": 4/' "$model" >wide.json
+wide=("$dstrain" --shards "$data" --model wide.json --steps 1 --batch 64 --eval-samples 0 --precision fp32)
+expect_exit 0 "${wide[@]}" --threads 2 --out wide-2
+expect_exit 0 "${wide[@]}" --threads 8 --timings --out wide-8
+diff -r wide-2/checkpoints wide-8/checkpoints >stdout || complain "threads change bits"
+python3 - "$scratch/stderr" <<'PYTHON' || complain "too few tasks"
+import re, sys
+
+rows = re.findall(r"^  (\S.*?) {2,}.* (\d+) tasks$", open(sys.argv[1], encoding="utf-8").read(), re.M)
+few = {name: int(tasks) for name, tasks in rows if int(tasks) < 32}
+assert len(rows) > 15, rows
+small = ("clear", "gather", "scatter", "squares", "adam", "linear_backward_weight 192x192", "linear_backward_weight 64x192")
+assert all(name in small or name.endswith(" 2x192") for name in few), few
+PYTHON
+
 case_begin "every optimizer's operations"
 for optimizer in lamb nvlamb lans; do
     expect_exit 0 "${train[@]}" --micro-batch 8 --eval-samples 0 --optimizer $optimizer --timings --out timed-$optimizer

@@ -10,10 +10,22 @@ struct cpu {
     const struct kernels *kernels;
 };
 
+#define PIECE ((size_t)2 << 20) /* bytes: a large page */
+
+static void clear_piece(const void *args, size_t piece, int thread)
+{
+    const struct clear_args *a = args;
+    (void)thread;
+    memset((char *)a->memory + piece * PIECE, 0, smaller(PIECE, a->bytes - piece * PIECE));
+}
+
+/* All threads write the pages first, each some: where memory has several nodes, they lie on all of them. */
 static void *allocate(struct device *device, size_t bytes)
 {
     (void)device;
-    return mem_aligned(bytes);
+    const struct clear_args all = {.memory = mem_aligned_new(bytes), .bytes = bytes};
+    parallel(blocks_of(bytes, PIECE), clear_piece, &all);
+    return all.memory;
 }
 
 static void release(struct device *device, void *memory)
@@ -60,11 +72,12 @@ static const struct batch *bring(struct device *device, const struct batch *batc
     return batch;
 }
 
-/* The largest of: parts of sums over rows (norm_backward has two a column), results of the loss, attention. */
+/* The largest of: parts of sums over rows (norm_backward has two a column, and one for each thread), results of the loss, attention. */
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
 {
     const struct cpu *cpu = (const struct cpu *)((char *)device - offsetof(struct cpu, device));
-    const size_t blocks = blocks_of((size_t)limits->rows_max, BLOCK_ROWS);
+    const size_t parts = blocks_of((size_t)limits->rows_max, BLOCK_ROWS), threads = (size_t)device->threads;
+    const size_t blocks = parts > threads ? parts : threads;
     const size_t sums = blocks * 2 * (size_t)limits->columns_max * cpu->ops.real_size;
     const size_t bias =
         blocks_of((size_t)limits->vocabulary_rows_max, BLOCK_ROWS) * (size_t)limits->vocabulary * cpu->ops.real_size;

@@ -14,11 +14,13 @@
 #include "trainer/cpu/fp16.h"
 #include "trainer/ops.h"
 
-#define BLOCK_ROWS 64  /* rows of one task of row-wise work, and of one part of a sum over rows */
-#define KEEP_PIECE 256 /* columns whose dropout is worked out at once (keep.h) */
-#define STRIP      6   /* rows of A that a product takes at once (product.h) */
-#define PANEL_MAX  64  /* and columns of B, at most */
-#define AHEAD      8   /* units of a matrix are asked for so long before they are laid */
+#define BLOCK_ROWS  64  /* rows of one part of a sum over rows, and of one task of row-wise work, at most */
+#define SLICE_LEAST 16  /* columns of one task that sums rows up, at least */
+#define TASKS_EACH  4   /* tasks of a region for each thread, at least, where the shape has so many */
+#define KEEP_PIECE  256 /* columns whose dropout is worked out at once (keep.h) */
+#define STRIP       6   /* rows of A that a product takes at once (product.h) */
+#define PANEL_MAX   64  /* and columns of B, at most */
+#define AHEAD       8   /* units of a matrix are asked for so long before they are laid */
 
 struct onednn;
 
@@ -29,6 +31,50 @@ struct device {
     size_t work_thread;    /* its bytes */
     char sent[2][SENT_BYTES_MAX];
 };
+
+static inline bool is_enough(const struct device *device, size_t tasks)
+{
+    return tasks >= TASKS_EACH * (size_t)device->threads;
+}
+
+/* Rows of one task where a task sums nothing up: how they are cut is then seen in no bit. */
+static inline size_t row_block(const struct device *device, size_t rows, size_t most)
+{
+    size_t block = most;
+    while (block > 1 && !is_enough(device, blocks_of(rows, block)))
+        block /= 2;
+    return block;
+}
+
+/* Columns of a task where sums over each of `parts` parts of the rows are cut by columns too. */
+static inline size_t column_slice(const struct device *device, size_t parts, size_t columns)
+{
+    size_t slice = columns;
+    while (slice > SLICE_LEAST && !is_enough(device, parts * blocks_of(columns, slice)))
+        slice = slice / 2 < SLICE_LEAST ? SLICE_LEAST : slice / 2;
+    return slice;
+}
+
+struct row_work {
+    void (*run)(const void *args, size_t first, size_t end);
+    const void *args;
+    size_t rows, block;
+};
+
+static inline void row_task(const void *args, size_t task, int thread)
+{
+    const struct row_work *work = args;
+    (void)thread;
+    work->run(work->args, task * work->block, smaller((task + 1) * work->block, work->rows));
+}
+
+/* Runs run(args, first, end) for blocks of rows that together are all rows. */
+static inline void each_rows(const struct device *device, size_t rows, size_t most,
+                             void (*run)(const void *args, size_t first, size_t end), const void *args)
+{
+    const struct row_work work = {run, args, rows, row_block(device, rows, most)};
+    parallel(blocks_of(rows, work.block), row_task, &work);
+}
 
 static inline size_t padded(size_t count, size_t multiple)
 {

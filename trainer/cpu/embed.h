@@ -1,21 +1,21 @@
 /* Embedding rows, the gradients of their tables, and dropout. In: a batch; out: [T, hidden]. A table's
- * gradient may get several rows at one place, so that pass is cut by columns: each task owns its columns and adds rows
- * in order. */
+ * gradient may get several rows at one place, so that pass is cut by columns and by rows of the tables: each task adds
+ * what belongs to its own, in order. */
 #ifndef TRAINER_CPU_EMBED_H
 #define TRAINER_CPU_EMBED_H
 
 #include "trainer/cpu/keep.h"
 #include "trainer/cpu/real.h"
 
-#define SLICE 64 /* columns of one task of embed_backward */
+#define SLICE      64 /* columns of one task of embed_backward */
+#define GROUPS_MAX 64 /* and groups of a table's rows, at most */
 
-static void embed_block(const void *args, size_t task, int thread)
+static void embed_rows(const void *args, size_t first, size_t end)
 {
-    (void)thread;
     const struct embed_args *a = args;
     const struct batch *batch = a->batch;
-    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)batch->token_rows);
-    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+    const size_t hidden = (size_t)a->hidden;
+    for (size_t row = first; row < end; row++) {
         storage *y = (storage *)a->y + row * hidden;
         if (row >= (size_t)batch->tokens) {
             memset(y, 0, hidden * sizeof *y);
@@ -31,43 +31,50 @@ static void embed_block(const void *args, size_t task, int thread)
 
 static void embed(struct device *device, const struct embed_args *args)
 {
-    (void)device;
-    parallel(blocks_of((size_t)args->batch->token_rows, BLOCK_ROWS), embed_block, args);
+    each_rows(device, (size_t)args->batch->token_rows, BLOCK_ROWS, embed_rows, args);
 }
+
+struct embed_slices {
+    const struct embed_backward_args *args;
+    size_t groups; /* of a slice's rows: those whose number leaves the same rest */
+};
 
 static void embed_backward_slice(const void *args, size_t task, int thread)
 {
     (void)thread;
-    const struct embed_backward_args *a = args;
+    const struct embed_slices *slices = args;
+    const struct embed_backward_args *a = slices->args;
     const struct batch *batch = a->batch;
-    const size_t hidden = (size_t)a->hidden, first = task * SLICE, columns = smaller(SLICE, hidden - first);
+    const size_t groups = slices->groups, group = task % groups;
+    const size_t hidden = (size_t)a->hidden, first = task / groups * SLICE, columns = smaller(SLICE, hidden - first);
     for (size_t row = 0; row < (size_t)batch->tokens; row++) {
         const storage *dy = (const storage *)a->dy + row * hidden + first;
-        real *word = (real *)a->dword + (size_t)batch->ids[row] * hidden + first;
-        real *position = (real *)a->dposition + (size_t)batch->positions[row] * hidden + first;
-        real *type = (real *)a->dtype + (size_t)batch->segments[row] * hidden + first;
+        const size_t places[] = {(size_t)batch->ids[row], (size_t)batch->positions[row], (size_t)batch->segments[row]};
+        real *const tables[] = {a->dword, a->dposition, a->dtype};
+        for (size_t t = 0; t < 3; t++) {
+            if (places[t] % groups != group)
+                continue;
+            real *to = tables[t] + places[t] * hidden + first;
 #pragma omp simd
-        for (size_t i = 0; i < columns; i++) {
-            const real value = LOAD(dy[i]);
-            word[i] += value;
-            position[i] += value;
-            type[i] += value;
+            for (size_t i = 0; i < columns; i++)
+                to[i] += LOAD(dy[i]);
         }
     }
 }
 
 static void embed_backward(struct device *device, const struct embed_backward_args *args)
 {
-    (void)device;
-    parallel(blocks_of((size_t)args->hidden, SLICE), embed_backward_slice, args);
+    struct embed_slices slices = {args, 1};
+    const size_t across = blocks_of((size_t)args->hidden, SLICE);
+    while (slices.groups < GROUPS_MAX && !is_enough(device, across * slices.groups))
+        slices.groups *= 2;
+    parallel(across * slices.groups, embed_backward_slice, &slices);
 }
 
-static void dropout_block(const void *args, size_t task, int thread)
+static void dropout_rows(const void *args, size_t begin, size_t end)
 {
-    (void)thread;
     const struct dropout_args *a = args;
     const struct batch *batch = a->batch;
-    const size_t begin = task * BLOCK_ROWS, end = smaller(begin + BLOCK_ROWS, (size_t)a->rows.total);
     const size_t hidden = (size_t)a->hidden, live = (size_t)a->rows.live, dead = live > begin ? live : begin;
     real keep[KEEP_PIECE];
     for (size_t row = begin; row < smaller(end, live); row++) {
@@ -88,9 +95,8 @@ static void dropout_block(const void *args, size_t task, int thread)
 
 static void dropout(struct device *device, const struct dropout_args *args)
 {
-    (void)device;
     if (args->dropout->threshold > 0 || args->y != args->x)
-        parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), dropout_block, args);
+        each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, dropout_rows, args);
 }
 
 #endif

@@ -17,6 +17,7 @@
 #define TALL_ROWS    768 /* the same where A is read as it lies */
 #define TALL_COLUMNS 64
 #define LAID         96 /* rows of A that are laid at once */
+#define LEAST        24 /* rows of C in a task where threads are many: a whole number of strips */
 #define TASKS        6  /* for each thread, so that the last one is not waited for long */
 
 enum finish { FINISH_NONE, FINISH_GELU, FINISH_GELU_BACKWARD };
@@ -42,6 +43,7 @@ struct sum_args {
     void *partials; /* [blocks][columns] */
     const void *x;
     size_t rows, columns;
+    size_t slice, across; /* columns of a task, and how many tasks a block has */
 };
 
 /* What a thread works with. */
@@ -214,6 +216,10 @@ static void multiply(struct device *device, struct linear_product *p)
         rows /= 2;
     while (columns > PANEL_MAX && blocks_of(m, rows) * blocks_of(n, columns) < wanted)
         columns /= 2;
+    while (!device->onednn && rows > LEAST && !is_enough(device, blocks_of(m, rows) * blocks_of(n, columns)))
+        rows /= 2;
+    while (!device->onednn && columns > PANEL && !is_enough(device, blocks_of(m, rows) * blocks_of(n, columns)))
+        columns /= 2;
     p->block_m = (int64_t)rows;
     p->block_n = (int64_t)columns;
     p->across = blocks_of(n, columns);
@@ -289,13 +295,14 @@ static void sum_block(const void *args, size_t task, int thread)
 {
     (void)thread;
     const struct sum_args *a = args;
-    real *sum = (real *)a->partials + task * a->columns;
-    memset(sum, 0, a->columns * sizeof *sum);
-    const size_t end = smaller((task + 1) * BLOCK_ROWS, a->rows);
-    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
-        const storage *x = (const storage *)a->x + row * a->columns;
+    const size_t block = task / a->across, from = task % a->across * a->slice;
+    const size_t count = smaller(a->slice, a->columns - from), end = smaller((block + 1) * BLOCK_ROWS, a->rows);
+    real *sum = (real *)a->partials + block * a->columns + from;
+    memset(sum, 0, count * sizeof *sum);
+    for (size_t row = block * BLOCK_ROWS; row < end; row++) {
+        const storage *x = (const storage *)a->x + row * a->columns + from;
 #pragma omp simd
-        for (size_t i = 0; i < a->columns; i++)
+        for (size_t i = 0; i < count; i++)
             sum[i] += LOAD(x[i]);
     }
 }
@@ -322,8 +329,9 @@ static void linear_backward_weight(struct device *device, const struct linear_ba
     if (!args->db)
         return;
     const size_t rows = (size_t)args->rows.live, out = (size_t)args->out, blocks = blocks_of(rows, BLOCK_ROWS);
-    const struct sum_args sums = {args->scratch, args->dy, rows, out};
-    parallel(blocks, sum_block, &sums);
+    const size_t slice = column_slice(device, blocks, out);
+    const struct sum_args sums = {args->scratch, args->dy, rows, out, slice, blocks_of(out, slice)};
+    parallel(blocks * sums.across, sum_block, &sums);
     add_partials(args->db, args->scratch, blocks, out, out);
 }
 

@@ -7,7 +7,7 @@
 #include "trainer/cpu/functions.h"
 #include "trainer/cpu/real.h"
 
-#define LOSS_ROWS 4 /* rows of one task */
+#define LOSS_ROWS 4 /* rows of one task, at most */
 
 static bool is_first_largest(const storage *logits, size_t label, real most)
 {
@@ -50,12 +50,11 @@ static void loss_row(const struct loss_args *a, size_t row)
     memset(logits + vocabulary, 0, (columns - vocabulary) * sizeof *logits);
 }
 
-static void loss_block(const void *args, size_t task, int thread)
+static void loss_rows(const void *args, size_t first, size_t end)
 {
-    (void)thread;
     const struct loss_args *a = args;
-    const size_t columns = (size_t)a->columns, end = smaller((task + 1) * LOSS_ROWS, (size_t)a->rows.total);
-    for (size_t row = task * LOSS_ROWS; row < end; row++)
+    const size_t columns = (size_t)a->columns;
+    for (size_t row = first; row < end; row++)
         if (row < (size_t)a->rows.live)
             loss_row(a, row);
         else
@@ -73,8 +72,7 @@ static void add_results(double *sums, const double *results, int32_t count)
 
 static void loss(struct device *device, const struct loss_args *args)
 {
-    (void)device;
-    parallel(blocks_of((size_t)args->rows.total, LOSS_ROWS), loss_block, args);
+    each_rows(device, (size_t)args->rows.total, LOSS_ROWS, loss_rows, args);
     add_results(args->sums, results_of(args), args->rows.live);
 }
 

@@ -53,12 +53,11 @@ static void norm_row(storage *y, const storage *z, real *statistics, const struc
     statistics[1] = scale;
 }
 
-static void norm_block(const void *args, size_t task, int thread)
+static void norm_rows(const void *args, size_t first, size_t end)
 {
-    (void)thread;
     const struct norm_args *a = args;
-    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
-    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+    const size_t hidden = (size_t)a->hidden;
+    for (size_t row = first; row < end; row++) {
         const size_t at = row * hidden;
         storage *y = (storage *)a->y + at, *z = (storage *)a->z + at;
         real *statistics = (real *)a->statistics + row * 2;
@@ -77,8 +76,7 @@ static void norm_block(const void *args, size_t task, int thread)
 
 static void norm(struct device *device, const struct norm_args *args)
 {
-    (void)device;
-    parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), norm_block, args);
+    each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, norm_rows, args);
 }
 
 /* With n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n), over the row; dx =
@@ -130,14 +128,10 @@ static void norm_backward_row(const struct norm_backward_args *a, size_t row, re
     }
 }
 
-static void norm_backward_block(const void *args, size_t task, int thread)
+static void norm_backward_part(const struct norm_backward_args *a, size_t first, size_t end, real *dgain, real *dbias)
 {
-    (void)thread;
-    const struct norm_backward_args *a = args;
-    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
-    real *dgain = (real *)a->scratch + task * 2 * hidden, *dbias = dgain + hidden;
-    memset(dgain, 0, 2 * hidden * sizeof *dgain);
-    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+    const size_t hidden = (size_t)a->hidden;
+    for (size_t row = first; row < end; row++) {
         const size_t at = row * hidden;
         storage *dz = (storage *)a->dz + at, *dx = a->dx ? (storage *)a->dx + at : NULL;
         if (row >= (size_t)a->rows.live) {
@@ -150,14 +144,71 @@ static void norm_backward_block(const void *args, size_t task, int thread)
     }
 }
 
+static void norm_backward_block(const void *args, size_t task, int thread)
+{
+    (void)thread;
+    const struct norm_backward_args *a = args;
+    const size_t hidden = (size_t)a->hidden, first = task * BLOCK_ROWS;
+    real *dgain = (real *)a->scratch + task * 2 * hidden;
+    memset(dgain, 0, 2 * hidden * sizeof *dgain);
+    norm_backward_part(a, first, smaller(first + BLOCK_ROWS, (size_t)a->rows.total), dgain, dgain + hidden);
+}
+
+/* For many threads the same in two passes, each of more tasks: first the sums over rows, slice by slice of a part, as long
+ * as dy is there; then the rows, whose sums nobody reads. */
+struct norm_passes {
+    const struct norm_backward_args *args;
+    size_t slice, across; /* columns of one, and how many there are */
+    size_t block;         /* rows of a task of the second pass */
+};
+
+static void norm_sums_task(const void *args, size_t task, int thread)
+{
+    const struct norm_passes *p = args;
+    const struct norm_backward_args *a = p->args;
+    const size_t hidden = (size_t)a->hidden, part = task / p->across, from = task % p->across * p->slice;
+    const size_t count = smaller(p->slice, hidden - from), end = smaller((part + 1) * BLOCK_ROWS, (size_t)a->rows.live);
+    real *dgain = (real *)a->scratch + part * 2 * hidden + from, *dbias = dgain + hidden;
+    (void)thread;
+    memset(dgain, 0, count * sizeof *dgain);
+    memset(dbias, 0, count * sizeof *dbias);
+    for (size_t row = part * BLOCK_ROWS; row < end; row++) {
+        const storage *dy = (const storage *)a->dy + row * hidden + from,
+                      *z = (const storage *)a->z + row * hidden + from;
+        const real *statistics = (const real *)a->statistics + row * 2;
+        const real mean = statistics[0], scale = statistics[1];
+#pragma omp simd
+        for (size_t i = 0; i < count; i++) {
+            const real normal = (LOAD(z[i]) - mean) * scale, slope = LOAD(dy[i]);
+            dgain[i] += slope * normal;
+            dbias[i] += slope;
+        }
+    }
+}
+
+static void norm_rows_task(const void *args, size_t task, int thread)
+{
+    const struct norm_passes *p = args;
+    const size_t hidden = (size_t)p->args->hidden, first = task * p->block;
+    real *unread = (real *)p->args->scratch + (size_t)thread * 2 * hidden;
+    norm_backward_part(p->args, first, smaller(first + p->block, (size_t)p->args->rows.total), unread, unread + hidden);
+}
+
 static void norm_backward(struct device *device, const struct norm_backward_args *args)
 {
-    (void)device;
-    const size_t blocks = blocks_of((size_t)args->rows.total, BLOCK_ROWS), hidden = (size_t)args->hidden;
+    const size_t rows = (size_t)args->rows.total, hidden = (size_t)args->hidden, blocks = blocks_of(rows, BLOCK_ROWS);
+    const bool once = is_enough(device, blocks);
+    const size_t slice = column_slice(device, blocks, hidden);
+    const struct norm_passes passes = {args, slice, blocks_of(hidden, slice), row_block(device, rows, BLOCK_ROWS)};
     const real *partials = args->scratch; /* [blocks][2][hidden] of dgain, dbias */
-    parallel(blocks, norm_backward_block, args);
+    if (once)
+        parallel(blocks, norm_backward_block, args);
+    else
+        parallel(blocks * passes.across, norm_sums_task, &passes);
     add_partials(args->dgain, partials, blocks, 2 * hidden, hidden);
     add_partials(args->dbias, partials + hidden, blocks, 2 * hidden, hidden);
+    if (!once)
+        parallel(blocks_of(rows, passes.block), norm_rows_task, &passes);
 }
 
 #endif

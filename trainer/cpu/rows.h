@@ -9,12 +9,11 @@
 #define CONVERT_BLOCK 65536             /* numbers of one task */
 #define CLEAR_BLOCK   ((size_t)1 << 20) /* bytes of one task */
 
-static void gather_block(const void *args, size_t task, int thread)
+static void gather_rows(const void *args, size_t first, size_t end)
 {
-    (void)thread;
     const struct gather_args *a = args;
-    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.total);
-    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+    const size_t hidden = (size_t)a->hidden;
+    for (size_t row = first; row < end; row++) {
         storage *y = (storage *)a->y + row * hidden;
         if (row < (size_t)a->rows.live)
             memcpy(y, (const storage *)a->x + (size_t)a->index[row] * hidden, hidden * sizeof *y);
@@ -25,16 +24,14 @@ static void gather_block(const void *args, size_t task, int thread)
 
 static void gather(struct device *device, const struct gather_args *args)
 {
-    (void)device;
-    parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), gather_block, args);
+    each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, gather_rows, args);
 }
 
-static void scatter_block(const void *args, size_t task, int thread)
+static void scatter_rows(const void *args, size_t first, size_t end)
 {
-    (void)thread;
     const struct scatter_args *a = args;
-    const size_t hidden = (size_t)a->hidden, end = smaller((task + 1) * BLOCK_ROWS, (size_t)a->rows.live);
-    for (size_t row = task * BLOCK_ROWS; row < end; row++) {
+    const size_t hidden = (size_t)a->hidden;
+    for (size_t row = first; row < end; row++) {
         storage *y = (storage *)a->y + (size_t)a->index[row] * hidden;
         const storage *x = (const storage *)a->x + row * hidden;
 #pragma omp simd
@@ -45,8 +42,7 @@ static void scatter_block(const void *args, size_t task, int thread)
 
 static void scatter(struct device *device, const struct scatter_args *args)
 {
-    (void)device;
-    parallel(blocks_of((size_t)args->rows.live, BLOCK_ROWS), scatter_block, args);
+    each_rows(device, (size_t)args->rows.live, BLOCK_ROWS, scatter_rows, args);
 }
 
 /* The pooler is one row a sequence, so the C library's tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */
@@ -69,11 +65,9 @@ static void tanh_backward(struct device *device, const struct tanh_backward_args
         dy[i] = STORE(LOAD(dy[i]) * (1 - LOAD(y[i]) * LOAD(y[i])));
 }
 
-static void gelu_backward_block(const void *args, size_t task, int thread)
+static void gelu_backward_rows(const void *args, size_t first, size_t end)
 {
-    (void)thread;
     const struct gelu_backward_args *a = args;
-    const size_t first = task * BLOCK_ROWS, end = smaller(first + BLOCK_ROWS, (size_t)a->rows.total);
     const size_t columns = (size_t)a->columns;
     gelu_slope_all((storage *)a->dy + first * columns, (const storage *)a->pre + first * columns,
                    (end - first) * columns, a->gelu == GELU_ERF);
@@ -81,8 +75,7 @@ static void gelu_backward_block(const void *args, size_t task, int thread)
 
 static void gelu_backward(struct device *device, const struct gelu_backward_args *args)
 {
-    (void)device;
-    parallel(blocks_of((size_t)args->rows.total, BLOCK_ROWS), gelu_backward_block, args);
+    each_rows(device, (size_t)args->rows.total, BLOCK_ROWS, gelu_backward_rows, args);
 }
 
 static void convert_block(const void *args, size_t task, int thread)
