@@ -76,6 +76,7 @@ extern const size_t template_row_count, local_row_count;
 
 render render_nothing, render_gone, render_title, render_join;                                     /* templates.c */
 render render_if, render_ifeq, render_switch, render_case, render_pad;                             /* functions.c */
+render render_iferror;                                                                             /* functions.c */
 render render_expr, render_ifexpr, render_plural, render_ordinal;                                  /* functions.c */
 render render_unit, render_words, render_currency;                                                 /* numbers.c */
 render render_coord, render_music;                                                                 /* numbers.c */

@@ -3,6 +3,7 @@
 #include "pipeline/text/call.h"
 #include "pipeline/text/expr.h"
 
+#include <stdlib.h>
 #include <utf8proc.h>
 
 /* What an argument of a function shows, which may be nothing: that is no gap. */
@@ -24,13 +25,46 @@ bool render_if(struct call *call)
     return show_choice(call, call_argument(call, condition.size > 0 ? "1" : "2"));
 }
 
+static bool is_made_of(struct str text, const char *bytes)
+{
+    for (size_t i = 0; i < text.size; i++)
+        if (text.data[i] == 0 || !strchr(bytes, text.data[i]))
+            return false;
+    return true;
+}
+
+/* A decimal number as PHP reads one: 1, -1.50, .5, 1e3. */
+static bool is_numeric(struct str text, double *number)
+{
+    char copy[VALUE_BYTES_MAX + 1], *end;
+    if (text.size == 0 || text.size >= sizeof copy || !is_made_of(text, "0123456789+-.eE"))
+        return false;
+    memcpy(copy, text.data, text.size);
+    copy[text.size] = 0;
+    *number = strtod(copy, &end);
+    return *end == 0;
+}
+
+/* As the parser functions compare: numbers by their value. */
+static bool are_equal(struct str left, struct str right)
+{
+    double a, b;
+    return str_equal(left, right) || (is_numeric(left, &a) && is_numeric(right, &b) && a == b);
+}
+
+/* {{#iferror: text | error | text otherwise }}: what we can show is no error. */
+bool render_iferror(struct call *call)
+{
+    return show_choice(call, call->count > 2 ? call_argument(call, "2") : call_argument(call, "0"));
+}
+
 /* {{#ifeq: a | b | then | else }} */
 bool render_ifeq(struct call *call)
 {
     const struct str left = call_value(call, "0"), right = call_value(call, "1");
     if (call->is_opaque)
         return false;
-    return show_choice(call, call_argument(call, str_equal(left, right) ? "2" : "3"));
+    return show_choice(call, call_argument(call, are_equal(left, right) ? "2" : "3"));
 }
 
 /* {{#expr: 2 * 3 round 1 }} */
@@ -73,7 +107,7 @@ bool render_switch(struct call *call)
             call->page->spans->items[argument->child].start < (uint32_t)(equals - page.data))
             return false;
         const struct str key = str_trim(equals ? str_range(text.data, equals) : text);
-        falls |= str_equal(key, wanted);
+        falls |= are_equal(key, wanted);
         struct argument value = *argument;
         if (equals) {
             value.from = (uint32_t)(equals - page.data) + 1;

@@ -110,9 +110,12 @@ bool render_format_number(struct call *call)
     if (!argument)
         return false;
     const bool back = *name == '0' && call_says(call, "1", "R");
-    if (back && !call->is_opaque && !call_english(call))
-        show(call, call_plain_number(call, value));
-    else if (call->is_opaque || back || !number_read(value, &number, &precision))
+    if (back && !call->is_opaque) {
+        const struct str plain = call_plain_number(call, value);
+        for (size_t i = 0; i < plain.size; i++)
+            if (plain.data[i] != ',' || !number_read(plain, &number, &precision))
+                show(call, (struct str){plain.data + i, 1});
+    } else if (call->is_opaque || !number_read(value, &number, &precision))
         show_argument(call, argument);
     else
         show_plain_number(call, number_group(value, out));
