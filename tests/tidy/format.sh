@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: long
 # Every C and CUDA file is as clang-format 14 writes it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

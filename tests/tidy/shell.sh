@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# labels: long
 # Every shell script passes shellcheck without a warning.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
