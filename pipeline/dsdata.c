@@ -201,7 +201,8 @@ static const struct opt_verb verbs[] = {
      verb_extract, 0, SIZE_MAX},
     {"tokenize", "[FILE...]", "Print the pieces of each line of text.",
      "echo \"Hello world\" | dsdata tokenize --vocab vocab.txt", verb_tokenize, 0, SIZE_MAX},
-    {"show", "DIR|SHARD [DIR]", "Print facts about a dataset or a shard, one sample, or what differs between two datasets.",
+    {"show", "DIR|SHARD [DIR]",
+     "Print facts about a dataset or a shard, one sample, or what differs between two datasets.",
      "dsdata show enwiki --sample 0", verb_show, 1, 2},
     {"export", "DIR", "Print the samples as other trainers read them.",
      "dsdata export enwiki --seq 128 --split valid --out valid.jsonl", verb_export, 1, 1},
@@ -292,7 +293,9 @@ int main(int argc, char **argv)
             done = result.verb->run(&settings, result.bare, &err);
     }
     if (done < 0 && settings.salvage && strstr(err.hint, "--salvage"))
-        hint(&err, "--salvage leaves out what is damaged, and here nothing can be read before the damage: get the file again");
+        hint(
+            &err,
+            "--salvage leaves out what is damaged, and here nothing can be read before the damage: get the file again");
     /* A verb may also return an exit code of its own: verify, whose object has said all that an error would. */
     int code = done < 0 ? error_print(&err, "dsdata", opts_typed(argc, argv, "json")) : done;
     opts_release(&program, &settings, &result);
