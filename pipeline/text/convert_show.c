@@ -89,7 +89,7 @@ static void show_hyphened(struct call *call, const char *words, bool hyphens)
 static void show_amount_or_words(struct call *call, const struct conversion *c, const struct amount *amount, bool first)
 {
     struct buf words = {0};
-    if (!c->in_words || amount->is_fraction || amount->value < 0 || amount->value > 1e9 ||
+    if (!c->in_words || amount->is_fraction || amount->value < 0 || amount->value > 9999 ||
         floor(amount->value) != amount->value || amount->precision > 0) {
         show_amount(call, amount);
         return;

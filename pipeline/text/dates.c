@@ -201,7 +201,8 @@ bool render_time(struct call *call)
     const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
     const bool is_now = text.size == 0 || str_equal(text, STR("now")) || str_equal(text, STR("today"));
     const bool read = (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment);
-    const bool written = read && moment_format(&moment, format, call_english(call), &shown);
+    const bool written = read && moment_format(&moment, format, call_english(call), &shown) &&
+                         shown.size <= 3 * (size_t)(call->span->end - call->span->start); /* text must not grow */
     call->steps += format.size + text.size;
     if (written)
         show(call, buf_str(&shown));

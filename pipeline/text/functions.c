@@ -151,7 +151,7 @@ bool render_case(struct call *call)
     return true;
 }
 
-#define PAD_MAX 100 /* characters; a longer one is no text */
+#define PAD_MAX 20 /* characters; a longer one is no number, and text must not grow */
 
 static size_t characters(struct str text)
 {

@@ -244,7 +244,7 @@ bool render_words(struct call *call)
 {
     long number;
     struct buf words = {0};
-    const long most = call->parameter.size > 0 ? call->parameter.data[0] - '0' : (long)100000000;
+    const long most = call->parameter.size > 0 ? call->parameter.data[0] - '0' : 999999; /* text must not grow */
     if (!call_number(call, "1", &number))
         return false;
     if (number > most) {

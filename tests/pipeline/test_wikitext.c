@@ -374,6 +374,30 @@ static void deep_nesting_ends(void **state)
     buf_release(&out);
 }
 
+/* What is computed is at most four times as long as what it is computed from. */
+static void computed_text_does_not_grow(void **state)
+{
+    (void)state;
+    static const char *const bits[] = {"{{#time:cccccccccccccccccccccccc}}",
+                                       "{{#time:FFFFFFFFFFFFFFFFFFFF}}",
+                                       "{{padleft:|20|𐍈}}",
+                                       "{{padright:|99|é}}",
+                                       "{{numtext|777777}}",
+                                       "{{numtext|777777777}}",
+                                       "{{cvt|7777|m|spell=in}}",
+                                       "{{cvt|7e29|m|spell=in}}"};
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+        struct buf page = {0}, out = {0};
+        for (unsigned k = 0; k < 50; k++)
+            buf_add_text(&page, bits[i]);
+        read_page(buf_str(&page), STR("en"), 31, &out);
+        if (out.size > 4 * page.size + 64)
+            fail_msg("%s: %zu bytes of %zu", bits[i], out.size, page.size);
+        buf_release(&page);
+        buf_release(&out);
+    }
+}
+
 static bool is_clean(struct str text)
 {
     for (size_t i = 0; i < text.size; i++)
@@ -448,6 +472,7 @@ int main(void)
         cmocka_unit_test(holes_stand_in_sentences),
         cmocka_unit_test(hostile_pages_cost_no_more_steps),
         cmocka_unit_test(deep_nesting_ends),
+        cmocka_unit_test(computed_text_does_not_grow),
         cmocka_unit_test(any_mixture_of_markup_is_read),
         cmocka_unit_test(control_characters_go),
         cmocka_unit_test(tiny_pages),
