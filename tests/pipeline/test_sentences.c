@@ -151,6 +151,26 @@ static void repeat(struct buf *text, const char *unit, size_t bytes)
         buf_add_text(text, unit);
 }
 
+/* Thai has no full stop: beyond 400 bytes a blank between two clauses ends a sentence, but not one beside a number. */
+static void clauses_of_thai_are_cut(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    struct sentences sentences = {0};
+    repeat(&text, "แม่น้ำขึ้นสูงในตอนกลางคืน ", 3000);
+    sentences_split(language_find(STR("th")), buf_str(&text), &sentences);
+    assert_in_range(sentences.count, 3000 / 400, 3000 / 100);
+    for (size_t i = 0; i < sentences.count; i++)
+        assert_true(sentences.items[i].size <= 400 && (sentences.items[i].size >= 100 || i + 1 == sentences.count));
+    sentences_release(&sentences);
+    assert_int_equal(check(buf_str(&text), "en"), 2); /* only where blanks part clauses */
+    repeat(&text, "ปี 2423 ", 1000);
+    assert_int_equal(check(buf_str(&text), "th"), 1);
+    repeat(&text, "เด็ก ๆ", 1000);
+    assert_int_equal(check(buf_str(&text), "th"), 1);
+    buf_release(&text);
+}
+
 static void long_sentences_are_cut(void **state)
 {
     (void)state;
@@ -234,6 +254,7 @@ int main(void)
         cmocka_unit_test(cases_are_split),
         cmocka_unit_test(every_language_is_split),
         cmocka_unit_test(paragraphs_are_never_joined),
+        cmocka_unit_test(clauses_of_thai_are_cut),
         cmocka_unit_test(long_sentences_are_cut),
         cmocka_unit_test(any_text_is_split),
         cmocka_unit_test(hostile_text_takes_linear_time),
