@@ -118,6 +118,7 @@ static int prepare(struct build *build, struct error *err)
         journal->identity = json_incref(build->identity);
         TRY(enter_stage(build, JOURNAL_VOCABULARY, err));
     }
+    TRY(build_keep_templates(build, err));
     TRY(settle_vocabulary(build, err));
     if (stop_requested())
         return fail(err, ERR_STOPPED, "stopped on request");
@@ -236,7 +237,9 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     build->directory = build->settings->out ? mem_copy_text(build->settings->out) : inputs_stem(build->settings, bare);
     build->site = build->settings->fresh ? fresh_site(build->directory) : mem_copy_text(build->directory);
     TRY(ranks_agree(build->ranks, build_is_first(build) ? build_settle_fresh(build, err) : 0, err));
-    TRY(ranks_agree(build->ranks, build_plan(build, bare, err), err));
+    TRY(ranks_agree(build->ranks, build_open(build, bare, err), err));
+    TRY(build_templates(build, err));
+    TRY(ranks_agree(build->ranks, build_plan(build, err), err));
     TRY(build_compare(build, err));
     if (build_is_first(build))
         summary_plan(build->directory, build->settings, &build->inputs, &build->recipe, &build->plan);
@@ -291,6 +294,7 @@ int verb_build(void *data, struct opt_paths bare, struct error *err)
     vocab_close(build.vocab);
     json_decref(build.identity);
     inputs_close(&build.inputs);
+    buf_release(&build.templates);
     spool_release(&build.spool);
     const bool speaks = ranks_speaks(build.ranks);
     ranks_close(build.ranks, &build.lock);

@@ -25,8 +25,10 @@ struct build {
     char *site;       /* where the dataset is built: the directory itself, or with --fresh .fresh in it */
     bool replaced;    /* this start has finished what an earlier one with --fresh had begun to put in place */
     struct lock lock;
-    struct spool spool; /* of standard input that is read twice */
-    bool made;          /* the directory was made for it */
+    struct spool spool;   /* of standard input that is read twice */
+    bool made;            /* the directory was made for it */
+    struct buf templates; /* of the dump: templates.txt */
+    bool templates_kept;  /* by an earlier start */
     struct plan plan;
     struct vocab *vocab;
     struct tokenizer *tokenizer;
@@ -50,9 +52,14 @@ static inline bool build_is_first(const struct build *build)
  * An earlier start with --fresh was interrupted while it put its dataset in place: that is done first of all, because
  * --vocab may name a file that is on its way. By the first process. */
 int build_settle_fresh(struct build *build, struct error *err);
+/* Opens the inputs; then what the dump's own templates show, made by the first process, or taken from an earlier start;
+ * then, once the directory is ours, they are kept in it. The second is called by all processes together. */
+int build_open(struct build *build, struct opt_paths bare, struct error *err);
+int build_templates(struct build *build, struct error *err);
+int build_keep_templates(struct build *build, struct error *err);
 /* Opens the inputs and settles recipe, plan and identity. Writes nothing, unless standard input has to be read twice: then
  * the directory is made and locked, and standard input lies in it. */
-int build_plan(struct build *build, struct opt_paths bare, struct error *err);
+int build_plan(struct build *build, struct error *err);
 /* Several processes must see the same inputs and options. */
 int build_compare(struct build *build, struct error *err);
 /* The directory is made, locked and looked at; by the first process. An enum directory_state, or < 0. */

@@ -8,7 +8,9 @@
 #include "pipeline/directory.h"
 #include "pipeline/fresh.h"
 #include "pipeline/published.h"
+#include "pipeline/template_pass.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +75,7 @@ static int spool(struct build *build, struct error *err)
     return 0;
 }
 
-int build_plan(struct build *build, struct opt_paths bare, struct error *err)
+int build_open(struct build *build, struct opt_paths bare, struct error *err)
 {
     struct settings *settings = build->settings;
     TRY(refuse_several(build, bare, err));
@@ -83,12 +85,76 @@ int build_plan(struct build *build, struct opt_paths bare, struct error *err)
         TRY(published_vocab(settings, &build->vocab, err));
     if (inputs_ask_for_pipe(settings, bare) && reads_twice(settings) && !settings->dry_run)
         TRY(spool(build, err));
-    TRY(inputs_open(&build->inputs, settings, bare, err));
+    return inputs_open(&build->inputs, settings, bare, err);
+}
+
+/* Those that an earlier start made for the same dataset, by its journal or manifest. False: there are none. */
+static bool take_templates(struct build *build)
+{
+    struct error ignored;
+    struct journal journal = {0};
+    struct manifest manifest;
+    char *path = path_join(build->site, TEMPLATES_NAME), *finished = path_join(build->site, MANIFEST_NAME);
+    char hash[17], noted[17] = "";
+    if (path_exists(finished) && manifest_read(&manifest, build->site, &ignored) == 0) {
+        const char *option = manifest_option(&manifest, "templates");
+        snprintf(noted, sizeof noted, "%s", option ? option : "");
+        manifest_release(&manifest);
+    } else if (journal_read(&journal, build->site, &ignored) > 0) {
+        const json_t *recipe = json_object_get(journal.identity, "recipe");
+        const char *option = json_string_value(json_object_get(recipe, "templates"));
+        snprintf(noted, sizeof noted, "%s", option ? option : "");
+        journal_release(&journal);
+    }
+    bool taken =
+        noted[0] && path_exists(path) && file_read_all(path, TEMPLATES_BYTES_MAX, &build->templates, &ignored) == 0;
+    taken = taken && strcmp(hash_text(hash64(build->templates.data, build->templates.size), hash), noted) == 0;
+    if (!taken)
+        buf_reset(&build->templates);
+    build->templates_kept = taken;
+    mem_free(path);
+    mem_free(finished);
+    return taken;
+}
+
+/* By the first process: the dump's own templates, which the others get as bytes. */
+static int make_templates(struct build *build, struct error *err)
+{
+    struct dictionary_facts facts;
+    if (!build_is_first(build) || build->settings->dry_run || !template_pass_wanted(build->settings, &build->inputs) ||
+        take_templates(build))
+        return 0;
+    TRY(template_pass(build->settings, &build->inputs, &build->templates, &facts, err));
+    template_pass_say(&facts);
+    return 0;
+}
+
+int build_templates(struct build *build, struct error *err)
+{
+    TRY(ranks_agree(build->ranks, make_templates(build, err), err));
+    TRY(ranks_give(build->ranks, &build->templates, err));
+    return template_pass_use(&build->inputs, buf_str(&build->templates), TEMPLATES_NAME, err);
+}
+
+int build_keep_templates(struct build *build, struct error *err)
+{
+    char *path = path_join(build->site, TEMPLATES_NAME);
+    const int result = build->templates.size == 0 || build->templates_kept
+                           ? 0
+                           : file_write_all(path, build->templates.data, build->templates.size, err);
+    mem_free(path);
+    return result;
+}
+
+int build_plan(struct build *build, struct error *err)
+{
+    struct settings *settings = build->settings;
     TRY(recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
     build->recipe.lang = build->inputs.lang;
     build->recipe.languages = build->inputs.named;
     build->recipe.forms = build->inputs.forms;
     memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
+    build->recipe.templates_bytes = build->templates.size;
     const struct tokenizer_options words = recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));
@@ -161,8 +227,8 @@ static int claim_fresh(struct build *build, struct error *err)
     struct path_list inputs = {.names = mem_clear(build->inputs.count + 2, sizeof *inputs.names)};
     for (size_t i = 0; i < build->inputs.count; i++)
         inputs.names[inputs.count++] = build->inputs.paths[i];
-    if (build->settings->templates)
-        inputs.names[inputs.count++] = (char *)(uintptr_t)build->settings->templates;
+    if (settings_templates_file(build->settings))
+        inputs.names[inputs.count++] = (char *)(uintptr_t)settings_templates_file(build->settings);
     const int checked = fresh_check(build->directory, &inputs, build->settings->vocab, err);
     mem_free(inputs.names);
     TRY(checked);

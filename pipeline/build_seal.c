@@ -132,12 +132,14 @@ static int complete(struct build *build, struct manifest *manifest, struct error
 static int refuse_nothing(const struct build *build, struct error *err)
 {
     struct error ignored;
-    char *vocab = path_join(build->site, VOCAB_NAME);
+    char *vocab = path_join(build->site, VOCAB_NAME), *templates = path_join(build->site, TEMPLATES_NAME);
     if (build_is_first(build) && build->settings->fresh)
         fresh_discard(build->directory, &ignored);
-    else if (build_is_first(build) && path_remove(vocab, &ignored) == 0)
+    else if (build_is_first(build) && path_remove(vocab, &ignored) == 0 &&
+             (build->templates.size == 0 || path_remove(templates, &ignored) == 0))
         directory_tidy(build->site, &ignored);
     mem_free(vocab);
+    mem_free(templates);
     return inputs_gave_nothing(&build->inputs, &build->whole.counts, err);
 }
 

@@ -235,7 +235,10 @@ static int place_new(const char *directory, const char *site, const struct manif
 {
     for (size_t i = 0; i < manifest->length_count; i++)
         TRY(place_length(directory, site, &manifest->lengths[i], err));
+    uint64_t bytes, hash;
     TRY(place(directory, site, VOCAB_NAME, err));
+    if (manifest_templates(manifest, &bytes, &hash))
+        TRY(place(directory, site, TEMPLATES_NAME, err));
     TRY(place(directory, site, BUILD_NAME, err));
     TRY(place(directory, site, MANIFEST_NAME, err));
     TRY(path_remove_empty(site, err));

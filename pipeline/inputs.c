@@ -224,8 +224,8 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
         fail(err, ERR_USAGE, "--variant %s is no spelling that a wiki offers", settings->variant);
         return hint(err, "name one of %s", variant_codes());
     }
-    if (settings->templates)
-        TRY(templates_read(&inputs->templates, settings->templates, inputs->templates_hash, err));
+    if (settings_templates_file(settings))
+        TRY(templates_read(&inputs->templates, settings_templates_file(settings), inputs->templates_hash, err));
     int result = input_names_read(&names, settings, &bare, err);
     if (result == 0)
         result = open_names(inputs, settings, &names, err);

@@ -75,7 +75,10 @@ int owned_of_manifest(struct path_list *files, const struct manifest *manifest, 
     for (size_t i = 0; i < manifest->length_count; i++)
         for (uint32_t shard = 0; shard < manifest->lengths[i].shards; shard++)
             add(files, manifest_shard_name(&manifest->lengths[i], shard, name));
+    uint64_t bytes, hash;
     add(files, VOCAB_NAME);
+    if (manifest_templates(manifest, &bytes, &hash))
+        add(files, TEMPLATES_NAME);
     add(files, BUILD_NAME);
     char *report = path_join(directory, REPORT_NAME);
     const int ours = is_report_of(report, manifest, err);
@@ -121,8 +124,8 @@ static int add_shards(struct path_list *files, json_int_t seq, const char *direc
 
 int owned_of_journal(struct path_list *files, const struct journal *journal, const char *directory, struct error *err)
 {
-    static const char *const names[] = {VOCAB_NAME,        VOCAB_NAME ".tmp",    BUILD_NAME,
-                                        BUILD_NAME ".tmp", MANIFEST_NAME ".tmp", JOURNAL_NAME ".tmp"};
+    static const char *const names[] = {VOCAB_NAME, VOCAB_NAME ".tmp", TEMPLATES_NAME,       TEMPLATES_NAME ".tmp",
+                                        BUILD_NAME, BUILD_NAME ".tmp", MANIFEST_NAME ".tmp", JOURNAL_NAME ".tmp"};
     const json_t *lengths = json_object_get(json_object_get(journal->identity, "recipe"), "seq"), *seq;
     size_t i;
     json_array_foreach(lengths, i, seq) TRY(add_shards(files, json_integer_value(seq), directory, err));

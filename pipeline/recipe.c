@@ -134,6 +134,8 @@ json_t *recipe_json(const struct recipe *recipe)
         json_object_set_new(object, "duplicates", json_string("drop"));
     if (recipe->templates[0])
         json_object_set_new(object, "templates", json_string(recipe->templates));
+    if (recipe->templates_bytes > 0)
+        put_number(object, "templates-bytes", recipe->templates_bytes);
     json_object_set_new(object, "cased", json_boolean(recipe->cased));
     json_object_set_new(object, "accents", json_string(recipe->strip_accents ? "strip" : "keep"));
     if (recipe->pairs != PAIRS_NSP)

@@ -36,7 +36,8 @@ struct recipe {
     const char *forms;     /* the same */
     const char *variant;   /* of the wiki's spellings; NULL: its own */
     const char *text_key, *id_key;
-    char templates[17]; /* hash of the file of --templates, or "" */
+    char templates[17];       /* hash of the file of --templates, or of the dump's; "" */
+    uint64_t templates_bytes; /* of the dump's, which are kept beside the dataset; else 0 */
     bool cased, strip_accents;
     enum profile profile;
     bool joined;  /* ideographs are letters of words */

@@ -4,6 +4,8 @@
 
 #include "base/opts.h"
 
+#include <string.h>
+
 enum accents { ACCENTS_AUTO, ACCENTS_STRIP, ACCENTS_KEEP };
 enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
 enum duplicate_choice { DUPLICATES_KEEP, DUPLICATES_DROP };
@@ -29,7 +31,7 @@ struct settings {
     uint32_t drop;                          /* enum kind of text/kinds.h */
     uint64_t min_words;                     /* of a document */
     int duplicates;                         /* enum duplicate_choice */
-    const char *templates;                  /* a file of renderings, or NULL */
+    const char *templates;                  /* "auto", "none" or a file of renderings; NULL: none */
     const char *vocab;                      /* NULL: learn one */
     const char *check;                      /* vocab: look at this one instead */
     uint64_t vocab_size;                    /* when learned */
@@ -74,6 +76,13 @@ struct settings {
     char **argv;
 };
 
+/* The file that --templates names, or NULL. */
+static inline const char *settings_templates_file(const struct settings *settings)
+{
+    const char *typed = settings->templates;
+    return typed && strcmp(typed, "auto") != 0 && strcmp(typed, "none") != 0 ? typed : NULL;
+}
+
 /* Was this option typed? */
 static inline bool settings_given(const struct settings *settings, const char *name)
 {
@@ -82,6 +91,7 @@ static inline bool settings_given(const struct settings *settings, const char *n
 
 int verb_build(void *settings, struct opt_paths bare, struct error *err);
 int verb_vocab(void *settings, struct opt_paths bare, struct error *err);
+int verb_templates(void *settings, struct opt_paths bare, struct error *err);
 int verb_extract(void *settings, struct opt_paths bare, struct error *err);
 int verb_tokenize(void *settings, struct opt_paths bare, struct error *err);
 int verb_show(void *settings, struct opt_paths bare, struct error *err);

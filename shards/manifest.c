@@ -2,11 +2,13 @@
  * shards, sizes. Its text: manifest_write.c, manifest_read.c. */
 #include "shards/manifest.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "shards/sample.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <stdio.h>
 
 void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash)
@@ -48,6 +50,16 @@ void manifest_add_language(struct manifest *manifest, const char *name, uint64_t
         languages[at] = languages[at - 1];
     languages[at] = (struct manifest_language){mem_copy_text(name), holes, bytes};
     manifest->languages = languages;
+}
+
+bool manifest_templates(const struct manifest *manifest, uint64_t *bytes, uint64_t *hash)
+{
+    const char *size = manifest_option(manifest, "templates-bytes"), *digits = manifest_option(manifest, "templates");
+    char *end;
+    if (!size || !digits || hash_parse(digits, hash) < 0)
+        return false;
+    *bytes = strtoull(size, &end, 10);
+    return *end == '\0' && *bytes > 0 && *bytes <= INT64_MAX;
 }
 
 struct manifest_language manifest_holes(const struct manifest *manifest)

@@ -22,11 +22,12 @@
 #include <stdbool.h>
 
 /* Names in a dataset directory. */
-#define MANIFEST_NAME "manifest.json"
-#define BUILD_NAME    "build.json" /* names of the sources, command line, host, time: not part of the identity */
-#define VOCAB_NAME    "vocab.txt"
-#define JOURNAL_NAME  "journal" /* there while the dataset is being built */
-#define FRESH_NAME    ".fresh"  /* there while another one is built to replace it (pipeline/fresh.h) */
+#define MANIFEST_NAME  "manifest.json"
+#define BUILD_NAME     "build.json" /* names of the sources, command line, host, time: not part of the identity */
+#define VOCAB_NAME     "vocab.txt"
+#define TEMPLATES_NAME "templates.txt" /* where the dump had templates of its own: what they show */
+#define JOURNAL_NAME   "journal"       /* there while the dataset is being built */
+#define FRESH_NAME     ".fresh"        /* there while another one is built to replace it (pipeline/fresh.h) */
 
 #define MANIFEST_BYTES_MAX (64u << 20) /* of 600,000 shards, which the plan of a build keeps far away from */
 #define BUILD_BYTES_MAX    (4u << 20)
@@ -120,6 +121,9 @@ void manifest_release(struct manifest *manifest);
 
 /* The value of an option that changes bytes, or NULL. */
 const char *manifest_option(const struct manifest *manifest, const char *name);
+/* The size and hash of templates.txt, of the options "templates-bytes" and "templates"; false where the dataset has
+ * none. */
+bool manifest_templates(const struct manifest *manifest, uint64_t *bytes, uint64_t *hash);
 /* Bytes of page text read: those of all fates and of all dropped pages. */
 uint64_t manifest_text_bytes(const struct manifest *manifest);
 /* Sums over the languages; holes per MB (10^6 bytes) of text, 0 where there is no text. */

@@ -44,6 +44,11 @@ static int list_files(struct sums *sums, const char *directory, struct error *er
     add(sums, MANIFEST_NAME);
     add(sums, VOCAB_NAME);
     sums->total = manifest.vocab_bytes;
+    uint64_t bytes, hash;
+    if (manifest_templates(&manifest, &bytes, &hash)) {
+        add(sums, TEMPLATES_NAME);
+        sums->total += bytes;
+    }
     for (size_t i = 0; i < manifest.length_count; i++) {
         sums->total += manifest_length_bytes(&manifest, &manifest.lengths[i]);
         for (uint32_t shard = 0; shard < manifest.lengths[i].shards; shard++)

@@ -191,25 +191,36 @@ static int verify_shard(struct verifier *v, const struct manifest *manifest, con
 
 /* -------------------------------------------------------------------------------------------- everything else */
 
-static int verify_vocabulary(struct verifier *v, const struct manifest *manifest)
+/* A file that is known by its size and hash. */
+static int verify_whole(struct verifier *v, const char *name, uint64_t bytes, uint64_t wanted, const char *damage)
 {
     struct file file;
-    int result = open_expected(v, VOCAB_NAME, manifest->vocab_bytes, &file);
+    int result = open_expected(v, name, bytes, &file);
     if (result < 1)
         return result;
     struct hash *hash = hash_open();
     result = 0;
-    for (uint64_t at = 0; at < manifest->vocab_bytes && result == 0;) {
-        const uint64_t left = manifest->vocab_bytes - at, part = left < SHARD_BLOCK_BYTES ? left : SHARD_BLOCK_BYTES;
+    for (uint64_t at = 0; at < bytes && result == 0;) {
+        const uint64_t left = bytes - at, part = left < SHARD_BLOCK_BYTES ? left : SHARD_BLOCK_BYTES;
         result = read_exact(v, &file, v->block, part, at);
         if (result == 0)
             hash_add(hash, v->block, part);
         at += part;
     }
-    if (result == 0 && hash_value(hash) != manifest->vocab_hash)
-        verify_note(v->report, VOCAB_NAME, 0, manifest->vocab_bytes, "the vocabulary is damaged or another one");
+    if (result == 0 && hash_value(hash) != wanted)
+        verify_note(v->report, name, 0, bytes, damage);
     hash_close(hash);
     file_close(&file);
+    return result;
+}
+
+static int verify_texts(struct verifier *v, const struct manifest *manifest)
+{
+    uint64_t bytes, hash;
+    int result = verify_whole(v, VOCAB_NAME, manifest->vocab_bytes, manifest->vocab_hash,
+                              "the vocabulary is damaged or another one");
+    if (result >= 0 && manifest_templates(manifest, &bytes, &hash))
+        result = verify_whole(v, TEMPLATES_NAME, bytes, hash, "the templates are damaged or others");
     return result;
 }
 
@@ -307,7 +318,7 @@ static int verify_all(struct verifier *v, const struct manifest *manifest)
     v->total = v->report->bytes + manifest->vocab_bytes;
     for (size_t i = 0; i < manifest->length_count; i++)
         v->total += manifest_length_bytes(manifest, &manifest->lengths[i]);
-    TRY(verify_vocabulary(v, manifest));
+    TRY(verify_texts(v, manifest));
     for (size_t i = 0; i < manifest->length_count; i++)
         for (uint32_t s = 0; s < manifest->lengths[i].shards; s++)
             TRY(verify_shard(v, manifest, &manifest->lengths[i], s));

@@ -1,20 +1,36 @@
-/* Renderings that a user adds: a file of lines "name = pattern", read once, then a sorted table. */
+/* Renderings that a user or a dump adds: a file of lines "name = pattern", read once, then a sorted table. */
 #include "pipeline/text/renderings.h"
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "pipeline/text/pattern.h"
 
 #include <stdlib.h>
 
-#define FILE_BYTES_MAX    (16u << 20)
-#define PATTERN_BYTES_MAX 1024u
-#define PATTERN_PARTS_MAX 64u /* a bound on how often a byte of an argument is shown */
+#define FILE_BYTES_MAX (64u << 20) /* as pipeline/template_pass.h has it */
+#define ALIASES_MAX    8u          /* of aliases in a row */
 
-struct rendering_row {
-    struct str name, pattern;
-    size_t line;
+static const struct {
+    const char *name;
+    render *render; /* NULL: a mark */
+    const char *parameter;
+} bindings[] = {
+    {"box", NULL, ""},
+    {"chem", render_chem, ""},
+    {"convert", render_convert, ""},
+    {"coord", render_coord, ""},
+    {"cvt", render_convert, "cvt"},
+    {"date", render_date, ""},
+    {"fraction", render_fraction, ""},
+    {"join", render_join, ", "},
+    {"langx", render_langx, ""},
+    {"note", NULL, ""},
+    {"number", render_format_number, ""},
+    {"table", NULL, ""},
+    {"unit", render_unit, ""},
+    {"val", render_val, ""},
 };
 
 struct templates {
@@ -30,20 +46,30 @@ static int compare_rows(const void *a, const void *b)
     return order ? order : (left->line > right->line) - (left->line < right->line);
 }
 
-const struct str *templates_find(const struct templates *templates, struct str name)
+static const struct rendering_row *find_row(const struct templates *templates, struct str name)
 {
     size_t low = 0, high = templates ? templates->count : 0;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const int order = str_compare(templates->rows[middle].name, name);
         if (order == 0)
-            return &templates->rows[middle].pattern;
+            return &templates->rows[middle];
         if (order < 0)
             low = middle + 1;
         else
             high = middle;
     }
     return NULL;
+}
+
+const struct rendering_row *templates_find(const struct templates *templates, struct str *name)
+{
+    const struct rendering_row *row = find_row(templates, *name);
+    for (unsigned i = 0; row && row->kind == RENDERING_ALIAS; i++) {
+        *name = row->pattern;
+        row = i < ALIASES_MAX ? find_row(templates, *name) : NULL;
+    }
+    return row;
 }
 
 /* Behind the '$' at pattern[at]: where its argument's name ends; 0 where there is none. */
@@ -59,11 +85,21 @@ static size_t check_argument(struct str pattern, size_t at)
     return end == at + 1 || end > at + 3 || pattern.data[at + 1] == '0' ? 0 : end;
 }
 
-/* What is wrong with a pattern, or NULL. */
-static const char *check_pattern(struct str pattern)
+/* Behind "#name " at pattern[at]; 0 where there is no such function. */
+static size_t check_function(struct str pattern, size_t at)
+{
+    static const char *const names[] = {"#expr ", "#if ", "#ifeq ", "#ifexpr ", "#num ", "#switch "};
+    const struct str rest = {pattern.data + at, pattern.size - at};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_starts(rest, str_of(names[i])))
+            return at + strlen(names[i]);
+    return 0;
+}
+
+const char *pattern_mistake(struct str pattern)
 {
     bool in_group = false;
-    size_t parts = 0;
+    size_t parts = 0, depth = 0;
     if (pattern.size > PATTERN_BYTES_MAX)
         return "the rendering is longer than 1024 bytes";
     for (size_t at = 0; at < pattern.size;) {
@@ -80,14 +116,57 @@ static const char *check_pattern(struct str pattern)
             return "the rendering holds a control character";
         if (byte == '{' && in_group)
             return "a { stands in another {; a brace that shows is \\{";
-        if (byte == '}' && !in_group)
+        if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
+            at = check_function(pattern, at + 1);
+            if (at == 0)
+                return "behind {# stands if, ifeq, switch, expr, ifexpr or num, and a blank";
+            if (++depth > PATTERN_DEPTH_MAX)
+                return "functions stand more than 8 deep";
+            continue;
+        }
+        if (byte == '}' && !in_group && depth == 0)
             return "a } closes nothing; a brace that shows is \\}";
         if (byte == '\\' && at + 1 == pattern.size)
             return "a \\ stands at the end";
+        depth -= byte == '}' && !in_group;
         in_group = byte == '{' || (in_group && byte != '}');
         at += byte == '\\' ? 2 : 1;
     }
-    return in_group ? "a { is not closed" : NULL;
+    return in_group || depth > 0 ? "a { is not closed" : NULL;
+}
+
+/* "@convert" */
+static const char *bind(struct rendering_row *row, struct str name)
+{
+    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
+        if (!str_equal(name, str_of(bindings[i].name)))
+            continue;
+        row->kind = bindings[i].render ? RENDERING_BOUND : RENDERING_MARK;
+        row->render = bindings[i].render;
+        row->pattern = str_of(bindings[i].parameter);
+        return NULL;
+    }
+    return "behind an @ stands box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, unit "
+           "or "
+           "val; an @ that shows is \\@";
+}
+
+/* What is wrong with what stands behind the name's '=', or NULL. */
+static const char *read_rendering(struct templates *templates, struct str text, struct rendering_row *row)
+{
+    if (str_starts(text, STR(">"))) {
+        char canonical[NAME_BYTES_MAX];
+        const struct str target = name_canonical(str_trim((struct str){text.data + 1, text.size - 1}), canonical);
+        row->kind = RENDERING_ALIAS;
+        row->pattern = arena_copy(&templates->arena, target);
+        return target.size == 0 ? "behind => stands the name of another template" : NULL;
+    }
+    text = str_trim(text);
+    if (str_starts(text, STR("@")))
+        return bind(row, (struct str){text.data + 1, text.size - 1});
+    row->kind = RENDERING_PATTERN;
+    row->pattern = arena_copy(&templates->arena, text);
+    return pattern_mistake(text);
 }
 
 static int add_row(struct templates *templates, struct str line, size_t number, const char *path, struct error *err)
@@ -97,21 +176,20 @@ static int add_row(struct templates *templates, struct str line, size_t number, 
         return fail(err, ERR_USAGE, "%s, line %zu: it is no \"name = rendering\"", path, number);
     char canonical[NAME_BYTES_MAX];
     const struct str name = name_canonical(str_trim(str_range(line.data, equals)), canonical);
-    const struct str pattern = str_trim(str_range(equals + 1, line.data + line.size));
     if (name.size == 0)
         return fail(err, ERR_USAGE, "%s, line %zu: the template's name is empty or longer than %u bytes", path, number,
                     NAME_BYTES_MAX - 5);
     if (memchr(name.data, '|', name.size) || memchr(name.data, '{', name.size) || memchr(name.data, '}', name.size))
         return fail(err, ERR_USAGE, "%s, line %zu: no template's name holds a bar or a brace", path, number);
-    const char *mistake = check_pattern(pattern);
+    struct rendering_row row = {.name = arena_copy(&templates->arena, name), .line = number};
+    const char *mistake = read_rendering(templates, str_range(equals + 1, line.data + line.size), &row);
     if (mistake)
         return fail(err, ERR_USAGE, "%s, line %zu: %s", path, number, mistake);
     if (templates->count == templates->capacity) {
         templates->capacity = templates->capacity ? templates->capacity * 2 : 64;
         templates->rows = mem_grow(templates->rows, templates->capacity, sizeof templates->rows[0]);
     }
-    templates->rows[templates->count++] =
-        (struct rendering_row){arena_copy(&templates->arena, name), arena_copy(&templates->arena, pattern), number};
+    templates->rows[templates->count++] = row;
     return 0;
 }
 
@@ -148,16 +226,21 @@ int templates_read(struct templates **out, const char *path, char hash[17], stru
     struct buf file = {0};
     *out = NULL;
     int result = file_read_all(path, FILE_BYTES_MAX, &file, err);
-    struct templates *templates = mem_clear(1, sizeof *templates);
     if (result == 0)
-        result = read_rows(templates, buf_str(&file), path, err);
-    if (result == 0)
-        hash_text(hash64(file.data, file.size), hash);
+        result = templates_parse(out, buf_str(&file), path, hash, err);
     buf_release(&file);
-    if (result < 0) {
+    return result;
+}
+
+int templates_parse(struct templates **out, struct str file, const char *path, char hash[17], struct error *err)
+{
+    struct templates *templates = mem_clear(1, sizeof *templates);
+    *out = NULL;
+    if (read_rows(templates, file, path, err) < 0) {
         templates_free(templates);
         return -1;
     }
+    hash_text(hash64(file.data, file.size), hash);
     *out = templates;
     return 0;
 }

@@ -98,6 +98,38 @@ static const struct row *find_row(const struct call *call, struct str name)
     return found && row_holds(&template_rows[number], code) ? &template_rows[number] : NULL;
 }
 
+/* The same without a table of names, for those who ask seldom. */
+static const struct row *search_row(struct str name, struct str code)
+{
+    for (int local = 1; local >= 0; local--) {
+        const struct row *rows = local ? local_rows : template_rows;
+        size_t low = 0, high = local ? local_row_count : template_row_count;
+        const size_t count = high;
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+            if (str_compare(str_of(rows[middle].name), name) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < count && str_equal(str_of(rows[low].name), name); low++)
+            if (row_holds(&rows[low], code))
+                return &rows[low];
+    }
+    return NULL;
+}
+
+const char *template_pattern(struct str name, struct str code)
+{
+    const struct row *row = search_row(name, code);
+    return !row ? NULL : !row->render ? row->pattern : row->render == render_nothing ? "" : NULL;
+}
+
+bool template_has_row(struct str name, struct str code)
+{
+    return search_row(name, code) != NULL;
+}
+
 /* {{formatnum:1234|R}}: its row, and where its first argument begins. */
 static const struct row *find_function(const struct call *call, uint32_t *argument)
 {
@@ -133,7 +165,8 @@ static bool is_capital_code(struct str name)
 static bool render_call(struct call *call, uint32_t index)
 {
     const struct template_page *page = call->page;
-    const struct str *added = templates_find(page->templates, call->name);
+    const struct rendering_row *said = templates_find(page->templates, &call->name);
+    const struct rendering_row *added = said && said->kind != RENDERING_MARK ? said : NULL;
     uint32_t colon = 0;
     const struct row *row = added ? NULL : find_function(call, &colon);
     if (!row && !added)
@@ -144,12 +177,16 @@ static bool render_call(struct call *call, uint32_t index)
         return true;
     }
     const bool is_language = str_starts(call->name, STR("Lang-")), is_sound = is_pronunciation(call->name);
-    if (!row && !added && !is_language && !is_sound)
+    if (!row && !added && !is_language && !is_sound) {
+        call->has_pattern = said != NULL;
         return false;
+    }
     call_read(call, index, row && str_ends(str_of(row->name), STR(":")) ? colon : 0);
-    call->has_pattern = added || (row && !row->render);
-    if (added)
-        return show_pattern(call, *added);
+    call->has_pattern = said || (row && !row->render);
+    if (added) {
+        call->parameter = added->pattern;
+        return added->render ? added->render(call) : show_pattern(call, added->pattern);
+    }
     if (!row && is_sound)
         return render_pronunciation(call);
     if (!row)

@@ -10,6 +10,9 @@
  *     {, $3}     shown only if one of its arguments is there
  *     ¶          at the beginning: what follows is a paragraph of its own
  *     \          takes the next character as it is
+ *     ${key=text}          the text where no such argument is there
+ *     {#if a|b|c}          b where a shows something, else c; {#ifeq a|b|c|d}, {#switch a|b=c|d=e|f}, {#expr a},
+ *                          {#ifexpr a|b|c}, {#num a}: as MediaWiki's functions, #num writes a number as the wiki does
  *
  * An empty pattern drops the template; so does one with arguments none of which is there. */
 #ifndef PIPELINE_TEXT_TEMPLATES_H
@@ -24,9 +27,11 @@
 
 /* Renderings that a user adds; they come before ours. */
 struct templates;
-/* Reads a file of lines "name = pattern" ('#' begins a comment, a name may stand once); a mistake is told with its
+/* Reads a file of lines "name = pattern", "name => other name" or "name = @renderer" (renderings.h; '#' begins a comment, a name may stand once); a mistake is told with its
  * line. *hash: of the file's bytes, 16 hexadecimal digits. */
 int templates_read(struct templates **templates, const char *path, char hash[17], struct error *err);
+/* The same of the file's text. */
+int templates_parse(struct templates **templates, struct str file, const char *path, char hash[17], struct error *err);
 void templates_free(struct templates *templates);
 
 /* One part of what a template shows. */

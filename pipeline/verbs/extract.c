@@ -8,6 +8,7 @@
 #include "pipeline/feed.h"
 #include "pipeline/plan.h"
 #include "pipeline/settings.h"
+#include "pipeline/template_pass.h"
 #include "pipeline/verbs/explain.h"
 #include "pipeline/workers.h"
 
@@ -210,6 +211,10 @@ int verb_extract(void *settings, struct opt_paths bare, struct error *err)
     int result = inputs_open(&extraction.inputs, settings, bare, err);
     if (result == 0) {
         inputs_say_guesses(&extraction.inputs);
+        if (!extraction.settings->explain) /* which is of one page, whatever follows */
+            result = template_pass_run(extraction.settings, &extraction.inputs, err);
+    }
+    if (result == 0) {
         result = plan_threads(settings, &extraction.inputs, &plan, err);
     }
     const bool explains = extraction.settings->explain != NULL;

@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "pipeline/settings.h"
 #include "pipeline/spool.h"
+#include "pipeline/template_pass.h"
 #include "pipeline/verbs/vocab_check.h"
 #include "pipeline/vocabulary.h"
 
@@ -164,6 +165,8 @@ int verb_vocab(void *argument, struct opt_paths bare, struct error *err)
         result = take_standard_input(settings, to_file, &spool, err);
     if (result == 0)
         result = inputs_open(&inputs, settings, bare, err);
+    if (result == 0)
+        result = template_pass_run(settings, &inputs, err);
     if (result == 0) {
         inputs_say_guesses(&inputs);
         recipe_make_words(settings, inputs_english(&inputs), &recipe);

@@ -177,7 +177,7 @@ others() {
     case_begin "a new dataset that cannot be built"
     old_dataset
     head -c 60000 "$samples" >short.bz2
-    expect_exit 3 "$dsdata" build short.bz2 --vocab d/vocab.txt --seq 32 --out d --fresh
+    expect_exit 3 "$dsdata" build short.bz2 --vocab d/vocab.txt --seq 32 --out d --fresh --templates none
     expect_words truncated "d/.fresh"
     diff -r -x .fresh old d >stdout || complain "the old one was touched"
     expect_exit 0 "$dsdata" verify d

@@ -5,12 +5,11 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
+#include "pipeline/text/pattern.h"
 #include "pipeline/text/templates.h"
 #include "pipeline/text/wikitext.h"
 
-#define STEPS_FREE        1024u
-#define PATTERN_PARTS_MAX 64u /* as renderings.c has it */
-#define PATTERN_BYTES_MAX 1024u
+#define STEPS_FREE 1024u
 
 static void check_page(const struct templates *templates, struct str text)
 {

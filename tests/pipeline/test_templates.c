@@ -131,6 +131,19 @@ static void a_file_adds_renderings(void **state)
     shows("\xEF\xBB\xBF# of ours\r\n\r\n A_b  =  c  \r\n", "{{a  b}}.", "c.\n");
     shows("", "{{a|x}}b", "b\n");
     shows("a = $1", "{{a", "{{a\n");
+    shows("a => B\nb = $1!\nc => a", "{{a|x}} {{c|y}}", "x! y!\n");
+    shows("a => a", "b {{a|x}} c", "b c\n");
+    shows("a => Nowrap", "b {{a|x}}", "b x\n"); /* one of ours */
+    shows("a = @convert\nb = @number", "{{a|10|km|mi}}, {{b|1234}}", "10 kilometres (6.2 mi), 1,234\n");
+    shows("a = @box\nnowrap = @box", "b {{a|x}} {{nowrap|c}}", "b c\n"); /* a mark leaves our rows in force */
+    shows("a = ${1=none}, ${k|2=nor}", "{{a}}; {{a|x}}; {{a|x|y}}", "none, nor; x, nor; x, y\n");
+    shows("a = {#if $1|($1)|{#if $2|[$2]|-}}", "{{a|x}} {{a||y}} {{a}}", "(x) [y] -\n");
+    shows("a = {#ifeq $1|x|same|other}", "{{a|x}} {{a|y}}", "same other\n");
+    shows("a = {#ifeq $1|x|same|other}", "b {{a|{{unknown}}}} c", "b c\n"); /* a value that nobody knows */
+    shows("a = {#switch $1|p=P|q|r=R{, $2}|#default=D}", "{{a|p}} {{a|q|z}} {{a|r}} {{a|s}}", "P R, z R D\n");
+    shows("a = {#expr $1*2} {#ifexpr $1>2|more|less} {#num $1}", "{{a|1000}} {{a|1}}", "2000 more 1,000 2 less 1\n");
+    shows("a = x {#if |}", "{{a}}y", "x y\n"); /* keeps a blank at the end */
+    shows("a = \\@b\\|c", "{{a}}", "@b|c\n");
 }
 
 static void mistaken(const char *file, const char *words)
@@ -147,6 +160,11 @@ static void mistaken(const char *file, const char *words)
 static void mistakes_are_told_with_their_line(void **state)
 {
     (void)state;
+    mistaken("a =>\n", "line 1: behind => stands");
+    mistaken("a = @nothing\n", "line 1: behind an @ stands");
+    mistaken("a = {#while $1|x}\n", "line 1: behind {# stands");
+    mistaken("a = {#if $1|x\n", "line 1: a { is not closed");
+    mistaken("a = {#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|}}}}}}}}}\n", "more than 8 deep");
     mistaken("a = b\n\nc\n", "line 3: it is no \"name = rendering\"");
     mistaken(" = b", "line 1: the template's name");
     mistaken("a|b = c", "line 1: no template's name");

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# A dump's own templates: what they show stands in the text; the file that says so can be read, is the same for any threads,
+# belongs to the dataset, and survives interruptions.
+#
+#     tests/flow/templates.sh BUILD
+# shellcheck source-path=SCRIPTDIR source=flow.bash
+source "$(dirname "$0")/flow.bash" "$1"
+
+python3 - >"$scratch/dump.xml" <<'PYTHON'
+from xml.sax.saxutils import escape
+
+templates = {
+    "TA": '<span class="nowrap">{{{1}}}</span><noinclude>{{doc}}</noinclude>',
+    "Tutto attaccato": "#RINVIA [[Template:TA]]",
+    "Km": "{{TA|{{formatnum:{{{1}}}}} km{{#if:{{{2|}}}|&nbsp;({{{2}}})}}}}",
+    "Vecchio nome": "#REDIRECT [[Template:Km]]",
+    "Abitanti": "<includeonly>{{#switch:{{{1}}}|RM=2 800 000|MI|Mi=1 400 000|#default=ignoti}}</includeonly>",
+    "Nota": "<ref>{{{1}}}</ref>",
+    "Senza": '[[Categoria:X]]<sup class="noprint">[senza fonte]</sup>',
+    "Navi": '{| class="navbox"\n|-\n| {{{1}}}\n|}',
+    "Vedi": ":''Vedi anche [[{{{1}}}]]''",
+    "Distanza": "{{#invoke:Convert|convert}}",
+    "Distanza breve": "{{Distanza|{{{1}}}|{{{2}}}}}",
+    "Lingua": "{{#invoke:Lang|lang}}",
+    "Saluto": "Ciao {{{nome|{{{1|mondo}}}}}}!",
+    "Somma": "{{#expr:{{{1}}}+{{{2}}}}}",
+    "Pari": "{{#ifeq:{{{1}}}|si|vero|falso}}",
+    "Ciclo": "{{Ciclo|{{{1}}}}}",
+    "Lua": "{{#invoke:Foo|bar}}",
+    "Spazio": "&nbsp;– ",
+    "Dollaro": "${{{1}}} e {x|y}",
+    "Fam": "'''{{{1}}}''' ([[{{{2}}}|{{{3|il suo}}}]])",
+    "Errore": "{{#iferror:{{#expr:1/0}}|no|si}}",
+}
+text = """La superficie è di {{TA|892 km²}}. Ha {{km|1234}} e {{Km|5|sei}} qui, {{tutto attaccato|9 m}}, {{vecchio nome|7}}.
+
+Roma ha {{abitanti|RM}} abitanti, Milano {{abitanti|MI}}, altri {{abitanti|x}} ancora.
+
+Testo{{nota|x}} e{{senza}} ancora {{navi|a}} fine.
+
+Distano {{distanza|10|km|mi}} e {{distanza breve|5|km}}, {{lingua|en|word}} dice {{saluto}} {{saluto|Ada}} {{saluto|nome=Bea}}
+
+Sono {{somma|2|3}} e {{pari|si}} o {{pari|no}}, {{ciclo|x}} fine, {{lua}} basta.
+
+A{{spazio}}B costa {{dollaro|5}} con {{fam|A|B}} e {{fam|A|B|c}}, {{errore}} certo."""
+print('<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>')
+pages = [("Uno", 0, text)] + [(f"Articolo {i}", 0, f"Una frase di {i} parole. Un'altra con {{{{TA|{i} km}}}}.\n" * 5)
+                              for i in range(40)]
+for number, (title, ns, body) in enumerate(pages + [(f"Template:{name}", 10, body) for name, body in templates.items()]):
+    print(f"<page><title>{escape(title)}</title><ns>{ns}</ns><id>{number + 1}</id><revision><id>1</id>"
+          f"<text>{escape(body)}</text></revision></page>")
+print("</mediawiki>")
+PYTHON
+dump=$scratch/dump.xml
+
+text_of() {
+    python3 -c 'import json, sys; print(json.loads(sys.stdin.readline())["text"].replace("\u00a0", " "), end="")' <"$scratch/stdout"
+}
+
+case_begin "what the templates show"
+expect_exit 0 "$dsdata" extract "$dump"
+expect_words "templates  21 read, 15 render"
+expect_equal "text" "$(text_of)" "La superficie è di 892 km². Ha 1 234 km e 5 km (sei) qui, 9 m, 7 km.
+Roma ha 2 800 000 abitanti, Milano 1 400 000, altri ignoti ancora.
+Testo e ancora fine.
+Distano 10 km (6,2 mi) e 5 km (3,1 mi), word dice Ciao mondo! Ciao Ada! Ciao Bea!
+Sono 5 e vero o falso, fine, basta.
+A – B costa \$5 e {x|y} con A (il suo) e A (c), si certo."
+
+case_begin "without them, and by a file"
+expect_exit 0 "$dsdata" extract "$dump" --templates none
+expect_words "{{Abitanti}} 3"
+expect_exit 0 "$dsdata" templates "$dump" --out "$scratch/own" --threads 1
+expect_exit 0 "$dsdata" templates "$dump" --threads 4
+cmp -s "$scratch/stdout" "$scratch/own" || complain "4 threads make another file"
+expect_exit 2 "$dsdata" templates "$dump" --out "$scratch/own"
+expect_exit 0 "$dsdata" extract "$dump" --format sentences
+mv "$scratch/stdout" "$scratch/auto"
+expect_exit 0 "$dsdata" extract "$dump" --format sentences --templates "$scratch/own"
+cmp -s "$scratch/stdout" "$scratch/auto" || complain "the file gives other text than the dump"
+grep -qx 'Tutto attaccato => TA' "$scratch/own" || complain "a redirect is no alias"
+grep -qx 'Distanza breve = @convert' "$scratch/own" || complain "a call of a bound template is not bound"
+
+case_begin "no templates, several wikis, standard input"
+expect_exit 3 "$dsdata" templates "$samples"
+expect_words "no template of the dump"
+"$dsdata" extract - <"$dump" >"$scratch/stdout" 2>"$scratch/stderr" || complain "standard input"
+expect_words "templates: standard input is not read"
+sed 's/itwiki/enwiki/' "$dump" >"$scratch/other.xml"
+expect_exit 0 "$dsdata" extract "$dump" "$scratch/other.xml"
+expect_words "several wikis"
+
+case_begin "they belong to the dataset"
+expect_exit 0 "$dsdata" vocab "$dump" --vocab-size 300 --out "$scratch/vocab.txt"
+words=("$dump" --vocab "$scratch/vocab.txt" --accents keep --seq 32)
+expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
+expect_words "templates  21 read"
+cmp -s "$scratch/one/templates.txt" "$scratch/own" || complain "templates.txt is another file"
+expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
+expect_words "finished already"
+expect_exit 0 "$dsdata" verify "$scratch/one"
+expect_exit 5 "$dsdata" build "${words[@]}" --templates none --out "$scratch/one"
+expect_words "templates"
+cp -r "$scratch/one" "$scratch/bad"
+sed -i 's/Ciao/Caro/' "$scratch/bad/templates.txt"
+expect_exit 4 "$dsdata" verify "$scratch/bad"
+expect_words "templates.txt"
+expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one" --fresh
+cmp -s "$scratch/one/templates.txt" "$scratch/own" || complain "--fresh loses templates.txt"
+
+case_begin "killed before each of the first changes"
+for n in 4 6 8 10 12; do
+    rm -rf "$scratch/killed"
+    DS_FAIL_FILE=$n:kill "$dsdata" build "${words[@]}" --out "$scratch/killed" >/dev/null 2>&1 || true
+    expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/killed" --threads 1
+    expect_equal "root hash" "$(root_hash "$scratch/killed")" "$(root_hash "$scratch/one")"
+done
+flow_end
