@@ -54,7 +54,7 @@ static void round_frame(struct frame *frame)
 
 static bool find_frame(const struct curve *c, struct frame *frame)
 {
-    *frame = (struct frame){.low = c->from_zero ? 0 : INFINITY, .high = -INFINITY};
+    *frame = (struct frame){.low = c->from_zero ? 0 : (double)INFINITY, .high = -(double)INFINITY};
     for (size_t r = 0; r < c->report->count; r++) {
         const struct history *h = &c->report->runs[r].history;
         for (size_t i = 0; i < h->count; i++) {
