@@ -66,7 +66,7 @@ static void give_each_one(uint64_t *borders, uint32_t ranks)
 bool adapt_divide(uint64_t units, const double *seconds, uint32_t ranks, uint64_t *borders)
 {
     uint64_t *weights = mem_array(ranks, sizeof *weights), *cut = mem_array(ranks + 1, sizeof *cut);
-    double fastest = INFINITY;
+    double fastest = HUGE_VAL;
     for (uint32_t r = 0; r < ranks; r++)
         fastest = fmin(fastest, seconds[r]);
     bool gains = fastest > 0;

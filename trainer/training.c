@@ -331,19 +331,23 @@ static int shares_begin(struct training *t, struct error *err)
     return 0;
 }
 
-/* What rank 0 draws, reads or resumes, for all; divided, nobody else has all of it, and rank 0 has it for a moment. */
+/* What rank 0 draws, reads or resumes, for all; divided, nobody else has all of it, and rank 0 has it for a moment: of
+ * weights a copy only where they are not the model's own, in the host's memory. */
 static int divide_state(struct training *t, const struct origin *origin, struct error *err)
 {
     const size_t count = team_leads(t->team) ? model_table(t->engine.model)->size : 0;
-    struct flat_state flat = {mem_clear(count, sizeof *flat.params), mem_clear(count, sizeof *flat.first),
-                              mem_clear(count, sizeof *flat.second)};
+    struct model *model = t->engine.model;
+    const bool own = t->engine.ops->memory == 0 && model_weights(model) == model_params(model);
+    struct flat_state flat = {own ? model_params(model) : mem_clear(count, sizeof *flat.params),
+                              mem_clear(count, sizeof *flat.first), mem_clear(count, sizeof *flat.second)};
     int result = team_agree(t->team, team_leads(t->team) ? state_begin(t, origin, &flat, err) : 0, err);
     meet_move(t->team->meet, 0, "the first weights");
     if (result == 0)
         result = team_give(t->team, &t->position, sizeof t->position, err);
     if (result == 0 && zero_scatter(t->engine.zero, flat.params, flat.first, flat.second, err) < 0)
         result = team_fail(t->team, err);
-    mem_free(flat.params);
+    if (!own)
+        mem_free(flat.params);
     mem_free(flat.first);
     mem_free(flat.second);
     return result;

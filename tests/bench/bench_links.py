@@ -17,6 +17,9 @@ Two namespaces, `tc tbf` on each side of a veth pair, a process with one thread 
     bytes    what the interface sent in a step, without headers, over 2 (N-1)/N · 4 n; and wire_bytes for N = 2, 3, 4
     equal    parameters after 20 steps of N = 2, 3, 4, equal and 1:3 shares, fp32, dropout, against one process
     bits     --same-bits against none, base, 16 and 64 sequences a part
+    onebit   a step of mini, batch 32, at the first of --rates, by Adam and by onebit_adam behind the freeze
+    memory   the most that each of 4 processes of base has resident, --zero 0 and 1, and what its step sends
+    speeds   sequences/s of three processes of a very small model that sleep 1 : 2 : 4 for each, --share auto, over the three alone
 
 The median step counts, the first one left out; best of --rounds."""
 
@@ -346,7 +349,51 @@ def ddp(cable, scratch):
           f"{ours / theirs:.2f} x", flush=True)
 
 
-PARTS = {"rates": rates, "hidden": hidden, "ddp": ddp, "start": start, "bytes": bytes_sent, "equal": equal, "bits": bits}
+def onebit(cable, scratch):
+    cable.set_rate(float(options.rates.split(",")[0]))
+    steps = {}
+    for name, words in (("adam", ["bias_correction=false"]), ("onebit_adam", ["freeze_step=1"])):
+        out, _ = two(cable, scratch, "mini", 32, "--optimizer", name, "--set", *(f"optimizer.params.{w}" for w in words))
+        at = [line["seconds"] for line in lines_of(out)][1:]
+        steps[name] = statistics.median(after - before for before, after in zip(at, at[1:]))
+        print(f"onebit   {name}: {steps[name]:.3f} s a step, {lines_of(out)[-1]['wire_bytes']} bytes sent", flush=True)
+    print(f"onebit   {steps['adam'] / steps['onebit_adam']:.2f} x", flush=True)
+
+
+def memory(_, scratch):
+    for zero in (0, 1):
+        out, most = scratch / "memory", {}
+        shutil.rmtree(out, ignore_errors=True)
+        job = subprocess.Popen(training(out, "base", 4, "--micro-batch", 1, "--processes", 4, "--zero", zero, steps=2))
+        while job.poll() is None:
+            listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(job.pid)], capture_output=True, text=True, check=False)
+            for process in map(int, listed.stdout.split()):
+                try:
+                    status = pathlib.Path(f"/proc/{process}/status").read_text()
+                except OSError:
+                    continue
+                found = re.search(r"VmHWM:\s+(\d+)", status)
+                most[process] = int(found[1]) * 1024 if found else most.get(process, 0)
+            time.sleep(0.2)
+        print(f"memory   --zero {zero}: {[round(most[process] / 1e6) for process in sorted(most)]} MB, "
+              f"{lines_of(out)[0]['wire_bytes']} bytes sent", flush=True)
+
+
+def speeds(_, scratch):
+    each, out = (0.1, 0.2, 0.4), scratch / "speeds"
+    model = scratch / "small.json"  # what it computes takes next to no time beside the sleep
+    model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+                                 "intermediate_size": 64, "max_position_embeddings": 128, "hidden_act": "gelu_new"}))
+    subprocess.run(training(out, model, 14, "--processes", 3, "--share", "auto", steps=22), check=True,
+                   env={**os.environ, "DS_SLOW": ",".join(map(str, each))})
+    lines = lines_of(out)
+    after = statistics.median(line["sequences_per_second"] for line in lines[11:])
+    print(f"speeds   {lines[0]['shares']}, then {lines[-1]['shares']}: {after:.1f} sequences/s, alone "
+          f"{sum(1 / seconds for seconds in each):.1f}: {after / sum(1 / seconds for seconds in each):.3f} x", flush=True)
+
+
+PARTS = {"rates": rates, "hidden": hidden, "ddp": ddp, "start": start, "bytes": bytes_sent, "equal": equal, "bits": bits,
+         "onebit": onebit, "memory": memory, "speeds": speeds}
 
 
 def main():

@@ -2,7 +2,8 @@
 # share: 0.02
 """One of several processes of a training is killed, or stands still, in each phase of a step and at random moments; each
 time another number of processes goes on, under --same-bits. The others leave within their time with exit code 9 and
-nothing hangs, and the last checkpoint's bytes are those of one undisturbed process."""
+nothing hangs, and the last checkpoint's bytes are those of one undisturbed process, with --zero and --share auto too. What
+1-bit Adam makes depends on the number of processes: it goes on from what its last checkpoint holds, which verifies."""
 
 import os
 import shutil
@@ -43,8 +44,14 @@ def ranks_of(parent):
     return sorted(map(int, listed.stdout.split()))
 
 
-def start(number, **variables):
-    return subprocess.Popen([str(word) for word in (campaign.dstrain, *command, "--out", out, "--processes", number,
+def divided():
+    """How memory and samples are divided, which changes no bit."""
+    return campaign.random.choice(([], ["--zero", 1], ["--share", "auto"], ["--zero", 1, "--share", "auto"]))
+
+
+def start(number, words=None, **variables):
+    words = words or [*command, *divided()]
+    return subprocess.Popen([str(word) for word in (campaign.dstrain, *words, "--out", out, "--processes", number,
                                                     "--peer-timeout", f"{PEER_TIMEOUT}s")],
                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                             env={**os.environ, **variables})
@@ -63,9 +70,9 @@ def ends(job, ranks, what, codes, seconds):
         job.wait()
 
 
-def disturb(number, how):
+def disturb(number, how, words=None):
     """At a random moment. Whether one was there to be disturbed."""
-    job = start(number)
+    job = start(number, words)
     time.sleep(campaign.random.uniform(0, 1.5))
     ranks = ranks_of(job)
     if len(ranks) < number or job.poll() is not None:
@@ -89,7 +96,7 @@ def disturb_in(phase, victim, how):
 def go_on():
     """Another number of processes does the rest."""
     number = campaign.random.randrange(1, RANKS + 1)
-    code, said = campaign.train(*command, "--out", out, *(["--processes", number] if number > 1 else []))
+    code, said = campaign.train(*command, *divided(), "--out", out, *(["--processes", number] if number > 1 else []))
     if campaign.check(code == 0, f"{number} processes go on", f"exit {code}: {said}"):
         campaign.check(last(out) == last(good), f"{number} processes go on", "other bytes in the last checkpoint")
 
@@ -106,5 +113,16 @@ for _ in range(runs):
     for name, how in SIGNALS.items():
         met[name] += disturb(campaign.random.randrange(2, RANKS + 1), how)
     go_on()
+onebit = [*campaign.command, "--micro-batch", 2, "--steps", STEPS, "--save-every", SAVE_EVERY, "--optimizer", "onebit_adam",
+          "--set", "optimizer.params.freeze_step=15"]
+for _ in range(max(1, runs // 5)):
+    campaign.clear(out)
+    for name, how in SIGNALS.items():
+        met[name] += disturb(campaign.random.randrange(2, RANKS + 1), how, onebit)
+    number = campaign.random.randrange(1, RANKS + 1)
+    code, said = campaign.train(*onebit, "--out", out, *(["--processes", number] if number > 1 else []))
+    campaign.check(code == 0, f"1-bit Adam, {number} processes go on", f"exit {code}: {said}")
+    verified = subprocess.run([campaign.dstrain, "verify", out], capture_output=True, text=True, check=False)
+    campaign.check(verified.returncode == 0, "1-bit Adam verifies", verified.stderr)
 campaign.end(f"{len(places)} in {len(PHASES)} phases of {RANKS} ranks; {met['kill']} killed, {met['stop']} stopped at random "
              f"over {runs} runs; 1 to {RANKS} processes go on")
