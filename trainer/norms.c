@@ -77,7 +77,7 @@ void norms_after(struct norms *n, double loss_scale)
     ops->unmap(ops->device, n->engine->work.squares, (double *)work.gradients, chunk_bytes, MAP_READ);
     memset(n->tensors, 0, 3 * params->count * sizeof *n->tensors);
     for (size_t chunk = 0; chunk < params->chunk_count; chunk++)
-        for (int i = 0; i < 3; i++)
+        for (size_t i = 0; i < 3; i++)
             n->tensors[3 * (size_t)params->chunks[chunk].tensor + i] += n->squares[3 * chunk + i];
     for (size_t i = 0; i < 3 * params->count; i++)
         n->tensors[i] = sqrt(n->tensors[i]) / (i % 3 == 0 ? loss_scale : 1);

@@ -77,7 +77,7 @@ int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, 
 {
     char *path = path_join(directory, METRICS_NAME);
     *metrics = METRICS_CLOSED;
-    *past = (struct metrics_past){.kept_step = past->kept_step, .kept_loss = INFINITY, .best = METRICS_BEST_NONE};
+    *past = (struct metrics_past){.kept_step = past->kept_step, .kept_loss = HUGE_VAL, .best = METRICS_BEST_NONE};
     int result = open_lines(metrics, path, step, past, err);
     if (result == 0)
         result = events_open(&metrics->events, directory, step, past->evaluated, err);

@@ -45,7 +45,7 @@ struct metrics_best {
     uint64_t since; /* evaluations after it, none of which was better */
     double last;    /* of the last evaluation */
 };
-#define METRICS_BEST_NONE ((struct metrics_best){.loss = INFINITY, .last = INFINITY})
+#define METRICS_BEST_NONE ((struct metrics_best){.loss = HUGE_VAL, .last = HUGE_VAL})
 /* A loss counts as its line has it, so that a run that goes on decides as one that was never stopped. */
 void metrics_best_add(struct metrics_best *best, uint64_t step, double loss);
 
