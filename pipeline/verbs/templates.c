@@ -35,8 +35,9 @@ int verb_templates(void *data, struct opt_paths bare, struct error *err)
     if (result == 0)
         result = template_pass(settings, &inputs, &text, &facts, err);
     if (result == 0 && facts.rendered == 0) {
-        fail(err, ERR_INPUT, facts.read == 0 ? "no page of the dump is a template"
-                                             : "no template of the dump shows what can be told without running it");
+        fail(err, ERR_INPUT,
+             facts.read == 0 ? "no page of the dump is a template"
+                             : "no template of the dump shows what can be told without running it");
         result = hint(err, "dumps of articles only, like pages-articles-multistream of some sites, have none; "
                            "pages-meta-current has");
     }
