@@ -81,7 +81,7 @@ main() {
 
     build release && run_tests release --preset release
     if [ "$long" = yes ] && [ -f build/release/CTestTestfile.cmake ]; then
-        run_tests long --test-dir build/release -L long --output-on-failure
+        run_tests long --test-dir build/release -L long -j 2 --timeout 1800 --output-on-failure
     fi
     build asan && run_tests asan --preset asan
     build tsan && run_tests tsan --preset tsan
