@@ -1,6 +1,6 @@
 /* In: requests of any size. Out: pieces cut from a list of kept chunks. Chunks grow with what the arena holds, up to 1
  * MiB, so few jobs need more than one. A request that does not fit takes the next kept chunk that is large enough, and
- * moves it up behind the current one: chunks in front of `current` are full, those behind it are free. */
+ * moves it up after the current one: chunks in front of `current` are full, those after it are free. */
 #include "base/arena.h"
 
 #include "base/mem.h"

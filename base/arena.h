@@ -19,7 +19,7 @@ struct arena {
 /* A zeroed struct arena is ready to use. */
 void *arena_alloc(struct arena *arena, size_t bytes);               /* 16-byte aligned, not cleared */
 void *arena_array(struct arena *arena, size_t count, size_t bytes); /* dies where count * bytes overflows */
-struct str arena_copy(struct arena *arena, struct str text);        /* copy, with a NUL behind it */
+struct str arena_copy(struct arena *arena, struct str text);        /* copy, with a NUL after it */
 void arena_reset(struct arena *arena);                              /* all pieces are gone, the memory is kept */
 void arena_release(struct arena *arena);                            /* all memory is given back; ready to use again */
 size_t arena_bytes(const struct arena *arena);                      /* memory held */

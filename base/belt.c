@@ -34,7 +34,7 @@ struct belt {
     struct belt_options options;
     size_t job_stride;
     char *jobs;         /* [depth] of job_stride bytes */
-    bool has_consumer;  /* belt_open: the consumer is one more ordered step behind the last */
+    bool has_consumer;  /* belt_open: the consumer is one more ordered step after the last */
     pthread_t *threads; /* [thread_count] */
     size_t thread_count;
 

@@ -1,4 +1,4 @@
-/* In: the changes of files as calls.c makes them. Out: a line each in the trace, behind what the kernel did. */
+/* In: the changes of files as calls.c makes them. Out: a line each in the trace, after what the kernel did. */
 #include "base/call_trace.h"
 
 #include "base/error.h"

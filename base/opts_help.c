@@ -102,7 +102,7 @@ void opt_help_text(const struct opt_row *row, struct buf *out)
     buf_add_text(out, row->help);
     if (row->value && (row->choice || (row->choices && strcmp(row->value, row->choices) != 0))) {
         const bool sentence = out->size > 0 && out->data[out->size - 1] == '.';
-        out->size -= sentence; /* its full stop goes behind the list */
+        out->size -= sentence; /* its full stop goes after the list */
         buf_add_text(out, ": ");
         add_choices(row, ", ", out);
         buf_add_text(out, sentence ? "." : "");

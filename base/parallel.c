@@ -70,7 +70,7 @@ static void take_tasks(const struct region *region, int thread)
         region->run(region->args, task, thread);
 }
 
-/* Returns the number of a region behind `seen`. */
+/* Returns the number of a region after `seen`. */
 static unsigned await_region(unsigned seen)
 {
     for (int i = 0; i < SPINS; i++) {

@@ -14,7 +14,7 @@ struct progress {
     double first_share; /* where the stage begins, < 0: not known yet */
     double first_time;  /* and when it does */
     double guess;  /* seconds of the stage, for as long as its speed is not known; < 0: none. The caller's to set */
-    double behind; /* seconds of the stages behind it. The caller's to set */
+    double behind; /* seconds of the stages after it. The caller's to set */
 };
 
 void progress_open(struct progress *progress);

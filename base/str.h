@@ -56,7 +56,7 @@ struct buf {
     size_t capacity;
 };
 
-void buf_reserve(struct buf *buf, size_t more); /* room for `more` bytes behind size */
+void buf_reserve(struct buf *buf, size_t more); /* room for `more` bytes after size */
 void buf_add(struct buf *buf, const void *data, size_t size);
 void buf_add_str(struct buf *buf, struct str text);
 void buf_add_text(struct buf *buf, const char *text);
@@ -67,7 +67,7 @@ static inline void buf_add_byte(struct buf *buf, char byte)
         buf_reserve(buf, 1);
     buf->data[buf->size++] = byte;
 }
-const char *buf_text(struct buf *buf); /* with a NUL behind it that size does not count */
+const char *buf_text(struct buf *buf); /* with a NUL after it that size does not count */
 static inline struct str buf_str(const struct buf *buf)
 {
     return (struct str){buf->data, buf->size};

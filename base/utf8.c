@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* Number of bytes that `lead` announces (0: none starts so) and the range of the byte behind it: table 3-7. */
+/* Number of bytes that `lead` announces (0: none starts so) and the range of the byte after it: table 3-7. */
 static unsigned announced(unsigned char lead, unsigned char *low, unsigned char *high)
 {
     *low = 0x80;
@@ -72,7 +72,7 @@ unsigned utf8_write(uint32_t code_point, char out[4])
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
-/* The first byte at or behind `at` that is none of ASCII, or `size`. */
+/* The first byte at or after `at` that is none of ASCII, or `size`. */
 static size_t skip_ascii(const char *text, size_t at, size_t size)
 {
     uint64_t bytes[4];

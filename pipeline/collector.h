@@ -19,7 +19,7 @@ struct collector {
     struct extent extent;
     struct spill spill;
     bool every_window;   /* of tests, which set DS_JOURNAL_EVERY=window: a journal after each */
-    bool settled;        /* the spills hold nothing behind the extent's place */
+    bool settled;        /* the spills hold nothing after the extent's place */
     double saved;        /* clock: the last journal */
     double save_seconds; /* what it took */
 };

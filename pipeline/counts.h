@@ -8,7 +8,7 @@
 #include "pipeline/text/fates.h"
 #include "shards/format.h"
 
-/* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. Behind them is the set of
+/* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. After them is the set of
  * the documents' hashes (duplicates.h). */
 #define SETS_MAX (OPT_NUMBERS_MAX * SPLITS + 1)
 

@@ -205,7 +205,7 @@ static void make_pairs(struct digest *digest, const struct pair_options *options
             pairs_of_document(documents, i, options, &digest->pairs);
 }
 
-/* The samples of length number `length` and one copy: pairs in document order, masked, encoded behind their keys. */
+/* The samples of length number `length` and one copy: pairs in document order, masked, encoded after their keys. */
 static void make_samples(struct digest *digest, const struct group *group, size_t length, uint32_t copy,
                          struct harvest *harvest)
 {

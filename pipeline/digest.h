@@ -33,7 +33,7 @@ struct digest_options {
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
     const struct duplicates *duplicates; /* to be dropped; or NULL */
-    bool only_hashes;                    /* of the documents, into set 0; else they go behind the sets of samples */
+    bool only_hashes;                    /* of the documents, into set 0; else they go after the sets of samples */
 };
 
 /* Scratch of one thread. */

@@ -61,7 +61,7 @@ static const struct opt_row rows[] = {
      .verbs = " build vocab ", .help = "How a vocabulary is learned: greedy, top-down as TensorFlow Text does; bpe, by "
                                        "merging pairs as Hugging Face's trainer does."},
     {.name = "unused", .type = OPT_COUNT, .field = FIELD(unused), .value = "N", .default_text = "0", .max = 10000,
-     .verbs = " build vocab ", .help = "Further [unusedN] pieces of a learned vocabulary, behind [MASK]."},
+     .verbs = " build vocab ", .help = "Further [unusedN] pieces of a learned vocabulary, after [MASK]."},
     {.name = "min-frequency", .type = OPT_COUNT, .field = FIELD(min_frequency), .value = "N", .default_text = "2",
      .min = 2, .verbs = " build vocab ", .help = "How often a piece of a learned vocabulary must occur."},
     {.name = "limit-alphabet", .type = OPT_COUNT, .field = FIELD(limit_alphabet), .value = "N", .default_text = "1000",
@@ -176,7 +176,7 @@ static const struct opt_row rows[] = {
     {.name = "explain", .type = OPT_TEXT, .field = FIELD(explain), .value = "TITLE", .default_help = "none",
      .verbs = " extract ", .help = "Show one page of a dump: what is kept, what is left out and why."},
     {.name = "special", .type = OPT_FLAG, .field = FIELD(special), .verbs = " tokenize ",
-     .help = "Put [CLS] before and [SEP] behind each line."},
+     .help = "Put [CLS] before and [SEP] after each line."},
     {.name = "sample", .type = OPT_COUNT, .field = FIELD(sample), .value = "I", .verbs = " show ",
      .default_help = "none", .help = "Show sample I side by side: piece, segment, mask, label."},
     {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq_one), .value = "N", .min = 16, .max = 4096,

@@ -17,7 +17,7 @@ struct feed {
     struct place end;         /* where to stop; {inputs->count}: at the end of all */
     struct place next;        /* the source's place */
     uint64_t pages;           /* records cut so far */
-    bool reads_on;            /* behind the end */
+    bool reads_on;            /* after the end */
     bool done;                /* all groups before the end have been cut */
     struct dump_state at_end; /* the state when the end was reached */
 };

@@ -44,12 +44,12 @@ int inputs_open(struct inputs *inputs, const struct settings *settings, struct o
 void inputs_close(struct inputs *inputs);
 
 /* The windows of all inputs form one row: all of the first input, all of the second, … A place stands before a window; that
- * behind the last window of an input is the one before the first of the next. Not with a pipe. */
+ * after the last window of an input is the one before the first of the next. Not with a pipe. */
 struct place {
     uint32_t file; /* index of the input; all of them: the row's end */
     uint64_t window;
 };
-int place_compare(struct place a, struct place b);                    /* < 0, 0, > 0 as a stands before, at, behind b */
+int place_compare(struct place a, struct place b);                    /* < 0, 0, > 0 as a stands before, at, after b */
 struct place inputs_place(const struct inputs *inputs, uint64_t row); /* UINT64_MAX: the end, with a pipe too */
 uint64_t inputs_row(const struct inputs *inputs, struct place place);
 

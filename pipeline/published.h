@@ -8,7 +8,7 @@
 #include "tokenizer/tokenizer.h"
 
 /* Opens settings->vocab by the rules of settings->profile and sets settings->cased, ->accents and ->joined where its
- * files speak of them. ERR_MISMATCH: a typed option says otherwise. ERR_UNSAFE: not WordPiece behind a BertNormalizer,
+ * files speak of them. ERR_MISMATCH: a typed option says otherwise. ERR_UNSAFE: not WordPiece after a BertNormalizer,
  * or with rules that the profile has not. ERR_INPUT: damaged, or without its specials. Close with vocab_close. */
 int published_vocab(struct settings *settings, struct vocab **vocab, struct error *err);
 

@@ -67,7 +67,7 @@ int recipe_make(const struct settings *settings, bool english, struct recipe *re
     for (size_t i = 0; i < recipe->length_count; i++) {
         recipe->seq[i] = settings->seq.values[i];
         if (i > 0 && recipe->seq[i] <= recipe->seq[i - 1])
-            return fail(err, ERR_USAGE, "--seq must rise: %u stands behind %u", recipe->seq[i], recipe->seq[i - 1]);
+            return fail(err, ERR_USAGE, "--seq must rise: %u comes after %u", recipe->seq[i], recipe->seq[i - 1]);
         recipe->predictions[i] =
             predictions->count > 0 ? predictions->values[i] : predictions_default(recipe->seq[i], recipe->mask_prob);
         if (recipe->predictions[i] > recipe->seq[i])

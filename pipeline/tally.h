@@ -16,7 +16,7 @@
 struct tally_row {
     uint64_t count, bytes;
     uint64_t missed;  /* bytes that it may have lost before it came */
-    uint32_t name_at; /* in tally.names, with a NUL behind it */
+    uint32_t name_at; /* in tally.names, with a NUL after it */
     uint32_t hash;
 };
 

@@ -5,7 +5,7 @@ tests/trainer/test_optim.c repeats. Needs no packages."""
 import math
 import pathlib
 
-# Four tensors: decayed, spared (a bias), all zero at first, and one that ends behind a chunk of 16,384 elements.
+# Four tensors: decayed, spared (a bias), all zero at first, and one that ends after a chunk of 16,384 elements.
 SIZES = [3, 2, 2, 16390]
 DECAYED = [True, False, True, True]
 HIDDEN = [(3, 1), None, None, (10, 1639)]  # what of it is a hidden matrix

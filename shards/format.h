@@ -15,7 +15,7 @@
  * vocabulary has more than 65,535 pieces. Ids stand as the model sees them (masked), labels are the originals. What a
  * record does not use of ids, labels and positions is zero.
  *
- * The hash of a shard, as the manifest holds it, is XXH3-64 of header and footer, one behind the other: the footer
+ * The hash of a shard, as the manifest holds it, is XXH3-64 of header and footer, one after the other: the footer
  * holds the hash of the hashes, so it covers every byte and yet is checked without reading the records. */
 #ifndef SHARDS_FORMAT_H
 #define SHARDS_FORMAT_H

@@ -1,7 +1,7 @@
 /* Masks for masked-LM, laid by name (Law 3), so `dsdata` lays them once on disk and `dstrain` may lay fresh ones.
  * The rule is BERT's (Devlin et al. 2019, section 3.1): of the chosen tokens 80 % become [MASK], 10 % stay, 10 % become
  * any piece of the vocabulary, special pieces included, as Google's create_pretraining_data.py does. Whole words: a
- * word is a piece and the pieces behind it that continue it; words are taken whole or not at all. Pure; any thread. */
+ * word is a piece and the pieces after it that continue it; words are taken whole or not at all. Pure; any thread. */
 #ifndef SHARDS_MASKING_H
 #define SHARDS_MASKING_H
 
@@ -32,7 +32,7 @@ uint32_t mask_count(uint32_t tokens, uint32_t millionths, uint32_t predictions);
  *
  * Whole words: words come in the order of draw 0 of their first position; one that would pass mask_count is left out,
  * so a sample may have fewer masks, even none; each piece of a chosen word makes its own draws 1 to 3. A piece that
- * would continue a word but stands behind [CLS] or [SEP] (its word was cut off there) is a word's beginning. */
+ * would continue a word but stands after [CLS] or [SEP] (its word was cut off there) is a word's beginning. */
 void mask_sample(const struct random_stream *stream, uint32_t index, const struct mask_rules *rules,
                  struct sample *sample);
 

@@ -44,7 +44,7 @@ static int check_end(struct shard *shard, struct error *err)
         return fail_at(err, ERR_VERIFY, shard->path, map->size,
                        "the shard is cut off: it should have %" PRIu64 " bytes", bytes);
     if (map->size > bytes)
-        return fail_at(err, ERR_VERIFY, shard->path, bytes, "%" PRIu64 " bytes too many behind the shard's end",
+        return fail_at(err, ERR_VERIFY, shard->path, bytes, "%" PRIu64 " bytes too many after the shard's end",
                        map->size - bytes);
     shard->records = map->data + SHARD_HEADER_BYTES;
     shard->table = shard->records + shard_area_bytes(&shard->header); /* 8-aligned: header and records are */

@@ -94,7 +94,7 @@ static int open_expected(struct verifier *v, const char *name, uint64_t expected
         else
             result = 1;
         if ((uint64_t)size > expected && size >= 0)
-            verify_note(v->report, name, expected, (uint64_t)size, "bytes behind the end of the file");
+            verify_note(v->report, name, expected, (uint64_t)size, "bytes after the end of the file");
     }
     mem_free(path);
     if (result < 1)

@@ -16,7 +16,7 @@ struct shard_writer {
     struct shard_header header;
     uint8_t *block;  /* [SHARD_BLOCK_BYTES] what the block at the cursor has got so far */
     uint64_t *table; /* [shard_block_count] hashes of the blocks */
-    uint64_t at;     /* the cursor: bytes of records behind it */
+    uint64_t at;     /* the cursor: bytes of records after it */
 };
 
 #define WRITER_CLOSED ((struct shard_writer){.file = FILE_CLOSED})
@@ -30,7 +30,7 @@ int writer_add(struct shard_writer *writer, const uint8_t *data, size_t bytes, s
 int writer_place(const struct shard_writer *writer, uint64_t block, const uint8_t *data, struct error *err);
 /* The cursor, at the beginning of a block, passes over blocks that are placed. */
 void writer_pass(struct shard_writer *writer, uint64_t blocks);
-/* Is the cursor behind the last record? */
+/* Is the cursor after the last record? */
 bool writer_full(const struct shard_writer *writer);
 /* It must be (asserted). Gives the shard's hash and the file's size; both may be NULL. Closes. */
 int writer_commit(struct shard_writer *writer, uint64_t *hash, uint64_t *bytes, struct error *err);

@@ -15,7 +15,7 @@ _Static_assert(ALPHABET_MAX < 1u << KEY_BITS, "a letter has 10 bits in a key");
 
 /* A suffix while it is sorted. */
 struct suffix {
-    uint64_t key; /* its first letters; zeros behind its end */
+    uint64_t key; /* its first letters; zeros after its end */
     uint32_t at, word;
 };
 
@@ -50,7 +50,7 @@ static void sort_block(struct suffix *suffixes, size_t count, const uint16_t *le
     }
 }
 
-/* Merges two sorted rows that stand behind each other. */
+/* Merges two sorted rows that stand after each other. */
 static void merge_rows(const struct suffix *left, const struct suffix *right, const struct suffix *end,
                        struct suffix *to, const uint16_t *letters)
 {

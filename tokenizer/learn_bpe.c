@@ -27,7 +27,7 @@ struct made {
 
 /* One of the lexicon's letters. */
 struct place {
-    uint32_t piece;       /* whose first or last letter it is; 0: none (behind a word) */
+    uint32_t piece;       /* whose first or last letter it is; 0: none (after a word) */
     uint32_t pair;        /* of a first letter: number of the pair that begins here, or PAIR_NONE */
     uint32_t next, prior; /* places of the same pair, or PAIR_NONE */
     uint32_t word;

@@ -1,5 +1,5 @@
 /* What the two ways of learning have in common: a lexicon comes in, rows of its letters go out. learn.c begins with the
- * specials and the letters and writes the rows behind them. */
+ * specials and the letters and writes the rows after them. */
 #ifndef TOKENIZER_LEARN_PIECES_H
 #define TOKENIZER_LEARN_PIECES_H
 

@@ -26,7 +26,7 @@ struct lexicon {
     bool inside[ALPHABET_MAX + 1];       /* may stand inside a word (not punctuation, not an ideograph) */
     size_t alphabet_count;
     size_t alphabet_pieces; /* one for each letter and one more for each that may stand inside */
-    uint16_t *letters;      /* [letter_count] the words, end to end, as ranks, each with a 0 behind */
+    uint16_t *letters;      /* [letter_count] the words, end to end, as ranks, each with a 0 after */
     size_t letter_count;
     uint32_t *start; /* [word_count] where in letters a word begins */
     uint64_t *count; /* [word_count] how often it occurs */

@@ -5,14 +5,14 @@
 #include "tokenizer/tokenizer.h"
 
 enum lines_format {
-    LINES_IDS,    /* decimal, a blank between, none behind */
+    LINES_IDS,    /* decimal, a blank between, none after */
     LINES_PIECES, /* the same with the pieces' text */
     LINES_JSON,   /* {"ids":[7592],"pieces":["hello"]} */
 };
 
 struct lines_options {
     enum lines_format format;
-    bool special; /* [CLS] before, [SEP] behind each line */
+    bool special; /* [CLS] before, [SEP] after each line */
 };
 
 /* A format for a vocabulary, which it needs until it is closed; immutable, shared by threads. */

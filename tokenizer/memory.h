@@ -2,8 +2,8 @@
  * two runs of up to 16 bytes and three ids, as most are, or one of up to 32 bytes and seven ids; a new one takes the
  * place of the older.
  *
- * A key is the run's bytes with zeros behind, ASCII capitals lowered where case does not matter. Its length is not in
- * it: NUL is deleted from text, so runs that differ in the zeros behind give the same ids. For the same reason an empty
+ * A key is the run's bytes with zeros after, ASCII capitals lowered where case does not matter. Its length is not in
+ * it: NUL is deleted from text, so runs that differ in the zeros after give the same ids. For the same reason an empty
  * entry, all zeros, is right as it is: runs of NUL give no id. */
 #ifndef TOKENIZER_MEMORY_H
 #define TOKENIZER_MEMORY_H

@@ -91,7 +91,7 @@ static size_t slot_of(const struct pair_queue *queue, uint32_t left, uint32_t ri
     return at;
 }
 
-/* Empties a slot and moves those behind it that would no longer be found. */
+/* Empties a slot and moves those after it that would no longer be found. */
 static void leave_slots(struct pair_queue *queue, uint32_t number)
 {
     const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
@@ -99,7 +99,7 @@ static void leave_slots(struct pair_queue *queue, uint32_t number)
     for (size_t at = (gap + 1) & mask; queue->slots[at]; at = (at + 1) & mask) {
         const struct pair *pair = &queue->pairs[queue->slots[at] - 1];
         if (((at - home(queue, pair->left, pair->right)) & mask) < ((at - gap) & mask))
-            continue; /* its home is behind the gap */
+            continue; /* its home is after the gap */
         queue->slots[gap] = queue->slots[at];
         gap = at;
     }

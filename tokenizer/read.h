@@ -22,7 +22,7 @@ struct tokenizer_facts {
 };
 
 /* Reads the files at `path` by the rules of the profile. ERR_USAGE: a directory without such files, or no path at all.
- * ERR_UNSAFE: not WordPiece behind a BertNormalizer, or with rules that the profile has not. ERR_INPUT: damaged, or
+ * ERR_UNSAFE: not WordPiece after a BertNormalizer, or with rules that the profile has not. ERR_INPUT: damaged, or
  * without its specials. On error facts->vocab is NULL. */
 int tokenizer_read(struct tokenizer_facts *facts, const char *path, enum profile profile, struct error *err);
 

@@ -12,7 +12,7 @@ struct str sigma_lower(const struct unicode *unicode, struct str text, struct bu
         return text;
     buf_reset(scratch);
     buf_add_str(scratch, text);
-    char *final = NULL;        /* the last sigma, where only ignorable letters stand behind it */
+    char *final = NULL;        /* the last sigma, where only ignorable letters stand after it */
     bool behind_cased = false; /* the last letter of the word that is not ignorable is cased */
     unsigned size, skip;
     for (size_t at = 0; at < text.size; at += size ? size : skip) {

@@ -1,6 +1,6 @@
 /* The one lowercase that depends on what stands around it: a capital sigma at the end of a word becomes U+03C2, any
  * other U+03C3 (Unicode, section 3.13, Final_Sigma, as Python's str.lower() has it). Google's program lowers whole
- * words between white space, so what stands behind a full stop or a bracket counts; profile hf knows no context. */
+ * words between white space, so what stands after a full stop or a bracket counts; profile hf knows no context. */
 #ifndef TOKENIZER_SIGMA_H
 #define TOKENIZER_SIGMA_H
 

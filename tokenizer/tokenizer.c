@@ -191,7 +191,7 @@ static struct found *find_next(const struct tokenizer_state *state, struct str *
     return found + 1;
 }
 
-/* Notes the words of ASCII in the first block of a text, up to one that goes on behind it; or up to and with the first
+/* Notes the words of ASCII in the first block of a text, up to one that goes on after it; or up to and with the first
  * run of another kind. Up to ASCII_BLOCK runs, at least one where there is one. */
 static struct found *find_ascii(const struct tokenizer_state *state, struct str *text, struct found *found)
 {
@@ -223,7 +223,7 @@ static struct found *find_ascii(const struct tokenizer_state *state, struct str 
     return stopped ? find_next(state, text, found) : found;
 }
 
-/* Not ASCII, perhaps behind a blank. */
+/* Not ASCII, perhaps after a blank. */
 static bool is_foreign(struct str text)
 {
     return text.size > 1 && (*text.data & 0x80 || (*text.data == ' ' && text.data[1] & 0x80));

@@ -4,7 +4,7 @@
  *
  *     nodes[nodes[n].base ^ byte].label == byte
  *
- * Pieces that go on inside a word ("##ing") are in the same trie: the node behind "##" is where their search starts.
+ * Pieces that go on inside a word ("##ing") are in the same trie: the node after "##" is where their search starts.
  * Words are at most 200 characters, so the restart at each piece costs nothing that matters. */
 #include "tokenizer/wordpiece.h"
 

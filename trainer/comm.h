@@ -100,7 +100,7 @@ struct comm_work {
     void *out;
     size_t count; /* barrier, sum, max, broadcast */
     uint32_t root;
-    /* [size] elements of each part, one part behind another; they live as long as the arrays. */
+    /* [size] elements of each part, one part after another; they live as long as the arrays. */
     const size_t *in_counts;  /* reduce-scatter, all-to-all; `out` of a reduce-scatter is in_counts[rank] */
     const size_t *out_counts; /* all-gather, all-to-all; `in` of an all-gather is out_counts[rank] */
 };

@@ -134,7 +134,7 @@ static int take_order(const char *path, const json_t *json, struct model_config 
     return 0;
 }
 
-/* RobertaPreLayerNorm: positions are counted from behind the padding piece's number, 1 where it is not said. */
+/* RobertaPreLayerNorm: positions are counted from after the padding piece's number, 1 where it is not said. */
 static int take_roberta(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
     const json_t *pad = json_object_get(json, "pad_token_id");

@@ -15,7 +15,7 @@ enum metric_kind {
 
 struct metric {
     const char *key;    /* in metrics.jsonl, after "valid/" or alone in TensorBoard's events, under --json */
-    const char *column; /* on the screen, behind "loss" or "accuracy" */
+    const char *column; /* on the screen, after "loss" or "accuracy" */
     enum metric_kind kind;
     enum head_kind head;
 };

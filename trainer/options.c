@@ -84,7 +84,7 @@ static const struct opt_row rows[] = {
      .help = "The folder of GLUE's tasks: DIR/CoLA/train.tsv, DIR/MRPC/dev.tsv ..."},
     {.name = "seeds", .type = OPT_COUNT, .field = FIELD(seeds), .value = "K", .default_text = "1", .min = 1,
      .max = 1000, .verbs = " glue ",
-     .help = "Train K times, with --seed and the K-1 seeds behind it: mean, deviation, median and best."},
+     .help = "Train K times, with --seed and the K-1 seeds after it: mean, deviation, median and best."},
     {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .once = true,
      .verbs = " train plan eval report verify ", .help = "The dataset to train on, as dsdata build makes it."},
     {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq), .value = "N", .min = 16, .max = 4096, .verbs = " squad ",

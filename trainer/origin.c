@@ -68,7 +68,7 @@ static int check_directory(const struct origin *origin, struct error *err)
     return 0;
 }
 
-/* The hash of a file as 16 digits behind `text`. */
+/* The hash of a file as 16 digits after `text`. */
 static int add_file_hash(const char *path, char *text, size_t text_size, struct error *err)
 {
     struct mapping file;

@@ -18,7 +18,7 @@
 #define PIECE_ALIGN 16 /* elements: 64 bytes, on which sums over a chunk may depend */
 
 struct piece {
-    size_t from, to;           /* elements of flat memory, the gaps behind its tensors included */
+    size_t from, to;           /* elements of flat memory, the gaps after its tensors included */
     struct chunk_range chunks; /* the same in chunks of the table */
     size_t held_from;          /* `from`, rounded down to PIECE_ALIGN: element e lies, packed, at */
     size_t place;              /* place + e - held_from of its holder's memory */

@@ -72,7 +72,7 @@ int team_give(struct team *team, void *bytes, size_t size, struct error *err);
 /* Of all: the sums over all processes. */
 int team_add(struct team *team, double *values, size_t count, struct error *err);
 int team_add_counts(struct team *team, int64_t *values, size_t count, struct error *err);
-/* Of all: the texts of all, each behind the other with its NUL, in rank order. */
+/* Of all: the texts of all, each after the other with its NUL, in rank order. */
 int team_gather(struct team *team, struct str text, struct buf *all, struct error *err);
 /* Of all: ERR_NUMERIC for all, naming the ranks, where a hash is not that of most (of as many: rank 0's). */
 int team_same(struct team *team, uint64_t hash, const char *what, struct error *err);

@@ -366,7 +366,7 @@ int train(struct training *t, struct error *err)
     return result;
 }
 
-/* After a process was lost: what is safe, behind what may have become of it. */
+/* After a process was lost: what is safe, after what may have become of it. */
 static void hint_lost(uint64_t saved, struct error *err)
 {
     char why[200];

@@ -195,7 +195,7 @@ static int state_begin(struct training *t, const struct origin *origin, const st
                                             : weights_begin(t, origin, flat, err);
 }
 
-/* From behind step `step` on. */
+/* From after step `step` on. */
 static struct loader_options samples_behind(const struct training *t, uint64_t step)
 {
     const struct recipe *recipe = &t->setup.recipe;

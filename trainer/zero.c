@@ -124,7 +124,7 @@ static int run(struct zero *z, struct comm_work work, struct error *err)
 
 /* ---- numbers of chunks ---- */
 
-/* Between what a process's chunks have in `own`, one behind the other, and their places in `all`, which is in the order
+/* Between what a process's chunks have in `own`, one after the other, and their places in `all`, which is in the order
  * of the table. */
 static void carry_sums(const struct zero *z, uint32_t rank, size_t each, double *own, double *all, bool to_all)
 {

@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void list_move(struct list *list, u
 
 static inline __attribute__((always_inline)) uint32_t list_step(struct list *list, unsigned symbol)
 {
-    if (RARE(symbol >= NEAR)) { /* the last near byte comes to the front, and from there goes behind the others */
+    if (RARE(symbol >= NEAR)) { /* the last near byte comes to the front, and from there goes after the others */
         list_move(list, NEAR - 1);
         const uint8_t last = (uint8_t)_mm_cvtsi128_si32(list->low);
         const uint8_t front = moves_far(list->memory->bytes, NEAR - 1, symbol, last);

@@ -31,7 +31,7 @@ static inline uint32_t first_byte(__m512i bytes)
 static inline __attribute__((always_inline)) uint32_t list_step(struct list *list, unsigned symbol)
 {
     struct list_memory *memory = list->memory;
-    if (RARE(symbol >= NEAR)) { /* the last near byte comes to the front, and from there goes behind the others */
+    if (RARE(symbol >= NEAR)) { /* the last near byte comes to the front, and from there goes after the others */
         list->near = _mm512_permutexvar_epi8(_mm512_load_si512(memory->moves[NEAR - 1]), list->near);
         const uint8_t front = moves_far(memory->bytes, NEAR - 1, symbol, (uint8_t)first_byte(list->near));
         list->near = _mm512_mask_set1_epi8(list->near, 1, (char)front);

@@ -2,7 +2,7 @@
 #include "base/bz/block.h"
 #include "base/bz/moves.h"
 
-#define PLACES 16 /* in two words; 8 of 100 symbols move a byte from behind them */
+#define PLACES 16 /* in two words; 8 of 100 symbols move a byte from after them */
 
 struct list_memory {
     uint8_t bytes[256]; /* from place PLACES on */

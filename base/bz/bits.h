@@ -1,4 +1,4 @@
-/* Reading bits, the highest of a byte first. Behind the end there are zero bits without end: who reads asks in time
+/* Reading bits, the highest of a byte first. After the end there are zero bits without end: who reads asks in time
  * whether bits_place has passed it. */
 #ifndef BASE_BZ_BITS_H
 #define BASE_BZ_BITS_H
@@ -16,7 +16,7 @@ struct bits {
     const uint8_t *bytes;
     size_t size;
     size_t next;   /* first byte of which no bit counts in `have` */
-    uint64_t word; /* the next bits, from the highest on; what stands behind the `have` first is of bytes[next..) */
+    uint64_t word; /* the next bits, from the highest on; what stands after the `have` first is of bytes[next..) */
     unsigned have;
 };
 

@@ -63,7 +63,7 @@ struct stretch {
 
 /* For CRCs of bzip2: remainders by the polynomial 0x104c11db7, the highest bit first. */
 struct crc_tables {
-    uint32_t of_byte[8][256];      /* of a byte with n zero bytes behind it (and four more) */
+    uint32_t of_byte[8][256];      /* of a byte with n zero bytes after it (and four more) */
     uint64_t fold_1[2], fold_4[2]; /* of x^128 and x^192, of x^512 and x^576: for folding 16 and 64 bytes */
 };
 
@@ -104,11 +104,11 @@ uint32_t crc_by_tables(const struct crc_tables *tables, const uint8_t *bytes, si
 /* Without the inversions at both ends. */
 uint32_t crc_more(const struct crc_tables *tables, uint32_t crc, const uint8_t *bytes, size_t size);
 
-/* From behind the block's magic to the last table. */
+/* From after the block's magic to the last table. */
 enum bzip2_result block_head(struct block_space *space, struct bits *in);
 struct block_space *block_space_new(void); /* mem_free it */
 
-/* All of it, as bzip2_decode; *end is the bit behind the block. */
+/* All of it, as bzip2_decode; *end is the bit after the block. */
 enum bzip2_result block_decode(struct block_space *space, const struct block_stages *stages, const uint8_t *bytes,
                                size_t size, uint64_t bit, uint32_t level, size_t text_max, struct buf *text,
                                uint64_t *end);

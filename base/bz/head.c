@@ -1,4 +1,4 @@
-/* In: the bits behind a block's magic. Out: its CRC, origin, bytes in use, selectors and Huffman codes, as tables.
+/* In: the bits after a block's magic. Out: its CRC, origin, bytes in use, selectors and Huffman codes, as tables.
  *
  *     CRC 32 │ randomised 1 │ origin 24 │ bytes in use 16 + 16·n │ codes 3 │ selectors 15 │ selectors, unary │ lengths
  *
@@ -70,7 +70,7 @@ static enum bzip2_result read_lengths(struct bits *in, unsigned symbols, uint8_t
     return BZIP2_DONE;
 }
 
-/* Codes of a length are consecutive numbers, in the order of their symbols, behind the shorter ones. */
+/* Codes of a length are consecutive numbers, in the order of their symbols, after the shorter ones. */
 static bool make_code(struct code *code, unsigned symbols, const uint8_t lengths[SYMBOLS_MAX])
 {
     unsigned of_length[CODE_BITS_MAX + 1] = {0}, place[CODE_BITS_MAX + 1];
@@ -90,7 +90,7 @@ static bool make_code(struct code *code, unsigned symbols, const uint8_t lengths
     return next <= 1u << CODE_BITS_MAX;
 }
 
-/* The single symbols first: they lie in the order of their codes. Then a second one behind each that leaves room; it
+/* The single symbols first: they lie in the order of their codes. Then a second one after each that leaves room; it
  * was itself a single one, since it stands in the same table. */
 static void make_pairs(struct code *code, unsigned symbols)
 {

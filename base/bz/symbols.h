@@ -10,7 +10,7 @@
  *
  * The two chains of dependences, bits → look-up → bits and list → list, take turns: while a group of 50 symbols is
  * looked up, those of the group before move their bytes. 24 look-ups of at most two symbols never pass the group's
- * end, so only the few behind them ask for it. */
+ * end, so only the few after them ask for it. */
 #ifndef BASE_BZ_SYMBOLS_H
 #define BASE_BZ_SYMBOLS_H
 

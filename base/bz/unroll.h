@@ -1,4 +1,4 @@
-/* In: the text of a block. Out: the text before its runs were shortened: behind four equal bytes stands a count of how
+/* In: the text of a block. Out: the text before its runs were shortened: after four equal bytes stands a count of how
  * many more of them there were. */
 #ifndef BASE_BZ_UNROLL_H
 #define BASE_BZ_UNROLL_H
@@ -30,7 +30,7 @@ static inline bool has_equals(const uint8_t *text)
     return any != 0;
 }
 
-/* The first place from `at` on where four equal bytes stand, or `size`. The text has bytes to read behind its end. */
+/* The first place from `at` on where four equal bytes stand, or `size`. The text has bytes to read after its end. */
 static size_t find_equals(const uint8_t *text, size_t at, size_t size)
 {
     while (at < size && !has_equals(text + at))

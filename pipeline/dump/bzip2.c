@@ -1,6 +1,6 @@
 /* Blocks are decoded by base/bz. One that it finds odd or wrong is given to libbz2, which decides, as a stream of its
  * own: "BZh", the level, and the bits from the block's start on, shifted to a byte border. No end of that stream is made up:
- * libbz2 takes its input byte by byte as it needs bits, so with no room for output it stops right behind the block's
+ * libbz2 takes its input byte by byte as it needs bits, so with no room for output it stops right after the block's
  * last bit, and the block's end is one of the eight bits before the next byte, namely the one where a magic follows. (No
  * two of these can have one: neither magic equals a part of the other or of itself.) Then the text is taken out without
  * further input; libbz2 has checked the CRC when it asks for the next byte. */
@@ -105,7 +105,7 @@ static void memory_give(void *opaque, void *part)
     (void)part;
 }
 
-/* Gives libbz2 the bits from `bit` on until it has read a whole block. 1: it has, the bit behind its last byte in
+/* Gives libbz2 the bits from `bit` on until it has read a whole block. 1: it has, the bit after its last byte in
  * *behind; 0: the bytes have ended; -1: libbz2 refuses them. */
 static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint64_t *behind)
 {

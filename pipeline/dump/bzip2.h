@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct bzip2_block {
-    uint64_t start, end; /* bits: of its magic, and of the magic behind it */
+    uint64_t start, end; /* bits: of its magic, and of the magic after it */
     uint32_t crc;
     uint32_t level;              /* it is not longer than this level allows */
     size_t text_from, text_size; /* in the buffer it was decoded to */

@@ -143,7 +143,7 @@ static int take_block(struct chain *chain, const struct source *source, struct p
     return CHAIN_TEXT;
 }
 
-/* Behind damage, or where a part of the file begins: the next block in the window whose CRC holds. Nothing is known of
+/* After damage, or where a part of the file begins: the next block in the window whose CRC holds. Nothing is known of
  * its stream. */
 static int look_for_block(struct chain *chain, const struct source *source, struct piece *piece, struct error *err)
 {

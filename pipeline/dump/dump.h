@@ -39,7 +39,7 @@ struct dump_options {
     size_t page_bytes_max;     /* a longer record is skipped and counted */
     size_t piece_bytes_max;    /* decoded text that dump_decode leaves in a piece; dump_cut decodes what is beyond */
     bool lines;                /* of text: every line is a record, not every document */
-    bool salvage;              /* damage behind the head is passed over and counted in the groups, not an error */
+    bool salvage;              /* damage after the head is passed over and counted in the groups, not an error */
     const char *sha256;        /* 64 digits: the SHA-256 of the file, which dump_cut checks at its end; or NULL */
     /* What one window may expand to: more than both is ERR_UNSAFE. By window, so that the verdict does not depend on where
      * a reader began, and that much honest text before it does not help a bomb. */
@@ -83,7 +83,7 @@ struct piece {
     uint64_t from;              /* offset of bytes.data[0] in the file */
     size_t window_size;         /* bytes of the window: C, fewer in the last one, 0 in the END piece */
     bool end;                   /* the END piece: flushes the last group */
-    bool last;                  /* nothing stands in the file behind `bytes` */
+    bool last;                  /* nothing stands in the file after `bytes` */
     uint64_t hash;              /* XXH3 of the window's bytes */
     struct buf bytes;           /* the window and what was needed beyond its end */
     struct buf text;            /* decoded blocks end to end */
@@ -119,7 +119,7 @@ enum head_place {
     HEAD_TRUE,      /* not so: everything before is known */
     HEAD_SOUGHT,    /* no block yet */
     HEAD_INSIDE,    /* in the stream of the first block */
-    HEAD_BEHIND,    /* behind the end of that stream */
+    HEAD_BEHIND,    /* after the end of that stream */
     HEAD_UNCHECKED, /* salvage: blocks of that stream were lost; or no bzip2 file */
 };
 struct dump_head {
@@ -142,7 +142,7 @@ struct dump_state {
     uint64_t bit;       /* everything before this bit of the file has been verified; an item of the chain starts here */
     uint32_t level;     /* of the stream we are in, 1 to 9; 0: between streams */
     uint32_t crc;       /* combined CRC of its blocks so far */
-    bool padding;       /* behind the last stream: only zero bytes may follow */
+    bool padding;       /* after the last stream: only zero bytes may follow */
     bool unsure;        /* salvage: blocks of this stream were lost, its combined CRC says nothing */
     uint64_t lost;      /* salvage: the bit from which on the file is damaged up to here; 0: it is not */
     bool open;          /* a record of an earlier group is open here: its end is passed over */
@@ -157,7 +157,7 @@ void dump_state(const struct dump *dump, struct dump_state *state);
 int dump_restore(struct dump *dump, const struct dump_state *state, struct error *err);
 void dump_rewind(struct dump *dump); /* to the beginning; of a pipe only before it was read */
 
-/* Parts. A part [a, b) gives the groups of its windows: cut goes on behind b until they are settled, and what comes of
+/* Parts. A part [a, b) gives the groups of its windows: cut goes on after b until they are settled, and what comes of
  * later windows is left out.
  *
  *     dump_guess(a) → dump_restore → … → dump_entry at b ─┐            the part before ended at a with the state `truth`:

@@ -9,12 +9,12 @@
 
 #include <stdint.h>
 
-/* Bytes behind the window that every piece of a bzip2 file has (as far as the file goes): enough for a magic, a
+/* Bytes after the window that every piece of a bzip2 file has (as far as the file goes): enough for a magic, a
  * stream's header and its trailer that begin in the window. */
 #define WINDOW_BEYOND 64u
 
 /* Fills the piece with bytes [from, from + window_bytes) and `beyond` more. 0 where `from` is the end of the input or
- * behind it: then the piece is the END piece, and its `from` is the end of the input; else 1. */
+ * after it: then the piece is the END piece, and its `from` is the end of the input; else 1. */
 int piece_read(struct source *source, uint64_t window, size_t window_bytes, size_t beyond, struct piece *piece,
                struct error *err);
 

@@ -50,7 +50,7 @@ int google_settle(struct settings *settings, struct opt_paths bare, struct error
 
 /* -------------------------------------------------------------------------------------- text → documents */
 
-/* The script opens a document at its start and behind every empty line, and forgets the empty ones at the end. */
+/* The script opens a document at its start and after every empty line, and forgets the empty ones at the end. */
 static void end_document(struct corpus *corpus)
 {
     if (!corpus->text)

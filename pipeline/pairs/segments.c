@@ -38,7 +38,7 @@ void pairs_of_split(const struct documents *documents, bool valid, const struct 
             pair.document_b = list[i];
             room -= taken;
             at += taken;
-            /* Behind a document there must be room for [SEP] and a piece. */
+            /* After a document there must be room for [SEP] and a piece. */
             if (room == 0 || (at == end && (room == 1 || !options->packed))) {
                 pairs_add(pairs, &pair);
                 pair.a_size = 0;

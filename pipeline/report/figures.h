@@ -32,7 +32,7 @@ struct figures {
     uint64_t pieces_seen; /* different ones in the samples read */
 };
 
-/* Tokens of the shortest sample of a bin; that of the bin behind the last is seq + 1. */
+/* Tokens of the shortest sample of a bin; that of the bin after the last is seq + 1. */
 static inline uint32_t figures_bin_first(const struct length_figures *figures, uint32_t bin)
 {
     return (bin * figures->length->seq + figures->bins - 1) / figures->bins + 1;

@@ -12,7 +12,7 @@
 #define SAMPLES_SHOWN     5u
 #define TOKENS_SHOWN      512u /* of a sample */
 #define PIECE_LETTERS     40u
-#define SAMPLES_BYTES_MAX (REPORT_BYTES_MAX - 100000) /* the page ends soon behind them */
+#define SAMPLES_BYTES_MAX (REPORT_BYTES_MAX - 100000) /* the page ends soon after them */
 
 struct view {
     struct buf *page;

@@ -11,7 +11,7 @@ static void add_holes(struct buf *page, const struct report *report)
     const struct manifest_language all = manifest_holes(&report->manifest);
     char count[32];
     struct build_template row, first = {0};
-    buf_addf(page, "<p>%s of them stood in a sentence, with words before and behind them: %.0f holes per MB of text",
+    buf_addf(page, "<p>%s of them stood in a sentence, with words before and after them: %.0f holes per MB of text",
              format_count(all.holes, count), manifest_holes_per_mb(&all));
     for (size_t i = 0; i < report->manifest.language_count && i < LANGUAGES_SHOWN; i++) {
         const struct manifest_language *language = &report->manifest.languages[i];

@@ -28,7 +28,7 @@ static uint64_t key_of(const char *entry)
     return key;
 }
 
-/* By the names of two entries of one key: file, window, part, copy, index (five uint32_t behind the key). */
+/* By the names of two entries of one key: file, window, part, copy, index (five uint32_t after the key). */
 static int compare_names(const void *left, const void *right)
 {
     const struct keyed *a = left, *b = right;
@@ -73,7 +73,7 @@ static struct keyed *sort_keyed(struct keyed *keys, struct keyed *room, size_t c
     return sorted;
 }
 
-/* Of the entries in `entries` behind `from`, those of the load's keys stay. */
+/* Of the entries in `entries` after `from`, those of the load's keys stay. */
 static void keep_own(struct load *load, size_t from, size_t entry_bytes)
 {
     char *data = load->entries.data;

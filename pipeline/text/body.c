@@ -19,7 +19,7 @@ static size_t find_nocase(struct str text, size_t from, const char *word)
     return SIZE_MAX;
 }
 
-/* Behind the '>' of the tag at text[at]. */
+/* After the '>' of the tag at text[at]. */
 static size_t tag_end(struct str text, size_t at)
 {
     const char *end = memchr(text.data + at, '>', text.size - at);
@@ -327,7 +327,7 @@ static void compile_invoke(struct compiler *c, struct str module)
     stop(c, BODY_OTHER);
 }
 
-/* {{#if: a | b | c}}: `colon` behind the function's name. */
+/* {{#if: a | b | c}}: `colon` after the function's name. */
 static void compile_function(struct compiler *c, struct str name, uint32_t colon, const struct piece *pieces,
                              size_t count, unsigned depth)
 {
@@ -470,7 +470,7 @@ static void compile_span(struct compiler *c, uint32_t index, unsigned depth)
     }
 }
 
-/* Appends the rendering of text[from, to); `child` is the first span at or behind `from`, or before it. */
+/* Appends the rendering of text[from, to); `child` is the first span at or after `from`, or before it. */
 static void compile(struct compiler *c, uint32_t from, uint32_t to, uint32_t child, unsigned depth)
 {
     const struct spans *spans = c->spans;

@@ -2,7 +2,7 @@
  * one can be told without running code: texts, parameters with their defaults, parser functions, and calls of other
  * templates, which wait for theirs (dictionary.h).
  *
- * A call in a rendering that waits stands between BODY_CALL and BODY_END: the name, and behind a BODY_KEY each the name
+ * A call in a rendering that waits stands between BODY_CALL and BODY_END: the name, and after a BODY_KEY each the name
  * of an argument, a BODY_VALUE and its rendering. */
 #ifndef PIPELINE_TEXT_BODY_H
 #define PIPELINE_TEXT_BODY_H

@@ -16,7 +16,7 @@ struct argument {
     struct str name;   /* as typed; "" where it has none */
     unsigned number;   /* its position, or its name as a number; 0: neither */
     uint32_t from, to; /* its place, trimmed */
-    uint32_t child;    /* the first span in it, or behind it */
+    uint32_t child;    /* the first span in it, or after it */
 };
 
 struct call {
@@ -34,7 +34,7 @@ struct call {
     uint64_t steps;
 };
 
-/* Reads the arguments of the page's span `index`. `colon`: behind the colon of a parser function, or 0. */
+/* Reads the arguments of the page's span `index`. `colon`: after the colon of a parser function, or 0. */
 void call_read(struct call *call, uint32_t index, uint32_t colon);
 void argument_trim(struct str page, struct argument *argument);
 

@@ -47,7 +47,7 @@ static struct str base_of(struct str code)
     return dash ? str_range(code.data, dash) : code;
 }
 
-/* Behind a code: "", or "-AT", "-latn-rs". */
+/* After a code: "", or "-AT", "-latn-rs". */
 static bool are_subtags(struct str text)
 {
     size_t letters = 8;

@@ -37,7 +37,7 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
     }
 }
 
-/* Shows the parts of a rendering from `part` on, up to and with the next argument, which the walk then reads; behind the
+/* Shows the parts of a rendering from `part` on, up to and with the next argument, which the walk then reads; after the
  * last one the template is done. */
 void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end)
 {

@@ -118,7 +118,7 @@ static bool read_outputs(struct conversion *c, struct str codes)
     return c->output_count > 0;
 }
 
-/* The numbers and the unit; the position behind them, or 0 where they are not what we know. */
+/* The numbers and the unit; the position after them, or 0 where they are not what we know. */
 static unsigned read_input(struct call *call, struct conversion *c)
 {
     unsigned at = 1;

@@ -11,7 +11,7 @@
 struct amount {
     struct str typed; /* the number as it is shown */
     double value;
-    double precision; /* digits behind the point that it was typed with */
+    double precision; /* digits after the point that it was typed with */
     bool is_fraction;
     struct str exponent; /* of 4.5e6: the 6 */
 };

@@ -135,7 +135,7 @@ static double converted(const struct conversion *c, size_t i, size_t which)
     return base / unit->scale + unit->offset;
 }
 
-/* Digits behind the point by the convert module's rule: those typed, more or fewer by how much larger the number gets
+/* Digits after the point by the convert module's rule: those typed, more or fewer by how much larger the number gets
  * (half a digit's benefit of doubt), two significant ones at least; of temperatures three in kelvins. */
 static int precision_for(const struct conversion *c, size_t i, size_t which)
 {

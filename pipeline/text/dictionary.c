@@ -88,7 +88,7 @@ static struct entry *find(const struct dictionary *d, struct str name)
     return NULL;
 }
 
-/* Behind its redirects; *name becomes the last one. */
+/* After its redirects; *name becomes the last one. */
 static struct entry *find_behind(const struct dictionary *d, struct str *name)
 {
     struct entry *entry = find(d, *name);
@@ -120,7 +120,7 @@ static bool is_constant(struct str pattern)
     return !memchr(pattern.data, '$', pattern.size) && !memchr(pattern.data, '{', pattern.size);
 }
 
-/* "${a|b=c}" or "$1" at pattern[*at], behind which it goes: what stands for it. */
+/* "${a|b=c}" or "$1" at pattern[*at], after which it goes: what stands for it. */
 static struct str value_at(struct str pattern, size_t *at, const struct args *args)
 {
     size_t i = *at + 1, end = i;
@@ -148,7 +148,7 @@ static struct str value_at(struct str pattern, size_t *at, const struct args *ar
 
 static bool put(struct str pattern, const struct args *args, bool in_function, unsigned depth, struct buf *out);
 
-/* {#name a|b|c}; `inner` stands behind '#'. A condition that is settled chooses at once. */
+/* {#name a|b|c}; `inner` stands after '#'. A condition that is settled chooses at once. */
 static bool put_function(struct str inner, const struct args *args, bool in_function, unsigned depth, struct buf *out)
 {
     struct buf first = {0};
@@ -242,7 +242,7 @@ static bool put(struct str pattern, const struct args *args, bool in_function, u
 
 static void resolve(struct dictionary *d, struct entry *entry, unsigned depth);
 
-/* Behind the BODY_END of the call that begins at text[at]. */
+/* After the BODY_END of the call that begins at text[at]. */
 static size_t call_end(struct str text, size_t at)
 {
     size_t depth = 0;
@@ -254,7 +254,7 @@ static size_t call_end(struct str text, size_t at)
     return text.size;
 }
 
-/* Behind what reaches to the next BODY_KEY or BODY_END of this call. */
+/* After what reaches to the next BODY_KEY or BODY_END of this call. */
 static size_t value_end(struct str text, size_t at)
 {
     while (at < text.size && text.data[at] != BODY_KEY && text.data[at] != BODY_END) {

@@ -10,8 +10,8 @@ enum command_kind {
     SHOWS_NAME,   /* its text, a word: sin x */
     SHOWS_BLANK,  /* a blank */
     SHOWS_STYLE,  /* nothing: what follows, in another type */
-    SHOWS_SIDE,   /* nothing; the full stop behind it stands for no bracket */
-    SHOWS_ACCENT, /* its text, a combining character, behind the letter that follows */
+    SHOWS_SIDE,   /* nothing; the full stop after it stands for no bracket */
+    SHOWS_ACCENT, /* its text, a combining character, after the letter that follows */
     SHOWS_ROOT,
     SHOWS_FRACTION
 };

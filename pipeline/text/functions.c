@@ -1,4 +1,4 @@
-/* Parser functions with arguments that can be known without expanding templates. Argument "0" stands behind the colon,
+/* Parser functions with arguments that can be known without expanding templates. Argument "0" stands after the colon,
  * the others are numbered from 1 and have no names. */
 #include "pipeline/text/call.h"
 #include "pipeline/text/expr.h"

@@ -74,7 +74,7 @@ static bool is_text(struct wikitext *w, const struct tag *tag, bool closing, uin
     return tag->kind >= TAG_DROP && tag->kind != TAG_PRE && tag->fate != FATE_DELETED;
 }
 
-/* A template may stand in a tag, and a '>' in the template: the end of the tag behind it; 0 where there is none. */
+/* A template may stand in a tag, and a '>' in the template: the end of the tag after it; 0 where there is none. */
 static uint32_t find_tag_end(struct wikitext *w, uint32_t end, uint32_t limit)
 {
     const struct spans *spans = &w->spans;
@@ -141,7 +141,7 @@ static uint32_t find_on_line(struct wikitext *w, uint32_t from, uint32_t limit, 
     return at;
 }
 
-/* Behind the address that begins at `from`: MediaWiki takes any byte but these, templates and comments are gone and
+/* After the address that begins at `from`: MediaWiki takes any byte but these, templates and comments are gone and
  * quotes have become tags by then. */
 static uint32_t find_address_end(const struct wikitext *w, uint32_t from, uint32_t limit)
 {

@@ -45,7 +45,7 @@ static bool matches(struct str pattern, const struct ends *ends)
     return ends->is_whole && str_equal(ends->head, pattern);
 }
 
-/* One of the patterns fits, and none of those behind a '!'. */
+/* One of the patterns fits, and none of those after a '!'. */
 static bool fits(struct words patterns, const struct ends *ends)
 {
     bool fits = false;

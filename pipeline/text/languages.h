@@ -19,17 +19,17 @@ struct language {
     struct words disambiguations;      /* templates that mark a page as one */
     struct words magic;                /* __NOTOC__ and the like, without the underscores */
     struct words disambiguation_magic; /* those of them that mark a disambiguation page */
-    /* Kinds of pages, as patterns: a '*' at one end stands for anything, what stands behind a '!' is none. */
+    /* Kinds of pages, as patterns: a '*' at one end stands for anything, what stands after a '!' is none. */
     struct words list_titles, list_categories;
     struct words list_templates; /* names, no patterns */
     struct words stub_templates;
-    struct words abbreviations; /* without their full stop; a sentence does not end behind them */
-    struct words numbered;      /* nor behind these, before a number: "No. 5" */
-    struct words endings;       /* abbreviations behind which one may end, and names with a mark: yahoo! */
+    struct words abbreviations; /* without their full stop; a sentence does not end after them */
+    struct words numbered;      /* nor after these, before a number: "No. 5" */
+    struct words endings;       /* abbreviations after which one may end, and names with a mark: yahoo! */
     struct words finals;        /* abbreviations that end one before any capital: etc */
-    struct words continuers;    /* words that go on with a sentence behind a quotation; "x*": words that begin with x */
+    struct words continuers;    /* words that go on with a sentence after a quotation; "x*": words that begin with x */
     struct words starters;      /* words that, capitalised, tell that a sentence begins with them */
-    bool ordinal_dot;           /* "3. Oktober": a full stop behind a short number ends no sentence */
+    bool ordinal_dot;           /* "3. Oktober": a full stop after a short number ends no sentence */
     struct words typed_stops;   /* what ends sentences here only: Greek ";", Armenian ":"; at most TYPED_STOPS_MAX */
     const char *own_stop;       /* the full stop of its script, or NULL: in a line that has it, '.' ends nothing */
     bool dot_ends_nothing;      /* Thai: full stops stand in abbreviations only */

@@ -195,7 +195,7 @@ static bool is_table_end(const struct wikitext *w)
            str_ends(name, STR("fin"));
 }
 
-/* Does a line of a table begin at `at`, though no {| stands before it? Behind a template that does not show it does. A
+/* Does a line of a table begin at `at`, though no {| stands before it? After a template that does not show it does. A
  * "!" alone may be an exclamation. */
 static bool begins_row(const struct wikitext *w)
 {
@@ -204,7 +204,7 @@ static bool begins_row(const struct wikitext *w)
 }
 
 /* The lines of a table whose {| stands in a template, {{S-start}} or {{awards table}}: its rows, and what stands in their
- * cells, up to "|}", a template that ends it, a heading, or a line of text behind a blank one. */
+ * cells, up to "|}", a template that ends it, a heading, or a line of text after a blank one. */
 static bool read_stray_table(struct wikitext *w)
 {
     const char byte = w->text.data[w->at];

@@ -55,7 +55,7 @@ static bool takes_end(struct str *text, const char *const signs[], size_t count)
 static const char *const stops[] = {".", "!", "?", "。", "।", "！", "？", "؟", "۔", "։", "።", "།"};
 static const char *const closings[] = {"\"", "'", ")", "]", "”", "’", "“", "»", "」", "』", "）"};
 
-/* The text without its sentence's end, behind which brackets and quotation marks may close; false where none ends. */
+/* The text without its sentence's end, after which brackets and quotation marks may close; false where none ends. */
 static bool takes_stop(struct str *text)
 {
     while (takes_end(text, closings, sizeof closings / sizeof closings[0]))
@@ -63,7 +63,7 @@ static bool takes_stop(struct str *text)
     return takes_end(text, stops, sizeof stops / sizeof stops[0]);
 }
 
-/* It ends as a sentence does (a bracket or quotation mark may close behind it), and has the words of one. Where a
+/* It ends as a sentence does (a bracket or quotation mark may close after it), and has the words of one. Where a
  * script has no blanks, letters count. How much of it is links tells nothing more: of items that end so, those full of
  * links are sentences too. */
 static bool reads_as_sentence(struct str text)
@@ -140,7 +140,7 @@ static size_t count_gaps(struct str text)
     return gaps;
 }
 
-/* Tidies and trims what stands in out behind `from`; the view is empty where nothing is left of it. */
+/* Tidies and trims what stands in out after `from`; the view is empty where nothing is left of it. */
 static struct str finish(struct paragraphs *paragraphs, size_t from, bool has_gap)
 {
     struct buf *out = paragraphs->out;

@@ -30,15 +30,15 @@ void paragraph_blank(struct paragraphs *paragraphs); /* a blank, unless there is
 void paragraph_gap(struct paragraphs *paragraphs);   /* here something was removed */
 /* Nothing but blanks and gaps since `from`, a size that out had. */
 bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from);
-/* Where the first word of what stands in out behind `from` begins, and the last letter of the last one; false where there
+/* Where the first word of what stands in out after `from` begins, and the last letter of the last one; false where there
  * is none. */
 bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, size_t *last);
-/* Does a sentence end at `at`, without a blank behind it? */
+/* Does a sentence end at `at`, without a blank after it? */
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at);
 /* Tidies and ends the open paragraph, if any; false where --keep does not want it, so that it is not in the text. */
 bool paragraph_end(struct paragraphs *paragraphs);
 
-/* A caption in the middle of a paragraph: what was added since `from` becomes a paragraph behind it. */
+/* A caption in the middle of a paragraph: what was added since `from` becomes a paragraph after it. */
 void paragraph_cut_caption(struct paragraphs *paragraphs, size_t from);
 
 #endif

@@ -6,7 +6,7 @@
 #include "pipeline/text/number_style.h"
 #include "pipeline/text/pattern.h"
 
-/* What the '$' at pattern[*at] asks for, behind which it goes: an argument, else a default text, else nothing. */
+/* What the '$' at pattern[*at] asks for, after which it goes: an argument, else a default text, else nothing. */
 struct wanted {
     const struct argument *argument;
     struct str otherwise;
@@ -75,7 +75,7 @@ struct str pattern_part(struct str *rest, char separator)
     return part;
 }
 
-/* Behind the '}' that ends the group at pattern[at]; *wanted: one of its arguments is there. */
+/* After the '}' that ends the group at pattern[at]; *wanted: one of its arguments is there. */
 static size_t pattern_group(const struct call *call, struct str pattern, size_t at, bool *wanted)
 {
     *wanted = false;
@@ -149,7 +149,7 @@ static struct str choose_case(struct str value, struct str rest)
     return fallback;
 }
 
-/* {#name a|b|c}; `inner` is what stands behind '#'. */
+/* {#name a|b|c}; `inner` is what stands after '#'. */
 static void walk_function(struct call *call, struct str inner, struct sink *sink, unsigned depth)
 {
     struct buf value = {0}, other = {0};

@@ -9,7 +9,7 @@
 #define PATTERN_DEPTH_MAX 8u   /* functions in functions */
 #define PATTERN_VALUE_MAX 512u /* bytes of a text to compute with */
 
-/* Behind the '}' that belongs to the '{' at pattern[at]. */
+/* After the '}' that belongs to the '{' at pattern[at]. */
 size_t pattern_skip(struct str pattern, size_t at);
 /* Takes what stands in *rest before the first separator that is in no braces, and the separator. */
 struct str pattern_part(struct str *rest, char separator);

@@ -9,7 +9,7 @@
 
 /* Among the runs of apostrophes in page[from..line_end), the one of three whose first apostrophe is text: MediaWiki's
  * rule (Parser::doQuotes) for lines in which both bold and italics do not close. QUOTES_NONE where there is none.
- * `span` is the first span at or behind `from`. */
+ * `span` is the first span at or after `from`. */
 uint32_t quotes_apostrophe(struct str page, const struct spans *spans, uint32_t span, uint32_t from, uint32_t line_end);
 
 /* How many apostrophes of a run of `count` are text (four: one; more than five: all but five). */

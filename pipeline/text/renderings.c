@@ -72,7 +72,7 @@ const struct rendering_row *templates_find(const struct templates *templates, st
     return row;
 }
 
-/* Behind the '$' at pattern[at]: where its argument's name ends; 0 where there is none. */
+/* After the '$' at pattern[at]: where its argument's name ends; 0 where there is none. */
 static size_t check_argument(struct str pattern, size_t at)
 {
     size_t end = at + 1;
@@ -85,7 +85,7 @@ static size_t check_argument(struct str pattern, size_t at)
     return end == at + 1 || end > at + 3 || pattern.data[at + 1] == '0' ? 0 : end;
 }
 
-/* Behind "#name " at pattern[at]; 0 where there is no such function. */
+/* After "#name " at pattern[at]; 0 where there is no such function. */
 static size_t check_function(struct str pattern, size_t at)
 {
     static const char *const names[] = {"#expr ", "#if ", "#ifeq ", "#ifexpr ", "#num ", "#switch "};
@@ -107,7 +107,7 @@ const char *pattern_mistake(struct str pattern)
         if (byte == '$') {
             at = check_argument(pattern, at);
             if (at == 0)
-                return "behind a $ stands a number from 1 to 99 or a ${name}; a dollar sign is \\$";
+                return "after a $ stands a number from 1 to 99 or a ${name}; a dollar sign is \\$";
             if (++parts > PATTERN_PARTS_MAX)
                 return "the rendering has more than 64 arguments";
             continue;
@@ -119,7 +119,7 @@ const char *pattern_mistake(struct str pattern)
         if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
             at = check_function(pattern, at + 1);
             if (at == 0)
-                return "behind {# stands if, ifeq, switch, expr, ifexpr or num, and a blank";
+                return "after {# stands if, ifeq, switch, expr, ifexpr or num, and a blank";
             if (++depth > PATTERN_DEPTH_MAX)
                 return "functions stand more than 8 deep";
             continue;
@@ -146,12 +146,12 @@ static const char *bind(struct rendering_row *row, struct str name)
         row->pattern = str_of(bindings[i].parameter);
         return NULL;
     }
-    return "behind an @ stands box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, unit "
+    return "after an @ stands box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, unit "
            "or "
            "val; an @ that shows is \\@";
 }
 
-/* What is wrong with what stands behind the name's '=', or NULL. */
+/* What is wrong with what stands after the name's '=', or NULL. */
 static const char *read_rendering(struct templates *templates, struct str text, struct rendering_row *row)
 {
     if (str_starts(text, STR(">"))) {
@@ -159,7 +159,7 @@ static const char *read_rendering(struct templates *templates, struct str text, 
         const struct str target = name_canonical(str_trim((struct str){text.data + 1, text.size - 1}), canonical);
         row->kind = RENDERING_ALIAS;
         row->pattern = arena_copy(&templates->arena, target);
-        return target.size == 0 ? "behind => stands the name of another template" : NULL;
+        return target.size == 0 ? "after => stands the name of another template" : NULL;
     }
     text = str_trim(text);
     if (str_starts(text, STR("@")))

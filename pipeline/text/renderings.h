@@ -17,7 +17,7 @@ struct rendering_row {
     size_t line;
 };
 
-/* What the file says of the name, which becomes that behind its aliases; NULL: nothing. `templates` may be NULL. */
+/* What the file says of the name, which becomes that after its aliases; NULL: nothing. `templates` may be NULL. */
 const struct rendering_row *templates_find(const struct templates *templates, struct str *name);
 
 /* The pattern of our row for that name on the wiki of that language, NULL where there is none, or a renderer; has it one

@@ -30,7 +30,7 @@ struct splitter {
     bool dot_ends_nothing;              /* in this line */
 };
 
-/* Marks in a row, what closes behind them, and what comes next. */
+/* Marks in a row, what closes after them, and what comes next. */
 struct stop {
     unsigned marks; /* of all of them */
     size_t at, end; /* the marks */
@@ -129,7 +129,7 @@ static size_t bracketed(const struct splitter *splitter, size_t at, bool number)
     return i > 1 && i < rest.size && (rest.data[i] == ']' || rest.data[i] == ')') ? i + 1 : 0;
 }
 
-/* Behind the closing quotes, brackets and notes at `at`. In French a blank stands before »; in Chinese “ opens. */
+/* After the closing quotes, brackets and notes at `at`. In French a blank stands before »; in Chinese “ opens. */
 static size_t skip_closings(const struct splitter *splitter, size_t at, bool is_cjk)
 {
     for (size_t size, blank;; at += size) {
@@ -146,7 +146,7 @@ static size_t skip_closings(const struct splitter *splitter, size_t at, bool is_
     }
 }
 
-/* Behind the quotes, brackets, dashes and "[…]" at `at` that stand in front of a word. */
+/* After the quotes, brackets, dashes and "[…]" at `at` that stand in front of a word. */
 static size_t skip_openings(const struct splitter *splitter, size_t at)
 {
     for (size_t end = at + OPENING_BYTES_MAX, size; at < end; at += size) {
@@ -244,7 +244,7 @@ static size_t quotation_close(const struct splitter *splitter)
 static bool may_begin(const struct splitter *splitter, size_t at);
 
 /* Does a quotation hold the sentence together at the stop? One that was opened within it does, up to its end; one that
- * it begins with if it goes on behind: "Go. Now," she said. */
+ * it begins with if it goes on after: "Go. Now," she said. */
 static bool in_quotation(struct splitter *splitter, const struct stop *stop)
 {
     struct quotation *open = &splitter->quotation;
@@ -279,7 +279,7 @@ static bool is_any_digit(uint32_t code_point)
     return (code_point >= '0' && code_point <= '9') || (code_point >= 0xFF10 && code_point <= 0xFF19);
 }
 
-/* Stops of other scripts that do not: Urdu's behind an initial or an abbreviation (بی۔ اے۔), Khmer's in ។ល។, "etc.". */
+/* Stops of other scripts that do not: Urdu's after an initial or an abbreviation (بی۔ اے۔), Khmer's in ។ល។, "etc.". */
 static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop *stop)
 {
     size_t size;
@@ -295,7 +295,7 @@ static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop 
     return dot_is_short(splitter->language, str_range(splitter->line.data + at, splitter->line.data + stop->at));
 }
 
-/* A wide stop ends a sentence unless a quotation goes on around it, or the sentence behind it: 「はい。」と言った, え？と.
+/* A wide stop ends a sentence unless a quotation goes on around it, or the sentence after it: 「はい。」と言った, え？と.
  * ． stands in numbers too. */
 static bool wide_ends(struct splitter *splitter, const struct stop *stop)
 {
@@ -348,7 +348,7 @@ static bool in_brackets(const struct splitter *splitter, size_t at)
     return false;
 }
 
-/* Does a stop with a blank behind it end the sentence? */
+/* Does a stop with a blank after it end the sentence? */
 static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
 {
     const struct language *language = splitter->language;
@@ -381,7 +381,7 @@ static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
     return (closing != 0 && !bracket_closes) || dot_ends(language, &dot);
 }
 
-/* Does a sentence begin behind the stop, though no blank stands there? */
+/* Does a sentence begin after the stop, though no blank stands there? */
 static bool is_glued(const struct splitter *splitter, const struct stop *stop)
 {
     const char *text = splitter->line.data;

@@ -1,5 +1,5 @@
-/* The rules, first to last: a number at the start or behind a comma counts an item; a number may be an ordinal; the
- * lists of the language say what is short for something; one letter is an initial. Behind what may end a sentence or
+/* The rules, first to last: a number at the start or after a comma counts an item; a number may be an ordinal; the
+ * lists of the language say what is short for something; one letter is an initial. After what may end a sentence or
  * not, it does where the next word is one that begins sentences. */
 #include "pipeline/text/sentences_dots.h"
 
@@ -149,7 +149,7 @@ bool word_continues(const struct language *language, struct str text)
     return false;
 }
 
-/* What a number stands behind: "No. 5", "vol. IV", "vol. I,". */
+/* What a number stands after: "No. 5", "vol. IV", "vol. I,". */
 static bool is_numeral(struct str text)
 {
     size_t size = 0;
@@ -161,7 +161,7 @@ static bool is_numeral(struct str text)
     return is_roman((struct str){text.data, size}, "IVXLCDM") && (size > 1 || size == text.size || text.data[1] != ' ');
 }
 
-/* Does the number `word` stand behind what numbers stand behind: "fig. 4", "page 12"? Then it is no ordinal. */
+/* Does the number `word` stand after what numbers stand after: "fig. 4", "page 12"? Then it is no ordinal. */
 static bool is_counted(const struct language *language, struct str text, struct str word)
 {
     char folded[NAME_BYTES_MAX];

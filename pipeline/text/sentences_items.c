@@ -29,7 +29,7 @@ static struct str label_write(const struct items *items, char out[LABEL_BYTES_MA
     return (struct str){out, (size_t)size};
 }
 
-/* Does an item's text stand behind its label, `at`? */
+/* Does an item's text stand after its label, `at`? */
 static bool has_text(const struct items *items, struct str text, size_t at)
 {
     const size_t blank = blank_at(text, at);
@@ -52,7 +52,7 @@ static bool count_on(struct items *items)
     return items->letters[0] != 0;
 }
 
-/* Where the next item begins, at or behind `from`; SIZE_MAX if there is none. */
+/* Where the next item begins, at or after `from`; SIZE_MAX if there is none. */
 static size_t next_item(const struct items *items, size_t from)
 {
     char buffer[LABEL_BYTES_MAX];

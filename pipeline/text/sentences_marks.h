@@ -13,9 +13,9 @@ enum mark {
     MARK_STRONG = 2,     /* ! ? …  end a sentence if a blank and no lower case follows */
     MARK_WIDE = 4,       /* 。 ؟ ।  end one, blank or not */
     MARK_OPENS = 8,      /* may stand in front of a sentence: ( " ¿ */
-    MARK_CLOSES = 16,    /* may stand behind its stop: ) " » */
+    MARK_CLOSES = 16,    /* may stand after its stop: ) " » */
     MARK_GOES_ON = 32,   /* no sentence begins so: , ) & */
-    MARK_DASH = 64,      /* tells nothing; what stands behind it does */
+    MARK_DASH = 64,      /* tells nothing; what stands after it does */
     MARK_HOLDS = 128,    /* 「 『 （ “  hold what wide stops would part … */
     MARK_RELEASES = 256, /* … up to 」 』 ） ” */
 };

@@ -101,7 +101,7 @@ static void find_headings(struct finder *finder)
     finder->has_headings = true;
 }
 
-/* The line end before the first heading behind `from`, or the size of the text. */
+/* The line end before the first heading after `from`, or the size of the text. */
 static uint32_t next_heading(struct finder *finder, uint32_t from)
 {
     if (!finder->has_headings)
@@ -349,7 +349,7 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
     const char *blank = memmem(finder->text + from, finder->ref_close - from, "\n\n", 2);
     const uint32_t next = blank ? (uint32_t)(blank - finder->text) : finder->ref_close;
     finder->spans->steps += next - from;
-    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> behind a blank line: the tag is its */
+    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> after a blank line: the tag is its */
         const char *bracket = memchr(finder->text + at, '<', finder->ref_close - at);
         struct tag_found found;
         size_t looked;
@@ -366,7 +366,7 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
 }
 
 /* An opening tag whose content we do not read. An unclosed <ref> goes up to the next blank line or heading, and its
- * </ref> behind that is read here too; <includeonly> goes up to the end; any other unclosed tag is no span. */
+ * </ref> after that is read here too; <includeonly> goes up to the end; any other unclosed tag is no span. */
 static void read_opaque(struct finder *finder, const struct tag_found *found)
 {
     const uint32_t inner = finder->at + (uint32_t)found->size;
@@ -470,7 +470,7 @@ static void read_magic(struct finder *finder)
                 .kind = SPAN_MAGIC, .start = start, .end = finder->at, .inner_start = start + 2, .inner_end = end});
 }
 
-/* Drops the slots that stayed empty, and links each span to the first one behind it. */
+/* Drops the slots that stayed empty, and links each span to the first one after it. */
 static void tidy_up(struct spans *spans)
 {
     size_t count = 0;

@@ -37,7 +37,7 @@ enum span_kind {
 struct span {
     uint32_t start, end;
     uint32_t inner_start, inner_end; /* between the brackets or tags */
-    uint32_t next;                   /* index of the first span that starts at or behind `end` */
+    uint32_t next;                   /* index of the first span that starts at or after `end` */
     uint16_t kind, tag; /* tag: of SPAN_TAG; of SPAN_LINK, 1 where a bracket too many opens it: "[[[a]]]" is text */
 };
 
@@ -67,7 +67,7 @@ struct span_walk {
     uint32_t at, end;  /* the next byte, the end of the inside */
     uint32_t bar_end;  /* of the bar at which it stopped */
     bool takes_bars;   /* {{!}} is a bar: in links it is, for templates are expanded before them */
-    uint32_t child;    /* the first span at or behind `at` */
+    uint32_t child;    /* the first span at or after `at` */
     bool has_line_end; /* one went by */
     uint64_t steps;
 };

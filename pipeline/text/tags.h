@@ -23,7 +23,7 @@ enum tag_kind {
 #define TAG_NAME_BYTES 16u
 
 struct tag {
-    char name[TAG_NAME_BYTES]; /* zeros behind it */
+    char name[TAG_NAME_BYTES]; /* zeros after it */
     enum tag_kind kind;
     enum fate fate; /* of what is dropped */
     bool ends_paragraph;

@@ -184,8 +184,8 @@ static bool seam_vanishes(struct piece left, struct piece right, const char *tex
     return touches && text[at] == ':';
 }
 
-/* Behind the full stop or colon that ended what was removed: at the start of a paragraph ("GAP. First of"), or behind
- * another sentence ("was. GAP."); behind a dash only at the start ("GAP – a film"). */
+/* After the full stop or colon that ended what was removed: at the start of a paragraph ("GAP. First of"), or after
+ * another sentence ("was. GAP."); after a dash only at the start ("GAP – a film"). */
 static size_t skip_orphan(struct piece left, const char *text, size_t at, size_t size)
 {
     const struct piece first = piece_at(text, at, size);

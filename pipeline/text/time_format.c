@@ -97,7 +97,7 @@ static bool is_moment(const struct moment *m)
            m->day <= days_in(m->year, m->month) && m->hour < 24 && m->minute < 60 && m->second < 60;
 }
 
-/* " 04:05:06Z" behind a day; nothing is midnight. */
+/* " 04:05:06Z" after a day; nothing is midnight. */
 static bool read_clock(struct str text, struct moment *m)
 {
     take(&text, "T");

@@ -31,7 +31,7 @@ void trace_release(struct trace *trace);
 /* For the walk. */
 void trace_bytes(struct trace *trace, uint32_t from, uint32_t to, enum fate fate);
 void trace_shown(struct trace *trace, uint32_t from, uint32_t to, struct str shown);
-void trace_caption_end(struct trace *trace, uint32_t from, enum fate fate); /* of what was kept behind `from` */
+void trace_caption_end(struct trace *trace, uint32_t from, enum fate fate); /* of what was kept after `from` */
 void trace_paragraph_end(struct trace *trace, enum fate fate);              /* of what was kept since the last one */
 
 #endif

@@ -69,7 +69,7 @@ static enum fate fate_when_tidied(const struct wikitext *w)
     return w->paragraphs.mended == SIZE_MAX ? FATE_MENDED : FATE_KEPT;
 }
 
-/* The open templates without a rendering that stand in the text from `from` on: those with words before and behind them
+/* The open templates without a rendering that stand in the text from `from` on: those with words before and after them
  * are holes; one that follows a sentence's end without a blank is a note. They are open no longer. */
 static void find_holes(struct wikitext *w, size_t from)
 {

@@ -1,12 +1,12 @@
 /* Inside the second pass (wikitext.c): the state of the walk over a page, and what its parts share.
  *
- *     spans        where the constructs end (spans.h); `span` is the first one at or behind `at`
+ *     spans        where the constructs end (spans.h); `span` is the first one at or after `at`
  *     frames       the constructs that we are inside of, because some of their bytes show: a link's label, a template's
  *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
  *     paragraphs   what has been written
  *
  * The parts: lines.c what a line begins with, constructs.c (with walk_links.c, variants.c) what the first pass found,
- * inlines.c what a single byte in running text begins. Each goes on from `at`; none goes back or looks behind the
+ * inlines.c what a single byte in running text begins. Each goes on from `at`; none goes back or looks after the
  * frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
@@ -37,8 +37,8 @@ struct frame {
     uint32_t start;                              /* where it was pushed */
     size_t out_start;                            /* FRAME_CAPTION: size of the text when it began */
     uint64_t kept_start;                         /* FRAME_CAPTION: kept bytes of the paragraph then */
-    uint32_t quotes_line_end, quotes_apostrophe; /* FRAME_LABEL, FRAME_CAPTION: of the line that goes on behind it */
-    /* FRAME_LINES, FRAME_BLOCK: what the template shows behind this argument. */
+    uint32_t quotes_line_end, quotes_apostrophe; /* FRAME_LABEL, FRAME_CAPTION: of the line that goes on after it */
+    /* FRAME_LINES, FRAME_BLOCK: what the template shows after this argument. */
     struct rendering rendering;
     size_t next_part;
     uint32_t template_end;
@@ -80,7 +80,7 @@ struct wikitext {
     uint32_t poem_end;              /* up to here no <poem> is closed */
     unsigned dropped_section;       /* level of the heading whose section is left out, or 0 */
     size_t line_out;                /* size of the text where the line began */
-    size_t break_out;               /* and behind the last <br> */
+    size_t break_out;               /* and after the last <br> */
     uint64_t paragraph_bytes;       /* kept bytes of the open paragraph */
     bool line_start;                /* the next byte begins a line */
     bool after_hidden;              /* the line before had nothing but such */
@@ -113,7 +113,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
 void construct_read(struct wikitext *w); /* spans.items[span], which begins at `at` */
 void construct_read_link(struct wikitext *w, const struct span *span);
 void construct_read_variant(struct wikitext *w, const struct span *span);
-bool construct_skip_comment(struct wikitext *w); /* goes behind the comment that begins at `at`, if one does */
+bool construct_skip_comment(struct wikitext *w); /* goes after the comment that begins at `at`, if one does */
 void inline_read(struct wikitext *w);            /* a byte of `stops` that begins no span and ends no line */
 void line_begin(struct wikitext *w);             /* the first bytes of a line */
 void line_end(struct wikitext *w);               /* the '\n' at `at` */

@@ -35,7 +35,7 @@ static void read_file(struct wikitext *w, const struct span *span)
     walk_gap(w);
 }
 
-/* The label of [[target|label]], or the target itself. bar_end: behind the bar, or 0. */
+/* The label of [[target|label]], or the target itself. bar_end: after the bar, or 0. */
 static void read_label(struct wikitext *w, const struct span *span, struct str target, uint32_t bar_end)
 {
     const bool has_label = bar_end > 0;

@@ -39,8 +39,8 @@ struct wikitext_facts {
     uint32_t kinds;        /* enum kind: which of options.kinds the page is */
     uint64_t bytes[FATES]; /* of the page's text by their fate; they add up to its size */
     size_t unknown;        /* templates left out because no row renders them: see wikitext_unknown */
-    size_t holes;   /* those of them that stood in a sentence: words before and behind them in a kept paragraph */
-    uint64_t steps; /* bytes looked at, some of them more than once */
+    size_t holes;          /* those of them that stood in a sentence: words before and after them in a kept paragraph */
+    uint64_t steps;        /* bytes looked at, some of them more than once */
 };
 
 /* No page costs more than this, on average over its bytes: the test of hostile pages holds us to it. */

@@ -69,7 +69,7 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
     return (struct str){out, size};
 }
 
-/* Below 0, 0 or above 0 as the item stands before the word, equals it, or stands behind it. */
+/* Below 0, 0 or above 0 as the item stands before the word, equals it, or stands after it. */
 static int compare(const char *item, struct str word)
 {
     for (size_t i = 0; i < word.size; i++)

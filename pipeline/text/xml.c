@@ -8,7 +8,7 @@
 #include <limits.h>
 
 #define ELEMENT_DEPTH_MAX 16u /* dumps have 5; a page that is deeper is malformed */
-#define KNOWN_NAME_BYTES  16u /* of an element's name on the short road, with its NUL */
+#define KNOWN_NAME_BYTES  16u /* of an element's name on the fast path, with its NUL */
 
 enum field { FIELD_NONE, FIELD_TITLE, FIELD_NS, FIELD_ID, FIELD_REVISION_ID, FIELD_TIMESTAMP, FIELD_MODEL, FIELD_TEXT };
 
@@ -21,7 +21,7 @@ struct page_parser {
     bool has_text;        /* the open revision had its <text> */
     enum field field;     /* whose characters come in, or FIELD_NONE */
     unsigned field_depth; /* of its element */
-    char *out; /* in the arena: fields one behind the other; what is no field's is overwritten by the next one */
+    char *out; /* in the arena: fields one after the other; what is no field's is overwritten by the next one */
     size_t size, capacity;
     size_t field_start; /* of the open field, in out */
 };
@@ -158,8 +158,8 @@ struct page_parser *page_parser_open(void)
     return mem_clear(1, sizeof(struct page_parser));
 }
 
-/* The long road, for all of XML. Each page has a parser of its own: one that was used again would hold the memory that a
- * hostile page asked for against the pages behind it, and refuse them. */
+/* The slow path, for all of XML. Each page has a parser of its own: one that was used again would hold the memory that a
+ * hostile page asked for against the pages after it, and refuse them. */
 static bool parse_any(struct page_parser *parser, struct str fragment)
 {
     static const XML_Memory_Handling_Suite memory = {mem_alloc, grow, mem_free};

@@ -1,6 +1,6 @@
 /* One <page>…</page> of a dump → struct page. Schema versions 0.3 to 0.11 differ in what stands where, so only paths
  * count (page/revision/text), never their order, and unknown elements are passed over. expat is the judge of what XML
- * is and means; what has the form that MediaWiki writes (xml_scan.h) takes a shorter road to the same result. */
+ * is and means; what has the form that MediaWiki writes (xml_scan.h) takes a faster path to the same result. */
 #ifndef PIPELINE_TEXT_XML_H
 #define PIPELINE_TEXT_XML_H
 
@@ -18,7 +18,7 @@ struct page_parser *page_parser_open(void);
  * two texts in a revision, a number that is none. Without <ns> page->has_ns is false, and page->ns is 0. */
 int page_parse(struct page_parser *parser, struct str fragment, struct arena *arena, struct page *page);
 
-/* From now on the short road is not taken: for comparison. */
+/* From now on the fast path is not taken: for comparison. */
 void page_parser_use_expat(struct page_parser *parser);
 
 void page_parser_close(struct page_parser *parser);

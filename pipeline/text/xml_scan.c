@@ -117,7 +117,7 @@ static struct str read_name(struct str xml, size_t at)
     return str_range(xml.data + at, xml.data + end);
 }
 
-/* Behind the value that begins at `at`, without its quotes; SIZE_MAX where it is none of ours. */
+/* After the value that begins at `at`, without its quotes; SIZE_MAX where it is none of ours. */
 static size_t skip_value(struct str xml, size_t at)
 {
     while (at < xml.size && xml.data[at] != '"') {

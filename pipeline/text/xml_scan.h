@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#define XML_SCAN_ROOM 16u /* bytes that may be written behind the characters */
+#define XML_SCAN_ROOM 16u /* bytes that may be written after the characters */
 
 /* Goes over the character data that begins at *at, up to a '<': its text, which is no longer than what was read, goes to
  * `out`, where XML_SCAN_ROOM bytes more may be overwritten. Returns the size of the text and moves *at to the '<', or to
@@ -25,7 +25,7 @@ struct xml_tag {
     bool closing, empty; /* </name>, <name /> */
 };
 
-/* Reads the tag that begins at *at and moves *at behind it; false where none of ours does. */
+/* Reads the tag that begins at *at and moves *at after it; false where none of ours does. */
 bool xml_scan_tag(struct str xml, size_t *at, struct xml_tag *tag);
 
 #endif

@@ -108,7 +108,7 @@ static void add_shown_otherwise(struct screen *screen, struct str text, struct s
         buf_add_text(&screen->out, "⟧");
 }
 
-/* The character that text begins with, and behind it. */
+/* The character that text begins with, and after it. */
 static struct str take_character(struct str *text, uint32_t *code_point)
 {
     unsigned skip;

@@ -64,7 +64,7 @@ int export_each(struct export_file *file, int (*take)(void *context, const struc
     return result;
 }
 
-/* ---- records one behind the other ---- */
+/* ---- records one after the other ---- */
 
 /* A file under its final name at the end, or standard output. */
 struct sink {

@@ -31,7 +31,7 @@ struct export_file {
 int export_each(struct export_file *file, int (*take)(void *context, const struct sample *sample, struct error *err),
                 void *context, struct error *err);
 
-/* Two kinds: records one behind the other, each made by `put`; or whole files, made by `write`. Any thread. */
+/* Two kinds: records one after the other, each made by `put`; or whole files, made by `write`. Any thread. */
 struct export_format {
     const char *name;
     bool folder;                                            /* --out is a folder with files of this format's names */

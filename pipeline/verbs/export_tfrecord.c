@@ -4,7 +4,7 @@
  *     Feature   {2: FloatList {1: packed floats}} or {3: Int64List {1: packed varints}}
  *
  * (tensorflow/core/example/{example,feature}.proto, base/tfrecord.h.) In a message every part has its length
- * before it, so it is written from its end to its front: what stands behind is done and its length known. */
+ * before it, so it is written from its end to its front: what stands after is done and its length known. */
 #include "base/str.h"
 #include "base/tfrecord.h"
 #include "pipeline/verbs/export_formats.h"
@@ -88,7 +88,7 @@ static size_t put_record(char *record, const struct shard_layout *layout, const 
     const uint32_t seq = layout->seq, places = layout->predictions;
     char *end = record + record_bytes_max(layout) - TFRECORD_BYTES_BEHIND;
     struct message message = {end};
-    /* Behind the others first. */
+    /* After the others first. */
     before_numbers(&message, STR("next_sentence_labels"), &sample->is_random_next, 1, 1);
     before_weights(&message, sample->masked, places);
     before_numbers(&message, STR("masked_lm_ids"), sample->labels, sample->masked, places);

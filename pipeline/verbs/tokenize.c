@@ -26,7 +26,7 @@ struct tokenization {
     size_t path_count, path;  /* path: the one that is read now */
     struct file file;         /* open while fd >= 0 */
     uint64_t offset;          /* of `rest` in that file */
-    struct buf rest;          /* the begun line behind the last block */
+    struct buf rest;          /* the begun line after the last block */
 };
 
 struct job {

@@ -252,7 +252,7 @@ static void an_end_drops_what_comes_later(void **state)
     expect(&world, 11, NULL);
     world.end_at[2] = 0;
     expect(&world, 1, NULL);
-    /* Errors behind the end do not count, however early they come. */
+    /* Errors after the end do not count, however early they come. */
     world = world_of(UINT64_MAX);
     world.end_at[4] = 10;
     world.fail_at[1] = 11;

@@ -708,7 +708,7 @@ static void the_man_page_is_valid_roff(void **state)
     buf_release(&text);
 }
 
-/* A bash that completes `line`, whose last word is `word`, behind `before`. */
+/* A bash that completes `line`, whose last word is `word`, after `before`. */
 static void expect_completion(struct buf *script, const char *line, const char *before, const char *word,
                               const char *expected)
 {

@@ -31,7 +31,7 @@ static void damage_is_refused(void **state)
     assert_true(tfrecord_message((struct str){record, bytes}, &message));
     assert_true(str_equal(message, STR("water")));
     for (size_t cut = 0; cut < bytes; cut++) {
-        char *exact = malloc(cut + 1); /* so that a sanitizer sees what is read behind it */
+        char *exact = malloc(cut + 1); /* so that a sanitizer sees what is read after it */
         memcpy(exact + 1, record, cut);
         assert_false(tfrecord_message((struct str){exact + 1, cut}, &message));
         free(exact);

@@ -58,7 +58,7 @@ ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]
 # A caption is known by so many of its words (characters, where a script has no blanks).
 CAPTION_WORDS = 6
 
-# Words behind which something must follow.
+# Words after which something must follow.
 FUNCTION_WORDS = {
     "en": "a an the at of in by from to with about approximately around for between than and or is was are were some"
           " over under nearly almost as on into every per only",

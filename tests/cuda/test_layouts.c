@@ -57,7 +57,7 @@ static void put(struct array *a, size_t i, double value)
             precision == PRECISION_FP16 ? fp16_from_float((float)value) : bf16_from_float((float)value);
 }
 
-/* Random up to `scale` in the first `live` numbers, zero behind them; with scale 0 what a kernel shall fill: NaN. */
+/* Random up to `scale` in the first `live` numbers, zero after them; with scale 0 what a kernel shall fill: NaN. */
 static struct array array_of(enum kind kind, size_t live, size_t count, double scale)
 {
     const size_t size = kind == REAL || precision == PRECISION_FP32 ? 4 : 2;
@@ -534,7 +534,7 @@ static void loss_of(int32_t live, int32_t total, int32_t vocabulary, int32_t col
         for (int32_t i = 1; i < vocabulary; i++)
             most = own[i] > own[most] ? i : most;
         labels[row] = row % 3 == 0 ? most : (row * 7919 + 1) % vocabulary;
-        const int32_t twin = row % 2 ? vocabulary - 1 : 0; /* the label's logit before or behind it too */
+        const int32_t twin = row % 2 ? vocabulary - 1 : 0; /* the label's logit before or after it too */
         put(&logits, (size_t)row * width + (size_t)twin, own[labels[row]]);
         own[twin] = own[labels[row]];
         for (int32_t i = vocabulary; i < columns; i++) { /* larger than all, and no logit */

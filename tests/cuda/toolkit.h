@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 
-/* Behind what the stream has: `call`, again and again while somebody waits for it or asks, until it returns true. Device
+/* After what the stream has: `call`, again and again while somebody waits for it or asks, until it returns true. Device
  * memory is open to it. */
 void toolkit_queue(cudaStream_t stream, bool (*call)(void *context), void *context);
 

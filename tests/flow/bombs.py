@@ -18,7 +18,7 @@ HEAD = '<mediawiki version="0.11" xml:lang="en"><siteinfo><dbname>enwiki</dbname
 PAGE = "<page><title>{}</title><ns>0</ns><id>{}</id><revision><text>{}</text></revision></page>\n"
 GOOD = PAGE.format("Tea", 1, "Tea is made of leaves. It is drunk hot.")
 
-EXPATS = GOOD.replace("Tea is made", "<![CDATA[Tea is made]]>")  # not in the form that the short road of xml.c takes
+EXPATS = GOOD.replace("Tea is made", "<![CDATA[Tea is made]]>")  # not in the form that the fast path of xml.c takes
 
 
 def equal_blocks(count):

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
-# line NAME: what stands behind this name on the screen.
+# line NAME: what stands after this name on the screen.
 line() {
     sed -n "s/^$1  *//p" stdout
 }

@@ -45,7 +45,7 @@ static inline struct str take_until(uint8_t mark, const uint8_t **data, size_t *
     return taken;
 }
 
-/* Bytes behind a path, in memory: for readers that open files. The path holds until the next call. */
+/* Bytes after a path, in memory: for readers that open files. The path holds until the next call. */
 static inline const char *fuzz_file(struct str bytes)
 {
     static int fd = -1;

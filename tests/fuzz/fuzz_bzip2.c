@@ -1,5 +1,5 @@
 // room: pipeline
-/* In: a level, and either bytes that may hold blocks, or what stands behind a block's CRC: then the CRC and the end
+/* In: a level, and either bytes that may hold blocks, or what stands after a block's CRC: then the CRC and the end
  * that fit what our decoder makes of it are written in. Held: every magic is found and nothing else; at each level of
  * the CPU, what our decoder takes, libbz2 takes with the same text and end, and where both have a verdict it is the
  * same. */
@@ -62,7 +62,7 @@ static void put_bits(struct buf *file, uint64_t bit, uint64_t value, unsigned co
     }
 }
 
-/* A block of these bits with the right CRC and a magic behind it, as far as our decoder can read it. */
+/* A block of these bits with the right CRC and a magic after it, as far as our decoder can read it. */
 static void forge(struct buf *file, struct str body, uint32_t level)
 {
     const struct block_stages *stages = block_stages(VECTOR_BASE);

@@ -2,7 +2,7 @@
 /* In: how to read (salvage, windows, groups, records), how to write (plain, bzip2 in blocks of a size, where a byte is
  * damaged), and the text of an input: wiki, text or JSON lines. Held: the verdict, its place, and the records are the
  * same whatever the windows and groups are, whether blocks are decoded beforehand or by the cut, and after a restart
- * from any state; with salvage, damage behind the head is no error. */
+ * from any state; with salvage, damage after the head is no error. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
@@ -69,7 +69,7 @@ static void read_whole(const char *path, const struct dump_options *options, boo
     dump_close(dump);
 }
 
-/* Stops behind window `stop` and goes on with another dump. */
+/* Stops after window `stop` and goes on with another dump. */
 static void read_restarted(const char *path, const struct dump_options *options, uint64_t stop, struct harvest *harvest)
 {
     struct dump *dump;

@@ -1,6 +1,6 @@
 // room: pipeline
 /* In: text. Held, at every '&': a reference takes no more bytes than there are, ends in ';' and gives a character;
- * what stands behind it does not matter; numbers are those that a plain reading gives. */
+ * what stands after it does not matter; numbers are those that a plain reading gives. */
 #include "tests/fuzz/fuzz.h"
 
 #include "pipeline/text/entities.h"

@@ -1,5 +1,5 @@
 // room: shards
-/* In: the text of a manifest. Its root_hash is put right first, so that the checks behind it are reached. Held: it is
+/* In: the text of a manifest. Its root_hash is put right first, so that the checks after it are reached. Held: it is
  * refused with a message, or what was read, printed and read again gives the same text; names of shards stay inside
  * the dataset. */
 #include "tests/fuzz/fuzz.h"

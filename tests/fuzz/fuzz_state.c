@@ -1,5 +1,5 @@
 // room: trainer
-/* In: the state.json of a checkpoint, whose hash is put right where there is one, or (behind an odd byte) a
+/* In: the state.json of a checkpoint, whose hash is put right where there is one, or (after an odd byte) a
  * metrics.jsonl. Held: the state is refused with a message, or reads the same once it was written again; of metrics,
  * whole lines stay. */
 #include "tests/fuzz/fuzz.h"

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* First bytes and what may stand behind them. */
+/* First bytes and what may stand after them. */
 static const struct row {
     uint8_t from, to, second_from, second_to;
     unsigned size;

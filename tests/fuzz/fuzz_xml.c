@@ -1,5 +1,5 @@
 // room: pipeline
-/* In: a page of a dump; behind a zero byte, the head of one. Held: what comes out is well-formed UTF-8 and no longer
+/* In: a page of a dump; after a zero byte, the head of one. Held: what comes out is well-formed UTF-8 and no longer
  * than what went in; a parser that has read other pages reads the same as a new one that asks expat alone. */
 #include "tests/fuzz/fuzz.h"
 

@@ -124,7 +124,7 @@ static void odd_blocks_are_left_to_libbz2(void **state)
         add_stream(&file, buf_str(&text), 1, 0);
         assert_int_equal(compare(&file, 1, SIZE_MAX / 2), BZIP2_DONE);
     }
-    file.data[32 / 8 + 10] ^= (char)0x80; /* randomised: the bit behind magic and CRC */
+    file.data[32 / 8 + 10] ^= (char)0x80; /* randomised: the bit after magic and CRC */
     assert_int_equal(compare(&file, 1, SIZE_MAX / 2), BZIP2_DAMAGED);
     buf_release(&text);
     buf_release(&file);
@@ -158,7 +158,7 @@ static bool forge(struct buf *file, size_t size_max)
     return true;
 }
 
-/* Flipped bits behind the CRC, and then the CRC and the end that fit what comes out: libbz2 reads the same. */
+/* Flipped bits after the CRC, and then the CRC and the end that fit what comes out: libbz2 reads the same. */
 static void forged_blocks_give_the_text_of_libbz2(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void make_long_block(struct buf *file, unsigned detours)
         add_bits(&to, 2 + test_random(&random) % 253, 20);
     add_bits(&to, 255, 20); /* the end */
     for (unsigned i = 0; i < 12; i++)
-        add_bits(&to, 0, 8); /* room for what stands behind */
+        add_bits(&to, 0, 8); /* room for what stands after */
 }
 
 /* The largest block without detours is read whole (BZIP2_BLOCK_BYTES_MAX), and detours cost room only. */
@@ -257,7 +257,7 @@ static void the_longest_block_is_taken(void **state)
     buf_release(&file);
 }
 
-/* Cut off at every byte; random bytes behind a magic. */
+/* Cut off at every byte; random bytes after a magic. */
 static void ends_and_noise_are_refused(void **state)
 {
     (void)state;

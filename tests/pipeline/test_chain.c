@@ -124,7 +124,7 @@ static void trailing_garbage_is_named(void **state)
     buf_add_byte(&file, 'B');
     assert_refused(buf_str(&file), "other bytes follow", end + 50);
     file.size = end + 10;
-    add_stream(&file, STR("x"), 1, 0); /* a stream behind a gap */
+    add_stream(&file, STR("x"), 1, 0); /* a stream after a gap */
     assert_refused(buf_str(&file), "other bytes follow", end + 10);
     file.size = end;
     buf_add_text(&file, "BZ");
@@ -152,7 +152,7 @@ static void every_truncation_is_named(void **state)
             struct error err;
             struct dump_options options = small_options(size % 2 ? 64 : 1 << 20);
             if (read_bytes((struct str){file.data, size}, &options, &got, &err) == 0) {
-                assert_int_equal(file.size - size, last); /* only the newline behind </mediawiki> is gone */
+                assert_int_equal(file.size - size, last); /* only the newline after </mediawiki> is gone */
                 continue;
             }
             assert_int_equal(err.kind, ERR_INPUT);
@@ -351,7 +351,7 @@ static void a_block_is_at_most_three_megabytes(void **state)
     buf_release(&got);
 }
 
-/* A whole, good block that stands inside another block's bytes, as an attacker would plant it: here behind a broken
+/* A whole, good block that stands inside another block's bytes, as an attacker would plant it: here after a broken
  * one. */
 static void planted_blocks_are_not_taken(void **state)
 {

@@ -385,7 +385,7 @@ static void the_hash_is_of_every_byte(void **state)
     add_dump(&text, 2, 50, 1);
     for (size_t i = 0; i < 3; i++) {
         if (i == 2)
-            text.data[text.size - 1] = ' '; /* behind everything that is read as records */
+            text.data[text.size - 1] = ' '; /* after everything that is read as records */
         assert_int_equal(dump_open(&dump, test_file(buf_str(&text)), &options, &err), 0);
         assert_int_equal(read_groups(dump, 0, true, NULL, &out, &err), 0);
         if (i == 0)

@@ -167,7 +167,7 @@ static void conditions_hold_for_what_is_not_zero(void **state)
     }
 }
 
-/* `count` times a unit, and "1" behind it. */
+/* `count` times a unit, and "1" after it. */
 static struct expr read_repeated(const char *unit, size_t count, const char *behind)
 {
     struct buf text = {0};

@@ -308,7 +308,7 @@ static void tiny_windows_are_parts_too(void **state)
     buf_release(&file);
 }
 
-/* Two dumps end to end, and what comes behind the last </mediawiki>. */
+/* Two dumps end to end, and what comes after the last </mediawiki>. */
 static void the_end_of_a_dump_may_be_anywhere(void **state)
 {
     (void)state;
@@ -535,7 +535,7 @@ static void cuts_are_equal_and_keep_to_what_can_be_divided(void **state)
     world_close(&world);
 
     const char *const wrong[] = {"", "{}", "{\"extent_version\": 1}", "{}"};
-    for (size_t i = 0; i < 4; i++) { /* the last one behind the end of the row */
+    for (size_t i = 0; i < 4; i++) { /* the last one after the end of the row */
         char *journal = spill_journal_path(directory, i < 3 ? 0 : row), *folder = path_join(directory, SPILL_NAME);
         assert_int_equal(path_make_directory(folder, &err), 0);
         assert_int_equal(file_write_all(journal, wrong[i], strlen(wrong[i]), &err), 0);

@@ -45,7 +45,7 @@ static void draws_as_python(void **state)
     assert_memory_equal(items, order, sizeof order);
 }
 
-/* The same of seeds with one and two words: the first word, and the 2,000th, behind three turns of the state. */
+/* The same of seeds with one and two words: the first word, and the 2,000th, after three turns of the state. */
 static void seeds_of_any_size(void **state)
 {
     (void)state;

@@ -315,7 +315,7 @@ static void a_lone_sentence_is_split_anywhere(void **state)
 
 /* ---- one segment ---- */
 
-/* The document behind `index` in its split, or the count of documents. */
+/* The document after `index` in its split, or the count of documents. */
 static uint32_t next_of_split(const struct documents *documents, uint32_t index)
 {
     const bool valid = documents->items[index].valid;

@@ -160,19 +160,19 @@ static void mistaken(const char *file, const char *words)
 static void mistakes_are_told_with_their_line(void **state)
 {
     (void)state;
-    mistaken("a =>\n", "line 1: behind => stands");
-    mistaken("a = @nothing\n", "line 1: behind an @ stands");
-    mistaken("a = {#while $1|x}\n", "line 1: behind {# stands");
+    mistaken("a =>\n", "line 1: after => stands");
+    mistaken("a = @nothing\n", "line 1: after an @ stands");
+    mistaken("a = {#while $1|x}\n", "line 1: after {# stands");
     mistaken("a = {#if $1|x\n", "line 1: a { is not closed");
     mistaken("a = {#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|}}}}}}}}}\n", "more than 8 deep");
     mistaken("a = b\n\nc\n", "line 3: it is no \"name = rendering\"");
     mistaken(" = b", "line 1: the template's name");
     mistaken("a|b = c", "line 1: no template's name");
-    mistaken("# x\na = $", "line 2: behind a $");
-    mistaken("a = $0", "line 1: behind a $");
-    mistaken("a = $123", "line 1: behind a $");
-    mistaken("a = ${", "line 1: behind a $");
-    mistaken("a = ${}", "line 1: behind a $");
+    mistaken("# x\na = $", "line 2: after a $");
+    mistaken("a = $0", "line 1: after a $");
+    mistaken("a = $123", "line 1: after a $");
+    mistaken("a = ${", "line 1: after a $");
+    mistaken("a = ${}", "line 1: after a $");
     mistaken("a = {x", "line 1: a { is not closed");
     mistaken("a = {x{y}}", "line 1: a { stands in another");
     mistaken("a = x}", "line 1: a } closes nothing");

@@ -168,7 +168,7 @@ static void other_xml_is_read_as_what_it_is(void **state)
     assert_str(page.text, "ad");
 }
 
-/* And the page behind it is read: none pays for the memory that another asked for. */
+/* And the page after it is read: none pays for the memory that another asked for. */
 static void deep_nesting_is_refused(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void deep_nesting_is_refused(void **state)
     buf_release(&fragment);
 }
 
-/* The short road and expat. */
+/* The fast path and expat. */
 
 static bool is_same(const struct page *a, const struct page *b)
 {

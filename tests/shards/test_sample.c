@@ -77,8 +77,8 @@ static void each_field_is_checked(void **state)
             {20, 5, false},  {20, 65535, false}, {20, 0, true},  /* masked */
             {22, 2, false},  {22, 1, true},                      /* is_random_next */
             {24, 10, false}, {24, 9, true},      {42, 10, false},
-            {44, 10, true},                                      /* ids; behind the length none is looked at */
-            {56, 10, false}, {58, 65535, false}, {60, 10, true}, /* labels; behind masked none is looked at */
+            {44, 10, true},                                      /* ids; after the length none is looked at */
+            {56, 10, false}, {58, 65535, false}, {60, 10, true}, /* labels; after masked none is looked at */
             {64, 3, false},  {64, 4, false},     {66, 1, false},
             {66, 10, false}, {66, 9, true}, /* positions: 1, 3 */
         };

@@ -15,7 +15,7 @@
 
 #define UNUSED __attribute__((unused))
 
-/* A vocabulary of pieces separated by blanks; the specials that are not among them come behind. */
+/* A vocabulary of pieces separated by blanks; the specials that are not among them come after. */
 UNUSED static struct vocab *vocab_of(const char *pieces)
 {
     struct buf text = {0};

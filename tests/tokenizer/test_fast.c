@@ -101,7 +101,7 @@ static void check_options(const struct vocab *vocab, const struct tokenizer_opti
         struct buf text = {0};
         for (uint32_t i = draw(40); i > 0; i--)
             add_part(&text);
-        char *const exact = mem_alloc(text.size); /* so that the sanitizer sees a byte read behind the end */
+        char *const exact = mem_alloc(text.size); /* so that the sanitizer sees a byte read after the end */
         if (text.size)
             memcpy(exact, text.data, text.size);
         ids.count = slow.ids.count = 0;

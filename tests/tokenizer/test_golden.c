@@ -22,7 +22,7 @@ static struct buf golden(const char *name)
     return text;
 }
 
-/* The next line behind *at, with a NUL in the place of its LF; NULL at the end. */
+/* The next line after *at, with a NUL in the place of its LF; NULL at the end. */
 static char *next_line(char **at)
 {
     char *line = *at, *newline = line ? strchr(line, '\n') : NULL;

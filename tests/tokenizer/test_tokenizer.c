@@ -51,7 +51,7 @@ static void each_step_is_done_in_its_order(void **state)
     assert_string_equal(words_of(STR("a\U0002B81Fb"), true, false), "a|\U0002B81F|b");
     assert_string_equal(words_of(STR("a\U0002B820b"), true, false), "a\U0002B820b");
     assert_string_equal(words_of(STR("a\U0002B920b"), true, false), "a|\U0002B920|b");
-    /* Marks that are not nonspacing stay, in canonical order: 302E (class 224) goes behind 1D165 (216). */
+    /* Marks that are not nonspacing stay, in canonical order: 302E (class 224) goes after 1D165 (216). */
     assert_string_equal(words_of(STR("a\u302E\U0001D165"), false, true), "a\U0001D165\u302E");
     assert_string_equal(words_of(STR("a\u302E\U0001D165"), true, false), "a\u302E\U0001D165");
     assert_string_equal(words_of(STR("a\u0301"), true, false), "a\u0301");
@@ -185,7 +185,7 @@ static void memory_never_changes_a_result(void **state)
             draw = draw * 1664525 + 1013904223;
             buf_add_text(&text, parts[(draw >> 16) % 12]);
         }
-        char *exact = mem_alloc(text.size); /* so that the sanitizer sees a byte read behind the end */
+        char *exact = mem_alloc(text.size); /* so that the sanitizer sees a byte read after the end */
         if (text.size)
             memcpy(exact, text.data, text.size);
         struct ids remembered = {0}, fresh = {0};

@@ -111,7 +111,7 @@ static void damage_is_cut(void **state)
     buf_release(&whole);
 }
 
-/* Whole records with messages that are not ours, alone and behind the version. */
+/* Whole records with messages that are not ours, alone and after the version. */
 static void foreign_events_are_cut(void **state)
 {
     static const struct str messages[] = {{"", 0},

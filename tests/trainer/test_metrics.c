@@ -64,7 +64,7 @@ static void lines_behind_the_checkpoint_are_cut(void **state)
     expect(*state, "1 2 3 3v 4 5 ", 9, false);
     expect(*state, "1 2 3 3v ", 3, true);
     assert_ok(metrics_open(&metrics, *state, 3, &past, err));
-    write_line(&metrics, 4, false); /* goes on behind them */
+    write_line(&metrics, 4, false); /* goes on after them */
     metrics_close(&metrics);
     expect(*state, "1 2 3 3v 4 ", 4, false);
     expect(*state, "", 0, false);

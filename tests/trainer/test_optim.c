@@ -622,7 +622,7 @@ static void clipping_scales_down_only(void **state)
     assert_true(clip_factor(0, 1, 64) == 1.0 / 64);
 }
 
-/* ---- steps that come to no number ---- */
+/* ---- steps that are not finite ---- */
 
 /* Everything an update may change, and a copy of it. */
 struct held {
@@ -840,7 +840,7 @@ static void one_cycle_moves_the_momentum(void **state)
 
 /* ---- loss scale ---- */
 
-/* Plays "+" (good) and "x" (overflow); returns the scale as a power of two behind every step. */
+/* Plays "+" (good) and "x" (overflow); returns the scale as a power of two after every step. */
 static void play(struct scaler_settings settings, const char *steps, const int *powers)
 {
     struct scaler_state scaler = scaler_begin(&settings);
@@ -856,7 +856,7 @@ static void scales_halve_and_double(void **state)
     (void)state;
     struct scaler_settings plain_rule = scaler_defaults(), patient, still;
     plain_rule.window = 3;
-    /* Good steps are counted behind the overflow; before any, step 3 doubles. Hysteresis is not looked at. */
+    /* Good steps are counted after the overflow; before any, step 3 doubles. Hysteresis is not looked at. */
     play(plain_rule, "+++++++", (const int[]){16, 16, 16, 17, 17, 17, 18});
     play(plain_rule, "x++++x+", (const int[]){15, 15, 15, 15, 16, 15, 15});
     patient = plain_rule;

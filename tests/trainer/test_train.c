@@ -1,4 +1,4 @@
-/* The loop over steps, on a CPU that is taken for a device which is late: what a step came to is heard behind the next
+/* The loop over steps, on a CPU that is taken for a device which is late: what a step came to is heard after the next
  * one. Nothing of what remains may tell the difference. */
 #include "tests/shards/tiny.h"
 
@@ -195,7 +195,7 @@ static void fp16_hears_of_an_overflow_at_once(void **state)
     json_decref(lines);
 }
 
-/* The step, its tensors and its samples are the same, though another step was queued behind it. */
+/* The step, its tensors and its samples are the same, though another step was queued after it. */
 static void a_step_without_a_number_is_blamed_all_the_same(void **state)
 {
     assert_int_equal(RUN("wild", false, WILD), (int)ERR_NUMERIC);
@@ -245,7 +245,7 @@ static void what_comes_behind_it_is_not_applied(void **state)
     assert_same_metrics(*state, "broken", "broken-late", 4);
 }
 
-/* A signal comes while a step is queued behind another whose facts are not known. */
+/* A signal comes while a step is queued after another whose facts are not known. */
 static void squares_signal(struct device *device, const struct squares_args *args)
 {
     static int calls;

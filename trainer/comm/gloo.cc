@@ -137,7 +137,7 @@ int lost_peer(connections &all)
 int fail_lost(connections &all, const char *what, struct error *err)
 {
     const std::string message(what);
-    const size_t place = message.find("] "); /* behind the file and line in gloo */
+    const size_t place = message.find("] "); /* after the file and line in gloo */
     const char *words = place == std::string::npos ? what : what + place + 2;
     std::unique_lock<std::mutex> hold(all.lock);
     const bool broken = all.broken;

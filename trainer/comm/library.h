@@ -12,7 +12,7 @@
 
 /* One thread makes all calls but `abort`. `opened` is what open returned. A call that returns -1 with *err ends
  * everything: `abort` and `close` follow. ERR_PEER where a process is lost or late, named if it is known. Sizes are
- * bytes; arrays that lie one behind another have sizes[size]. */
+ * bytes; arrays that lie one after another have sizes[size]. */
 struct comm_library {
     int interface; /* COMM_INTERFACE, first for ever */
     bool waits;    /* for other processes: a thread of its own calls */

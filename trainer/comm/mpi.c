@@ -205,7 +205,7 @@ static int mpi_gather(void *opened, void *out, const size_t *sizes, struct error
     return result;
 }
 
-/* For each process a type: bytes [offset, offset + size) behind a pointer, in pieces. */
+/* For each process a type: bytes [offset, offset + size) after a pointer, in pieces. */
 static int describe(const struct processes *all, const size_t *sizes, MPI_Datatype *types, int *counts,
                     struct error *err)
 {
@@ -227,7 +227,7 @@ static int describe(const struct processes *all, const size_t *sizes, MPI_Dataty
     return 0;
 }
 
-/* In and out: [size] each, behind one another. */
+/* In and out: [size] each, after one another. */
 struct description {
     MPI_Datatype *types;
     int *counts, *zeros;

@@ -1,4 +1,4 @@
-/* In: operations, one behind another. Out: each done by the library in the communication thread, or the first error.
+/* In: operations, one after another. Out: each done by the library in the communication thread, or the first error.
  *
  * Operations end in the order in which they were started, so two counters say all: slot n % COMM_QUEUE is the thread's
  * while done <= n < started, and the caller's otherwise. */

@@ -144,7 +144,7 @@ static void drop_scores(real *row, const struct dropout *dropout, const struct h
     }
 }
 
-/* Products of queries and keys to probabilities, in place, zeros behind them; returns the log of the sum of
+/* Products of queries and keys to probabilities, in place, zeros after them; returns the log of the sum of
  * exponentials. */
 static real softmax(real *row, const struct head *h)
 {

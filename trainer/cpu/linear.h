@@ -50,7 +50,7 @@ struct sum_args {
 struct work {
     unit panels[DEPTH * COLUMNS];
     unit left[DEPTH * LAID];
-    real sums[ROWS * COLUMNS]; /* tiles of STRIP x PANEL, one behind the other */
+    real sums[ROWS * COLUMNS]; /* tiles of STRIP x PANEL, one after the other */
 };
 
 /* What is left to do in a row of C that the library wrote. */

@@ -207,7 +207,7 @@ static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, 
     }
 }
 
-/* out [rows, units] = X [rows, k] with zeros behind it; rows of x are x_row apart. */
+/* out [rows, units] = X [rows, k] with zeros after it; rows of x are x_row apart. */
 static void lay_rows(unit *out, const storage *x, size_t x_row, size_t rows, size_t k)
 {
     const size_t wide = padded(k, PER_UNIT);

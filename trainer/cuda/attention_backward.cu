@@ -30,7 +30,7 @@ struct backward_room {
     char *keys, *values;
     char *queries, *slopes; /* two tiles each, Q and dO */
     char *dscores;          /* dS^T, a row for each key */
-    float *log_sums;        /* of the queries, in units of ln 2; infinite behind the last, so that P is 0 there */
+    float *log_sums;        /* of the queries, in units of ln 2; infinite after the last, so that P is 0 there */
     float *deltas;
 };
 
@@ -243,7 +243,7 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
 }
 
 /* dQ of the warp's 16 queries from one tile of keys, added to what earlier tiles left; the last tile stores it. What no
- * warp has written of dS, of keys behind the sequence's end, is not looked at, or meets no query that exists. */
+ * warp has written of dS, of keys after the sequence's end, is not looked at, or meets no query that exists. */
 template <typename storage>
 static __device__ __forceinline__ void add_queries(const backward_room &room, const backward_rows<storage> &rows,
                                                    const attention_operands &a, const attention_work &work, int query,

@@ -96,7 +96,7 @@ static __device__ __forceinline__ float warp_max(float x)
 }
 
 /* Over a block of whole warps, in every thread; all threads call. `room` is shared memory of WARP numbers, free to use
- * again behind the next __syncthreads(). */
+ * again after the next __syncthreads(). */
 template <typename number> static __device__ __forceinline__ number block_sum(number x, number *room)
 {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;

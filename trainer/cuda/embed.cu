@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(ROW_WARPS *WARP)
 template <typename storage> struct words_args {
     float *dword;
     float
-        *parts; /* [chunks][2][hidden]: of the id that comes from before the chunk, of the one that goes on behind it */
+        *parts; /* [chunks][2][hidden]: of the id that comes from before the chunk, of the one that goes on after it */
     const storage *dy;
     const int32_t *ids, *order, *runs;
     int tokens, run_count, hidden;
@@ -112,7 +112,7 @@ static __global__ void __launch_bounds__(THREADS) words_kernel(const words_args<
     }
 }
 
-/* The end of the run of `order` that has `place`: the first run's beginning behind it. */
+/* The end of the run of `order` that has `place`: the first run's beginning after it. */
 static __device__ __forceinline__ int run_end(const int32_t *runs, int run_count, int place)
 {
     int low = 1, high = run_count;
@@ -126,7 +126,7 @@ static __device__ __forceinline__ int run_end(const int32_t *runs, int run_count
     return runs[low];
 }
 
-/* The parts of an id, where it begins in this chunk and goes on behind it. */
+/* The parts of an id, where it begins in this chunk and goes on after it. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS) words_parts_kernel(const words_args<storage> a)
 {

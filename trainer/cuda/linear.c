@@ -1,5 +1,5 @@
 /* The four products of a linear layer (ops.h) from the library's products. What it cannot fuse, or cannot do at all for
- * a shape, kernels of our own do behind or instead: erf-GELU always, tanh-GELU in fp32, where results are compared to
+ * a shape, kernels of our own do after or instead: erf-GELU always, tanh-GELU in fp32, where results are compared to
  * the last digits. */
 #include "trainer/cuda/product.h"
 

@@ -21,7 +21,7 @@ enum product_finish {
     FINISH_NONE,
     FINISH_BIAS,      /* + vector, of storage */
     FINISH_GELU,      /* tanh-GELU; what went in goes to aux */
-    FINISH_BIAS_GELU, /* the same behind + vector */
+    FINISH_BIAS_GELU, /* the same after + vector */
     FINISH_SLOPE,     /* times the slope of tanh-GELU at aux */
     FINISH_SUMS,      /* of weight: vector [out] (real) = column sums of dy */
 };

@@ -65,7 +65,7 @@ struct gelu_erf_slope {
     }
 };
 
-/* y = function(y, x) in the first `live` numbers, 0 behind them; x is cleared there too where `clears`. */
+/* y = function(y, x) in the first `live` numbers, 0 after them; x is cleared there too where `clears`. */
 template <typename storage, int width, typename function>
 static __global__ void __launch_bounds__(THREADS)
     each_kernel(storage *y, const storage *x, size_t live, size_t total, storage *clears)

@@ -26,7 +26,7 @@ static __device__ __forceinline__ void copy_later(char *to, const void *from, bo
                  : "memory");
 }
 
-/* This thread's copies have landed; others' behind the next __syncthreads(). */
+/* This thread's copies have landed; others' after the next __syncthreads(). */
 static __device__ __forceinline__ void copies_landed()
 {
     asm volatile("cp.async.wait_all;" ::: "memory");

@@ -148,7 +148,7 @@ static __device__ __forceinline__ double tensor_sum(const update_work &work, int
     return block_sum(sum, room);
 }
 
-/* factors[tensor] = sum of squares, for the kernel behind it */
+/* factors[tensor] = sum of squares, for the kernel after it */
 static __global__ void __launch_bounds__(THREADS) tensor_squares_kernel(const update_work work)
 {
     __shared__ double room[WARP];

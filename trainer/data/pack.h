@@ -1,4 +1,4 @@
-/* Sequences into a micro-batch (batch.h): sequences end to end, dead rows behind them.
+/* Sequences into a micro-batch (batch.h): sequences end to end, dead rows after them.
  *
  *     pack_init → { pack_clear → pack_add … until it does not fit → pack_finish → use } … → pack_release
  *

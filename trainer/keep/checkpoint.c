@@ -33,7 +33,7 @@ static int remove_files(const char *directory, struct error *err)
 }
 
 /* A directory of ours with the files in it, and errors/: first it loses its name, so that no half is ever taken for
- * whole. At last it is gone from disk too: behind a run's last save there is nobody to tidy up what a power loss brings
+ * whole. At last it is gone from disk too: after a run's last save there is nobody to tidy up what a power loss brings
  * back. */
 static int remove_directory(const char *path, struct error *err)
 {

@@ -9,7 +9,7 @@
  *                                         state.json (what run this is, how far, XXH3 of every other file)
  *
  * Nothing in it depends on time, place, device or threads: equal runs give equal bytes. It is written under a temporary
- * name, every file synced, then renamed; `latest` is replaced by rename behind that. So whatever name ends in a step is
+ * name, every file synced, then renamed; `latest` is replaced by rename after that. So whatever name ends in a step is
  * whole, and a crash at any moment leaves the last one as it was. */
 #ifndef TRAINER_KEEP_CHECKPOINT_H
 #define TRAINER_KEEP_CHECKPOINT_H

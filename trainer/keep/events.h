@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* TensorBoard looks for "tfevents" in names; host and time, which others write behind it, it does not read. */
+/* TensorBoard looks for "tfevents" in names; host and time, which others write after it, it does not read. */
 #define EVENTS_NAME "events.out.tfevents.dstrain"
 
 struct metrics_line;
@@ -25,7 +25,7 @@ struct events {
 };
 #define EVENTS_CLOSED ((struct events){FILE_CLOSED})
 
-/* Opens DIR/EVENTS_NAME for events behind `step`, made where absent: cuts it at the first event of a later step, at the
+/* Opens DIR/EVENTS_NAME for events after `step`, made where absent: cuts it at the first event of a later step, at the
  * evaluation after this one unless `evaluated`, and at anything that is no event of ours. */
 int events_open(struct events *events, const char *directory, uint64_t step, bool evaluated, struct error *err);
 /* One event with what the line has in finite numbers. */

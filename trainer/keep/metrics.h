@@ -1,6 +1,6 @@
 /* What a run tells: metrics.jsonl, one JSON object a line, and the same as TensorBoard's events (events.h). Each line
  * is written in one call, so a reader never sees half a line and a killed run leaves whole ones. On resume what lies
- * behind the checkpoint is cut off: every step stands once. */
+ * after the checkpoint is cut off: every step stands once. */
 #ifndef TRAINER_KEEP_METRICS_H
 #define TRAINER_KEEP_METRICS_H
 
@@ -63,13 +63,13 @@ struct metrics {
 };
 #define METRICS_CLOSED ((struct metrics){FILE_CLOSED, EVENTS_CLOSED})
 
-/* Opens the files in a directory for lines behind `step`, made where absent: cuts them at the first line of a later
+/* Opens the files in a directory for lines after `step`, made where absent: cuts them at the first line of a later
  * step and at anything that is no whole line. */
 int metrics_open(struct metrics *metrics, const char *directory, uint64_t step, struct metrics_past *past,
                  struct error *err);
 /* An evaluation is on disk when this returns: a run that is finished has nobody to make it again. */
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err);
-/* All lines so far are on disk: a checkpoint goes on behind them, so they come before it. */
+/* All lines so far are on disk: a checkpoint goes on after them, so they come before it. */
 int metrics_sync(struct metrics *metrics, struct error *err);
 void metrics_close(struct metrics *metrics); /* safe on METRICS_CLOSED */
 

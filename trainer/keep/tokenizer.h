@@ -1,5 +1,5 @@
 /* The tokenizer's files as Hugging Face reads them, so that a model of ours needs nothing else: vocab.txt (the
- * dataset's bytes), tokenizer.json (WordPiece behind BertNormalizer and BertPreTokenizer) and tokenizer_config.json. */
+ * dataset's bytes), tokenizer.json (WordPiece after BertNormalizer and BertPreTokenizer) and tokenizer_config.json. */
 #ifndef TRAINER_KEEP_TOKENIZER_H
 #define TRAINER_KEEP_TOKENIZER_H
 

@@ -4,7 +4,7 @@
  *
  *                 begins with                        first norm        second norm
  *     post        x = r = e                          h = r = LN(r+A)   out = r = LN(r+F)       Devlin et al. 2019
- *     pre         r = e, x = LN_a(r)                 h = LN_f(r+A)     out = next LN_a(r+F)    DeepSpeed; behind the
+ *     pre         r = e, x = LN_a(r)                 h = LN_f(r+A)     out = next LN_a(r+F)    DeepSpeed; after the
  *                                                                      last layer a norm of its own
  *     large       r = 0, x = e                       h = LN(r+A)       out = LN(r+F)           Habana
  *

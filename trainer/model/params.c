@@ -156,7 +156,7 @@ static const struct param **add_all(struct params *params, const struct model_co
     return places;
 }
 
-/* Vectors with the gaps behind them keep their order, and with it what stands side by side. */
+/* Vectors with the gaps after them keep their order, and with it what stands side by side. */
 static void place_vectors(struct params *params)
 {
     for (size_t i = 0; i < params->count; i++) {

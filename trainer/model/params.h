@@ -18,9 +18,9 @@
 
 /* Where the norms stand (formulas: encoder.c). In config.json: pre_layer_norm, layer_norm_large_model (booleans). */
 enum norm_order {
-    ORDER_POST, /* behind each sum: Devlin et al. 2019; transformers' BERT knows no other */
-    ORDER_PRE,  /* before each branch, and one behind the last layer: DeepSpeed's BERT, whose first weights are below */
-    ORDER_LARGE, /* before each branch, on a sum that begins at zero behind the embedding: Habana's large BERT */
+    ORDER_POST,  /* after each sum: Devlin et al. 2019; transformers' BERT knows no other */
+    ORDER_PRE,   /* before each branch, and one after the last layer: DeepSpeed's BERT, whose first weights are below */
+    ORDER_LARGE, /* before each branch, on a sum that begins at zero after the embedding: Habana's large BERT */
     ORDER_KINDS,
 };
 
@@ -134,13 +134,13 @@ enum layer_place {
     LAYER_VALUE_BIAS,
     LAYER_OUTPUT_WEIGHT, /* attention.output.dense [H, H] */
     LAYER_OUTPUT_BIAS,
-    LAYER_ATTENTION_NORM_WEIGHT, /* behind the attention; PreAttentionLayerNorm in ORDER_PRE */
+    LAYER_ATTENTION_NORM_WEIGHT, /* after the attention; PreAttentionLayerNorm in ORDER_PRE */
     LAYER_ATTENTION_NORM_BIAS,
     LAYER_UP_WEIGHT, /* intermediate.dense [4H, H]; [n 4H, H] where the feed-forward part has n of them */
     LAYER_UP_BIAS,
     LAYER_DOWN_WEIGHT, /* output.dense [H, 4H] */
     LAYER_DOWN_BIAS,
-    LAYER_NORM_WEIGHT, /* behind the feed-forward part; PostAttentionLayerNorm, before it, in ORDER_PRE */
+    LAYER_NORM_WEIGHT, /* after the feed-forward part; PostAttentionLayerNorm, before it, in ORDER_PRE */
     LAYER_NORM_BIAS,
     LAYER_PARAMS, /* how many */
 };

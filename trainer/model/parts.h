@@ -9,7 +9,7 @@
 #include <assert.h>
 
 /* Kept from the forward to the backward pass, one for each turn: the n-th layer that a pass has (layers may be dropped).
- * Where activations are recomputed, turns share memory, but for what the first turn behind them reads. */
+ * Where activations are recomputed, turns share memory, but for what the first turn after them reads. */
 struct layer {
     int32_t number;        /* of the layer in the table */
     float share;           /* what its branches are divided by (layer drop); 0: nothing */
@@ -18,12 +18,12 @@ struct layer {
     void *context;         /* [T, H] */
     void *attention_sum;   /* [T, H]: before its LayerNorm */
     void *attention_stats; /* [T, 2] real */
-    void *attention_out;   /* [T, H]: behind it */
+    void *attention_out;   /* [T, H]: after it */
     void *up;              /* [T, n I]: of all n matrices up, before GELU */
     void *activation;      /* [T, I] */
-    void *down_sum;        /* [T, H]: before the LayerNorm behind it */
+    void *down_sum;        /* [T, H]: before the LayerNorm after it */
     void *down_stats;      /* [T, 2] real */
-    void *out;             /* [T, H]: behind it */
+    void *out;             /* [T, H]: after it */
 };
 
 struct model {
@@ -121,7 +121,7 @@ static inline void *gradient_of(const struct model *model, const struct param *p
 }
 
 /* Where dropout happens. Law 4 wants a number for each place: embedding 0, three a layer, then the pooler,
- * which has the first site of a layer behind the last one. */
+ * which has the first site of a layer after the last one. */
 enum dropout_site {
     SITE_EMBEDDING,
     SITE_PROBABILITIES = 1,

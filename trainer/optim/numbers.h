@@ -36,9 +36,9 @@ struct update_step {
     enum optimizer_kind kind;
     double loss_scale;   /* that the gradients and the losses' slopes carry; 1 but for fp16 */
     double norm_max;     /* the run's clip; 0: none */
-    double own_norm_max; /* NVLAMB's and LANS's own, behind it; 0: none */
+    double own_norm_max; /* NVLAMB's and LANS's own, after it; 0: none */
     double tensor_norm;  /* BertAdam's, of each tensor; 0: none */
-    bool halts;          /* a step that comes to no number stops all updates behind it; else it is skipped (fp16) */
+    bool halts;          /* a non-finite step stops all updates after it; else it is skipped (fp16) */
 
     double rate; /* learning rate of this update */
     double beta1, beta2;
@@ -60,8 +60,8 @@ struct step_record {
     double sums[STEP_SUMS]; /* loss and hits of each head */
     double norm;            /* of all gradients, without the loss scale */
     double factor;          /* that unscales and clips them */
-    int32_t skipped;        /* nothing is changed by this step: it came to no number, or one before it halted */
-    int32_t halted;         /* nor by any behind it, until the record is cleared */
+    int32_t skipped;        /* nothing is changed by this step: it was not finite, or one before it halted */
+    int32_t halted;         /* nor by any after it, until the record is cleared */
 };
 
 /* The record of a step whose gradients have this sum of squares, as they lie. The factor is 1 / loss_scale, times

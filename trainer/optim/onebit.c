@@ -125,7 +125,7 @@ static void sum_block(const void *args, size_t k, int thread)
     pass->counted[k] = counted;
 }
 
-/* Zeros where v is 0, and behind a chunk's last element. */
+/* Zeros where v is 0, and after a chunk's last element. */
 static void mask_block(const void *args, size_t k, int thread)
 {
     (void)thread;

@@ -11,7 +11,7 @@
  * not count in K. With `group` it is as in DeepSpeed (runtime/comm/nccl.py): one alpha for all elements, which are padded
  * to a multiple of N lcm(8, N) with zeros that count and have errors too, and one sigma for each process's part.
  *
- * Here elements stand one behind another without the gaps of flat memory: in "compact" arrays. Of a chunk they begin at a
+ * Here elements stand one after another without the gaps of flat memory: in "compact" arrays. Of a chunk they begin at a
  * whole byte of bits, but with `group` they do not. Bits: 1 for +, the first element in the most significant one. Pure
  * but for threads, on which nothing depends; the host's memory. */
 #ifndef TRAINER_OPTIM_ONEBIT_H
@@ -56,7 +56,7 @@ struct onebit_update {
 /* errors [count] become b, then e_i; bits [count / 8], alphas [unit_count] what is sent: of each part to who serves it. */
 void onebit_compress(const struct onebit_layout *layout, const struct onebit_update *update, float *errors,
                      uint8_t *bits, float *alphas);
-/* Of process `rank`: bits and alphas of its part from all, one behind another in rank order; served [its part] are s.
+/* Of process `rank`: bits and alphas of its part from all, one after another in rank order; served [its part] are s.
  * Writes its part's places in bits [count / 8] and sigmas [unit_count]. */
 void onebit_serve(const struct onebit_layout *layout, const struct onebit_update *update, uint32_t rank,
                   const uint8_t *bits_of_all, const float *alphas_of_all, float *served, uint8_t *bits, float *sigmas);

@@ -41,7 +41,7 @@ struct optimizer {
     double ratio_max;      /* lamb: max_coeff */
     bool gradient_average; /* nvlamb, lans: b3 = 1 - b1, else 1 */
     bool ratio_always;     /* nvlamb */
-    double norm_max;       /* nvlamb, lans: a clip of their own behind the run's, g / max(1, |g| / norm_max); 0: no */
+    double norm_max;       /* nvlamb, lans: a clip of their own after the run's, g / max(1, |g| / norm_max); 0: no */
     double momentum;       /* muon: mu */
     bool nesterov;         /* muon */
     bool match_rms;        /* muon: adjust_lr_fn is match_rms_adamw, else original */
@@ -66,7 +66,7 @@ struct update {
     double rate;
     double norm_max;    /* clips the norm of all gradients, before all else; 0: no */
     double loss_scale;  /* that the gradients carry; 1 but for fp16 */
-    bool halts;         /* what comes to no number stops all updates behind it (struct update_step) */
+    bool halts;         /* a non-finite step stops all updates after it (struct update_step) */
     const double *sums; /* [STEP_SUMS] of losses, the device's: model_sums, or zeros */
 };
 

@@ -36,7 +36,7 @@ void scaler_update(const struct scaler_settings *settings, struct scaler_state *
     }
     if (settings->patient && settings->consecutive)
         state->patience = settings->hysteresis;
-    /* The plain rule counts good steps from the one behind the overflow, the patient one from the overflow on. */
+    /* The plain rule counts good steps from the one after the overflow, the patient one from the overflow on. */
     const int64_t good = (int64_t)step - state->overflow - (settings->patient ? 0 : 1);
     if (good > 0 && good % (int64_t)settings->window == 0) {
         state->scale *= 2;

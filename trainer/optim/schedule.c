@@ -191,7 +191,7 @@ static double cycle_height(const struct schedule *s, double done)
     return done <= s->first ? done / s->first : positive((s->first + second - done) / second);
 }
 
-/* DeepSpeed's count of intervals behind the cycle; 0 where there is no decay. */
+/* DeepSpeed's count of intervals after the cycle; 0 where there is no decay. */
 static double cycle_decay(const struct schedule *s, double done)
 {
     return s->decay_step > 0 ? (done - s->first - cycle_second(s)) / s->decay_step : 0;

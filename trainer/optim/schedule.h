@@ -25,7 +25,7 @@
  *   HetSeq (lr_scheduler.py): n = u - 1
  *     polynomial      n <= W: X n / W, but X / W at the first update; n >= total: end;
  *                     else (X - end) (1 - (n - W) / (total - W))^power + end
- * Behind its end every schedule stays where it ended. */
+ * After its end every schedule stays where it ended. */
 #ifndef TRAINER_OPTIM_SCHEDULE_H
 #define TRAINER_OPTIM_SCHEDULE_H
 

@@ -12,10 +12,10 @@
 
 #include <stdint.h>
 
-#define TSV_COLUMNS_MAX 64 /* those behind are not seen, but for the last one of the row */
+#define TSV_COLUMNS_MAX 64 /* those after are not seen, but for the last one of the row */
 
 struct tsv {
-    struct str rest; /* behind the row */
+    struct str rest; /* after the row */
     uint64_t line;   /* of the row, from 1 */
     struct str columns[TSV_COLUMNS_MAX];
     uint32_t count;  /* columns of the row, all of them */
@@ -23,7 +23,7 @@ struct tsv {
 };
 
 struct tsv tsv_begin(struct str text);
-/* The next row; false behind the last one. */
+/* The next row; false after the last one. */
 bool tsv_next(struct tsv *tsv);
 
 #endif

@@ -177,7 +177,7 @@ static void update(struct bench *b)
     model_refresh(b->model);
 }
 
-/* Steps as training does them: what one came to is received behind the next. */
+/* Steps as training does them: what one came to is received after the next. */
 static void steps(struct bench *b, int accumulation)
 {
     struct step_record record;

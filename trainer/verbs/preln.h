@@ -1,4 +1,4 @@
-/* A pre-LN model for others: transformers' BERT has its norms behind the sums, but its RobertaPreLayerNorm is the same
+/* A pre-LN model for others: transformers' BERT has its norms after the sums, but its RobertaPreLayerNorm is the same
  * model under other names, whose positions count from pad + 1. It has no next-sentence head, and its masked-LM head
  * knows the erf GELU alone. */
 #ifndef TRAINER_VERBS_PRELN_H

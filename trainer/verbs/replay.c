@@ -129,7 +129,7 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
     json_array_foreach(command, i, word)
     {
         if (strcmp(json_string_value(word), "--") == 0)
-            break; /* behind it stand no options */
+            break; /* after it stand no options */
         r->words[count++] = json_string_value(word);
     }
     r->beside = opts_json(asked->program, asked->result->verb, asked);

@@ -86,7 +86,7 @@ uint64_t stretch_start_step(const json_t *start)
 }
 
 /* The start that computed `step`: of those that began before it the last, which went on from older checkpoints and so
- * made those behind them anew. NULL: there is none. */
+ * made those after them anew. NULL: there is none. */
 const json_t *stretch_start(const json_t *record, uint64_t step)
 {
     const json_t *starts = json_object_get(record, "starts");

@@ -17,9 +17,9 @@ char *stretch_checkpoint(const char *run, uint64_t step);
  * ascending; at least one]}, as --from and --to say. The caller json_decref's both, on error too. ERR_USAGE: no run, or no such checkpoints. */
 int stretch_plan(const char *run, const struct settings *asked, json_t **record, json_t **plan, struct error *err);
 
-/* The first step that is computed: behind `from`, or behind where the run began (which --resume moves). */
+/* The first step that is computed: after `from`, or after where the run began (which --resume moves). */
 uint64_t stretch_first(const json_t *record, uint64_t from);
-/* The start that computed a step, or NULL, and the step behind which a start began. */
+/* The start that computed a step, or NULL, and the step after which a start began. */
 const json_t *stretch_start(const json_t *record, uint64_t step);
 uint64_t stretch_start_step(const json_t *start);
 

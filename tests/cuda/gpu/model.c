@@ -162,8 +162,8 @@ static bool is_changed(const struct array *array, enum side s, const double *bef
     return changed;
 }
 
-/* An infinite gradient changes nothing and holds back what comes behind it; NaN among the losses is the same to a step
- * that does not halt, but for those behind it. */
+/* An infinite gradient changes nothing and holds back what comes after it; NaN among the losses is the same to a step
+ * that does not halt, but for those after it. */
 static void check_skips(const struct optimizer *optimizer, const struct params *params, const struct update_work *work,
                         struct array flat[5])
 {
