@@ -6,13 +6,13 @@ set(DS_trainer_avx512 ${DS_trainer_avx2} -mavx512f -mavx512bw -mavx512dq -mavx51
 set(DS_trainer_avx512_bf16 ${DS_trainer_avx512} -mavx512bf16)
 
 # room(NAME LINK targets... [MAIN file]): the static library of a folder's .c files, with its libraries. MAIN is left out,
-# a folder cuda/, which is a module of its own (cuda.cmake), and what needs MPI (mpi.c, …_mpi.c) or NCCL (nccl.c), for those
-# who want it.
+# a folder cuda/, which is a module of its own (cuda.cmake), and what needs MPI (mpi.c, …_mpi.c), NCCL (nccl.c) or HDF5 (hdf5.c),
+# for those who want it.
 # A file whose name ends in avx2.c, avx512.c or avx512_bf16.c is compiled for that level, the room's own where it has one.
 function(room name)
     cmake_parse_arguments(arg "" "MAIN" "LINK" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.c)
-    list(FILTER sources EXCLUDE REGEX "/${name}/cuda/|[/_]mpi\\.c$|/nccl\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/${name}/cuda/|[/_]mpi\\.c$|/nccl\\.c$|/hdf5\\.c$")
     if(arg_MAIN)
         list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${arg_MAIN})
         set_property(GLOBAL PROPERTY MAIN_OF_${name} ${CMAKE_SOURCE_DIR}/${arg_MAIN})

@@ -4,7 +4,7 @@
 #include <glob.h>
 
 #include "base/log.h"
-#include "trainer/module.h"
+#include "base/module.h"
 
 #ifdef DS_CUDA
 

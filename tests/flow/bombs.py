@@ -268,7 +268,7 @@ def main():
             path.write_bytes((b'{"text":"x. x.","a":' + value() + b"}\n") * count)
             command = [dsdata, "build", path, "--vocab", vocabulary, "--seq", "32", "--fresh", "--out", scratch / "lines"]
             command += ["--memory", memory, "--threads", threads]
-            bombs.run(name, 0, f"pages      {count} of {count} kept", *command, memory_mb=megabytes + MEMORY_MARGIN_MB)
+            bombs.run(name, 0, f"documents  {count} of {count} kept", *command, memory_mb=megabytes + MEMORY_MARGIN_MB)
             path.unlink()
         many_small_values(bombs, scratch)
         deep = scratch / "tokenizer.json"

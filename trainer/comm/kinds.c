@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "trainer/module.h"
+#include "base/module.h"
 
 #ifdef DS_GLOO
 #define GLOO_BUILT true

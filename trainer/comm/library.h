@@ -1,5 +1,5 @@
 /* What comm asks of a library that carries messages: blocking calls, made by one thread. gloo.cc, mpi.c and nccl.c are
- * modules (trainer/module.h), dstrain_gloo.so and so on, each with a copy of base of its own; what stands here is all that
+ * modules (base/module.h), dstrain_gloo.so and so on, each with a copy of base of its own; what stands here is all that
  * they export. Valid C++. */
 #ifndef TRAINER_COMM_LIBRARY_H
 #define TRAINER_COMM_LIBRARY_H

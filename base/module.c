@@ -1,5 +1,5 @@
 /* In: the name of a module. Out: what it exports, checked to belong to this program. */
-#include "trainer/module.h"
+#include "base/module.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ const void *module_load(const char *file, const char *symbol, int interface, con
 {
     (void)symbol;
     (void)interface;
-    fail(err, ERR_USAGE, "%s does not load: this dstrain is a static program, which has no use for %s", file, what);
+    fail(err, ERR_USAGE, "%s does not load: this is a static program, which has no use for %s", file, what);
     return NULL;
 }
 
@@ -41,7 +41,7 @@ const void *module_load(const char *file, const char *symbol, int interface, con
     if (module_path(file, path, sizeof path, err) < 0)
         return NULL;
     if (!path_exists(path)) {
-        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is missing: %s, which belongs beside dstrain", what);
+        fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "is missing: %s, which belongs beside the program", what);
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -51,7 +51,7 @@ const void *module_load(const char *file, const char *symbol, int interface, con
     }
     const int *found = dlsym(library, symbol);
     if (!found || *found != interface) {
-        fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "belongs to another version of dstrain");
+        fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "belongs to another version of this program");
         return NULL;
     }
     return found;

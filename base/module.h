@@ -1,7 +1,7 @@
-/* Parts of dstrain that need a library which is not everywhere: each is a file beside the program, loaded when it is
+/* Parts of a program that need a library which is not everywhere: each is a file beside the program, loaded when it is
  * wanted, so that the program itself starts without that library. */
-#ifndef TRAINER_MODULE_H
-#define TRAINER_MODULE_H
+#ifndef BASE_MODULE_H
+#define BASE_MODULE_H
 
 #include "base/error.h"
 

@@ -1,0 +1,25 @@
+/* What dsdata_hdf5.so exports (base/module.h): the HDF5 library brings some forty others, which a program that writes no such
+ * file need not load. */
+#ifndef PIPELINE_VERBS_HDF5_H
+#define PIPELINE_VERBS_HDF5_H
+
+#include "pipeline/verbs/export_formats.h"
+
+/* Bumped with every change of this file or export_formats.h: a module beside the wrong program is refused. */
+#define HDF5_INTERFACE 1
+#define HDF5_SYMBOL    "dsdata_hdf5"
+
+/* export_each, which is the program's. */
+typedef int export_each_fn(struct export_file *file,
+                           int (*take)(void *context, const struct sample *sample, struct error *err), void *context,
+                           struct error *err);
+
+struct hdf5_module {
+    int interface; /* HDF5_INTERFACE */
+    /* One whole file, under its final name only when it is complete. Any thread. */
+    int (*write)(struct export_file *file, export_each_fn *each, struct error *err);
+};
+
+extern __attribute__((visibility("default"))) const struct hdf5_module dsdata_hdf5;
+
+#endif
