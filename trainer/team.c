@@ -236,8 +236,10 @@ int team_fail(struct team *team, struct error *err)
         return -1;
     /* A line of comm that breaks says less than the meeting will in a moment: who it was, and where. */
     const double from = clock_now();
+    meet_wait(team->meet, true);
     while (err->kind == ERR_PEER && !meet_has_failed(team->meet) && clock_now() - from < MEETING_SECONDS)
         nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    meet_wait(team->meet, false);
     return meet_has_failed(team->meet) ? meet_failed(team->meet, err) : meet_fail(team->meet, err);
 }
 

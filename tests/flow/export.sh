@@ -149,7 +149,9 @@ expect_exit 0 "$dsdata" build plain/ --out out --threads 2 --seq 64 --vocab voca
 expect_words "sums       3 files are right"
 expect_equal documents "$(json out/manifest.json 'o["documents"]')" "$(json one/manifest.json 'o["documents"]')"
 
-# A part of several windows: all of its bytes are checked, wherever an earlier start was interrupted.
+# A part of several windows: all of its bytes are checked, wherever an earlier start was interrupted. (A pass for templates
+# would see the damage before.)
+sums+=(--templates none)
 mkdir long
 python3 - "${parts[@]}" <<'PYTHON'
 import bz2, sys
