@@ -430,6 +430,16 @@ static void take_fixed(const struct gradient_sum *sum)
     }
 }
 
+/* A sum or exchange that is waited for at once. */
+static int run(const struct gradient_sum *sum, struct comm_work work, struct error *err)
+{
+    meet_move(sum->options.meet, sum->number, "sums of losses");
+    meet_wait(sum->options.meet, true);
+    const int result = comm_run(sum->options.comm, work, err);
+    meet_wait(sum->options.meet, false);
+    return result;
+}
+
 /* Losses of parts are added in the order of the parts. */
 static int add_parts(struct gradient_sum *sum, struct error *err)
 {
@@ -437,12 +447,11 @@ static int add_parts(struct gradient_sum *sum, struct error *err)
     const struct ops *ops = options->ops;
     int64_t *refused = ops->map(ops->device, sum->refused, sizeof *refused, MAP_READ), any = *refused;
     ops->unmap(ops->device, sum->refused, refused, sizeof *refused, MAP_READ);
-    TRY(comm_run(options->comm, COMM_SUM_OF(COMM_INT64, &any, 1), err));
-    TRY(comm_run(
-        options->comm,
-        (struct comm_work){
-            .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = sum->of_parts, .out_counts = sum->counts},
-        err));
+    TRY(run(sum, COMM_SUM_OF(COMM_INT64, &any, 1), err));
+    TRY(run(sum,
+            (struct comm_work){
+                .operation = COMM_ALL_GATHER, .type = COMM_DOUBLE, .out = sum->of_parts, .out_counts = sum->counts},
+            err));
     for (uint64_t part = 0; part < options->parts; part++)
         for (int i = 0; i < STEP_SUMS; i++)
             sum->sums[i] += sum->of_parts[part][i];
@@ -458,9 +467,9 @@ int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct
     if (sum->options.same_bits)
         TRY(add_parts(sum, err));
     else
-        TRY(comm_run(
-            sum->options.comm,
-            (struct comm_work){.operation = COMM_SUM, .type = COMM_DOUBLE, .out = sum->sums, .count = STEP_SUMS}, err));
+        TRY(run(sum,
+                (struct comm_work){.operation = COMM_SUM, .type = COMM_DOUBLE, .out = sum->sums, .count = STEP_SUMS},
+                err));
     memcpy(sums, sum->sums, sizeof sum->sums);
     return 0;
 }
