@@ -13,7 +13,7 @@ case_begin "one process alone"
 expect_exit 0 "${same[@]}" --share auto --out one
 
 case_begin "three of them"
-expect_exit 0 env DS_SLOW=0.01,0.02,0.04 "${same[@]}" --share auto --processes 3 --out three
+expect_exit 0 env DS_SLOW=0.05,0.1,0.2 "${same[@]}" --share auto --processes 3 --out three
 expect_same_checkpoint "shares that change" one three
 python3 - three/metrics.jsonl <<'PYTHON' || complain "shares: $(tail -1 three/metrics.jsonl)"
 import json, sys
@@ -26,7 +26,7 @@ PYTHON
 expect_equal "of one" "$(head -1 one/metrics.jsonl | grep -c shares)" 0
 
 case_begin "stopped, and with --zero"
-expect_exit 75 env DS_SLOW=0.01,0.02,0.04 "${same[@]}" --share auto --processes 3 --zero 1 --out parts --stop-after 12
+expect_exit 75 env DS_SLOW=0.05,0.1,0.2 "${same[@]}" --share auto --processes 3 --zero 1 --out parts --stop-after 12
 expect_exit 0 "${same[@]}" --share auto --processes 2 --out parts
 expect_same_checkpoint "in parts" one parts
 

@@ -21,7 +21,7 @@ FILE = re.compile(r"`((?:[A-Za-z0-9_.-]+/)*[A-Za-z0-9_-]+\.(?:c|h|cc|cu|cuh|py|s
 # Written by a program, or of another project: no file of ours.
 MADE = re.compile(
     r"(manifest|build|run|state|scores|config|tokenizer|tokenizer_config|products|predictions|nbest_predictions|null_odds|"
-    r"not-finite|train|dev|special_tokens_map)[^/]*\.json$|vocab\.txt$|eval_results\.txt$|products\.txt$|report\.html$|"
+    r"not-finite|train|dev|special_tokens_map)[^/]*\.json$|vocab\.txt$|eval_results\.txt$|products\.txt$|templates\.txt$|report\.html$|"
     r"(corpus|lines|a|b|text|results|table|environment)\.(txt|json|jsonl)$|^README\.md$|create_pretraining_data|run_mlm|run_squad|"
     r"run_glue|tokenization\.py|schedulers\.py|optimization\.py|evaluate-v|lr_schedules|lr_scheduler|loss_scaler|"
     r"modeling|progressive_layer_drop|ds_train_bert|bert_large\.json|bert_base_large_lr|hidden\.txt|"
