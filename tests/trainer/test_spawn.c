@@ -54,6 +54,8 @@ static int do_child(const struct launch *launch, const char *what, uint32_t vict
     stop_on_signals();
     if (is(what, "early") && launch->rank == victim)
         return (fail)(err, ERR_USAGE, "nothing is right");
+    if (is(what, "early kill") && launch->rank == victim)
+        raise(SIGKILL);
     int result = meet_open(&meet, &options, err);
     if (result < 0)
         return -1;
@@ -246,6 +248,20 @@ static void who_fails_before_the_meeting_ends_it(void **state)
     assert_true(clock_now() - from < 20);
 }
 
+/* Nobody has met it: the others are asked to stop, which is no stop of the run. */
+static void who_is_killed_before_the_meeting_is_named(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 0; victim < 3; victim += 2) {
+        struct outcome outcome;
+        char words[80];
+        run(ranks(3), "early kill", victim, &outcome);
+        snprintf(words, sizeof words, "program: rank %u was ended by signal 9", victim);
+        says_once(outcome.err, words);
+        assert_int_equal(outcome.code, ERR_PEER);
+    }
+}
+
 static void await_ready(const struct parent *parent)
 {
     char text[8];
@@ -317,10 +333,15 @@ int main(int argc, char **argv)
     if (argc > 1 && getenv(LAUNCH_CHILD_VARIABLE))
         return child_main(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(children_are_ranks_that_meet),         cmocka_unit_test(commands_of_several_machines_meet),
-        cmocka_unit_test(the_first_error_is_shown_once),        cmocka_unit_test(a_killed_child_is_named),
-        cmocka_unit_test(who_fails_before_the_meeting_ends_it), cmocka_unit_test(a_stop_is_handed_on),
-        cmocka_unit_test(a_signal_to_all_counts_once),          cmocka_unit_test(a_second_signal_leaves_at_once),
+        cmocka_unit_test(children_are_ranks_that_meet),
+        cmocka_unit_test(commands_of_several_machines_meet),
+        cmocka_unit_test(the_first_error_is_shown_once),
+        cmocka_unit_test(a_killed_child_is_named),
+        cmocka_unit_test(who_fails_before_the_meeting_ends_it),
+        cmocka_unit_test(who_is_killed_before_the_meeting_is_named),
+        cmocka_unit_test(a_stop_is_handed_on),
+        cmocka_unit_test(a_signal_to_all_counts_once),
+        cmocka_unit_test(a_second_signal_leaves_at_once),
         cmocka_unit_test(children_die_with_their_parent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,10 @@ struct family {
     int errors[2];   /* the pipe for their reports */
     sigset_t before; /* the mask that children get */
     int asked;       /* signals that came */
-    bool killing;    /* we have killed those that were left */
+    bool ending;     /* we have asked or killed those that were left after the first failure */
+    bool has_lost;   /* a signal that was not ours has ended */
+    uint32_t lost;   /* this one */
+    int lost_by;     /* by this signal */
     double failed;   /* clock_now() when the first had ended with an error; 0: none has */
     bool has_error;
     struct error error; /* the best so far, */
@@ -158,6 +161,11 @@ static void reap(struct family *family)
                 continue;
             *child = (struct child){.status = status};
             family->alive--;
+            if (WIFSIGNALED(status) && !family->has_lost && !family->ending) {
+                family->has_lost = true;
+                family->lost = family->launch.rank + i;
+                family->lost_by = WTERMSIG(status);
+            }
             if (status != 0 && family->failed <= 0)
                 family->failed = clock_now();
         }
@@ -168,7 +176,7 @@ static void read_signals(struct family *family)
     struct signalfd_siginfo info;
     while (read(family->signals, &info, sizeof info) == sizeof info)
         if (is_stop((int)info.ssi_signo))
-            signal_all(family, (int)info.ssi_signo, ++family->asked);
+            signal_all(family, (int)info.ssi_signo, ++family->asked + family->ending);
     reap(family); /* several ends may be one SIGCHLD */
 }
 
@@ -177,41 +185,33 @@ static void read_signals(struct family *family)
 static void end_the_rest(struct family *family)
 {
     const double since = family->failed > 0 ? clock_now() - family->failed : 0;
-    if (since > ASK_SECONDS && family->asked == 0)
-        signal_all(family, SIGTERM, ++family->asked);
+    if (since > ASK_SECONDS && family->asked == 0 && !family->ending) {
+        family->ending = true;
+        signal_all(family, SIGTERM, 1);
+    }
     const enum error_kind kind = family->has_error ? family->error.kind : ERR_NONE;
     if (kind == ERR_STOPPED || since <= (kind == ERR_PEER ? LOST_SECONDS : KILL_SECONDS))
         return;
-    family->killing = true;
+    family->ending = true;
     signal_all(family, SIGKILL, 0);
-}
-
-/* Which of them ended by a signal that was not ours, if one did. */
-static const struct child *killed(const struct family *family)
-{
-    for (uint32_t i = 0; i < family->launch.children && !family->killing; i++)
-        if (WIFSIGNALED(family->children[i].status))
-            return &family->children[i];
-    return NULL;
 }
 
 static int verdict(const struct family *family, struct error *err)
 {
-    const struct child *dead = killed(family);
-    const int number = dead ? WTERMSIG(dead->status) : 0;
-    const uint32_t rank = dead ? family->launch.rank + (uint32_t)(dead - family->children) : 0;
-    if (family->has_error) {
+    const bool stopped_by_us = family->has_error && family->error.kind == ERR_STOPPED && family->asked == 0;
+    if (family->has_error && !(stopped_by_us && family->has_lost)) {
         *err = family->error;
         const size_t used = strlen(err->text);
-        if (dead && err->kind == ERR_PEER)
-            snprintf(err->text + used, sizeof err->text - used, "; rank %u was ended by signal %d (%s)", rank, number,
-                     strsignal(number));
+        if (family->has_lost && err->kind == ERR_PEER)
+            snprintf(err->text + used, sizeof err->text - used, "; rank %u was ended by signal %d (%s)", family->lost,
+                     family->lost_by, strsignal(family->lost_by));
         return -1;
     }
-    if (dead && family->asked > 0 && is_stop(number))
+    if (family->has_lost && family->asked > 0 && is_stop(family->lost_by))
         return fail(err, ERR_STOPPED, "stopped before the run began");
-    if (dead)
-        return fail(err, ERR_PEER, "rank %u was ended by signal %d (%s)", rank, number, strsignal(number));
+    if (family->has_lost)
+        return fail(err, ERR_PEER, "rank %u was ended by signal %d (%s)", family->lost, family->lost_by,
+                    strsignal(family->lost_by));
     for (uint32_t i = 0; i < family->launch.children; i++)
         if (family->children[i].status != 0)
             return WEXITSTATUS(family->children[i].status);
