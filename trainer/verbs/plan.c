@@ -77,20 +77,22 @@ static void count_memory(const struct engine *engine, const struct params *param
     mem_free(plan);
 }
 
-/* The least number of cards, a power of two, on each of which a process has room for its part. */
-static uint32_t cards_of(const struct engine *engine, const struct params *params, uint64_t bytes)
+/* For each size of card the least number of cards, a power of two, on each of which a process has room for its part. */
+static void count_cards(const struct engine *engine, const struct params *params, uint32_t cards[CARDS])
 {
     struct engine one = *engine;
-    uint32_t fits = 0;
-    for (uint32_t size = 1; size <= CARDS_MOST && fits == 0; size *= 2) {
+    for (uint32_t size = 1, missing = CARDS; size <= CARDS_MOST && missing > 0; size *= 2) {
         one.pieces = (struct pieces){0};
         if (size > 1)
             pieces_init(&one.pieces, params, engine->recipe->bucket, size);
-        if ((double)engine_bytes(&one, ENGINE_TRAINING) <= CARD_FILLED * (double)bytes)
-            fits = size;
+        const double bytes = (double)engine_bytes(&one, ENGINE_TRAINING);
+        for (int i = 0; i < CARDS; i++)
+            if (cards[i] == 0 && bytes <= CARD_FILLED * 1e9 * card_sizes[i]) {
+                cards[i] = size;
+                missing--;
+            }
         pieces_release(&one.pieces);
     }
-    return fits;
 }
 
 static uint64_t samples_of(const struct recipe *recipe)
@@ -128,8 +130,7 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
     needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, marks);
     count_memory(engine, &params, needs);
     needs->processes = settings->processes > 0 ? (uint32_t)settings->processes : 1;
-    for (int i = 0; i < CARDS; i++)
-        needs->cards[i] = cards_of(engine, &params, card_sizes[i] * UINT64_C(1000000000));
+    count_cards(engine, &params, needs->cards);
     params_release(&params);
 }
 
