@@ -5,6 +5,7 @@
 #include "base/belt.h"
 #include "base/hash.h"
 #include "pipeline/dump/bzip2.h"
+#include "pipeline/dump/source.h"
 
 #include <sys/wait.h>
 
@@ -237,6 +238,26 @@ static void what_cannot_be_opened_is_a_usage_error(void **state)
     assert_int_equal(dump_open(&dump, test_file(buf_str(&tar)), &options, &err), -1);
     assert_int_equal(err.kind, ERR_UNSAFE);
     buf_release(&tar);
+}
+
+/* Somebody writes the file anew while it is read: an error that says where, not the bytes of a buffer. */
+static void a_file_that_becomes_shorter_is_an_error(void **state)
+{
+    (void)state;
+    struct source source;
+    struct buf out = {0};
+    struct error err;
+    const char *path = test_file(STR("0123456789"));
+    assert_int_equal(source_open(&source, path, &err), 0);
+    assert_int_equal(source_read(&source, 2, 100, &out, &err), 0);
+    assert_true(str_equal(buf_str(&out), STR("23456789")));
+    assert_int_equal(truncate(path, 6), 0);
+    assert_int_equal(source_read(&source, 4, 4, &out, &err), -1);
+    assert_int_equal(err.kind, ERR_INPUT);
+    assert_int_equal(err.offset, 6);
+    assert_non_null(strstr(err.text, "became shorter"));
+    source_close(&source);
+    buf_release(&out);
 }
 
 static void a_byte_order_mark_is_no_text(void **state)
@@ -872,6 +893,7 @@ int main(void)
         cmocka_unit_test(content_tells_the_kind),
         cmocka_unit_test(a_bomb_is_refused_where_it_stands),
         cmocka_unit_test(what_cannot_be_opened_is_a_usage_error),
+        cmocka_unit_test(a_file_that_becomes_shorter_is_an_error),
         cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(a_page_is_in_the_group_of_its_blocks_window),
         cmocka_unit_test(a_peek_gives_whole_records),

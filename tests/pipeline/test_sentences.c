@@ -192,6 +192,44 @@ static void long_sentences_are_cut(void **state)
     buf_release(&text);
 }
 
+/* How many sentences are `before`, so many times "It was so. ", and `end`? */
+static size_t count_held(const char *before, unsigned times, const char *end)
+{
+    struct buf text = {0};
+    buf_add_text(&text, before);
+    for (unsigned i = 0; i < times; i++)
+        buf_add_text(&text, "It was so. ");
+    buf_add_text(&text, end);
+    const size_t count = check(buf_str(&text), "en");
+    buf_release(&text);
+    return count;
+}
+
+/* Quotations and brackets hold what they contain together, up to 600 bytes: one that is longer was never closed. */
+static void long_quotations_and_brackets_hold_nothing(void **state)
+{
+    (void)state;
+    static const char *const quotes[][2] = {{"He said: \"", "Enough.\" Then he left."},
+                                            {"He said: \u201C", "Enough.\u201D Then he left."}};
+    for (size_t i = 0; i < 2; i++) {
+        for (unsigned times = 1; times * 11 < 590; times += 10)
+            assert_int_equal(count_held(quotes[i][0], times, quotes[i][1]), 2);
+        for (unsigned times = 55; times < 500; times += 89)
+            assert_int_equal(count_held(quotes[i][0], times, quotes[i][1]), times + 2);
+    }
+    for (unsigned times = 1; times * 11 < 590; times += 10)
+        assert_int_equal(count_held("He came (as he said. ", times, "Enough.) Then he left."), 2);
+    /* The first stops see no end of the bracket, the last ones no beginning. */
+    assert_int_equal(count_held("He came (as he said. ", 120, "Enough.) Then he left."), 120 + 3);
+    struct buf text = {0};
+    repeat(&text, "and it was so ", 700);
+    struct buf page = {0};
+    buf_addf(&page, "He came (%s. Later, too.) Then he left.", buf_text(&text));
+    assert_int_equal(check(buf_str(&page), "en"), 3);
+    buf_release(&page);
+    buf_release(&text);
+}
+
 static void any_text_is_split(void **state)
 {
     (void)state;
@@ -256,6 +294,7 @@ int main(void)
         cmocka_unit_test(paragraphs_are_never_joined),
         cmocka_unit_test(clauses_of_thai_are_cut),
         cmocka_unit_test(long_sentences_are_cut),
+        cmocka_unit_test(long_quotations_and_brackets_hold_nothing),
         cmocka_unit_test(any_text_is_split),
         cmocka_unit_test(hostile_text_takes_linear_time),
         cmocka_unit_test(sentences_are_appended),

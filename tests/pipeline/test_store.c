@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define KEY_BYTES 32
 #define SEQ       16
@@ -240,6 +242,55 @@ static void the_spills_of_one_extent_are_removed(void **state)
     mem_free(journal);
 }
 
+/* An extent's journal is off the disk before the files that it speaks of go: after a power loss between the two, no
+ * journal promises what is not there. */
+static void a_journal_goes_before_its_spills(void **state)
+{
+    (void)state;
+    static uint64_t bytes[2][SPILL_BUCKETS_MAX + 1];
+    const struct spill_set sets[2] = {{KEY_BYTES + layout().record_bytes, 1}, {KEY_BYTES + layout().record_bytes, 0}};
+    struct error err = {0};
+    struct buf text = {0}, expected = {0};
+    char *journal = spill_journal_path(directory, 1000), *trace = path_join(directory, "trace");
+    char *where = realpath(directory, NULL);
+    spill_entries(20, sets, 2, false, bytes);
+    assert_int_equal(file_write_all(journal, "{}", 2, &err), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("DS_TRACE_FILE", trace, 1);
+        faults_from_environment();
+        _exit(spill_remove(directory, 1000, &err) < 0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(file_read_all(trace, 10000, &text, &err), 0);
+    buf_addf(&expected, "remove %s\nsyncdir %s/%s\nremove ", journal, where, SPILL_NAME);
+    assert_true(str_starts(buf_str(&text), buf_str(&expected)));
+    assert_int_equal(path_remove(trace, &err), 0);
+    assert_int_equal(spill_remove_all(directory, &err), 0);
+    free(where);
+    mem_free(trace);
+    mem_free(journal);
+    buf_release(&text);
+    buf_release(&expected);
+}
+
+/* A bucket that is larger than a load is read once for each slice, and a load holds no more than it may: nothing else
+ * keeps --memory, for the shards are the same either way. */
+static void a_large_bucket_is_sealed_in_slices(void **state)
+{
+    (void)state;
+    const uint64_t bytes = 5000 * (uint64_t)(KEY_BYTES + layout().record_bytes);
+    uint64_t before = file_calls(FILE_READS);
+    const uint64_t hash = round_trip((struct round){5000, 1, 0, bytes, 1, false, 0, 0});
+    const uint64_t at_once = file_calls(FILE_READS) - before;
+    before = file_calls(FILE_READS);
+    assert_true(hash == round_trip((struct round){5000, 1, 0, bytes / 8, 1, false, 0, 0}));
+    assert_true(file_calls(FILE_READS) - before >=
+                at_once + 2 * 7); /* an open and a read of each of 8 slices or more */
+}
+
 static void a_spill_is_cut_back_to_the_journal(void **state)
 {
     (void)state;
@@ -391,6 +442,8 @@ int main(void)
         cmocka_unit_test(the_spills_of_one_extent_are_removed),
         cmocka_unit_test(equal_keys_are_ordered_by_name),
         cmocka_unit_test(one_sample_and_one_shard_per_sample),
+        cmocka_unit_test(a_journal_goes_before_its_spills),
+        cmocka_unit_test(a_large_bucket_is_sealed_in_slices),
         cmocka_unit_test(a_spill_is_cut_back_to_the_journal),
         cmocka_unit_test(a_failure_is_final),
         cmocka_unit_test(wrong_counts_are_found),
