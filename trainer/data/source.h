@@ -20,6 +20,12 @@ struct source {
     void (*prefetch)(const void *context, uint64_t k);
     /* The number by which a user finds sample k in the files. */
     uint64_t (*number)(const void *context, uint64_t k);
+    /* Of which of several datasets it is, from 0. NULL: there is one. */
+    uint32_t (*part)(const void *context, uint64_t k);
+    /* Where the samples of one dataset stand together, and an evaluation tells them apart: dataset p has [borders[p],
+     * borders[p + 1]). 0: they do not. */
+    uint32_t parts;
+    const uint64_t *borders; /* [parts + 1] outlives the source */
 };
 
 #endif
