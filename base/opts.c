@@ -185,18 +185,15 @@ static const struct opt_row *row_lettered(const struct parser *parser, char lett
     return NULL;
 }
 
-static int mark_given(struct parser *parser, const struct opt_row *row, struct error *err)
+static void mark_given(struct parser *parser, const struct opt_row *row)
 {
     const size_t i = (size_t)(row - parser->program->rows);
     const uint64_t bit = (uint64_t)1 << i % 64;
     assert(i < ROWS_MAX);
     const bool again = (parser->result->given[i / 64] & bit) && row->type != OPT_PATHS && row->type != OPT_FLAG;
-    if (again && row->once)
-        return fail(err, ERR_USAGE, "--%s is given twice, and only one can be used", row->name);
     parser->result->given[i / 64] |= bit;
     if (again)
         parser->result->repeated[i / 64] |= bit;
-    return 0;
 }
 
 static int no_value(const struct opt_row *row, struct error *err)
@@ -211,8 +208,8 @@ static int no_value(const struct opt_row *row, struct error *err)
 /* `value` is what stood after '=', or NULL. */
 static int take_row(struct parser *parser, const struct opt_row *row, const char *value, struct error *err)
 {
-    parser->paths = row->type == OPT_PATHS ? row : NULL;
-    TRY(mark_given(parser, row, err));
+    parser->paths = row->type == OPT_PATHS && !row->each ? row : NULL;
+    mark_given(parser, row);
     if (row->type == OPT_FLAG) {
         if (value)
             return fail(err, ERR_USAGE, "--%s takes no value", row->name);

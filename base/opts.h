@@ -66,7 +66,7 @@ struct opt_row {
     bool ramp;                 /* for counts and millionths: "X" or "X:Y"; the field is an array of two, equal for X */
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
-    bool once;                             /* given twice is ERR_USAGE; else the last one counts, and is said to */
+    bool each;                             /* for OPT_PATHS: one to each option; bare arguments are not taken */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };

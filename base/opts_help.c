@@ -70,7 +70,7 @@ void opt_value_name(const struct opt_row *row, struct buf *out)
         buf_add_text(out, row->value);
     else
         add_choices(row, "|", out);
-    if (row->type == OPT_PATHS && !strstr(row->value, "..."))
+    if (row->type == OPT_PATHS && !row->each && !strstr(row->value, "..."))
         buf_add_text(out, "...");
 }
 

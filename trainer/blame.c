@@ -74,7 +74,8 @@ static json_t *bad_gradients(struct engine *engine, const struct loader_options 
     return names;
 }
 
-/* [{"sample": its number in the files, "loss": number or null}] of the step. */
+/* [{"sample": its number in the files, "loss": number or null}] of the step; of a mixture with "dataset", from 1 in the
+ * order of --shards. */
 static int weigh_samples(struct engine *engine, const struct loader_options *samples, json_t *weighed,
                          struct error *err)
 {
@@ -94,8 +95,11 @@ static int weigh_samples(struct engine *engine, const struct loader_options *sam
         struct model_metrics metrics = {0};
         model_evaluate(engine->model, &micro->batch, &metrics);
         const double loss = evaluation_of(engine->task, &metrics).loss;
-        json_array_append_new(weighed, json_pack("{s:I, s:o}", "sample", (json_int_t)source->number(source->context, k),
-                                                 "loss", isfinite(loss) ? json_real(loss) : json_null()));
+        json_t *sample = json_pack("{s:I, s:o}", "sample", (json_int_t)source->number(source->context, k), "loss",
+                                   isfinite(loss) ? json_real(loss) : json_null());
+        if (source->part)
+            json_object_set_new(sample, "dataset", json_integer(source->part(source->context, k) + 1));
+        json_array_append_new(weighed, sample);
     }
     loader_close(loader);
     return result;
@@ -165,6 +169,8 @@ static void add_samples(const json_t *samples, uint64_t bad, struct buf *out)
             continue;
         buf_addf(out, "%s%" JSON_INTEGER_FORMAT, told++ > 0 ? ", " : "",
                  json_integer_value(json_object_get(sample, "sample")));
+        if (json_object_get(sample, "dataset"))
+            buf_addf(out, " of dataset %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(sample, "dataset")));
     }
     if (count > told)
         buf_addf(out, " and %" PRIu64 " more", count - told);

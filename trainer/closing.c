@@ -19,25 +19,46 @@ static void append_command(json_t *commands, char *command)
     mem_free(command);
 }
 
+/* The shortest length above the run's that all its datasets have samples of and that the model has positions for; 0: none. */
+static uint32_t longer_length(const struct setup *setup)
+{
+    const struct manifest *manifest = &setup->datasets.train[0].manifest;
+    uint32_t longer = 0;
+    for (size_t i = 0; !setup->settings->tuning && i < manifest->length_count; i++) {
+        const uint32_t seq = manifest->lengths[i].seq;
+        bool everywhere = seq > setup->recipe.seq && seq <= (uint32_t)setup->recipe.config.positions;
+        for (uint32_t d = 0; d < setup->datasets.count && everywhere; d++) {
+            const struct manifest_length *length = manifest_find(&setup->datasets.train[d].manifest, seq, SPLIT_TRAIN);
+            everywhere = length && length->samples > 0;
+        }
+        if (everywhere && (longer == 0 || seq < longer))
+            longer = seq;
+    }
+    return longer;
+}
+
 /* The commands that a user would want now: a longer length, if the dataset has one, and the model for others, `best` (a
  * checkpoint, or NULL) where one is kept. */
 static json_t *next_commands(const struct setup *setup, const char *directory, const char *best)
 {
     json_t *next = json_array();
     char name[32], model[40], seq[16], steps[24];
-    const struct manifest *manifest = &setup->data.manifest;
-    uint32_t longer = 0;
-    for (size_t i = 0; !setup->settings->tuning && i < manifest->length_count; i++) {
-        const struct manifest_length *length = &manifest->lengths[i];
-        if (length->split == SPLIT_TRAIN && length->samples > 0 && length->seq > setup->recipe.seq &&
-            length->seq <= (uint32_t)setup->recipe.config.positions && (longer == 0 || length->seq < longer))
-            longer = length->seq;
-    }
+    const struct opt_paths *shards = &setup->settings->shards;
+    const uint32_t longer = longer_length(setup);
     if (longer > 0) {
+        struct buf command = {0};
         snprintf(seq, sizeof seq, "%" PRIu32, longer);
         snprintf(steps, sizeof steps, "%" PRIu64, setup->recipe.schedule.steps / 10 + 1);
-        append_command(next, command_of("dstrain", "--shards", setup->settings->shards, "--seq", seq, "--init",
-                                        directory, "--steps", steps, NULL));
+        command_add(&command, "dstrain");
+        for (size_t i = 0; i < shards->count; i++) {
+            command_add(&command, "--shards");
+            command_add(&command, shards->items[i]);
+        }
+        const char *const rest[] = {"--seq", seq, "--init", directory, "--steps", steps};
+        for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+            command_add(&command, rest[i]);
+        json_array_append_new(next, json_string(buf_text(&command)));
+        buf_release(&command);
     }
     snprintf(model, sizeof model, "bert-%s", config_name(&setup->recipe.config, name));
     append_command(next, command_of("dstrain", "export", best ? best : directory, "--out", model, NULL));

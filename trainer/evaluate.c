@@ -63,15 +63,41 @@ static int add_processes(struct team *team, struct model_metrics *sums, struct e
     return 0;
 }
 
+/* Samples [from, to) of the source, divided among the processes; their sums go into `all`. */
+static int add_divided(const struct evaluation_work *work, uint64_t from, uint64_t to, struct model_metrics *all,
+                       struct evaluation *evaluation, struct error *err)
+{
+    struct model_metrics sums = {0};
+    double losses[STEP_SUMS];
+    const uint64_t rank = work->team ? work->team->rank : 0, size = work->team ? work->team->size : 1;
+    const uint64_t begin = from + (to - from) * rank / size, end = from + (to - from) * (rank + 1) / size;
+    int result = begin < end ? add_samples(work, begin, end, &sums, err) : 0;
+    if (result == 0 && size > 1)
+        result = add_processes(work->team, &sums, err);
+    *evaluation = evaluation_of(work->task, &sums);
+    model_metrics_sums(&sums, losses);
+    model_metrics_add(all, losses);
+    all->sequences += sums.sequences;
+    all->tokens += sums.tokens;
+    for (int h = 0; h < HEAD_KINDS; h++)
+        all->heads[h].count += sums.heads[h].count;
+    return result;
+}
+
 int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err)
 {
     struct model_metrics sums = {0};
-    const uint64_t samples = work->samples < work->source->samples ? work->samples : work->source->samples;
-    const uint64_t rank = work->team ? work->team->rank : 0, size = work->team ? work->team->size : 1;
-    const uint64_t from = samples * rank / size, to = samples * (rank + 1) / size;
-    int result = from < to ? add_samples(work, from, to, &sums, err) : 0;
-    if (result == 0 && size > 1)
-        result = add_processes(work->team, &sums, err);
+    struct evaluation one;
+    const struct source *source = work->source;
+    const uint64_t samples = work->samples < source->samples ? work->samples : source->samples;
+    const uint64_t whole[] = {0, samples}, *borders = source->parts > 0 ? source->borders : whole;
+    int result = 0;
+    for (uint32_t p = 0; p < (source->parts > 0 ? source->parts : 1) && result == 0; p++) {
+        const uint64_t to = borders[p + 1] < samples ? borders[p + 1] : samples;
+        result = add_divided(work, borders[p] < to ? borders[p] : to, to, &sums, &one, err);
+        if (work->each)
+            work->each[p] = one;
+    }
     *evaluation = evaluation_of(work->task, &sums);
     return result;
 }

@@ -90,9 +90,11 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
 {
     const struct setup *setup = k->setup;
     const uint64_t keep_last = setup->settings->keep_last;
-    struct buf similar = {0};
+    struct buf similar = {0}, mixture = {0};
     if (k->silent)
         return;
+    datasets_add_text(&setup->datasets, batch_plan_samples(&setup->recipe.batches, setup->recipe.schedule.steps),
+                      &mixture);
     if (position->state.step == 0 && !setup->settings->out)
         run_similar(k->run.directory, setup->identity, &similar);
     screen_open(&k->screen, &(struct screen_opening){
@@ -110,9 +112,12 @@ void keeper_open_screen(struct keeper *k, const struct engine *engine, const str
                                 .checkpoint_bytes = checkpoint_bytes(model_table(engine->model)),
                                 .keep_last = keep_last > 0 ? keep_last + setup->settings->keep_best : 0,
                                 .samples = setup->task.samples.samples,
+                                .mixture = buf_text(&mixture),
+                                .epochs = setup_epochs(setup),
                                 .evaluates = setup->task.splits[SPLIT_VALID].samples > 0 || setup->task.finish,
                                 .estimate = *estimate,
                             });
+    buf_release(&mixture);
     buf_release(&similar);
 }
 

@@ -85,8 +85,10 @@ static const struct opt_row rows[] = {
     {.name = "seeds", .type = OPT_COUNT, .field = FIELD(seeds), .value = "K", .default_text = "1", .min = 1,
      .max = 1000, .verbs = " glue ",
      .help = "Train K times, with --seed and the K-1 seeds after it: mean, deviation, median and best."},
-    {.name = "shards", .type = OPT_TEXT, .field = FIELD(shards), .value = "DIR", .once = true,
-     .verbs = " train plan eval report verify ", .help = "The dataset to train on, as dsdata build makes it."},
+    {.name = "shards", .type = OPT_PATHS, .each = true, .field = FIELD(shards), .value = "DIR[=WEIGHT]",
+     .verbs = " train plan eval report verify ",
+     .help = "The dataset to train on, as dsdata build makes it; given several times, each with a weight, a mixture: "
+             "--shards A=0.7 --shards B=0.3."},
     {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq), .value = "N", .min = 16, .max = 4096, .verbs = " squad ",
      .default_text = "384", .help = "Tokens of a window: question, a stretch of the context, three marks."},
     {.name = "seq", .type = OPT_COUNT, .field = FIELD(seq), .value = "N", .min = 16, .max = 4096, .verbs = " glue ",

@@ -20,34 +20,66 @@ int pretraining_heads(const struct manifest *manifest, struct model_config *conf
     return 0;
 }
 
-/* In file order, with the masks that are stored: the same samples in every evaluation. */
-static struct source split_source(struct shard_reading *reading, const struct dataset *dataset)
+/* What the run reads of dataset d: `rule` says which of its samples are the run's, NULL: all. */
+static struct shard_reading run_reading(const struct dataset *dataset, const struct mixture *rule, uint32_t d,
+                                        const struct recipe *recipe)
 {
-    *reading = (struct shard_reading){.dataset = dataset, .masks = MASKS_STORED};
-    return shard_source(reading);
-}
-
-struct task pretraining_task(struct pretraining *pretraining, const struct dataset *train, const struct dataset *valid,
-                             const struct recipe *recipe)
-{
-    pretraining->run = (struct shard_reading){
-        .dataset = train,
+    const uint64_t first = recipe->samples_before, end = recipe_samples(recipe, recipe->schedule.steps);
+    const uint64_t own_first = rule ? mixture_count(rule, d, first) : first;
+    return (struct shard_reading){
+        .dataset = dataset,
         .shuffled = recipe->shuffled,
         .masks = recipe->masks,
-        .seed = recipe->seed,
+        .seed = recipe->seed | (uint64_t)d << 32,
         .mask_prob = {recipe->mask_prob[0], recipe->mask_prob[1]},
-        .first = recipe->samples_before,
-        .count = recipe_samples(recipe, recipe->schedule.steps) - recipe->samples_before,
+        .first = own_first,
+        .count = (rule ? mixture_count(rule, d, end) : end) - own_first,
     };
+}
+
+static struct source run_source(struct pretraining *p, const struct datasets *datasets, const struct recipe *recipe)
+{
+    const bool several = datasets->count > 1;
+    if (several)
+        mixture_init(&p->mixed.rule, datasets->weights, datasets->count);
+    for (uint32_t d = 0; d < datasets->count; d++) {
+        p->run[d] = run_reading(&datasets->train[d], several ? &p->mixed.rule : NULL, d, recipe);
+        p->mixed.sources[d] = shard_source(&p->run[d]);
+    }
+    return several ? mixture_source(&p->mixed) : p->mixed.sources[0];
+}
+
+/* In file order, with the masks that are stored: the same samples in every evaluation. */
+static struct source split_source(struct pretraining *p, const struct datasets *datasets, enum split split,
+                                  uint64_t evaluated)
+{
+    struct chained_sources *chain = &p->chains[split];
+    const struct dataset *of = split == SPLIT_TRAIN ? datasets->train : datasets->valid;
+    *chain = (struct chained_sources){.count = datasets->count};
+    for (uint32_t d = 0; d < datasets->count; d++) {
+        p->splits[split][d] = (struct shard_reading){.dataset = &of[d], .masks = MASKS_STORED};
+        chain->sources[d] = shard_source(&p->splits[split][d]);
+    }
+    return datasets->count > 1 ? chained_source(chain, evaluated) : chain->sources[0];
+}
+
+struct task pretraining_task(struct pretraining *pretraining, const struct datasets *datasets,
+                             const struct recipe *recipe, uint64_t evaluated)
+{
     return (struct task){
         .heads = recipe->config.task_heads,
         .metrics = pretraining_metrics,
-        .samples = shard_source(&pretraining->run),
+        .samples = run_source(pretraining, datasets, recipe),
         .splits =
             {
-                [SPLIT_TRAIN] = split_source(&pretraining->splits[SPLIT_TRAIN], train),
-                [SPLIT_VALID] = split_source(&pretraining->splits[SPLIT_VALID], valid),
+                [SPLIT_TRAIN] = split_source(pretraining, datasets, SPLIT_TRAIN, evaluated),
+                [SPLIT_VALID] = split_source(pretraining, datasets, SPLIT_VALID, evaluated),
             },
         .evaluate = evaluate_means,
     };
+}
+
+void pretraining_release(struct pretraining *pretraining)
+{
+    mixture_release(&pretraining->mixed.rule);
 }

@@ -61,6 +61,7 @@ int recipe_make(const struct settings *settings, const struct material *material
         .precision = (enum precision)settings->precision,
     };
     memcpy(recipe->task, material->task, sizeof recipe->task);
+    memcpy(recipe->mixture, material->mixture, sizeof recipe->mixture);
     memcpy(recipe->initial, origin->hash, sizeof recipe->initial);
     if (recipe->seq > (uint32_t)config->positions)
         return fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", recipe->seq,
@@ -104,6 +105,8 @@ static json_t *data_identity(const struct recipe *recipe)
                   recipe->shuffled ? "shuffled" : "file", "masks", mask_policies[recipe->masks], "seed",
                   (json_int_t)recipe->seed, "batch", (int)recipe->batch, "steps", (json_int_t)recipe->schedule.steps,
                   "precision", recipe->precision_given ? precision_name(recipe->precision) : "default");
+    if (recipe->mixture[0])
+        json_object_set_new(json, "mixture", json_string(recipe->mixture));
     if (recipe->mask_prob[0] > 0)
         add_all(json, json_pack("{s:f, s:f}", "mask_prob", recipe->mask_prob[0] * 1e-6, "mask_prob_end",
                                 recipe->mask_prob[1] * 1e-6));

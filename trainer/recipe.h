@@ -8,6 +8,7 @@
 #include "trainer/data/batch_plan.h"
 #include "trainer/data/pack.h"
 #include "trainer/data/shard_source.h"
+#include "trainer/datasets.h"
 #include "trainer/model/params.h"
 #include "trainer/origin.h"
 #include "trainer/optim/optimizer.h"
@@ -23,15 +24,17 @@
 
 /* What is trained on, as far as a recipe goes. */
 struct material {
-    char task[24]; /* "glue mrpc"; empty: pre-training */
-    uint64_t hash; /* a dataset's root hash, or that of all samples */
-    uint32_t seq;  /* tokens of a sample, at most */
+    char task[24];                    /* "glue mrpc"; empty: pre-training */
+    uint64_t hash;                    /* a dataset's root hash, or that of all samples */
+    char mixture[MIXTURE_TEXT_BYTES]; /* of several datasets (datasets_identity), else empty */
+    uint32_t seq;                     /* tokens of a sample, at most */
     uint64_t samples;
 };
 
 struct recipe {
     char task[24];    /* as of struct material */
     uint64_t dataset; /* its hash */
+    char mixture[MIXTURE_TEXT_BYTES];
     uint32_t seq;
     struct model_config config;
     char initial[64];                      /* "random", or hashes of the files that --init or --resume gave */

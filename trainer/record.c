@@ -54,11 +54,8 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
     json_object_set_new(json, "dropout", json_sprintf("%g", setup->recipe.config.hidden_dropout));
     json_object_set_new(json, "precision", json_string(precision_name(engine->ops->precision)));
     json_object_set_new(json, "out", json_name(directory));
-    if (setup->settings->shards) { /* eval and verify find it from any directory */
-        char *path = path_full(setup->settings->shards);
-        json_object_set_new(json, "shards", json_name(path));
-        mem_free(path);
-    }
+    if (setup->settings->shards.count > 0) /* eval and verify find it from any directory */
+        json_object_set_new(json, "shards", shards_record(&setup->settings->shards));
     return json;
 }
 

@@ -85,6 +85,12 @@ char *epochs_text(double epochs, char out[40])
     return out;
 }
 
+void screen_mixture(const char *text)
+{
+    if (text[0])
+        log_say("mixture    %s", text);
+}
+
 void screen_epochs(double epochs)
 {
     char text[40];
@@ -129,8 +135,9 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
     log_say("work       %s steps = %s samples = %s%s", format_count(recipe->schedule.steps, steps),
             millions_text(samples, count), epochs_text(samples / (double)opening->samples, epochs),
             time_text(opening, time));
+    screen_mixture(opening->mixture);
     if (opening->step == 0)
-        screen_epochs(samples / (double)opening->samples);
+        screen_epochs(opening->epochs);
     if (!opening->evaluates)
         log_say("note       the dataset holds no validation samples of this length: there will be no evaluation");
     progress_open(&screen->progress);
@@ -250,6 +257,13 @@ void screen_means(const struct metric_table *metrics, const struct evaluation *m
 static json_t *real_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+void screen_means_of(const struct metric_table *metrics, const struct evaluation *means, const char *dataset)
+{
+    char where[200];
+    snprintf(where, sizeof where, ", %.190s", dataset);
+    say_means(metrics, means, "", where);
 }
 
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means)

@@ -28,7 +28,9 @@ struct screen_opening {
     uint64_t parameters;                     /* count */
     uint64_t memory_bytes, checkpoint_bytes; /* of the device; of one checkpoint */
     uint64_t keep_last;                      /* checkpoints; 0: all */
-    uint64_t samples;                        /* of the dataset */
+    uint64_t samples;                        /* of the dataset, or of all that are mixed, */
+    const char *mixture;                     /* as this says; "" where there is one */
+    double epochs;                           /* of what the run reads most often */
     bool evaluates;                          /* there are validation samples */
     struct estimate estimate;                /* zeroed where no step is left */
 };
@@ -56,11 +58,15 @@ void screen_close(struct screen *screen); /* clears the progress line */
 
 /* One line of loss and accuracy; and the same as an object, which the caller json_decref's. */
 void screen_means(const struct metric_table *metrics, const struct evaluation *means, const char *split);
+/* The same of one dataset of several. */
+void screen_means_of(const struct metric_table *metrics, const struct evaluation *means, const char *dataset);
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
 
 /* What the lines are made of. */
 /* "12.3 epochs"; many of them as a whole number. */
 char *epochs_text(double epochs, char out[40]);
+/* The line of datasets_add_text, if it says anything. */
+void screen_mixture(const char *text);
 /* Warns where a run reads its samples more often than BERT's authors did. */
 void screen_epochs(double epochs);
 #define LOSS_TEXT_SIZE 160

@@ -6,9 +6,9 @@
 
 struct settings {
     /* data */
-    const char *shards; /* NULL: must be given */
-    uint64_t seq;       /* 0: the shortest */
-    int masks;          /* enum mask_policy of data/shard_source.h */
+    struct opt_paths shards; /* DIR, or several DIR=WEIGHT (datasets.h); none: must be given */
+    uint64_t seq;            /* 0: the shortest */
+    int masks;               /* enum mask_policy of data/shard_source.h */
     bool no_shuffle;
 
     /* model and recipe */

@@ -23,9 +23,9 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
                               &as_read, (uint32_t)positions, err);
     }
     struct buf vocab = {0};
-    char *path = path_join(s->data.directory, VOCAB_NAME);
+    char *path = path_join(s->datasets.train[0].directory, VOCAB_NAME);
     int result = file_read_all(path, VOCAB_BYTES_MAX, &vocab, err);
-    const struct manifest *manifest = &s->data.manifest;
+    const struct manifest *manifest = &s->datasets.train[0].manifest;
     const struct tokenizer_words words = {.cased = manifest->cased,
                                           .strip_accents = !manifest->accents_kept,
                                           .joined = manifest_option(manifest, "handle-chinese-chars")};
@@ -49,7 +49,7 @@ static int config_there(const struct origin *origin, struct model_config *config
 
 static int config_of(const struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
 {
-    const struct manifest *manifest = &s->data.manifest;
+    const struct manifest *manifest = &s->datasets.train[0].manifest;
     if (origin->files) {
         TRY(config_there(origin, config, err));
         if (config->vocabulary != (int32_t)manifest->vocab_size)
@@ -65,22 +65,13 @@ static int config_of(const struct setup *s, const struct origin *origin, struct 
 
 static int data_open(struct setup *s, uint32_t seq, struct error *err)
 {
-    const struct settings *settings = s->settings;
-    if (!settings->shards) {
-        fail(err, ERR_USAGE, "--shards DIR is missing: the dataset to train on");
-        return hint(err, "dsdata build makes one");
-    }
-    TRY(dataset_open(&s->data, settings->shards, seq, SPLIT_TRAIN, err));
-    if (s->data.samples == 0)
-        return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET,
-                       "has no training samples of length %" PRIu32, s->data.layout.seq);
-    s->material = (struct material){
-        .hash = s->data.manifest.root_hash,
-        .seq = s->data.layout.seq,
-        .samples = s->data.samples,
-    };
-    s->pad_id = s->data.manifest.special.pad;
-    return dataset_open(&s->valid, settings->shards, s->data.layout.seq, SPLIT_VALID, err);
+    TRY(datasets_open(&s->datasets, &s->settings->shards, seq, err));
+    s->material = (struct material){.hash = datasets_hash(&s->datasets), .seq = s->datasets.train[0].layout.seq};
+    datasets_identity(&s->datasets, s->material.mixture);
+    for (uint32_t d = 0; d < s->datasets.count; d++)
+        s->material.samples += s->datasets.train[d].samples;
+    s->pad_id = s->datasets.train[0].manifest.special.pad;
+    return 0;
 }
 
 static int texts_open(struct setup *s, const struct origin *origin, struct model_config *config, struct error *err)
@@ -101,7 +92,7 @@ static void begin_task(struct setup *s)
     s->identity = recipe_identity(&s->recipe);
     const struct tuning *tuning = s->settings->tuning;
     s->task = tuning ? tuning->task(tuning->context, &s->recipe)
-                     : pretraining_task(&s->pretraining, &s->data, &s->valid, &s->recipe);
+                     : pretraining_task(&s->pretraining, &s->datasets, &s->recipe, s->settings->eval_samples);
 }
 
 int setup_open(struct setup *s, const struct settings *settings, struct origin *origin, struct error *err)
@@ -143,11 +134,18 @@ int setup_follow(struct setup *s, const struct settings *settings, const struct 
     return 0;
 }
 
+double setup_epochs(const struct setup *s)
+{
+    const uint64_t samples = batch_plan_samples(&s->recipe.batches, s->recipe.schedule.steps);
+    return s->datasets.count > 0 ? datasets_epochs(&s->datasets, samples)
+                                 : (double)samples / (double)s->task.samples.samples;
+}
+
 void setup_close(struct setup *s)
 {
     json_decref(s->identity);
     tokenizer_release(&s->tokenizer);
-    dataset_close(&s->valid);
-    dataset_close(&s->data);
+    pretraining_release(&s->pretraining);
+    datasets_close(&s->datasets);
     *s = (struct setup){0};
 }

@@ -3,7 +3,7 @@
 #define TRAINER_SETUP_H
 
 #include "base/error.h"
-#include "shards/dataset.h"
+#include "trainer/datasets.h"
 #include "trainer/keep/tokenizer.h"
 #include "trainer/origin.h"
 #include "trainer/pretraining.h"
@@ -27,7 +27,7 @@ struct setup {
     const struct settings *settings; /* borrowed: the command line */
     struct recipe recipe;            /* the mathematics */
     struct material material;        /* what is trained on: */
-    struct dataset data, valid;      /* shards, with those to evaluate on (may have no samples); not of a tuning */
+    struct datasets datasets;        /* shards, with those to evaluate on; not of a tuning */
     uint32_t pad_id;
     struct pretraining pretraining; /* what the task reads */
     struct task task;
@@ -40,6 +40,8 @@ struct setup {
 int setup_open(struct setup *setup, const struct settings *settings, struct origin *origin, struct error *err);
 /* The same of a process beside the one that has the run, with the recipe of that one: it needs the samples alone. */
 int setup_follow(struct setup *setup, const struct settings *settings, const struct recipe *recipe, struct error *err);
+/* How often the whole run reads its samples; of several datasets those of the one that it reads most often. */
+double setup_epochs(const struct setup *setup);
 void setup_close(struct setup *setup); /* safe on a zeroed one */
 
 #endif

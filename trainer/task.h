@@ -22,6 +22,7 @@ struct evaluation_work {
     const struct halt *halt;          /* asked before every micro-batch */
     struct team *team;                /* over whose processes the samples are divided; NULL: one process */
     uint64_t step;                    /* after which, for messages */
+    struct evaluation *each;          /* [source->parts] of each of its datasets; NULL: not asked for */
 };
 
 struct task {

@@ -435,8 +435,7 @@ static int estimate_begin(struct training *t, struct error *err)
     const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;
     if (!team_leads(t->team) || t->keeper.silent || !t->samples.loader)
         return 0;
-    TRY(estimate_make(&t->engine, &t->setup.task.splits[SPLIT_TRAIN], t->engine.model, PRODUCT_SECONDS, &t->estimate,
-                      err));
+    TRY(estimate_make(&t->engine, &t->setup.task.samples, t->engine.model, PRODUCT_SECONDS, &t->estimate, err));
     t->estimate.step = share * (t->estimate.step - t->estimate.update) + t->estimate.update;
     return limit_check(t, err);
 }

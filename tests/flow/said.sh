@@ -9,7 +9,7 @@ build=("$dsdata" build "$samples" --vocab-size 300)
 
 case_begin "given twice"
 expect_exit 2 "$dstrain" --shards "$data" --shards other
-expect_words "--shards is given twice"
+expect_words "has no weight" "=0.7 --shards"
 expect_exit 0 "${build[@]}" --seq 32 --valid 0.5 --valid 0.1 --out one
 expect_words "note       --valid is given more than once: the last one counts"
 expect_exit 0 "$dstrain" plan --shards one --model "$model" --steps 5 --steps 6

@@ -46,8 +46,10 @@ static void put_sample(struct buf *page, const json_t *sample)
 {
     const json_t *pieces = json_object_get(sample, "pieces"), *guesses = json_object_get(sample, "guesses"), *value;
     size_t i, next = 0;
-    buf_addf(page, "<h3>Sample %d: %d of %d right</h3>\n<p class=\"text\">", count_of(sample, "sample"),
-             count_of(sample, "right"), count_of(sample, "masked"));
+    buf_addf(page, "<h3>Sample %d", count_of(sample, "sample"));
+    if (json_object_get(sample, "dataset"))
+        buf_addf(page, " of dataset %d", count_of(sample, "dataset"));
+    buf_addf(page, ": %d of %d right</h3>\n<p class=\"text\">", count_of(sample, "right"), count_of(sample, "masked"));
     json_array_foreach(pieces, i, value)
     {
         const char *piece = text_of(value);

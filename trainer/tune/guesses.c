@@ -105,8 +105,11 @@ static int guess(const struct guesses_work *work, const struct vocab *vocab, uin
     model_evaluate(work->model, batch, &ignored);
     if (rows > 0)
         read_logits(work, rows, vocab->count, logits);
-    json_array_append_new(
-        samples, sample_json(vocab, work->source->number(work->source->context, k), sequence, logits, commonest));
+    const struct source *source = work->source;
+    json_t *json = sample_json(vocab, source->number(source->context, k), sequence, logits, commonest);
+    if (source->part)
+        json_object_set_new(json, "dataset", json_integer(source->part(source->context, k) + 1));
+    json_array_append_new(samples, json);
     mem_free(logits);
     return 0;
 }
@@ -215,7 +218,10 @@ void guesses_print(const json_t *guesses, bool coloured)
     add_piece(&always, commonest);
     json_array_foreach(samples, i, sample)
     {
-        printf("sample %d\n", count_of(sample, "sample"));
+        printf("sample %d", count_of(sample, "sample"));
+        if (json_object_get(sample, "dataset"))
+            printf(" of dataset %d", count_of(sample, "dataset"));
+        printf("\n");
         printf("  model      %2d of %-2d  ", count_of(sample, "right"), count_of(sample, "masked"));
         print_row(sample, NULL, &c);
         printf("  always     %2d of %-2d  ", count_of(sample, "commonest_right"), count_of(sample, "masked"));

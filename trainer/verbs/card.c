@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "shards/manifest.h"
 #include "trainer/config.h"
+#include "trainer/datasets.h"
 #include "trainer/keep/json.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run.h"
@@ -20,6 +21,7 @@
 #define SCORES_BYTES_MAX (1u << 20)
 #define SCORES_DEPTH     4
 #define LANGUAGES_MAX    64
+#define HASH_DIGITS      16
 
 /* ---- Markdown ---- */
 
@@ -116,10 +118,9 @@ static size_t language_size(const char *wiki)
     return size > 4 && letters == size && strcmp(wiki + size - 4, "wiki") == 0 && size - 4 <= 3 ? size - 4 : 0;
 }
 
-/* Of a dataset's build.json. */
-static json_t *languages_of(const json_t *build)
+/* Of a dataset's build.json, into a set. */
+static void add_languages(json_t *languages, const json_t *build)
 {
-    json_t *languages = json_object(); /* a set */
     const char *said =
         json_string_value(json_object_get(json_object_get(json_object_get(build, "identity"), "recipe"), "lang"));
     size_t i;
@@ -135,7 +136,6 @@ static json_t *languages_of(const json_t *build)
             json_object_set_new(languages, code, json_true());
         }
     }
-    return languages;
 }
 
 static void add_sources(struct buf *card, const json_t *build)
@@ -151,20 +151,46 @@ static void add_sources(struct buf *card, const json_t *build)
     }
 }
 
-/* The dataset where it was when the run began, if it is the same one still. */
-static void add_data(struct buf *card, const json_t *identity, const json_t *manifest, const json_t *build,
-                     const json_t *languages)
+/* Datasets that are still where they were when the run began, and the same: [{"manifest", "build"}]. */
+static json_t *datasets_there(const json_t *identity, const json_t *record)
+{
+    json_t *there = json_array();
+    const char *mixture = json_string_value(json_object_get(identity, "mixture"));
+    const char *hashes = mixture ? mixture : json_string_value(json_object_get(identity, "dataset"));
+    struct opt_paths shards = shards_recorded(json_object_get(json_object_get(record, "settings"), "shards"));
+    for (size_t i = 0; i < shards.count; i++) {
+        char *path = shards_path(shards.items[i]);
+        json_t *manifest = read_quietly(path, MANIFEST_NAME, MANIFEST_BYTES_MAX);
+        const char *hash = json_string_value(json_object_get(manifest, "root_hash"));
+        if (hash && hashes && strlen(hash) == HASH_DIGITS && strstr(hashes, hash))
+            json_array_append_new(there, json_pack("{s:O, s:o*}", "manifest", manifest, "build",
+                                                   read_quietly(path, BUILD_NAME, BUILD_BYTES_MAX)));
+        json_decref(manifest);
+        mem_free(path);
+    }
+    mem_free(shards.items);
+    return there;
+}
+
+static void add_data(struct buf *card, const json_t *identity, const json_t *there, const json_t *languages)
 {
     const char *hash = json_string_value(json_object_get(identity, "dataset")), *code;
-    json_t *ignored;
+    const char *mixture = json_string_value(json_object_get(identity, "mixture"));
+    json_t *ignored, *dataset;
+    size_t i;
     begin_table(card, "Data");
-    if (hash)
+    if (mixture)
+        add_row(card, "shares of datasets (root hashes of dsdata)", mixture);
+    else if (hash)
         add_row(card, json_object_get(identity, "task") ? "samples (hash)" : "dataset (root hash of dsdata)", hash);
-    const json_t *pages = json_object_get(json_object_get(manifest, "pages"), "kept");
-    if (json_is_integer(pages))
-        add_count(card, "pages", (uint64_t)json_integer_value(pages));
+    json_array_foreach((json_t *)there, i, dataset)
+    {
+        const json_t *pages = json_object_get(json_object_get(json_object_get(dataset, "manifest"), "pages"), "kept");
+        if (json_is_integer(pages))
+            add_count(card, "pages", (uint64_t)json_integer_value(pages));
+    }
     json_object_foreach((json_t *)languages, code, ignored) add_row(card, "language", code);
-    add_sources(card, build);
+    json_array_foreach((json_t *)there, i, dataset) add_sources(card, json_object_get(dataset, "build"));
 }
 
 static void add_training(struct buf *card, const struct card_facts *facts)
@@ -332,24 +358,19 @@ int card_make(const struct card_facts *facts, struct buf *card, struct error *er
 {
     char *run = run_of(facts);
     json_t *record = facts->identity ? read_quietly(run, RUN_NAME, RUN_BYTES_MAX) : NULL;
-    const char *shards = json_string_value(json_object_get(json_object_get(record, "settings"), "shards"));
-    json_t *manifest = shards ? read_quietly(shards, MANIFEST_NAME, MANIFEST_BYTES_MAX) : NULL;
-    const char *hash = json_string_value(json_object_get(facts->identity, "dataset"));
-    const char *there = json_string_value(json_object_get(manifest, "root_hash"));
-    const bool same = hash && there && strcmp(hash, there) == 0;
-    json_t *build = same ? read_quietly(shards, BUILD_NAME, BUILD_BYTES_MAX) : NULL;
-    json_t *languages = languages_of(build);
+    json_t *there = datasets_there(facts->identity, record), *languages = json_object(), *dataset;
+    size_t i;
+    json_array_foreach(there, i, dataset) add_languages(languages, json_object_get(dataset, "build"));
     add_head(card, facts, languages);
     if (facts->identity) {
-        add_data(card, facts->identity, same ? manifest : NULL, build, languages);
+        add_data(card, facts->identity, there, languages);
         add_training(card, facts);
         add_results(card, run, facts->state->step);
         add_own_scores(card, facts, run);
     }
     const int result = add_scores(card, facts, err);
     json_decref(languages);
-    json_decref(build);
-    json_decref(manifest);
+    json_decref(there);
     json_decref(record);
     mem_free(run);
     return result;

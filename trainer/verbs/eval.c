@@ -37,7 +37,7 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     const struct settings *settings = &e->settings;
     const struct source *source = &e->setup.task.splits[settings->split];
     const uint64_t samples = settings->eval_samples < source->samples ? settings->eval_samples : source->samples;
-    char *path = path_join(e->setup.data.directory, VOCAB_NAME);
+    char *path = path_join(e->setup.datasets.train[0].directory, VOCAB_NAME);
     const struct guesses_work work = {
         .ops = e->engine.ops,
         .model = e->engine.model,
@@ -52,15 +52,35 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     return result;
 }
 
-static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e, double seconds,
-                   json_t *guesses)
+/* Each dataset of a mixture: [{"dataset": directory, "root_hash": …, "samples": …, "loss": …}]. */
+static json_t *each_json(const struct setup *setup, const struct evaluation *each)
+{
+    json_t *list = json_array();
+    for (uint32_t d = 0; d < setup->datasets.count; d++) {
+        char hash[17];
+        const struct dataset *dataset = &setup->datasets.train[d];
+        json_t *one = json_pack("{s:o, s:s, s:I}", "dataset", json_name(dataset->directory), "root_hash",
+                                hash_text(dataset->manifest.root_hash, hash), "samples", (json_int_t)each[d].samples);
+        json_t *means = screen_means_json(&setup->task.metrics, &each[d]);
+        json_object_update(one, means);
+        json_decref(means);
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e,
+                   const struct evaluation *each, double seconds, json_t *guesses)
 {
     const char *split = splits[setup->settings->split];
+    const uint32_t parts = setup->task.splits[setup->settings->split].parts;
     if (guesses && !setup->settings->json) {
         guesses_print(guesses, output_colours());
         fflush(stdout);
     }
     screen_means(&setup->task.metrics, e, split);
+    for (uint32_t d = 0; d < parts; d++)
+        screen_means_of(&setup->task.metrics, &each[d], setup->datasets.train[d].directory);
     if (!setup->settings->json)
         return;
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
@@ -71,6 +91,8 @@ static void report(const struct setup *setup, const struct origin *origin, const
     json_t *means = screen_means_json(&setup->task.metrics, e);
     json_object_update(facts, means);
     json_decref(means);
+    if (parts > 0)
+        json_object_set_new(facts, "datasets", each_json(setup, each));
     if (guesses)
         json_object_set(facts, "shown", guesses);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
@@ -87,8 +109,10 @@ static int open_model(struct evaluating *e, struct error *err)
     const struct source *source = &e->setup.task.splits[settings->split];
     TRY(engine_choose(&e->engine, settings, &e->setup.recipe, &e->setup.task, err));
     if (source->samples == 0)
-        return fail_at(err, ERR_MISMATCH, settings->shards, ERROR_NO_OFFSET, "holds no %s samples of length %" PRIu32,
-                       splits[settings->split], e->setup.recipe.seq);
+        return fail_at(err, ERR_MISMATCH, e->setup.datasets.train[0].directory, ERROR_NO_OFFSET,
+                       "%s no %s samples of length %" PRIu32,
+                       source->parts > 0 ? "and the datasets beside it hold" : "holds", splits[settings->split],
+                       e->setup.recipe.seq);
     TRY(engine_open(&e->engine, engine_precision(&e->engine, NULL), NULL, err));
     TRY(engine_load(&e->engine, ENGINE_MODEL, err));
     return engine_read_weights(&e->engine, e->origin.weights, &e->report, err);
@@ -99,11 +123,15 @@ static int check_recorded(const struct setup *setup, const struct origin *origin
 {
     const char *recorded = json_string_value(json_object_get(origin->identity, "dataset"));
     char here[17];
-    hash_text(setup->data.manifest.root_hash, here);
+    hash_text(setup->material.hash, here);
     if (!recorded || strcmp(recorded, here) == 0)
         return 0;
-    fail_at(err, ERR_MISMATCH, setup->settings->shards, ERROR_NO_OFFSET,
-            "is not the dataset that the run was trained on: its root hash is %s, the run's %s", here, recorded);
+    if (setup->datasets.count > 1)
+        fail(err, ERR_MISMATCH, "--shards: these are not the datasets that the run was trained on: %.400s",
+             setup->material.mixture);
+    else
+        fail_at(err, ERR_MISMATCH, setup->datasets.train[0].directory, ERROR_NO_OFFSET,
+                "is not the dataset that the run was trained on: its root hash is %s, the run's %s", here, recorded);
     return hint(err, "--shards DIR evaluates on another dataset, with the same vocabulary");
 }
 
@@ -111,10 +139,10 @@ int evaluating_open(struct evaluating *e, const struct settings *settings, const
 {
     *e = (struct evaluating){.settings = *settings, .recorded = recorded_settings(directory)};
     const json_t *shards = json_object_get(e->recorded, "shards"), *seq = json_object_get(e->recorded, "seq");
-    const bool as_recorded = !settings->shards && shards;
+    const bool as_recorded = settings->shards.count == 0 && shards;
     e->settings.init = directory;
     if (as_recorded)
-        e->settings.shards = json_string_value(shards);
+        e->settings.shards = e->shards = shards_recorded(shards);
     if (settings->seq == 0 && seq)
         e->settings.seq = strtoull(json_string_value(seq), NULL, 10);
     int result = team_open(&e->team, &e->settings, err);
@@ -125,7 +153,7 @@ int evaluating_open(struct evaluating *e, const struct settings *settings, const
     if (result == 0)
         result = open_model(e, err);
     result = team_agree(&e->team, result, err);
-    if (result < 0 && as_recorded && !path_exists(e->settings.shards))
+    if (result < 0 && as_recorded && shards_missing(&e->shards))
         hint(err, "run.json names that dataset; --shards DIR says where it is now");
     return result;
 }
@@ -137,6 +165,7 @@ bool evaluating_close(struct evaluating *e, int result, struct error *err)
     engine_close(&e->engine);
     setup_close(&e->setup);
     const bool mute = team_leave(&e->team, result, err);
+    mem_free(e->shards.items);
     json_decref(e->recorded);
     return mute;
 }
@@ -144,7 +173,7 @@ bool evaluating_close(struct evaluating *e, int result, struct error *err)
 static int eval(struct evaluating *e, struct error *err)
 {
     const struct settings *settings = &e->settings;
-    struct evaluation evaluation;
+    struct evaluation evaluation, each[MIXTURE_MAX];
     const double from = clock_now();
     const struct evaluation_work work = {
         .task = &e->setup.task,
@@ -154,6 +183,7 @@ static int eval(struct evaluating *e, struct error *err)
         .limits = &e->engine.limits,
         .halt = &(struct halt){halted, &e->team},
         .team = &e->team,
+        .each = each,
     };
     screen_init(e->origin.name, buf_text(&e->report.drawn), buf_text(&e->report.unused));
     TRY(e->setup.task.evaluate(&work, &evaluation, err));
@@ -163,7 +193,7 @@ static int eval(struct evaluating *e, struct error *err)
     const double seconds = clock_now() - from;
     if (settings->shown > 0)
         TRY(evaluating_guesses(e, &guesses, err));
-    report(&e->setup, &e->origin, &evaluation, seconds, guesses);
+    report(&e->setup, &e->origin, &evaluation, each, seconds, guesses);
     json_decref(guesses);
     return 0;
 }

@@ -14,6 +14,7 @@ struct evaluating {
     struct origin origin;
     struct team team;
     json_t *recorded;           /* settings in run.json, or NULL */
+    struct opt_paths shards;    /* the datasets in them, where none were given */
     struct names_report report; /* of the weights that were read */
 };
 

@@ -108,8 +108,7 @@ static int count_work(const struct setup *setup, const struct engine *engine, st
     config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
     struct model *model = model_open(&config, engine->ops, &budget);
     model_refresh(model);
-    const int result =
-        estimate_make(engine, &setup->task.splits[SPLIT_TRAIN], model, PRODUCT_SECONDS, &needs->estimate, err);
+    const int result = estimate_make(engine, &setup->task.samples, model, PRODUCT_SECONDS, &needs->estimate, err);
     needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
     model_close(model);
     return result;
@@ -167,6 +166,8 @@ static void say(const struct setup *setup, const struct engine *engine, const st
 {
     const struct recipe *recipe = &setup->recipe;
     char a[32], b[32], c[32], d[32], e[32], f[32], text[160], epochs[40];
+    struct buf mixture = {0};
+    datasets_add_text(&setup->datasets, samples_of(recipe), &mixture);
     log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
             format_count(needs->parameters, b), precision_name(engine->ops->precision), recipe_text(recipe, text));
     log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, engine->ops->name, recipe->batch,
@@ -182,7 +183,9 @@ static void say(const struct setup *setup, const struct engine *engine, const st
             format_count(recipe->schedule.steps, a), format_count(samples_of(recipe), b),
             epochs_text((double)samples_of(recipe) / (double)setup->task.samples.samples, epochs), needs->flops * 1e-9,
             (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
-    screen_epochs((double)samples_of(recipe) / (double)setup->task.samples.samples);
+    screen_mixture(buf_text(&mixture));
+    screen_epochs(setup_epochs(setup));
+    buf_release(&mixture);
 }
 
 /* What N processes need each, and how many cards a model wants that is too large for some. */

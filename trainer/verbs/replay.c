@@ -67,10 +67,17 @@ static int give_plan(struct replay *r, struct team *team, struct error *err)
 /* ---- the command once more ---- */
 
 /* What this process was told of its machine replaces what the recorded start was told of its own. */
-static void take_machine(struct settings *settings, const struct settings *asked, const char *shards)
+static void take_machine(struct settings *settings, const struct settings *asked, const json_t *shards)
 {
-    if (asked->shards || shards)
-        settings->shards = asked->shards ? asked->shards : shards;
+    if (asked->shards.count > 0 || shards) {
+        mem_free(settings->shards.items);
+        settings->shards = shards_recorded(shards);
+    }
+    for (size_t i = 0; i < asked->shards.count; i++) {
+        settings->shards.items = mem_grow(settings->shards.items, i + 1, sizeof *settings->shards.items);
+        settings->shards.items[i] = asked->shards.items[i];
+        settings->shards.count = i + 1;
+    }
     settings->threads = asked->threads;
     settings->launch = asked->launch;
     settings->comm = asked->comm;
@@ -145,7 +152,7 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
     r->settings.program = &r->program;
     r->settings.result = &r->parsed;
     TRY(take_task(r, err));
-    take_machine(&r->settings, asked, json_string_value(json_object_get(r->plan, "shards")));
+    take_machine(&r->settings, asked, json_object_get(r->plan, "shards"));
     take_silence(&r->settings);
     return 0;
 }
@@ -316,7 +323,7 @@ int verb_replay(void *context, struct opt_paths bare, struct error *err)
     int result = team_open(&team, asked, err);
     if (result == 0)
         result = replay(&r, &team, asked, err);
-    if (result < 0 && !asked->shards && r.settings.shards && !path_exists(r.settings.shards))
+    if (result < 0 && asked->shards.count == 0 && shards_missing(&r.settings.shards))
         hint(err, RUN_NAME " names that dataset; --shards DIR says where it is now");
     training_close(&r.training);
     asked->mute = team_leave(&team, result, err);

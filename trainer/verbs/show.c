@@ -185,6 +185,20 @@ static void say_run(const json_t *facts)
     buf_release(&far);
 }
 
+/* Of a checkpoint alone the paths are not known. */
+static void say_mixture(const json_t *identity, const json_t *shards)
+{
+    struct buf names = {0};
+    size_t i;
+    json_t *text;
+    json_array_foreach((json_t *)shards, i, text)
+        buf_addf(&names, "%s%s", i > 0 ? " + " : "", json_string_value(text) ? json_string_value(text) : "?");
+    output_line("%-10s %s, length %" PRIu64 ", masks %s", "data", names.size > 0 ? buf_text(&names) : "a mixture",
+                count_of(identity, "seq"), text_of(identity, "masks"));
+    output_line("%-10s %s", "mixture", text_of(identity, "mixture"));
+    buf_release(&names);
+}
+
 static void say_recipe(const json_t *facts)
 {
     const json_t *identity = json_object_get(facts, "identity"), *settings = json_object_get(facts, "settings");
@@ -193,7 +207,9 @@ static void say_recipe(const json_t *facts)
                 text_of(facts, "model"), format_count(count_of(facts, "parameters"), parameters),
                 count_of(facts, "layers"), count_of(facts, "hidden"),
                 format_count(count_of(facts, "vocabulary"), vocabulary));
-    if (json_object_get(identity, "dataset"))
+    if (json_object_get(identity, "mixture"))
+        say_mixture(identity, json_object_get(settings, "shards"));
+    else if (json_object_get(identity, "dataset"))
         output_line("%-10s %s, root %s, length %" PRIu64 ", masks %s", "data",
                     json_object_get(settings, "shards") ? text_of(settings, "shards") : "dataset",
                     text_of(identity, "dataset"), count_of(identity, "seq"), text_of(identity, "masks"));
