@@ -234,6 +234,32 @@ static void parse_well(struct run *run, const char *line)
         fail_msg("%s: %s (%s)", line, run->err.text, run->err.hint);
 }
 
+/* Each of them has its option, and what stands bare behind one belongs to the verb. */
+static void paths_may_come_one_by_one(void **state)
+{
+    (void)state;
+    static const struct opt_row each[] = {{.name = "wiki",
+                                           .type = OPT_PATHS,
+                                           .each = true,
+                                           .field = FIELD(wiki),
+                                           .value = "DIR[=WEIGHT]",
+                                           .help = "a dataset"},
+                                          {.name = NULL}};
+    struct opt_program one_by_one = program;
+    struct run run;
+    one_by_one.rows = each;
+    split(&run, "extract --wiki a=1 FILE --wiki=b=2");
+    assert_int_equal(opts_parse(&one_by_one, run.argc, run.argv, &run.settings, &run.result, &run.err), 0);
+    assert_int_equal(run.settings.wiki.count, 2);
+    assert_string_equal(run.settings.wiki.items[0], "a=1");
+    assert_string_equal(run.settings.wiki.items[1], "b=2");
+    assert_int_equal(run.result.bare.count, 1);
+    assert_string_equal(run.result.bare.items[0], "FILE");
+    size_t at = 0;
+    assert_null(opts_repeated(&one_by_one, &run.result, &at));
+    opts_release(&one_by_one, &run.settings, &run.result);
+}
+
 static void defaults_are_set(void **state)
 {
     (void)state;
@@ -784,6 +810,7 @@ int main(void)
         cmocka_unit_test(choices_come_from_a_table),
         cmocka_unit_test(help_is_aligned_and_wrapped),
         cmocka_unit_test(the_program_says_what_it_can),
+        cmocka_unit_test(paths_may_come_one_by_one),
         cmocka_unit_test(a_verb_may_be_left_out),
         cmocka_unit_test(the_man_page_is_valid_roff),
         cmocka_unit_test(the_other_completions_are_valid),

@@ -5,6 +5,7 @@
 #include "trainer/data/loader.h"
 #include "trainer/data/mixture_source.h"
 #include "trainer/data/shard_source.h"
+#include "trainer/pretraining.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -201,6 +202,51 @@ static void evaluations_take_every_dataset(void **state)
     assert_int_equal(source.samples, 2);
 }
 
+/* A run that goes on with another's position, its shares of masks falling: what each dataset has of it, and its streams. */
+static void a_run_is_divided_among_its_datasets(void **state)
+{
+    struct fixture *f = *state;
+    static struct pretraining pretraining; /* too large for a small stack */
+    static struct datasets datasets;
+    const struct recipe recipe = {
+        .seed = 42,
+        .shuffled = true,
+        .masks = MASKS_FRESH,
+        .mask_prob = {300000, 150000},
+        .steps_before = 5,
+        .samples_before = 20,
+        .schedule = {.steps = 30},
+        .batches = {4, 4, 0},
+    };
+    datasets = (struct datasets){.count = 2, .weights = {7, 3}};
+    for (uint32_t d = 0; d < 2; d++) {
+        datasets.train[d] = d == 0 ? f->a : f->b;
+        datasets.valid[d] = f->b;
+    }
+    const struct task task = pretraining_task(&pretraining, &datasets, &recipe, 10000);
+    const struct shard_reading *run = pretraining.run;
+    assert_int_equal(run[0].seed, 42);
+    assert_int_equal(run[1].seed, 42 | (uint64_t)1 << 32);
+    assert_int_equal(run[0].first, 14);
+    assert_int_equal(run[1].first, 6);
+    assert_int_equal(run[0].count, 70);
+    assert_int_equal(run[1].count, 30);
+    assert_int_equal(run[1].mask_prob[0], 300000);
+    assert_int_equal(task.samples.samples, f->a.samples + f->b.samples);
+    assert_int_equal(task.samples.part(task.samples.context, 1), 1);
+    assert_int_equal(task.splits[SPLIT_VALID].samples, 2 * f->b.samples);
+    assert_int_equal(task.splits[SPLIT_TRAIN].parts, 2);
+    pretraining_release(&pretraining);
+
+    datasets.count = 1; /* as if there were no mixtures */
+    const struct task one = pretraining_task(&pretraining, &datasets, &recipe, 10000);
+    assert_int_equal(run[0].first, 20);
+    assert_int_equal(run[0].count, 100);
+    assert_null(one.samples.part);
+    assert_int_equal(one.splits[SPLIT_VALID].parts, 0);
+    pretraining_release(&pretraining);
+}
+
 static char *directory;
 
 static int set_up(void **state)
@@ -236,6 +282,7 @@ int main(void)
         cmocka_unit_test(each_dataset_walks_its_own_epochs),
         cmocka_unit_test(no_two_datasets_share_their_masks),
         cmocka_unit_test(evaluations_take_every_dataset),
+        cmocka_unit_test(a_run_is_divided_among_its_datasets),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
