@@ -62,8 +62,10 @@ int estimate_make(const struct engine *engine, const struct source *source, stru
 {
     const struct model_config *config = &engine->recipe->config;
     struct params params;
+    struct machine_waits waits;
     double marks[HEAD_KINDS]; /* of a sequence of mean length */
     *estimate = (struct estimate){.mean_length = (double)source->tokens / (double)source->samples};
+    machine_waits_begin(&waits);
     const double share = estimate->mean_length / engine->recipe->seq;
     for (enum head_kind h = 0; h < HEAD_KINDS; h++)
         marks[h] = source->room.marks[h] * (head_kinds[h].reads == READS_MARKED ? share : 1);
@@ -77,5 +79,6 @@ int estimate_make(const struct engine *engine, const struct source *source, stru
     params_release(&params);
     estimate->step =
         engine->recipe->batch * estimate->flops / (model ? estimate->passes : estimate->products) + estimate->update;
+    estimate->held = engine->ops->memory > 0 ? 0 : machine_waits_share(&waits);
     return 0;
 }

@@ -12,6 +12,7 @@ struct estimate {
     double passes;      /* FLOP/s of forward and backward passes as they are; 0: not measured */
     double update;      /* seconds of an update */
     double step;        /* seconds of a step: passes, or products alone, and the update */
+    double held;        /* share of the time for which other programs kept a thread from a core meanwhile; a GPU: 0 */
 };
 
 /* Products are measured for `seconds`. `model` lends its memory to passes over the source's first samples, one to warm

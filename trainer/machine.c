@@ -1,9 +1,13 @@
 /* In: nothing, or a backend. Out: bytes, operations a second. */
 #include "trainer/machine.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/cores.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/random.h"
@@ -71,6 +75,46 @@ double machine_bandwidth(const struct ops *ops)
     ops->release(ops->device, real);
     ops->release(ops->device, storage);
     return (double)count * (double)(ops->real_size + ops->storage_size) * BANDWIDTH_ROUNDS / took;
+}
+
+static uint64_t waited_by(long thread)
+{
+    char path[64];
+    uint64_t ran = 0, waited = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", thread);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    if (fscanf(file, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+        waited = 0;
+    fclose(file);
+    return waited;
+}
+
+void machine_waits_begin(struct machine_waits *waits)
+{
+    struct error ignored = {0};
+    struct path_list list = {0};
+    *waits = (struct machine_waits){.from = clock_now()};
+    if (path_list(&list, "/proc/self/task", &ignored) < 0)
+        return;
+    for (size_t i = 0; i < list.count && waits->count < MACHINE_THREADS; i++) {
+        const long thread = strtol(list.names[i], NULL, 10);
+        waits->threads[waits->count].thread = thread;
+        waits->threads[waits->count++].waited = waited_by(thread);
+    }
+    path_list_release(&list);
+}
+
+double machine_waits_share(const struct machine_waits *waits)
+{
+    uint64_t longest = 0;
+    const double seconds = clock_now() - waits->from;
+    for (size_t i = 0; i < waits->count; i++) {
+        const uint64_t before = waits->threads[i].waited, now = waited_by(waits->threads[i].thread);
+        longest = now > before && now - before > longest ? now - before : longest;
+    }
+    return seconds > 0 ? fmin((double)longest * 1e-9 / seconds, 1) : 0;
 }
 
 #define UPDATE_MAX ((size_t)1 << 24) /* more parameters do not take longer each; the host's memory is not to see them */

@@ -14,6 +14,20 @@ uint64_t machine_memory_for(const struct ops *ops);
 double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, int32_t in, double seconds);
 /* Bytes a second of a pass over memory that reads and writes: conversion to storage. */
 double machine_bandwidth(const struct ops *ops);
+/* How long this process's threads, those that were there at the beginning, have waited for a core since: what other
+ * programs take of the machine, as Linux counts it (/proc/PID/task/TID/schedstat; without it nobody waits). */
+#define MACHINE_THREADS 256
+struct machine_waits {
+    double from; /* clock */
+    size_t count;
+    struct {
+        long thread;
+        uint64_t waited; /* ns */
+    } threads[MACHINE_THREADS];
+};
+void machine_waits_begin(struct machine_waits *waits);
+/* Of the time since, the share that the thread waited which waited longest: all wait for it at the end of an operation. */
+double machine_waits_share(const struct machine_waits *waits);
 /* Parameters a second of Adam's pass over flat memory of `count` parameters, or of the first ones of so many. */
 double machine_update_rate(const struct ops *ops, size_t count);
 

@@ -232,6 +232,8 @@ static const struct opt_row rows[] = {
      .help = "Leave resumably, with exit code 75, before the time is up: 90s, 30m, 8h."},
     {.name = "dry-run", .letter = 'n', .type = OPT_FLAG, .field = FIELD(dry_run), .verbs = " train ",
      .help = "As the verb plan: say what would be done, do nothing."},
+    {.name = "price", .type = OPT_TEXT, .field = FIELD(price), .value = "X/h", .verbs = " plan ",
+     .help = "What an hour of all that the training runs on costs: the plan then says the money, in the same currency."},
     {.name = "split", .type = OPT_CHOICE, .field = FIELD(split), .value = "train|valid", .choices = "train|valid",
      .default_text = "valid", .verbs = " eval ", .help = "Which samples."},
     {.name = "top", .type = OPT_COUNT, .field = FIELD(top), .value = "K", .default_text = "5", .min = 1, .max = 1000,

@@ -53,6 +53,7 @@ struct settings {
 
     /* this machine, this time */
     int device;                /* enum device_kind; where not given, CUDA if it is there */
+    const char *price;         /* of plan: "2.50/h"; NULL: not asked for */
     const char *tune;          /* a table of product algorithms; NULL: the run's own, or none */
     int cpu;                   /* enum cpu_level; where not given, what the machine has */
     int split;                 /* of eval: enum split */

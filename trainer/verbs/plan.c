@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -28,6 +29,8 @@ static const unsigned card_sizes[CARDS] = {16, 24, 40, 80};
 #define CARDS_MOST     1024
 #define CARDS_SAY_FROM ((uint64_t)4000000000) /* bytes: smaller ones fit everywhere */
 
+#define HELD_SAY_FROM 0.05 /* of the time, by other programs */
+
 struct needs {
     uint64_t parameters;                                                /* count */
     uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
@@ -37,7 +40,9 @@ struct needs {
     uint64_t checkpoint, disk;
     double flops; /* of a full sequence, forward and backward */
     struct estimate estimate;
-    double seconds; /* of all steps */
+    double seconds; /* of all steps, with what other programs take of the machine now */
+    double fewest;  /* seconds without them; the same where they take little */
+    double price;   /* of an hour; 0: not asked for */
     char directory[256];
 };
 
@@ -110,6 +115,8 @@ static int count_work(const struct setup *setup, const struct engine *engine, st
     model_refresh(model);
     const int result = estimate_make(engine, &setup->task.samples, model, PRODUCT_SECONDS, &needs->estimate, err);
     needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
+    const double held = needs->estimate.held;
+    needs->fewest = held > HELD_SAY_FROM ? (1 - held) * needs->seconds : needs->seconds;
     model_close(model);
     return result;
 }
@@ -155,8 +162,10 @@ static void add_command(const struct settings *settings, struct buf *out)
     command_add(out, "dstrain");
     for (int i = 1; i < settings->argc; i++) {
         const char *argument = settings->argv[i];
+        if (strcmp(argument, "--price") == 0)
+            i++;
         if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
-            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0)
+            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0 || strncmp(argument, "--price", 7) == 0)
             continue;
         command_add(out, argument);
     }
@@ -207,13 +216,45 @@ static void say_processes(const struct setup *setup, const struct needs *needs)
     buf_release(&cards);
 }
 
+/* "2.50/h" */
+static int read_price(const char *text, double *price, struct error *err)
+{
+    const size_t digits = text ? strspn(text, "0123456789.") : 0;
+    char *end = NULL;
+    *price = 0;
+    if (!text)
+        return 0;
+    *price = strtod(text, &end);
+    if (end != text + digits || strcmp(end, "/h") != 0 || !(*price > 0)) {
+        fail(err, ERR_USAGE, "--price %.60s: not a price of an hour", text);
+        return hint(err, "a number above 0 and /h, without a currency: --price 2.50/h");
+    }
+    return 0;
+}
+
+static double cost_of(const struct needs *needs, double seconds)
+{
+    return needs->price * seconds / 3600;
+}
+
 static void say_time(const struct needs *needs)
 {
     const struct estimate *estimate = &needs->estimate;
-    char time[32];
-    log_say("time       about %s: %.3g s a step, measured on %d layers at %.3g GFLOP/s; products alone reach %.3g",
-            format_seconds(needs->seconds, time), estimate->step, LAYERS_MEASURED, estimate->passes * 1e-9,
-            estimate->products * 1e-9);
+    char time[32], fewest[32] = "", held[96] = "";
+    const bool range = needs->fewest < needs->seconds;
+    if (range) {
+        snprintf(held, sizeof held, "; a thread waited %.0f %% of that time for other programs", 100 * estimate->held);
+        format_seconds(needs->fewest, fewest);
+    }
+    log_say(
+        "time       about %s%s%s: %.3g s a step, measured on %d layers at %.3g GFLOP/s; products alone reach %.3g%s",
+        fewest, range ? " to " : "", format_seconds(needs->seconds, time), estimate->step, LAYERS_MEASURED,
+        estimate->passes * 1e-9, estimate->products * 1e-9, held);
+    if (needs->price > 0 && range)
+        log_say("money      about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
+                cost_of(needs, needs->seconds), needs->price);
+    else if (needs->price > 0)
+        log_say("money      about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
 }
 
 static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
@@ -239,6 +280,12 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
         snprintf(size, sizeof size, "%u", card_sizes[i]);
         json_object_set_new(cards, size, needs->cards[i] > 0 ? json_integer(needs->cards[i]) : json_null());
     }
+    json_object_set_new(facts, "seconds_low", json_real(needs->fewest));
+    if (needs->price > 0) {
+        json_object_set_new(facts, "price_per_hour", json_real(needs->price));
+        json_object_set_new(facts, "cost", json_real(cost_of(needs, needs->seconds)));
+        json_object_set_new(facts, "cost_low", json_real(cost_of(needs, needs->fewest)));
+    }
     json_object_set_new(facts, "processes", json_integer(needs->processes));
     json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
     json_object_set_new(facts, "cards", cards);
@@ -248,14 +295,16 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
 int verb_plan(void *context, struct opt_paths bare, struct error *err)
 {
     const struct settings *settings = context;
-    struct setup setup;
+    struct setup setup = {0};
     struct engine engine = {0};
-    struct origin origin;
+    struct origin origin = {0};
     struct needs needs = {0};
     struct error ignored = {0};
     struct buf next = {0};
     (void)bare;
-    int result = setup_open(&setup, settings, &origin, err);
+    int result = read_price(settings->price, &needs.price, err);
+    if (result == 0)
+        result = setup_open(&setup, settings, &origin, err);
     if (result == 0)
         result = engine_choose(&engine, settings, &setup.recipe, &setup.task, err);
     if (result == 0)
