@@ -31,17 +31,31 @@ static void pieces_are_aligned_and_apart(void **state)
     enum { PIECES = 1000 };
     static unsigned char *pieces[PIECES];
     struct arena arena = {0};
-    for (uint32_t i = 0; i < PIECES; i++) {
-        pieces[i] = arena_alloc(&arena, size_of(i));
-        assert_int_equal((uintptr_t)pieces[i] % 16, 0);
-        memset(pieces[i], (int)(i & 0xFF), size_of(i));
+    for (uint32_t round = 0; round < 3; round++, arena_reset(&arena)) { /* chunks are taken again, for other sizes */
+        for (uint32_t i = 0; i < PIECES; i++) {
+            const size_t size = size_of((i + 371 * round) % PIECES);
+            pieces[i] = arena_alloc(&arena, size);
+            assert_int_equal((uintptr_t)pieces[i] % 16, 0);
+            memset(pieces[i], (int)(i & 0xFF), size);
+        }
+        for (uint32_t i = 0; i < PIECES; i++)
+            for (size_t k = 0, size = size_of((i + 371 * round) % PIECES); k < size; k++)
+                if (pieces[i][k] != (i & 0xFF))
+                    fail_msg("piece %u was overwritten", i);
     }
-    for (uint32_t i = 0; i < PIECES; i++)
-        for (size_t k = 0, size = size_of(i); k < size; k++)
-            if (pieces[i][k] != (i & 0xFF))
-                fail_msg("piece %u was overwritten", i);
     arena_release(&arena);
     assert_int_equal(arena_bytes(&arena), 0);
+}
+
+static void a_chunk_has_room_for_what_it_is_made_for(void **state)
+{
+    (void)state;
+    for (size_t bytes = (64 << 10) - 32; bytes <= (64 << 10) + 64; bytes += 16) {
+        struct arena arena = {0};
+        arena_alloc(&arena, bytes);
+        assert_true(arena_bytes(&arena) >= bytes + 2 * sizeof(void *)); /* its head: a pointer and a size */
+        arena_release(&arena);
+    }
 }
 
 static void the_steady_state_allocates_nothing(void **state)
@@ -139,6 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_aligned_and_apart),
+        cmocka_unit_test(a_chunk_has_room_for_what_it_is_made_for),
         cmocka_unit_test(the_steady_state_allocates_nothing),
         cmocka_unit_test(another_order_of_sizes_reuses_large_chunks),
         cmocka_unit_test(copies_end_with_nul),

@@ -285,6 +285,10 @@ static void defaults_are_set(void **state)
     assert_false(opts_given(&program, &run.result, "lang"));
     assert_false(opts_given(&program, &run.result, "format"));
     release(&run);
+    parse_well(&run, "build --seq 16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31");
+    assert_int_equal(run.settings.seq.count, OPT_NUMBERS_MAX);
+    assert_int_equal(run.settings.seq.values[OPT_NUMBERS_MAX - 1], 31);
+    release(&run);
     parse_well(&run, "extract a");
     assert_int_equal(run.settings.keep, 5); /* one name, two rows */
     release(&run);

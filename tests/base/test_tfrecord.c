@@ -35,6 +35,7 @@ static void damage_is_refused(void **state)
         memcpy(exact + 1, record, cut);
         assert_false(tfrecord_message((struct str){exact + 1, cut}, &message));
         free(exact);
+        assert_false(tfrecord_message((struct str){record, cut}, &message)); /* though the right bytes come after it */
     }
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         memcpy(copy, record, bytes);

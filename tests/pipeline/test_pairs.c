@@ -220,6 +220,58 @@ static void a_lone_sentence_is_split_and_a_lone_piece_dropped(void **state)
     documents_release(&documents);
 }
 
+/* Where sentences fill a chunk, and what is left of it, to the piece, none of them is cut. */
+static void sentences_that_fit_exactly_are_not_cut(void **state)
+{
+    (void)state;
+    struct documents documents = {0};
+    struct pairs pairs = {0};
+    struct pair_options options = plain;
+    size_t sizes[50];
+    options.short_seq_prob = 0;
+    for (size_t i = 0; i < 50; i++)
+        sizes[i] = 25; /* five are 128 - 3 */
+    for (uint32_t d = 0; d < 20; d++)
+        add(&documents, d, false, sizes, 50);
+    for (uint32_t d = 0; d < documents.count; d++)
+        pairs_of_document(&documents, d, &options, &pairs);
+    for (size_t i = 0; i < pairs.count; i++) {
+        const struct pair *pair = &pairs.items[i];
+        if (pair->a_size + pair->b_size > 25) /* not a lone sentence that was split */
+            assert_true(pair->a % 25 == 0 && pair->a_size % 25 == 0 && pair->b % 25 == 0 && pair->b_size % 25 == 0);
+    }
+    assert_true(pairs.count > 200);
+
+    /* Targets of 2 to room pieces: what they take, they keep. */
+    documents_reset(&documents);
+    pairs_reset(&pairs);
+    options = (struct pair_options){.kind = PAIRS_SOP, .length = 6, .short_seq_prob = MILLION, .seed = 1};
+    for (size_t i = 0; i < 50; i++)
+        sizes[i] = 1;
+    add(&documents, 1, false, sizes, 50);
+    pairs_of_document(&documents, 0, &options, &pairs);
+    size_t sum = 0;
+    for (size_t i = 0; i < pairs.count; i++)
+        sum += pairs.items[i].a_size + pairs.items[i].b_size;
+    assert_int_equal(sum + pairs.dropped, 50);
+    pairs_release(&pairs);
+    documents_release(&documents);
+}
+
+static void a_document_without_sentences_is_none(void **state)
+{
+    (void)state;
+    struct documents documents = {0};
+    documents_begin(&documents, 1, false);
+    documents_end(&documents);
+    documents_begin(&documents, 2, false);
+    documents_sentence(&documents, NULL, 0);
+    documents_end(&documents);
+    assert_int_equal(documents.count, 0);
+    assert_int_equal(documents.train_count, 0);
+    documents_release(&documents);
+}
+
 static void truncation_takes_from_both_ends(void **state)
 {
     (void)state;
@@ -440,6 +492,12 @@ static void held_out_share_and_stability(void **state)
     for (uint64_t id = 0; id < 1000; id++) /* a larger share holds out the same ones and more */
         if (document_is_held_out(id, 50000))
             assert_true(document_is_held_out(id, 100000));
+    /* Datasets that grow keep their held-out documents: these never change. */
+    static const uint64_t ids[] = {12345678904, 12345678908, 12345678935, 12345678949, 12345678971, 12345678974};
+    size_t at = 0;
+    for (uint64_t id = 12345678900; at < sizeof ids / sizeof *ids; id++)
+        if (document_is_held_out(id, 50000))
+            assert_true(id == ids[at++]);
     assert_false(document_is_held_out(5, 0));
     assert_true(document_is_held_out(5, MILLION));
 }
@@ -454,6 +512,8 @@ int main(void)
         cmocka_unit_test(a_group_of_one_document_takes_the_true_next),
         cmocka_unit_test(a_held_out_document_alone_borrows_from_training),
         cmocka_unit_test(a_lone_sentence_is_split_and_a_lone_piece_dropped),
+        cmocka_unit_test(sentences_that_fit_exactly_are_not_cut),
+        cmocka_unit_test(a_document_without_sentences_is_none),
         cmocka_unit_test(truncation_takes_from_both_ends),
         cmocka_unit_test(sentence_order_is_of_one_document),
         cmocka_unit_test(a_lone_sentence_is_split_anywhere),

@@ -226,6 +226,7 @@ static void the_spills_of_one_extent_are_removed(void **state)
     assert_true(spill_journal_name(strrchr(journal, '/') + 1, &extent) && extent == 1000);
     assert_false(spill_journal_name("0000001000.journal.tmp", &extent));
     assert_false(spill_journal_name("000001000.journal", &extent) || spill_journal_name("", &extent));
+    assert_false(spill_journal_name(".journal", &extent));
     assert_int_equal(spill_remove(directory, 1000, &err), 0);
     assert_int_equal(path_list(&list, folder, &err), 0);
     assert_int_equal(list.count, 2 * 3 + 1);
@@ -390,6 +391,16 @@ static void wrong_counts_are_found(void **state)
         assert_int_equal(err.kind, ERR_VERIFY);
         manifest_release(&manifest);
     }
+    struct load load = {.last = UINT64_MAX}; /* and a file that became shorter since */
+    const struct spills spills = {directory, sets, 2, &(struct seal_extent){0, bytes}, 1};
+    char *path = spill_path(directory, 0, 0, 0);
+    assert_int_equal(load_read(&load, &spills, 1u << 20, &err), 0);
+    assert_int_equal(load.count, 10);
+    assert_int_equal(truncate(path, (off_t)bytes[0] - 1), 0);
+    assert_true(load_read(&load, &spills, 1u << 20, &err) < 0);
+    assert_int_equal(err.kind, ERR_VERIFY);
+    mem_free(path);
+    load_release(&load);
     spill_close(&spill);
     spill_remove_all(directory, &err);
     mem_free(entry);
@@ -427,6 +438,14 @@ static void a_journal_comes_back_as_it_went(void **state)
         assert_int_equal(file_write_all(path, text, strlen(text), &err), 0);
         assert_int_equal(journal_read(&back, directory, &err), version == 2 ? 1 : -1);
         if (version == 2)
+            journal_release(&back);
+    }
+    for (int bits = 6; bits <= 7; bits++) {
+        snprintf(text, sizeof text, "{\"journal_version\": 2, \"stage\": 1, \"identity\": {}, \"bucket_bits\": [%d]}",
+                 bits);
+        assert_int_equal(file_write_all(path, text, strlen(text), &err), 0);
+        assert_int_equal(journal_read(&back, directory, &err), bits == 6 ? 1 : -1);
+        if (bits == 6)
             journal_release(&back);
     }
     assert_int_equal(journal_remove(directory, &err), 0);

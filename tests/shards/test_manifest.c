@@ -179,6 +179,24 @@ static void values_out_of_range_are_refused(void **state)
     }
 }
 
+/* The list of shards has one row more than the lengths have shards. */
+static void a_shard_too_many_is_refused(void **state)
+{
+    (void)state;
+    struct buf text = good_text(), longer = {0};
+    struct manifest manifest;
+    const char *end = strrchr(buf_text(&text), ']');
+    assert_non_null(end);
+    buf_add(&longer, text.data, (size_t)(end - text.data));
+    buf_add_text(&longer, ", {}");
+    buf_add_text(&longer, end);
+    seal_text(&longer);
+    assert_fails(manifest_parse(&manifest, buf_str(&longer), "m", &tiny_err), ERR_VERIFY);
+    assert_non_null(strstr(tiny_err.text, "\"shards\""));
+    buf_release(&text);
+    buf_release(&longer);
+}
+
 static void unknown_keys_are_let_be(void **state)
 {
     (void)state;
@@ -248,10 +266,15 @@ static void places_that_hold_no_dataset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out),          cmocka_unit_test(its_root_hash_covers_every_byte),
-        cmocka_unit_test(values_out_of_range_are_refused), cmocka_unit_test(unknown_keys_are_let_be),
-        cmocka_unit_test(a_newer_version_says_update),     cmocka_unit_test(garbage_is_refused),
-        cmocka_unit_test(names_of_options_must_be_utf8),   cmocka_unit_test(places_that_hold_no_dataset),
+        cmocka_unit_test(what_goes_in_comes_out),
+        cmocka_unit_test(its_root_hash_covers_every_byte),
+        cmocka_unit_test(values_out_of_range_are_refused),
+        cmocka_unit_test(a_shard_too_many_is_refused),
+        cmocka_unit_test(unknown_keys_are_let_be),
+        cmocka_unit_test(a_newer_version_says_update),
+        cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(names_of_options_must_be_utf8),
+        cmocka_unit_test(places_that_hold_no_dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

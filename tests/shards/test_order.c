@@ -48,6 +48,18 @@ static void epochs_and_seeds_have_their_own_order(void **state)
     assert_true(same_epoch < 30 && same_seed < 30);
 }
 
+/* The records that are left over come from shards in an order of their own, not that of the shards before. */
+static void shards_of_left_over_records_have_their_own_order(void **state)
+{
+    (void)state;
+    const struct order order = {.samples = 2 * 50 - 1, .shards = 50, .seed = 3, .shuffled = true};
+    unsigned same = 0;
+    for (uint64_t i = 0; i < 49; i++)
+        same += shard_of(order.samples, order.shards, order_sample(&order, 0, i)) ==
+                shard_of(order.samples, order.shards, order_sample(&order, 0, 50 + i));
+    assert_true(same < 10);
+}
+
 static void without_shuffling_it_is_file_order(void **state)
 {
     (void)state;
@@ -72,6 +84,7 @@ int main(void)
         cmocka_unit_test(each_epoch_is_a_permutation),
         cmocka_unit_test(shards_are_read_one_after_the_other),
         cmocka_unit_test(epochs_and_seeds_have_their_own_order),
+        cmocka_unit_test(shards_of_left_over_records_have_their_own_order),
         cmocka_unit_test(without_shuffling_it_is_file_order),
         cmocka_unit_test(the_order_never_changes),
     };

@@ -62,6 +62,13 @@ static void set16(uint8_t *at, unsigned value)
     at[1] = (uint8_t)(value >> 8);
 }
 
+static void ids_have_four_bytes_where_two_do_not_do(void **state)
+{
+    (void)state;
+    assert_int_equal(shard_layout_make(16, 4, SHARD_ID_2_BYTES).id_bytes, 2);
+    assert_int_equal(shard_layout_make(16, 4, SHARD_ID_2_BYTES + 1).id_bytes, 4);
+}
+
 static void each_field_is_checked(void **state)
 {
     (void)state;
@@ -127,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_goes_in_comes_out),
         cmocka_unit_test(a_record_has_these_bytes),
+        cmocka_unit_test(ids_have_four_bytes_where_two_do_not_do),
         cmocka_unit_test(each_field_is_checked),
         cmocka_unit_test(random_bytes_stay_in_bounds),
     };

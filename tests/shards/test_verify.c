@@ -72,6 +72,8 @@ static void missing_short_and_long_files_are_found(void **state)
         expect_one(*state, files[f], 0);
         tiny_write(*state, files[f], bytes.data, bytes.size - 3);
         expect_one(*state, files[f], bytes.size - 3);
+        tiny_write(*state, files[f], bytes.data, bytes.size - 1);
+        expect_one(*state, files[f], bytes.size - 1);
         buf_add_text(&bytes, "more");
         tiny_write(*state, files[f], bytes.data, bytes.size);
         expect_one(*state, files[f], bytes.size - 4);

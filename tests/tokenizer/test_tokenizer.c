@@ -125,6 +125,15 @@ static void specials_in_a_text_are_text(void **state)
     vocab_close(vocab);
 }
 
+static void ideographs_are_words_unless_they_are_joined(void **state)
+{
+    (void)state;
+    struct tokenizer_options options = {.strip_accents = true};
+    assert_string_equal(words_by(&options, STR("a\u4E2D\u6587b \u4E2D")), "a|\u4E2D|\u6587|b|\u4E2D");
+    options.joined = true;
+    assert_string_equal(words_by(&options, STR("a\u4E2D\u6587b \u4E2D")), "a\u4E2D\u6587b|\u4E2D");
+}
+
 static void ill_formed_bytes_are_dropped(void **state)
 {
     (void)state;
@@ -274,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_final_sigma_is_final_by_google_alone),
         cmocka_unit_test(remembered_runs_forget_no_sigma),
         cmocka_unit_test(specials_in_a_text_are_text),
+        cmocka_unit_test(ideographs_are_words_unless_they_are_joined),
         cmocka_unit_test(ill_formed_bytes_are_dropped),
         cmocka_unit_test(a_word_has_at_most_100_letters),
         cmocka_unit_test(memory_never_changes_a_result),

@@ -106,6 +106,37 @@ static void memory_is_bounded(void **state)
     word_counts_close(counts);
 }
 
+/* Words of which none is rare: so many do not fit that all of them go, more than once. */
+static void memory_is_bounded_where_no_word_is_rare(void **state)
+{
+    (void)state;
+    struct word_counts *counts = word_counts_open(256 << 10);
+    uint64_t sum = 0;
+    char word[32];
+    for (uint32_t i = 0; i < 50000; i++) {
+        snprintf(word, sizeof word, "word%u", i);
+        word_counts_add(counts, str_of(word), 1000000);
+    }
+    assert_true(word_counts_size(counts) < 10000);
+    for (size_t i = 0; i < word_counts_size(counts); i++) {
+        uint64_t n;
+        word_counts_word(counts, i, &n);
+        sum += n;
+    }
+    assert_true(sum + word_counts_forgotten(counts) == UINT64_C(50000) * 1000000);
+
+    /* What was forgotten before a merge is not forgotten by it. */
+    struct word_counts *all = word_counts_open(256 << 10);
+    const uint64_t forgotten = word_counts_forgotten(counts);
+    assert_true(forgotten > 0);
+    for (uint64_t times = 1; times <= 2; times++) {
+        word_counts_merge(all, counts);
+        assert_true(word_counts_forgotten(all) >= times * forgotten);
+    }
+    word_counts_close(all);
+    word_counts_close(counts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +144,7 @@ int main(void)
         cmocka_unit_test(counts_have_64_bits_and_words_any_bytes),
         cmocka_unit_test(merging_adds),
         cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(memory_is_bounded_where_no_word_is_rare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
