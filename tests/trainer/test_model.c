@@ -638,6 +638,86 @@ static void first_loss_is_that_of_guessing(void **state)
     ops->close(ops);
 }
 
+/* What dropout the ops of a pass were given, in their order. */
+static struct {
+    const struct ops *ops;
+    struct dropout seen[16];
+    bool of_attention[16], by_dropout[17];
+    size_t count;
+} spied;
+
+static void note(const struct dropout *dropout, bool of_attention)
+{
+    if (!dropout || dropout->threshold == 0)
+        return;
+    assert_in_range(spied.count, 0, 15);
+    spied.of_attention[spied.count] = of_attention;
+    spied.seen[spied.count++] = *dropout;
+}
+
+static void spy_norm(struct device *device, const struct norm_args *args)
+{
+    note(args->dropout, false);
+    spied.ops->norm(device, args);
+}
+
+static void spy_attention(struct device *device, const struct attention_args *args)
+{
+    note(&args->shape->dropout, true);
+    spied.ops->attention(device, args);
+}
+
+static void spy_dropout(struct device *device, const struct dropout_args *args)
+{
+    bool again = false; /* the backward pass drops by the same op what the forward pass did */
+    for (size_t i = 0; i < spied.count; i++)
+        again |= spied.by_dropout[i] && spied.seen[i].name == args->dropout->name;
+    if (!again && args->dropout->threshold > 0) {
+        spied.by_dropout[spied.count] = true;
+        note(args->dropout, false);
+    }
+    spied.ops->dropout(device, args);
+}
+
+/* Masks are drawn from seed, step and the name of a place: no two places of a pass have one in common, and each has the
+ * share that is its own. */
+static void each_place_has_its_own_dropout(void **state)
+{
+    (void)state;
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1), spying = *ops;
+    memset(&spied, 0, sizeof spied);
+    spied.ops = ops;
+    spying.norm = spy_norm;
+    spying.attention = spy_attention;
+    spying.dropout = spy_dropout;
+    const struct made_source source = {3, small.vocabulary, 4};
+    struct batch batch = made_batch(&source, lengths, 0, 5);
+    struct model *model = open_model(&small, &spying, &batch);
+    fill_params(model, ops, 0.1f, 0.1f);
+    loss_of(model, &batch, true);
+    /* Embedding, pooler, and three a layer; the backward pass has the same. */
+    size_t attentions = 0;
+    for (size_t i = 0; i < spied.count; i++) {
+        const struct dropout *dropout = &spied.seen[i];
+        const uint32_t names = (uint32_t)small.heads; /* attention adds the head to it */
+        attentions += spied.of_attention[i];
+        assert_int_equal(dropout->threshold, lround(65536 * (spied.of_attention[i] ? 0.2 : 0.1)));
+        assert_true(dropout->key[0] == 11 && dropout->key[1] == 5);
+        for (size_t k = 0; k < i; k++)
+            assert_true(spied.seen[k].name + names <= dropout->name || dropout->name + names <= spied.seen[k].name);
+    }
+    assert_int_equal(attentions, small.layers);
+    assert_in_range(spied.count, 3 * small.layers + 1, 3 * small.layers + 2);
+
+    struct model_metrics metrics = {0};
+    spied.count = 0;
+    model_evaluate(model, &batch, &metrics);
+    assert_int_equal(spied.count, 0);
+    made_batch_release(&batch);
+    model_close(model);
+    ops->close(ops);
+}
+
 static void evaluation_leaves_gradients_and_is_training_without_dropout(void **state)
 {
     (void)state;
@@ -799,6 +879,7 @@ int main(void)
         cmocka_unit_test(micro_batches_change_only_rounding),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(first_loss_is_that_of_guessing),
+        cmocka_unit_test(each_place_has_its_own_dropout),
         cmocka_unit_test(evaluation_leaves_gradients_and_is_training_without_dropout),
         cmocka_unit_test(a_batch_without_masked_tokens_trains_the_next_head_alone),
         cmocka_unit_test(sequences_do_not_see_each_other),
