@@ -56,6 +56,15 @@ static void a_chunk_has_room_for_what_it_is_made_for(void **state)
         assert_true(arena_bytes(&arena) >= bytes + 2 * sizeof(void *)); /* its head: a pointer and a size */
         arena_release(&arena);
     }
+    struct arena arena = {0};
+    arena_alloc(&arena, 60000);
+    arena_alloc(&arena, 60000); /* two chunks of 64 KiB */
+    arena_reset(&arena);
+    const size_t before = arena_bytes(&arena);
+    arena_alloc(&arena, 1);
+    arena_alloc(&arena, 100000); /* fits in neither */
+    assert_true(before < 200000 && arena_bytes(&arena) >= before + 100000);
+    arena_release(&arena);
 }
 
 static void the_steady_state_allocates_nothing(void **state)

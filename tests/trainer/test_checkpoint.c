@@ -141,6 +141,33 @@ static void old_ones_go(void **state)
     assert_int_equal(file_calls(FILE_CHANGES), before + 1 + 7 + 1 + 2);
 }
 
+static bool has(const struct fixture *f, const char *name)
+{
+    char *directory = path_join(f->run, CHECKPOINTS_NAME), *path = path_join(directory, name);
+    const bool there = path_is_directory(path);
+    mem_free(path);
+    mem_free(directory);
+    return there;
+}
+
+static void every_nth_stays(void **state)
+{
+    struct fixture *f = *state;
+    for (f->state.step = 1; f->state.step <= 6; f->state.step++)
+        assert_ok(checkpoint_write(f->run, &f->parts, &f->state, 1, 3, err));
+    assert_int_equal(checkpoints(f), 2);
+    assert_true(has(f, "step-00000003") && has(f, "step-00000006"));
+    assert_ok(checkpoint_keep(f->run, 4, 1, 0, err)); /* one that is later than the step is not of the last */
+    assert_true(has(f, "step-00000003") && has(f, "step-00000006"));
+    assert_ok(checkpoint_keep(f->run, 6, 1, 0, err));
+    assert_int_equal(checkpoints(f), 1);
+
+    tiny_write(f->run, BEST_NAME, "step-00000003\n", 14); /* which is gone */
+    assert_int_equal(checkpoint_best(f->run), 0);
+    tiny_write(f->run, BEST_NAME, "step-00000006\n", 14);
+    assert_int_equal(checkpoint_best(f->run), 6);
+}
+
 static void any_damage_is_found_and_named(void **state)
 {
     static const char *const names[] = {"config.json", "model.safetensors", "optimizer.safetensors",
@@ -351,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_saved_comes_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(old_ones_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_nth_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
         cmocka_unit_test(a_newer_state_is_a_mismatch),

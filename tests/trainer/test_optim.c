@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/trainer/made.h"
+#include "trainer/optim/freeze.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
@@ -716,6 +717,7 @@ static void our_schedules_end_well(void **state)
     assert_true(fabs(rate_at(SCHEDULE_COSINE, 0.1, 1000, 1000)) < 1e-14);
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 1000, 1000, 1000) - 2) < 1e-14); /* warm-up to the last step */
     assert_true(fabs(rate_at(SCHEDULE_LINEAR, 4000, 1000, 1000) - 0.5) < 1e-14);
+    assert_true(fabs(rate_at(SCHEDULE_LINEAR, 0.6, 1000, 800) - 1) < 1e-14); /* half of what is left */
 
     struct schedule wsd = {.kind = SCHEDULE_WSD, .rate = 2, .warmup = 0.1, .decay = 100, .steps = 1000};
     assert_true(fabs(schedule_rate(&wsd, 50) - 1) < 1e-15);
@@ -724,6 +726,34 @@ static void our_schedules_end_well(void **state)
     assert_true(schedule_rate(&wsd, 1000) == 0 && schedule_rate(&wsd, 1100) == 0);
     wsd.decay = 0;
     assert_true(schedule_rate(&wsd, 1000) == 2);
+}
+
+/* 1-bit Adam's second moments freeze after the update that was named, or when their norm stands still, which is not
+ * asked while the rate still rises. */
+static void moments_freeze_when_they_stand_still(void **state)
+{
+    (void)state;
+    struct optimizer named = optimizer_kinds[OPTIMIZER_ONEBIT].type.optimizer, waits = named;
+    const struct schedule schedule = {.kind = SCHEDULE_CONSTANT, .rate = 1, .warmup = 2500, .steps = 100000};
+    struct freeze_state freeze = {0};
+    named.freeze_step = 7;
+    for (uint64_t update = 1; update <= 6; update++)
+        freeze_after(&freeze, &named, &schedule, update, 1);
+    assert_int_equal(freeze.update, 0);
+    freeze_after(&freeze, &named, &schedule, 7, 1);
+    assert_int_equal(freeze.update, 7);
+
+    waits.freeze_step = 0;
+    waits.freeze_ratio = 0.96;
+    waits.beta2 = 0.999; /* looks at every 1,000th */
+    freeze = (struct freeze_state){0};
+    static const double norms[] = {1, 1, 2, 2.01};
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(freeze.update, 0);
+        assert_true(freeze_looks(&waits, &freeze, 1000 * (i + 1)) && !freeze_looks(&waits, &freeze, 1000 * i + 999));
+        freeze_after(&freeze, &waits, &schedule, 1000 * (i + 1), norms[i]);
+    }
+    assert_int_equal(freeze.update, 4000);
 }
 
 static void check_rate(const struct schedule *schedule, uint64_t update, double expected, double relative)
@@ -771,6 +801,9 @@ static void schedules_of_others_give_their_numbers(void **state)
     s = (struct schedule){.kind = SCHEDULE_WARMUP, .rate = 1e-3, .warmup = 1000, .steps = 1};
     assert_true(schedule_rate(&s, 1) == 0 && schedule_rate(&s, 2) == 0);
     check_rate(&s, 1 + 2, 1.0034e-4, 1e-4);
+    s.warmup = 1; /* as 2, for there is no logarithm to the base of 1 */
+    assert_true(schedule_rate(&s, 2) == 0 && schedule_rate(&s, 1 + 2) == 1e-3);
+    s.warmup = 1000;
     check_rate(&s, 10 + 2, 3.47131e-4, 1e-5);
     check_rate(&s, 500 + 2, 8.99946e-4, 1e-5);
     check_rate(&s, 999 + 2, 1e-3, 1e-9);
@@ -902,6 +935,7 @@ int main(void)
         cmocka_unit_test(what_comes_to_no_number_changes_nothing),
         cmocka_unit_test(clipping_scales_down_only),
         cmocka_unit_test(our_schedules_end_well),
+        cmocka_unit_test(moments_freeze_when_they_stand_still),
         cmocka_unit_test(schedules_of_others_give_their_numbers),
         cmocka_unit_test(schedules_bring_their_defaults),
         cmocka_unit_test(rewarmup_counts_from_where_it_begins),
