@@ -36,6 +36,7 @@ static void distance_is_levenshteins(void **state)
     assert_int_equal(str_distance(STR("abc"), STR("")), 3);
     assert_int_equal(str_distance(STR("abc"), STR("abc")), 0);
     assert_int_equal(str_distance(STR("flaw"), STR("lawn")), 2);
+    assert_int_equal(str_distance(STR("ab"), STR("a")), 1);
     assert_int_equal(str_distance(STR("abxc"), STR("abc")), 1);
     assert_int_equal(str_distance(STR("abc"), STR("abxc")), 1);
     assert_int_equal(str_distance(STR("xxabc"), STR("abc")), 2);

@@ -248,12 +248,14 @@ static void sentences_that_fit_exactly_are_not_cut(void **state)
     options = (struct pair_options){.kind = PAIRS_SOP, .length = 6, .short_seq_prob = MILLION, .seed = 1};
     for (size_t i = 0; i < 50; i++)
         sizes[i] = 1;
-    add(&documents, 1, false, sizes, 50);
-    pairs_of_document(&documents, 0, &options, &pairs);
+    for (uint32_t d = 0; d < 40; d++)
+        add(&documents, d, false, sizes, 50);
+    for (uint32_t d = 0; d < 40; d++)
+        pairs_of_document(&documents, d, &options, &pairs);
     size_t sum = 0;
     for (size_t i = 0; i < pairs.count; i++)
         sum += pairs.items[i].a_size + pairs.items[i].b_size;
-    assert_int_equal(sum + pairs.dropped, 50);
+    assert_int_equal(sum + pairs.dropped, 40 * 50);
     pairs_release(&pairs);
     documents_release(&documents);
 }

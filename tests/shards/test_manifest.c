@@ -95,6 +95,19 @@ static void its_root_hash_covers_every_byte(void **state)
     buf_release(&text);
 }
 
+static void what_was_changed_is_not_read(void **state)
+{
+    (void)state;
+    struct buf text = good_text();
+    struct manifest manifest;
+    char *digits = strstr(buf_text(&text), "\"documents\": 17");
+    assert_non_null(digits);
+    memcpy(digits, "\"documents\": 18", 15);
+    assert_fails(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err), ERR_VERIFY);
+    assert_non_null(strstr(tiny_err.hint, "copy it again"));
+    buf_release(&text);
+}
+
 static void values_out_of_range_are_refused(void **state)
 {
     (void)state;
@@ -266,15 +279,11 @@ static void places_that_hold_no_dataset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out),
-        cmocka_unit_test(its_root_hash_covers_every_byte),
-        cmocka_unit_test(values_out_of_range_are_refused),
-        cmocka_unit_test(a_shard_too_many_is_refused),
-        cmocka_unit_test(unknown_keys_are_let_be),
-        cmocka_unit_test(a_newer_version_says_update),
-        cmocka_unit_test(garbage_is_refused),
-        cmocka_unit_test(names_of_options_must_be_utf8),
-        cmocka_unit_test(places_that_hold_no_dataset),
+        cmocka_unit_test(what_goes_in_comes_out),        cmocka_unit_test(its_root_hash_covers_every_byte),
+        cmocka_unit_test(what_was_changed_is_not_read),  cmocka_unit_test(values_out_of_range_are_refused),
+        cmocka_unit_test(a_shard_too_many_is_refused),   cmocka_unit_test(unknown_keys_are_let_be),
+        cmocka_unit_test(a_newer_version_says_update),   cmocka_unit_test(garbage_is_refused),
+        cmocka_unit_test(names_of_options_must_be_utf8), cmocka_unit_test(places_that_hold_no_dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,10 @@ static void the_order_never_changes(void **state)
     const struct order order = {.samples = 1000003, .shards = 7, .seed = 42, .shuffled = true};
     for (uint64_t i = 0; i < 8; i++)
         assert_int_equal(order_sample(&order, 3, i == 7 ? 1000002 : i), expected[i]);
+    static const uint64_t left_over[4] = {79, 5, 95, 63};
+    const struct order uneven = {.samples = 99, .shards = 50, .seed = 3, .shuffled = true};
+    for (uint64_t i = 0; i < 4; i++)
+        assert_int_equal(order_sample(&uneven, 0, 50 + i), left_over[i]);
 }
 
 int main(void)
