@@ -6,7 +6,7 @@ source "$(dirname "$0")/train.bash" "$1"
 
 cd "$scratch"
 head -n 400 text.txt | tac >other.txt
-build=("$dsdata" build -q --vocab vocab.txt --seq 32,64 --valid 0.2)
+build=("$dsdata" build -q --vocab vocab.txt --seq "32,64" --valid 0.2)
 "${build[@]}" --text other.txt --out other
 common=("${train[@]:3}") # without --shards
 mixed=("$dstrain" --shards "$data=0.7" --shards other=0.3 "${common[@]}")
