@@ -1,4 +1,4 @@
-# Instruction sets of each level of base/cpu.h, and of those of trainer/cpu/cpu.h, which have FMA but not VBMI.
+# Instruction sets of each level of base/cpu.h, and of those of trainer/cpu/cpu_backend.h, which have FMA but not VBMI.
 set(DS_avx2 -mavx2 -mbmi -mbmi2 -mpclmul)
 set(DS_avx512 ${DS_avx2} -mavx512f -mavx512bw -mavx512vl -mavx512vbmi)
 set(DS_trainer_avx2 -mavx2 -mfma -mbmi2)

@@ -9,7 +9,7 @@
 #define PAIRS_MIN     50u
 
 /* The command of this build, with more options after it. Freed with mem_free. */
-static char *command_with(const struct settings *settings, const char *const *options)
+static char *command_with(const struct dsdata_settings *settings, const char *const *options)
 {
     struct buf command = {0};
     command_add(&command, "dsdata");
@@ -21,12 +21,13 @@ static char *command_with(const struct settings *settings, const char *const *op
     return command.data;
 }
 
-static bool pairs_have_labels(const struct recipe *recipe)
+static bool pairs_have_labels(const struct dataset_recipe *recipe)
 {
     return recipe->pairs == PAIRS_NSP && recipe->compat != COMPAT_GOOGLE;
 }
 
-void advice_before(const struct settings *settings, const struct inputs *inputs, const struct recipe *recipe)
+void advice_before(const struct dsdata_settings *settings, const struct inputs *inputs,
+                   const struct dataset_recipe *recipe)
 {
     static const char *const options[] = {"--pairs", "none", "--pack", NULL};
     uint64_t documents = 0, sentences = 0;
@@ -43,7 +44,7 @@ void advice_before(const struct settings *settings, const struct inputs *inputs,
 }
 
 /* Lengths whose samples are less than half filled are mostly padding: packing fills them, or a shorter --seq. */
-static void advise_packing(const struct settings *settings, const struct recipe *recipe,
+static void advise_packing(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                            const struct manifest *manifest)
 {
     static const char *const options[] = {"--pairs", "none", "--pack", "--fresh", NULL};
@@ -63,8 +64,8 @@ static void advise_packing(const struct settings *settings, const struct recipe 
     buf_release(&lengths);
 }
 
-void advice_after(const struct settings *settings, const struct recipe *recipe, const struct counts *counts,
-                  const struct manifest *manifest)
+void advice_after(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
+                  const struct counts *counts, const struct manifest *manifest)
 {
     static const char *const options[] = {"--pairs", "none", "--pack", "--fresh", NULL};
     uint64_t pairs = 0;

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "pipeline/json_line.h"
 #include "pipeline/text/wikitext.h"
-#include "pipeline/text/xml.h"
+#include "pipeline/text/xml/xml.h"
 
 #define ID_BITS 52 /* an id is below 2^52, so that JSON readers keep it exact */
 

@@ -1,4 +1,4 @@
-/* A record of any input → the text of one document. Comes in: a group (parts.h). Goes out: per record its fate and its
+/* A record of any input → the text of one document. Comes in: a group (page_parts.h). Goes out: per record its fate and its
  * plain text. build, extract and the vocabulary pass all read through here, so they see the same text. */
 #ifndef PIPELINE_ARTICLE_H
 #define PIPELINE_ARTICLE_H
@@ -6,9 +6,9 @@
 #include "base/str.h"
 #include "pipeline/counts.h"
 #include "pipeline/missing.h"
-#include "pipeline/parts.h"
-#include "pipeline/text/languages.h"
-#include "pipeline/text/sentences.h"
+#include "pipeline/page_parts.h"
+#include "pipeline/text/sentences/sentences.h"
+#include "pipeline/text/words/languages.h"
 
 struct templates;
 struct trace;
@@ -27,7 +27,7 @@ struct article_options {
     uint32_t keep;                     /* enum keep of text/wikitext.h */
     const struct templates *templates; /* --templates, or NULL */
     struct trace *trace;               /* see text/wikitext.h; NULL but for an explanation */
-    uint32_t drop;                     /* enum kind of text/kinds.h */
+    uint32_t drop;                     /* enum kind of text/page_kinds.h */
     uint64_t min_words;                /* a document of fewer is left out */
 };
 

@@ -6,10 +6,10 @@
 #include "base/cores.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "pipeline/build_reading.h"
 #include "pipeline/directory.h"
 #include "pipeline/fresh.h"
 #include "pipeline/google/google.h"
-#include "pipeline/reading.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -206,7 +206,7 @@ static int run(struct build *build, struct error *err)
     TRY(settle_sets(build, err));
     TRY(ranks_agree(build->ranks, know_windows(build, err), err));
 
-    const struct tokenizer_options words = recipe_words(&build->recipe);
+    const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     build->tokenizer = tokenizer_open(build->vocab, &words);
     if (journal->stage == JOURNAL_SEALING) {
         if (build_is_first(build))
@@ -266,9 +266,9 @@ static uint64_t share_cores(const struct ranks *ranks)
     return share < 1 ? 1 : share < bound ? share : bound;
 }
 
-int verb_build(void *data, struct opt_paths bare, struct error *err)
+int dsdata_build(void *data, struct opt_paths bare, struct error *err)
 {
-    struct settings *settings = data;
+    struct dsdata_settings *settings = data;
     if (settings->compat == COMPAT_GOOGLE)
         TRY(google_settle(settings, bare, err));
     struct build build = {.settings = settings, .lock = {.fd = -1}, .spool.lock = {.fd = -1}, .started = clock_now()};

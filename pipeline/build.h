@@ -6,20 +6,20 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "base/ranks.h"
+#include "pipeline/dsdata_settings.h"
 #include "pipeline/duplicates.h"
 #include "pipeline/extents.h"
 #include "pipeline/inputs.h"
-#include "pipeline/plan.h"
-#include "pipeline/settings.h"
+#include "pipeline/resource_plan.h"
 #include "pipeline/spool.h"
 #include "pipeline/store/journal.h"
 #include "pipeline/summary.h"
 
 struct build {
-    struct settings *settings;
+    struct dsdata_settings *settings;
     struct ranks *ranks; /* NULL: one process alone */
     struct inputs inputs;
-    struct recipe recipe;
+    struct dataset_recipe recipe;
     json_t *identity; /* see directory.h */
     char *directory;  /* as the user names it; locked */
     char *site;       /* where the dataset is built: the directory itself, or with --fresh .fresh in it */
@@ -29,7 +29,7 @@ struct build {
     bool made;            /* the directory was made for it */
     struct buf templates; /* of the dump: templates.txt */
     bool templates_kept;  /* by an earlier start */
-    struct plan plan;
+    struct resource_plan plan;
     struct vocab *vocab;
     struct tokenizer *tokenizer;
     struct journal journal;

@@ -51,12 +51,12 @@ static int make_identity(const struct build *build, json_t **identity, struct er
     char text[17];
     *identity = json_pack("{so ss so}", "inputs", inputs, "vocabulary",
                           build->recipe.learned ? "learned" : hash_text(build->vocab->hash, text), "recipe",
-                          recipe_json(&build->recipe));
+                          dataset_recipe_json(&build->recipe));
     return 0;
 }
 
 /* The first time for the vocabulary, or for duplicates. */
-static bool reads_twice(const struct settings *settings)
+static bool reads_twice(const struct dsdata_settings *settings)
 {
     return !settings->vocab || settings->duplicates == DUPLICATES_DROP;
 }
@@ -64,8 +64,8 @@ static bool reads_twice(const struct settings *settings)
 /* Refuses first what can be refused without the input, which may take hours to come. */
 static int spool(struct build *build, struct error *err)
 {
-    struct recipe recipe;
-    TRY(recipe_make(build->settings, true, &recipe, err));
+    struct dataset_recipe recipe;
+    TRY(dataset_recipe_make(build->settings, true, &recipe, err));
     build->made = !path_exists(build->directory);
     if (build->made)
         TRY(path_make_directory(build->directory, err));
@@ -77,7 +77,7 @@ static int spool(struct build *build, struct error *err)
 
 int build_open(struct build *build, struct opt_paths bare, struct error *err)
 {
-    struct settings *settings = build->settings;
+    struct dsdata_settings *settings = build->settings;
     TRY(refuse_several(build, bare, err));
     if (inputs_ask_for_pipe(settings, bare) && !settings->out)
         return fail(err, ERR_USAGE, "standard input has no name to call the dataset by: say --out DIR");
@@ -148,18 +148,18 @@ int build_keep_templates(struct build *build, struct error *err)
 
 int build_plan(struct build *build, struct error *err)
 {
-    struct settings *settings = build->settings;
-    TRY(recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
+    struct dsdata_settings *settings = build->settings;
+    TRY(dataset_recipe_make(settings, inputs_english(&build->inputs), &build->recipe, err));
     build->recipe.lang = build->inputs.lang;
     build->recipe.languages = build->inputs.named;
     build->recipe.forms = build->inputs.forms;
     memcpy(build->recipe.templates, build->inputs.templates_hash, sizeof build->recipe.templates);
     build->recipe.templates_bytes = build->templates.size;
-    const struct tokenizer_options words = recipe_words(&build->recipe);
+    const struct tokenizer_options words = dataset_recipe_words(&build->recipe);
     if (build->vocab)
         TRY(published_fits(settings->vocab, build->vocab, &words, err));
     const uint32_t vocab_size = build->vocab ? build->vocab->count : build->recipe.vocab_size;
-    TRY(plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
+    TRY(resource_plan_make(settings, &build->inputs, &build->recipe, vocab_size, &build->plan, err));
     if (settings->fresh)
         TRY(fresh_old_bytes(build->directory, &build->plan.old_bytes, err));
     build->plan.spool_bytes = build->spool.bytes;

@@ -24,7 +24,7 @@ static void seal_progress(void *context, uint64_t records)
 /* What the dataset is, but for the hashes of its shards. */
 static void fill_manifest(const struct build *build, struct manifest *manifest)
 {
-    const struct recipe *recipe = &build->recipe;
+    const struct dataset_recipe *recipe = &build->recipe;
     const struct counts *counts = &build->whole.counts;
     const struct vocab *vocab = build->vocab;
     *manifest = (struct manifest){
@@ -54,7 +54,7 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
         manifest_add_language(manifest, tally_name(languages, &languages->rows[i]), languages->rows[i].count,
                               languages->rows[i].bytes);
 
-    json_t *options = recipe_json(recipe);
+    json_t *options = dataset_recipe_json(recipe);
     const char *name;
     json_t *value;
     json_object_foreach(options, name, value)

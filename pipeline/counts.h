@@ -4,8 +4,8 @@
 #define PIPELINE_COUNTS_H
 
 #include "base/opts.h"
-#include "pipeline/parts.h"
-#include "pipeline/text/fates.h"
+#include "pipeline/page_parts.h"
+#include "pipeline/text/markup/fates.h"
 #include "shards/format.h"
 
 /* A set is one sequence length and split; sets are numbered 2 * (index of the length) + split. After them is the set of

@@ -22,7 +22,7 @@ struct digest {
 
 struct digest *digest_open(const struct digest_options *options)
 {
-    const struct recipe *recipe = options->recipe;
+    const struct dataset_recipe *recipe = options->recipe;
     const struct vocab *vocab = options->vocab;
     struct digest *digest = mem_clear(1, sizeof *digest);
     digest->options = *options;
@@ -60,7 +60,7 @@ void digest_close(struct digest *digest)
     mem_free(digest);
 }
 
-size_t digest_entry_bytes(const struct recipe *recipe, size_t i, uint32_t vocab_size)
+size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_t vocab_size)
 {
     return sizeof(struct sample_key) +
            shard_layout_make(recipe->seq[i], recipe->predictions[i], vocab_size).record_bytes;
@@ -85,7 +85,7 @@ void harvest_release(struct harvest *harvest)
 static bool add_document(struct digest *digest, const struct article_options *options, const struct group *group,
                          const struct article *article, struct counts *counts)
 {
-    const struct recipe *recipe = digest->options.recipe;
+    const struct dataset_recipe *recipe = digest->options.recipe;
     bool valid = document_is_held_out(article->id, recipe->valid);
     article_sentences(options, group, article, &digest->sentences);
     documents_begin(&digest->documents, article->id, valid);
@@ -147,7 +147,8 @@ static void read_documents(struct digest *digest, const struct article_options *
 }
 
 /* Segment A; where it is packed, [SEP] stands between its documents. Returns the end of what was written. */
-static uint32_t *lay_out_a(const struct documents *documents, const struct pair *pair, uint32_t sep, uint32_t *at)
+static uint32_t *lay_out_a(const struct documents *documents, const struct sample_pair *pair, uint32_t sep,
+                           uint32_t *at)
 {
     const bool valid = documents->items[pair->document_a].valid;
     size_t from = pair->a, left = pair->a_size;
@@ -167,7 +168,7 @@ static uint32_t *lay_out_a(const struct documents *documents, const struct pair 
 }
 
 /* [CLS] A [SEP] B [SEP], or [CLS] A [SEP]. */
-static void lay_out(const struct digest *digest, const struct pair *pair, struct sample *sample)
+static void lay_out(const struct digest *digest, const struct sample_pair *pair, struct sample *sample)
 {
     const struct documents *documents = &digest->documents;
     const struct vocab *vocab = digest->options.vocab;
@@ -209,7 +210,7 @@ static void make_pairs(struct digest *digest, const struct pair_options *options
 static void make_samples(struct digest *digest, const struct group *group, size_t length, uint32_t copy,
                          struct harvest *harvest)
 {
-    const struct recipe *recipe = digest->options.recipe;
+    const struct dataset_recipe *recipe = digest->options.recipe;
     const struct shard_layout *layout = &digest->layouts[length];
     struct sample *sample = &digest->samples[length];
     const struct pair_options options = {.kind = recipe->pairs,
@@ -232,7 +233,7 @@ static void make_samples(struct digest *digest, const struct group *group, size_
     buf_reserve(&harvest->samples[2 * length + SPLIT_TRAIN],
                 digest->pairs.count * (sizeof(struct sample_key) + layout->record_bytes)); /* most of them */
     for (uint32_t i = 0; i < digest->pairs.count; i++) {
-        const struct pair *pair = &digest->pairs.items[i];
+        const struct sample_pair *pair = &digest->pairs.items[i];
         lay_out(digest, pair, sample);
         harvest->counts.pairs_random += recipe->pairs == PAIRS_NSP && pair->is_random_next;
         mask_sample(&masks, i, &digest->rules[length], sample);
@@ -260,7 +261,7 @@ static void make_samples(struct digest *digest, const struct group *group, size_
 void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
                   struct harvest *harvest)
 {
-    const struct recipe *recipe = digest->options.recipe;
+    const struct dataset_recipe *recipe = digest->options.recipe;
     harvest_reset(harvest);
     read_documents(digest, article, group, harvest);
     for (size_t length = 0; !digest->options.only_hashes && length < recipe->length_count; length++)

@@ -4,7 +4,7 @@
 #define PIPELINE_DIGEST_H
 
 #include "pipeline/article.h"
-#include "pipeline/recipe.h"
+#include "pipeline/dataset_recipe.h"
 #include "tokenizer/tokenizer.h"
 
 /* The name of a sample and the key it is sorted by; the total order of a dataset is by key, then by the rest. Stands
@@ -29,7 +29,7 @@ void harvest_release(struct harvest *harvest);
 struct duplicates;
 
 struct digest_options {
-    const struct recipe *recipe;
+    const struct dataset_recipe *recipe;
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
     const struct duplicates *duplicates; /* to be dropped; or NULL */
@@ -45,6 +45,6 @@ void digest_group(struct digest *digest, const struct article_options *article, 
 void digest_close(struct digest *digest);
 
 /* Bytes of a key and record of length number `i`. */
-size_t digest_entry_bytes(const struct recipe *recipe, size_t i, uint32_t vocab_size);
+size_t digest_entry_bytes(const struct dataset_recipe *recipe, size_t i, uint32_t vocab_size);
 
 #endif

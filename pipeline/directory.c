@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "pipeline/dataset_recipe.h"
 #include "pipeline/fresh.h"
 #include "pipeline/owned.h"
-#include "pipeline/recipe.h"
 #include "pipeline/spool.h"
 #include "pipeline/store/spill.h"
 
@@ -36,8 +36,8 @@ static int refuse_foreign(const char *directory, struct error *err)
 static void add_difference(struct buf *out, const char *name, const json_t *there, const json_t *here)
 {
     struct buf a = {0}, b = {0};
-    recipe_value_text(name, there, &a);
-    recipe_value_text(name, here, &b);
+    dataset_recipe_value_text(name, there, &a);
+    dataset_recipe_value_text(name, here, &b);
     buf_addf(out, "%s%s %s there, ", out->size ? "; " : "", name, buf_text(&a));
     buf_addf(out, "%s here", buf_text(&b));
     buf_release(&a);

@@ -1,5 +1,5 @@
 /* dsdata: the command line. Comes in: argv. Goes out: an exit code. One table holds every option; each verb is a
- * function of the settings (settings.h). */
+ * function of the settings (dsdata_settings.h). */
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -9,7 +9,7 @@
 #include "base/opts.h"
 #include "base/process.h"
 #include "base/progress.h"
-#include "pipeline/settings.h"
+#include "pipeline/dsdata_settings.h"
 
 #include <bzlib.h>
 #include <expat.h>
@@ -23,7 +23,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define FIELD(name) offsetof(struct settings, name)
+#define FIELD(name) offsetof(struct dsdata_settings, name)
 
 /* A row is read as one thing. */
 // clang-format off
@@ -195,25 +195,25 @@ static const struct opt_row rows[] = {
 
 static const struct opt_verb verbs[] = {
     {"build", "[FILE...]", "Turn dumps, text or JSON lines into a dataset of masked-LM shards; repeat it to resume.",
-     "dsdata build enwiki-latest-pages-articles.xml.bz2", verb_build, 0, SIZE_MAX},
+     "dsdata build enwiki-latest-pages-articles.xml.bz2", dsdata_build, 0, SIZE_MAX},
     {"vocab", "[FILE...]", "Learn a WordPiece vocabulary from the inputs.",
-     "dsdata vocab fiwiki.xml.bz2 --vocab-size 30522 --out vocab.txt", verb_vocab, 0, SIZE_MAX},
+     "dsdata vocab fiwiki.xml.bz2 --vocab-size 30522 --out vocab.txt", dsdata_vocab, 0, SIZE_MAX},
     {"templates", "[FILE...]", "Print what a dump's own templates show, as --templates reads it.",
-     "dsdata templates fiwiki.xml.bz2 --out fiwiki.templates", verb_templates, 0, SIZE_MAX},
+     "dsdata templates fiwiki.xml.bz2 --out fiwiki.templates", dsdata_templates, 0, SIZE_MAX},
     {"extract", "[FILE...]", "Print the inputs' plain text.", "dsdata extract enwiki.xml.bz2 --format sentences",
-     verb_extract, 0, SIZE_MAX},
+     dsdata_extract, 0, SIZE_MAX},
     {"tokenize", "[FILE...]", "Print the pieces of each line of text.",
-     "echo \"Hello world\" | dsdata tokenize --vocab vocab.txt", verb_tokenize, 0, SIZE_MAX},
+     "echo \"Hello world\" | dsdata tokenize --vocab vocab.txt", dsdata_tokenize, 0, SIZE_MAX},
     {"show", "DIR|SHARD [DIR]",
      "Print facts about a dataset or a shard, one sample, or what differs between two datasets.",
-     "dsdata show enwiki --sample 0", verb_show, 1, 2},
+     "dsdata show enwiki --sample 0", dsdata_show, 1, 2},
     {"export", "DIR", "Print the samples as other trainers read them.",
-     "dsdata export enwiki --seq 128 --split valid --out valid.jsonl", verb_export, 1, 1},
-    {"verify", "DIR", "Read every byte of a dataset and name what is damaged.", "dsdata verify enwiki", verb_verify, 1,
-     1},
-    {"doctor", "", "What this machine and this program have.", "dsdata doctor", verb_doctor, 0, 0},
+     "dsdata export enwiki --seq 128 --split valid --out valid.jsonl", dsdata_export, 1, 1},
+    {"verify", "DIR", "Read every byte of a dataset and name what is damaged.", "dsdata verify enwiki", dsdata_verify,
+     1, 1},
+    {"doctor", "", "What this machine and this program have.", "dsdata doctor", dsdata_doctor, 0, 0},
     {"report", "DIR", "Write one page of HTML about a dataset: figures, what was left out, samples.",
-     "dsdata report enwiki", verb_report, 1, 1},
+     "dsdata report enwiki", dsdata_report, 1, 1},
     {.name = NULL},
 };
 
@@ -277,7 +277,7 @@ int main(int argc, char **argv)
                                   .environment = environment,
                                   .see_also = "dstrain(1), bzip2(1), mpirun(1)"};
     struct error err = {0};
-    struct settings settings = {0};
+    struct dsdata_settings settings = {0};
     struct opt_result result = {0};
     size_t at = 0;
     int done = opts_parse(&program, argc, argv, &settings, &result, &err);
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
         cores_warn(settings.threads);
         for (const char *name; (name = opts_repeated(&program, &result, &at));)
             log_say("note       --%s is given more than once: the last one counts", name);
-        done = result.verb->run == verb_build ? 0 : launcher_refuse("dsdata", &err); /* a build is shared out */
+        done = result.verb->run == dsdata_build ? 0 : launcher_refuse("dsdata", &err); /* a build is shared out */
         if (done == 0)
             done = result.verb->run(&settings, result.bare, &err);
     }

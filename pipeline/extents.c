@@ -181,7 +181,7 @@ int extents_join(struct extents *extents, struct error *err)
     return 0;
 }
 
-size_t extents_share(const struct extents *extents, uint32_t ranks, struct task *tasks)
+size_t extents_share(const struct extents *extents, uint32_t ranks, struct extent_task *tasks)
 {
     const uint64_t all = rest_of_all(extents);
     uint64_t before = 0;
@@ -191,9 +191,9 @@ size_t extents_share(const struct extents *extents, uint32_t ranks, struct task 
         if (rest == 0)
             continue;
         const double middle = ((double)before + (double)rest / 2) / (double)all;
-        tasks[count++] = (struct task){.first = extents->items[i].first,
-                                       .end = end_of(extents, i),
-                                       .rank = extents_divide(extents) ? (uint32_t)(middle * ranks) : 0};
+        tasks[count++] = (struct extent_task){.first = extents->items[i].first,
+                                              .end = end_of(extents, i),
+                                              .rank = extents_divide(extents) ? (uint32_t)(middle * ranks) : 0};
         before += rest;
     }
     return count;

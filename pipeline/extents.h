@@ -22,7 +22,7 @@ struct extents {
 };
 
 /* Who reads which extent up to where. */
-struct task {
+struct extent_task {
     uint64_t first, end; /* the end of the last one is UINT64_MAX */
     uint32_t rank;
 };
@@ -42,7 +42,7 @@ int extents_cut(struct extents *extents, uint32_t parts, struct error *err);
 /* Removes every extent that does not continue the whole one before it: its windows are the rest of that one again. */
 int extents_join(struct extents *extents, struct error *err);
 /* The extents with a rest, shared out to `ranks` processes in equal stretches: tasks[extents->count]; how many. */
-size_t extents_share(const struct extents *extents, uint32_t ranks, struct task *tasks);
+size_t extents_share(const struct extents *extents, uint32_t ranks, struct extent_task *tasks);
 /* What all of them have spilled, for seal and the like. The caller frees *list with mem_free, and keeps `sets`. */
 struct spills extents_spills(const struct extents *extents, const struct spill_set *sets, size_t set_count,
                              struct seal_extent **list);

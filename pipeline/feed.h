@@ -30,7 +30,7 @@ int feed_begin(struct feed *feed, struct place next, const struct dump_state *st
 struct feed_job {
     uint32_t file; /* the input that the window is of */
     uint64_t window;
-    struct piece piece;
+    struct dump_piece piece;
     struct group group;      /* what to work on; may be empty */
     bool used_up;            /* no further group comes of this window: */
     struct dump_state state; /* where to go on then (unless the limit ended it), */

@@ -57,7 +57,7 @@ static int add_paths(struct input_names *names, const struct opt_paths *paths, e
     return 0;
 }
 
-int input_names_read(struct input_names *names, const struct settings *settings, const struct opt_paths *bare,
+int input_names_read(struct input_names *names, const struct dsdata_settings *settings, const struct opt_paths *bare,
                      struct error *err)
 {
     TRY(add_paths(names, &settings->wiki, INPUT_WIKI, settings->salvage, err));
@@ -74,7 +74,7 @@ void input_names_release(struct input_names *names)
     *names = (struct input_names){0};
 }
 
-bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare)
+bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare)
 {
     const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};
     char code[CODE_BYTES_MAX];
@@ -95,7 +95,7 @@ static char *base_name(const char *path)
     return name;
 }
 
-char *inputs_stem(const struct settings *settings, struct opt_paths bare)
+char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
 {
     static const char *const extensions[] = {".bz2", ".xml", ".txt", ".jsonl", ".json", ".gz", ".zst", ".xz"};
     const struct opt_paths *const lists[] = {&settings->wiki, &settings->text, &settings->jsonl, &bare};

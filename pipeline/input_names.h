@@ -3,9 +3,9 @@
 #define PIPELINE_INPUT_NAMES_H
 
 #include "base/sha256.h"
-#include "pipeline/parts.h"
-#include "pipeline/settings.h"
-#include "pipeline/text/codes.h"
+#include "pipeline/dsdata_settings.h"
+#include "pipeline/page_parts.h"
+#include "pipeline/text/words/codes.h"
 
 struct input_name {
     const char *typed;              /* with LANG= */
@@ -23,7 +23,7 @@ struct input_names {
 
 /* --wiki, --text, --jsonl and the bare arguments, in this order. Fails as folder_read does, and with ERR_USAGE for a
  * folder of --text or --jsonl. Released in any case. */
-int input_names_read(struct input_names *names, const struct settings *settings, const struct opt_paths *bare,
+int input_names_read(struct input_names *names, const struct dsdata_settings *settings, const struct opt_paths *bare,
                      struct error *err);
 void input_names_release(struct input_names *names);
 

@@ -41,8 +41,8 @@ static int read_code(const char *typed, char code[CODE_BYTES_MAX], struct error 
     return hint(err, "the nearest is %s (%s): --lang %s", nearest, code_name(str_of(nearest)), nearest);
 }
 
-static void settle_language(struct input_language *language, const struct settings *settings, const struct dump *dump,
-                            const char *lang)
+static void settle_language(struct input_language *language, const struct dsdata_settings *settings,
+                            const struct dump *dump, const char *lang)
 {
     const struct str own = dump_siteinfo(dump)->language;
     if (language->code[0]) {
@@ -69,7 +69,7 @@ static const struct language *tables_of(const struct input_language *language)
 }
 
 /* Of the input that was opened last. Google's program knows one form. */
-static void settle_form(struct inputs *inputs, const struct settings *settings)
+static void settle_form(struct inputs *inputs, const struct dsdata_settings *settings)
 {
     const size_t n = inputs->count - 1;
     struct look *look = &inputs->looks[n];
@@ -97,7 +97,7 @@ static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
     return hint(err, "a folder is one dump: name the files of one");
 }
 
-static int open_input(struct inputs *inputs, const struct settings *settings, struct input_name *named,
+static int open_input(struct inputs *inputs, const struct dsdata_settings *settings, struct input_name *named,
                       struct error *err)
 {
     const size_t n = inputs->count;
@@ -190,7 +190,7 @@ static void allow_files(size_t inputs)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int open_names(struct inputs *inputs, const struct settings *settings, const struct input_names *names,
+static int open_names(struct inputs *inputs, const struct dsdata_settings *settings, const struct input_names *names,
                       struct error *err)
 {
     allow_files(names->count);
@@ -207,7 +207,7 @@ static int open_names(struct inputs *inputs, const struct settings *settings, co
     return 0;
 }
 
-int inputs_open(struct inputs *inputs, const struct settings *settings, struct opt_paths bare, struct error *err)
+int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare, struct error *err)
 {
     struct input_names names = {0};
     *inputs = (struct inputs){0};

@@ -3,11 +3,11 @@
 #define PIPELINE_INPUTS_H
 
 #include "pipeline/article.h"
+#include "pipeline/dsdata_settings.h"
 #include "pipeline/dump/dump.h"
 #include "pipeline/look.h"
-#include "pipeline/settings.h"
-#include "pipeline/text/codes.h"
-#include "pipeline/text/templates.h"
+#include "pipeline/text/templates/templates.h"
+#include "pipeline/text/words/codes.h"
 
 #define UNDETERMINED "und" /* a language that is not known, on screens and in the journal */
 
@@ -40,7 +40,8 @@ struct inputs {
  * A file has the language that is typed before it (fi=FILE), else that of --lang, else what its dump says, else, text and
  * JSON lines, the one that its beginning is guessed to be in. What stands before a '=' is a language wherever it is a
  * code: a file of such a name is typed with its folder, ./fi=FILE. */
-int inputs_open(struct inputs *inputs, const struct settings *settings, struct opt_paths bare, struct error *err);
+int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare,
+                struct error *err);
 void inputs_close(struct inputs *inputs);
 
 /* The windows of all inputs form one row: all of the first input, all of the second, … A place stands before a window; that
@@ -62,7 +63,7 @@ size_t inputs_memory(const struct inputs *inputs); /* bytes that decoding compre
 const char *inputs_name(const struct inputs *inputs, size_t i); /* its path as typed, "-" of standard input */
 bool inputs_pipe(const struct inputs *inputs);                  /* is standard input among them? */
 /* The same before anything is opened (opening a pipe waits for its first bytes). */
-bool inputs_ask_for_pipe(const struct settings *settings, struct opt_paths bare);
+bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_paths bare);
 bool inputs_have_wiki(const struct inputs *inputs); /* is a dump among them? */
 /* Are all in English (or dumps that do not say)? */
 bool inputs_english(const struct inputs *inputs);
@@ -84,6 +85,6 @@ int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fing
 /* "enwiki-latest-pages-articles" where the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2", "enwiki-2026-11-01"
  * of "/dumps/enwiki-2026-11-01/", with "-shards" after it where that is the folder itself; "" where there is none. Freed
  * with mem_free. */
-char *inputs_stem(const struct settings *settings, struct opt_paths bare);
+char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare);
 
 #endif

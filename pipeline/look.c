@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "pipeline/json_line.h"
-#include "pipeline/text/guess.h"
-#include "pipeline/text/sentences.h"
+#include "pipeline/text/sentences/sentences.h"
+#include "pipeline/text/words/guess.h"
 
 #include <jansson.h>
 #include <stdio.h>

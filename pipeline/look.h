@@ -4,7 +4,7 @@
 #define PIPELINE_LOOK_H
 
 #include "pipeline/dump/dump.h"
-#include "pipeline/text/languages.h"
+#include "pipeline/text/words/languages.h"
 
 struct look {
     enum text_form form; /* of text: as asked for, or recognised; of other inputs FORM_SENTENCES */

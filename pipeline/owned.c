@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "pipeline/report/report.h"
+#include "pipeline/report/corpus_report.h"
 #include "pipeline/store/spill.h"
 
 #include <stdio.h>

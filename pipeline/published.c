@@ -2,11 +2,11 @@
 #include "pipeline/published.h"
 
 #include "base/file.h"
-#include "tokenizer/read.h"
+#include "tokenizer/tokenizer_files.h"
 #include "tokenizer/vocab_check.h"
 
 /* A typed option may only repeat what the files say. */
-static int settle(struct settings *settings, const struct tokenizer_options *said, struct error *err)
+static int settle(struct dsdata_settings *settings, const struct tokenizer_options *said, struct error *err)
 {
     if (settings->cased && !said->cased) {
         fail_at(err, ERR_MISMATCH, settings->vocab, ERROR_NO_OFFSET,
@@ -26,7 +26,7 @@ static int settle(struct settings *settings, const struct tokenizer_options *sai
     return 0;
 }
 
-int published_vocab(struct settings *settings, struct vocab **vocab, struct error *err)
+int published_vocab(struct dsdata_settings *settings, struct vocab **vocab, struct error *err)
 {
     struct tokenizer_facts facts;
     *vocab = NULL;
@@ -40,7 +40,7 @@ int published_vocab(struct settings *settings, struct vocab **vocab, struct erro
     return result;
 }
 
-struct tokenizer_options published_words(const struct settings *settings)
+struct tokenizer_options published_words(const struct dsdata_settings *settings)
 {
     const bool strip = settings->accents == ACCENTS_AUTO ? !settings->cased : settings->accents == ACCENTS_STRIP;
     return (struct tokenizer_options){.cased = settings->cased,

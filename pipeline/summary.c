@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "pipeline/advice.h"
-#include "pipeline/origin.h"
+#include "pipeline/provenance.h"
 #include "pipeline/store/seal.h"
 #include "pipeline/verbs/facts.h"
 
@@ -40,8 +40,8 @@ static const char *format_short(uint64_t count, char out[32])
     return out;
 }
 
-void summary_plan(const char *directory, const struct settings *settings, const struct inputs *inputs,
-                  const struct recipe *recipe, const struct plan *plan)
+void summary_plan(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
+                  const struct dataset_recipe *recipe, const struct resource_plan *plan)
 {
     char needed[32], vocabulary[64], lengths[128] = "";
     inputs_say(inputs, directory);
@@ -65,7 +65,8 @@ void summary_plan(const char *directory, const struct settings *settings, const 
         log_warn("--memory has room for %zu of %llu threads", plan->threads, (unsigned long long)settings->threads);
 }
 
-int summary_dry_run(const struct settings *settings, const struct plan *plan, const struct recipe *recipe)
+int summary_dry_run(const struct dsdata_settings *settings, const struct resource_plan *plan,
+                    const struct dataset_recipe *recipe)
 {
     /* 20 MB/s of XML and thread: about what a core decodes and tokenizes. */
     const double seconds = (double)plan->xml_bytes / 20e6 / (double)plan->threads;
@@ -97,7 +98,7 @@ int summary_dry_run(const struct settings *settings, const struct plan *plan, co
 /* Sealing reads, sorts and writes what was spilled: CPU time, as measured, of the time that spilling took. */
 #define SEAL_OVER_COLLECT 1.2
 
-double summary_seal_seconds(const struct build_facts *facts, const struct plan *plan, double share)
+double summary_seal_seconds(const struct build_facts *facts, const struct resource_plan *plan, double share)
 {
     const double spilling = belt_seconds(&facts->loads[BUILD_STEPS - 1]);
     const size_t threads = plan->threads < SEAL_LOADS_MAX ? plan->threads : SEAL_LOADS_MAX;
@@ -105,7 +106,8 @@ double summary_seal_seconds(const struct build_facts *facts, const struct plan *
 }
 
 /* "decode 61 % digest 33 % collect 2 %": of the time that all threads have, so what is missing is waiting. */
-static void add_loads(const struct build_facts *facts, const struct plan *plan, double seconds, struct buf *out)
+static void add_loads(const struct build_facts *facts, const struct resource_plan *plan, double seconds,
+                      struct buf *out)
 {
     for (int i = 0; i < BUILD_STEPS; i++) {
         const double share = belt_seconds(&facts->loads[i]) / seconds / (double)plan->threads;
@@ -121,7 +123,7 @@ static unsigned stages_before(const struct build_facts *facts)
 }
 
 void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
-                      const struct build_facts *facts, const struct plan *plan, double seconds)
+                      const struct build_facts *facts, const struct resource_plan *plan, double seconds)
 {
     char read[32], of[32], pieces[32];
     struct buf loads = {0};
@@ -217,7 +219,7 @@ static void say_lengths(const struct manifest *manifest)
 }
 
 /* Google's program holds nothing out: there nobody misses it. */
-static void warn_empty(const struct manifest *manifest, const struct settings *settings)
+static void warn_empty(const struct manifest *manifest, const struct dsdata_settings *settings)
 {
     for (size_t i = 0; i < manifest->length_count; i++)
         if (manifest->lengths[i].samples == 0 && settings->compat != COMPAT_GOOGLE)
@@ -250,7 +252,7 @@ static int print_json(const char *directory, const struct manifest *manifest, co
     return facts_print(object, err);
 }
 
-int summary_print(const char *directory, const struct settings *settings, const struct plan *plan,
+int summary_print(const char *directory, const struct dsdata_settings *settings, const struct resource_plan *plan,
                   const struct manifest *manifest, const struct counts *counts, const struct missing *missing,
                   const struct build_facts *facts, struct error *err)
 {
@@ -288,7 +290,7 @@ int summary_print(const char *directory, const struct settings *settings, const 
     return 0;
 }
 
-int summary_finished(const char *directory, const struct settings *settings, const struct manifest *manifest,
+int summary_finished(const char *directory, const struct dsdata_settings *settings, const struct manifest *manifest,
                      struct error *err)
 {
     char root[17];
@@ -337,13 +339,13 @@ static json_t *holes_json(const struct tally *holes)
     return rows;
 }
 
-int summary_build_json(const char *directory, const struct settings *settings, const struct inputs *inputs,
-                       const struct plan *plan, json_t *identity, const struct counts *counts,
+int summary_build_json(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
+                       const struct resource_plan *plan, json_t *identity, const struct counts *counts,
                        const struct missing *missing, const struct build_facts *facts, struct error *err)
 {
     json_t *sources = json_array(), *command = json_array();
     for (size_t i = 0; i < inputs->count; i++)
-        json_array_append_new(sources, origin_json(inputs_name(inputs, i), dump_siteinfo(inputs->dumps[i])));
+        json_array_append_new(sources, provenance_json(inputs_name(inputs, i), dump_siteinfo(inputs->dumps[i])));
     for (int i = 0; i < settings->argc; i++)
         json_array_append_new(command, json_string(settings->argv[i]));
     char date[32];

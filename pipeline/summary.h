@@ -5,9 +5,9 @@
 
 #include "base/belt.h"
 #include "base/progress.h"
+#include "pipeline/dataset_recipe.h"
 #include "pipeline/inputs.h"
-#include "pipeline/plan.h"
-#include "pipeline/recipe.h"
+#include "pipeline/resource_plan.h"
 #include "pipeline/vocabulary.h"
 #include "shards/manifest.h"
 
@@ -28,26 +28,27 @@ struct build_facts {
     uint64_t duplicates;                 /* documents with the text of an earlier one, kept or dropped */
 };
 
-void summary_plan(const char *directory, const struct settings *settings, const struct inputs *inputs,
-                  const struct recipe *recipe, const struct plan *plan);
+void summary_plan(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
+                  const struct dataset_recipe *recipe, const struct resource_plan *plan);
 /* Prints the rest of the plan; with --json the object. Returns 0. */
-int summary_dry_run(const struct settings *settings, const struct plan *plan, const struct recipe *recipe);
+int summary_dry_run(const struct dsdata_settings *settings, const struct resource_plan *plan,
+                    const struct dataset_recipe *recipe);
 /* Seconds that sealing will take, from the time that it took to spill `share` of what is read; -1: unknown. */
-double summary_seal_seconds(const struct build_facts *facts, const struct plan *plan, double share);
+double summary_seal_seconds(const struct build_facts *facts, const struct resource_plan *plan, double share);
 /* The line while inputs are read (`done` bytes of `total`, 0: of a pipe), `seconds` since the start, and while shards are
  * sealed. */
 void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
-                      const struct build_facts *facts, const struct plan *plan, double seconds);
+                      const struct build_facts *facts, const struct resource_plan *plan, double seconds);
 void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples);
-int summary_print(const char *directory, const struct settings *settings, const struct plan *plan,
+int summary_print(const char *directory, const struct dsdata_settings *settings, const struct resource_plan *plan,
                   const struct manifest *manifest, const struct counts *counts, const struct missing *missing,
                   const struct build_facts *facts, struct error *err);
 /* The same command on a finished dataset. */
-int summary_finished(const char *directory, const struct settings *settings, const struct manifest *manifest,
+int summary_finished(const char *directory, const struct dsdata_settings *settings, const struct manifest *manifest,
                      struct error *err);
 /* Writes DIR/build.json. */
-int summary_build_json(const char *directory, const struct settings *settings, const struct inputs *inputs,
-                       const struct plan *plan, json_t *identity, const struct counts *counts,
+int summary_build_json(const char *directory, const struct dsdata_settings *settings, const struct inputs *inputs,
+                       const struct resource_plan *plan, json_t *identity, const struct counts *counts,
                        const struct missing *missing, const struct build_facts *facts, struct error *err);
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/feed.h"
-#include "pipeline/plan.h"
-#include "pipeline/text/xml.h"
+#include "pipeline/resource_plan.h"
+#include "pipeline/text/xml/xml.h"
 #include "pipeline/workers.h"
 
 #define NAMESPACE_TEMPLATE 10
@@ -157,7 +157,7 @@ static void release_job(void *slot)
     mem_free(job->found);
 }
 
-bool template_pass_wanted(const struct settings *settings, const struct inputs *inputs)
+bool template_pass_wanted(const struct dsdata_settings *settings, const struct inputs *inputs)
 {
     const struct siteinfo *first = NULL;
     if (settings->templates && strcmp(settings->templates, "auto") != 0)
@@ -181,7 +181,7 @@ bool template_pass_wanted(const struct settings *settings, const struct inputs *
     return first != NULL;
 }
 
-int template_pass(const struct settings *settings, const struct inputs *inputs, struct buf *out,
+int template_pass(const struct dsdata_settings *settings, const struct inputs *inputs, struct buf *out,
                   struct dictionary_facts *facts, struct error *err)
 {
     static const struct belt_step steps[] = {{"read", 1, feed_read},
@@ -191,9 +191,9 @@ int template_pass(const struct settings *settings, const struct inputs *inputs, 
                                              {"collect", 1, collect}};
     const struct dump_state start = {0};
     struct pass pass = {.inputs = inputs, .dictionary = dictionary_open()};
-    struct plan plan;
+    struct resource_plan plan;
     *facts = (struct dictionary_facts){0};
-    int result = plan_threads(settings, inputs, &plan, err);
+    int result = resource_plan_threads(settings, inputs, &plan, err);
     const struct belt_options belt = {.steps = steps,
                                       .step_count = sizeof steps / sizeof *steps,
                                       .depth = plan.depth,
@@ -239,7 +239,7 @@ void template_pass_say(const struct dictionary_facts *facts)
                 format_count(facts->rendered, rendered));
 }
 
-int template_pass_run(const struct settings *settings, struct inputs *inputs, struct error *err)
+int template_pass_run(const struct dsdata_settings *settings, struct inputs *inputs, struct error *err)
 {
     struct buf text = {0};
     struct dictionary_facts facts;

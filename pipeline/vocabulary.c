@@ -44,7 +44,7 @@ struct learning {
 
 struct job {
     struct place choice;
-    struct piece piece;
+    struct dump_piece piece;
     struct group group;
     struct word_counts *words, *held_out;
     uint64_t pages, pages_held_out, running_words;
@@ -214,7 +214,7 @@ static void choose_windows(struct learning *learning)
     qsort(learning->choices, learning->choice_count, sizeof *learning->choices, by_place);
 }
 
-static int count_words(struct learning *learning, const struct plan *plan, struct error *err)
+static int count_words(struct learning *learning, const struct resource_plan *plan, struct error *err)
 {
     static const struct belt_step steps[] = {{"read", 1, pick},
                                              {"cut", 0, cut_window},
@@ -240,7 +240,7 @@ static int count_words(struct learning *learning, const struct plan *plan, struc
 
 /* Is there so little text that all its words fit into the vocabulary (or so few pages that those held out are a large
  * part)? Then nothing can be spared. */
-static bool is_scarce(const struct learning *learning, const struct recipe *recipe)
+static bool is_scarce(const struct learning *learning, const struct dataset_recipe *recipe)
 {
     const size_t held_out = word_counts_size(learning->held_out), all = word_counts_size(learning->words);
     size_t words = 0;
@@ -253,11 +253,11 @@ static bool is_scarce(const struct learning *learning, const struct recipe *reci
 }
 
 /* Learns from the words counted, judges on those held out, and where text is scarce learns again from all. */
-static int learn(struct learning *learning, const struct recipe *recipe, bool judge, struct vocab **vocab,
+static int learn(struct learning *learning, const struct dataset_recipe *recipe, bool judge, struct vocab **vocab,
                  struct error *err)
 {
     struct vocabulary_facts *facts = learning->facts;
-    const struct tokenizer_options words = recipe_words(recipe);
+    const struct tokenizer_options words = dataset_recipe_words(recipe);
     const struct learn_options options = {.algorithm = recipe->algo,
                                           .vocab_size = recipe->vocab_size,
                                           .unused = recipe->unused,
@@ -283,11 +283,11 @@ static int learn(struct learning *learning, const struct recipe *recipe, bool ju
     return 0;
 }
 
-int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, const struct plan *plan, bool judge,
-                     struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
+int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,
+                     bool judge, struct vocab **vocab, struct vocabulary_facts *facts, struct error *err)
 {
     *facts = (struct vocabulary_facts){0};
-    const struct tokenizer_options words = recipe_words(recipe);
+    const struct tokenizer_options words = dataset_recipe_words(recipe);
     struct learning learning = {.inputs = inputs,
                                 .facts = facts,
                                 .builds = !judge,

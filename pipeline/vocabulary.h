@@ -6,7 +6,7 @@
 #define PIPELINE_VOCABULARY_H
 
 #include "pipeline/inputs.h"
-#include "pipeline/plan.h"
+#include "pipeline/resource_plan.h"
 #include "tokenizer/coverage.h"
 #include "tokenizer/learn.h"
 #include "tokenizer/tokenizer.h"
@@ -22,7 +22,7 @@ struct vocabulary_facts {
     struct coverage text, held_out; /* where `judge`: of the text learned from; of pages that were not yet */
 };
 
-int vocabulary_learn(const struct inputs *inputs, const struct recipe *recipe, const struct plan *plan, bool judge,
-                     struct vocab **vocab, struct vocabulary_facts *facts, struct error *err);
+int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *recipe, const struct resource_plan *plan,
+                     bool judge, struct vocab **vocab, struct vocabulary_facts *facts, struct error *err);
 
 #endif

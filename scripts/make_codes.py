@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes pipeline/text/codes_iso639.c: the language codes of ISO 639 and the English names of the languages that have
+"""Writes pipeline/text/words/codes_iso639.c: the language codes of ISO 639 and the English names of the languages that have
 a Wikipedia or a code of two letters. The facts come from Debian's package iso-codes.
 
-    scripts/make_codes.py [FOLDER] >pipeline/text/codes_iso639.c        FOLDER: /usr/share/iso-codes/json
+    scripts/make_codes.py [FOLDER] >pipeline/text/words/codes_iso639.c        FOLDER: /usr/share/iso-codes/json
 """
 import json
 import re
@@ -19,7 +19,7 @@ def rows_of(part):
 
 def wikipedias():
     """The codes of language_is_code."""
-    source = (root / "pipeline/text/languages.c").read_text(encoding="utf-8")
+    source = (root / "pipeline/text/words/languages.c").read_text(encoding="utf-8")
     table = source[source.index("struct words codes"):]
     return set(re.findall(r'"([a-z-]+)"', table[:table.index(";")]))
 
@@ -44,7 +44,7 @@ def main():
             names.append((three, "", "", short(row["name"])))
     names.sort()
     print("/* Made by scripts/make_codes.py of the facts in Debian's package iso-codes; not to be changed by hand. */")
-    print('#include "pipeline/text/codes_iso639.h"\n')
+    print('#include "pipeline/text/words/codes_iso639.h"\n')
     print("// clang-format off\nconst struct iso_language iso_languages[] = {")
     line = "   "
     for row in names:

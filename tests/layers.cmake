@@ -1,6 +1,7 @@
 # Reads every #include of the rooms and fails on an arrow that the picture does not have (docs/DESIGN.md, Law 1).
 #   base <- {tokenizer, shards} <- {pipeline, trainer};   trainer/tune may also use tokenizer.
 #   pipeline: dump, text, pairs, store do not include each other; they meet in pipeline/*.h, verbs/ and the flow files.
+#   pipeline/text: words <- markup <- templates <- the walk (text/*.c); sentences uses words; xml stands alone.
 #   trainer: model and optim know ops.h and params, never cpu/ or cuda/.
 cmake_policy(SET CMP0057 NEW) # IN_LIST
 set(may_base base)
@@ -31,6 +32,19 @@ foreach(room base tokenizer shards pipeline trainer)
                 set(folder ${CMAKE_MATCH_1})
                 if(target MATCHES "^pipeline/(dump|text|pairs|store|verbs)/" AND NOT CMAKE_MATCH_1 STREQUAL folder)
                     set(wrong "folders of the flow do not include each other")
+                endif()
+                # the walk in text/ uses its folders, and of them markup stands on words, templates on both
+                if(name MATCHES "^pipeline/text/([a-z]+)/" AND target MATCHES "^pipeline/text/")
+                    set(may_xml xml)
+                    set(may_words words)
+                    set(may_sentences words sentences)
+                    set(may_markup words markup)
+                    set(may_templates words markup templates)
+                    string(REGEX REPLACE "^pipeline/text/([a-z]+)/.*" "\\1" from "${name}")
+                    string(REGEX REPLACE "^pipeline/text/([^/]+)/.*" "\\1" into "${target}")
+                    if(NOT into IN_LIST may_${from})
+                        set(wrong "text/${from} may include: ${may_${from}}")
+                    endif()
                 endif()
             elseif(name MATCHES "^trainer/(model|optim)/" AND target MATCHES "^trainer/(cpu|cuda)/")
                 set(wrong "model and optim know ops.h, never a backend")

@@ -76,7 +76,7 @@ static void join(struct merger *merger, uint32_t place)
         return;
     const uint32_t number = pair_queue_add(&merger->queue, merger->places[place].piece, right,
                                            merger->lexicon->count[merger->places[place].word]);
-    struct pair *pair = &merger->queue.pairs[number];
+    struct piece_pair *pair = &merger->queue.pairs[number];
     merger->places[place].pair = number;
     merger->places[place].prior = PAIR_NONE;
     merger->places[place].next = pair->first;
@@ -161,7 +161,7 @@ static uint32_t piece_number(struct merger *merger, struct learned_piece piece)
 /* Merges a pair that was taken out of the queue, at all its places. */
 static void merge(struct merger *merger, uint32_t number)
 {
-    const struct pair pair = merger->queue.pairs[number];
+    const struct piece_pair pair = merger->queue.pairs[number];
     const unsigned letters = merger->made[pair.left].piece.letters + merger->made[pair.right].piece.letters;
     const bool inside = pair.first != merger->lexicon->start[merger->places[pair.first].word];
     const uint32_t merged =
@@ -234,7 +234,8 @@ void learn_bpe(const struct lexicon *lexicon, size_t wanted, uint64_t min_freque
     merger_init(&merger, lexicon, merged_max);
     const size_t first = merged_first(lexicon);
     size_t look_at = first + wanted; /* how many pieces must be made before so many can be useful */
-    for (const struct pair *pair; merger.made_count < merger.made_max && (pair = pair_queue_first(&merger.queue));) {
+    for (const struct piece_pair *pair;
+         merger.made_count < merger.made_max && (pair = pair_queue_first(&merger.queue));) {
         if (pair->count < min_frequency)
             break;
         learned->threshold = pair->count;

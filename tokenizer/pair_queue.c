@@ -24,7 +24,7 @@ void pair_queue_release(struct pair_queue *queue)
     *queue = (struct pair_queue){0};
 }
 
-static bool before(const struct pair *a, const struct pair *b)
+static bool before(const struct piece_pair *a, const struct piece_pair *b)
 {
     if (a->key != b->key)
         return a->key > b->key;
@@ -84,7 +84,7 @@ static size_t slot_of(const struct pair_queue *queue, uint32_t left, uint32_t ri
     const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
     size_t at = home(queue, left, right);
     for (; queue->slots[at]; at = (at + 1) & mask) {
-        const struct pair *pair = &queue->pairs[queue->slots[at] - 1];
+        const struct piece_pair *pair = &queue->pairs[queue->slots[at] - 1];
         if (pair->left == left && pair->right == right)
             break;
     }
@@ -97,7 +97,7 @@ static void leave_slots(struct pair_queue *queue, uint32_t number)
     const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
     size_t gap = slot_of(queue, queue->pairs[number].left, queue->pairs[number].right);
     for (size_t at = (gap + 1) & mask; queue->slots[at]; at = (at + 1) & mask) {
-        const struct pair *pair = &queue->pairs[queue->slots[at] - 1];
+        const struct piece_pair *pair = &queue->pairs[queue->slots[at] - 1];
         if (((at - home(queue, pair->left, pair->right)) & mask) < ((at - gap) & mask))
             continue; /* its home is after the gap */
         queue->slots[gap] = queue->slots[at];
@@ -112,7 +112,7 @@ static void grow_slots(struct pair_queue *queue)
     queue->slot_bits++;
     queue->slots = mem_clear((size_t)1 << queue->slot_bits, sizeof *queue->slots);
     for (uint32_t i = 0; i < queue->count; i++) {
-        const struct pair *pair = &queue->pairs[queue->heap[i]];
+        const struct piece_pair *pair = &queue->pairs[queue->heap[i]];
         queue->slots[slot_of(queue, pair->left, pair->right)] = queue->heap[i] + 1;
     }
 }
@@ -144,11 +144,11 @@ uint32_t pair_queue_add(struct pair_queue *queue, uint32_t left, uint32_t right,
         queue->pairs[number].count += n;
     } else {
         number = free_number(queue);
-        queue->pairs[number] = (struct pair){n, n, left, right, PAIR_NONE, queue->count};
+        queue->pairs[number] = (struct piece_pair){n, n, left, right, PAIR_NONE, queue->count};
         queue->heap[queue->count++] = number;
         queue->slots[slot] = number + 1;
     }
-    struct pair *pair = &queue->pairs[number];
+    struct piece_pair *pair = &queue->pairs[number];
     if (pair->count >= pair->key) {
         pair->key = pair->count;
         rise(queue, number);
@@ -158,7 +158,7 @@ uint32_t pair_queue_add(struct pair_queue *queue, uint32_t left, uint32_t right,
 
 void pair_queue_subtract(struct pair_queue *queue, uint32_t number, uint64_t n)
 {
-    struct pair *pair = &queue->pairs[number];
+    struct piece_pair *pair = &queue->pairs[number];
     assert(pair->count >= n);
     pair->count -= n;
     if (pair->count > 0 || pair->rank == PAIR_NONE)
@@ -168,10 +168,10 @@ void pair_queue_subtract(struct pair_queue *queue, uint32_t number, uint64_t n)
     pair_queue_drop(queue, number);
 }
 
-const struct pair *pair_queue_first(struct pair_queue *queue)
+const struct piece_pair *pair_queue_first(struct pair_queue *queue)
 {
     while (queue->count) {
-        struct pair *first = &queue->pairs[queue->heap[0]];
+        struct piece_pair *first = &queue->pairs[queue->heap[0]];
         if (first->key == first->count)
             return first;
         first->key = first->count;
@@ -182,7 +182,7 @@ const struct pair *pair_queue_first(struct pair_queue *queue)
 
 uint32_t pair_queue_take(struct pair_queue *queue)
 {
-    const struct pair *first = pair_queue_first(queue);
+    const struct piece_pair *first = pair_queue_first(queue);
     assert(first);
     const uint32_t number = queue->heap[0];
     leave_heap(queue, number);

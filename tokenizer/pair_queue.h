@@ -9,7 +9,7 @@
 
 #define PAIR_NONE UINT32_MAX
 
-struct pair {
+struct piece_pair {
     uint64_t count;
     uint64_t key; /* its place in the heap is that of this count, which is not lower */
     uint32_t left, right;
@@ -18,7 +18,7 @@ struct pair {
 };
 
 struct pair_queue {
-    struct pair *pairs; /* [capacity] by number; numbers of pairs that are gone are given again */
+    struct piece_pair *pairs; /* [capacity] by number; numbers of pairs that are gone are given again */
     uint32_t used, capacity;
     uint32_t free;  /* a free number, whose `first` is the next one; PAIR_NONE: there is none below `used` */
     uint32_t *heap; /* [count] numbers, in order of their keys */
@@ -37,7 +37,7 @@ uint32_t pair_queue_add(struct pair_queue *queue, uint32_t left, uint32_t right,
 void pair_queue_subtract(struct pair_queue *queue, uint32_t number, uint64_t n);
 
 /* The first pair in order, or NULL; valid until the next call. */
-const struct pair *pair_queue_first(struct pair_queue *queue);
+const struct piece_pair *pair_queue_first(struct pair_queue *queue);
 
 /* Takes it out of the queue, which must not be empty. Its number is its own until it is dropped. */
 uint32_t pair_queue_take(struct pair_queue *queue);

@@ -33,7 +33,7 @@ struct found {
     struct memory_key key; /* of its first bytes, where it is longer than MEMORY_BYTES */
     struct str run;
     uint32_t hash;
-    enum run_kind kind;
+    enum text_run_kind kind;
 };
 
 struct tokenizer_state {
@@ -110,7 +110,7 @@ static void add_pieces(void *context, struct str word)
 }
 
 /* The ids of a run by the long way. */
-static void cut_run(struct tokenizer_state *state, enum run_kind kind, struct str run, struct ids *out)
+static void cut_run(struct tokenizer_state *state, enum text_run_kind kind, struct str run, struct ids *out)
 {
     const struct wordpiece *wordpiece = state->tokenizer->wordpiece;
     if (kind != RUN_OTHER) {
@@ -167,7 +167,7 @@ static void recall(struct tokenizer_state *state, const struct found *end, struc
 }
 
 /* Notes a run; MEMORY_BYTES can be read at `bytes`, which are the run's. */
-static inline void find(union memory *memory, char fold, struct found *found, enum run_kind kind, struct str run,
+static inline void find(union memory *memory, char fold, struct found *found, enum text_run_kind kind, struct str run,
                         const char *bytes)
 {
     found->run = run;
@@ -180,7 +180,7 @@ static inline void find(union memory *memory, char fold, struct found *found, en
 static struct found *find_next(const struct tokenizer_state *state, struct str *text, struct found *found)
 {
     struct str run;
-    const enum run_kind kind = run_next(state->normalizer.unicode, state->tokenizer->options.joined, text, &run);
+    const enum text_run_kind kind = run_next(state->normalizer.unicode, state->tokenizer->options.joined, text, &run);
     if (kind == RUN_END)
         return found;
     char padded[MEMORY_BYTES] = {0};
@@ -251,7 +251,7 @@ void tokenizer_words(struct tokenizer_state *state, struct str text, void (*word
     const bool joined = state->tokenizer->options.joined;
     text = prepare(state, text);
     struct str run;
-    enum run_kind kind;
+    enum text_run_kind kind;
     while ((kind = run_next(unicode, joined, &text, &run)) != RUN_END) {
         if (kind == RUN_OTHER) {
             run_words(&state->normalizer, &state->word, run, word, context);

@@ -85,10 +85,10 @@ static const char *other_end(const struct unicode *unicode, bool joined, const c
     return at;
 }
 
-enum run_kind run_next(const struct unicode *unicode, bool joined, struct str *rest, struct str *run)
+enum text_run_kind run_next(const struct unicode *unicode, bool joined, struct str *rest, struct str *run)
 {
     const char *at = rest->data, *const end = at + rest->size;
-    enum run_kind kind = RUN_END;
+    enum text_run_kind kind = RUN_END;
     const char *start = at;
     while (kind == RUN_END && at < end) {
         unsigned size = 1;

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "tokenizer/normalize.h"
 
-enum run_kind {
+enum text_run_kind {
     RUN_END,         /* there is none left */
     RUN_PUNCTUATION, /* one ASCII byte */
     RUN_ASCII,       /* ASCII letters and digits only */
@@ -19,7 +19,7 @@ enum run_kind {
 };
 
 /* Takes the next run from the front of *rest. `joined`: ideographs are letters like others. */
-enum run_kind run_next(const struct unicode *unicode, bool joined, struct str *rest, struct str *run);
+enum text_run_kind run_next(const struct unicode *unicode, bool joined, struct str *rest, struct str *run);
 
 /* Calls word(context, …) with each normalised word of a run of kind RUN_OTHER, in order: well-formed UTF-8, not empty,
  * valid during the call. */

@@ -4,7 +4,7 @@
 #define TRAINER_BACKEND_H
 
 #include "base/error.h"
-#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/cpu_backend.h"
 #include "trainer/cuda/cuda.h"
 #include "trainer/data/pack.h"
 #include "trainer/model/params.h"

@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "trainer/evaluate.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 static json_t *bad_weights(struct engine *engine)
 {

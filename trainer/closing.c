@@ -9,7 +9,7 @@
 #include "base/output.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 #define WAITED_SHARE 0.05 /* of the time, for data, from which on it is reported */
 

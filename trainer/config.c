@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 int config_choose(const char *name, struct model_config *config, struct error *err)
 {

@@ -13,7 +13,7 @@
 #include "trainer/backend.h"
 #include "trainer/keep/names.h"
 #include "trainer/model/model.h"
-#include "trainer/onebit.h"
+#include "trainer/onebit_exchange.h"
 #include "trainer/optim/freeze.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/recipe.h"

@@ -5,7 +5,7 @@
 #define TRAINER_OPS_ARGS_H
 
 #include "trainer/data/batch.h"
-#include "trainer/optim/numbers.h"
+#include "trainer/optim/update_numbers.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -285,7 +285,7 @@ struct span_loss_args {
 
 /* ---- an update ----
  *
- * With the formulas of optim/numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over chunks and
+ * With the formulas of optim/update_numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over chunks and
  * over tensors have a fixed order. Where the record says that the step is skipped, adam, moments and apply change
  * nothing.
  *

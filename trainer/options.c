@@ -5,7 +5,7 @@
 #include "base/launcher.h"
 #include "trainer/backend.h"
 #include "trainer/comm.h"
-#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/cpu_backend.h"
 #include "trainer/cpu/onednn.h"
 #include "trainer/data/shard_source.h"
 #include "trainer/keys/recipes.h"
@@ -307,30 +307,30 @@ static const struct opt_row rows[] = {
 
 static const struct opt_verb verbs[] = {
     {"train", "", "Pre-train BERT on a dataset; repeat the command to resume. This verb may be left out.",
-     "dstrain --shards enwiki --model base --steps 100000", verb_train, 0, 0},
+     "dstrain --shards enwiki --model base --steps 100000", dstrain_train, 0, 0},
     {"plan", "", "Say what a training needs: memory, operations, disk, time. Takes the options of train.",
-     "dstrain plan --shards enwiki --model base --steps 100000", verb_plan, 0, 0},
+     "dstrain plan --shards enwiki --model base --steps 100000", dstrain_plan, 0, 0},
     {"eval", "RUN|CHECKPOINT|DIR", "Loss and accuracy of a model on a split of a dataset.",
-     "dstrain eval runs/base-128-5b81d4", verb_eval, 1, 1},
+     "dstrain eval runs/base-128-5b81d4", dstrain_eval, 1, 1},
     {"show", "RUN|CHECKPOINT|DIR", "What a run, a checkpoint or a model is, and how far it came.",
-     "dstrain show runs/base-128-5b81d4", verb_show, 1, 1},
+     "dstrain show runs/base-128-5b81d4", dstrain_show, 1, 1},
     {"report", "RUN...", "Runs as one page for a browser: curves laid over each other, samples with guesses, settings.",
-     "dstrain report runs/base-128-5b81d4", verb_report, 1, SIZE_MAX},
+     "dstrain report runs/base-128-5b81d4", dstrain_report, 1, SIZE_MAX},
     {"verify", "DIR|RUN|CHECKPOINT", "Compare every byte of a dataset or of checkpoints with its hash, or with what is computed again.",
-     "dstrain verify runs/base-128-5b81d4", verb_verify, 1, 1},
+     "dstrain verify runs/base-128-5b81d4", dstrain_verify, 1, 1},
     {"bench", "", "Measure passes, updates and steps of a model on made-up batches, and every operation.",
-     "dstrain bench --model large --seq 128", verb_bench, 0, 0},
+     "dstrain bench --model large --seq 128", dstrain_bench, 0, 0},
     {"fill-mask", "RUN|CHECKPOINT|DIR [TEXT...]", "The likeliest pieces for every [MASK] of a text, or of each line on standard input.",
-     "dstrain fill-mask runs/base-128-5b81d4 \"Paris is the [MASK] of France.\"", verb_fill_mask, 1, SIZE_MAX},
+     "dstrain fill-mask runs/base-128-5b81d4 \"Paris is the [MASK] of France.\"", dstrain_fill_mask, 1, SIZE_MAX},
     {"score", "RUN|CHECKPOINT|DIR PAIRS.jsonl", "How often a model finds the good sentence of a pair likelier than the bad one.",
-     "dstrain score runs/base-128-5b81d4 blimp.jsonl", verb_score, 2, 2},
-    {"doctor", "", "What this machine has, and how fast it multiplies.", "dstrain doctor", verb_doctor, 0, 0},
+     "dstrain score runs/base-128-5b81d4 blimp.jsonl", dstrain_score, 2, 2},
+    {"doctor", "", "What this machine has, and how fast it multiplies.", "dstrain doctor", dstrain_doctor, 0, 0},
     {"export", "RUN|CHECKPOINT", "Write a model as a Hugging Face directory.",
-     "dstrain export runs/base-128-5b81d4 --out bert-base", verb_export, 1, 1},
+     "dstrain export runs/base-128-5b81d4 --out bert-base", dstrain_export, 1, 1},
     {"squad", "", "Fine-tune a model on questions in SQuAD's form, answer others and score the answers.",
-     "dstrain squad --init bert-base --train train-v1.1.json --dev dev-v1.1.json --out runs/squad", verb_squad, 0, 0},
+     "dstrain squad --init bert-base --train train-v1.1.json --dev dev-v1.1.json --out runs/squad", dstrain_squad, 0, 0},
     {"glue", "TASK", "Fine-tune a model on a task of GLUE and score it: cola, sst-2, mrpc, sts-b, qqp, mnli, qnli, rte, wnli, all.",
-     "dstrain glue mrpc --init bert-base --data glue_data --out runs/mrpc", verb_glue, 1, 1},
+     "dstrain glue mrpc --init bert-base --data glue_data --out runs/mrpc", dstrain_glue, 1, 1},
     {.name = NULL},
 };
 

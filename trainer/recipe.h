@@ -10,10 +10,10 @@
 #include "trainer/data/shard_source.h"
 #include "trainer/datasets.h"
 #include "trainer/model/params.h"
-#include "trainer/origin.h"
 #include "trainer/optim/optimizer.h"
 #include "trainer/optim/scaler.h"
 #include "trainer/optim/schedule.h"
+#include "trainer/origin.h"
 #include "trainer/settings.h"
 
 #include <jansson.h>

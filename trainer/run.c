@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 /* ---- identity ---- */
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/log.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "trainer/config.h"
 
 /* ---- opening ---- */

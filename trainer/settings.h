@@ -100,21 +100,21 @@ static inline bool settings_given(const struct settings *settings, const char *n
     return opts_given(settings->program, settings->result, name);
 }
 
-int verb_train(void *settings, struct opt_paths bare, struct error *err);
-/* One training to its end, with its closing lines: what verb_train is but for --dry-run. */
+int dstrain_train(void *settings, struct opt_paths bare, struct error *err);
+/* One training to its end, with its closing lines: what dstrain_train is but for --dry-run. */
 int train_run(struct settings *settings, struct error *err);
-int verb_plan(void *settings, struct opt_paths bare, struct error *err);
-int verb_eval(void *settings, struct opt_paths bare, struct error *err);
-int verb_show(void *settings, struct opt_paths bare, struct error *err);
-int verb_report(void *settings, struct opt_paths bare, struct error *err);
-int verb_verify(void *settings, struct opt_paths bare, struct error *err);
-int verb_replay(void *settings, struct opt_paths bare, struct error *err); /* verify --replay */
-int verb_export(void *settings, struct opt_paths bare, struct error *err);
-int verb_bench(void *settings, struct opt_paths bare, struct error *err);
-int verb_fill_mask(void *settings, struct opt_paths bare, struct error *err);
-int verb_score(void *settings, struct opt_paths bare, struct error *err);
-int verb_doctor(void *settings, struct opt_paths bare, struct error *err);
-int verb_squad(void *settings, struct opt_paths bare, struct error *err);
-int verb_glue(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_plan(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_eval(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_show(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_report(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_verify(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_replay(void *settings, struct opt_paths bare, struct error *err); /* verify --replay */
+int dstrain_export(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_bench(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_fill_mask(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_score(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_doctor(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_squad(void *settings, struct opt_paths bare, struct error *err);
+int dstrain_glue(void *settings, struct opt_paths bare, struct error *err);
 
 #endif

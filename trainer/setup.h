@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "trainer/datasets.h"
-#include "trainer/keep/tokenizer.h"
+#include "trainer/keep/tokenizer_write.h"
 #include "trainer/origin.h"
 #include "trainer/pretraining.h"
 #include "trainer/recipe.h"

@@ -411,9 +411,9 @@ int train_run(struct settings *settings, struct error *err)
     return result;
 }
 
-int verb_train(void *settings, struct opt_paths bare, struct error *err)
+int dstrain_train(void *settings, struct opt_paths bare, struct error *err)
 {
     if (((const struct settings *)settings)->dry_run)
-        return verb_plan(settings, bare, err);
+        return dstrain_plan(settings, bare, err);
     return train_run(settings, err);
 }

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/limit.h"
 #include "trainer/origin.h"
 #include "trainer/record.h"

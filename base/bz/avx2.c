@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) uint32_t list_step(struct list *lis
     return (uint32_t)_mm_cvtsi128_si32(list->low) & 255;
 }
 
-#include "base/bz/rows.h"
+#include "base/bz/bz_rows.h"
 #include "base/bz/symbols.h"
 #include "base/bz/unroll.h"
 

@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) uint32_t list_step(struct list *lis
     return first_byte(list->near);
 }
 
-#include "base/bz/rows.h"
+#include "base/bz/bz_rows.h"
 #include "base/bz/symbols.h"
 #include "base/bz/unroll.h"
 

@@ -52,7 +52,7 @@ static inline uint32_t list_step(struct list *list, unsigned symbol)
     return list->low & 255;
 }
 
-#include "base/bz/rows.h"
+#include "base/bz/bz_rows.h"
 #include "base/bz/symbols.h"
 #include "base/bz/unroll.h"
 

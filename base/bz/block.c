@@ -1,4 +1,4 @@
-/* The flow of one block. Start reading here, then symbols.h, rows.h, unroll.h. */
+/* The flow of one block. Start reading here, then symbols.h, bz_rows.h, unroll.h. */
 #include "base/bz/block.h"
 
 #include "base/mem.h"

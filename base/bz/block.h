@@ -3,7 +3,7 @@
  *
  *     bits ── head.c ──► tables, selectors
  *          ── symbols.h ─► runs    length and byte of every run of the last column      Huffman, move to front
- *             rows.h ────► text    the column's permutation, followed from many places  Burrows-Wheeler
+ *             bz_rows.h ────► text    the column's permutation, followed from many places  Burrows-Wheeler
  *             unroll.h ──► output  runs of 4 to 259 equal bytes written out, CRC        run lengths
  *
  * Alphabets of up to 254 bytes are taken, so a symbol fits into a byte. */
@@ -11,7 +11,7 @@
 #define BASE_BZ_BLOCK_H
 
 #include "base/bz/bits.h"
-#include "base/bz/format.h"
+#include "base/bz/bz_format.h"
 #include "base/cpu.h"
 #include "base/str.h"
 
@@ -26,7 +26,7 @@
 #define PAIR_BITS       11 /* of a look-up in the table of pairs */
 #define RUNS_MAX        (SELECTORS_MAX * GROUP_SYMBOLS + 1)
 #define ALPHABET_MAX    258u  /* of libbz2: two digits of runs, 255 bytes, the end */
-#define STARTS_MAX      1024u /* places from which rows.h follows the text at once */
+#define STARTS_MAX      1024u /* places from which bz_rows.h follows the text at once */
 #define LANES           20
 #define LANE_BYTES      (1375u * 64) /* odd, so that lanes lie in different sets of the cache; twice what text needs */
 
@@ -54,7 +54,7 @@ struct code {
 };
 
 /* Part of the text, written backwards from one start to the next. */
-struct stretch {
+struct bz_stretch {
     uint32_t entry; /* of its first row, which is marked in the table itself */
     uint32_t next;  /* the stretch before it in the text */
     const uint8_t *bytes;
@@ -76,7 +76,7 @@ struct block_space {
     unsigned symbols;   /* two digits of runs, the bytes in use but one, the end */
     uint32_t selector_count, origin, crc;
 
-    struct stretch stretches[STARTS_MAX + 1];
+    struct bz_stretch stretches[STARTS_MAX + 1];
     union { /* the runs are dead when the text begins */
         uint32_t runs[RUNS_MAX + 64];
         struct {

@@ -1,9 +1,9 @@
 /* One bzip2 block at a time, from memory: where blocks may start, and what a block says. Pure. Knows nothing of files,
- * streams, levels or CRCs of streams: that is chain.h. The format is drawn in base/bz/format.h. */
+ * streams, levels or CRCs of streams: that is chain.h. The format is drawn in base/bz/bz_format.h. */
 #ifndef PIPELINE_DUMP_BZIP2_H
 #define PIPELINE_DUMP_BZIP2_H
 
-#include "base/bz/format.h"
+#include "base/bz/bz_format.h"
 #include "base/str.h"
 
 #include <stdbool.h>

@@ -13,19 +13,20 @@
     "it), or "                                                                                                         \
     "leave out what is damaged with --salvage"
 
-static const uint8_t *piece_at(const struct piece *piece, uint64_t offset, size_t *left)
+static const uint8_t *piece_at(const struct dump_piece *piece, uint64_t offset, size_t *left)
 {
     size_t at = (size_t)(offset - piece->from);
     *left = piece->bytes.size > at ? piece->bytes.size - at : 0;
     return (const uint8_t *)piece->bytes.data + at;
 }
 
-static uint64_t file_end(const struct piece *piece)
+static uint64_t file_end(const struct dump_piece *piece)
 {
     return piece->from + piece->bytes.size; /* where piece->last */
 }
 
-static int truncated(const struct source *source, uint64_t end, uint64_t start, const char *what, struct error *err)
+static int truncated(const struct byte_source *source, uint64_t end, uint64_t start, const char *what,
+                     struct error *err)
 {
     fail_at(err, ERR_INPUT, source->name, end,
             "the file is truncated: it ends inside the %s that begins at byte %" PRIu64, what, start);
@@ -33,7 +34,8 @@ static int truncated(const struct source *source, uint64_t end, uint64_t start, 
 }
 
 /* Every byte of the window from the chain on must be zero. */
-static int take_padding(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+static int take_padding(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
+                        struct error *err)
 {
     size_t left;
     uint64_t at = chain->bit / 8, end = piece->from + piece->window_size;
@@ -49,7 +51,8 @@ static int take_padding(struct chain *chain, const struct source *source, const 
 }
 
 /* Between streams: a header, or the padding begins. */
-static int take_header(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+static int take_header(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
+                       struct error *err)
 {
     size_t left;
     uint64_t at = chain->bit / 8;
@@ -68,7 +71,8 @@ static int take_header(struct chain *chain, const struct source *source, const s
 }
 
 /* The end of a stream: magic, combined CRC, and bits up to the next byte whatever they are. */
-static int take_trailer(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+static int take_trailer(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
+                        struct error *err)
 {
     const uint8_t *bytes = (const uint8_t *)piece->bytes.data;
     uint64_t bit = chain->bit - piece->from * 8;
@@ -93,8 +97,8 @@ static int take_trailer(struct chain *chain, const struct source *source, const 
 }
 
 /* Says why the block at the chain's bit does not count. */
-static int refuse_block(struct chain *chain, const struct source *source, struct piece *piece, enum bzip2_result result,
-                        struct error *err)
+static int refuse_block(struct chain *chain, const struct byte_source *source, struct dump_piece *piece,
+                        enum bzip2_result result, struct error *err)
 {
     uint64_t at = chain->bit / 8;
     struct bzip2_block block;
@@ -113,7 +117,7 @@ static int refuse_block(struct chain *chain, const struct source *source, struct
     return hint(err, DAMAGE_HINT);
 }
 
-static int take_block(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+static int take_block(struct chain *chain, const struct byte_source *source, struct dump_piece *piece, struct str *text,
                       struct error *err)
 {
     while (piece->next_block < piece->block_count && piece->blocks[piece->next_block].start < chain->bit)
@@ -145,7 +149,8 @@ static int take_block(struct chain *chain, const struct source *source, struct p
 
 /* After damage, or where a part of the file begins: the next block in the window whose CRC holds. Nothing is known of
  * its stream. */
-static int look_for_block(struct chain *chain, const struct source *source, struct piece *piece, struct error *err)
+static int look_for_block(struct chain *chain, const struct byte_source *source, struct dump_piece *piece,
+                          struct error *err)
 {
     uint64_t bit = chain->bit - piece->from * 8;
     const uint64_t end = (uint64_t)piece->window_size * 8;
@@ -171,7 +176,8 @@ static int look_for_block(struct chain *chain, const struct source *source, stru
     return CHAIN_END;
 }
 
-int chain_to_block(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+int chain_to_block(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
+                   struct error *err)
 {
     uint64_t window_end = (piece->from + piece->window_size) * 8;
     while (chain->bit < window_end) {
@@ -200,14 +206,14 @@ int chain_to_block(struct chain *chain, const struct source *source, const struc
     return CHAIN_END;
 }
 
-static int next_text(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+static int next_text(struct chain *chain, const struct byte_source *source, struct dump_piece *piece, struct str *text,
                      struct error *err)
 {
     const int more = chain_to_block(chain, source, piece, err);
     return more == CHAIN_TEXT ? take_block(chain, source, piece, text, err) : more;
 }
 
-int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+int chain_next(struct chain *chain, const struct byte_source *source, struct dump_piece *piece, struct str *text,
                struct error *err)
 {
     const bool sought = chain->head.place == HEAD_SOUGHT;
@@ -232,7 +238,7 @@ int chain_next(struct chain *chain, const struct source *source, struct piece *p
     return CHAIN_GAP;
 }
 
-int chain_end(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err)
+int chain_end(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece, struct error *err)
 {
     assert(piece->end);
     if (!chain->lost && (chain->level == 0 || chain->head.place == HEAD_SOUGHT))

@@ -4,8 +4,8 @@
 #define PIPELINE_DUMP_CHAIN_H
 
 #include "base/error.h"
+#include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/dump.h"
-#include "pipeline/dump/source.h"
 
 #include <stdint.h>
 
@@ -25,11 +25,12 @@ struct chain {
  * call; CHAIN_END: no more starts there; < 0: damage. With salvage, damage is CHAIN_GAP as soon as a block is found after
  * it whose CRC holds: text was lost, the next call goes on with that block. */
 enum { CHAIN_END = 0, CHAIN_TEXT = 1, CHAIN_GAP = 2 };
-int chain_next(struct chain *chain, const struct source *source, struct piece *piece, struct str *text,
+int chain_next(struct chain *chain, const struct byte_source *source, struct dump_piece *piece, struct str *text,
                struct error *err);
 /* The same as far as the next block, which is left: CHAIN_TEXT, the chain's bit is its first; CHAIN_END; < 0. */
-int chain_to_block(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err);
+int chain_to_block(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
+                   struct error *err);
 /* At the END piece: may the file end here? 0, CHAIN_GAP, < 0. */
-int chain_end(struct chain *chain, const struct source *source, const struct piece *piece, struct error *err);
+int chain_end(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece, struct error *err);
 
 #endif

@@ -6,11 +6,11 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/chain.h"
 #include "pipeline/dump/pages.h"
 #include "pipeline/dump/siteinfo.h"
 #include "pipeline/dump/sniff.h"
-#include "pipeline/dump/source.h"
 #include "pipeline/dump/sum.h"
 #include "pipeline/dump/window.h"
 
@@ -31,7 +31,7 @@ struct dump {
     struct buf head; /* its first bytes, unless it is a wiki's */
     uint32_t level;  /* of the first stream: a guess for windows in the middle of one */
 
-    struct source source; /* dump_read's; the others use it by source_read_file only */
+    struct byte_source source; /* dump_read's; the others use it by source_read_file only */
 
     /* dump_cut's: */
     struct chain chain;
@@ -97,7 +97,7 @@ size_t dump_memory(const struct dump *dump)
 
 int dump_measure(struct dump *dump, struct error *err)
 {
-    return source_measure(&dump->source, err);
+    return byte_source_measure(&dump->source, err);
 }
 
 size_t dump_window_bytes(const struct dump *dump)
@@ -123,7 +123,7 @@ bool dump_is_summed(const struct dump *dump)
 
 /* ------------------------------------------------------------------------------------------------------ read */
 
-static int read_window(struct dump *dump, uint64_t window, struct piece *piece, struct error *err)
+static int read_window(struct dump *dump, uint64_t window, struct dump_piece *piece, struct error *err)
 {
     size_t beyond = !dump->compressed   ? 0
                     : dump->source.pipe ? WINDOW_BEYOND + BZIP2_BLOCK_BYTES_MAX /* no reading on later */
@@ -131,18 +131,18 @@ static int read_window(struct dump *dump, uint64_t window, struct piece *piece, 
     return piece_read(&dump->source, window, dump_window_bytes(dump), beyond, piece, err);
 }
 
-int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct error *err)
+int dump_read(struct dump *dump, uint64_t window, struct dump_piece *piece, struct error *err)
 {
-    source_forget(&dump->source, window * dump_window_bytes(dump));
+    byte_source_forget(&dump->source, window * dump_window_bytes(dump));
     const int filled = read_window(dump, window, piece, err);
     if (filled == 0)
-        source_let_go(&dump->source);
+        byte_source_let_go(&dump->source);
     return filled;
 }
 
 /* ---------------------------------------------------------------------------------------------------- decode */
 
-int dump_decode(const struct dump *dump, struct piece *piece, struct error *err)
+int dump_decode(const struct dump *dump, struct dump_piece *piece, struct error *err)
 {
     if (piece->end)
         return 0;
@@ -153,7 +153,7 @@ int dump_decode(const struct dump *dump, struct piece *piece, struct error *err)
 /* ------------------------------------------------------------------------------------------------------- cut */
 
 /* A few bytes can be made to decompress to gigabytes. Honest text gives 3 to 30 bytes for one. */
-static int refuse_bomb(struct dump *dump, const struct piece *piece, struct error *err)
+static int refuse_bomb(struct dump *dump, const struct dump_piece *piece, struct error *err)
 {
     const uint64_t at = dump->chain.bit / 8, bytes = at > piece->from ? at - piece->from : 1;
     uint64_t allows = RATIO_MAX;
@@ -169,7 +169,7 @@ static int refuse_bomb(struct dump *dump, const struct piece *piece, struct erro
 }
 
 /* The window's text is its bytes, up to the next gap or its end. */
-static int plain_next(struct dump *dump, struct piece *piece, struct str *text)
+static int plain_next(struct dump *dump, struct dump_piece *piece, struct str *text)
 {
     const bool gap = piece->next_gap < piece->gap_count;
     const size_t stop = gap ? (size_t)(piece->gaps[piece->next_gap].at - piece->from) : piece->window_size;
@@ -185,7 +185,7 @@ static int plain_next(struct dump *dump, struct piece *piece, struct str *text)
 }
 
 /* The next text of the window, from whatever the file is: as chain_next. */
-static int text_next(struct dump *dump, struct piece *piece, struct str *text, struct error *err)
+static int text_next(struct dump *dump, struct dump_piece *piece, struct str *text, struct error *err)
 {
     if (dump->compressed) {
         const int more = chain_next(&dump->chain, &dump->source, piece, text, err);
@@ -214,14 +214,14 @@ static void state_now(const struct dump *dump, struct dump_state *state)
     pages_state(&dump->pages, state);
 }
 
-static void window_enter(struct dump *dump, const struct piece *piece)
+static void window_enter(struct dump *dump, const struct dump_piece *piece)
 {
     struct dump_state entry;
     state_now(dump, &entry);
     pages_enter(&dump->pages, (uint32_t)piece->window, &entry);
     const uint64_t words[2] = {htole64(piece->window), htole64(piece->hash)};
     dump->hash += hash64(words, sizeof(words));
-    if (dump_is_summed(dump) && !source_is_packed(&dump->source))
+    if (dump_is_summed(dump) && !byte_source_is_packed(&dump->source))
         sha256_add(&dump->sum.is, piece->bytes.data, piece->window_size);
     dump->inside = true;
     dump->expanded = 0;
@@ -236,7 +236,7 @@ static void let_go(struct dump *dump)
 }
 
 /* The END piece. With salvage a dump may end anywhere, but where it does so too early that is damage too. */
-static int cut_end(struct dump *dump, const struct piece *piece, struct group *out, struct error *err)
+static int cut_end(struct dump *dump, const struct dump_piece *piece, struct group *out, struct error *err)
 {
     int gap = dump->compressed ? chain_end(&dump->chain, &dump->source, piece, err) : 0;
     TRY(gap);
@@ -268,7 +268,7 @@ static bool hand_over(struct dump *dump, struct group *out, bool *given)
     return *given = true;
 }
 
-int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err)
+int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, struct error *err)
 {
     group_reset(out);
     if (piece->end)
@@ -311,7 +311,7 @@ int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct e
     return 0;
 }
 
-void dump_peek(const struct dump *dump, const struct piece *piece, struct group *out)
+void dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out)
 {
     struct pages pages;
     struct str text = dump->compressed ? buf_str(&piece->text) : (struct str){piece->bytes.data, piece->window_size};
@@ -341,7 +341,7 @@ void dump_state(const struct dump *dump, struct dump_state *state)
 static bool state_is_possible(const struct dump *dump, const struct dump_state *state)
 {
     uint64_t at = state->bit / 8, windows = dump_windows(dump);
-    if (source_is_packed(&dump->source) && windows == 0)
+    if (byte_source_is_packed(&dump->source) && windows == 0)
         return at == 0; /* not measured: whether it has that window shows when it is read */
     if (state->next_window > windows || state->level > BZIP2_LEVEL_MAX || at > dump->source.bytes)
         return false;
@@ -396,14 +396,15 @@ int dump_restore(struct dump *dump, const struct dump_state *state, struct error
     chain_restore(&dump->chain, state);
     dump->next_window = state->next_window;
     dump->hash = state->hash;
-    return dump_is_summed(dump) && !source_is_packed(&dump->source) ? restore_sum(dump, state, err) : 0;
+    return dump_is_summed(dump) && !byte_source_is_packed(&dump->source) ? restore_sum(dump, state, err) : 0;
 }
 
 /* ---------------------------------------------------------------------------------------------------- parts */
 
 bool dump_divides(const struct dump *dump)
 {
-    return dump->kind == INPUT_WIKI && !dump->source.pipe && !source_is_packed(&dump->source) && !dump_is_summed(dump);
+    return dump->kind == INPUT_WIKI && !dump->source.pipe && !byte_source_is_packed(&dump->source) &&
+           !dump_is_summed(dump);
 }
 
 void dump_guess(const struct dump *dump, uint64_t window, struct dump_state *state)
@@ -436,7 +437,7 @@ void dump_entry(const struct dump *dump, struct dump_state *state)
 /* Follows the chain from `window` on to the next block, over headers and ends of streams alone; 0 where none comes. */
 static int find_block(struct dump *dump, uint64_t window, struct error *err)
 {
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     int more, at_block = CHAIN_END;
     while ((more = read_window(dump, window++, &piece, err)) > 0) {
         at_block = chain_to_block(&dump->chain, &dump->source, &piece, err);
@@ -500,7 +501,7 @@ static bool head_add(struct buf *head, struct str text)
 /* Reads the head as the belt will read it again. */
 static int read_head(struct dump *dump, struct buf *head, struct error *err)
 {
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     struct str text;
     bool complete = false;
     int more = 1;
@@ -521,23 +522,23 @@ static int read_head(struct dump *dump, struct buf *head, struct error *err)
 
 static int open_source(struct dump *dump, struct error *err)
 {
-    struct source *source = &dump->source;
+    struct byte_source *source = &dump->source;
     struct buf start = {0};
-    TRY(source_open(source, dump->path, err));
+    TRY(byte_source_open(source, dump->path, err));
     if (dump->options.name)
         source->name = dump->options.name;
-    int result = source_read(source, 0, SNIFF_BYTES, &start, err);
+    int result = byte_source_read(source, 0, SNIFF_BYTES, &start, err);
     if (result == 0 && start.size == 0)
         result = fail_at(err, ERR_INPUT, source->name, ERROR_NO_OFFSET, "is empty");
     if (result == 0)
         result = sniff_container(source->name, buf_str(&start), &dump->container, err);
     dump->compressed = dump->container == CONTAINER_BZIP2;
     if (result == 0 && codec_of(dump->container))
-        source_unpack(source, &(struct unpack_options){.name = source->name,
-                                                       .container = dump->container,
-                                                       .salvage = dump->options.salvage,
-                                                       .ratio_max = dump->options.ratio_max,
-                                                       .ratio_text_min = dump->options.ratio_text_min});
+        byte_source_unpack(source, &(struct unpack_options){.name = source->name,
+                                                            .container = dump->container,
+                                                            .salvage = dump->options.salvage,
+                                                            .ratio_max = dump->options.ratio_max,
+                                                            .ratio_text_min = dump->options.ratio_text_min});
     dump->level = stream_level((const uint8_t *)start.data, start.size);
     buf_release(&start);
     return result;
@@ -562,7 +563,7 @@ static int open_text(struct dump *dump, struct error *err)
         pages_init(&dump->pages, &dump->options, dump->kind, dump->bom);
     if (result == 0 && dump->kind != INPUT_WIKI)
         buf_add(&dump->head, head.data, head.size < DUMP_HEAD_BYTES ? head.size : DUMP_HEAD_BYTES);
-    source_rewind(&dump->source);
+    byte_source_rewind(&dump->source);
     buf_release(&head);
     return result;
 }
@@ -597,7 +598,7 @@ void dump_close(struct dump *dump)
 {
     if (!dump)
         return;
-    source_close(&dump->source);
+    byte_source_close(&dump->source);
     pages_release(&dump->pages);
     group_release(&dump->complete);
     buf_release(&dump->chain.text);

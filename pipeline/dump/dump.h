@@ -21,7 +21,7 @@
 #include "base/str.h"
 #include "pipeline/dump/bzip2.h"
 #include "pipeline/dump/unpack.h"
-#include "pipeline/parts.h"
+#include "pipeline/page_parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ size_t dump_window_bytes(const struct dump *dump); /* C */
 
 /* What a belt's job holds of a dump. A zeroed struct is ready to use; the buffers are used again. The fields are the
  * dump's business. */
-struct piece {
+struct dump_piece {
     uint64_t window;
     uint64_t from;              /* offset of bytes.data[0] in the file */
     size_t window_size;         /* bytes of the window: C, fewer in the last one, 0 in the END piece */
@@ -94,23 +94,23 @@ struct piece {
     struct gap *gaps;  /* of such a window (salvage) */
     size_t gap_count, next_gap;
 };
-void piece_release(struct piece *piece);
+void piece_release(struct dump_piece *piece);
 
 /* Windows are read in order, from 0 or dump_state's next_window (for dump_peek any, but not of a pipe). 1: filled; 0:
  * there is no such window any more, the piece is now the END piece; < 0: an error. */
-int dump_read(struct dump *dump, uint64_t window, struct piece *piece, struct error *err);
+int dump_read(struct dump *dump, uint64_t window, struct dump_piece *piece, struct error *err);
 /* Pure but for reading on in the file. Damage is no error here: what cannot be decoded is left to dump_cut. */
-int dump_decode(const struct dump *dump, struct piece *piece, struct error *err);
+int dump_decode(const struct dump *dump, struct dump_piece *piece, struct error *err);
 /* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records
  * and none skipped). Mostly a piece gives one group at one call: a second call waits for the first one's group to go its way.
  * < 0: ERR_INPUT, or ERR_UNSAFE for a bomb, with the byte; ERR_INPUT for another SHA-256 than options.sha256. *out is the caller's: its memory is swapped, not copied. */
-int dump_cut(struct dump *dump, struct piece *piece, struct group *out, struct error *err);
+int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, struct error *err);
 void group_reset(struct group *group);
 void group_release(struct group *group);
 
 /* In place of dump_cut, for any window in any order: the records that lie whole in a decoded piece. Nothing is
  * verified and nothing of the dump changes, so it may run for several pieces at once. */
-void dump_peek(const struct dump *dump, const struct piece *piece, struct group *out);
+void dump_peek(const struct dump *dump, const struct dump_piece *piece, struct group *out);
 
 /* A part of a file may be read by itself, from a window in its middle on. What stands before it is not known then: the
  * first block in it whose CRC holds is taken for true, and a record is taken to be open. What such a beginning saw, for

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "pipeline/dump/dump.h"
-#include "pipeline/parts.h"
+#include "pipeline/page_parts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

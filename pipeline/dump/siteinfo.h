@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/str.h"
-#include "pipeline/parts.h"
+#include "pipeline/page_parts.h"
 
 /* `head` is well-formed XML as far as it goes. What it does not say stays empty. The strings are in `arena`.
  * ERR_INPUT: not well-formed; ERR_UNSAFE: it declares a document type (dumps have none; entity bombs do). */

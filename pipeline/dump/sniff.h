@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "pipeline/parts.h"
+#include "pipeline/page_parts.h"
 
 #include <stdbool.h>
 

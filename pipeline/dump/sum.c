@@ -5,7 +5,7 @@
 
 #define READ_BYTES ((size_t)1 << 20) /* at a time */
 
-int file_sum_to(struct file_sum *sum, const struct source *source, uint64_t end, struct error *err)
+int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t end, struct error *err)
 {
     struct buf block = {0};
     int64_t got = 0;
@@ -26,7 +26,7 @@ int file_sum_to(struct file_sum *sum, const struct source *source, uint64_t end,
     return got < 0 ? -1 : 0;
 }
 
-int file_sum_check(struct file_sum *sum, const struct source *source, bool salvage, struct group *group,
+int file_sum_check(struct file_sum *sum, const struct byte_source *source, bool salvage, struct group *group,
                    struct error *err)
 {
     char is[SHA256_DIGITS + 1];

@@ -3,8 +3,8 @@
 #define PIPELINE_DUMP_SUM_H
 
 #include "base/sha256.h"
-#include "pipeline/dump/source.h"
-#include "pipeline/parts.h"
+#include "pipeline/dump/byte_source.h"
+#include "pipeline/page_parts.h"
 
 struct file_sum {
     char wanted[SHA256_DIGITS + 1]; /* "": the file is not checked */
@@ -13,9 +13,9 @@ struct file_sum {
 
 /* Adds the file's bytes from where the sum stands up to `end`, read for it alone: all of a file whose windows are not its
  * own bytes (gzip), the beginning of one that an earlier start has read without a sum. ERR_STOPPED: stopped on request. */
-int file_sum_to(struct file_sum *sum, const struct source *source, uint64_t end, struct error *err);
+int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t end, struct error *err);
 /* At the file's end; counts it in *group. Another sum is ERR_INPUT, with `salvage` a warning. */
-int file_sum_check(struct file_sum *sum, const struct source *source, bool salvage, struct group *group,
+int file_sum_check(struct file_sum *sum, const struct byte_source *source, bool salvage, struct group *group,
                    struct error *err);
 
 #endif

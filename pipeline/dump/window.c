@@ -18,64 +18,65 @@ uint32_t stream_level(const uint8_t *bytes, size_t size)
     return header ? bytes[3] - (uint32_t)'0' : 0;
 }
 
-void piece_release(struct piece *piece)
+void piece_release(struct dump_piece *piece)
 {
     buf_release(&piece->bytes);
     buf_release(&piece->text);
     mem_free(piece->blocks);
     mem_free(piece->gaps);
-    *piece = (struct piece){0};
+    *piece = (struct dump_piece){0};
 }
 
 /* Those in its window; the END piece has those at the end. */
-static void piece_take_gaps(const struct source *source, struct piece *piece)
+static void piece_take_gaps(const struct byte_source *source, struct dump_piece *piece)
 {
     const struct gap *gaps;
     const uint64_t end = piece->end ? UINT64_MAX : piece->from + piece->window_size;
-    piece->gap_count = source_gaps(source, piece->from, end, &gaps);
+    piece->gap_count = byte_source_gaps(source, piece->from, end, &gaps);
     if (piece->gap_count == 0)
         return;
     piece->gaps = mem_grow(piece->gaps, piece->gap_count, sizeof *gaps);
     memcpy(piece->gaps, gaps, piece->gap_count * sizeof *gaps);
 }
 
-int piece_read(struct source *source, uint64_t window, size_t window_bytes, size_t beyond, struct piece *piece,
-               struct error *err)
+int piece_read(struct byte_source *source, uint64_t window, size_t window_bytes, size_t beyond,
+               struct dump_piece *piece, struct error *err)
 {
-    *piece = (struct piece){.window = window,
-                            .from = window * window_bytes,
-                            .bytes = piece->bytes,
-                            .text = piece->text,
-                            .blocks = piece->blocks,
-                            .gaps = piece->gaps,
-                            .block_capacity = piece->block_capacity};
+    *piece = (struct dump_piece){.window = window,
+                                 .from = window * window_bytes,
+                                 .bytes = piece->bytes,
+                                 .text = piece->text,
+                                 .blocks = piece->blocks,
+                                 .gaps = piece->gaps,
+                                 .block_capacity = piece->block_capacity};
     buf_reset(&piece->bytes);
     buf_reset(&piece->text);
     if (beyond > 0) /* blocks may go on: what is reserved and not touched costs nothing */
         buf_reserve(&piece->bytes, window_bytes + beyond + READ_ON_BYTES);
-    TRY(source_read(source, piece->from, window_bytes + beyond, &piece->bytes, err));
+    TRY(byte_source_read(source, piece->from, window_bytes + beyond, &piece->bytes, err));
     piece->last = piece->bytes.size < window_bytes + beyond;
     piece->window_size = piece->bytes.size < window_bytes ? piece->bytes.size : window_bytes;
     piece->end = piece->window_size == 0;
     if (piece->end)
-        piece->from = source_end(source);
-    if (source_is_packed(source))
+        piece->from = byte_source_end(source);
+    if (byte_source_is_packed(source))
         piece_take_gaps(source, piece);
     return !piece->end;
 }
 
 /* Reads on so that the bytes before `end` (counted from the piece's first) are there, if the file goes so far. */
-static int piece_extend(const struct source *source, struct piece *piece, size_t end, struct error *err)
+static int piece_extend(const struct byte_source *source, struct dump_piece *piece, size_t end, struct error *err)
 {
     if (piece->last || source->pipe || piece->bytes.size >= end)
         return 0;
-    TRY(source_read_file(source, piece->from + piece->bytes.size, end - piece->bytes.size, &piece->bytes, err));
+    TRY(byte_source_read_file(source, piece->from + piece->bytes.size, end - piece->bytes.size, &piece->bytes, err));
     piece->last = piece->bytes.size < end;
     return 0;
 }
 
-int piece_block(const struct source *source, struct piece *piece, uint64_t bit, uint32_t level, size_t text_max,
-                struct buf *text, struct bzip2_block *block, enum bzip2_result *result, struct error *err)
+int piece_block(const struct byte_source *source, struct dump_piece *piece, uint64_t bit, uint32_t level,
+                size_t text_max, struct buf *text, struct bzip2_block *block, enum bzip2_result *result,
+                struct error *err)
 {
     assert(bit / 8 >= piece->from);
     size_t start = (size_t)(bit / 8 - piece->from);
@@ -109,7 +110,7 @@ int piece_block(const struct source *source, struct piece *piece, uint64_t bit, 
     return 0;
 }
 
-static void block_add(struct piece *piece, const struct bzip2_block *block)
+static void block_add(struct dump_piece *piece, const struct bzip2_block *block)
 {
     if (piece->block_count == piece->block_capacity) {
         piece->block_capacity = piece->block_capacity ? 2 * piece->block_capacity : 16;
@@ -118,7 +119,8 @@ static void block_add(struct piece *piece, const struct bzip2_block *block)
     piece->blocks[piece->block_count++] = *block;
 }
 
-int piece_decode(const struct source *source, struct piece *piece, uint32_t level, size_t text_max, struct error *err)
+int piece_decode(const struct byte_source *source, struct dump_piece *piece, uint32_t level, size_t text_max,
+                 struct error *err)
 {
     uint64_t bit = 0, end = (uint64_t)piece->window_size * 8;
     buf_reserve(&piece->text, piece->window_size * EXPANSION < text_max ? piece->window_size * EXPANSION : text_max);

@@ -1,11 +1,11 @@
-/* struct piece: the bytes of a window, and the blocks that may start in it. */
+/* struct dump_piece: the bytes of a window, and the blocks that may start in it. */
 #ifndef PIPELINE_DUMP_WINDOW_H
 #define PIPELINE_DUMP_WINDOW_H
 
 #include "base/error.h"
+#include "pipeline/dump/byte_source.h"
 #include "pipeline/dump/bzip2.h"
 #include "pipeline/dump/dump.h"
-#include "pipeline/dump/source.h"
 
 #include <stdint.h>
 
@@ -15,17 +15,19 @@
 
 /* Fills the piece with bytes [from, from + window_bytes) and `beyond` more. 0 where `from` is the end of the input or
  * after it: then the piece is the END piece, and its `from` is the end of the input; else 1. */
-int piece_read(struct source *source, uint64_t window, size_t window_bytes, size_t beyond, struct piece *piece,
-               struct error *err);
+int piece_read(struct byte_source *source, uint64_t window, size_t window_bytes, size_t beyond,
+               struct dump_piece *piece, struct error *err);
 
 /* Decodes the block at `bit` of the file, reading on as far as it goes. BZIP2_SHORT: the input ends in it. Bits in
  * *block are those of the file. */
-int piece_block(const struct source *source, struct piece *piece, uint64_t bit, uint32_t level, size_t text_max,
-                struct buf *text, struct bzip2_block *block, enum bzip2_result *result, struct error *err);
+int piece_block(const struct byte_source *source, struct dump_piece *piece, uint64_t bit, uint32_t level,
+                size_t text_max, struct buf *text, struct bzip2_block *block, enum bzip2_result *result,
+                struct error *err);
 
 /* Finds and decodes what looks like a block and starts in the window, up to text_max bytes of text. `level`: of the
  * stream, where no header in the window says it. */
-int piece_decode(const struct source *source, struct piece *piece, uint32_t level, size_t text_max, struct error *err);
+int piece_decode(const struct byte_source *source, struct dump_piece *piece, uint32_t level, size_t text_max,
+                 struct error *err);
 
 /* The level that the header of a stream at bytes[0..4) names, or 0 if there is none. */
 uint32_t stream_level(const uint8_t *bytes, size_t size);

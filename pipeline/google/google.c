@@ -3,8 +3,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/random.h"
+#include "pipeline/google/google_lines.h"
 #include "pipeline/google/instances.h"
-#include "pipeline/google/lines.h"
 
 #include <inttypes.h>
 
@@ -26,7 +26,7 @@ struct corpus {
 
 /* -------------------------------------------------------------------------------------- the command line */
 
-int google_settle(struct settings *settings, struct opt_paths bare, struct error *err)
+int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struct error *err)
 {
     if (settings->wiki.count > 0 || settings->jsonl.count > 0 || bare.count > 0 || settings->text.count == 0)
         return fail(err, ERR_USAGE, "--compat google reads text files only, named by --text");
@@ -149,8 +149,8 @@ static int stopped(struct error *err)
     return hint(err, "the same command starts anew");
 }
 
-static int read_window(struct corpus *corpus, uint32_t file, uint64_t window, struct piece *piece, struct group *group,
-                       struct error *err)
+static int read_window(struct corpus *corpus, uint32_t file, uint64_t window, struct dump_piece *piece,
+                       struct group *group, struct error *err)
 {
     struct dump *dump = corpus->options->inputs->dumps[file];
     const int filled = dump_read(dump, window, piece, err);
@@ -169,7 +169,7 @@ static int read_window(struct corpus *corpus, uint32_t file, uint64_t window, st
 /* A file that does not end in a line feed ends its last line all the same, never its document. */
 static int read_file(struct corpus *corpus, uint32_t file, struct error *err)
 {
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     struct group group = {0};
     int result = 1;
     for (uint64_t window = 0; result > 0; window++) {
@@ -245,7 +245,7 @@ static bool write_sample(void *context, const struct sample *sample)
 /* Twice over: the first time says how many there are, so that the shuffle at the end gives each its place. */
 static int write_instances(struct corpus *corpus, struct instances *instances, struct error *err)
 {
-    const struct recipe *recipe = corpus->options->recipe;
+    const struct dataset_recipe *recipe = corpus->options->recipe;
     struct writing w = {.corpus = corpus, .err = err, .shift = 63};
     if (!instances_make(instances, count_sample, &w.count))
         return stop_requested() ? stopped(err) : fail(err, ERR_UNSAFE, "more than 2^32 samples");
@@ -267,7 +267,7 @@ static int write_instances(struct corpus *corpus, struct instances *instances, s
 
 static int make_instances(struct corpus *corpus, struct error *err)
 {
-    const struct recipe *recipe = corpus->options->recipe;
+    const struct dataset_recipe *recipe = corpus->options->recipe;
     const struct instance_rules rules = {.seq = recipe->seq[0],
                                          .predictions = recipe->predictions[0],
                                          .mask_prob = recipe->mask_prob / (double)MILLION,

@@ -9,11 +9,11 @@
 
 /* ERR_USAGE where the command line asks for what the program cannot do: --wiki, --jsonl, two lengths, --pairs, --valid,
  * --profile hf … Else sets what --compat google implies: profile google, nothing held out. */
-int google_settle(struct settings *settings, struct opt_paths bare, struct error *err);
+int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struct error *err);
 
 struct google_options {
     const struct inputs *inputs; /* text files */
-    const struct recipe *recipe;
+    const struct dataset_recipe *recipe;
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
     uint64_t memory_bytes; /* for pieces and places; what needs more is ERR_RESOURCE with an estimate */

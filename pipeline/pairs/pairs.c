@@ -31,7 +31,7 @@ struct cursor {
     struct pairs *out;
 };
 
-static void emit(struct cursor *c, struct pair pair);
+static void emit(struct cursor *c, struct sample_pair pair);
 
 /* Ids of sentences [from, to). */
 static size_t ids_between(const struct documents *documents, size_t from, size_t to)
@@ -75,25 +75,25 @@ static bool random_next(struct cursor *c, size_t a_from, size_t a_to)
     size_t from = document->sentence + draw_below(&c->draws, document->sentence_count), to = from + 1;
     while (to < last && ids_between(documents, from, to) < budget)
         to++;
-    emit(c, (struct pair){.a = documents_sentence_start(documents, a_from),
-                          .a_size = a_size,
-                          .b = documents_sentence_start(documents, from),
-                          .b_size = ids_between(documents, from, to),
-                          .document_a = c->index,
-                          .document_b = other,
-                          .is_random_next = true});
+    emit(c, (struct sample_pair){.a = documents_sentence_start(documents, a_from),
+                                 .a_size = a_size,
+                                 .b = documents_sentence_start(documents, from),
+                                 .b_size = ids_between(documents, from, to),
+                                 .document_a = c->index,
+                                 .document_b = other,
+                                 .is_random_next = true});
     return true;
 }
 
 /* A pair from consecutive ids of the document, cut at `middle`; sop: swapped by the toss of a coin. */
 static void true_next(struct cursor *c, size_t first, size_t middle, size_t end)
 {
-    struct pair pair = {.a = first,
-                        .a_size = middle - first,
-                        .b = middle,
-                        .b_size = end - middle,
-                        .document_a = c->index,
-                        .document_b = c->index};
+    struct sample_pair pair = {.a = first,
+                               .a_size = middle - first,
+                               .b = middle,
+                               .b_size = end - middle,
+                               .document_a = c->index,
+                               .document_b = c->index};
     if (c->kind == PAIRS_SOP && draw_chance(&c->draws, MILLION / 2)) {
         pair.a = middle;
         pair.a_size = end - middle;
@@ -106,7 +106,7 @@ static void true_next(struct cursor *c, size_t first, size_t middle, size_t end)
 
 /* Takes pieces off the longer segment (B on a tie), at its front or its end by the toss of a coin, until both fit.
  * 128 tosses come from one draw. */
-static void truncate_pair(struct cursor *c, struct pair *pair)
+static void truncate_pair(struct cursor *c, struct sample_pair *pair)
 {
     uint32_t bits[4] = {0};
     for (unsigned toss = 0; pair->a_size + pair->b_size > c->room; toss = (toss + 1) % 128) {
@@ -120,7 +120,7 @@ static void truncate_pair(struct cursor *c, struct pair *pair)
     }
 }
 
-static void emit(struct cursor *c, struct pair pair)
+static void emit(struct cursor *c, struct sample_pair pair)
 {
     truncate_pair(c, &pair);
     assert(pair.a_size > 0 && pair.b_size > 0);
@@ -171,7 +171,7 @@ void pairs_of_document(const struct documents *documents, uint32_t index, const 
     }
 }
 
-void pairs_add(struct pairs *pairs, const struct pair *pair)
+void pairs_add(struct pairs *pairs, const struct sample_pair *pair)
 {
     if (pairs->count == pairs->capacity) {
         pairs->capacity = pairs->capacity ? pairs->capacity * 2 : 256;

@@ -18,7 +18,7 @@
 
 /* One pair: two ranges of documents.ids, already cut to fit. A packed A goes on in the following documents of its split
  * until it has its ids. */
-struct pair {
+struct sample_pair {
     size_t a, a_size;                /* first id and number of ids of segment A, which has at least one */
     size_t b, b_size;                /* of segment B; no ids: there is no B */
     uint32_t document_a, document_b; /* indices in the group; without B that of A's last id */
@@ -26,7 +26,7 @@ struct pair {
 };
 
 struct pairs {
-    struct pair *items;
+    struct sample_pair *items;
     size_t count, capacity;
     uint64_t borrowed; /* held-out pairs whose random next is a training document */
     uint64_t dropped;  /* lone pieces without a partner */
@@ -49,7 +49,7 @@ void pairs_of_document(const struct documents *documents, uint32_t index, const 
  * is one of those that are to be short, or ends with its document (with the split, when packed). */
 void pairs_of_split(const struct documents *documents, bool valid, const struct pair_options *options,
                     struct pairs *pairs);
-void pairs_add(struct pairs *pairs, const struct pair *pair);
+void pairs_add(struct pairs *pairs, const struct sample_pair *pair);
 void pairs_reset(struct pairs *pairs);
 void pairs_release(struct pairs *pairs);
 

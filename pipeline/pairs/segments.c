@@ -22,13 +22,13 @@ void pairs_of_split(const struct documents *documents, bool valid, const struct 
                                                       options->part, options->length, options->copy);
     const uint32_t *list = valid ? documents->held_out : documents->train;
     const size_t count = valid ? documents->held_out_count : documents->train_count;
-    struct pair pair = {0}; /* the segment being filled; a_size 0: none */
-    size_t room = 0;        /* tokens that it still takes */
+    struct sample_pair pair = {0}; /* the segment being filled; a_size 0: none */
+    size_t room = 0;               /* tokens that it still takes */
     for (size_t i = 0; i < count; i++) {
         const size_t start = document_start(documents, list[i]), end = document_end(documents, list[i]);
         for (size_t at = start; at < end;) {
             if (pair.a_size == 0) {
-                pair = (struct pair){.a = at, .document_a = list[i]};
+                pair = (struct sample_pair){.a = at, .document_a = list[i]};
                 room = target_of(options, &stream, list[i], at - start);
             } else {
                 room--; /* the [SEP] between the documents */

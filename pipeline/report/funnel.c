@@ -1,5 +1,5 @@
 /* From the bytes of the sources to samples: what is left after each step, and why the rest is not. */
-#include "pipeline/report/sections.h"
+#include "pipeline/report/corpus_sections.h"
 
 #include "pipeline/counts.h"
 
@@ -83,7 +83,7 @@ static void step_samples(struct buf *page, const struct manifest *m, uint32_t se
     buf_release(&what);
 }
 
-static void put_steps(struct buf *page, const struct report *report, uint64_t kept, uint64_t dropped)
+static void put_steps(struct buf *page, const struct corpus_report *report, uint64_t kept, uint64_t dropped)
 {
     const struct manifest *m = &report->manifest;
     const json_int_t decoded = json_integer_value(json_object_get(report->build, "xml_bytes"));
@@ -193,7 +193,7 @@ static void put_text(struct buf *page, const struct manifest *m)
     html_table_end(page);
 }
 
-void section_funnel(struct buf *page, const struct report *report)
+void section_funnel(struct buf *page, const struct corpus_report *report)
 {
     const struct manifest *m = &report->manifest;
     uint64_t kept = 0, dropped = 0;

@@ -1,5 +1,5 @@
 /* The head of the page: what the dataset is, in one look. */
-#include "pipeline/report/sections.h"
+#include "pipeline/report/corpus_sections.h"
 
 #include "base/hash.h"
 #include "pipeline/verbs/facts.h"
@@ -15,7 +15,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void put_tiles(struct buf *page, const struct report *report)
+static void put_tiles(struct buf *page, const struct corpus_report *report)
 {
     const struct manifest *m = &report->manifest;
     uint64_t samples = 0, tokens = 0, places = 0, bytes = 0, source_bytes = 0;
@@ -49,7 +49,7 @@ static void put_tiles(struct buf *page, const struct report *report)
     buf_release(&small);
 }
 
-static void put_sources(struct buf *page, const struct report *report)
+static void put_sources(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Name", "#Bytes", "Hash", NULL};
     const struct manifest *m = &report->manifest;
@@ -83,7 +83,7 @@ static void put_settings(struct buf *page, const struct manifest *m)
     html_table_end(page);
 }
 
-void section_headline(struct buf *page, const struct report *report)
+void section_corpus_headline(struct buf *page, const struct corpus_report *report)
 {
     static const char *const pairs[PAIR_KINDS] = {"next-sentence pairs", "sentence-order pairs",
                                                   "one segment a sample"};

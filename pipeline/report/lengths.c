@@ -1,9 +1,9 @@
 /* How many samples there are, how full, and how long. */
-#include "pipeline/report/sections.h"
+#include "pipeline/report/corpus_sections.h"
 
 #include <math.h>
 
-static void put_table(struct buf *page, const struct report *report)
+static void put_table(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Length", "#Samples", "#Tokens", "#Filled", "", "#Shards", "#Bytes", NULL};
     const struct manifest *m = &report->manifest;
@@ -81,7 +81,7 @@ static void put_histogram(struct buf *page, const struct length_figures *figures
     buf_add_text(page, "</figure>\n");
 }
 
-void section_lengths(struct buf *page, const struct report *report)
+void section_lengths(struct buf *page, const struct corpus_report *report)
 {
     html_section(page, "lengths", "Lengths");
     put_table(page, report);

@@ -1,5 +1,5 @@
 /* How masks and pairs fell, against what the rules ask for. */
-#include "pipeline/report/sections.h"
+#include "pipeline/report/corpus_sections.h"
 
 static void put_masks(struct buf *page, const struct figures *figures)
 {
@@ -30,7 +30,7 @@ static void put_masks(struct buf *page, const struct figures *figures)
     html_table_end(page);
 }
 
-static void put_pairs(struct buf *page, const struct report *report)
+static void put_pairs(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Length", "#Samples with two segments", "#Share", "", NULL};
     const struct figures *figures = &report->figures;
@@ -51,7 +51,7 @@ static void put_pairs(struct buf *page, const struct report *report)
     html_table_end(page);
 }
 
-void section_masks(struct buf *page, const struct report *report)
+void section_masks(struct buf *page, const struct corpus_report *report)
 {
     html_section(page, "masks", "Masks and pairs");
     buf_addf(page,

@@ -1,10 +1,10 @@
 /* The second pass, part two: templates, tags with their content, tables; links and choices of spellings have files of
  * their own. The first pass knows where they end. */
 #include "base/mem.h"
-#include "pipeline/text/entities.h"
-#include "pipeline/text/formula.h"
-#include "pipeline/text/tags.h"
-#include "pipeline/text/templates.h"
+#include "pipeline/text/markup/entities.h"
+#include "pipeline/text/markup/formula.h"
+#include "pipeline/text/markup/tags.h"
+#include "pipeline/text/templates/templates.h"
 #include "pipeline/text/walk.h"
 
 #include <assert.h>
@@ -58,7 +58,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
             if (!w->line_start)
                 walk_open_paragraph(w);
             walk_push(w, is_block ? FRAME_BLOCK : FRAME_LINES, next->to, next->to, FATE_TEMPLATE);
-            struct frame *frame = &w->frames[w->depth - 1];
+            struct walk_frame *frame = &w->frames[w->depth - 1];
             frame->rendering = *rendering;
             frame->next_part = part + 1;
             frame->template_end = end;

@@ -1,8 +1,8 @@
 /* The second pass, part three: what a single byte in running text may begin: apostrophes, entities, tags whose content
  * shows, external links, signatures. */
-#include "pipeline/text/entities.h"
-#include "pipeline/text/quotes.h"
-#include "pipeline/text/tags.h"
+#include "pipeline/text/markup/entities.h"
+#include "pipeline/text/markup/quotes.h"
+#include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
 static void read_apostrophes(struct wikitext *w)
@@ -12,7 +12,7 @@ static void read_apostrophes(struct wikitext *w)
     while (end < limit && w->text.data[end] == '\'')
         end++;
     const uint32_t count = end - w->at;
-    const enum frame_kind frame = w->depth > 0 ? w->frames[w->depth - 1].kind : FRAME_LINES;
+    const enum walk_frame_kind frame = w->depth > 0 ? w->frames[w->depth - 1].kind : FRAME_LINES;
     uint32_t literal = quotes_literal(count);
     if (frame == FRAME_TITLE) {
         literal = count;

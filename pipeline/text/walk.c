@@ -133,31 +133,31 @@ void walk_gap(struct wikitext *w)
     paragraph_gap(&w->paragraphs);
 }
 
-static bool is_inline(enum frame_kind kind)
+static bool is_inline(enum walk_frame_kind kind)
 {
     return kind >= FRAME_INLINE;
 }
 
-static bool has_own_quotes(enum frame_kind kind)
+static bool has_own_quotes(enum walk_frame_kind kind)
 {
     return kind == FRAME_LABEL || kind == FRAME_CAPTION;
 }
 
-void walk_push(struct wikitext *w, enum frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate)
+void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate)
 {
     if (w->depth == w->depth_capacity) {
         w->depth_capacity = w->depth_capacity ? w->depth_capacity * 2 : 64;
         w->frames = mem_grow(w->frames, w->depth_capacity, sizeof w->frames[0]);
     }
-    w->frames[w->depth++] = (struct frame){.kind = kind,
-                                           .inner_end = inner_end,
-                                           .end = end,
-                                           .start = w->at,
-                                           .fate = fate,
-                                           .out_start = w->paragraphs.out->size,
-                                           .kept_start = w->paragraph_bytes,
-                                           .quotes_line_end = w->quotes_line_end,
-                                           .quotes_apostrophe = w->quotes_apostrophe};
+    w->frames[w->depth++] = (struct walk_frame){.kind = kind,
+                                                .inner_end = inner_end,
+                                                .end = end,
+                                                .start = w->at,
+                                                .fate = fate,
+                                                .out_start = w->paragraphs.out->size,
+                                                .kept_start = w->paragraph_bytes,
+                                                .quotes_line_end = w->quotes_line_end,
+                                                .quotes_apostrophe = w->quotes_apostrophe};
     w->inline_depth += is_inline(kind);
     if (has_own_quotes(kind))
         w->quotes_line_end = 0;
@@ -165,7 +165,7 @@ void walk_push(struct wikitext *w, enum frame_kind kind, uint32_t inner_end, uin
 
 void walk_pop(struct wikitext *w)
 {
-    const struct frame *frame = &w->frames[--w->depth];
+    const struct walk_frame *frame = &w->frames[--w->depth];
     const struct rendering rendering = frame->rendering;
     w->inline_depth -= is_inline(frame->kind);
     walk_skip(w, frame->end, frame->fate);

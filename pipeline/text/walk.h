@@ -5,20 +5,20 @@
  *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
  *     paragraphs   what has been written
  *
- * The parts: lines.c what a line begins with, constructs.c (with walk_links.c, variants.c) what the first pass found,
+ * The parts: walk_lines.c what a line begins with, constructs.c (with walk_links.c, variants.c) what the first pass found,
  * inlines.c what a single byte in running text begins. Each goes on from `at`; none goes back or looks after the
  * frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
 
-#include "pipeline/text/links.h"
+#include "pipeline/text/markup/spans.h"
 #include "pipeline/text/paragraphs.h"
-#include "pipeline/text/spans.h"
-#include "pipeline/text/templates.h"
+#include "pipeline/text/templates/templates.h"
 #include "pipeline/text/trace.h"
 #include "pipeline/text/wikitext.h"
+#include "pipeline/text/words/links.h"
 
-enum frame_kind {
+enum walk_frame_kind {
     FRAME_LINES,    /* a template's argument: lines in it are lines */
     FRAME_BLOCK,    /* the same, as paragraphs of its own */
     FRAME_INLINE,   /* from here on a line end is a blank */
@@ -30,8 +30,8 @@ enum frame_kind {
     FRAME_CAPTION,
 };
 
-struct frame {
-    enum frame_kind kind;
+struct walk_frame {
+    enum walk_frame_kind kind;
     uint32_t inner_end, end;                     /* what shows ends at inner_end, the construct at end */
     enum fate fate;                              /* of the bytes between them */
     uint32_t start;                              /* where it was pushed */
@@ -62,7 +62,7 @@ struct wikitext {
     struct signs signs;    /* where they stand in the page */
     struct spans spans;
     struct paragraphs paragraphs;
-    struct frame *frames;
+    struct walk_frame *frames;
     size_t depth, depth_capacity;
     struct renders renders;  /* of the templates among the frames */
     struct unknown *unknown; /* [facts->unknown] from left to right */
@@ -102,7 +102,7 @@ void walk_end_paragraph(struct wikitext *w);
 void walk_break_paragraph(struct wikitext *w); /* ends it; in a label, where none may end, leaves a blank */
 void walk_gap(struct wikitext *w);             /* something was left out here */
 
-void walk_push(struct wikitext *w, enum frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate);
+void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate);
 void walk_pop(struct wikitext *w);
 static inline uint32_t walk_inner_end(const struct wikitext *w)
 {

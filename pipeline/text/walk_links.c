@@ -1,5 +1,5 @@
 /* The second pass: [[…]]. What is no title, or holds another link, is text with its brackets, as MediaWiki shows it. */
-#include "pipeline/text/tags.h"
+#include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
 #define TITLE_BYTES_MAX 255u /* MediaWiki's */

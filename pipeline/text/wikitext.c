@@ -2,9 +2,9 @@
 #include "pipeline/text/wikitext.h"
 
 #include "base/mem.h"
-#include "pipeline/text/number_style.h"
-#include "pipeline/text/quotes.h"
-#include "pipeline/text/templates.h"
+#include "pipeline/text/markup/quotes.h"
+#include "pipeline/text/templates/number_style.h"
+#include "pipeline/text/templates/templates.h"
 #include "pipeline/text/variants.h"
 #include "pipeline/text/walk.h"
 
@@ -60,7 +60,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->timestamp = page->timestamp;
     w->text = page->text;
     w->size = (uint32_t)page->text.size;
-    if (kind_is_redirect(page->text, w->options.language)) {
+    if (link_is_redirect(page->text, w->options.language)) {
         facts->is_redirect = true;
         facts->bytes[FATE_MARKUP] = page->text.size;
         return;

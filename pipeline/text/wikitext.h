@@ -11,11 +11,11 @@
 #define PIPELINE_TEXT_WIKITEXT_H
 
 #include "base/str.h"
-#include "pipeline/parts.h"
-#include "pipeline/text/fates.h"
-#include "pipeline/text/kinds.h"
-#include "pipeline/text/languages.h"
+#include "pipeline/page_parts.h"
+#include "pipeline/text/markup/fates.h"
+#include "pipeline/text/page_kinds.h"
 #include "pipeline/text/paragraphs.h" /* enum keep */
+#include "pipeline/text/words/languages.h"
 
 #include <stdbool.h>
 #include <stdint.h>

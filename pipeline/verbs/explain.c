@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/feed.h"
-#include "pipeline/text/xml.h"
+#include "pipeline/text/xml/xml.h"
 #include "pipeline/workers.h"
 
 #include <stdio.h>
@@ -112,7 +112,7 @@ static void close_finder(void *worker)
     mem_free(finder);
 }
 
-static int search(struct explanation *explanation, const struct plan *plan, struct error *err)
+static int search(struct explanation *explanation, const struct resource_plan *plan, struct error *err)
 {
     static const struct belt_step steps[] = {{"read", 1, feed_read},
                                              {"decode", 0, feed_decode},
@@ -140,7 +140,8 @@ static bool any_dump(const struct inputs *inputs)
     return any;
 }
 
-int explain(const struct settings *settings, const struct inputs *inputs, const struct plan *plan, struct error *err)
+int explain(const struct dsdata_settings *settings, const struct inputs *inputs, const struct resource_plan *plan,
+            struct error *err)
 {
     char *typed = mem_copy_text(settings->explain);
     for (char *at = typed; *at; at++)

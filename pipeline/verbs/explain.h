@@ -3,11 +3,12 @@
 #define PIPELINE_VERBS_EXPLAIN_H
 
 #include "pipeline/inputs.h"
-#include "pipeline/plan.h"
+#include "pipeline/resource_plan.h"
 
 /* Reads the inputs up to the first page of settings->explain and prints it on standard output. No such page, or no dump
  * among the inputs: ERR_USAGE. */
-int explain(const struct settings *settings, const struct inputs *inputs, const struct plan *plan, struct error *err);
+int explain(const struct dsdata_settings *settings, const struct inputs *inputs, const struct resource_plan *plan,
+            struct error *err);
 
 /* Adds the explanation of record `index` of a dump's group, for the screen that standard output is. */
 void explain_page(const struct article_options *options, struct group *group, size_t index, struct buf *out);

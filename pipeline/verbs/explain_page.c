@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/output.h"
 #include "pipeline/text/trace.h"
-#include "pipeline/text/xml.h"
+#include "pipeline/text/xml/xml.h"
 
 #include <utf8proc.h>
 

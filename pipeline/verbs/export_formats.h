@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/str.h"
-#include "pipeline/settings.h"
+#include "pipeline/dsdata_settings.h"
 #include "shards/dataset.h"
 #include "shards/masking.h"
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/random.h"
-#include "pipeline/recipe.h"
+#include "pipeline/dataset_recipe.h"
 
 #include <stdio.h>
 
@@ -179,7 +179,7 @@ static void add_option(json_t *options, const struct manifest_option *option)
 {
     struct buf text = {0};
     json_t *value = json_string(option->value);
-    recipe_value_text(option->name, value, &text);
+    dataset_recipe_value_text(option->name, value, &text);
     json_object_set_new(options, option->name, json_string(buf_text(&text)));
     json_decref(value);
     buf_release(&text);

@@ -167,7 +167,7 @@ static int read_facts(const char *directory, json_t **facts, uint64_t *root, str
     return 0;
 }
 
-int show_difference(const struct settings *settings, const char *a, const char *b, struct error *err)
+int show_difference(const struct dsdata_settings *settings, const char *a, const char *b, struct error *err)
 {
     json_t *facts_a = NULL, *facts_b = NULL;
     uint64_t root_a = 0, root_b = 0;

@@ -2,10 +2,10 @@
 #ifndef PIPELINE_VERBS_SHOW_DIFFERENCE_H
 #define PIPELINE_VERBS_SHOW_DIFFERENCE_H
 
-#include "pipeline/settings.h"
+#include "pipeline/dsdata_settings.h"
 
 /* Prints it, as lines or as an object: "same" and "differences" [{"of", "name", "a", "b"}]. Equal datasets are no error.
  * Errors: manifest_read's. */
-int show_difference(const struct settings *settings, const char *a, const char *b, struct error *err);
+int show_difference(const struct dsdata_settings *settings, const char *a, const char *b, struct error *err);
 
 #endif

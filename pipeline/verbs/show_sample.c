@@ -156,7 +156,7 @@ static int out_of_range(const char *path, uint64_t number, uint64_t samples, str
                    number, samples - 1);
 }
 
-static int print_view(const struct settings *settings, struct view *view, struct error *err)
+static int print_view(const struct dsdata_settings *settings, struct view *view, struct error *err)
 {
     view->colours = output_colours();
     if (settings->json)
@@ -172,7 +172,7 @@ static void say_next_sample(const char *directory, uint64_t sample)
     say_next(command_of("dsdata", "show", directory, "--sample", number, NULL));
 }
 
-int show_sample_of_dataset(const struct settings *settings, const char *directory, struct error *err)
+int show_sample_of_dataset(const struct dsdata_settings *settings, const char *directory, struct error *err)
 {
     struct dataset dataset;
     struct vocab *vocab = NULL;
@@ -217,7 +217,7 @@ static struct vocab *vocabulary_of(const struct shard *shard)
     return vocab;
 }
 
-int show_sample_of_shard(const struct settings *settings, const char *path, struct error *err)
+int show_sample_of_shard(const struct dsdata_settings *settings, const char *path, struct error *err)
 {
     struct shard shard;
     TRY(shard_open(&shard, path, err));

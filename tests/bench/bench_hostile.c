@@ -4,9 +4,9 @@
  *     bench_hostile [PATTERN|all [SIZES]]        one pattern is shown size by size; SIZES: how many of the eight sizes
  * Prints the worst growth per doubling (2 is linear, 4 quadratic), the slowest pattern, and the memory. */
 #include "base/arena.h"
-#include "pipeline/text/sentences.h"
+#include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/wikitext.h"
-#include "pipeline/text/xml.h"
+#include "pipeline/text/xml/xml.h"
 #include "tests/pipeline/hostile.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * The text of standard input is repeated to 50 MB and split line by line, as build does; both loops take turns and the
  * best of twelve turns counts, in the processor's time rather than the clock's. */
 #include "base/str.h"
-#include "pipeline/text/sentences.h"
+#include "pipeline/text/sentences/sentences.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * The pages of standard input (64 MB of it at most) pass each stage as `build` sends them through it; the stages take
  * turns and the best of eight turns counts, in the processor's time rather than the clock's. */
 #include "base/mem.h"
-#include "pipeline/recipe.h"
-#include "pipeline/text/sentences.h"
+#include "pipeline/dataset_recipe.h"
+#include "pipeline/text/sentences/sentences.h"
 #include "pipeline/text/wikitext.h"
-#include "pipeline/text/xml.h"
+#include "pipeline/text/xml/xml.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "tokenizer/read.h"
+#include "tokenizer/tokenizer_files.h"
 #include "trainer/tune/glue_tasks.h"
 #include "trainer/tune/squad_scores.h"
 #include "trainer/tune/squad_windows.h"

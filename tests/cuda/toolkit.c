@@ -25,7 +25,7 @@
 #include "tests/cuda/toolkit.h"
 #include "trainer/cpu/bf16.h"
 #include "trainer/cpu/fp16.h"
-#include "trainer/optim/numbers.h"
+#include "trainer/optim/update_numbers.h"
 
 /* ---- what goes wrong ---- */
 

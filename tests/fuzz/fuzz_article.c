@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "pipeline/article.h"
-#include "pipeline/text/kinds.h"
+#include "pipeline/text/page_kinds.h"
 #include "pipeline/text/paragraphs.h"
 
 /* Of ASCII: between sentences, blanks of every kind go. */

@@ -4,9 +4,9 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/text/dictionary.h"
-#include "pipeline/text/pattern.h"
-#include "pipeline/text/templates.h"
+#include "pipeline/text/templates/dictionary.h"
+#include "pipeline/text/templates/pattern.h"
+#include "pipeline/text/templates/templates.h"
 
 static size_t read_all(struct dictionary *dictionary, const uint8_t *data, size_t size)
 {

@@ -67,12 +67,12 @@ static void write_file(struct buf *out, const uint8_t *data, size_t size)
 
 static int follow(struct str file, size_t window_bytes, struct buf *out)
 {
-    struct source source;
+    struct byte_source source;
     struct error err;
-    static struct piece piece; /* kept: it holds 7 MB, and what it was used for must not matter */
+    static struct dump_piece piece; /* kept: it holds 7 MB, and what it was used for must not matter */
     struct chain chain = {0};
     struct str text;
-    int result = source_open(&source, fuzz_file(file), &err), more = 1;
+    int result = byte_source_open(&source, fuzz_file(file), &err), more = 1;
     assert(result == 0);
     for (uint64_t window = 0; result == 0 && more > 0; window++) {
         more = piece_read(&source, window, window_bytes, WINDOW_BEYOND, &piece, &err);
@@ -90,7 +90,7 @@ static int follow(struct str file, size_t window_bytes, struct buf *out)
         }
     }
     buf_release(&chain.text);
-    source_close(&source);
+    byte_source_close(&source);
     return result;
 }
 

@@ -35,7 +35,7 @@ static void harvest_group(struct harvest *harvest, const struct group *group)
 static int read_windows(struct dump *dump, uint64_t window, uint64_t stop, bool decode, struct dump_state *state,
                         struct harvest *harvest)
 {
-    static struct piece piece; /* kept: it holds 7 MB, and what it was used for must not matter */
+    static struct dump_piece piece; /* kept: it holds 7 MB, and what it was used for must not matter */
     static struct group group;
     int result = 1;
     for (; result > 0; window++) {

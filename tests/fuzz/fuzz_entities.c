@@ -3,7 +3,7 @@
  * what stands after it does not matter; numbers are those that a plain reading gives. */
 #include "tests/fuzz/fuzz.h"
 
-#include "pipeline/text/entities.h"
+#include "pipeline/text/markup/entities.h"
 
 /* Digits of a number up to the ';', or UINT64_MAX. */
 static uint64_t read_number(struct str text)

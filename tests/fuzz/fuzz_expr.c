@@ -4,7 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/text/expr.h"
+#include "pipeline/text/templates/expr.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/html.h"
-#include "pipeline/report/report.h"
+#include "base/mem.h"
+#include "pipeline/report/corpus_report.h"
 #include "shards/manifest.h"
 #include "shards/sample.h"
 #include "shards/writer.h"
@@ -200,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!directory)
         make_directory();
     write_dataset(as_str(data, size));
-    must(report_make(&page, directory, &err), &err);
+    must(corpus_report_make(&page, directory, &err), &err);
     check_page(buf_str(&page));
     buf_release(&page);
     return 0;

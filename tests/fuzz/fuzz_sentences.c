@@ -4,8 +4,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/text/sentences.h"
-#include "pipeline/text/sentences_marks.h"
+#include "pipeline/text/sentences/sentences.h"
+#include "pipeline/text/sentences/sentences_marks.h"
 
 static const char *const codes[] = {"en", "de", "zh", "ja", "fr", "ru", "ar", "es", "it", "nl", "pl", "pt", "sv", "xx",
                                     "el", "hy", "am", "th", "my", "bo", "km", "ka", "hi", "ur", "fa", "ko", "da", "kk"};

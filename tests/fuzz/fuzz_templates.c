@@ -5,8 +5,8 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"
-#include "pipeline/text/pattern.h"
-#include "pipeline/text/templates.h"
+#include "pipeline/text/templates/pattern.h"
+#include "pipeline/text/templates/templates.h"
 #include "pipeline/text/wikitext.h"
 
 #define STEPS_FREE 1024u

@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct opt_row rows[] = {{.name = "accents"}, {0}};
     static const struct opt_program program = {.rows = rows};
     const struct opt_result nothing_typed = {0};
-    struct settings settings = {
+    struct dsdata_settings settings = {
         .profile = choice & 1 ? PROFILE_GOOGLE : PROFILE_HF, .program = &program, .result = &nothing_typed};
     struct vocab_defects defects;
     struct vocab *vocab = NULL;

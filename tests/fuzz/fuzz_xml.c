@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "pipeline/dump/siteinfo.h"
-#include "pipeline/text/xml.h"
+#include "pipeline/text/xml/xml.h"
 
 static void check_head(struct str head)
 {

@@ -149,7 +149,7 @@ struct observer {
 static UNUSED int read_groups(struct dump *dump, uint64_t window, bool decode, const struct observer *observer,
                               struct buf *out, struct error *err)
 {
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     struct group group = {0};
     int more = 1, again = 0;
     for (; more > 0; window++) {

@@ -1,5 +1,5 @@
 /* Codes of languages: what is one, and what is near to what is none. */
-#include "pipeline/text/codes.h"
+#include "pipeline/text/words/codes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

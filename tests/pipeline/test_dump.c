@@ -5,7 +5,7 @@
 #include "base/belt.h"
 #include "base/hash.h"
 #include "pipeline/dump/bzip2.h"
-#include "pipeline/dump/source.h"
+#include "pipeline/dump/byte_source.h"
 
 #include <sys/wait.h>
 
@@ -127,7 +127,7 @@ static const struct sniff_case sniff_cases[] = {
 /* Reads to the end or the first error. */
 static int read_all(struct dump *dump, uint64_t number, struct error *err)
 {
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     struct group group = {0};
     int more = 1, result = 0;
     for (; result == 0 && more > 0; number++) {
@@ -244,19 +244,19 @@ static void what_cannot_be_opened_is_a_usage_error(void **state)
 static void a_file_that_becomes_shorter_is_an_error(void **state)
 {
     (void)state;
-    struct source source;
+    struct byte_source source;
     struct buf out = {0};
     struct error err;
     const char *path = test_file(STR("0123456789"));
-    assert_int_equal(source_open(&source, path, &err), 0);
-    assert_int_equal(source_read(&source, 2, 100, &out, &err), 0);
+    assert_int_equal(byte_source_open(&source, path, &err), 0);
+    assert_int_equal(byte_source_read(&source, 2, 100, &out, &err), 0);
     assert_true(str_equal(buf_str(&out), STR("23456789")));
     assert_int_equal(truncate(path, 6), 0);
-    assert_int_equal(source_read(&source, 4, 4, &out, &err), -1);
+    assert_int_equal(byte_source_read(&source, 4, 4, &out, &err), -1);
     assert_int_equal(err.kind, ERR_INPUT);
     assert_int_equal(err.offset, 6);
     assert_non_null(strstr(err.text, "became shorter"));
-    source_close(&source);
+    byte_source_close(&source);
     buf_release(&out);
 }
 
@@ -356,7 +356,7 @@ static void a_peek_gives_whole_records(void **state)
 {
     (void)state;
     struct buf text = {0}, file = {0}, all = {0};
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     struct group group = {0};
     struct error err;
     struct dump *dump;
@@ -732,7 +732,7 @@ static void a_pipe_is_as_a_file(void **state)
 }
 
 struct job {
-    struct piece piece;
+    struct dump_piece piece;
     struct group group;
 };
 
@@ -819,7 +819,7 @@ static void a_piece_gives_its_group_at_one_call(void **state)
     struct buf text = {0};
     struct error err;
     struct dump *dump;
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     struct group group = {0};
     add_dump(&text, 300, 2000, 6);
     const struct dump_options options = small_options(5000);

@@ -1,5 +1,5 @@
 /* The arithmetic of {{#expr:}}: what comes out, and that no expression is read for ever. */
-#include "pipeline/text/expr.h"
+#include "pipeline/text/templates/expr.h"
 
 #include <math.h>
 #include <setjmp.h>

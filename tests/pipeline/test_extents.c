@@ -115,7 +115,7 @@ static int run_feed(struct world *world, struct feed *feed, struct given *part, 
 }
 
 /* As reading.c does it. */
-static int run_task(struct world *world, const struct task *task, struct error *err)
+static int run_task(struct world *world, const struct extent_task *task, struct error *err)
 {
     struct collector *collector = &world->collector;
     const struct place end = inputs_place(&world->inputs, task->end);
@@ -156,12 +156,12 @@ static int read_round(struct world *world, uint32_t cut_in, struct buf *out, str
     assert_int_equal(extents_join(&extents, err), 0);
     world->removed += (unsigned)(before - extents.count);
     assert_int_equal(extents_cut(&extents, cut_in, err), 0);
-    struct task *tasks = mem_array(extents.count, sizeof *tasks);
+    struct extent_task *tasks = mem_array(extents.count, sizeof *tasks);
     const size_t count = extents_share(&extents, cut_in, tasks);
     int result = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t other = (i * 7 + 3) % count; /* in any order */
-        struct task task = tasks[other];
+        struct extent_task task = tasks[other];
         assert_true(task.rank < cut_in);
         tasks[other] = tasks[i];
         tasks[i] = task;
@@ -507,7 +507,7 @@ static void cuts_are_equal_and_keep_to_what_can_be_divided(void **state)
     struct buf text = {0};
     struct error err;
     struct world world;
-    struct task tasks[16];
+    struct extent_task tasks[16];
     add_dump(&text, 10, 300, 1);
     const char *path = test_file(buf_str(&text));
     const struct dump_options options = small_options(text.size / 100 + 1);

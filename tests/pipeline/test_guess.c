@@ -1,5 +1,5 @@
 /* Of a few sentences, and of the sentences of the tests of the splitter, the language is told; of less none is. */
-#include "pipeline/text/guess.h"
+#include "pipeline/text/words/guess.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

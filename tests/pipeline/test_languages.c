@@ -1,7 +1,7 @@
 /* The tables of languages.c, tags.c and entities.c: their order, on which every look-up relies, and the look-ups. */
-#include "pipeline/text/entities.h"
-#include "pipeline/text/languages.h"
-#include "pipeline/text/tags.h"
+#include "pipeline/text/markup/entities.h"
+#include "pipeline/text/markup/tags.h"
+#include "pipeline/text/words/languages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

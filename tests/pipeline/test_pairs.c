@@ -56,7 +56,7 @@ static void every_pair_fits_and_comes_from_its_documents(void **state)
             pairs_of_document(&documents, d, &options, &pairs);
             assert_true(pairs.count > 0 || pairs.dropped > 0);
             for (size_t i = 0; i < pairs.count; i++) {
-                const struct pair *pair = &pairs.items[i];
+                const struct sample_pair *pair = &pairs.items[i];
                 assert_true(pair->a_size >= 1 && pair->b_size >= 1);
                 assert_true(pair->a_size + pair->b_size <= lengths[l] - 3);
                 assert_int_equal(pair->document_a, d);
@@ -78,7 +78,7 @@ static void every_pair_fits_and_comes_from_its_documents(void **state)
 }
 
 /* A pair has bytes between its fields, so memcmp would not do. */
-static bool same_pair(const struct pair *a, const struct pair *b)
+static bool same_pair(const struct sample_pair *a, const struct sample_pair *b)
 {
     return a->a == b->a && a->a_size == b->a_size && a->b == b->b && a->b_size == b->b_size &&
            a->document_a == b->document_a && a->document_b == b->document_b && a->is_random_next == b->is_random_next;
@@ -236,7 +236,7 @@ static void sentences_that_fit_exactly_are_not_cut(void **state)
     for (uint32_t d = 0; d < documents.count; d++)
         pairs_of_document(&documents, d, &options, &pairs);
     for (size_t i = 0; i < pairs.count; i++) {
-        const struct pair *pair = &pairs.items[i];
+        const struct sample_pair *pair = &pairs.items[i];
         if (pair->a_size + pair->b_size > 25) /* not a lone sentence that was split */
             assert_true(pair->a % 25 == 0 && pair->a_size % 25 == 0 && pair->b % 25 == 0 && pair->b_size % 25 == 0);
     }
@@ -285,7 +285,7 @@ static void truncation_takes_from_both_ends(void **state)
     for (uint32_t d = 0; d < documents.count; d++)
         pairs_of_document(&documents, d, &plain, &pairs);
     for (size_t i = 0; i < pairs.count; i++) {
-        const struct pair *pair = &pairs.items[i];
+        const struct sample_pair *pair = &pairs.items[i];
         assert_int_equal(pair->a_size + pair->b_size, 125);
         front += pair->a % 300;
         back += 300 - (pair->a + pair->a_size) % 300;
@@ -318,7 +318,7 @@ static void sentence_order_is_of_one_document(void **state)
     for (uint32_t d = 0; d < documents.count; d++)
         pairs_of_document(&documents, d, &options, &pairs);
     for (size_t i = 0; i < pairs.count; i++) {
-        const struct pair *pair = &pairs.items[i];
+        const struct sample_pair *pair = &pairs.items[i];
         const size_t first_end = pair->is_random_next ? pair->b + pair->b_size : pair->a + pair->a_size;
         const size_t second = pair->is_random_next ? pair->a : pair->b;
         assert_true(pair->a_size >= 1 && pair->b_size >= 1 && pair->a_size + pair->b_size <= 125);
@@ -356,7 +356,7 @@ static void a_lone_sentence_is_split_anywhere(void **state)
     assert_int_equal(pairs.count, 9000);
     assert_int_equal(pairs.dropped, 1);
     for (size_t i = 0; i < pairs.count; i++) {
-        const struct pair *pair = &pairs.items[i];
+        const struct sample_pair *pair = &pairs.items[i];
         assert_int_equal(pair->a_size + pair->b_size, 10);
         places[(pair->is_random_next ? pair->b_size : pair->a_size) - 1]++;
     }
@@ -387,7 +387,7 @@ static void check_split(const struct documents *documents, bool valid, const str
     uint32_t document = valid ? documents->held_out[0] : documents->train[0];
     size_t at = document_start(documents, document);
     for (size_t i = 0; i < pairs->count; i++) {
-        const struct pair *pair = &pairs->items[i];
+        const struct sample_pair *pair = &pairs->items[i];
         size_t left = pair->a_size, tokens = 0;
         uint32_t last = document;
         assert_int_equal(pair->a, at);

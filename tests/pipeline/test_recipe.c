@@ -1,6 +1,6 @@
 /* recipe.c: what the option table cannot check, and the defaults that depend on other options. */
 #include "base/random.h"
-#include "pipeline/recipe.h"
+#include "pipeline/dataset_recipe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,43 +10,43 @@
 #include <cmocka.h>
 #include <string.h>
 
-static struct settings plain(void)
+static struct dsdata_settings plain(void)
 {
-    return (struct settings){.seq = {{128, 512}, 2},
-                             .mask_prob = 150000,
-                             .short_seq_prob = 100000,
-                             .valid = 5000,
-                             .copies = 1,
-                             .seed = 12345,
-                             .shard_bytes = 1u << 28,
-                             .vocab_size = 30522};
+    return (struct dsdata_settings){.seq = {{128, 512}, 2},
+                                    .mask_prob = 150000,
+                                    .short_seq_prob = 100000,
+                                    .valid = 5000,
+                                    .copies = 1,
+                                    .seed = 12345,
+                                    .shard_bytes = 1u << 28,
+                                    .vocab_size = 30522};
 }
 
 static void predictions_follow_length_and_probability(void **state)
 {
     (void)state;
-    struct settings settings = plain();
-    struct recipe recipe;
+    struct dsdata_settings settings = plain();
+    struct dataset_recipe recipe;
     struct error err = {0};
-    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
     assert_int_equal(recipe.predictions[0], 20); /* 19.2 up to a multiple of 4 */
     assert_int_equal(recipe.predictions[1], 80); /* 76.8 */
     settings.mask_prob = 0;
-    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
     assert_int_equal(recipe.predictions[0], 4); /* at least one piece is masked */
     settings.mask_prob = MILLION;
-    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
     assert_int_equal(recipe.predictions[1], 512);
     settings.max_predictions = (struct opt_numbers){{5, 6}, 2};
-    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
+    assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
     assert_int_equal(recipe.predictions[1], 6);
 }
 
-static void refuse(struct settings settings, const char *words)
+static void refuse(struct dsdata_settings settings, const char *words)
 {
-    struct recipe recipe;
+    struct dataset_recipe recipe;
     struct error err = {0};
-    assert_true(recipe_make(&settings, true, &recipe, &err) < 0);
+    assert_true(dataset_recipe_make(&settings, true, &recipe, &err) < 0);
     assert_int_equal(err.kind, ERR_USAGE);
     assert_non_null(strstr(err.text, words));
 }
@@ -54,7 +54,7 @@ static void refuse(struct settings settings, const char *words)
 static void wrong_lists_are_refused(void **state)
 {
     (void)state;
-    struct settings settings = plain();
+    struct dsdata_settings settings = plain();
     settings.max_predictions = (struct opt_numbers){{20}, 1};
     refuse(settings, "one for each length");
     settings.max_predictions = (struct opt_numbers){{20, 513}, 2};
@@ -73,12 +73,12 @@ static void wrong_lists_are_refused(void **state)
 
 static bool strips(bool cased, int accents, bool learned, bool english)
 {
-    struct settings settings = plain();
-    struct recipe recipe;
+    struct dsdata_settings settings = plain();
+    struct dataset_recipe recipe;
     settings.cased = cased;
     settings.accents = accents;
     settings.vocab = learned ? NULL : "vocab.txt";
-    recipe_make_words(&settings, english, &recipe);
+    dataset_recipe_make_words(&settings, english, &recipe);
     return recipe.strip_accents;
 }
 
@@ -97,25 +97,25 @@ static void accents_by_case_vocabulary_and_language(void **state)
 static void the_object_names_what_changes_a_byte(void **state)
 {
     (void)state;
-    struct settings settings = plain();
-    struct recipe recipe;
+    struct dsdata_settings settings = plain();
+    struct dataset_recipe recipe;
     struct error err = {0};
     settings.seed = UINT64_MAX; /* more than JSON's integers hold */
-    recipe_make(&settings, true, &recipe, &err);
-    json_t *first = recipe_json(&recipe);
+    dataset_recipe_make(&settings, true, &recipe, &err);
+    json_t *first = dataset_recipe_json(&recipe);
     assert_string_equal(json_string_value(json_object_get(first, "seed")), "18446744073709551615");
     settings.threads = 7;
     settings.memory = 1;
     settings.out = "elsewhere";
-    recipe_make(&settings, true, &recipe, &err);
-    json_t *second = recipe_json(&recipe);
+    dataset_recipe_make(&settings, true, &recipe, &err);
+    json_t *second = dataset_recipe_json(&recipe);
     assert_true(json_equal(first, second));
     settings.keep = 1;
-    recipe_make(&settings, true, &recipe, &err);
-    json_t *third = recipe_json(&recipe);
+    dataset_recipe_make(&settings, true, &recipe, &err);
+    json_t *third = dataset_recipe_json(&recipe);
     assert_false(json_equal(first, third));
     strcpy(recipe.templates, "0123456789abcdef");
-    json_t *fourth = recipe_json(&recipe);
+    json_t *fourth = dataset_recipe_json(&recipe);
     assert_false(json_equal(third, fourth));
     json_decref(fourth);
     json_decref(first);
@@ -126,13 +126,13 @@ static void the_object_names_what_changes_a_byte(void **state)
 static void the_profile_is_named_where_it_is_not_hf(void **state)
 {
     (void)state;
-    struct settings settings = plain();
-    struct recipe recipe;
+    struct dsdata_settings settings = plain();
+    struct dataset_recipe recipe;
     struct error err = {0};
     for (int profile = PROFILE_HF; profile <= PROFILE_GOOGLE; profile++) {
         settings.profile = profile;
-        recipe_make(&settings, true, &recipe, &err);
-        json_t *object = recipe_json(&recipe);
+        dataset_recipe_make(&settings, true, &recipe, &err);
+        json_t *object = dataset_recipe_json(&recipe);
         const char *name = json_string_value(json_object_get(object, "profile"));
         assert_true(profile == PROFILE_HF ? !name : name && strcmp(name, "google") == 0);
         json_decref(object);
@@ -143,11 +143,11 @@ static void the_profile_is_named_where_it_is_not_hf(void **state)
 static void pairs_and_masks_are_named_where_they_differ(void **state)
 {
     (void)state;
-    struct settings settings = plain();
-    struct recipe recipe;
+    struct dsdata_settings settings = plain();
+    struct dataset_recipe recipe;
     struct error err = {0};
-    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
-    json_t *object = recipe_json(&recipe);
+    assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
+    json_t *object = dataset_recipe_json(&recipe);
     assert_null(json_object_get(object, "pairs"));
     assert_null(json_object_get(object, "pack"));
     assert_null(json_object_get(object, "masking"));
@@ -156,8 +156,8 @@ static void pairs_and_masks_are_named_where_they_differ(void **state)
     settings.pack = true;
     settings.masking = MASKS_WHOLE_WORD;
     settings.copies = 5;
-    assert_int_equal(recipe_make(&settings, true, &recipe, &err), 0);
-    object = recipe_json(&recipe);
+    assert_int_equal(dataset_recipe_make(&settings, true, &recipe, &err), 0);
+    object = dataset_recipe_json(&recipe);
     assert_string_equal(json_string_value(json_object_get(object, "pairs")), "none");
     assert_true(json_is_true(json_object_get(object, "pack")));
     assert_string_equal(json_string_value(json_object_get(object, "masking")), "whole-word");

@@ -3,8 +3,8 @@
 #include "tests/shards/tiny.h"
 
 #include "base/html.h"
-#include "pipeline/report/report.h"
-#include "pipeline/report/sections.h"
+#include "pipeline/report/corpus_report.h"
+#include "pipeline/report/corpus_sections.h"
 #include "pipeline/verbs/facts.h"
 
 #include <expat.h>
@@ -165,12 +165,12 @@ static void hostile_text_stays_text(void **state)
     fill_hostile(&m, &vocab, &build);
     write_dataset(directory, &m, &vocab, 4000); /* long ones */
     tiny_write(directory, BUILD_NAME, build.data, build.size);
-    assert_ok(report_make(&page, directory, &tiny_err));
+    assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
     assert_non_null(strstr(buf_text(&page), "&lt;script&gt;alert(1)"));
     assert_non_null(strstr(page.data, "⟨U+202E⟩"));
     assert_non_null(strstr(page.data, "more tokens"));
-    assert_ok(report_make(&again, directory, &tiny_err));
+    assert_ok(corpus_report_make(&again, directory, &tiny_err));
     assert_true(str_equal(buf_str(&page), buf_str(&again)));
     buf_release(&vocab);
     buf_release(&build);
@@ -249,7 +249,7 @@ static void figures_are_those_of_the_samples(void **state)
         check_length(&figures.lengths[i], figures.lengths[i].length->samples);
     figures_release(&figures);
     manifest_release(&manifest);
-    assert_ok(report_make(&page, directory, &tiny_err));
+    assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
     assert_non_null(strstr(buf_text(&page), "Counted over all samples."));
     buf_release(&page);
@@ -278,7 +278,7 @@ static void a_large_split_is_sampled(void **state)
     assert_in_range(f->elsewhere, FIGURES_SAMPLES * 33 / 100, FIGURES_SAMPLES * 34 / 100);
     figures_release(&figures);
     manifest_release(&manifest);
-    assert_ok(report_make(&page, directory, &tiny_err));
+    assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
     assert_non_null(strstr(buf_text(&page), "Estimated from 131,072 of the 200,000 samples"));
     buf_release(&page);
@@ -297,7 +297,7 @@ static void an_empty_dataset_has_a_page(void **state)
     manifest_add_length(&m, 16, 4, SPLIT_TRAIN, 0, 0, 0);
     manifest_add_length(&m, 16, 4, SPLIT_VALID, 0, 0, 0);
     write_dataset(directory, &m, &vocab, 0);
-    assert_ok(report_make(&page, directory, &tiny_err));
+    assert_ok(corpus_report_make(&page, directory, &tiny_err));
     check_page(&page);
     assert_null(strstr(buf_text(&page), "nan"));
     buf_release(&page);

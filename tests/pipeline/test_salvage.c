@@ -16,7 +16,7 @@ static bool salvage(struct str file, enum input_kind kind, size_t window, struct
     options.kind = kind;
     options.salvage = true;
     struct dump *dump;
-    struct piece piece = {0};
+    struct dump_piece piece = {0};
     struct group group = {0};
     struct error err;
     *seen = (struct salvaged){0};

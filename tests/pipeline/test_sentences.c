@@ -1,7 +1,7 @@
 /* Sentences: the rules (sentences.cases), and what holds for any text. */
 #include "base/file.h"
-#include "pipeline/text/sentences.h"
-#include "pipeline/text/sentences_marks.h"
+#include "pipeline/text/sentences/sentences.h"
+#include "pipeline/text/sentences/sentences_marks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

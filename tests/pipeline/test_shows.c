@@ -1,22 +1,23 @@
 /* The verbs that read a dataset: show, export, verify. Their output is caught in a file. */
 #include "tests/shards/tiny.h"
 
-#include "pipeline/settings.h"
+#include "pipeline/dsdata_settings.h"
 #include "shards/dataset.h"
 
 #include <errno.h>
 #include <jansson.h>
 
-static const struct opt_row rows[] = {{.name = "sample", .type = OPT_COUNT, .field = offsetof(struct settings, sample)},
-                                      {.name = "epoch", .type = OPT_COUNT, .field = offsetof(struct settings, epoch)},
-                                      {.name = "seed", .type = OPT_COUNT, .field = offsetof(struct settings, seed)},
-                                      {.name = NULL}};
+static const struct opt_row rows[] = {
+    {.name = "sample", .type = OPT_COUNT, .field = offsetof(struct dsdata_settings, sample)},
+    {.name = "epoch", .type = OPT_COUNT, .field = offsetof(struct dsdata_settings, epoch)},
+    {.name = "seed", .type = OPT_COUNT, .field = offsetof(struct dsdata_settings, seed)},
+    {.name = NULL}};
 static const struct opt_program program = {.name = "test", .rows = rows};
 
 static struct buf caught; /* stdout of the last verb */
 
 /* Runs a verb on `path` with stdout in a file. */
-static int run(int (*verb)(void *, struct opt_paths, struct error *), struct settings settings, const char *path,
+static int run(int (*verb)(void *, struct opt_paths, struct error *), struct dsdata_settings settings, const char *path,
                const char *directory, bool sample_given)
 {
     static struct opt_result result;
@@ -59,11 +60,11 @@ static void expect_list(const json_t *object, const char *key, const uint32_t *n
 static void export_prints_googles_keys(void **state)
 {
     const char *directory = *state;
-    struct settings settings = {.seq_one = 32};
+    struct dsdata_settings settings = {.seq_one = 32};
     const struct shard_layout layout = shard_layout_make(32, 5, TINY_PIECES);
     struct sample sample = sample_make(&layout);
     uint32_t ones[32], segments[32];
-    assert_int_equal(run(verb_export, settings, directory, directory, false), 0);
+    assert_int_equal(run(dsdata_export, settings, directory, directory, false), 0);
     size_t lines = 0;
     for (char *at = caught.data, *end; at < caught.data + caught.size; at = end + 1, lines++) {
         end = strchr(at, '\n');
@@ -97,10 +98,10 @@ static void export_to_a_file_is_the_same(void **state)
     const char *directory = *state;
     char *out = path_join(directory, "out.jsonl");
     struct buf file = {0};
-    assert_int_equal(run(verb_export, (struct settings){.out = "-"}, directory, directory, false), 0);
+    assert_int_equal(run(dsdata_export, (struct dsdata_settings){.out = "-"}, directory, directory, false), 0);
     struct buf expected = {0};
     buf_add(&expected, caught.data, caught.size);
-    assert_int_equal(run(verb_export, (struct settings){.out = out}, directory, directory, false), 0);
+    assert_int_equal(run(dsdata_export, (struct dsdata_settings){.out = out}, directory, directory, false), 0);
     assert_int_equal(caught.size, 0);
     assert_ok(file_read_all(out, 1u << 20, &file, &tiny_err));
     assert_int_equal(file.size, expected.size);
@@ -109,7 +110,7 @@ static void export_to_a_file_is_the_same(void **state)
     /* A full disk leaves no file. */
     for (uint64_t n = 1; n <= 2; n++) {
         file_fault_set((struct file_fault){.at = n, .kind = FILE_FAULT_ERRNO, .number = ENOSPC});
-        assert_int_equal(run(verb_export, (struct settings){.out = out}, directory, directory, false), -1);
+        assert_int_equal(run(dsdata_export, (struct dsdata_settings){.out = out}, directory, directory, false), -1);
         file_fault_set((struct file_fault){0});
         assert_int_equal(tiny_err.kind, ERR_RESOURCE);
         assert_false(path_exists(out));
@@ -121,10 +122,10 @@ static void export_to_a_file_is_the_same(void **state)
 
 static void export_of_nothing_prints_nothing(void **state)
 {
-    assert_int_equal(run(verb_export, (struct settings){.seq_one = 32, .split = SPLIT_VALID}, *state, *state, false),
-                     0);
+    assert_int_equal(
+        run(dsdata_export, (struct dsdata_settings){.seq_one = 32, .split = SPLIT_VALID}, *state, *state, false), 0);
     assert_int_equal(caught.size, 0);
-    assert_int_equal(run(verb_export, (struct settings){.seq_one = 64}, *state, *state, false), -1);
+    assert_int_equal(run(dsdata_export, (struct dsdata_settings){.seq_one = 64}, *state, *state, false), -1);
     assert_int_equal(tiny_err.kind, ERR_MISMATCH);
 }
 
@@ -137,7 +138,7 @@ static void show_tells_the_facts(void **state)
         "{\"sources\": [{\"name\": \"a \\u001b[31m.xml\"}], \"command\": [\"dsdata\", \"build\", "
         "\"it's.xml\", \"--out\", \"d\"]}";
     tiny_write(*state, BUILD_NAME, build, sizeof(build) - 1);
-    assert_int_equal(run(verb_show, (struct settings){.json = true}, *state, *state, false), 0);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){.json = true}, *state, *state, false), 0);
     json_t *facts = caught_json();
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (!json_object_get(facts, keys[i]))
@@ -152,7 +153,7 @@ static void show_tells_the_facts(void **state)
     assert_true(json_real_value(json_object_get(length, "filled")) == 0.5625);
     json_decref(facts);
 
-    assert_int_equal(run(verb_show, (struct settings){0}, *state, *state, false), 0);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, *state, *state, false), 0);
     assert_non_null(strstr(caught.data, "17 samples"));
     assert_non_null(strstr(caught.data, "a ?[31m.xml")); /* nothing reaches the terminal raw */
     assert_null(strchr(caught.data, '\x1b'));
@@ -161,27 +162,29 @@ static void show_tells_the_facts(void **state)
 static void show_lays_a_sample_side_by_side(void **state)
 {
     char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
-    assert_int_equal(run(verb_show, (struct settings){.sample = 6}, *state, *state, true), 0);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 6}, *state, *state, true), 0);
     struct buf of_dataset = {0};
     buf_add(&of_dataset, strchr(caught.data, '\n'), strlen(strchr(caught.data, '\n')) + 1);
     assert_non_null(strstr(caught.data, "       0  A        [CLS]"));
     assert_non_null(strstr(caught.data, "[MASK]"));
     assert_non_null(strstr(caught.data, "masked"));
-    assert_int_equal(run(verb_show, (struct settings){.sample = 0}, shard, *state, true), 0); /* the same sample */
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 0}, shard, *state, true),
+                     0); /* the same sample */
     assert_string_equal(strchr(caught.data, '\n'), of_dataset.data);
 
-    assert_int_equal(run(verb_show, (struct settings){.sample = 6, .json = true}, *state, *state, true), 0);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 6, .json = true}, *state, *state, true), 0);
     json_t *object = caught_json();
     assert_int_equal(json_array_size(json_object_get(object, "tokens")),
                      (size_t)json_integer_value(json_object_get(object, "length")));
     json_decref(object);
 
-    assert_int_equal(run(verb_show, (struct settings){.sample = 17}, *state, *state, true), -1);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 17}, *state, *state, true), -1);
     assert_int_equal(tiny_err.kind, ERR_USAGE);
     assert_non_null(strstr(tiny_err.text, "0 to 16"));
-    assert_int_equal(run(verb_show, (struct settings){.seq_one = 32, .split = SPLIT_VALID}, *state, *state, true), -1);
+    assert_int_equal(
+        run(dsdata_show, (struct dsdata_settings){.seq_one = 32, .split = SPLIT_VALID}, *state, *state, true), -1);
     assert_int_equal(tiny_err.kind, ERR_USAGE);
-    assert_int_equal(run(verb_show, (struct settings){.sample = 99}, shard, *state, true), -1);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){.sample = 99}, shard, *state, true), -1);
     mem_free(shard);
     buf_release(&of_dataset);
 }
@@ -189,21 +192,21 @@ static void show_lays_a_sample_side_by_side(void **state)
 static void show_takes_a_single_shard(void **state)
 {
     char *shard = path_join(*state, "seq16/train-00001-of-00003.dss");
-    assert_int_equal(run(verb_show, (struct settings){0}, shard, *state, false), 0);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, shard, *state, false), 0);
     assert_non_null(strstr(caught.data, "shard      1 of 3 of split train"));
-    assert_int_equal(run(verb_show, (struct settings){.json = true}, shard, *state, false), 0);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){.json = true}, shard, *state, false), 0);
     json_t *object = caught_json();
     assert_int_equal(json_integer_value(json_object_get(object, "samples")), 6);
     json_decref(object);
-    assert_int_equal(run(verb_show, (struct settings){0}, "tiny-is-not-there", *state, false), -1);
+    assert_int_equal(run(dsdata_show, (struct dsdata_settings){0}, "tiny-is-not-there", *state, false), -1);
     assert_int_equal(tiny_err.kind, ERR_USAGE);
     mem_free(shard);
 }
 
 static void verify_says_where_and_how_to_rebuild(void **state)
 {
-    assert_int_equal(run(verb_verify, (struct settings){0}, *state, *state, false), 0);
-    assert_int_equal(run(verb_verify, (struct settings){.json = true}, *state, *state, false), 0);
+    assert_int_equal(run(dsdata_verify, (struct dsdata_settings){0}, *state, *state, false), 0);
+    assert_int_equal(run(dsdata_verify, (struct dsdata_settings){.json = true}, *state, *state, false), 0);
     json_t *object = caught_json();
     assert_true(json_is_true(json_object_get(object, "ok")));
     assert_int_equal(json_integer_value(json_object_get(object, "files")), 7);
@@ -213,7 +216,7 @@ static void verify_says_where_and_how_to_rebuild(void **state)
     struct buf bytes = tiny_read(*state, "seq16/valid-00000-of-00001.dss");
     bytes.data[4100] ^= 1;
     tiny_write(*state, "seq16/valid-00000-of-00001.dss", bytes.data, bytes.size);
-    assert_int_equal(run(verb_verify, (struct settings){.json = true}, *state, *state, false), ERR_VERIFY);
+    assert_int_equal(run(dsdata_verify, (struct dsdata_settings){.json = true}, *state, *state, false), ERR_VERIFY);
     object = caught_json();
     const json_t *range = json_array_get(json_object_get(object, "damaged"), 0);
     assert_true(json_is_false(json_object_get(object, "ok")));
@@ -221,7 +224,7 @@ static void verify_says_where_and_how_to_rebuild(void **state)
     assert_int_equal(json_integer_value(json_object_get(range, "from")), 4096);
     assert_string_equal(json_string_value(json_array_get(json_object_get(object, "built_by"), 2)), "it's.xml");
     json_decref(object);
-    assert_int_equal(run(verb_verify, (struct settings){0}, *state, *state, false), -1);
+    assert_int_equal(run(dsdata_verify, (struct dsdata_settings){0}, *state, *state, false), -1);
     assert_int_equal(tiny_err.kind, ERR_VERIFY);
     assert_non_null(strstr(tiny_err.file, "seq16/valid-00000-of-00001.dss"));
     assert_non_null(strstr(tiny_err.hint, "dsdata build INPUT... --out "));

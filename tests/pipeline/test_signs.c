@@ -1,5 +1,5 @@
 /* Bitmaps of signs: every level of this machine gives what the base level gives, and that is what the set says. */
-#include "pipeline/text/signs.h"
+#include "pipeline/text/markup/signs.h"
 
 #include "base/cpu.h"
 #include "base/mem.h"

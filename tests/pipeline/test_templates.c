@@ -1,10 +1,10 @@
 /* Renderings of templates: the tables are in order; a user's file is read, its mistakes are told with their line. */
 #include "base/file.h"
-#include "pipeline/text/call.h"
-#include "pipeline/text/renderings.h"
-#include "pipeline/text/silent.h"
-#include "pipeline/text/units.h"
+#include "pipeline/text/templates/call.h"
+#include "pipeline/text/templates/renderings.h"
+#include "pipeline/text/templates/units.h"
 #include "pipeline/text/wikitext.h"
+#include "pipeline/text/words/silent.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

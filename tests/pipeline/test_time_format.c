@@ -1,6 +1,6 @@
 /* {{#time:}} and numbers in words: what comes out. */
-#include "pipeline/text/number_words.h"
-#include "pipeline/text/time_format.h"
+#include "pipeline/text/templates/number_words.h"
+#include "pipeline/text/templates/time_format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

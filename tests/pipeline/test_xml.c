@@ -1,5 +1,5 @@
 /* One <page> → struct page: the schemas of many years, and XML that is broken or hostile. */
-#include "pipeline/text/xml.h"
+#include "pipeline/text/xml/xml.h"
 
 #include "base/random.h"
 

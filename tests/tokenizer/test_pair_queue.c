@@ -45,7 +45,7 @@ static void the_first_is_the_most_frequent(void **state)
             table[left][right] -= less;
         } else if (step % 7 == 0) {
             const bool found = first_of(table, &left, &right);
-            const struct pair *first = pair_queue_first(&queue);
+            const struct piece_pair *first = pair_queue_first(&queue);
             assert_int_equal(found, first != NULL);
             if (!found)
                 continue;
@@ -59,7 +59,7 @@ static void the_first_is_the_most_frequent(void **state)
     }
     size_t left_over = 0;
     for (uint32_t left = 0, right = 0; first_of(table, &left, &right); left_over++) {
-        const struct pair *first = pair_queue_first(&queue);
+        const struct piece_pair *first = pair_queue_first(&queue);
         assert_true(first && first->left == left && first->right == right);
         pair_queue_drop(&queue, pair_queue_take(&queue));
         table[left][right] = 0;

@@ -2,7 +2,7 @@
 #include "tests/tokenizer/help.h"
 
 #include "base/file.h"
-#include "tokenizer/read.h"
+#include "tokenizer/tokenizer_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/random.h"
-#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/cpu_backend.h"
 #include "trainer/data/batch.h"
 #include "trainer/model/model.h"
 

@@ -2,7 +2,7 @@
 #include "tests/shards/tiny.h"
 
 #include "trainer/config.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/keep/names.h"
 
 #define FILE_NAME "model.safetensors"

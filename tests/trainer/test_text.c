@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "tokenizer/ids.h"
-#include "trainer/keep/tokenizer.h"
+#include "trainer/keep/tokenizer_write.h"
 #include "trainer/tune/text.h"
 
 #define FOLDER "test_text.d"

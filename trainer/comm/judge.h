@@ -13,20 +13,20 @@
 #define NOBODY     UINT32_MAX
 
 /* What a process says once a second. */
-struct report {
+struct rank_report {
     uint64_t step;
     uint64_t moves; /* calls of meet_move and ends of waiting */
     uint8_t waits;  /* for others */
     uint8_t begun;  /* meet_move was called */
     char place[PLACE_TEXT];
 };
-_Static_assert(sizeof(struct report) == 64, "a report's bytes travel");
+_Static_assert(sizeof(struct rank_report) == 64, "a report's bytes travel");
 
 struct peer {
     uint32_t rank, pid;
     bool here; /* has come, and has not left in good order */
     char host[HOST_TEXT];
-    struct report report;
+    struct rank_report report;
     double heard; /* when the last report came. Seconds in which the judge was awake */
     double moved; /* when one said that it moves */
 };

@@ -113,7 +113,7 @@ void meet_stopped(struct meet *meet)
 
 void meet_hear(struct meet *meet, struct peer *peer, struct str bytes)
 {
-    struct report report;
+    struct rank_report report;
     if (bytes.size != sizeof report)
         return;
     memcpy(&report, bytes.data, sizeof report);

@@ -71,7 +71,7 @@ struct begin {
     char outer[ADDRESS_TEXT]; /* rank 0's, as other machines see it; "": all are on one */
 };
 
-struct verdict {
+struct meet_verdict {
     uint32_t lost; /* a rank that died or stands still, or NOBODY */
     struct error error;
 };
@@ -94,10 +94,10 @@ struct meet {
     double now, clock; /* seconds in which this thread was awake; clock_now() of the last look */
     double reported;   /* now: when the last report left */
 
-    struct report report; /* of this process */
-    unsigned waits;       /* meet_wait, and calls of ours that wait */
-    uint32_t works;       /* calls of meet_work(true) without their end */
-    bool begun;           /* all are here */
+    struct rank_report report; /* of this process */
+    unsigned waits;            /* meet_wait, and calls of ours that wait */
+    uint32_t works;            /* calls of meet_work(true) without their end */
+    bool begun;                /* all are here */
     bool closing;
     double closing_since; /* now */
     atomic_bool stop;
@@ -106,7 +106,7 @@ struct meet {
     atomic_bool failed;
     bool told; /* to somebody who asked */
     double failed_since;
-    struct verdict verdict;
+    struct meet_verdict verdict;
 
     struct value *values;
     size_t values_count, values_bytes;

@@ -30,7 +30,7 @@ static bool greets(const struct frame *frame, uint64_t number, struct welcome *w
 /* A text from outside. */
 static void read_verdict(struct meet *meet, struct str bytes)
 {
-    struct verdict verdict;
+    struct meet_verdict verdict;
     if (bytes.size != sizeof verdict)
         return;
     memcpy(&verdict, bytes.data, sizeof verdict);

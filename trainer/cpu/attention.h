@@ -73,7 +73,7 @@ static void small_product(real *c, size_t c_row, const unit *a, size_t a_row, si
 }
 
 /* One task: a head of a sequence. */
-struct head {
+struct attention_head {
     size_t first, length;        /* rows of the sequence: keys and values */
     size_t first_query, queries; /* rows of its queries */
     const int32_t *positions;    /* [queries] in the sequence */
@@ -85,14 +85,14 @@ struct head {
     real scale;
 };
 
-static struct head head_of(const struct batch *batch, const struct batch *queries, const struct attention_shape *shape,
-                           size_t task)
+static struct attention_head head_of(const struct batch *batch, const struct batch *queries,
+                                     const struct attention_shape *shape, size_t task)
 {
     const size_t heads = (size_t)shape->heads, sequence = task / heads, head = task % heads;
     const size_t first = (size_t)batch->starts[sequence], end = (size_t)batch->starts[sequence + 1];
     const size_t first_query = (size_t)queries->starts[sequence];
     const size_t size = (size_t)shape->head_size;
-    return (struct head){
+    return (struct attention_head){
         .first = first,
         .length = end - first,
         .first_query = first_query,
@@ -111,7 +111,7 @@ static struct head head_of(const struct batch *batch, const struct batch *querie
 }
 
 /* Where a task's part of a matrix begins: its columns of row `first`. */
-static size_t part_of(const struct head *h, size_t first, size_t stride)
+static size_t part_of(const struct attention_head *h, size_t first, size_t stride)
 {
     return first * stride + h->head * h->size;
 }
@@ -132,7 +132,7 @@ static void store_rows(storage *x, size_t stride, const real *in, size_t rows, s
 }
 
 /* Multiplies a row of probabilities, or of their gradients, by its dropout. */
-static void drop_scores(real *row, const struct dropout *dropout, const struct head *h, size_t query)
+static void drop_scores(real *row, const struct dropout *dropout, const struct attention_head *h, size_t query)
 {
     real keep[KEEP_PIECE];
     for (size_t first = 0; first < h->length; first += KEEP_PIECE) {
@@ -146,7 +146,7 @@ static void drop_scores(real *row, const struct dropout *dropout, const struct h
 
 /* Products of queries and keys to probabilities, in place, zeros after them; returns the log of the sum of
  * exponentials. */
-static real softmax(real *row, const struct head *h)
+static real softmax(real *row, const struct attention_head *h)
 {
     real most = row[0];
 #pragma omp simd reduction(max : most)
@@ -169,7 +169,7 @@ static real softmax(real *row, const struct head *h)
 static void attention_head(const void *args, size_t task, int thread)
 {
     const struct attention_args *a = args;
-    const struct head h = head_of(a->batch, a->queries, a->shape, task);
+    const struct attention_head h = head_of(a->batch, a->queries, a->shape, task);
     real *scores = thread_scratch(a->scratch, a->shape, thread); /* [QUERIES, wide_length] */
     real *result = scores + QUERIES * h.wide_length;             /* [QUERIES, wide_size] */
     unit *keys = (unit *)(result + QUERIES * h.wide_size);       /* [size, wide_length] */
@@ -216,7 +216,7 @@ static void attention(struct device *device, const struct attention_args *args)
 /* The rows of one block of queries, from scores = Q K^T and slopes = dO V^T:
  *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P dP). */
 static void backward_scores(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
-                            size_t rows, const struct dropout *dropout, const struct head *h)
+                            size_t rows, const struct dropout *dropout, const struct attention_head *h)
 {
     const size_t beside = h->wide_length - h->length;
     for (size_t i = 0; i < rows; i++) {
@@ -245,7 +245,7 @@ static void backward_scores(real *scores, real *slopes, const real *log_sums, co
 static void attention_backward_head(const void *args, size_t task, int thread)
 {
     const struct attention_backward_args *a = args;
-    const struct head h = head_of(a->batch, a->queries, a->shape, task);
+    const struct attention_head h = head_of(a->batch, a->queries, a->shape, task);
     const size_t matrix = h.length * h.wide_size, block = QUERIES * h.wide_length;
     real *dkeys = thread_scratch(a->scratch, a->shape, thread);       /* [length, wide_size] */
     real *dvalues = dkeys + matrix;                                   /* [length, wide_size] */

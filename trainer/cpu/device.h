@@ -10,7 +10,7 @@
 
 #include "base/parallel.h"
 #include "trainer/cpu/bf16.h"
-#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/cpu_backend.h"
 #include "trainer/cpu/fp16.h"
 #include "trainer/ops.h"
 

@@ -1,5 +1,5 @@
 /* Which instruction sets this processor has, and which of them the user may force. */
-#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/cpu_backend.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef TRAINER_CPU_ONEDNN_H
 #define TRAINER_CPU_ONEDNN_H
 
-#include "trainer/cpu/cpu.h"
+#include "trainer/cpu/cpu_backend.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* What an optimizer does to flat memory: a block has a chunk of at most 16,384 numbers. Formulas stand at struct
- * update_step (optim/numbers.h) and are those of cpu/update.h, number by number. Sums of squares are doubles, by a
+ * update_step (optim/update_numbers.h) and are those of cpu/update.h, number by number. Sums of squares are doubles, by a
  * thread over its numbers in order, then over the block in a fixed tree; so are sums over the chunks of a tensor, by a
  * block, and those over tensors, by one block, which then works out the numbers that are per tensor. An infinity or NaN
  * among gradients makes its chunk's sum one: that is how overflow is found.

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "trainer/config.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 #define TEMPORARY ".tmp"
 #define NAME_SIZE 64 /* of a checkpoint */

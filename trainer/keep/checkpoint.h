@@ -19,7 +19,7 @@
 #include "trainer/keep/errors.h"
 #include "trainer/keep/names.h"
 #include "trainer/keep/state.h"
-#include "trainer/keep/tokenizer.h"
+#include "trainer/keep/tokenizer_write.h"
 #include "trainer/model/params.h"
 
 #include <jansson.h>

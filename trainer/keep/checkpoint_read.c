@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 /* The checkpoint that `latest` names. */
 static int read_latest(const char *run, const char *latest, char **files, struct error *err)

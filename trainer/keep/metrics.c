@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 #define LOSS_FORMAT "%.7g"
 

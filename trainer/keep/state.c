@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 
 #define STATE_VERSION 1
 

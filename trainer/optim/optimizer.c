@@ -1,5 +1,5 @@
 /* In: gradients and moments in flat memory. Out: parameters after one update. Passes over flat memory and what is worked
- * out per tensor are the backend's (ops.h, numbers.h), so that the host only says which, and never waits. */
+ * out per tensor are the backend's (ops.h, update_numbers.h), so that the host only says which, and never waits. */
 #include "trainer/optim/optimizer.h"
 
 #include <assert.h>

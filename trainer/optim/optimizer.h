@@ -80,7 +80,7 @@ struct matrix_method {
 
 #define OPTIMIZER_PARAMS_MAX 8
 
-/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, numbers.h and the backends'
+/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, update_numbers.h and the backends'
  * files update and matrix. */
 struct optimizer_facts {
     const char *name; /* --optimizer's choice, and what a run's identity says */

@@ -3,7 +3,7 @@
 #define TRAINER_REPORT_SECTIONS_H
 
 #include "base/html.h"
-#include "trainer/report/report.h"
+#include "trainer/report/run_report.h"
 
 extern const char report_style[]; /* CSS that only this page needs */
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/tune/input.h"
 #include "trainer/tune/reading.h"
 
@@ -236,7 +236,7 @@ static int fill(struct fill *f, struct opt_paths texts, struct error *err)
     return 0;
 }
 
-int verb_fill_mask(void *context, struct opt_paths bare, struct error *err)
+int dstrain_fill_mask(void *context, struct opt_paths bare, struct error *err)
 {
     struct fill f = {0};
     const struct opt_paths texts = {bare.items + 1, bare.count - 1};

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/tune/glue.h"
 #include "trainer/tune/glue_scores.h"
 
@@ -260,7 +260,7 @@ static int check(const struct settings *settings, const char *name, struct error
     return 0;
 }
 
-int verb_glue(void *context, struct opt_paths bare, struct error *err)
+int dstrain_glue(void *context, struct opt_paths bare, struct error *err)
 {
     struct settings *settings = context;
     const char *name = bare.items[0];

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/tune/input.h"
 #include "trainer/tune/reading.h"
 
@@ -284,7 +284,7 @@ static int score(struct score *s, struct error *err)
     return 0;
 }
 
-int verb_score(void *context, struct opt_paths bare, struct error *err)
+int dstrain_score(void *context, struct opt_paths bare, struct error *err)
 {
     struct score s = {.path = bare.items[1], .labels = {{.key = "paradigm"}, {.key = "phenomenon"}}};
     stop_on_signals();

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "trainer/evaluate.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/keep/safetensors.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad_scores.h"

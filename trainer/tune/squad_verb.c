@@ -10,7 +10,7 @@
 #include "base/output.h"
 #include "base/progress.h"
 #include "trainer/engine.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/screen.h"
 #include "trainer/tune/predict.h"
 #include "trainer/tune/squad.h"
@@ -110,7 +110,7 @@ static int say_scores(const struct settings *settings, struct error *err)
     return 0;
 }
 
-int verb_squad(void *context, struct opt_paths bare, struct error *err)
+int dstrain_squad(void *context, struct opt_paths bare, struct error *err)
 {
     struct settings *all = context;
     (void)bare;

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "tokenizer/read.h"
+#include "tokenizer/tokenizer_files.h"
 #include "trainer/tune/input.h"
 
 int text_open(struct text *text, const char *directory, int32_t pieces, struct error *err)

@@ -13,7 +13,7 @@
 #include "shards/manifest.h"
 #include "trainer/config.h"
 #include "trainer/datasets.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/keep/metrics.h"
 #include "trainer/run.h"
 

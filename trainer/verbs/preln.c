@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "trainer/config.h"
-#include "trainer/keep/json.h"
+#include "trainer/keep/json_write.h"
 #include "trainer/keep/names.h"
 
 #define POSITIONS "bert.embeddings.position_embeddings.weight"

@@ -1,0 +1,161 @@
+/* In: the runs of the last column. Out: the text. The block holds the last column of the sorted rotations of a text.
+ * The row whose rotation begins one byte earlier than row i's is
+ *
+ *     back(i) = rows that begin with a smaller byte + rows above i that end with the same byte
+ *
+ * so for a run of equal bytes the rows are consecutive numbers, and the table of all entries (back(i), byte of i) is
+ * written from top to bottom in vectors. From row `origin` on, the entries tell the text from its last byte to the
+ * first; each step waits for the one before (a read from a far cache). Hence the text is followed from 1,024 rows
+ * anywhere, 20 at a time: such a row's entry is marked, a stretch ends where it comes to a marked row, and that says
+ * which stretch goes on there. At the end the stretches are put together from `origin` on, until they come back to it;
+ * that is early where the text is a period repeated.
+ *
+ *     entry    byte 0…7 │ back(i), or the number of the stretch 8…30 │ mark 31 */
+#ifndef BASE_BZ_BZ_ROWS_H
+#define BASE_BZ_BZ_ROWS_H
+
+#include "base/bz/block.h"
+
+#define MARK  (1u << 31)
+#define CAME  (MARK >> 8) /* the mark in a lane's row */
+#define WIDTH 16          /* rows written at a time */
+
+typedef uint32_t row_vector __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
+
+/* Fills the table; false where the runs are no column of a block. */
+static bool fill_rows(struct block_space *space, size_t size_max)
+{
+    const row_vector ascending = {0,      1 << 8, 2 << 8,  3 << 8,  4 << 8,  5 << 8,  6 << 8,  7 << 8,
+                                  8 << 8, 9 << 8, 10 << 8, 11 << 8, 12 << 8, 13 << 8, 14 << 8, 15 << 8};
+    uint64_t counts[256] = {0}, size = 0;
+    uint32_t entry[256]; /* of the next row that ends with the byte */
+    for (size_t i = 0; i < space->run_count; i++)
+        counts[space->runs[i] & 255] += space->runs[i] >> 8;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        entry[byte] = (uint32_t)size << 8 | byte;
+        size += counts[byte];
+    }
+    if (size > size_max || space->origin >= size)
+        return false;
+    uint32_t *row = space->rows;
+    for (size_t i = 0; i < space->run_count; i++) {
+        const uint32_t run = space->runs[i], length = run >> 8, byte = run & 255;
+        const row_vector from = ascending + entry[byte];
+        entry[byte] += length << 8;
+        *(row_vector *)row = from; /* reaches beyond the run, where the next one writes */
+        for (uint32_t done = WIDTH; RARE(done < length); done += WIDTH)
+            *(row_vector *)(row + done) = from + (done << 8);
+        row += length;
+    }
+    space->rows[size] = (uint32_t)size << 8; /* idle lanes stay there */
+    space->size = size;
+    return true;
+}
+
+/* Takes the row's entry out and marks it; 0 where it is marked already. */
+static unsigned mark_row(struct block_space *space, uint32_t row, uint32_t stretch)
+{
+    if (space->rows[row] & MARK)
+        return 0;
+    space->stretches[stretch].entry = space->rows[row];
+    space->rows[row] = MARK | stretch << 8;
+    return 1;
+}
+
+static uint32_t mark_rows(struct block_space *space)
+{
+    const uint32_t size = (uint32_t)space->size, wanted = size / 64 < STARTS_MAX ? size / 64 : STARTS_MAX;
+    uint32_t count = mark_row(space, space->origin, 0);
+    for (uint32_t i = 0; i < wanted; i++)
+        count += mark_row(space, (uint32_t)((uint64_t)i * size / wanted), count);
+    return count;
+}
+
+struct lanes {
+    uint32_t row[LANES];
+    uint32_t stretch[LANES]; /* that is being written */
+    size_t end[LANES];       /* of that, in the lane's bytes */
+    uint32_t starts, started, busy;
+};
+
+/* Writes the first byte of the next start, or leaves the lane idle. */
+static void begin_stretch(struct block_space *space, struct lanes *lanes, unsigned lane, size_t place)
+{
+    if (lanes->started == lanes->starts) {
+        lanes->row[lane] = (uint32_t)space->size;
+        lanes->busy--;
+        return;
+    }
+    const uint32_t entry = space->stretches[lanes->started].entry;
+    lanes->stretch[lane] = lanes->started++;
+    lanes->end[lane] = place + 1;
+    lanes->row[lane] = entry >> 8;
+    space->lanes[lane][place] = (uint8_t)entry;
+}
+
+/* The stretch of a lane has come to a marked row. */
+static void end_stretch(struct block_space *space, struct lanes *lanes, unsigned lane, size_t place)
+{
+    struct bz_stretch *stretch = &space->stretches[lanes->stretch[lane]];
+    stretch->bytes = space->lanes[lane] + place + 1;
+    stretch->size = lanes->end[lane] - (place + 1);
+    stretch->next = lanes->row[lane] & ~CAME;
+}
+
+/* Each lane writes a byte at a time, downwards, until one comes to a mark. Written out so that most lanes' rows stay in
+ * registers: the more steps of all lanes fit into the processor's window, the more reads are under way at once. */
+#define STEP(lane)                                                                                                     \
+    entry = rows[row[lane]], any |= entry, bytes[place + (lane)*LANE_BYTES] = (uint8_t)entry, row[lane] = entry >> 8
+#define STEPS(lane) STEP(lane), STEP(lane + 1), STEP(lane + 2), STEP(lane + 3)
+
+static size_t follow_lanes(const uint32_t *rows, uint32_t lanes[LANES], uint8_t *bytes, size_t place)
+{
+    uint32_t any = 0, entry, row[LANES];
+    memcpy(row, lanes, sizeof(row));
+    while (place > 0 && !(any & MARK)) {
+        place--;
+        STEPS(0), STEPS(4), STEPS(8), STEPS(12), STEPS(16);
+    }
+    memcpy(lanes, row, sizeof(row));
+    return place;
+}
+
+/* False where a few stretches are so long that a lane is too short for them. */
+static bool follow(struct block_space *space)
+{
+    struct lanes lanes = {.starts = mark_rows(space), .busy = LANES};
+    size_t place = LANE_BYTES - 1;
+    for (unsigned lane = 0; lane < LANES; lane++)
+        begin_stretch(space, &lanes, lane, place);
+    while (lanes.busy > 0 && place > 0) {
+        place = follow_lanes(space->rows, lanes.row, space->lanes[0], place);
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            if (lanes.row[lane] & CAME) {
+                end_stretch(space, &lanes, lane, place);
+                begin_stretch(space, &lanes, lane, place);
+            }
+        }
+    }
+    return lanes.busy == 0;
+}
+
+static enum bzip2_result decode_rows(struct block_space *space, size_t size_max)
+{
+    if (!fill_rows(space, size_max) || !follow(space))
+        return BZIP2_DAMAGED;
+    size_t period = 0;
+    uint32_t i = 0;
+    do {
+        period += space->stretches[i].size;
+        i = space->stretches[i].next;
+    } while (i != 0);
+    for (size_t left = period; left > 0; i = space->stretches[i].next) {
+        left -= space->stretches[i].size;
+        memcpy(space->text + left, space->stretches[i].bytes, space->stretches[i].size);
+    }
+    for (size_t at = period; at < space->size; at++)
+        space->text[at] = space->text[at - period];
+    return BZIP2_DONE;
+}
+
+#endif

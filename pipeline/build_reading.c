@@ -1,0 +1,251 @@
+/*              ordered        parallel         ordered          parallel          ordered
+ *   dumps ─►  │  read  │ ─►  │  decode  │ ─►  │    cut    │ ─►  │  digest  │ ─►  │ collect │ ─► spills, journal of an extent */
+#include "pipeline/build_reading.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "pipeline/workers.h"
+
+struct reading {
+    struct feed feed; /* first: see feed.h */
+    const struct reading_options *options;
+    struct build_facts *facts;
+    struct collector collector;
+    struct workers digests;
+    struct progress progress;
+    struct extent_task task; /* under way */
+    double task_started;     /* clock */
+};
+
+/* What travels on the belt: a window, the group that it completed, what became of it. */
+struct job {
+    struct feed_job feed; /* first: see feed.h */
+    struct harvest harvest;
+};
+
+static int digest_job(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct reading *reading = context;
+    struct job *job = slot;
+    (void)number;
+    (void)err;
+    struct digest *digest = workers_take(&reading->digests);
+    digest_group(digest, &reading->options->inputs->articles[job->feed.file], &job->feed.group, &job->harvest);
+    workers_give(&reading->digests, digest);
+    return BELT_NEXT;
+}
+
+/* Bytes that this process has to read, and those of them before a place: of all where it is alone, else of its extent. In
+ * all 0: of a pipe. */
+struct way {
+    double done, total;
+};
+
+static struct way way_at(const struct reading *reading, struct place place)
+{
+    const struct reading_options *options = reading->options;
+    const uint64_t row = inputs_windows(options->inputs);
+    if (row == 0)
+        return (struct way){(double)(place.window * dump_window_bytes(options->inputs->dumps[place.file])), 0};
+    const bool alone = ranks_count(options->ranks) == 1;
+    const uint64_t from = alone ? 0 : reading->task.first, end = alone ? row : reading->task.end;
+    const uint64_t to = end < row ? end : row, at = inputs_row(options->inputs, place);
+    const double bytes = (double)inputs_bytes(options->inputs) / (double)row;
+    return (struct way){bytes * (double)((at < from ? from : at < to ? at : to) - from), bytes * (double)(to - from)};
+}
+
+static void show_progress(struct reading *reading, const struct feed_job *job)
+{
+    const struct way way = way_at(reading, (struct place){job->file, job->window + 1});
+    summary_progress(&reading->progress, (uint64_t)way.done, (uint64_t)way.total, &reading->collector.extent.counts,
+                     reading->facts, reading->options->plan, clock_now() - reading->task_started);
+}
+
+static int collect(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct reading *reading = context;
+    struct job *job = slot;
+    (void)number;
+    TRY(collector_add(&reading->collector, &job->feed, &job->harvest, err));
+    if (progress_due(&reading->progress))
+        show_progress(reading, &job->feed);
+    return BELT_NEXT;
+}
+
+static void release_job(void *slot)
+{
+    struct job *job = slot;
+    feed_job_release(&job->feed);
+    harvest_release(&job->harvest);
+}
+
+static void *open_digest(const void *options)
+{
+    return digest_open(options);
+}
+
+static void close_digest(void *digest)
+{
+    digest_close(digest);
+}
+
+static int run_belt(struct reading *reading, size_t depth, struct belt_load *loads, struct error *err)
+{
+    static const struct belt_step steps[] = {{"read", 1, feed_read},
+                                             {"decode", 0, feed_decode},
+                                             {"cut", 1, feed_cut},
+                                             {"digest", 0, digest_job},
+                                             {"collect", 1, collect}};
+    _Static_assert(sizeof steps / sizeof *steps == BUILD_STEPS, "the summary has a row for each");
+    const struct belt_options belt = {.steps = steps,
+                                      .step_count = sizeof steps / sizeof *steps,
+                                      .depth = depth,
+                                      .threads = reading->options->plan->threads,
+                                      .job_size = sizeof(struct job),
+                                      .job_release = release_job,
+                                      .context = reading};
+    return belt_run(&belt, loads, err);
+}
+
+/* Text without a beginning in its middle is decoded from its first byte again. */
+static void say_again(const struct feed *feed)
+{
+    char bytes[32];
+    const struct place place = feed->next;
+    const struct inputs *inputs = feed->inputs;
+    if (place.window == 0 || place.file == inputs->count || !codec_of(dump_container(inputs->dumps[place.file])))
+        return;
+    log_say("%s   is decompressed again up to %s of its text, where reading goes on", inputs->paths[place.file],
+            format_bytes(place.window * dump_window_bytes(inputs->dumps[place.file]), bytes));
+}
+
+/* From the extent's place to its end. */
+static int read_rest(struct reading *reading, struct place end, struct error *err)
+{
+    const struct extent *extent = &reading->collector.extent;
+    struct feed *feed = &reading->feed;
+    feed->end = end;
+    feed->pages = extent->pages;
+    TRY(feed_begin(feed, extent_place(extent), &extent->state, err));
+    say_again(feed);
+    TRY(run_belt(reading, reading->options->plan->depth, reading->facts->loads, err));
+    feed->reads_on = true;
+    if (!feed->done && feed->end.window > 0)
+        TRY(run_belt(reading, 1, NULL, err));
+    return 0;
+}
+
+/* Whatever ends it, what was collected before is kept, as long as a window's groups are whole; the first error is the one to
+ * tell. */
+static int read_extent(struct reading *reading, struct error *err)
+{
+    struct collector *collector = &reading->collector;
+    const struct inputs *inputs = reading->options->inputs;
+    const struct place end = inputs_place(inputs, reading->task.end);
+    TRY(collector_open(collector, reading->task.first, err));
+    reading->task_started = clock_now();
+    const struct way way = way_at(reading, extent_place(&collector->extent));
+    progress_begin(&reading->progress, way.total > 0 ? way.done / way.total : 0);
+    reading->facts->read_share = 1 - reading->progress.first_share;
+    reading->facts->bytes_before = collector->extent.counts.input_bytes;
+    reading->facts->pages_before = counts_pages(&collector->extent.counts);
+    int result = read_rest(reading, end, err);
+    struct error ignored;
+    if (collector->settled)
+        result = collector_save(collector, result == 0 ? err : &ignored) < 0 ? -1 : result;
+    if (result == 0 && !extent_whole(&collector->extent, end, reading->options->recipe->limit))
+        return fail(err, ERR_STOPPED, "stopped on request");
+    if (result == 0 || err->kind != ERR_INPUT || collector->extent.head.place == HEAD_TRUE)
+        return result;
+    /* Damage as seen from a beginning that was a guess: whoever reads the extent before will see the truth. */
+    log_detail("the extent at window %llu was begun wrongly, or is damaged: read again from the one before",
+               (unsigned long long)reading->task.first);
+    *err = (struct error){0};
+    return spill_remove(reading->options->directory, reading->task.first, err);
+}
+
+static int read_tasks(struct reading *reading, const struct buf *tasks, struct error *err)
+{
+    for (size_t at = 0; at < tasks->size; at += sizeof reading->task) {
+        memcpy(&reading->task, tasks->data + at, sizeof reading->task);
+        if (reading->task.rank != ranks_rank(reading->options->ranks))
+            continue;
+        const int result = read_extent(reading, err);
+        collector_close(&reading->collector);
+        TRY(result);
+    }
+    return 0;
+}
+
+/* By the first process: what is done, and who does the rest. */
+static int share_out(struct reading *reading, bool first_time, struct buf *tasks, struct error *err)
+{
+    const struct reading_options *options = reading->options;
+    const uint32_t ranks = ranks_count(options->ranks);
+    struct extents extents = {.directory = options->directory,
+                              .inputs = options->inputs,
+                              .limit = options->recipe->limit,
+                              .spill_count = spill_bucket_count(options->sets, options->set_count)};
+    int result = extents_read(&extents, err);
+    const size_t before = extents.count;
+    if (result == 0)
+        result = extents_join(&extents, err);
+    if (result == 0 && before > 1)
+        log_detail("%zu extents, %zu of them do not fit and are read again", before, before - extents.count);
+    if (result == 0 && first_time) {
+        struct extent sum;
+        extents_sum(&extents, &sum);
+        reading->facts->earlier_seconds = reading->collector.earlier_seconds = sum.seconds;
+        if (sum.counts.input_bytes > 0)
+            log_say("going on with %s: reading", options->directory);
+        extent_release(&sum);
+        result = extents_cut(&extents, ranks, err);
+    }
+    if (result == 0) {
+        buf_reserve(tasks, extents.count * sizeof(struct extent_task));
+        tasks->size = extents_share(&extents, ranks, (struct extent_task *)tasks->data) * sizeof(struct extent_task);
+    }
+    extents_release(&extents);
+    return result;
+}
+
+/* One round: 1 where there was something to do, 0 where all is done. */
+static int read_round(struct reading *reading, bool first_time, struct error *err)
+{
+    struct ranks *ranks = reading->options->ranks;
+    struct buf tasks = {0};
+    int result = ranks_rank(ranks) == 0 ? share_out(reading, first_time, &tasks, err) : 0;
+    result = ranks_agree(ranks, result, err);
+    if (result == 0)
+        result = ranks_give(ranks, &tasks, err);
+    const int some = tasks.size > 0;
+    if (result == 0 && some)
+        result = ranks_agree(ranks, read_tasks(reading, &tasks, err), err);
+    buf_release(&tasks);
+    return result < 0 ? -1 : some;
+}
+
+int reading_run(const struct reading_options *options, struct build_facts *facts, struct error *err)
+{
+    const struct digest_options digest = {.recipe = options->recipe,
+                                          .tokenizer = options->tokenizer,
+                                          .vocab = options->vocab,
+                                          .duplicates = options->duplicates,
+                                          .only_hashes = options->only_hashes};
+    struct reading reading = {.options = options,
+                              .facts = facts,
+                              .feed = feed_whole(options->inputs, options->recipe->limit),
+                              .collector = {.directory = options->directory,
+                                            .inputs = options->inputs,
+                                            .sets = options->sets,
+                                            .set_count = options->set_count,
+                                            .started = clock_now()}};
+    workers_open(&reading.digests, open_digest, close_digest, &digest);
+    progress_open(&reading.progress);
+    int more = read_round(&reading, true, err);
+    while (more > 0)
+        more = read_round(&reading, false, err);
+    progress_close(&reading.progress);
+    workers_close(&reading.digests);
+    return more;
+}

@@ -1,0 +1,103 @@
+/* What a dsdata command line says: one field per row of the option table in dsdata.c. */
+#ifndef PIPELINE_DSDATA_SETTINGS_H
+#define PIPELINE_DSDATA_SETTINGS_H
+
+#include "base/opts.h"
+
+#include <string.h>
+
+enum accents { ACCENTS_AUTO, ACCENTS_STRIP, ACCENTS_KEEP };
+enum extract_format { EXTRACT_JSONL, EXTRACT_SENTENCES };
+enum duplicate_choice { DUPLICATES_KEEP, DUPLICATES_DROP };
+enum compat { COMPAT_OFF, COMPAT_GOOGLE };
+enum export_format_name { EXPORT_JSONL, EXPORT_TFRECORD, EXPORT_MDS, EXPORT_HDF5, EXPORT_PARQUET };
+enum export_masks { EXPORT_AUTO, EXPORT_STORED, EXPORT_FRESH, EXPORT_UNMASKED };
+enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
+
+struct dsdata_settings {
+    /* inputs */
+    struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
+    const char *spool;                  /* the file where "-" lies by now (spool.h); NULL: it is read as a pipe */
+    const char *lang;                   /* NULL: what the dump says */
+    const char *variant;                /* of the wiki's spellings; NULL: its own */
+    const char *text_key, *id_key;      /* of JSON lines */
+    int text_form;                      /* enum text_form of page_parts.h */
+    uint64_t limit;                     /* 0: no limit */
+    bool salvage;                       /* skip damage, and count it */
+    uint64_t max_ratio;                 /* of text to bzip2 */
+
+    /* text and pieces */
+    uint32_t keep;                          /* enum keep of text/wikitext.h */
+    uint32_t drop;                          /* enum kind of text/page_kinds.h */
+    uint64_t min_words;                     /* of a document */
+    int duplicates;                         /* enum duplicate_choice */
+    const char *templates;                  /* "auto", "none" or a file of renderings; NULL: none */
+    const char *vocab;                      /* NULL: learn one */
+    const char *check;                      /* vocab: look at this one instead */
+    uint64_t vocab_size;                    /* when learned */
+    uint64_t unused;                        /* further [unusedN] when learned */
+    uint64_t min_frequency, limit_alphabet; /* when learned */
+    int algo;                               /* when learned: enum learn_algorithm of tokenizer/learn.h */
+    bool cased;
+    int accents; /* enum accents */
+    int profile; /* enum profile of tokenizer/unicode.h */
+    bool joined; /* ideographs, as the tokenizer file of --vocab says */
+
+    /* samples */
+    struct opt_numbers seq, max_predictions;
+    uint32_t mask_prob, short_seq_prob, valid; /* millionths */
+    int masking, pairs;                        /* enum mask_kind, enum pair_kind */
+    bool pack;
+    int compat; /* enum compat */
+    uint64_t copies, seed;
+
+    /* where to, and with what */
+    const char *out;
+    uint64_t shard_bytes, memory, threads; /* memory, threads 0: by default */
+    uint64_t peer_timeout;                 /* seconds, 0: none */
+    bool fresh, dry_run, force;
+
+    /* what to show */
+    int format;          /* the verb's format */
+    const char *explain; /* extract: the title of the page to explain, or NULL */
+    bool special;        /* tokenize: [CLS] … [SEP] */
+    uint64_t sample;     /* show: which sample */
+    uint64_t seq_one;    /* show, export: which length; 0: the shortest */
+    int split;           /* 0: train, 1: valid */
+    uint64_t files;      /* export: how many; 0: one, of mds by size */
+    uint64_t epoch;      /* export, where given: in the order of this epoch of a training with this seed */
+    int masks;           /* export: enum export_masks */
+    const char *sha256;  /* verify: the list of sums to write or to check, or NULL */
+    bool json, quiet, verbose;
+
+    const struct opt_program *program; /* for opts_given */
+    const struct opt_result *result;
+    int argc; /* the command line, for build.json */
+    char **argv;
+};
+
+/* The file that --templates names, or NULL. */
+static inline const char *settings_templates_file(const struct dsdata_settings *settings)
+{
+    const char *typed = settings->templates;
+    return typed && strcmp(typed, "auto") != 0 && strcmp(typed, "none") != 0 ? typed : NULL;
+}
+
+/* Was this option typed? */
+static inline bool settings_given(const struct dsdata_settings *settings, const char *name)
+{
+    return opts_given(settings->program, settings->result, name);
+}
+
+int dsdata_build(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_vocab(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_templates(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_extract(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_tokenize(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_show(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_export(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_verify(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_doctor(void *settings, struct opt_paths bare, struct error *err);
+int dsdata_report(void *settings, struct opt_paths bare, struct error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* A file's size is taken when it is opened: one that grows afterwards is read up to there. What is no regular file
+ * (standard input, a named pipe, a shell's <(…)) cannot be read twice, so its bytes stay in memory until they are
+ * forgotten; asking for a later offset reads on up to it. */
+#include "pipeline/dump/byte_source.h"
+
+#include "base/progress.h"
+
+#include <assert.h>
+
+#define READ_BYTES ((size_t)1 << 20) /* at a time */
+
+int byte_source_open(struct byte_source *source, const char *path, struct error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    *source = (struct byte_source){.file = FILE_CLOSED, .name = standard ? "standard input" : path};
+    TRY(file_open_input(&source->file, path, err));
+    struct error irregular;
+    int64_t bytes = standard ? -1 : file_size(&source->file, &irregular);
+    source->pipe = bytes < 0;
+    source->bytes = source->stored = source->pipe ? 0 : (uint64_t)bytes;
+    return 0;
+}
+
+void byte_source_unpack(struct byte_source *source, const struct unpack_options *options)
+{
+    assert(!byte_source_is_packed(source) && source->kept_from == 0);
+    source->packed = *options;
+    source->bytes = 0;
+    if (!source->pipe)
+        return;
+    source->unpack = unpack_open(options, &source->file, true, buf_str(&source->kept));
+    buf_reset(&source->kept);
+    source->ended = false;
+}
+
+static void close_decoder(struct byte_source *source)
+{
+    if (source->unpack && unpack_memory(source->unpack) > source->memory)
+        source->memory = unpack_memory(source->unpack);
+    unpack_close(source->unpack);
+    source->unpack = NULL;
+}
+
+void byte_source_let_go(struct byte_source *source)
+{
+    if (byte_source_is_packed(source) && source->ended)
+        close_decoder(source);
+}
+
+void byte_source_rewind(struct byte_source *source)
+{
+    if (source->pipe || !byte_source_is_packed(source))
+        return;
+    close_decoder(source);
+    buf_release(&source->kept);
+    source->kept_from = 0;
+    source->ended = false;
+}
+
+void byte_source_close(struct byte_source *source)
+{
+    close_decoder(source);
+    file_close(&source->file);
+    buf_release(&source->kept);
+}
+
+static int64_t next_bytes(struct byte_source *source, void *out, size_t bytes, struct error *err)
+{
+    if (!byte_source_is_packed(source))
+        return file_read(&source->file, out, bytes, err);
+    if (!source->unpack)
+        source->unpack = unpack_open(&source->packed, &source->file, false, STR(""));
+    return unpack_read(source->unpack, out, bytes, err);
+}
+
+/* Reads on in the pipe, or text, until the bytes before `end` are kept. */
+static int pipe_read_to(struct byte_source *source, uint64_t end, struct error *err)
+{
+    while (!source->ended && source->kept_from + source->kept.size < end) {
+        size_t want = (size_t)(end - source->kept_from) - source->kept.size;
+        if (want > READ_BYTES)
+            want = READ_BYTES;
+        buf_reserve(&source->kept, want);
+        int64_t got = next_bytes(source, source->kept.data + source->kept.size, want, err);
+        TRY(got);
+        source->kept.size += (size_t)got;
+        source->ended = (size_t)got < want;
+        if (source->ended)
+            source->text_bytes = source->kept_from + source->kept.size;
+    }
+    return 0;
+}
+
+/* Of text: what stands before `offset` is passed over; where that was already, from the beginning on. */
+static int text_pass_to(struct byte_source *source, uint64_t offset, struct error *err)
+{
+    if (offset < source->kept_from)
+        byte_source_rewind(source);
+    while (!source->ended && source->kept_from + source->kept.size < offset) {
+        const uint64_t at = source->kept_from + source->kept.size;
+        if (stop_requested())
+            return fail(err, ERR_STOPPED, "stopped on request");
+        byte_source_forget(source, at);
+        TRY(pipe_read_to(source, offset - at < READ_BYTES ? offset : at + READ_BYTES, err));
+    }
+    return 0;
+}
+
+int byte_source_measure(struct byte_source *source, struct error *err)
+{
+    if (source->pipe || source->bytes > 0 || !byte_source_is_packed(source))
+        return 0;
+    if (source->text_bytes == 0) {
+        TRY(text_pass_to(source, UINT64_MAX, err));
+        byte_source_rewind(source);
+    }
+    source->bytes = source->text_bytes;
+    return 0;
+}
+
+size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps)
+{
+    size_t all = 0, first = 0;
+    if (source->unpack)
+        *gaps = unpack_gaps(source->unpack, &all);
+    while (first < all && (*gaps)[first].at < from)
+        first++;
+    *gaps = all ? *gaps + first : NULL;
+    size_t count = 0;
+    while (first + count < all && (*gaps)[count].at < end)
+        count++;
+    return count;
+}
+
+static int pipe_read(struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err)
+{
+    if (byte_source_is_packed(source))
+        TRY(text_pass_to(source, offset, err));
+    assert(offset >= source->kept_from);
+    TRY(pipe_read_to(source, offset + bytes, err));
+    uint64_t end = source->kept_from + source->kept.size;
+    if (offset >= end)
+        return 0;
+    size_t size = end - offset < bytes ? (size_t)(end - offset) : bytes;
+    buf_add(out, source->kept.data + (offset - source->kept_from), size);
+    return 0;
+}
+
+int byte_source_read_file(const struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out,
+                          struct error *err)
+{
+    if (offset >= source->bytes || byte_source_is_packed(source))
+        return 0;
+    if (bytes > source->bytes - offset)
+        bytes = (size_t)(source->bytes - offset);
+    buf_reserve(out, bytes);
+    int64_t got = file_read_at(&source->file, out->data + out->size, bytes, offset, err);
+    TRY(got);
+    if ((size_t)got < bytes)
+        return fail_at(err, ERR_INPUT, source->name, offset + (uint64_t)got,
+                       "the file became shorter while it was read");
+    out->size += bytes;
+    return 0;
+}
+
+int byte_source_read(struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err)
+{
+    return source->pipe || byte_source_is_packed(source) ? pipe_read(source, offset, bytes, out, err)
+                                                         : byte_source_read_file(source, offset, bytes, out, err);
+}
+
+uint64_t byte_source_end(const struct byte_source *source)
+{
+    return source->pipe || byte_source_is_packed(source) ? source->kept_from + source->kept.size : source->bytes;
+}
+
+void byte_source_forget(struct byte_source *source, uint64_t offset)
+{
+    if ((!source->pipe && !byte_source_is_packed(source)) || offset <= source->kept_from)
+        return;
+    size_t gone =
+        offset - source->kept_from < source->kept.size ? (size_t)(offset - source->kept_from) : source->kept.size;
+    if (gone == 0)
+        return;
+    memmove(source->kept.data, source->kept.data + gone, source->kept.size - gone);
+    source->kept.size -= gone;
+    source->kept_from += gone;
+}

@@ -1,0 +1,76 @@
+/* In: a dataset's directory. Out: its page: facts are gathered first, then each section adds its part. */
+#include "pipeline/report/corpus_report.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "pipeline/report/corpus_sections.h"
+#include "pipeline/verbs/facts.h"
+
+#include <assert.h>
+
+static int gather(struct corpus_report *report, struct error *err)
+{
+    const struct manifest *manifest = &report->manifest;
+    char *path = path_join(report->directory, VOCAB_NAME);
+    int result = vocab_read(&report->vocab, path, VOCAB_OWN, err);
+    if (result == 0 && (report->vocab->count != manifest->vocab_size || report->vocab->hash != manifest->vocab_hash)) {
+        fail_at(err, ERR_MISMATCH, path, ERROR_NO_OFFSET, "not the vocabulary that the shards were made with");
+        result = hint(err, "dsdata verify %s names what is damaged", report->directory);
+    }
+    if (result == 0)
+        result = figures_read(&report->figures, report->directory, manifest, report->vocab, err);
+    mem_free(path);
+    return result;
+}
+
+void section_row_length(struct buf *page, const struct manifest_length *length)
+{
+    buf_addf(page, "<tr><th scope=\"row\">%u %s</th>", length->seq, split_names[length->split]);
+}
+
+static void page_begin(struct buf *page, const struct corpus_report *report)
+{
+    char hash[17], title[64];
+    snprintf(title, sizeof title, "Dataset %s", hash_text(report->manifest.root_hash, hash));
+    html_page(page, title, corpus_report_style);
+}
+
+static void page_end(struct buf *page, const struct corpus_report *report)
+{
+    const struct manifest *m = &report->manifest;
+    buf_addf(
+        page,
+        "<footer>\n<p>Written by <code>dsdata report</code> from the dataset's manifest and its samples; "
+        "format_version %u, text_version %u. The page is no part of the dataset and may be sent alone: it holds no "
+        "script and fetches nothing.</p>\n</footer>\n",
+        m->format_version, m->text_version);
+    html_page_end(page);
+}
+
+int corpus_report_make(struct buf *page, const char *directory, struct error *err)
+{
+    struct corpus_report report = {.directory = directory};
+    TRY(manifest_read(&report.manifest, directory, err));
+    report.build = build_memory(directory);
+    int result = gather(&report, err);
+    if (result == 0) {
+        page_begin(page, &report);
+        section_corpus_headline(page, &report);
+        buf_add_text(page, "<main>\n");
+        section_funnel(page, &report);
+        section_templates(page, &report);
+        section_lengths(page, &report);
+        section_pieces(page, &report);
+        section_masks(page, &report);
+        result = section_samples(page, &report, err);
+        buf_add_text(page, "</main>\n");
+        page_end(page, &report);
+        assert(result < 0 || page->size <= REPORT_BYTES_MAX);
+    }
+    figures_release(&report.figures);
+    vocab_close(report.vocab);
+    json_decref(report.build);
+    manifest_release(&report.manifest);
+    return result;
+}

@@ -1,0 +1,74 @@
+/* The templates that the text did without: the lists to work from with --templates. Those in sentences first; the others
+ * are boxes for the most part. */
+#include "pipeline/report/corpus_sections.h"
+#include "pipeline/verbs/facts.h"
+
+#define LANGUAGES_SHOWN 40
+
+static void add_holes(struct buf *page, const struct corpus_report *report)
+{
+    static const char *const columns[] = {"Template", "#Holes", "#Share", "", NULL};
+    const struct manifest_language all = manifest_holes(&report->manifest);
+    char count[32];
+    struct build_template row, first = {0};
+    buf_addf(page, "<p>%s of them stood in a sentence, with words before and after them: %.0f holes per MB of text",
+             format_count(all.holes, count), manifest_holes_per_mb(&all));
+    for (size_t i = 0; i < report->manifest.language_count && i < LANGUAGES_SHOWN; i++) {
+        const struct manifest_language *language = &report->manifest.languages[i];
+        buf_add_text(page, i ? ", " : " (");
+        html_name(page, language->name[0] ? language->name : "no language");
+        buf_addf(page, " %.0f", manifest_holes_per_mb(language));
+    }
+    buf_addf(page, "%s.</p>\n", report->manifest.language_count > 0 ? ")" : "");
+    if (!build_hole(report->build, 0, &first))
+        return;
+    html_table(page, "Templates by the holes that they left", columns);
+    for (size_t i = 0; build_hole(report->build, i, &row); i++) {
+        buf_add_text(page, "<tr><th scope=\"row\">");
+        html_name(page, row.name);
+        buf_add_text(page, "</th>");
+        html_cell_count(page, row.count);
+        html_cell_share(page, row.count, all.holes);
+        html_cell_bar(page, row.count, first.count);
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+}
+
+void section_templates(struct buf *page, const struct corpus_report *report)
+{
+    static const char *const columns[] = {"Template", "#Times", "#Bytes", "#Share", "", NULL};
+    const struct manifest *m = &report->manifest;
+    char count[32], bytes[32];
+    html_section(page, "templates", "Templates without a rendering");
+    if (m->unknown.count == 0) {
+        buf_add_text(page, "<p>None: every template in a kept page has a rendering.</p>\n");
+        html_section_end(page);
+        return;
+    }
+    buf_addf(page,
+             "<p>%s templates in kept pages, %s of wikitext, have no rendering and were left out of the text. A file "
+             "for <code>dsdata build --templates</code> can render them: "
+             "<code>name&#160;=&#160;$1&#160;($2)</code> a "
+             "line.</p>\n",
+             format_count(m->unknown.count, count), format_bytes(m->unknown.bytes, bytes));
+    add_holes(page, report);
+    html_table(page, "Templates by the bytes left out for them", columns);
+    struct build_template row, first = {0};
+    build_template(report->build, 0, &first);
+    for (size_t i = 0; build_template(report->build, i, &row); i++) {
+        buf_add_text(page, "<tr><th scope=\"row\">");
+        html_name(page, row.name);
+        buf_add_text(page, "</th>");
+        html_cell_count(page, row.count);
+        html_cell_bytes(page, row.bytes);
+        html_cell_share(page, row.bytes, m->unknown.bytes);
+        html_cell_bar(page, row.bytes, first.bytes);
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+    if (build_templates_missed(report->build) > 0)
+        buf_addf(page, "<p class=\"soft\">The bytes of a row are at most %s too small.</p>\n",
+                 format_bytes(build_templates_missed(report->build), bytes));
+    html_section_end(page);
+}

@@ -1,0 +1,604 @@
+#include "pipeline/text/markup/spans.h"
+
+#include "base/mem.h"
+#include "pipeline/text/markup/tags.h"
+
+#include <assert.h>
+
+#define NONE UINT32_MAX
+
+/* What waits for its end. A run of n brackets is one opening that may become n/2 spans, the innermost first. */
+enum opening_kind { OPEN_BRACE, OPEN_LINK, OPEN_TABLE, OPEN_HTML_TABLE, OPEN_VARIANT, OPEN_KINDS };
+
+struct opening {
+    uint32_t start; /* of the run */
+    uint32_t count; /* brackets of it that are still open */
+    uint32_t slot;  /* its spans are items[slot .. slot_end), taken from the end, so that they stay sorted */
+    uint32_t slot_end;
+    uint32_t below;   /* the next lower opening of this kind, or NONE */
+    bool has_bracket; /* a single '[' stands in it */
+    bool is_odd;      /* the run has an odd number of brackets */
+    enum opening_kind kind;
+};
+
+struct finder {
+    struct spans *spans;
+    const struct language *language;
+    const char *text;
+    uint32_t size, at;
+    uint32_t nearest[OPEN_KINDS];        /* uppermost opening of the kind on the stack, or NONE */
+    uint32_t comment_start, comment_end; /* the last comment */
+    bool has_headings;                   /* spans->headings are found */
+    uint32_t heading_from, heading;      /* from the one on, the other is the first of them */
+    bool comments_close;                 /* a --> is still to come, as far as we know */
+    bool closes[TAG_COUNT];              /* the same of a closing tag */
+    bool ref_was_cut;                    /* the last <ref> ended early: its </ref> may follow */
+    unsigned ref_tag;                    /* of the closing tag that was found last for one */
+    uint32_t ref_close, ref_close_end;   /* where it stands */
+};
+
+static uint32_t add_span(struct finder *finder, struct span span)
+{
+    struct spans *spans = finder->spans;
+    if (spans->count == spans->capacity) {
+        spans->capacity = spans->capacity ? spans->capacity * 2 : 256;
+        spans->items = mem_grow(spans->items, spans->capacity, sizeof spans->items[0]);
+    }
+    spans->items[spans->count] = span;
+    return (uint32_t)spans->count++;
+}
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+/* Does only what may stand before a table (blanks, colons, a comment) stand between the line's start and `at`? */
+static bool at_line_start(const struct finder *finder, uint32_t at)
+{
+    while (at > 0) {
+        const char byte = finder->text[at - 1];
+        if (byte == '\n')
+            return true;
+        if (at == finder->comment_end)
+            at = finder->comment_start;
+        else if (is_blank(byte) || byte == ':')
+            at--;
+        else
+            return false;
+    }
+    return true;
+}
+
+/* A line "=…=" begins at `at`. */
+static bool is_heading(const struct finder *finder, uint32_t at)
+{
+    const char *stop = memchr(finder->text + at, '\n', finder->size - at);
+    uint32_t end = stop ? (uint32_t)(stop - finder->text) : finder->size;
+    while (end > at && is_blank(finder->text[end - 1]))
+        end--;
+    return end > at + 2 && finder->text[at] == '=' && finder->text[end - 1] == '=';
+}
+
+/* The line ends before all headings of the page; looked for once, and only on pages that need them to recover. */
+static void find_headings(struct finder *finder)
+{
+    struct spans *spans = finder->spans;
+    spans->steps += finder->size;
+    for (const char *end = finder->text + finder->size, *at = finder->text; at < end; at++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (!at)
+            break;
+        const uint32_t line = (uint32_t)(at - finder->text) + 1;
+        if (line == finder->size || finder->text[line] != '=' || !is_heading(finder, line))
+            continue;
+        if (spans->heading_count == spans->heading_capacity) {
+            spans->heading_capacity = spans->heading_capacity ? spans->heading_capacity * 2 : 64;
+            spans->headings = mem_grow(spans->headings, spans->heading_capacity, sizeof spans->headings[0]);
+        }
+        spans->headings[spans->heading_count++] = line - 1;
+    }
+    finder->has_headings = true;
+}
+
+/* The line end before the first heading after `from`, or the size of the text. */
+static uint32_t next_heading(struct finder *finder, uint32_t from)
+{
+    if (!finder->has_headings)
+        find_headings(finder);
+    if (from >= finder->heading_from && from <= finder->heading)
+        return finder->heading;
+    const struct spans *spans = finder->spans;
+    size_t low = 0, high = spans->heading_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (spans->headings[middle] >= from)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    finder->heading_from = from;
+    finder->heading = low < spans->heading_count ? spans->headings[low] : finder->size;
+    return finder->heading;
+}
+
+/* Openings. */
+
+static void push(struct finder *finder, enum opening_kind kind, uint32_t start, uint32_t count, uint32_t slots)
+{
+    struct spans *spans = finder->spans;
+    if (spans->depth == SPAN_DEPTH_MAX || spans->count + slots > SPAN_COUNT_MAX)
+        return;
+    if (spans->depth == spans->depth_capacity) {
+        spans->depth_capacity = spans->depth_capacity ? spans->depth_capacity * 2 : 64;
+        spans->stack = mem_grow(spans->stack, spans->depth_capacity, sizeof spans->stack[0]);
+    }
+    const uint32_t slot = (uint32_t)spans->count;
+    for (uint32_t i = 0; i < slots; i++)
+        add_span(finder, (struct span){.kind = SPAN_NONE});
+    spans->stack[spans->depth] = (struct opening){.start = start,
+                                                  .count = count,
+                                                  .slot = slot,
+                                                  .slot_end = slot + slots,
+                                                  .below = finder->nearest[kind],
+                                                  .is_odd = count % 2 == 1,
+                                                  .kind = kind};
+    finder->nearest[kind] = (uint32_t)spans->depth++;
+}
+
+static void pop(struct finder *finder)
+{
+    const struct opening *top = &finder->spans->stack[--finder->spans->depth];
+    finder->nearest[top->kind] = top->below;
+}
+
+/* Lets go of the openings above stack[depth]: they have no end before `limit`. Only a {| becomes a span even so. */
+static void abandon(struct finder *finder, uint32_t depth, uint32_t limit)
+{
+    struct spans *spans = finder->spans;
+    while (spans->depth > depth) {
+        const struct opening *top = &spans->stack[spans->depth - 1];
+        if (top->kind == OPEN_TABLE) {
+            const uint32_t heading = next_heading(finder, top->start);
+            const uint32_t end = heading < limit ? heading : limit;
+            spans->items[top->slot] = (struct span){
+                .kind = SPAN_TABLE, .start = top->start, .end = end, .inner_start = top->start + 2, .inner_end = end};
+        }
+        pop(finder);
+    }
+}
+
+/* The opening at stack[index] takes `width` brackets that end at `end`. */
+static void close(struct finder *finder, uint32_t index, enum span_kind kind, uint32_t width, uint32_t end)
+{
+    abandon(finder, index + 1, end - width);
+    struct opening *opening = &finder->spans->stack[index];
+    opening->count -= width;
+    const uint32_t start = opening->start + opening->count;
+    assert(opening->slot < opening->slot_end);
+    finder->spans->items[--opening->slot_end] = (struct span){.kind = (uint16_t)kind,
+                                                              .start = start,
+                                                              .end = end,
+                                                              .inner_start = start + width,
+                                                              .inner_end = end - width,
+                                                              .tag = opening->is_odd};
+    if (opening->count < 2)
+        pop(finder);
+}
+
+static uint32_t run_at(const struct finder *finder, char byte)
+{
+    uint32_t end = finder->at;
+    while (end < finder->size && finder->text[end] == byte)
+        end++;
+    return end - finder->at;
+}
+
+static void open_brackets(struct finder *finder, enum opening_kind kind, char byte)
+{
+    const uint32_t run = run_at(finder, byte);
+    const uint32_t end = finder->at + run;
+    struct spans *spans = finder->spans;
+    if (byte == '[' && run == 1 && spans->depth > 0)
+        spans->stack[spans->depth - 1].has_bracket = true;
+    if (run > 1) {
+        const uint32_t count = run < SPAN_DEPTH_MAX ? run : SPAN_DEPTH_MAX;
+        push(finder, kind, end - count, count, count / 2);
+    } else if (byte == '{' && end < finder->size && finder->text[end] == '|' && at_line_start(finder, finder->at)) {
+        push(finder, OPEN_TABLE, finder->at, 2, 1);
+    }
+    finder->at = end;
+}
+
+static bool above(uint32_t index, uint32_t other)
+{
+    return index != NONE && (other == NONE || index > other);
+}
+
+/* Is the '}' here that of a "|}" that ends a table? Before "}}" of an open template it is not: {{name|x=\n|}}. */
+static bool ends_table(const struct finder *finder, uint32_t run)
+{
+    const uint32_t table = finder->nearest[OPEN_TABLE], brace = finder->nearest[OPEN_BRACE];
+    return table != NONE && finder->at > 0 && finder->text[finder->at - 1] == '|' &&
+           at_line_start(finder, finder->at - 1) && (run == 1 || (above(table, brace) && (run > 2 || brace == NONE)));
+}
+
+static void close_braces(struct finder *finder)
+{
+    uint32_t run = run_at(finder, '}');
+    if (ends_table(finder, run)) {
+        close(finder, finder->nearest[OPEN_TABLE], SPAN_TABLE, 2, finder->at + 1);
+        finder->at++;
+        run--;
+    }
+    while (run >= 2 && finder->nearest[OPEN_BRACE] != NONE) {
+        const uint32_t index = finder->nearest[OPEN_BRACE];
+        const uint32_t count = finder->spans->stack[index].count;
+        const uint32_t width = run >= 3 && count >= 3 ? 3 : 2;
+        finder->at += width;
+        run -= width;
+        close(finder, index, width == 3 ? SPAN_ARGUMENT : SPAN_TEMPLATE, width, finder->at);
+    }
+    const uint32_t variant = finder->nearest[OPEN_VARIANT];
+    if (run == 1 && finder->at + 1 < finder->size && finder->text[finder->at + 1] == '-' && variant != NONE &&
+        !above(finder->nearest[OPEN_BRACE], variant))
+        close(finder, variant, SPAN_VARIANT, 2, finder->at + 2);
+    finder->at += run;
+}
+
+/* -{ opens a choice of spellings; in -{{ the dash is a dash. */
+static void open_variant(struct finder *finder)
+{
+    const struct str rest = {finder->text + finder->at, finder->size - finder->at};
+    if (str_starts(rest, STR("-{{{")) || (str_starts(rest, STR("-{")) && !str_starts(rest, STR("-{{")))) {
+        push(finder, OPEN_VARIANT, finder->at, 2, 1);
+        finder->at++;
+    }
+    finder->at++;
+}
+
+/* A link ends only where it is the innermost opening: what [[ holds back of a {{ is the template's. Of "]]]" the first
+ * belongs to a '[' in the label, as in [[File:x.jpg|[http://example.org it]]]. */
+static void close_links(struct finder *finder)
+{
+    uint32_t run = run_at(finder, ']');
+    while (run >= 2 && finder->nearest[OPEN_LINK] != NONE && finder->nearest[OPEN_LINK] + 1 == finder->spans->depth) {
+        const uint32_t width = run == 3 && finder->spans->stack[finder->nearest[OPEN_LINK]].has_bracket ? 3 : 2;
+        finder->at += width;
+        run -= width;
+        close(finder, finder->nearest[OPEN_LINK], SPAN_LINK, 2, finder->at);
+    }
+    finder->at += run;
+}
+
+/* Comments and tags. */
+
+/* A comment that is alone on its line goes with the line, as in MediaWiki: it must not end a paragraph. */
+static void read_comment(struct finder *finder)
+{
+    const char *text = finder->text;
+    uint32_t start = finder->at, end = finder->size;
+    const char *close_at = NULL;
+    if (finder->comments_close)
+        close_at = memmem(text + start + 4, finder->size - start - 4, "-->", 3);
+    if (close_at) {
+        end = (uint32_t)(close_at - text) + 3;
+    } else {
+        finder->comments_close = false;
+        const char *blank_line = memmem(text + start, finder->size - start, "\n\n", 2);
+        if (blank_line)
+            end = (uint32_t)(blank_line - text);
+    }
+    finder->spans->steps += end - start;
+    uint32_t before = start, behind = end;
+    while (before > 0 && is_blank(text[before - 1]))
+        before--;
+    while (behind < finder->size && is_blank(text[behind]))
+        behind++;
+    if (before > 0 && text[before - 1] == '\n' && behind < finder->size && text[behind] == '\n' && close_at) {
+        start = before;
+        end = behind + 1;
+    }
+    if (finder->spans->count < SPAN_COUNT_MAX)
+        add_span(finder, (struct span){.kind = SPAN_COMMENT, .start = start, .end = end});
+    finder->comment_start = start;
+    finder->comment_end = end;
+    finder->at = end;
+}
+
+/* The closing tag </name> in [from, limit); false where there is none. */
+static bool find_closing(struct finder *finder, unsigned tag, uint32_t from, uint32_t limit, uint32_t *start,
+                         uint32_t *end)
+{
+    for (uint32_t at = from; at < limit;) {
+        const char *bracket = memchr(finder->text + at, '<', limit - at);
+        const uint32_t next = bracket ? (uint32_t)(bracket - finder->text) : limit;
+        finder->spans->steps += next - at;
+        if (!bracket)
+            return false;
+        struct tag_found found;
+        size_t looked;
+        if (next + 1 < limit && bracket[1] == '/' && tag_read((struct str){bracket, limit - next}, &found, &looked) &&
+            found.index == tag && str_trim(found.attributes).size == 0) {
+            *start = next;
+            *end = next + (uint32_t)found.size;
+            return true;
+        }
+        at = next + 1;
+    }
+    return false;
+}
+
+/* The </ref> that closes what begins at `from`; found again where it was found already, so the work stays linear. */
+static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t from, uint32_t limit, struct span *span)
+{
+    if (finder->ref_tag != tag || finder->ref_close < from) {
+        uint32_t start, end;
+        if (!finder->closes[tag])
+            return false;
+        if (!find_closing(finder, tag, from, finder->size, &start, &end)) {
+            finder->closes[tag] = false;
+            return false;
+        }
+        finder->ref_tag = tag;
+        finder->ref_close = start;
+        finder->ref_close_end = end;
+    }
+    if (finder->ref_close_end > limit)
+        return false;
+    const char *blank = memmem(finder->text + from, finder->ref_close - from, "\n\n", 2);
+    const uint32_t next = blank ? (uint32_t)(blank - finder->text) : finder->ref_close;
+    finder->spans->steps += next - from;
+    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> after a blank line: the tag is its */
+        const char *bracket = memchr(finder->text + at, '<', finder->ref_close - at);
+        struct tag_found found;
+        size_t looked;
+        if (!bracket)
+            break;
+        at = (uint32_t)(bracket - finder->text);
+        if (tag_read((struct str){bracket, finder->ref_close - at}, &found, &looked) && found.index == tag &&
+            !found.closing && !found.self_closing)
+            return false;
+    }
+    span->inner_end = finder->ref_close;
+    span->end = finder->ref_close_end;
+    return true;
+}
+
+/* An opening tag whose content we do not read. An unclosed <ref> goes up to the next blank line or heading, and its
+ * </ref> after that is read here too; <includeonly> goes up to the end; any other unclosed tag is no span. */
+static void read_opaque(struct finder *finder, const struct tag_found *found)
+{
+    const uint32_t inner = finder->at + (uint32_t)found->size;
+    struct span span = {.kind = SPAN_TAG,
+                        .tag = (uint16_t)found->index,
+                        .start = finder->at,
+                        .inner_start = inner,
+                        .inner_end = inner,
+                        .end = inner};
+    const enum fate fate = tags[found->index].fate;
+    if (found->closing) {
+        finder->ref_was_cut = false;
+    } else if (!found->self_closing) {
+        const uint32_t limit = fate == FATE_REFERENCE ? next_heading(finder, inner) : finder->size;
+        if (fate == FATE_REFERENCE ? find_reference_end(finder, found->index, inner, limit, &span)
+                                   : finder->closes[found->index] &&
+                                         find_closing(finder, found->index, inner, limit, &span.inner_end, &span.end)) {
+            /* as it should be */
+        } else if (fate == FATE_REFERENCE || fate == FATE_INCLUDE) {
+            const char *blank = fate == FATE_REFERENCE ? memmem(finder->text + inner, limit - inner, "\n\n", 2) : NULL;
+            span.inner_end = span.end = blank ? (uint32_t)(blank - finder->text) : limit;
+            finder->spans->steps += span.end - inner;
+            finder->ref_was_cut = true;
+        } else {
+            finder->closes[found->index] = false;
+            finder->at++;
+            return;
+        }
+    }
+    if (finder->spans->count < SPAN_COUNT_MAX)
+        add_span(finder, span);
+    finder->at = span.end;
+}
+
+static void close_html_table(struct finder *finder, uint32_t end)
+{
+    const uint32_t index = finder->nearest[OPEN_HTML_TABLE];
+    if (index == NONE || above(finder->nearest[OPEN_BRACE], index))
+        return;
+    abandon(finder, index + 1, finder->at);
+    struct opening *opening = &finder->spans->stack[index];
+    finder->spans->items[opening->slot] = (struct span){
+        .kind = SPAN_TABLE, .start = opening->start, .end = end, .inner_start = opening->start, .inner_end = end};
+    pop(finder);
+}
+
+static void read_tag(struct finder *finder)
+{
+    const struct str rest = {finder->text + finder->at, finder->size - finder->at};
+    if (str_starts(rest, STR("<!--"))) {
+        read_comment(finder);
+        return;
+    }
+    struct tag_found found;
+    size_t looked;
+    const bool is_tag = tag_read(rest, &found, &looked);
+    finder->spans->steps += looked;
+    if (!is_tag) {
+        finder->at++;
+        return;
+    }
+    const uint32_t end = finder->at + (uint32_t)found.size;
+    const enum tag_kind kind = tags[found.index].kind;
+    if (kind == TAG_TABLE) {
+        if (found.closing)
+            close_html_table(finder, end);
+        else
+            push(finder, OPEN_HTML_TABLE, finder->at, 1, 1);
+    } else if (kind >= TAG_DROP &&
+               (!found.closing || (finder->ref_was_cut && tags[found.index].fate == FATE_REFERENCE))) {
+        read_opaque(finder, &found);
+        return;
+    }
+    finder->at++; /* templates may stand in attributes */
+}
+
+/* __WORD__ of the language's list or the English one. */
+static void read_magic(struct finder *finder)
+{
+    const char *text = finder->text;
+    const uint32_t start = finder->at;
+    finder->at++;
+    if (start + 4 >= finder->size || text[start + 1] != '_' || text[start + 2] == '_')
+        return;
+    uint32_t end = start + 2;
+    const uint32_t limit = finder->size - start > NAME_BYTES_MAX ? start + NAME_BYTES_MAX : finder->size;
+    while (end + 1 < limit && (unsigned char)text[end] > ' ' && !(text[end] == '_' && text[end + 1] == '_'))
+        end++;
+    finder->spans->steps += end - start;
+    if (end + 1 >= limit || text[end] != '_' || text[end + 1] != '_')
+        return;
+    char folded[NAME_BYTES_MAX];
+    const struct str word = name_fold(str_range(text + start + 2, text + end), folded);
+    if (!words_have(finder->language->magic, word) && !words_have(language_english()->magic, word))
+        return;
+    finder->at = end + 2;
+    if (finder->spans->count < SPAN_COUNT_MAX)
+        add_span(
+            finder,
+            (struct span){
+                .kind = SPAN_MAGIC, .start = start, .end = finder->at, .inner_start = start + 2, .inner_end = end});
+}
+
+/* Drops the slots that stayed empty, and links each span to the first one after it. */
+static void tidy_up(struct spans *spans)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < spans->count; i++)
+        if (spans->items[i].kind != SPAN_NONE)
+            spans->items[count++] = spans->items[i];
+    spans->count = count;
+    for (size_t i = count; i-- > 0;) {
+        size_t next = i + 1;
+        while (next < count && spans->items[next].start < spans->items[i].end)
+            next = spans->items[next].next;
+        spans->items[i].next = (uint32_t)next;
+    }
+}
+
+static void find_signs(struct spans *spans, bool has_variants, struct str text)
+{
+    struct sign_set set = {{0}};
+    for (const char *sign = "{}[]<_"; *sign; sign++)
+        sign_set_add(&set, (unsigned char)*sign);
+    if (has_variants)
+        sign_set_add(&set, '-');
+    signs_find(&spans->signs, &set, text);
+}
+
+void spans_find(struct spans *spans, const struct language *language, bool has_variants, struct str text)
+{
+    assert(text.size <= INT32_MAX);
+    spans->count = 0;
+    spans->depth = 0;
+    spans->heading_count = 0;
+    spans->steps = text.size;
+    struct finder finder = {.spans = spans,
+                            .language = language,
+                            .text = text.data,
+                            .size = (uint32_t)text.size,
+                            .nearest = {NONE, NONE, NONE, NONE, NONE},
+                            .comment_start = NONE,
+                            .comment_end = NONE,
+                            .heading_from = NONE,
+                            .comments_close = true};
+    for (unsigned i = 0; i < TAG_COUNT; i++)
+        finder.closes[i] = true;
+    find_signs(spans, has_variants, text);
+    while ((finder.at = signs_next(&spans->signs, finder.at, finder.size)) < finder.size) {
+        switch (text.data[finder.at]) {
+        case '{':
+            open_brackets(&finder, OPEN_BRACE, '{');
+            break;
+        case '}':
+            close_braces(&finder);
+            break;
+        case '[':
+            open_brackets(&finder, OPEN_LINK, '[');
+            break;
+        case ']':
+            close_links(&finder);
+            break;
+        case '<':
+            read_tag(&finder);
+            break;
+        case '_':
+            read_magic(&finder);
+            break;
+        default:
+            open_variant(&finder);
+        }
+    }
+    abandon(&finder, 0, finder.size);
+    tidy_up(spans);
+}
+
+void spans_release(struct spans *spans)
+{
+    mem_free(spans->items);
+    mem_free(spans->stack);
+    mem_free(spans->headings);
+    signs_release(&spans->signs);
+    *spans = (struct spans){0};
+}
+
+struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t index)
+{
+    const struct span *span = &spans->items[index];
+    return (struct span_walk){
+        .spans = spans, .page = page, .at = span->inner_start, .end = span->inner_end, .child = index + 1};
+}
+
+/* Bytes that span_walk_to_bar tells of. */
+static const bool walk_stops[256] = {['|'] = true, ['='] = true, ['\n'] = true};
+
+bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals)
+{
+    const struct spans *spans = walk->spans;
+    const unsigned char *text = (const unsigned char *)walk->page.data;
+    uint32_t at = walk->at;
+    *equals = UINT32_MAX;
+    while (at < walk->end) {
+        const uint32_t child = walk->child < spans->count ? spans->items[walk->child].start : UINT32_MAX;
+        const uint32_t limit = child >= at && child < walk->end ? child : walk->end, from = at;
+        while (at < limit && !walk_stops[text[at]])
+            at++;
+        walk->steps += at - from;
+        if (at == walk->end)
+            break;
+        walk->steps++;
+        if (at == child) {
+            const struct span *inner = &spans->items[walk->child];
+            walk->bar_end = inner->end;
+            if (walk->takes_bars && inner->kind == SPAN_TEMPLATE && inner->inner_end == inner->inner_start + 1 &&
+                text[inner->inner_start] == '!') {
+                walk->child = inner->next;
+                break;
+            }
+            at = spans->items[walk->child].end;
+            walk->child = spans->items[walk->child].next;
+            continue;
+        }
+        walk->bar_end = at + 1;
+        if (text[at] == '|')
+            break;
+        if (text[at] == '=' && *equals == UINT32_MAX)
+            *equals = at;
+        walk->has_line_end |= text[at] == '\n';
+        at++;
+    }
+    walk->at = at < walk->end ? at : walk->end; /* an unclosed table reaches out */
+    if (*equals > walk->at)
+        *equals = walk->at;
+    return walk->at < walk->end;
+}

@@ -1,0 +1,22 @@
+/* What a page as a whole is: by its first words, its title, its templates, magic words and categories. */
+#ifndef PIPELINE_TEXT_PAGE_KINDS_H
+#define PIPELINE_TEXT_PAGE_KINDS_H
+
+#include "pipeline/text/markup/spans.h"
+#include "pipeline/text/words/links.h"
+
+/* Kinds of pages that may be left out; the order is that of --drop's list. */
+enum kind { KIND_DISAMBIGUATION = 1, KIND_LIST = 2, KIND_STUB = 4 };
+
+struct kind_page {
+    struct str title, text;
+    const struct spans *spans; /* of the text */
+    const struct language *language;
+    const struct namespaces *namespaces;
+};
+
+/* Which of `wanted`, bits of enum kind, the page is: by the tables of its language, and by the English ones for what
+ * stands in the text. Looks at what lies in no other construct, once. */
+uint32_t kinds_of(const struct kind_page *page, uint32_t wanted);
+
+#endif

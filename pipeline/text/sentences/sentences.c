@@ -1,0 +1,522 @@
+#include "pipeline/text/sentences/sentences.h"
+
+#include "base/mem.h"
+#include "pipeline/text/sentences/sentences_dots.h"
+#include "pipeline/text/sentences/sentences_items.h"
+#include "pipeline/text/sentences/sentences_marks.h"
+
+#define QUOTE_BYTES_MAX   600u /* a bracket or quotation that is longer does not keep sentences together */
+#define OPENING_BYTES_MAX 40u  /* more in front of a word are not looked through */
+#define CLAUSES_BYTES_MAX 400u /* more, where blanks part clauses, is cut at one */
+#define CLAUSES_BYTES_MIN 100u /* of what is cut off there */
+
+/* A quotation that is open. */
+struct quotation {
+    size_t at;      /* its quote; SIZE_MAX: none is open */
+    size_t close;   /* the quote that closes it; 0: not looked for, SIZE_MAX: there is none */
+    unsigned style; /* of its quotes */
+    bool begins;    /* its sentence begins with it */
+};
+
+struct splitter {
+    const struct language *language;
+    struct str line;
+    struct sentences *out;
+    size_t start;     /* of the sentence that is open */
+    size_t wide_open; /* where the outermost open 「 or （ is */
+    unsigned wide_depth;
+    struct quotation quotation;
+    size_t typed_next[TYPED_STOPS_MAX]; /* where the language's own stops are next */
+    bool dot_ends_nothing;              /* in this line */
+};
+
+/* Marks in a row, what closes after them, and what comes next. */
+struct stop {
+    unsigned marks; /* of all of them */
+    size_t at, end; /* the marks */
+    size_t behind;  /* the quotes and brackets that close */
+    size_t next;    /* the blanks */
+    size_t word;    /* the quotes, brackets and dashes that open: where the next word is */
+    bool quoted;    /* there are some */
+    bool is_cjk;    /* a mark of Chinese or Japanese is among them */
+};
+
+static struct str rest_of(const struct splitter *splitter, size_t at)
+{
+    return str_range(splitter->line.data + at, splitter->line.data + splitter->line.size);
+}
+
+/* Cuts what is too long; each cut leaves at least half of the bound, so the work stays linear. */
+static void add_piece(struct splitter *splitter, struct str rest)
+{
+    while (rest.size > SENTENCE_BYTES_MAX) {
+        size_t cut = 0, blank = 0;
+        for (size_t at = SENTENCE_BYTES_MAX; at > SENTENCE_BYTES_MAX / 2 && cut == 0; at--) {
+            if (rest.data[at] == ' ' && rest.data[at - 1] == ';')
+                cut = at;
+            else if (memcmp(rest.data + at - 3, "\xEF\xBC\x9B", 3) == 0) /* ； */
+                cut = at;
+            else if (rest.data[at] == ' ' && blank == 0)
+                blank = at;
+        }
+        if (cut == 0)
+            cut = blank;
+        if (cut == 0)
+            for (cut = SENTENCE_BYTES_MAX; ((unsigned char)rest.data[cut] & 0xC0) == 0x80; cut--)
+                continue;
+        sentences_add(splitter->out, str_trim(str_range(rest.data, rest.data + cut)));
+        rest = str_trim(str_range(rest.data + cut, rest.data + rest.size));
+    }
+    if (rest.size > 0)
+        sentences_add(splitter->out, rest);
+}
+
+/* Does a blank at `at` part two clauses? Thai writes blanks around numbers, Latin words, quotes and its sign of
+ * repetition too; all its letters are three bytes that begin with 0xE0 or 0xE1. */
+static bool parts_clauses(struct str text, size_t at)
+{
+    const struct str next = {text.data + at + 1, text.size - at - 1};
+    const struct str signs[] = {STR("ๆ"), STR("ฯ"), STR("ໆ"), STR("ៗ")};
+    if (at < 3 || next.size < 3 || text.data[at] != ' ' || ((unsigned char)next.data[0] & 0xFE) != 0xE0)
+        return false;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (str_starts(next, signs[i]))
+            return false;
+    return ((unsigned char)text.data[at - 3] & 0xFE) == 0xE0;
+}
+
+/* The place to cut a long sentence of such a script: the last one that leaves the bound, else the first; 0: none. */
+static size_t clauses_end(struct str text)
+{
+    for (size_t at = CLAUSES_BYTES_MAX; at > CLAUSES_BYTES_MIN; at--)
+        if (parts_clauses(text, at))
+            return at;
+    for (size_t at = CLAUSES_BYTES_MAX + 1; at < text.size; at++)
+        if (parts_clauses(text, at))
+            return at;
+    return 0;
+}
+
+static void add_sentence(struct splitter *splitter, size_t end)
+{
+    struct str rest = str_trim(str_range(splitter->line.data + splitter->start, splitter->line.data + end));
+    for (size_t cut; splitter->language->cuts_at_blanks && rest.size > CLAUSES_BYTES_MAX;) {
+        if ((cut = clauses_end(rest)) == 0)
+            break;
+        add_piece(splitter, str_trim((struct str){rest.data, cut}));
+        rest = str_trim(str_range(rest.data + cut, rest.data + rest.size));
+    }
+    add_piece(splitter, rest);
+}
+
+static size_t skip_blanks(const struct splitter *splitter, size_t at)
+{
+    for (size_t size; (size = blank_at(splitter->line, at)) > 0;)
+        at += size;
+    return at;
+}
+
+/* The size of "[12]" at `at`, the number of a note, or of "[...]" and "[…]"; else 0. */
+static size_t bracketed(const struct splitter *splitter, size_t at, bool number)
+{
+    const struct str rest = rest_of(splitter, at);
+    if (rest.size == 0 || (rest.data[0] != '[' && (number || rest.data[0] != '(')))
+        return 0;
+    size_t i = 1;
+    while (i < rest.size && i < 7 &&
+           (number ? is_digit(rest.data[i]) : memchr(" .\xE2\x80\xA6", rest.data[i], 5) != NULL))
+        i++;
+    return i > 1 && i < rest.size && (rest.data[i] == ']' || rest.data[i] == ')') ? i + 1 : 0;
+}
+
+/* After the closing quotes, brackets and notes at `at`. In French a blank stands before »; in Chinese “ opens. */
+static size_t skip_closings(const struct splitter *splitter, size_t at, bool is_cjk)
+{
+    for (size_t size, blank;; at += size) {
+        const uint32_t code_point = code_point_at(splitter->line, at, &size);
+        if (marks_of(code_point) & MARK_CLOSES && !((code_point == 0x201C || code_point == 0x2018) && is_cjk))
+            continue;
+        if ((blank = blank_at(splitter->line, at)) > 0 && code_point_at(splitter->line, at + blank, &size) == 0xBB) {
+            size += blank;
+            if (at + size == splitter->line.size || blank_at(splitter->line, at + size))
+                continue;
+        }
+        if ((size = bracketed(splitter, at, true)) == 0)
+            return at;
+    }
+}
+
+/* After the quotes, brackets, dashes and "[…]" at `at` that stand in front of a word. */
+static size_t skip_openings(const struct splitter *splitter, size_t at)
+{
+    for (size_t end = at + OPENING_BYTES_MAX, size; at < end; at += size) {
+        const unsigned marks = marks_of(code_point_at(splitter->line, at, &size));
+        const size_t gap = bracketed(splitter, at, false);
+        if (gap > 0)
+            size = gap + blank_at(splitter->line, at + gap);
+        else if (marks & MARK_DASH)
+            size += blank_at(splitter->line, at + size);
+        else if (!(marks & MARK_OPENS))
+            break;
+    }
+    return at;
+}
+
+/* Does a bracket or quote that opens stand in front of `at`? */
+static bool opens_before(const struct splitter *splitter, size_t at)
+{
+    size_t start = at, size;
+    while (start > splitter->start && ((unsigned char)splitter->line.data[--start] & 0xC0) == 0x80)
+        continue;
+    const unsigned marks = marks_of(code_point_at(splitter->line, start, &size));
+    return marks & MARK_OPENS && (!(marks & MARK_CLOSES) || blank_before(splitter->line, start));
+}
+
+/* Quotes that go together, or 0 where it is none. Single ones are apostrophes too often. */
+static unsigned quote_style(uint32_t code_point)
+{
+    return code_point == '"'                              ? 1
+           : code_point == 0xAB || code_point == 0xBB     ? 2
+           : code_point >= 0x201C && code_point <= 0x201E ? 3
+                                                          : 0;
+}
+
+/* Does the quote at `at`, of `size` bytes, open? By what stands around it, for each of them opens somewhere: „…“, “…”,
+ * ”…”, »…«, « … ». */
+static bool quote_opens(const struct splitter *splitter, size_t at, size_t size, uint32_t code_point)
+{
+    const struct str line = splitter->line;
+    if (code_point == 0x201E)
+        return true;
+    size_t next;
+    const bool blank_behind = at + size == line.size || blank_at(line, at + size);
+    if ((marks_of(code_point_at(line, at + size, &next)) & (MARK_GOES_ON | MARKS_STOP)) == MARK_GOES_ON)
+        return false; /* « Oui », */
+    const bool opens = at == 0 || blank_before(line, at) || line.data[at - 1] == '(' || line.data[at - 1] == '[' ||
+                       (at >= 3 && memcmp(line.data + at - 3, "\xE2\x80", 2) == 0 &&
+                        (unsigned char)line.data[at - 1] <= 0x95); /* a dash */
+    return opens && (!blank_behind || code_point == 0xAB);
+}
+
+/* Keeps what "…. …." holds in one sentence: notes the quote at `at`. Others within a quotation do not count. */
+static void note_quote(struct splitter *splitter, size_t at, size_t size, uint32_t code_point)
+{
+    struct quotation *open = &splitter->quotation;
+    const unsigned style = quote_style(code_point);
+    if (style == 0 || (open->at != SIZE_MAX && open->style != style && at - open->at < QUOTE_BYTES_MAX))
+        return;
+    if (quote_opens(splitter, at, size, code_point))
+        *open = (struct quotation){.at = at, .style = style, .begins = skip_openings(splitter, splitter->start) > at};
+    else
+        open->at = SIZE_MAX;
+}
+
+/* Keeps what 「…。…」 and （…。…） hold in one sentence, and what quotes hold. */
+static void note_quotes(struct splitter *splitter, size_t from, size_t to)
+{
+    for (size_t at = from, size; at < to; at += size) {
+        const uint32_t code_point = code_point_at(splitter->line, at, &size);
+        const unsigned marks = marks_of(code_point);
+        note_quote(splitter, at, size, code_point);
+        if (marks & MARK_HOLDS && splitter->wide_depth++ == 0)
+            splitter->wide_open = at;
+        if (marks & MARK_RELEASES && splitter->wide_depth > 0)
+            splitter->wide_depth--;
+    }
+}
+
+/* Where the open quotation closes, SIZE_MAX if it does not: at the first quote of its style that does not open. */
+static size_t quotation_close(const struct splitter *splitter)
+{
+    const struct quotation *open = &splitter->quotation;
+    const size_t end =
+        splitter->line.size - open->at < QUOTE_BYTES_MAX ? splitter->line.size : open->at + QUOTE_BYTES_MAX;
+    size_t size;
+    code_point_at(splitter->line, open->at, &size);
+    for (size_t at = open->at + size; (at = marks_next(splitter->line, at)) < end; at += size) {
+        const uint32_t code_point = code_point_at(splitter->line, at, &size);
+        if (quote_style(code_point) == open->style)
+            return quote_opens(splitter, at, size, code_point) ? SIZE_MAX : at;
+    }
+    return SIZE_MAX;
+}
+
+static bool may_begin(const struct splitter *splitter, size_t at);
+
+/* Does a quotation hold the sentence together at the stop? One that was opened within it does, up to its end; one that
+ * it begins with if it goes on after: "Go. Now," she said. */
+static bool in_quotation(struct splitter *splitter, const struct stop *stop)
+{
+    struct quotation *open = &splitter->quotation;
+    if (open->at == SIZE_MAX || stop->at - open->at >= QUOTE_BYTES_MAX)
+        return false;
+    if (open->close == 0)
+        open->close = quotation_close(splitter);
+    if (open->close == SIZE_MAX || open->close < stop->behind)
+        return false;
+    if (!open->begins)
+        return true;
+    size_t size;
+    code_point_at(splitter->line, open->close, &size);
+    const size_t next = skip_blanks(splitter, open->close + size);
+    return next < splitter->line.size && (!may_begin(splitter, skip_openings(splitter, next)) ||
+                                          word_continues(splitter->language, rest_of(splitter, next)));
+}
+
+/* Does a quotation close at the stop, and its sentence go on? Asked where letters have no case to tell. */
+static bool goes_on_behind_quote(const struct splitter *splitter, const struct stop *stop)
+{
+    return stop->behind > stop->end && word_continues(splitter->language, rest_of(splitter, stop->next));
+}
+
+static bool is_hiragana(uint32_t code_point)
+{
+    return code_point >= 0x3041 && code_point <= 0x309F;
+}
+
+static bool is_any_digit(uint32_t code_point)
+{
+    return (code_point >= '0' && code_point <= '9') || (code_point >= 0xFF10 && code_point <= 0xFF19);
+}
+
+/* Stops of other scripts that do not: Urdu's after an initial or an abbreviation (بی۔ اے۔), Khmer's in ។ល។, "etc.". */
+static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop *stop)
+{
+    size_t size;
+    const uint32_t mark = code_point_at(splitter->line, stop->at, &size);
+    if (mark == 0x17D4)
+        return str_starts(rest_of(splitter, stop->end), STR("ល។"));
+    if (mark != 0x06D4 || stop->behind > stop->end)
+        return false;
+    size_t at = stop->at;
+    while (at > splitter->start && !blank_before(splitter->line, at) &&
+           !(at >= 2 && memcmp(splitter->line.data + at - 2, "\xDB\x94", 2) == 0))
+        at--;
+    return dot_is_short(splitter->language, str_range(splitter->line.data + at, splitter->line.data + stop->at));
+}
+
+/* A wide stop ends a sentence unless a quotation goes on around it, or the sentence after it: 「はい。」と言った, え？と.
+ * ． stands in numbers too. */
+static bool wide_ends(struct splitter *splitter, const struct stop *stop)
+{
+    size_t size;
+    if (!stop->is_cjk)
+        return !in_quotation(splitter, stop) && !goes_on_behind_quote(splitter, stop) &&
+               !wide_dot_goes_on(splitter, stop);
+    if (splitter->wide_depth > 0 && stop->end - splitter->wide_open < QUOTE_BYTES_MAX && stop->behind == stop->end)
+        return false;
+    const uint32_t next = code_point_at(splitter->line, stop->behind, &size);
+    if (stop->behind > stop->end) {
+        const bool in_bracket = splitter->wide_depth > 0 && splitter->wide_open > splitter->start &&
+                                str_starts(rest_of(splitter, stop->end), STR("）"));
+        return !is_hiragana(next) && !goes_on_behind_quote(splitter, stop) && !(in_bracket && next != 0);
+    }
+    if (next == 0x3068) /* と */
+        return code_point_at(splitter->line, stop->at, &size) == 0x3002;
+    return !(is_any_digit(next) && code_point_at(splitter->line, stop->at, &size) == 0xFF0E);
+}
+
+/* Does a sentence begin with the word at `at`? Not in lower case, unless it is an iPhone. */
+static bool may_begin(const struct splitter *splitter, size_t at)
+{
+    size_t size, second;
+    const uint32_t code_point = code_point_at(splitter->line, at, &size);
+    if (code_point == 0 || marks_of(code_point) & MARK_GOES_ON)
+        return false;
+    if (is_lower(code_point) && at > 0 && splitter->line.data[at - 1] == '\'' && blank_at(splitter->line, at + size))
+        return is_upper(code_point_at(splitter->line, at + size + 1, &second)); /* 's Middags */
+    return !is_lower(code_point) || is_upper(code_point_at(splitter->line, at + size, &second));
+}
+
+/* Does a bracket that was opened within the sentence, in front of `at`, hold it together? One that the sentence begins
+ * with does not. */
+static bool in_brackets(const struct splitter *splitter, size_t at)
+{
+    const char *text = splitter->line.data;
+    const size_t from = at - splitter->start > QUOTE_BYTES_MAX ? at - QUOTE_BYTES_MAX : splitter->start;
+    if (!memrchr(text + from, '(', at - from) && !memrchr(text + from, '[', at - from))
+        return false;
+    unsigned closed = 0;
+    size_t open = at;
+    while (open > from) {
+        const char byte = text[--open];
+        if (byte == ')' || byte == ']')
+            closed++;
+        else if ((byte == '(' || byte == '[') && closed-- == 0)
+            return open >= skip_openings(splitter, splitter->start);
+    }
+    return false;
+}
+
+/* Does a stop with a blank after it end the sentence? */
+static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
+{
+    const struct language *language = splitter->language;
+    const char *text = splitter->line.data;
+    const struct str after = rest_of(splitter, stop->word);
+    if (!may_begin(splitter, stop->word))
+        return false;
+    const char closing = stop->behind > stop->end ? text[stop->end] : 0;
+    const bool bracket_closes = closing == ')' || closing == ']', bracket_opens = text[stop->next] == '(';
+    if (closing != 0 && !bracket_closes && bracket_opens)
+        return false; /* "Who are you?" (WRU) */
+    if (in_brackets(splitter, stop->at)) {
+        const size_t ahead = after.size < QUOTE_BYTES_MAX ? after.size : QUOTE_BYTES_MAX;
+        if (!bracket_closes && memchr(after.data, ')', ahead))
+            return false; /* (one. Two.) */
+        if (bracket_closes && stop->marks & MARK_STRONG && !word_starts(language, after))
+            return false; /* (why?) */
+    }
+    if (stop->marks & MARK_STRONG) {
+        if (stop->at == skip_openings(splitter, splitter->start) || opens_before(splitter, stop->at))
+            return false; /* "... and", "(!)", "[...]" */
+        if (bracket_opens && after.size > 0 && is_digit(after.data[0]))
+            return false; /* "Help! (1965)" */
+        return !mark_is_name(language, str_range(text + splitter->start, text + stop->end)) ||
+               word_starts(language, after);
+    }
+    if (splitter->dot_ends_nothing)
+        return false;
+    const struct dot dot = {str_range(text + splitter->start, text + stop->at), after, stop->quoted};
+    return (closing != 0 && !bracket_closes) || dot_ends(language, &dot);
+}
+
+/* Does a sentence begin after the stop, though no blank stands there? */
+static bool is_glued(const struct splitter *splitter, const struct stop *stop)
+{
+    const char *text = splitter->line.data;
+    const struct dot dot = {str_range(text + splitter->start, text + stop->at), rest_of(splitter, stop->next), false};
+    if (splitter->dot_ends_nothing)
+        return false;
+    return glued_ends(splitter->language, &dot) && !in_brackets(splitter, stop->at);
+}
+
+/* Does " ." stand at `at`, as in ". . .", or the second half of "། །"? */
+static bool is_spaced_dot(const struct splitter *splitter, size_t at)
+{
+    const struct str rest = rest_of(splitter, at);
+    if (str_starts(rest, STR(" །")))
+        return true; /* Tibetan */
+    if (rest.size < 2 || rest.data[0] != ' ' || rest.data[1] != '.')
+        return false;
+    return rest.size == 2 || rest.data[2] == ' ' || rest.data[2] == ']' || rest.data[2] == ')';
+}
+
+/* Which stop stands at `at`, and its size; 0: none does. What only this language stops with is a strong one. */
+static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *size)
+{
+    const struct words typed = splitter->language->typed_stops;
+    for (size_t i = 0; i < typed.count; i++) {
+        const struct str stop = str_of(typed.items[i]);
+        *size = stop.size;
+        if (str_starts(rest_of(splitter, at), stop))
+            return MARK_STRONG;
+    }
+    return marks_of(code_point_at(splitter->line, at, size)) & MARKS_STOP;
+}
+
+/* Looks at the stop or bracket at `at` and returns where to go on. */
+static size_t read_stop(struct splitter *splitter, size_t at)
+{
+    if (splitter->line.data[at] == '"') {
+        note_quote(splitter, at, 1, '"');
+        return at + 1;
+    }
+    struct stop stop = {.at = at, .end = at};
+    size_t size, count = 0;
+    for (unsigned marks; (marks = stop_marks(splitter, stop.end, &size)) != 0; count++) {
+        stop.marks |= marks;
+        stop.is_cjk |= marks & MARK_WIDE && (unsigned char)splitter->line.data[stop.end] >= 0xE3;
+        stop.end += size;
+        if (is_spaced_dot(splitter, stop.end))
+            stop.end++;
+    }
+    if (count == 0) {
+        note_quotes(splitter, at, at + size);
+        return at + size;
+    }
+    if (stop.marks == MARK_DOT && count > 1)
+        stop.marks = MARK_STRONG;
+    stop.behind = skip_closings(splitter, stop.end, stop.is_cjk);
+    stop.next = skip_blanks(splitter, stop.behind);
+    if (stop.marks & MARK_WIDE) {
+        const bool ends = wide_ends(splitter, &stop);
+        note_quotes(splitter, stop.end, stop.behind);
+        if (!ends)
+            return stop.behind;
+        splitter->wide_depth = 0;
+    } else {
+        const bool glued = stop.next == stop.behind;
+        bool ends = !glued || is_glued(splitter, &stop);
+        if (ends) {
+            stop.word = skip_openings(splitter, stop.next);
+            stop.quoted = stop.word > stop.next;
+            ends = (glued || stop_ends(splitter, &stop)) && !in_quotation(splitter, &stop) &&
+                   !goes_on_behind_quote(splitter, &stop);
+        }
+        note_quotes(splitter, stop.end, stop.behind);
+        if (!ends)
+            return stop.next;
+    }
+    add_sentence(splitter, stop.behind);
+    splitter->start = stop.next;
+    return stop.next;
+}
+
+/* Where the next stop, quote or bracket may be, from `at` on. */
+static size_t next_mark(struct splitter *splitter, size_t at)
+{
+    size_t next = marks_next(splitter->line, at);
+    for (size_t i = 0; i < splitter->language->typed_stops.count; i++) {
+        size_t *typed = &splitter->typed_next[i];
+        if (*typed != SIZE_MAX && *typed < at) {
+            const size_t found = str_find(rest_of(splitter, at), str_of(splitter->language->typed_stops.items[i]));
+            *typed = found == SIZE_MAX ? SIZE_MAX : at + found;
+        }
+        next = *typed < next ? *typed : next;
+    }
+    return next;
+}
+
+static void split_item(const struct language *language, struct str line, struct sentences *out)
+{
+    struct splitter splitter = {.language = language, .line = str_trim(line), .out = out, .quotation.at = SIZE_MAX};
+    splitter.dot_ends_nothing =
+        language->dot_ends_nothing || (language->own_stop && str_find(line, str_of(language->own_stop)) != SIZE_MAX);
+    for (size_t at = next_mark(&splitter, 0); at < splitter.line.size; at = next_mark(&splitter, at))
+        at = read_stop(&splitter, at);
+    add_sentence(&splitter, splitter.line.size);
+}
+
+/* "1) … 2) … 3) …" in one line: each item is split on its own. */
+static void split_line(const struct language *language, struct str line, struct sentences *out)
+{
+    struct items items = items_begin(language, str_trim(line));
+    for (struct str item; items_next(&items, &item);)
+        split_item(language, item, out);
+}
+
+void sentences_split(const struct language *language, struct str paragraphs, struct sentences *out)
+{
+    for (const char *at = paragraphs.data, *end = at + paragraphs.size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        split_line(language, str_range(at, stop), out);
+        at = stop + 1;
+    }
+}
+
+void sentences_add(struct sentences *sentences, struct str sentence)
+{
+    if (sentences->count == sentences->capacity) {
+        sentences->capacity = sentences->capacity ? sentences->capacity * 2 : 64;
+        sentences->items = mem_grow(sentences->items, sentences->capacity, sizeof sentences->items[0]);
+    }
+    sentences->items[sentences->count++] = sentence;
+}
+
+void sentences_release(struct sentences *sentences)
+{
+    mem_free(sentences->items);
+    *sentences = (struct sentences){0};
+}

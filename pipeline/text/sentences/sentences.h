@@ -1,0 +1,27 @@
+/* Paragraphs → sentences, by rules and tables (languages.h): a full stop ends a sentence unless it belongs to an
+ * abbreviation, an initial or a number, or the text goes on in lower case or within brackets. Where the rules doubt they
+ * do not cut, for two sentences in one cost less than half a sentence. The flow is here, what characters mean is in
+ * sentences_marks.h, what a full stop belongs to in sentences_dots.h; tests/pipeline/sentences.cases shows what comes
+ * out. */
+#ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_H
+#define PIPELINE_TEXT_SENTENCES_SENTENCES_H
+
+#include "base/str.h"
+#include "pipeline/text/words/languages.h"
+
+#include <stddef.h>
+
+#define SENTENCE_BYTES_MAX 2000u /* a longer one is cut at a semicolon, else a blank, else anywhere */
+
+/* Views into the text that was split. A zeroed one is ready to use. */
+struct sentences {
+    struct str *items;
+    size_t count, capacity;
+};
+
+/* Appends the sentences of the lines of `paragraphs`; none crosses a '\n', none is empty or has blanks at its ends. */
+void sentences_split(const struct language *language, struct str paragraphs, struct sentences *out);
+void sentences_add(struct sentences *sentences, struct str sentence);
+void sentences_release(struct sentences *sentences);
+
+#endif

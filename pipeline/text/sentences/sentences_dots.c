@@ -1,0 +1,262 @@
+/* The rules, first to last: a number at the start or after a comma counts an item; a number may be an ordinal; the
+ * lists of the language say what is short for something; one letter is an initial. After what may end a sentence or
+ * not, it does where the next word is one that begins sentences. */
+#include "pipeline/text/sentences/sentences_dots.h"
+
+#include "pipeline/text/sentences/sentences_marks.h"
+
+#include <utf8proc.h>
+
+#define WORD_BYTES_MAX     40u /* of a word that is looked up */
+#define PART_BYTES_MAX     8u  /* of the first word of a pair: "z. B.", "EE. UU." */
+#define ITEM_DIGITS_MAX    3u  /* "12. Item" */
+#define ORDINAL_DIGITS_MAX 3u  /* "150. Jahrestag" */
+
+/* The word at the end of the text: back to a blank, an opening bracket, a quote, a slash or a dash. */
+static struct str last_word(struct str text)
+{
+    size_t at = text.size;
+    for (; at > 0 && text.size - at <= WORD_BYTES_MAX; at--) {
+        const char byte = text.data[at - 1];
+        if (byte == '(' || byte == '[' || byte == '"' || byte == '/')
+            break;
+        size_t gap = blank_at(text, at - 1);
+        if (gap == 0 && at + 1 < text.size && memcmp(text.data + at - 1, "\xE2\x80", 2) == 0 &&
+            (unsigned char)text.data[at + 1] >= 0x90)
+            gap = 3; /* the quotes and dashes of Unicode, not what joins letters */
+        if (gap > 0) {
+            at += gap - 1;
+            break;
+        }
+    }
+    return (struct str){text.data + at, text.size - at};
+}
+
+/* The word in front of `word`, without its full stop; empty where it has none or is long. */
+static struct str word_before(struct str text, struct str word)
+{
+    const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
+    const size_t stop = start - blank;
+    if (blank == 0 || stop < 2 || text.data[stop - 1] != '.')
+        return STR("");
+    const struct str before = last_word((struct str){text.data, stop - 1});
+    return before.size <= PART_BYTES_MAX ? before : STR("");
+}
+
+static bool is_ascii_letter(char byte)
+{
+    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
+}
+
+/* A letter with what is written above and below it. */
+static bool is_one_letter(struct str word)
+{
+    if (word.size == 1)
+        return is_ascii_letter(word.data[0]);
+    if (word.size > 1 && (unsigned char)word.data[0] < 0x80 && (unsigned char)word.data[1] < 0x80)
+        return false;
+    for (size_t at = 0, size; at < word.size; at += size) {
+        const utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)code_point_at(word, at, &size));
+        const bool letter = category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+        const bool sign = category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
+        if (at == 0 ? !letter : !sign)
+            return false;
+    }
+    return word.size > 0;
+}
+
+/* Digits, with dots between: "3", "1.2". */
+static bool is_number(struct str word)
+{
+    for (size_t i = 0; i < word.size; i++)
+        if (!is_digit(word.data[i]) && (word.data[i] != '.' || i == 0))
+            return false;
+    return word.size > 0;
+}
+
+/* I to MMM, in the case of `letters`. */
+static bool is_roman(struct str word, const char *letters)
+{
+    for (size_t i = 0; i < word.size; i++)
+        if (!memchr(letters, word.data[i], 7))
+            return false;
+    return word.size > 0;
+}
+
+/* Is the number `word` an item of a list that runs on: "as 1. Lincoln; 2. Washington"? */
+static bool is_item(struct str text, struct str word)
+{
+    const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
+    if (word.size > ITEM_DIGITS_MAX && !memchr(word.data, '.', word.size))
+        return false;
+    return start == 0 || (blank > 0 && start > blank && memchr(";:,", text.data[start - blank - 1], 3));
+}
+
+/* Is the number `word` a part of a date: "1990. 3. 5. Seoul", "3. 5. 1990"? */
+static bool is_date(const struct dot *dot, struct str word)
+{
+    size_t digits = 0;
+    while (digits < dot->after.size && is_digit(dot->after.data[digits]))
+        digits++;
+    const bool number_behind = digits > 0 && digits <= 2 && digits < dot->after.size && dot->after.data[digits] == '.';
+    return word.size <= 4 && (number_behind || is_number(word_before(dot->before, word)));
+}
+
+/* Letters with dots between, none longer than two: U.S, e.g, Ph.D, J.-P. */
+static bool is_acronym(struct str word)
+{
+    size_t letters = 0;
+    bool dots = false;
+    for (size_t i = 0; i < word.size; i++) {
+        if (word.data[i] == '.') {
+            if (letters == 0)
+                return false;
+            dots = true;
+            letters = 0;
+        } else if (((unsigned char)word.data[i] & 0xC0) != 0x80 && (is_digit(word.data[i]) || ++letters > 2)) {
+            return false;
+        }
+    }
+    return dots && letters > 0;
+}
+
+bool word_starts(const struct language *language, struct str text)
+{
+    size_t end = 0;
+    while (end < text.size && end < WORD_BYTES_MAX) {
+        const unsigned char byte = (unsigned char)text.data[end];
+        if (!is_ascii_letter((char)byte) && (byte < 0xC3 || byte == 0xE2) && (byte & 0xC0) != 0x80)
+            break; /* a blank, an apostrophe, a quote */
+        end++;
+    }
+    size_t first;
+    code_point_at(text, 0, &first);
+    if (end <= first && end < text.size && (text.data[end] == '.' || text.data[end] == '-'))
+        return false;
+    char folded[NAME_BYTES_MAX];
+    return words_have(language->starters, name_fold((struct str){text.data, end}, folded));
+}
+
+bool word_continues(const struct language *language, struct str text)
+{
+    for (size_t i = 0; i < language->continuers.count; i++) {
+        struct str word = str_of(language->continuers.items[i]);
+        const bool prefix = str_ends(word, STR("*"));
+        word.size -= prefix;
+        if (str_starts(text, word) && (prefix || word.size == text.size || blank_at(text, word.size)))
+            return true;
+    }
+    return false;
+}
+
+/* What a number stands after: "No. 5", "vol. IV", "vol. I,". */
+static bool is_numeral(struct str text)
+{
+    size_t size = 0;
+    if (text.size > 0 && utf8proc_category((utf8proc_int32_t)code_point_at(text, 0, &size)) == UTF8PROC_CATEGORY_ND)
+        return true;
+    size = 0;
+    while (size < text.size && is_ascii_letter(text.data[size]))
+        size++;
+    return is_roman((struct str){text.data, size}, "IVXLCDM") && (size > 1 || size == text.size || text.data[1] != ' ');
+}
+
+/* Does the number `word` stand after what numbers stand after: "fig. 4", "page 12"? Then it is no ordinal. */
+static bool is_counted(const struct language *language, struct str text, struct str word)
+{
+    char folded[NAME_BYTES_MAX];
+    const size_t start = (size_t)(word.data - text.data), blank = blank_before(text, start);
+    if (blank == 0 || start <= blank + 1)
+        return false;
+    struct str before = last_word((struct str){text.data, start - blank - (text.data[start - blank - 1] == '.')});
+    return before.size <= WORD_BYTES_MAX && words_have(language->numbered, name_fold(before, folded));
+}
+
+enum verdict { ENDS, GOES_ON, ENDS_BEFORE_STARTER, UNKNOWN };
+
+static enum verdict look_up(const struct language *language, struct str name, struct str after)
+{
+    if (words_have(language->finals, name))
+        return ENDS;
+    if (words_have(language->endings, name))
+        return ENDS_BEFORE_STARTER;
+    if (words_have(language->abbreviations, name))
+        return GOES_ON;
+    return is_numeral(after) && words_have(language->numbered, name) ? GOES_ON : UNKNOWN;
+}
+
+static enum verdict judge(const struct language *language, const struct dot *dot)
+{
+    const struct str word = last_word(dot->before);
+    if (word.size == 0 || word.size > WORD_BYTES_MAX)
+        return ENDS;
+    const bool is_first = word.data == dot->before.data;
+    if (is_number(word)) {
+        if (is_item(dot->before, word) || is_date(dot, word))
+            return GOES_ON;
+        return language->ordinal_dot && !is_counted(language, dot->before, word) && word.size <= ORDINAL_DIGITS_MAX
+                   ? ENDS_BEFORE_STARTER
+                   : ENDS;
+    }
+    const char last = word.data[word.size - 1];
+    if ((unsigned char)last < 0x80 && !is_ascii_letter(last) && !is_digit(last))
+        return ENDS;
+    if (is_first && (is_one_letter(word) || is_roman(word, "IVXLCDM") || is_roman(word, "ivxlcdm")))
+        return GOES_ON;
+
+    char folded[2 * NAME_BYTES_MAX];
+    const struct str before = word_before(dot->before, word);
+    if (before.size > 0) {
+        struct str name = name_fold(before, folded);
+        folded[name.size] = '.';
+        name.size += 1 + name_fold(word, folded + name.size + 1).size;
+        const enum verdict of_both = look_up(language, name, dot->after);
+        if (of_both != UNKNOWN)
+            return of_both;
+    }
+    const struct str name = name_fold(word, folded);
+    const enum verdict verdict = look_up(language, name, dot->after);
+    if (verdict != UNKNOWN)
+        return verdict;
+    if (is_one_letter(word) && is_one_letter(before))
+        return GOES_ON;
+    if (is_one_letter(word) || is_acronym(word))
+        return dot->quoted ? GOES_ON : ENDS_BEFORE_STARTER;
+    if (language->ordinal_dot && is_roman(word, "IVXLCDM"))
+        return ENDS_BEFORE_STARTER;
+    const char *joint = memrchr(name.data, '-', name.size);
+    if (!joint)
+        joint = memrchr(name.data, '\'', name.size); /* l'ing. */
+    return joint ? look_up(language, str_range(joint + 1, name.data + name.size), dot->after) : UNKNOWN;
+}
+
+bool dot_ends(const struct language *language, const struct dot *dot)
+{
+    const enum verdict verdict = judge(language, dot);
+    return verdict == ENDS_BEFORE_STARTER ? word_starts(language, dot->after) : verdict != GOES_ON;
+}
+
+bool dot_is_short(const struct language *language, struct str word)
+{
+    char folded[NAME_BYTES_MAX];
+    return is_one_letter(word) ||
+           (word.size <= WORD_BYTES_MAX && words_have(language->abbreviations, name_fold(word, folded)));
+}
+
+bool glued_ends(const struct language *language, const struct dot *dot)
+{
+    const struct str word = last_word(dot->before);
+    if (dot->after.size < 2 || !is_upper((unsigned char)dot->after.data[0]) ||
+        !is_lower((unsigned char)dot->after.data[1]) || !word_starts(language, dot->after))
+        return false;
+    for (size_t i = 0; i < word.size; i++)
+        if ((unsigned char)word.data[i] < 0x80 && !is_lower((unsigned char)word.data[i]) && (i > 0 || word.size < 3))
+            return false; /* www.example, a.B, node1 */
+    return word.size > 1;
+}
+
+bool mark_is_name(const struct language *language, struct str text)
+{
+    char folded[NAME_BYTES_MAX];
+    return words_have(language->endings, name_fold(last_word(text), folded));
+}

@@ -1,0 +1,145 @@
+#include "pipeline/text/sentences/sentences_items.h"
+
+#include "pipeline/text/sentences/sentences_marks.h"
+
+#include <stdio.h>
+
+#define LABEL_BYTES_MAX   16u
+#define BRACKET_BYTES_MAX 600u /* a bracket that opens farther back does not count */
+
+static const char *const alphabets[] = {
+    "abcdefghijklmnop", "аәбвгғд",  "абвгдежзиклмноп", "αβγδεζηθ",
+    "აბგდევზთ",         "աբգդեզէը", "אבגדהוזח",        "가나다라마바사아자차카타파하"};
+static const char *const bullets[] = {"•", "⁃", "▪", "◦"};
+
+/* What stands in front of the next item, written out. */
+static struct str label_write(const struct items *items, char out[LABEL_BYTES_MAX])
+{
+    int size = 0;
+    if (items->kind == ITEMS_BULLETS)
+        return items->bullet;
+    if (items->kind == ITEMS_NUMBERS) {
+        size = snprintf(out, LABEL_BYTES_MAX, "%s%lu%s", items->opens ? "(" : "", items->number, items->closing);
+    } else {
+        size_t letter;
+        code_point_at(str_of(items->letters), 0, &letter);
+        size = snprintf(out, LABEL_BYTES_MAX, "%s%.*s%s", items->opens ? "(" : "", (int)letter, items->letters,
+                        items->closing);
+    }
+    return (struct str){out, (size_t)size};
+}
+
+/* Does an item's text stand after its label, `at`? */
+static bool has_text(const struct items *items, struct str text, size_t at)
+{
+    const size_t blank = blank_at(text, at);
+    size_t size;
+    if (blank == 0 || at + blank >= text.size)
+        return false;
+    const bool needs_capital = items->kind != ITEMS_BULLETS && items->closing[0] == '.' && items->closing[1] == 0;
+    return !needs_capital || is_upper(code_point_at(text, at + blank, &size));
+}
+
+/* Goes on to the next number or letter; false where there is none. */
+static bool count_on(struct items *items)
+{
+    size_t size;
+    items->number++;
+    if (items->kind != ITEMS_LETTERS)
+        return true;
+    code_point_at(str_of(items->letters), 0, &size);
+    items->letters += size;
+    return items->letters[0] != 0;
+}
+
+/* Where the next item begins, at or after `from`; SIZE_MAX if there is none. */
+static size_t next_item(const struct items *items, size_t from)
+{
+    char buffer[LABEL_BYTES_MAX];
+    const struct str label = label_write(items, buffer), text = items->rest;
+    for (size_t at = from;; at += label.size) {
+        const size_t found = str_find(str_range(text.data + at, text.data + text.size), label);
+        if (found == SIZE_MAX)
+            return SIZE_MAX;
+        at += found;
+        const size_t blank = blank_before(text, at);
+        if (blank == 0 || !has_text(items, text, at + label.size) || at < blank + 1 ||
+            memchr(",;:", text.data[at - blank - 1], 3))
+            continue;
+        const size_t back = at - from > BRACKET_BYTES_MAX ? at - BRACKET_BYTES_MAX : from;
+        const char *opened = memrchr(text.data + back, '(', at - back);
+        const char *closed = memrchr(text.data + back, ')', at - back);
+        if (!opened || (closed && closed > opened))
+            return at;
+    }
+}
+
+/* Reads the label that the line begins with, of letters of that alphabet or, where it is NULL, of digits; its size, or
+ * 0. */
+static size_t read_label(struct items *items, const char *alphabet)
+{
+    const struct str line = items->rest;
+    size_t at = str_starts(line, STR("(")) ? 1 : 0, letter = 0;
+    items->opens = at > 0;
+    const size_t first = at;
+    while (!alphabet && at < line.size && is_digit(line.data[at]) && items->number < 100)
+        items->number = items->number * 10 + (unsigned)(line.data[at++] - '0');
+    if (alphabet) {
+        code_point_at(str_of(alphabet), 0, &letter);
+        at += str_starts(str_range(line.data + at, line.data + line.size), (struct str){alphabet, letter}) ? letter : 0;
+    }
+    if (at == first)
+        return 0;
+    items->kind = alphabet ? ITEMS_LETTERS : ITEMS_NUMBERS;
+    items->letters = alphabet;
+    const struct str rest = str_range(line.data + at, line.data + line.size);
+    const char *const closings[] = {".)", ")", "."};
+    for (size_t i = items->opens ? 1 : 0; i < 3u - items->opens; i++)
+        if (str_starts(rest, str_of(closings[i]))) {
+            strcpy(items->closing, closings[i]);
+            return at + strlen(closings[i]);
+        }
+    return 0;
+}
+
+/* Is the line a list whose labels are of that kind? */
+static bool is_list(struct items *items, const struct language *language, const char *alphabet)
+{
+    const size_t label = read_label(items, alphabet);
+    const bool ordinal = !alphabet && items->closing[0] == '.' && items->closing[1] == 0 && language->ordinal_dot;
+    return label > 0 && !ordinal && has_text(items, items->rest, label) && count_on(items) &&
+           next_item(items, label) != SIZE_MAX;
+}
+
+struct items items_begin(const struct language *language, struct str line)
+{
+    const size_t head = line.size < LABEL_BYTES_MAX ? line.size : LABEL_BYTES_MAX / 2;
+    if (!memchr(line.data, ')', head) && !memchr(line.data, '.', head) && (unsigned char)line.data[0] != 0xE2)
+        return (struct items){.rest = line, .kind = ITEMS_NONE}; /* nearly all */
+    for (size_t i = 0; i < sizeof bullets / sizeof *bullets; i++)
+        if (str_starts(line, str_of(bullets[i])))
+            return (struct items){.rest = line, .kind = ITEMS_BULLETS, .bullet = str_of(bullets[i])};
+    struct items items = {.rest = line};
+    if (is_list(&items, language, NULL))
+        return items;
+    for (size_t i = 0; i < sizeof alphabets / sizeof *alphabets; i++) {
+        items = (struct items){.rest = line};
+        if (is_list(&items, language, alphabets[i]))
+            return items;
+    }
+    return (struct items){.rest = line, .kind = ITEMS_NONE};
+}
+
+bool items_next(struct items *items, struct str *item)
+{
+    const struct str rest = items->rest;
+    if (rest.size == 0)
+        return false;
+    const size_t next = items->kind == ITEMS_NONE ? SIZE_MAX : next_item(items, 1);
+    if (next == SIZE_MAX || !count_on(items))
+        items->kind = ITEMS_NONE;
+    const size_t end = next == SIZE_MAX ? rest.size : next;
+    *item = (struct str){rest.data, end};
+    items->rest = str_range(rest.data + end, rest.data + rest.size);
+    return true;
+}

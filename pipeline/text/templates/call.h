@@ -1,0 +1,95 @@
+/* Inside the rendering of templates: one call {{name|argument|key=argument}} and what it shows. A renderer asks for
+ * arguments by name and shows texts and arguments in turn, from left to right.
+ *
+ * An argument is shown by its place in the page, so that the walk reads its markup; one that stands left of what was
+ * shown already (or is shown again) is shown as plain text. The values that a renderer computes with are plain text
+ * too; a template in them makes them unreadable. So no byte is read more often than there are parts in a rendering. */
+#ifndef PIPELINE_TEXT_TEMPLATES_CALL_H
+#define PIPELINE_TEXT_TEMPLATES_CALL_H
+
+#include "pipeline/text/templates/templates.h"
+
+#define ARGUMENTS_MAX   48u  /* of a call; the others show nothing */
+#define VALUE_BYTES_MAX 256u /* a longer argument is no value */
+
+struct argument {
+    struct str name;   /* as typed; "" where it has none */
+    unsigned number;   /* its position, or its name as a number; 0: neither */
+    uint32_t from, to; /* its place, trimmed */
+    uint32_t child;    /* the first span in it, or after it */
+};
+
+struct call {
+    const struct template_page *page;
+    const struct span *span;
+    struct renders *out;
+    struct str name;      /* as name_canonical has it */
+    struct str parameter; /* of the row that was found: its pattern, or what its renderer takes */
+    size_t first_part;
+    uint32_t shown;           /* the page up to here has been shown */
+    bool is_block, is_opaque; /* opaque: a value that was asked for holds a template, or is too long */
+    bool has_pattern;         /* a pattern, not a renderer, says what it shows */
+    size_t count;
+    struct argument arguments[ARGUMENTS_MAX];
+    uint64_t steps;
+};
+
+/* Reads the arguments of the page's span `index`. `colon`: after the colon of a parser function, or 0. */
+void call_read(struct call *call, uint32_t index, uint32_t colon);
+void argument_trim(struct str page, struct argument *argument);
+
+/* The argument of that name ("1" is the first without a name), the last one counts; NULL where it is missing or empty.
+ * The colon's argument of a parser function is "0". */
+const struct argument *call_argument(const struct call *call, const char *name);
+const struct argument *call_numbered(const struct call *call, unsigned number);
+/* Its plain text: without markup, entities decoded; "" where there is none. It lives until the rendering ends. */
+struct str call_value(struct call *call, const char *name);
+struct str call_value_of(struct call *call, const struct argument *argument);
+bool call_says(struct call *call, const char *name, const char *value);
+/* The value is a whole number (commas allowed). */
+bool call_number(struct call *call, const char *name, long *number);
+
+/* A number as typed on the page's wiki → as number_read takes it. It lives until the rendering ends. */
+struct str call_plain_number(struct call *call, struct str typed);
+
+bool call_english(const struct call *call); /* is the page in English? Words and numbers that we make are. */
+
+void renders_push(struct renders *renders, struct part part);
+void show(struct call *call, struct str text);
+void show_text(struct call *call, const char *text);
+void show_plain_number(struct call *call, struct str plain);            /* as the page's language writes it */
+void show_argument(struct call *call, const struct argument *argument); /* NULL: a gap */
+/* "$1 ($2)": see templates.h */
+bool show_pattern(struct call *call, struct str pattern);
+
+/* Renderers: false where nothing can be shown; the template is dropped then. */
+typedef bool render(struct call *call);
+
+struct row {
+    const char *name;    /* as name_canonical has it; of a parser function with its colon, in small letters */
+    const char *pattern; /* or the parameter of: */
+    render *render;      /* NULL: the pattern is all */
+    const char *wikis; /* codes of the languages where it holds, commas between; NULL: everywhere. "en" is simple too */
+};
+extern const struct row template_rows[], local_rows[]; /* sorted bytewise; names of the second stand several times */
+extern const size_t template_row_count, local_row_count;
+
+render render_nothing, render_gone, render_title, render_join;                                     /* templates.c */
+render render_if, render_ifeq, render_switch, render_case, render_pad;                             /* functions.c */
+render render_iferror;                                                                             /* functions.c */
+render render_expr, render_ifexpr, render_plural, render_ordinal;                                  /* functions.c */
+render render_unit, render_words, render_currency;                                                 /* numbers.c */
+render render_coord, render_music;                                                                 /* numbers.c */
+render render_convert;                                                                             /* convert.c */
+render render_gauge, render_height, render_density;                                                /* measures.c */
+render render_date, render_death, render_year, render_as_of, render_age, render_now, render_time;  /* dates.c */
+render render_format_number, render_fraction, render_val, render_power, render_money, render_chem; /* numbers.c */
+render render_quoted, render_langx, render_ship, render_flag, render_chinese;   /* renderers_names.c */
+render render_cited;                                                            /* renderers_names.c */
+render render_interlanguage, render_ipa, render_pronunciation, render_junction; /* renderers_names.c */
+/* {{lang-fr|mot}} and its 600 sisters; {{USA}}: for names that have no row. */
+bool render_lang_of(struct call *call, struct str code);
+/* The name of a country on an English, Japanese, Korean or Chinese wiki; NULL where there is none. */
+const char *country_of(struct str alpha3, struct str language);
+
+#endif

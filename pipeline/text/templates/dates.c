@@ -1,0 +1,211 @@
+/* Dates and ages as English pages show them. Nothing here knows the day of today: an age that grows is left out, and
+ * "now" is when the page was saved. */
+#include "pipeline/text/templates/call.h"
+#include "pipeline/text/templates/time_format.h"
+
+#include <stdio.h>
+
+struct date {
+    long year, month, day; /* 0: not said */
+};
+
+/* The month by number or by its name. */
+static bool read_month(struct call *call, const char *name, long *month)
+{
+    if (call_number(call, name, month))
+        return *month >= 1 && *month <= 12;
+    const struct str value = call_value(call, name);
+    for (long i = 0; i < 12 && value.size >= 3; i++) {
+        *month = i + 1;
+        if (str_equal_ascii_nocase(value, (struct str){month_names[i], value.size < strlen(month_names[i])
+                                                                           ? value.size
+                                                                           : strlen(month_names[i])}))
+            return true;
+    }
+    *month = 0;
+    return false;
+}
+
+/* year|month|day from argument `first` on; false where there is no such date. */
+static bool read_date(struct call *call, unsigned first, struct date *date)
+{
+    char name[3][4];
+    for (unsigned i = 0; i < 3; i++)
+        snprintf(name[i], sizeof name[i], "%u", first + i);
+    *date = (struct date){0};
+    if (!call_english(call) || !call_number(call, name[0], &date->year) || date->year > 9999)
+        return false;
+    if (!call_argument(call, name[1]) || !read_month(call, name[1], &date->month)) {
+        date->month = 0;
+        return !call_argument(call, name[1]);
+    }
+    if (!call_number(call, name[2], &date->day) || date->day > 31)
+        date->day = 0;
+    return true;
+}
+
+static bool wants_day_first(struct call *call)
+{
+    const struct argument *df = call_argument(call, "df");
+    return df && !call_says(call, "df", "no") && !call_says(call, "df", "n") && !call_says(call, "df", "US");
+}
+
+static void show_date(struct call *call, const struct date *date, bool day_first)
+{
+    char text[64];
+    if (date->month == 0)
+        snprintf(text, sizeof text, "%ld", date->year);
+    else if (date->day == 0)
+        snprintf(text, sizeof text, "%s %ld", month_names[date->month - 1], date->year);
+    else if (day_first)
+        snprintf(text, sizeof text, "%ld %s %ld", date->day, month_names[date->month - 1], date->year);
+    else
+        snprintf(text, sizeof text, "%s %ld, %ld", month_names[date->month - 1], date->day, date->year);
+    show_text(call, text);
+}
+
+static long years_between(const struct date *from, const struct date *to)
+{
+    const bool before = to->month < from->month || (to->month == from->month && to->day < from->day);
+    return to->year - from->year - before;
+}
+
+/* Is the second argument a word? */
+static bool has_month_name(struct call *call)
+{
+    const struct str month = call_value(call, "2");
+    return !call_english(call) && month.size > 2 && (month.data[0] < '0' || month.data[0] > '9');
+}
+
+/* {{start date|1969|7|20}}, {{birth date and age|1942|3|8|df=y}}: the date alone. One that is typed out
+ * ({{start date|20 July 1969}}, {{date|20|juillet|1969}}) is shown as it is. */
+bool render_date(struct call *call)
+{
+    struct date date;
+    if (read_date(call, 1, &date)) {
+        show_date(call, &date, wants_day_first(call));
+        return true;
+    }
+    const struct argument *first = call_argument(call, "1"), *second = call_argument(call, "2");
+    const struct str text = call_value(call, "1");
+    if (!first || call->is_opaque || (second ? !has_month_name(call) : text.size < 6))
+        return false;
+    show_argument(call, first);
+    for (unsigned i = 2; second && i <= 3 && call_numbered(call, i); i++) {
+        show_text(call, " ");
+        show_argument(call, call_numbered(call, i));
+    }
+    return true;
+}
+
+/* {{death date and age|1998|10|2|1907|9|29}} → October 2, 1998 (aged 91) */
+bool render_death(struct call *call)
+{
+    struct date death, birth;
+    if (!read_date(call, 1, &death))
+        return render_date(call);
+    show_date(call, &death, wants_day_first(call));
+    if (!read_date(call, 4, &birth))
+        return true;
+    char text[32];
+    snprintf(text, sizeof text, " (aged %ld)", years_between(&birth, &death));
+    if (death.day && birth.day && death.year >= birth.year)
+        show_text(call, text);
+    return true;
+}
+
+/* {{birth year and age|1950}} → 1950 */
+bool render_year(struct call *call)
+{
+    struct date date = {0};
+    if (!call_english(call) || !call_number(call, "1", &date.year))
+        return false;
+    if (call_argument(call, "2") && !read_month(call, "2", &date.month))
+        date.month = 0;
+    show_date(call, &date, false);
+    return true;
+}
+
+/* {{as of|2014|3|5|lc=y}} → as of 5 March 2014 */
+bool render_as_of(struct call *call)
+{
+    struct date date;
+    if (call_argument(call, "alt")) {
+        show_argument(call, call_argument(call, "alt"));
+        return true;
+    }
+    if (!read_date(call, 1, &date))
+        return false;
+    const bool lower = call_argument(call, "lc"), since = call_argument(call, "since");
+    const char *const words[2][2] = {{"As of ", "Since "}, {"as of ", "since "}};
+    if (!call_argument(call, "bare"))
+        show_text(call, words[lower][since]);
+    show_date(call, &date, !call_says(call, "df", "US"));
+    if (call_argument(call, "post"))
+        show_argument(call, call_argument(call, "post"));
+    return true;
+}
+
+/* The day of the revision, from its time; false where the dump does not say it. */
+static bool read_revision_day(const struct call *call, struct date *day)
+{
+    const struct str time = call->page->timestamp;
+    char text[11] = {0};
+    *day = (struct date){0};
+    if (time.size < strlen("2026-11-01"))
+        return false;
+    memcpy(text, time.data, sizeof text - 1);
+    return sscanf(text, "%ld-%ld-%ld", &day->year, &day->month, &day->day) == 3;
+}
+
+/* {{age|1907|9|29|1998|10|2}} → 91: between two days; without the second, on the day of the revision. */
+bool render_age(struct call *call)
+{
+    struct date from, to;
+    char text[32];
+    const bool has_end = call_argument(call, "4") ? read_date(call, 4, &to) : read_revision_day(call, &to);
+    if (!has_end || !read_date(call, 1, &from) || !from.day || !to.day || to.year < from.year)
+        return false;
+    snprintf(text, sizeof text, "%ld", years_between(&from, &to));
+    show_text(call, text);
+    return true;
+}
+
+/* {{CURRENTYEAR}}: a part of the revision's time. The parameter says which: Y, m, n (month), d, j (day), H, F (name). */
+bool render_now(struct call *call)
+{
+    const struct str time = call->page->timestamp;
+    const char part = call->parameter.data[0];
+    if (time.size < strlen("2026-11-01T12:34:56Z") || (part == 'F' && !call_english(call)))
+        return false;
+    const size_t at = part == 'Y' ? 0 : part == 'H' ? 11 : part == 'd' || part == 'j' ? 8 : 5;
+    const struct str digits = {time.data + at, part == 'Y' ? 4 : 2};
+    const bool leads = digits.data[0] == '0' && (part == 'n' || part == 'j');
+    const int month = (digits.data[0] - '0') * 10 + digits.data[1] - '0';
+    if (part != 'F')
+        show(call, (struct str){digits.data + leads, digits.size - leads});
+    else if (month >= 1 && month <= 12)
+        show_text(call, month_names[month - 1]);
+    return part != 'F' || (month >= 1 && month <= 12);
+}
+
+/* {{#time: j F Y | 2001-02-03 }}; without a date, that of the revision. */
+bool render_time(struct call *call)
+{
+    const struct str format = call_value(call, "0"), text = call_value(call, "1");
+    const struct moment none = {.year = 1, .month = 1, .day = 1};
+    struct moment now, moment;
+    struct buf shown = {0};
+    if (call->is_opaque || format.size == 0 || call_argument(call, "2"))
+        return false;
+    const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
+    const bool is_now = text.size == 0 || str_equal(text, STR("now")) || str_equal(text, STR("today"));
+    const bool read = (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment);
+    const bool written = read && moment_format(&moment, format, call_english(call), &shown) &&
+                         shown.size <= 3 * (size_t)(call->span->end - call->span->start); /* text must not grow */
+    call->steps += format.size + text.size;
+    if (written)
+        show(call, buf_str(&shown));
+    buf_release(&shown);
+    return written;
+}

@@ -1,0 +1,17 @@
+/* What patterns (templates.h) are made of, for who reads and who writes them. */
+#ifndef PIPELINE_TEXT_TEMPLATES_PATTERN_H
+#define PIPELINE_TEXT_TEMPLATES_PATTERN_H
+
+#include "base/str.h"
+
+#define PATTERN_BYTES_MAX 1024u
+#define PATTERN_PARTS_MAX 64u  /* a bound on how often a byte of an argument is shown */
+#define PATTERN_DEPTH_MAX 8u   /* functions in functions */
+#define PATTERN_VALUE_MAX 512u /* bytes of a text to compute with */
+
+/* After the '}' that belongs to the '{' at pattern[at]. */
+size_t pattern_skip(struct str pattern, size_t at);
+/* Takes what stands in *rest before the first separator that is in no braces, and the separator. */
+struct str pattern_part(struct str *rest, char separator);
+
+#endif

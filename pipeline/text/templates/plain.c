@@ -1,0 +1,68 @@
+/* The plain text of a part of a page: for values to compute with, and for arguments that are shown a second time. */
+#include "pipeline/text/markup/entities.h"
+#include "pipeline/text/markup/tags.h"
+#include "pipeline/text/templates/plain.h"
+
+/* Text that is in no span: without quotes and tags, entities decoded, a line's end as a blank. */
+static void add_text(struct str text, struct buf *out)
+{
+    for (size_t at = 0; at < text.size;) {
+        const struct str rest = {text.data + at, text.size - at};
+        const char byte = text.data[at];
+        struct tag_found tag;
+        size_t size = 1, looked;
+        uint32_t code_point;
+        if (byte == '\'' && str_starts(rest, STR("''"))) {
+            while (size < rest.size && rest.data[size] == '\'')
+                size++;
+        } else if (byte == '&' && (size = entity_decode(rest, &code_point)) > 0) {
+            char encoded[4];
+            if (code_point < ' ')
+                code_point = ' ';
+            buf_add(out, encoded, utf8_write(code_point, encoded));
+        } else if (byte == '<' && tag_read(rest, &tag, &looked)) {
+            size = tag.size;
+        } else {
+            size = 1;
+            if ((unsigned char)byte >= ' ')
+                buf_add_byte(out, byte);
+            else if (byte == '\n' || byte == '\t')
+                buf_add_byte(out, ' ');
+        }
+        at += size;
+    }
+}
+
+/* A link shows its label; one with something in it shows nothing. */
+static void add_link(const struct template_page *page, uint32_t index, struct buf *out)
+{
+    const struct span *span = &page->spans->items[index];
+    if (span->next != index + 1)
+        return;
+    struct str label = str_range(page->text.data + span->inner_start, page->text.data + span->inner_end);
+    const char *bar = memchr(label.data, '|', label.size);
+    if (bar)
+        label = str_range(bar + 1, label.data + label.size);
+    add_text(label, out);
+}
+
+bool plain_add(const struct template_page *page, uint32_t from, uint32_t to, uint32_t child, struct buf *out)
+{
+    const struct spans *spans = page->spans;
+    bool readable = true;
+    while (child < spans->count && spans->items[child].start < from)
+        child++;
+    while (from < to) {
+        const bool inside = child < spans->count && spans->items[child].start < to;
+        const uint32_t end = inside ? spans->items[child].start : to;
+        add_text(str_range(page->text.data + from, page->text.data + end), out);
+        if (!inside)
+            break;
+        if (spans->items[child].kind == SPAN_LINK)
+            add_link(page, child, out);
+        readable &= spans->items[child].kind != SPAN_TEMPLATE && spans->items[child].kind != SPAN_ARGUMENT;
+        from = spans->items[child].end;
+        child = spans->items[child].next;
+    }
+    return readable;
+}

@@ -1,0 +1,255 @@
+/* Renderings that a user or a dump adds: a file of lines "name = pattern", read once, then a sorted table. */
+#include "pipeline/text/templates/renderings.h"
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "pipeline/text/templates/pattern.h"
+
+#include <stdlib.h>
+
+#define FILE_BYTES_MAX (64u << 20) /* as pipeline/template_pass.h has it */
+#define ALIASES_MAX    8u          /* of aliases in a row */
+
+static const struct {
+    const char *name;
+    render *render; /* NULL: a mark */
+    const char *parameter;
+} bindings[] = {
+    {"box", NULL, ""},
+    {"chem", render_chem, ""},
+    {"convert", render_convert, ""},
+    {"coord", render_coord, ""},
+    {"cvt", render_convert, "cvt"},
+    {"date", render_date, ""},
+    {"fraction", render_fraction, ""},
+    {"join", render_join, ", "},
+    {"langx", render_langx, ""},
+    {"note", NULL, ""},
+    {"number", render_format_number, ""},
+    {"table", NULL, ""},
+    {"unit", render_unit, ""},
+    {"val", render_val, ""},
+};
+
+struct templates {
+    struct rendering_row *rows;
+    size_t count, capacity;
+    struct arena arena;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct rendering_row *left = a, *right = b;
+    const int order = str_compare(left->name, right->name);
+    return order ? order : (left->line > right->line) - (left->line < right->line);
+}
+
+static const struct rendering_row *find_row(const struct templates *templates, struct str name)
+{
+    size_t low = 0, high = templates ? templates->count : 0;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = str_compare(templates->rows[middle].name, name);
+        if (order == 0)
+            return &templates->rows[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+const struct rendering_row *templates_find(const struct templates *templates, struct str *name)
+{
+    const struct rendering_row *row = find_row(templates, *name);
+    for (unsigned i = 0; row && row->kind == RENDERING_ALIAS; i++) {
+        *name = row->pattern;
+        row = i < ALIASES_MAX ? find_row(templates, *name) : NULL;
+    }
+    return row;
+}
+
+/* After the '$' at pattern[at]: where its argument's name ends; 0 where there is none. */
+static size_t check_argument(struct str pattern, size_t at)
+{
+    size_t end = at + 1;
+    if (end < pattern.size && pattern.data[end] == '{') {
+        const char *close = memchr(pattern.data + end, '}', pattern.size - end);
+        return close && close > pattern.data + end + 1 ? (size_t)(close - pattern.data) + 1 : 0;
+    }
+    while (end < pattern.size && pattern.data[end] >= '0' && pattern.data[end] <= '9')
+        end++;
+    return end == at + 1 || end > at + 3 || pattern.data[at + 1] == '0' ? 0 : end;
+}
+
+/* After "#name " at pattern[at]; 0 where there is no such function. */
+static size_t check_function(struct str pattern, size_t at)
+{
+    static const char *const names[] = {"#expr ", "#if ", "#ifeq ", "#ifexpr ", "#num ", "#switch "};
+    const struct str rest = {pattern.data + at, pattern.size - at};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_starts(rest, str_of(names[i])))
+            return at + strlen(names[i]);
+    return 0;
+}
+
+const char *pattern_mistake(struct str pattern)
+{
+    bool in_group = false;
+    size_t parts = 0, depth = 0;
+    if (pattern.size > PATTERN_BYTES_MAX)
+        return "the rendering is longer than 1024 bytes";
+    for (size_t at = 0; at < pattern.size;) {
+        const char byte = pattern.data[at];
+        if (byte == '$') {
+            at = check_argument(pattern, at);
+            if (at == 0)
+                return "after a $ stands a number from 1 to 99 or a ${name}; a dollar sign is \\$";
+            if (++parts > PATTERN_PARTS_MAX)
+                return "the rendering has more than 64 arguments";
+            continue;
+        }
+        if ((unsigned char)byte < ' ' && byte != '\t')
+            return "the rendering holds a control character";
+        if (byte == '{' && in_group)
+            return "a { stands in another {; a brace that shows is \\{";
+        if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
+            at = check_function(pattern, at + 1);
+            if (at == 0)
+                return "after {# stands if, ifeq, switch, expr, ifexpr or num, and a blank";
+            if (++depth > PATTERN_DEPTH_MAX)
+                return "functions stand more than 8 deep";
+            continue;
+        }
+        if (byte == '}' && !in_group && depth == 0)
+            return "a } closes nothing; a brace that shows is \\}";
+        if (byte == '\\' && at + 1 == pattern.size)
+            return "a \\ stands at the end";
+        depth -= byte == '}' && !in_group;
+        in_group = byte == '{' || (in_group && byte != '}');
+        at += byte == '\\' ? 2 : 1;
+    }
+    return in_group || depth > 0 ? "a { is not closed" : NULL;
+}
+
+/* "@convert" */
+static const char *bind(struct rendering_row *row, struct str name)
+{
+    for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
+        if (!str_equal(name, str_of(bindings[i].name)))
+            continue;
+        row->kind = bindings[i].render ? RENDERING_BOUND : RENDERING_MARK;
+        row->render = bindings[i].render;
+        row->pattern = str_of(bindings[i].parameter);
+        return NULL;
+    }
+    return "after an @ stands box, chem, convert, coord, cvt, date, fraction, join, langx, note, number, table, unit "
+           "or "
+           "val; an @ that shows is \\@";
+}
+
+/* What is wrong with what stands after the name's '=', or NULL. */
+static const char *read_rendering(struct templates *templates, struct str text, struct rendering_row *row)
+{
+    if (str_starts(text, STR(">"))) {
+        char canonical[NAME_BYTES_MAX];
+        const struct str target = name_canonical(str_trim((struct str){text.data + 1, text.size - 1}), canonical);
+        row->kind = RENDERING_ALIAS;
+        row->pattern = arena_copy(&templates->arena, target);
+        return target.size == 0 ? "after => stands the name of another template" : NULL;
+    }
+    text = str_trim(text);
+    if (str_starts(text, STR("@")))
+        return bind(row, (struct str){text.data + 1, text.size - 1});
+    row->kind = RENDERING_PATTERN;
+    row->pattern = arena_copy(&templates->arena, text);
+    return pattern_mistake(text);
+}
+
+static int add_row(struct templates *templates, struct str line, size_t number, const char *path, struct error *err)
+{
+    const char *equals = memchr(line.data, '=', line.size);
+    if (!equals)
+        return fail(err, ERR_USAGE, "%s, line %zu: it is no \"name = rendering\"", path, number);
+    char canonical[NAME_BYTES_MAX];
+    const struct str name = name_canonical(str_trim(str_range(line.data, equals)), canonical);
+    if (name.size == 0)
+        return fail(err, ERR_USAGE, "%s, line %zu: the template's name is empty or longer than %u bytes", path, number,
+                    NAME_BYTES_MAX - 5);
+    if (memchr(name.data, '|', name.size) || memchr(name.data, '{', name.size) || memchr(name.data, '}', name.size))
+        return fail(err, ERR_USAGE, "%s, line %zu: no template's name holds a bar or a brace", path, number);
+    struct rendering_row row = {.name = arena_copy(&templates->arena, name), .line = number};
+    const char *mistake = read_rendering(templates, str_range(equals + 1, line.data + line.size), &row);
+    if (mistake)
+        return fail(err, ERR_USAGE, "%s, line %zu: %s", path, number, mistake);
+    if (templates->count == templates->capacity) {
+        templates->capacity = templates->capacity ? templates->capacity * 2 : 64;
+        templates->rows = mem_grow(templates->rows, templates->capacity, sizeof templates->rows[0]);
+    }
+    templates->rows[templates->count++] = row;
+    return 0;
+}
+
+static int read_rows(struct templates *templates, struct str file, const char *path, struct error *err)
+{
+    size_t number = 0;
+    if (str_starts(file, STR("\xEF\xBB\xBF")))
+        file = (struct str){file.data + 3, file.size - 3};
+    while (file.size > 0) {
+        const char *stop = memchr(file.data, '\n', file.size);
+        const size_t size = stop ? (size_t)(stop - file.data) : file.size;
+        const struct str line = str_trim((struct str){file.data, size});
+        file = (struct str){file.data + size, file.size - size};
+        if (stop)
+            file = (struct str){file.data + 1, file.size - 1};
+        number++;
+        if (line.size == 0 || line.data[0] == '#')
+            continue;
+        if (!utf8_valid(line))
+            return fail(err, ERR_USAGE, "%s, line %zu: it is not UTF-8", path, number);
+        TRY(add_row(templates, line, number, path, err));
+    }
+    if (templates->count > 0)
+        qsort(templates->rows, templates->count, sizeof templates->rows[0], compare_rows);
+    for (size_t i = 1; i < templates->count; i++)
+        if (str_equal(templates->rows[i].name, templates->rows[i - 1].name))
+            return fail(err, ERR_USAGE, "%s, line %zu: \"%s\" stands in line %zu already", path,
+                        templates->rows[i].line, templates->rows[i].name.data, templates->rows[i - 1].line);
+    return 0;
+}
+
+int templates_read(struct templates **out, const char *path, char hash[17], struct error *err)
+{
+    struct buf file = {0};
+    *out = NULL;
+    int result = file_read_all(path, FILE_BYTES_MAX, &file, err);
+    if (result == 0)
+        result = templates_parse(out, buf_str(&file), path, hash, err);
+    buf_release(&file);
+    return result;
+}
+
+int templates_parse(struct templates **out, struct str file, const char *path, char hash[17], struct error *err)
+{
+    struct templates *templates = mem_clear(1, sizeof *templates);
+    *out = NULL;
+    if (read_rows(templates, file, path, err) < 0) {
+        templates_free(templates);
+        return -1;
+    }
+    hash_text(hash64(file.data, file.size), hash);
+    *out = templates;
+    return 0;
+}
+
+void templates_free(struct templates *templates)
+{
+    if (!templates)
+        return;
+    arena_release(&templates->arena);
+    mem_free(templates->rows);
+    mem_free(templates);
+}

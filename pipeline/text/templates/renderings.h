@@ -1,0 +1,31 @@
+/* A file of renderings, read: what it says of a name. */
+#ifndef PIPELINE_TEXT_TEMPLATES_RENDERINGS_H
+#define PIPELINE_TEXT_TEMPLATES_RENDERINGS_H
+
+#include "pipeline/text/templates/call.h"
+
+struct rendering_row {
+    struct str name;
+    enum rendering_kind {
+        RENDERING_PATTERN, /* "name = $1 ($2)" */
+        RENDERING_ALIAS,   /* "name => other": `pattern` is the other name */
+        RENDERING_BOUND,   /* "name = @convert": a renderer, and its parameter in `pattern` */
+        RENDERING_MARK,    /* "name = @box": shows nothing, unless a row of ours renders it */
+    } kind;
+    struct str pattern;
+    render *render;
+    size_t line;
+};
+
+/* What the file says of the name, which becomes that after its aliases; NULL: nothing. `templates` may be NULL. */
+const struct rendering_row *templates_find(const struct templates *templates, struct str *name);
+
+/* The pattern of our row for that name on the wiki of that language, NULL where there is none, or a renderer; has it one
+ * of either kind? */
+const char *template_pattern(struct str name, struct str code);
+bool template_has_row(struct str name, struct str code);
+
+/* What is wrong with a pattern, or NULL. */
+const char *pattern_mistake(struct str pattern);
+
+#endif

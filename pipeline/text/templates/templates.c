@@ -1,0 +1,262 @@
+/* From a template to its rendering: its name, the row of that name, and the renderers that are a few lines long. */
+#include "pipeline/text/templates/call.h"
+
+#include "base/mem.h"
+#include "pipeline/text/templates/renderings.h"
+#include "pipeline/text/words/silent.h"
+
+/* Renderers that need no file of their own. */
+
+bool render_nothing(struct call *call)
+{
+    show(call, STR(""));
+    return true;
+}
+
+/* A picture, or a remark like "(en)": it is left out with what stands around it, and nobody misses it. */
+bool render_gone(struct call *call)
+{
+    call->has_pattern = true;
+    return false;
+}
+
+bool render_title(struct call *call)
+{
+    show(call, call->page->title);
+    return true;
+}
+
+/* All arguments without a name, the parameter between them. */
+bool render_join(struct call *call)
+{
+    bool any = false;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct argument *argument = &call->arguments[i];
+        if (argument->name.size > 0 || argument->from == argument->to)
+            continue;
+        if (any)
+            show(call, call->parameter);
+        show_argument(call, argument);
+        any = true;
+    }
+    return any;
+}
+
+struct str template_name(struct str page, const struct spans *spans, uint32_t index, char out[NAME_BYTES_MAX])
+{
+    const struct span *span = &spans->items[index];
+    uint32_t end = span->inner_end;
+    if (index + 1 < spans->count && spans->items[index + 1].start < end)
+        end = spans->items[index + 1].start;
+    const uint32_t limit = end - span->inner_start > NAME_BYTES_MAX ? span->inner_start + NAME_BYTES_MAX : end;
+    uint32_t at = span->inner_start;
+    while (at < limit && page.data[at] != '|')
+        at++;
+    if (at == limit && limit < end)
+        return STR("");
+    struct str typed = str_trim(str_range(page.data + span->inner_start, page.data + at));
+    const size_t prefix = strlen("template:");
+    if (typed.size > prefix && str_equal_ascii_nocase((struct str){typed.data, prefix}, STR("template:")))
+        typed = (struct str){typed.data + prefix, typed.size - prefix};
+    return name_canonical(typed, out);
+}
+
+/* Finding the rendering of a name. */
+
+static bool row_holds(const struct row *row, struct str code)
+{
+    for (const char *at = row->wikis; at && *at;) {
+        const size_t size = strcspn(at, ",");
+        if (str_equal((struct str){at, size}, code))
+            return true;
+        at += size + (at[size] == ',');
+    }
+    return !row->wikis;
+}
+
+static void index_rows(struct name_table *table, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        name_table_add(table, str_of(rows[i].name), (uint32_t)i);
+}
+
+/* The row of that name that holds on the page's wiki: those of single wikis come first. */
+static const struct row *find_row(const struct call *call, struct str name)
+{
+    struct renders *out = call->out;
+    const struct str code = call->page->code;
+    uint32_t number;
+    if (out->rows.count == 0) {
+        index_rows(&out->local_rows, local_rows, local_row_count);
+        index_rows(&out->rows, template_rows, template_row_count);
+    }
+    if (name_table_find(&out->local_rows, name, &number))
+        for (; number < local_row_count && str_equal(str_of(local_rows[number].name), name); number++)
+            if (row_holds(&local_rows[number], code))
+                return &local_rows[number];
+    const bool found = name_table_find(&out->rows, name, &number);
+    return found && row_holds(&template_rows[number], code) ? &template_rows[number] : NULL;
+}
+
+/* The same without a table of names, for those who ask seldom. */
+static const struct row *search_row(struct str name, struct str code)
+{
+    for (int local = 1; local >= 0; local--) {
+        const struct row *rows = local ? local_rows : template_rows;
+        size_t low = 0, high = local ? local_row_count : template_row_count;
+        const size_t count = high;
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+            if (str_compare(str_of(rows[middle].name), name) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < count && str_equal(str_of(rows[low].name), name); low++)
+            if (row_holds(&rows[low], code))
+                return &rows[low];
+    }
+    return NULL;
+}
+
+const char *template_pattern(struct str name, struct str code)
+{
+    const struct row *row = search_row(name, code);
+    return !row ? NULL : !row->render ? row->pattern : row->render == render_nothing ? "" : NULL;
+}
+
+bool template_has_row(struct str name, struct str code)
+{
+    return search_row(name, code) != NULL;
+}
+
+/* {{formatnum:1234|R}}: its row, and where its first argument begins. */
+static const struct row *find_function(const struct call *call, uint32_t *argument)
+{
+    const struct str page = call->page->text, name = call->name;
+    const struct span *span = call->span;
+    const char *colon = memchr(name.data, ':', name.size);
+    if (!colon)
+        return NULL;
+    const char *typed = memchr(page.data + span->inner_start, ':', span->inner_end - span->inner_start);
+    if (!typed)
+        return NULL;
+    *argument = (uint32_t)(typed - page.data) + 1;
+    char folded[NAME_BYTES_MAX];
+    return find_row(call, name_fold(str_range(name.data, colon + 1), folded));
+}
+
+/* {{IPA-de|…}} */
+static bool is_pronunciation(struct str name)
+{
+    return str_starts(name, STR("IPA-")) || str_starts(name, STR("Ipa-"));
+}
+
+static bool is_capital_code(struct str name)
+{
+    if (name.size != 3)
+        return false;
+    for (size_t at = 0; at < name.size; at++)
+        if (name.data[at] < 'A' || name.data[at] > 'Z')
+            return false;
+    return true;
+}
+
+static bool render_call(struct call *call, uint32_t index)
+{
+    const struct template_page *page = call->page;
+    const struct rendering_row *said = templates_find(page->templates, &call->name);
+    const struct rendering_row *added = said && said->kind != RENDERING_MARK ? said : NULL;
+    uint32_t colon = 0;
+    const struct row *row = added ? NULL : find_function(call, &colon);
+    if (!row && !added)
+        row = find_row(call, call->name);
+    const char *country = !row && !added && is_capital_code(call->name) ? country_of(call->name, page->code) : NULL;
+    if (country) {
+        show_text(call, country);
+        return true;
+    }
+    const bool is_language = str_starts(call->name, STR("Lang-")), is_sound = is_pronunciation(call->name);
+    if (!row && !added && !is_language && !is_sound) {
+        call->has_pattern = said != NULL;
+        return false;
+    }
+    call_read(call, index, row && str_ends(str_of(row->name), STR(":")) ? colon : 0);
+    call->has_pattern = said || (row && !row->render);
+    if (added) {
+        call->parameter = added->pattern;
+        return added->render ? added->render(call) : show_pattern(call, added->pattern);
+    }
+    if (!row && is_sound)
+        return render_pronunciation(call);
+    if (!row)
+        return render_lang_of(call, (struct str){call->name.data + 5, call->name.size - 5});
+    call->parameter = str_of(row->pattern);
+    return row->render ? row->render(call) : show_pattern(call, call->parameter);
+}
+
+struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
+                                 uint64_t *steps)
+{
+    char name[NAME_BYTES_MAX], silent[NAME_BYTES_MAX];
+    struct call call;
+    call.page = page;
+    call.span = &page->spans->items[index];
+    call.out = renders;
+    call.name = template_name(page->text, page->spans, index, name);
+    call.parameter = STR("");
+    call.first_part = renders->count;
+    call.shown = 0;
+    call.is_block = call.is_opaque = false;
+    call.count = 0;
+    call.has_pattern = false;
+    call.steps = NAME_BYTES_MAX;
+    buf_reserve(&renders->text, 1); /* so that an empty text has a place */
+    buf_reset(&renders->scratch);
+    buf_reserve(&renders->scratch, 16 * VALUE_BYTES_MAX);
+    struct rendering rendering = {.part = renders->count, .text = renders->text.size};
+    rendering.dropped = call.name.size == 0 || !render_call(&call, index);
+    rendering.is_unknown = rendering.dropped && !call.has_pattern;
+    rendering.is_silent =
+        rendering.is_unknown && (template_is_silent(name_fold(call.name, silent)) || is_pronunciation(call.name));
+    rendering.is_block = call.is_block;
+    if (rendering.dropped)
+        renders_pop(renders, &rendering);
+    *steps += call.steps;
+    return rendering;
+}
+
+struct rendering argument_render(const struct template_page *page, uint32_t index, struct renders *renders,
+                                 uint64_t *steps)
+{
+    struct rendering rendering = {.dropped = true, .part = renders->count, .text = renders->text.size};
+    struct span_walk walk = span_walk(page->text, page->spans, index);
+    uint32_t equals;
+    if (span_walk_to_bar(&walk, &equals)) {
+        struct argument argument = {.from = ++walk.at};
+        span_walk_to_bar(&walk, &equals);
+        argument.to = walk.at;
+        argument_trim(page->text, &argument);
+        rendering.dropped = argument.from == argument.to;
+        if (!rendering.dropped)
+            renders_push(renders, (struct part){PART_ARGUMENT, argument.from, argument.to});
+    }
+    *steps += walk.steps;
+    return rendering;
+}
+
+void renders_pop(struct renders *renders, const struct rendering *rendering)
+{
+    renders->count = rendering->part;
+    renders->text.size = rendering->text;
+}
+
+void renders_release(struct renders *renders)
+{
+    mem_free(renders->parts);
+    buf_release(&renders->text);
+    buf_release(&renders->scratch);
+    name_table_release(&renders->rows);
+    name_table_release(&renders->local_rows);
+    *renders = (struct renders){0};
+}

@@ -1,0 +1,84 @@
+/* What a template shows. Comes in: a template's span. Goes out: nothing (most templates say nothing in running text:
+ * they are dropped), or a row of parts: texts, and arguments as places in the page, which the walk then reads as part of
+ * it. Templates are never expanded: what we know of them is a table of renderings (rows.c), so a template cannot make
+ * text grow or loop.
+ *
+ * A rendering is a pattern, "$1 ($2)", or a function. In a pattern
+ *
+ *     $1 … $99   the argument without a name at that position; what is missing leaves a gap (tidy.h)
+ *     ${key}     the argument of that name; ${lit|3}: the first of them that is there
+ *     {, $3}     shown only if one of its arguments is there
+ *     ¶          at the beginning: what follows is a paragraph of its own
+ *     \          takes the next character as it is
+ *     ${key=text}          the text where no such argument is there
+ *     {#if a|b|c}          b where a shows something, else c; {#ifeq a|b|c|d}, {#switch a|b=c|d=e|f}, {#expr a},
+ *                          {#ifexpr a|b|c}, {#num a}: as MediaWiki's functions, #num writes a number as the wiki does
+ *
+ * An empty pattern drops the template; so does one with arguments none of which is there. */
+#ifndef PIPELINE_TEXT_TEMPLATES_TEMPLATES_H
+#define PIPELINE_TEXT_TEMPLATES_TEMPLATES_H
+
+#include "base/error.h"
+#include "base/str.h"
+#include "pipeline/text/markup/spans.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Renderings that a user adds; they come before ours. */
+struct templates;
+/* Reads a file of lines "name = pattern", "name => other name" or "name = @renderer" (renderings.h; '#' begins a comment, a name may stand once); a mistake is told with its
+ * line. *hash: of the file's bytes, 16 hexadecimal digits. */
+int templates_read(struct templates **templates, const char *path, char hash[17], struct error *err);
+/* The same of the file's text. */
+int templates_parse(struct templates **templates, struct str file, const char *path, char hash[17], struct error *err);
+void templates_free(struct templates *templates);
+
+/* One part of what a template shows. */
+struct part {
+    enum part_kind { PART_TEXT, PART_ARGUMENT, PART_GAP } kind;
+    uint32_t from, to; /* a text's place in renders->text, or an argument's in the page */
+};
+
+/* Renderings that are being shown, as a stack; a zeroed one is ready to use. */
+struct renders {
+    struct part *parts;
+    size_t count, capacity;
+    struct buf text;
+    struct buf scratch;                 /* values of the call that is rendered */
+    struct name_table rows, local_rows; /* those of rows.c and rows_local.c by their names */
+};
+
+/* What a rendering depends on beside the template. */
+struct template_page {
+    struct str text, title, timestamp;
+    const struct spans *spans;
+    const struct language *language;
+    struct str code; /* of the language */
+    const struct number_style *style;
+    const struct templates *templates; /* or NULL */
+};
+
+struct rendering {
+    bool dropped;
+    bool is_unknown; /* dropped, and not because a pattern says so */
+    bool is_silent;  /* unknown, but what it would show is missed by nobody: a note (silent.h), a pronunciation */
+    bool is_block;   /* it is a paragraph, or several */
+    size_t part;     /* the first of its parts in renders; the last is the topmost */
+    size_t text;     /* size of renders->text before it */
+};
+
+/* How spans->items[index], a SPAN_TEMPLATE of the page, shows: pushes its parts. Adds to *steps the bytes looked at:
+ * those of the template that are in none of its inner spans, a bounded number of times. */
+struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
+                                 uint64_t *steps);
+/* {{{name|default}}}: its default. */
+struct rendering argument_render(const struct template_page *page, uint32_t index, struct renders *renders,
+                                 uint64_t *steps);
+void renders_pop(struct renders *renders, const struct rendering *rendering); /* it has been shown */
+void renders_release(struct renders *renders);
+
+/* The name of the template without its arguments, as name_canonical has it; empty where it has none that we could know. */
+struct str template_name(struct str page, const struct spans *spans, uint32_t index, char out[NAME_BYTES_MAX]);
+
+#endif

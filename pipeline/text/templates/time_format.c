@@ -1,0 +1,269 @@
+#include "pipeline/text/templates/time_format.h"
+
+#include <stdio.h>
+
+const char *const month_names[12] = {"January", "February", "March",     "April",   "May",      "June",
+                                     "July",    "August",   "September", "October", "November", "December"};
+static const char *const day_names[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+
+static bool is_leap(int year)
+{
+    return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+}
+
+static int days_in(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return days[month - 1] + (month == 2 && is_leap(year));
+}
+
+/* Days since 1 January 1970. */
+static long day_number(int year, int month, int day)
+{
+    const long y = month > 2 ? year : year - 1, era = (y >= 0 ? y : y - 399) / 400;
+    const long of_era = y - era * 400, of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static int day_of_year(const struct moment *m)
+{
+    return (int)(day_number(m->year, m->month, m->day) - day_number(m->year, 1, 1));
+}
+
+static int day_of_week(const struct moment *m)
+{
+    return (int)(((day_number(m->year, m->month, m->day) + 4) % 7 + 7) % 7); /* 1970 began on a Thursday */
+}
+
+/* The week by ISO 8601: the first one has the year's first Thursday. */
+static int week_of_year(const struct moment *m)
+{
+    const int week = (day_of_year(m) + 1 - (day_of_week(m) + 6) % 7 + 9) / 7;
+    const struct moment last = {.year = m->year - 1, .month = 12, .day = 31};
+    if (week == 0)
+        return week_of_year(&last);
+    const int rest = 364 + is_leap(m->year) - day_of_year(m);
+    return week == 53 && rest < 4 - (day_of_week(m) + 6) % 7 - 1 ? 1 : week;
+}
+
+/* Reading. */
+
+static bool take_number(struct str *text, unsigned digits_max, int *number)
+{
+    size_t at = 0;
+    *number = 0;
+    while (at < text->size && at < digits_max && text->data[at] >= '0' && text->data[at] <= '9')
+        *number = *number * 10 + (text->data[at++] - '0');
+    *text = (struct str){text->data + at, text->size - at};
+    return at > 0 && (text->size == 0 || text->data[0] < '0' || text->data[0] > '9');
+}
+
+static bool take(struct str *text, const char *any)
+{
+    if (text->size == 0 || !strchr(any, text->data[0]))
+        return false;
+    *text = (struct str){text->data + 1, text->size - 1};
+    return true;
+}
+
+/* "feb", "February" */
+static bool take_month(struct str *text, int *month)
+{
+    size_t size = 0;
+    while (size < text->size && (text->data[size] | 0x20) >= 'a' && (text->data[size] | 0x20) <= 'z')
+        size++;
+    const struct str word = {text->data, size};
+    for (int i = 0; i < 12; i++) {
+        const struct str name = str_of(month_names[i]);
+        if (!str_equal_ascii_nocase(word, name) &&
+            !(size == 3 && str_equal_ascii_nocase(word, (struct str){name.data, 3})))
+            continue;
+        *month = i + 1;
+        *text = (struct str){text->data + size, text->size - size};
+        return true;
+    }
+    return false;
+}
+
+static void take_blanks(struct str *text)
+{
+    while (take(text, " ,.\t\n"))
+        continue;
+}
+
+static bool is_moment(const struct moment *m)
+{
+    return m->year >= 1 && m->year <= 9999 && m->month >= 1 && m->month <= 12 && m->day >= 1 &&
+           m->day <= days_in(m->year, m->month) && m->hour < 24 && m->minute < 60 && m->second < 60;
+}
+
+/* " 04:05:06Z" after a day; nothing is midnight. */
+static bool read_clock(struct str text, struct moment *m)
+{
+    take(&text, "T");
+    take_blanks(&text);
+    if (text.size > 0 && (!take_number(&text, 2, &m->hour) || !take(&text, ":") || !take_number(&text, 2, &m->minute)))
+        return false;
+    if (take(&text, ":") && !take_number(&text, 2, &m->second))
+        return false;
+    take(&text, "Z");
+    return text.size == 0;
+}
+
+bool moment_read(struct str text, const struct moment *now, struct moment *moment)
+{
+    text = str_trim(text);
+    *moment = *now;
+    if (text.size == 0 || str_equal_ascii_nocase(text, STR("now")))
+        return true;
+    *moment = (struct moment){.month = 1, .day = 1};
+    if (str_equal_ascii_nocase(text, STR("today"))) {
+        *moment = (struct moment){.year = now->year, .month = now->month, .day = now->day};
+        return true;
+    }
+    if (take_month(&text, &moment->month)) { /* February 3, 2026 */
+        int first;
+        take_blanks(&text);
+        if (!take_number(&text, 4, &first))
+            return false;
+        moment->year = first;
+        take_blanks(&text);
+        if (text.size > 0 && (moment->day = first, !take_number(&text, 4, &moment->year)))
+            return false;
+        return read_clock(text, moment) && is_moment(moment);
+    }
+    if (!take_number(&text, 4, &moment->year))
+        return false;
+    if (text.size == 0)
+        return is_moment(moment);
+    if (take(&text, "-")) { /* 2026-02-03 */
+        const bool read = take_number(&text, 2, &moment->month);
+        return read && (!take(&text, "-") || take_number(&text, 2, &moment->day)) && read_clock(text, moment) &&
+               is_moment(moment);
+    }
+    moment->day = moment->year; /* 3 February 2026 */
+    take_blanks(&text);
+    if (!take_month(&text, &moment->month))
+        return false;
+    take_blanks(&text);
+    return take_number(&text, 4, &moment->year) && read_clock(text, moment) && is_moment(moment);
+}
+
+/* Writing. */
+
+static bool format_letter(const struct moment *m, char letter, bool names, struct buf *out)
+{
+    const int twelve = m->hour % 12 == 0 ? 12 : m->hour % 12;
+    const char *const month = month_names[m->month - 1], *const day = day_names[day_of_week(m)];
+    if (strchr("MFDlaA", letter) && !names)
+        return false;
+    switch (letter) {
+    case 'Y':
+        buf_addf(out, "%d", m->year);
+        return true;
+    case 'y':
+        buf_addf(out, "%02d", m->year % 100);
+        return true;
+    case 'n':
+        buf_addf(out, "%d", m->month);
+        return true;
+    case 'm':
+        buf_addf(out, "%02d", m->month);
+        return true;
+    case 'M':
+        buf_addf(out, "%.3s", month);
+        return true;
+    case 'F':
+        buf_add_text(out, month);
+        return true;
+    case 'j':
+        buf_addf(out, "%d", m->day);
+        return true;
+    case 'd':
+        buf_addf(out, "%02d", m->day);
+        return true;
+    case 'z':
+        buf_addf(out, "%d", day_of_year(m));
+        return true;
+    case 'W':
+        buf_addf(out, "%02d", week_of_year(m));
+        return true;
+    case 'N':
+        buf_addf(out, "%d", day_of_week(m) == 0 ? 7 : day_of_week(m));
+        return true;
+    case 'w':
+        buf_addf(out, "%d", day_of_week(m));
+        return true;
+    case 'D':
+        buf_addf(out, "%.3s", day);
+        return true;
+    case 'l':
+        buf_add_text(out, day);
+        return true;
+    case 'a':
+        buf_add_text(out, m->hour < 12 ? "am" : "pm");
+        return true;
+    case 'A':
+        buf_add_text(out, m->hour < 12 ? "AM" : "PM");
+        return true;
+    case 'g':
+        buf_addf(out, "%d", twelve);
+        return true;
+    case 'h':
+        buf_addf(out, "%02d", twelve);
+        return true;
+    case 'G':
+        buf_addf(out, "%d", m->hour);
+        return true;
+    case 'H':
+        buf_addf(out, "%02d", m->hour);
+        return true;
+    case 'i':
+        buf_addf(out, "%02d", m->minute);
+        return true;
+    case 's':
+        buf_addf(out, "%02d", m->second);
+        return true;
+    case 'L':
+        buf_add_text(out, is_leap(m->year) ? "1" : "0");
+        return true;
+    case 't':
+        buf_addf(out, "%d", days_in(m->year, m->month));
+        return true;
+    case 'U':
+        buf_addf(out, "%ld",
+                 ((day_number(m->year, m->month, m->day) * 24 + m->hour) * 60 + m->minute) * 60 + m->second);
+        return true;
+    case 'c':
+        buf_addf(out, "%04d-%02d-%02dT%02d:%02d:%02d+00:00", m->year, m->month, m->day, m->hour, m->minute, m->second);
+        return true;
+    default:
+        if ((letter | 0x20) >= 'a' && (letter | 0x20) <= 'z')
+            return false;
+        buf_add_byte(out, letter);
+        return true;
+    }
+}
+
+bool moment_format(const struct moment *moment, struct str format, bool names, struct buf *out)
+{
+    for (size_t at = 0; at < format.size; at++) {
+        const char letter = format.data[at];
+        const char *quote = letter == '"' ? memchr(format.data + at + 1, '"', format.size - at - 1) : NULL;
+        if (quote) {
+            buf_add(out, format.data + at + 1, (size_t)(quote - format.data) - at - 1);
+            at = (size_t)(quote - format.data);
+        } else if (letter == '\\' && at + 1 < format.size) {
+            buf_add_byte(out, format.data[++at]);
+        } else if (str_starts(str_range(format.data + at, format.data + format.size), STR("xn"))) {
+            at++;
+        } else if (str_starts(str_range(format.data + at, format.data + format.size), STR("xg"))) {
+            if (!format_letter(moment, 'F', names, out))
+                return false;
+            at++;
+        } else if (!format_letter(moment, letter, names, out)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,286 @@
+/* The second pass, part one: what a line begins with decides what kind of paragraph it is in, as in MediaWiki. */
+#include "pipeline/text/markup/tags.h"
+#include "pipeline/text/walk.h"
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+/* A link does not hold lines together: most that go over a line's end turn out to be none. */
+static bool is_open_link(const struct span *span, uint32_t line_end)
+{
+    return span->kind == SPAN_LINK && span->start < line_end;
+}
+
+/* The end of the line that begins at `from`: the first '\n' that is in no span. *content_end: without the blanks and
+ * comments at its end. */
+static uint32_t find_line_end(struct wikitext *w, uint32_t from, uint32_t *content_end)
+{
+    const struct spans *spans = &w->spans;
+    uint32_t span = w->span, at = from, end;
+    for (;;) {
+        const char *stop = memchr(w->text.data + at, '\n', w->size - at);
+        end = stop ? (uint32_t)(stop - w->text.data) : w->size;
+        while (span < spans->count && (spans->items[span].end <= end || is_open_link(&spans->items[span], end)))
+            span = spans->items[span].kind == SPAN_LINK ? span + 1 : spans->items[span].next;
+        if (span == spans->count || spans->items[span].start >= end)
+            break;
+        at = spans->items[span].end;
+        span = spans->items[span].next;
+    }
+    uint32_t last = end;
+    while (last > from && is_blank(w->text.data[last - 1]))
+        last--;
+    while (span-- > w->span) {
+        if (spans->items[span].kind != SPAN_COMMENT || spans->items[span].end != last)
+            continue;
+        last = spans->items[span].start;
+        while (last > from && is_blank(w->text.data[last - 1]))
+            last--;
+    }
+    *content_end = last;
+    w->facts->steps += end - from;
+    return end;
+}
+
+/* Is this the title of a section that holds no text? */
+static bool is_section_without_text(const struct wikitext *w, struct str title)
+{
+    char folded[NAME_BYTES_MAX];
+    struct str name = name_fold(title, folded);
+    if (str_ends(name, STR(":")))
+        name.size--;
+    return words_have(w->options.language->sections, name) || words_have(language_english()->sections, name);
+}
+
+/* == Title ==; false where the line at `at` is none. */
+static bool read_heading(struct wikitext *w)
+{
+    uint32_t last;
+    const uint32_t line_end = find_line_end(w, w->at, &last);
+    const char *text = w->text.data;
+    uint32_t level = 0, closing = 0;
+    while (w->at + level < last && text[w->at + level] == '=')
+        level++;
+    while (last - closing > w->at && text[last - closing - 1] == '=')
+        closing++;
+    if (closing == 0 || last - w->at < 3)
+        return false;
+    if (w->at + level == last) /* nothing but = */
+        level = (level - 1) / 2;
+    level = level < closing ? level : closing;
+    level = level < 6 ? level : 6;
+
+    walk_end_paragraph(w);
+    const struct str title = str_range(text + w->at + level, text + last - level);
+    if (!(w->options.keep & KEEP_HEADINGS)) {
+        if (w->dropped_section == 0 || level <= w->dropped_section)
+            w->dropped_section = is_section_without_text(w, title) ? level : 0;
+        walk_skip(w, line_end, w->dropped_section > 0 ? FATE_SECTION : FATE_HEADING);
+        return true;
+    }
+    walk_begin_paragraph(w, PARAGRAPH_HEADING);
+    walk_skip(w, w->at + level, FATE_MARKUP);
+    walk_push(w, FRAME_HEADING, last - level, line_end, FATE_MARKUP);
+    return true;
+}
+
+static void skip_blanks(struct wikitext *w)
+{
+    uint32_t at = w->at;
+    while (at < walk_inner_end(w) && is_blank(w->text.data[at]))
+        at++;
+    walk_skip(w, at, FATE_MARKUP);
+}
+
+static bool is_blank_line(const struct wikitext *w)
+{
+    uint32_t at = w->at;
+    while (at < walk_inner_end(w) && is_blank(w->text.data[at]))
+        at++;
+    return at < walk_inner_end(w) && w->text.data[at] == '\n';
+}
+
+static bool is_list_mark(char byte)
+{
+    return byte == '*' || byte == '#' || byte == ':' || byte == ';';
+}
+
+/* The colon of "; term : meaning", in no span, tag or external link; `limit` where there is none. */
+static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
+{
+    const struct spans *spans = &w->spans;
+    const char *text = w->text.data;
+    uint32_t at = w->at, span = w->span;
+    char closing = 0; /* of the tag or bracket that we are in */
+    while (at < limit && text[at] != '\n' &&
+           (closing || text[at] != ':' || str_starts(str_range(text + at, text + limit), STR("://")))) {
+        while (span < spans->count && spans->items[span].start < at)
+            span++;
+        if (span < spans->count && spans->items[span].start == at && spans->items[span].kind != SPAN_LINK) {
+            at = spans->items[span].end;
+            span = spans->items[span].next;
+            continue;
+        }
+        if (text[at] == closing)
+            closing = 0;
+        else if (!closing && (text[at] == '[' || text[at] == '<'))
+            closing = text[at] == '[' ? ']' : '>';
+        at++;
+    }
+    w->facts->steps += at - w->at;
+    return at < limit && text[at] == ':' ? at : limit;
+}
+
+static void read_item(struct wikitext *w)
+{
+    walk_begin_paragraph(w, PARAGRAPH_ITEM);
+    const uint32_t limit = walk_inner_end(w);
+    uint32_t at = w->at;
+    while (at < limit && is_list_mark(w->text.data[at]))
+        at++;
+    const bool is_term = w->text.data[at - 1] == ';';
+    walk_skip(w, at, FATE_MARKUP);
+    skip_blanks(w);
+    const uint32_t colon = is_term ? find_term_end(w, limit) : limit;
+    if (colon < limit)
+        walk_push(w, FRAME_TERM, colon, colon + 1, FATE_MARKUP);
+}
+
+/* A line that begins with a blank: preformatted, unless nothing is on it, or a table or a block. */
+static void read_indented(struct wikitext *w)
+{
+    skip_blanks(w);
+    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    struct tag_found found;
+    size_t looked;
+    bool is_block = str_starts(rest, STR("{|"));
+    if (str_starts(rest, STR("<")) && tag_read(rest, &found, &looked)) {
+        is_block = tags[found.index].ends_paragraph;
+        w->facts->steps += looked;
+    }
+    if (is_block || rest.size == 0)
+        walk_end_paragraph(w);
+    else
+        walk_begin_paragraph(w, PARAGRAPH_PRE);
+}
+
+/* A line of dashes is a rule across the page. */
+static bool read_rule(struct wikitext *w)
+{
+    uint32_t at = w->at;
+    while (at < walk_inner_end(w) && w->text.data[at] == '-')
+        at++;
+    if (at - w->at < 4)
+        return false;
+    walk_end_paragraph(w);
+    walk_skip(w, at, FATE_MARKUP);
+    return true;
+}
+
+/* Does the template at `at` close a table: {{S-end}}, {{Chart bottom}}? */
+static bool is_table_end(const struct wikitext *w)
+{
+    char folded[NAME_BYTES_MAX];
+    const struct spans *spans = &w->spans;
+    uint32_t span = w->span;
+    while (span < spans->count && spans->items[span].start < w->at)
+        span++;
+    if (span == spans->count || spans->items[span].start != w->at || spans->items[span].kind != SPAN_TEMPLATE)
+        return false;
+    char again[NAME_BYTES_MAX];
+    const struct str name = name_fold(template_name(w->text, spans, span, folded), again);
+    return str_ends(name, STR("end")) || str_ends(name, STR("bottom")) || str_ends(name, STR("footer")) ||
+           str_ends(name, STR("fin"));
+}
+
+/* Does a line of a table begin at `at`, though no {| stands before it? After a template that does not show it does. A
+ * "!" alone may be an exclamation. */
+static bool begins_row(const struct wikitext *w)
+{
+    const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
+    return w->after_hidden && rest.size > 1 && (rest.data[0] == '|' || (rest.data[0] == '!' && rest.data[1] == ' '));
+}
+
+/* The lines of a table whose {| stands in a template, {{S-start}} or {{awards table}}: its rows, and what stands in their
+ * cells, up to "|}", a template that ends it, a heading, or a line of text after a blank one. */
+static bool read_stray_table(struct wikitext *w)
+{
+    const char byte = w->text.data[w->at];
+    const bool is_row = byte == '|' || byte == '!';
+    if (!w->in_stray_table && !((byte == '|' || byte == '!') && begins_row(w)))
+        return false;
+    if (w->in_stray_table && !is_row && (w->stray_table_breaks || byte == '{')) {
+        w->in_stray_table = byte == '{' && !is_table_end(w);
+        return false;
+    }
+    const bool ends = str_starts(str_range(w->text.data + w->at, w->text.data + w->size), STR("|}"));
+    uint32_t last;
+    walk_end_paragraph(w);
+    walk_skip(w, find_line_end(w, w->at, &last), FATE_TABLE);
+    w->in_stray_table = !ends;
+    w->stray_table_breaks = false;
+    return true;
+}
+
+static void read_prose(struct wikitext *w)
+{
+    if (w->paragraphs.is_open && w->paragraphs.kind == PARAGRAPH_PROSE)
+        paragraph_blank(&w->paragraphs);
+    else
+        walk_begin_paragraph(w, PARAGRAPH_PROSE);
+}
+
+void line_begin(struct wikitext *w)
+{
+    const char byte = w->text.data[w->at];
+    const bool is_top = w->depth == 0;
+    if (construct_skip_comment(w))
+        return; /* and the line still begins */
+    w->line_start = false;
+    w->line_hides_block = false;
+    w->line_out = w->paragraphs.out->size;
+    if (byte == '=' && is_top && read_heading(w)) {
+        w->in_stray_table = false;
+        return;
+    }
+    if (w->dropped_section > 0) {
+        uint32_t last;
+        walk_skip(w, find_line_end(w, w->at, &last), FATE_SECTION);
+        return;
+    }
+    if (is_top && (byte == '|' || byte == '!' || w->in_stray_table) && !is_blank_line(w) && read_stray_table(w))
+        return;
+    if (is_blank_line(w)) {
+        w->stray_table_breaks = true;
+        skip_blanks(w);
+        walk_end_paragraph(w);
+        walk_skip(w, w->at + 1, FATE_MARKUP);
+        w->line_start = true;
+    } else if (is_list_mark(byte)) {
+        read_item(w);
+    } else if (byte == ' ' && is_top && !w->is_poem) {
+        read_indented(w);
+    } else if (byte == '-' && read_rule(w)) {
+        /* done */
+    } else {
+        read_prose(w);
+    }
+    w->line_out = w->paragraphs.out->size;
+}
+
+void line_end(struct wikitext *w)
+{
+    walk_skip(w, w->at + 1, FATE_MARKUP);
+    if (w->inline_depth > 0) {
+        paragraph_blank(&w->paragraphs);
+        construct_skip_comment(w);
+        return;
+    }
+    const bool only_hidden = w->line_hides_block && paragraph_is_empty(&w->paragraphs, w->line_out);
+    w->after_hidden = only_hidden;
+    if (w->paragraphs.kind != PARAGRAPH_PROSE || w->is_poem || only_hidden)
+        walk_end_paragraph(w);
+    w->line_start = true;
+}

@@ -1,0 +1,187 @@
+#include "pipeline/text/words/links.h"
+
+#include "base/mem.h"
+#include "pipeline/text/words/word_lists.h"
+
+#define NAMESPACE_FILE     6
+#define NAMESPACE_CATEGORY 14
+#define SCHEME_BYTES_MAX   12u  /* up to its colon */
+#define REDIRECT_BYTES_MAX 256u /* from the # to the brackets */
+
+struct namespace_name {
+    int32_t key;
+    struct str name; /* folded */
+    char bytes[NAME_BYTES_MAX];
+};
+
+static const struct {
+    int32_t key;
+    const char *name;
+} english[] = {
+    {-2, "media"},     {-1, "special"},  {1, "talk"},           {2, "user"},           {3, "user talk"},
+    {4, "project"},    {4, "wikipedia"}, {5, "project talk"},   {6, "file"},           {6, "image"},
+    {7, "file talk"},  {8, "mediawiki"}, {10, "template"},      {11, "template talk"}, {12, "help"},
+    {13, "help talk"}, {14, "category"}, {15, "category talk"}, {100, "portal"},       {118, "draft"},
+    {828, "module"},
+};
+
+static void add(struct namespaces *namespaces, int32_t key, struct str name)
+{
+    struct namespace_name *item = &namespaces->items[namespaces->count];
+    item->key = key;
+    item->name = name_fold(name, item->bytes);
+    if (item->name.size > 0)
+        name_table_add(&namespaces->names, item->name, (uint32_t)namespaces->count++);
+}
+
+static void add_words(struct namespaces *namespaces, int32_t key, struct words words)
+{
+    for (size_t i = 0; i < words.count; i++)
+        add(namespaces, key, str_of(words.items[i]));
+}
+
+/* Names for files and categories are known whatever the wiki: no article is called "Datei:…", and a dump may say less
+ * about itself than its pages use. */
+void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo)
+{
+    size_t language_count;
+    const struct language *languages = language_tables(&language_count);
+    const size_t english_count = sizeof english / sizeof english[0];
+    const size_t given = siteinfo ? siteinfo->namespace_count : 0;
+    size_t count = given + english_count;
+    count += file_namespaces.count + category_namespaces.count;
+    for (size_t i = 0; i < language_count; i++)
+        count += languages[i].files.count + languages[i].categories.count;
+    namespaces->items = mem_array(count, sizeof namespaces->items[0]);
+    namespaces->count = 0;
+    namespaces->names = (struct name_table){0};
+    for (size_t i = 0; i < given; i++)
+        add(namespaces, siteinfo->namespaces[i].key, siteinfo->namespaces[i].name);
+    for (size_t i = 0; i < english_count; i++)
+        add(namespaces, english[i].key, str_of(english[i].name));
+    for (size_t i = 0; i < language_count; i++) {
+        add_words(namespaces, NAMESPACE_FILE, languages[i].files);
+        add_words(namespaces, NAMESPACE_CATEGORY, languages[i].categories);
+    }
+    add_words(namespaces, NAMESPACE_FILE, file_namespaces);
+    add_words(namespaces, NAMESPACE_CATEGORY, category_namespaces);
+}
+
+void namespaces_release(struct namespaces *namespaces)
+{
+    name_table_release(&namespaces->names);
+    mem_free(namespaces->items);
+    *namespaces = (struct namespaces){0};
+}
+
+/* What stands before the first colon, folded; empty where that is too long for a name. */
+static struct str prefix_of(struct str target, char out[NAME_BYTES_MAX])
+{
+    const char *colon = memchr(target.data, ':', target.size < NAME_BYTES_MAX ? target.size : NAME_BYTES_MAX);
+    return colon ? name_fold(str_range(target.data, colon), out) : STR("");
+}
+
+static int32_t find_namespace(const struct namespaces *namespaces, struct str folded)
+{
+    uint32_t number;
+    return name_table_find(&namespaces->names, folded, &number) ? namespaces->items[number].key : 0;
+}
+
+int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title)
+{
+    char folded[NAME_BYTES_MAX];
+    const struct str prefix = prefix_of(title, folded);
+    return prefix.size > 0 ? find_namespace(namespaces, prefix) : 0;
+}
+
+enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target)
+{
+    target = str_trim(target);
+    if (target.size == 0 || target.data[0] == ':')
+        return LINK_TEXT;
+    char folded[NAME_BYTES_MAX];
+    const struct str prefix = prefix_of(target, folded);
+    if (prefix.size == 0)
+        return link_scheme(target) > 0 ? LINK_URL : LINK_TEXT;
+    const int32_t key = find_namespace(namespaces, prefix);
+    if (key == NAMESPACE_FILE)
+        return LINK_FILE;
+    if (key == NAMESPACE_CATEGORY)
+        return LINK_CATEGORY;
+    if (key != 0)
+        return LINK_TEXT;
+    if (language_is_code(prefix))
+        return LINK_INTERLANGUAGE;
+    return link_scheme(target) > 0 ? LINK_URL : LINK_TEXT;
+}
+
+bool link_is_title(const struct namespaces *namespaces, struct str target)
+{
+    target = str_trim(target);
+    if (str_starts(target, STR(":")))
+        target = str_trim((struct str){target.data + 1, target.size - 1});
+    const char *colon = memchr(target.data, ':', target.size);
+    if (target.size == 0 || (colon == target.data + target.size - 1 && namespaces_of_title(namespaces, target) != 0))
+        return false;
+    for (size_t at = 0; at <= target.size;) {
+        const char *slash = memchr(target.data + at, '/', target.size - at);
+        const size_t end = slash ? (size_t)(slash - target.data) : target.size;
+        const struct str part = {target.data + at, end - at};
+        if (str_equal(part, STR(".")) || str_equal(part, STR("..")))
+            return false;
+        at = end + 1;
+    }
+    return true;
+}
+
+struct str link_pipe_trick(const struct namespaces *namespaces, struct str target)
+{
+    struct str shown = str_trim(target);
+    if (shown.size > 0 && shown.data[0] == ':')
+        shown = str_range(shown.data + 1, shown.data + shown.size);
+    const char *colon = memchr(shown.data, ':', shown.size);
+    if (colon && namespaces_of_title(namespaces, shown) != 0)
+        shown = str_range(colon + 1, shown.data + shown.size);
+    const char *bracket = memchr(shown.data, '(', shown.size);
+    const char *comma = memchr(shown.data, ',', shown.size);
+    if (bracket && bracket > shown.data && str_ends(shown, STR(")")))
+        shown = str_range(shown.data, bracket);
+    else if (comma && comma > shown.data)
+        shown = str_range(shown.data, comma);
+    return str_trim(shown);
+}
+
+size_t link_scheme(struct str address)
+{
+    static const char *const schemes[] = {
+        "http://", "https://", "//",        "ftp://",    "ftps://",      "mailto:", "news:",    "irc://",
+        "ircs://", "nntp://",  "gopher://", "telnet://", "git://",       "svn://",  "magnet:",  "sftp://",
+        "ssh://",  "tel:",     "urn:",      "geo:",      "worldwind://", "xmpp:",   "bitcoin:", "mms://"};
+    const size_t longest = address.size < SCHEME_BYTES_MAX ? address.size : SCHEME_BYTES_MAX;
+    if (!memchr(address.data, ':', longest) && !str_starts(address, STR("//")))
+        return 0;
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        if ((address.data[0] | 0x20) != (schemes[i][0] | 0x20))
+            continue;
+        const struct str scheme = str_of(schemes[i]);
+        if (address.size > scheme.size && str_equal_ascii_nocase((struct str){address.data, scheme.size}, scheme))
+            return scheme.size;
+    }
+    return 0;
+}
+
+bool link_is_redirect(struct str text, const struct language *language)
+{
+    text = str_trim(text);
+    const size_t hash = str_starts(text, STR("#")) ? 1 : str_starts(text, STR("＃")) ? strlen("＃") : 0;
+    if (hash == 0)
+        return false;
+    const char *bracket = memmem(text.data, text.size < REDIRECT_BYTES_MAX ? text.size : REDIRECT_BYTES_MAX, "[[", 2);
+    if (!bracket)
+        return false;
+    char folded[NAME_BYTES_MAX];
+    struct str word = name_fold(str_range(text.data + hash, bracket), folded);
+    if (str_ends(word, STR(":")))
+        word = str_trim((struct str){word.data, word.size - 1});
+    return words_have(language->redirects, word) || words_have(language_english()->redirects, word);
+}

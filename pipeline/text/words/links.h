@@ -1,0 +1,46 @@
+/* What a link [[target|label]] is, by its target. Only the prefixes that the wiki knows are special: in
+ * [[2001: A Space Odyssey]] the colon is a colon. */
+#ifndef PIPELINE_TEXT_WORDS_LINKS_H
+#define PIPELINE_TEXT_WORDS_LINKS_H
+
+#include "base/str.h"
+#include "pipeline/page_parts.h"
+#include "pipeline/text/words/languages.h"
+
+extern const struct words file_namespaces, category_namespaces; /* of all languages: namespaces.c */
+
+/* The names of a wiki's namespaces: those of its siteinfo, the English ones, and every language's for files and
+ * categories. */
+struct namespaces {
+    struct namespace_name *items;
+    size_t count;
+    struct name_table names; /* of items */
+};
+
+void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo);
+void namespaces_release(struct namespaces *namespaces);
+/* The number of the namespace whose name stands before the title's first colon; 0 where none does. */
+int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title);
+
+enum link_kind {
+    LINK_TEXT,          /* to a page of any wiki, and shown as text */
+    LINK_FILE,          /* shows a picture */
+    LINK_CATEGORY,      /* shows nothing */
+    LINK_INTERLANGUAGE, /* shows nothing: the same article in another Wikipedia */
+    LINK_URL,           /* no link: [[http://…]] is an external one in brackets */
+};
+enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target);
+
+/* False for titles that no page can have: empty ones, "..", "a/./b". */
+bool link_is_title(const struct namespaces *namespaces, struct str target);
+
+/* What [[Help:Boston (city)|]] shows: "Boston". */
+struct str link_pipe_trick(const struct namespaces *namespaces, struct str target);
+
+/* Bytes of the scheme ("https://", "//", "mailto:") with which an external link's address begins; 0: it is none. */
+size_t link_scheme(struct str address);
+
+/* Does a page's text begin with #REDIRECT [[…]], in the language's words? */
+bool link_is_redirect(struct str text, const struct language *language);
+
+#endif

@@ -1,0 +1,10 @@
+/* Which templates without a rendering are missed by nobody: see silent.c. */
+#ifndef PIPELINE_TEXT_WORDS_SILENT_H
+#define PIPELINE_TEXT_WORDS_SILENT_H
+
+#include "pipeline/text/words/word_lists.h"
+
+bool template_is_silent(struct str name); /* a folded name */
+struct words template_silent_names(void); /* for the test that checks their order */
+
+#endif

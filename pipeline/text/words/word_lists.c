@@ -1,0 +1,146 @@
+#include "pipeline/text/words/word_lists.h"
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <utf8proc.h>
+
+struct str name_canonical(struct str name, char out[NAME_BYTES_MAX])
+{
+    size_t size = 0;
+    bool blank = false; /* one is due before the next letter */
+    for (size_t at = 0; at < name.size;) {
+        uint32_t code_point = (unsigned char)name.data[at];
+        unsigned length = 1, skip = 1;
+        if (code_point >= 0x80)
+            length = utf8_decode(name.data + at, name.size - at, &code_point, &skip);
+        at += length ? length : skip;
+        if (code_point == ' ' || code_point == '_' || code_point == '\t' || code_point == '\n') {
+            blank = size > 0;
+            continue;
+        }
+        if (!length || code_point < ' ' || code_point == 0x200E || code_point == 0x200F)
+            continue;
+        if (size + 5 > NAME_BYTES_MAX)
+            return STR("");
+        if (blank)
+            out[size++] = ' ';
+        blank = false;
+        if (size == 0)
+            code_point = (uint32_t)utf8proc_toupper((utf8proc_int32_t)code_point);
+        size += utf8_write(code_point, out + size);
+    }
+    return (struct str){out, size};
+}
+
+struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
+{
+    size_t size = 0;
+    bool blank = false; /* one is due before the next letter */
+    for (size_t at = 0; at < name.size;) {
+        const unsigned char byte = (unsigned char)name.data[at];
+        if (byte > ' ' && byte < 0x80 && byte != '_' && size + 5 <= NAME_BYTES_MAX) { /* most of them */
+            if (blank)
+                out[size++] = ' ';
+            blank = false;
+            out[size++] = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
+            at++;
+            continue;
+        }
+        if (byte == ' ' || byte == '_' || byte == '\t' || byte == '\n') {
+            blank = size > 0;
+            at++;
+            continue;
+        }
+        uint32_t code_point = byte;
+        unsigned length = 1, skip = 1;
+        if (byte >= 0x80)
+            length = utf8_decode(name.data + at, name.size - at, &code_point, &skip);
+        at += length ? length : skip;
+        if (!length || code_point < ' ' || code_point == 0x200E || code_point == 0x200F)
+            continue; /* direction marks around names are invisible */
+        if (size + 5 > NAME_BYTES_MAX)
+            return STR("");
+        if (blank)
+            out[size++] = ' ';
+        blank = false;
+        size += utf8_write((uint32_t)utf8proc_tolower((utf8proc_int32_t)code_point), out + size);
+    }
+    return (struct str){out, size};
+}
+
+/* Below 0, 0 or above 0 as the item stands before the word, equals it, or stands after it. */
+static int compare(const char *item, struct str word)
+{
+    for (size_t i = 0; i < word.size; i++)
+        if (item[i] != word.data[i])
+            return (unsigned char)item[i] - (unsigned char)word.data[i];
+    return (unsigned char)item[word.size];
+}
+
+bool words_have(struct words words, struct str word)
+{
+    size_t low = 0, high = words.count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare(words.items[middle], word);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+struct name_slot {
+    struct str name; /* data NULL: the slot is free */
+    uint32_t number;
+};
+
+/* The slot of the name, or the free one where it belongs. */
+static struct name_slot *find_slot(const struct name_table *table, struct str name)
+{
+    size_t at = hash64(name.data, name.size) & (table->size - 1);
+    while (table->slots[at].name.data && !str_equal(table->slots[at].name, name))
+        at = (at + 1) & (table->size - 1);
+    return &table->slots[at];
+}
+
+static void grow(struct name_table *table)
+{
+    const struct name_table old = *table;
+    table->size = old.size > 0 ? 2 * old.size : 64;
+    table->slots = mem_clear(table->size, sizeof *table->slots);
+    for (size_t i = 0; i < old.size; i++)
+        if (old.slots[i].name.data)
+            *find_slot(table, old.slots[i].name) = old.slots[i];
+    mem_free(old.slots);
+}
+
+void name_table_add(struct name_table *table, struct str name, uint32_t number)
+{
+    if (3 * table->count >= table->size)
+        grow(table);
+    struct name_slot *slot = find_slot(table, name);
+    if (slot->name.data)
+        return;
+    *slot = (struct name_slot){name, number};
+    table->count++;
+}
+
+bool name_table_find(const struct name_table *table, struct str name, uint32_t *number)
+{
+    if (table->count == 0)
+        return false;
+    const struct name_slot *slot = find_slot(table, name);
+    *number = slot->number;
+    return slot->name.data != NULL;
+}
+
+void name_table_release(struct name_table *table)
+{
+    mem_free(table->slots);
+    *table = (struct name_table){0};
+}

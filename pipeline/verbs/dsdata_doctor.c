@@ -1,0 +1,49 @@
+/* dsdata doctor: this machine in; what a build would find here out. */
+#include <jansson.h>
+
+#include "base/cores.h"
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "pipeline/dsdata_settings.h"
+#include "pipeline/verbs/facts.h"
+
+#ifdef DS_MPI
+static const bool has_mpi = true;
+#else
+static const bool has_mpi = false;
+#endif
+
+/* The lines of --version are this program's and its libraries', a name and a number each. */
+static void say_libraries(const char *version)
+{
+    for (const char *line = version; *line;) {
+        const size_t size = strcspn(line, "\n");
+        log_say("%-10s %.*s", line == version ? "programs" : "", (int)size, line);
+        line += size + (line[size] == '\n');
+    }
+}
+
+int dsdata_doctor(void *data, struct opt_paths bare, struct error *err)
+{
+    const struct dsdata_settings *settings = data;
+    struct error ignored = {0};
+    char memory[32], disk[32];
+    const char *level = vector_level_name(vector_level());
+    const int64_t disk_free = path_free_bytes(".", &ignored);
+    (void)bare;
+    log_say("processor  %s, %u threads", level, cores_allowed());
+    log_say("memory     %s", format_bytes(memory_allowed(), memory));
+    log_say("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
+    log_say("processes  %s", has_mpi ? "one, or several under mpirun and srun" : "one: built without MPI");
+    say_libraries(settings->program->version);
+    say_next(command_of("dsdata", "build", "FILE", NULL));
+    if (!settings->json)
+        return 0;
+    return facts_print(json_pack("{s:s, s:i, s:I, s:I, s:b, s:s}", "level", level, "threads", (int)cores_allowed(),
+                                 "memory_bytes", (json_int_t)memory_allowed(), "disk_free_bytes", (json_int_t)disk_free,
+                                 "mpi", has_mpi, "version", settings->program->version),
+                       err);
+}

@@ -1,0 +1,279 @@
+/* dsdata export DIR: the samples of one length and split, as other trainers read them. Files are written in parallel, each
+ * by one thread from its first sample to its last; memory does not grow with their number. */
+#include "base/cores.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/parallel.h"
+#include "base/progress.h"
+#include "pipeline/dsdata_settings.h"
+#include "pipeline/verbs/export_formats.h"
+#include "shards/order.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define WRITE_BYTES ((size_t)1 << 20)
+
+/* ---- samples in order ---- */
+
+static struct mask_rules rules_of(const struct dataset *dataset)
+{
+    const struct manifest *manifest = &dataset->manifest;
+    return (struct mask_rules){
+        .vocab_size = manifest->vocab_size,
+        .cls = manifest->special.cls,
+        .sep = manifest->special.sep,
+        .mask = manifest->special.mask,
+        .millionths = manifest->mask_millionths,
+        .predictions = dataset->layout.predictions,
+        .continues = dataset->continues,
+    };
+}
+
+static int read_sample(const struct export_work *work, uint64_t place, struct sample *sample, struct error *err)
+{
+    const struct dataset *dataset = work->dataset;
+    const struct order order = {dataset->samples, dataset->length->shards, work->seed, true};
+    const uint64_t index = work->in_epoch ? order_sample(&order, work->epoch, place) : place;
+    TRY(dataset_sample(dataset, index, sample, err));
+    if (work->masks == EXPORT_UNMASKED)
+        mask_restore(sample);
+    if (work->masks == EXPORT_FRESH) {
+        const struct mask_rules rules = rules_of(dataset);
+        mask_anew(work->seed, work->epoch, index, dataset->layout.seq, &rules, sample);
+    }
+    return 0;
+}
+
+int export_each(struct export_file *file, int (*take)(void *context, const struct sample *sample, struct error *err),
+                void *context, struct error *err)
+{
+    struct sample sample = sample_make(&file->work->dataset->layout);
+    int result = 0;
+    for (uint64_t i = 0; i < file->count && result == 0; i++) {
+        result = read_sample(file->work, file->first + i, &sample, err);
+        if (result == 0)
+            result = take(context, &sample, err);
+        if (result == 0 && i % 1024 == 0 && stop_requested())
+            result = fail(err, ERR_STOPPED, "stopped on request; no unfinished file was left behind");
+        atomic_fetch_add_explicit(&file->work->done, 1, memory_order_relaxed);
+    }
+    sample_release(&sample);
+    return result;
+}
+
+/* ---- records one after the other ---- */
+
+/* A file under its final name at the end, or standard output. */
+struct sink {
+    const struct export_format *format;
+    const struct shard_layout *layout;
+    size_t record_bytes;
+    struct file file; /* closed: standard output */
+    struct buf buf;
+};
+
+static int sink_flush(struct sink *sink, struct error *err)
+{
+    const size_t bytes = sink->buf.size;
+    buf_reset(&sink->buf);
+    if (bytes == 0)
+        return 0;
+    if (sink->file.fd >= 0)
+        return file_write(&sink->file, sink->buf.data, bytes, err);
+    if (fwrite(sink->buf.data, 1, bytes, stdout) != bytes || fflush(stdout) != 0)
+        return fail_errno(err, "standard output", "cannot be written");
+    return 0;
+}
+
+static int sink_take(void *context, const struct sample *sample, struct error *err)
+{
+    struct sink *sink = context;
+    buf_reserve(&sink->buf, sink->record_bytes);
+    sink->buf.size += sink->format->put(sink->buf.data + sink->buf.size, sink->layout, sample);
+    return sink->buf.size < WRITE_BYTES ? 0 : sink_flush(sink, err);
+}
+
+static int write_records(const struct export_format *format, struct export_file *file, struct error *err)
+{
+    const struct shard_layout *layout = &file->work->dataset->layout;
+    struct sink sink = {format, layout, format->bytes_max(layout), FILE_CLOSED, {0}};
+    int result = file->path ? file_create(&sink.file, file->path, err) : 0;
+    if (result == 0)
+        result = export_each(file, sink_take, &sink, err);
+    if (result == 0)
+        result = sink_flush(&sink, err);
+    if (result == 0 && file->path)
+        result = file_commit(&sink.file, err);
+    file_close(&sink.file);
+    buf_release(&sink.buf);
+    return result;
+}
+
+/* ---- files ---- */
+
+struct crew {
+    const struct export_format *format;
+    struct export_file *files;
+    struct error *errors; /* [files] kind ERR_NONE: none */
+    uint64_t count;
+    struct progress *progress;
+    atomic_bool failed;
+};
+
+static void write_file(const void *context, size_t task, int thread)
+{
+    struct crew *crew = (struct crew *)context;
+    struct export_file *file = &crew->files[task];
+    const uint64_t all = file->work->dataset->samples;
+    if (atomic_load(&crew->failed))
+        return;
+    const int result = crew->format->write ? crew->format->write(file, &crew->errors[task])
+                                           : write_records(crew->format, file, &crew->errors[task]);
+    if (result < 0)
+        atomic_store(&crew->failed, true);
+    if (thread == 0 && progress_due(crew->progress))
+        progress_show(crew->progress, (double)atomic_load(&file->work->done) / (double)all,
+                      "exported  %" PRIuFAST64 " of %" PRIu64 " samples", atomic_load(&file->work->done), all);
+}
+
+static int write_files(struct crew *crew, const struct dsdata_settings *settings, struct error *err)
+{
+    int result = 0;
+    parallel_set_threads((int)(settings->threads ? settings->threads : cores_allowed()));
+    parallel(crew->count, write_file, crew);
+    for (uint64_t i = 0; i < crew->count && result == 0; i++)
+        if (crew->errors[i].kind != ERR_NONE) {
+            *err = crew->errors[i];
+            result = -1;
+        }
+    return result;
+}
+
+/* "valid.jsonl" → "valid-00000-of-00004.jsonl". */
+static char *numbered(const char *out, uint64_t index, uint64_t count)
+{
+    const char *slash = strrchr(out, '/'), *dot = strrchr(out, '.');
+    const size_t stem = dot && dot != out && (!slash || dot > slash + 1) ? (size_t)(dot - out) : strlen(out);
+    struct buf name = {0};
+    buf_addf(&name, "%.*s-%05" PRIu64, (int)stem, out, index);
+    buf_addf(&name, "-of-%05" PRIu64 "%s", count, out + stem);
+    buf_text(&name);
+    return name.data;
+}
+
+static char *path_of(const struct export_format *format, const struct export_work *work, const char *out,
+                     uint64_t index, uint64_t count)
+{
+    char name[64];
+    if (!out)
+        return NULL;
+    if (!format->folder)
+        return count > 1 ? numbered(out, index, count) : mem_copy_text(out);
+    format->name_file(work, index, count, name);
+    return path_join(out, name);
+}
+
+/* A folder must be ours alone: readers of these formats take every file in it. */
+static int make_folder(const char *path, struct error *err)
+{
+    struct path_list list = {0};
+    TRY(path_make_directory(path, err));
+    TRY(path_list(&list, path, err));
+    const size_t count = list.count;
+    path_list_release(&list);
+    return count == 0 ? 0
+                      : fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET,
+                                "is not empty; readers of this format take every file of a folder: give another --out");
+}
+
+static int export_all(const struct export_format *format, struct export_work *work,
+                      const struct dsdata_settings *settings, const char *out, struct error *err)
+{
+    struct progress progress;
+    uint64_t count = settings->files ? settings->files : format->files ? format->files(work) : 1;
+    if (count > work->dataset->samples)
+        count = work->dataset->samples ? work->dataset->samples : 1;
+    struct crew crew = {.format = format, .count = count, .progress = &progress};
+    if (format->folder)
+        TRY(make_folder(out, err));
+    crew.files = mem_clear(count, sizeof *crew.files);
+    crew.errors = mem_clear(count, sizeof *crew.errors);
+    for (uint64_t i = 0; i < count; i++)
+        crew.files[i] = (struct export_file){.work = work,
+                                             .path = path_of(format, work, out, i, count),
+                                             .first = shard_first(work->dataset->samples, count, i),
+                                             .count = shard_records(work->dataset->samples, count, i)};
+    progress_open(&progress);
+    int result = write_files(&crew, settings, err);
+    if (result == 0 && format->finish)
+        result = format->finish(out, crew.files, count, err);
+    progress_close(&progress);
+    if (result == 0 && out)
+        log_say("%" PRIu64 " samples of length %u in %s, %" PRIu64 " file%s", work->dataset->samples,
+                work->dataset->layout.seq, out, count, count == 1 ? "" : "s");
+    for (uint64_t i = 0; i < count; i++)
+        mem_free((char *)crew.files[i].path);
+    mem_free(crew.files);
+    mem_free(crew.errors);
+    return result;
+}
+
+static enum export_masks masks_of(const struct dsdata_settings *settings)
+{
+    if (settings->masks != EXPORT_AUTO)
+        return (enum export_masks)settings->masks;
+    if (settings->format == EXPORT_MDS)
+        return EXPORT_UNMASKED;
+    return settings_given(settings, "epoch") && settings->epoch > 0 ? EXPORT_FRESH : EXPORT_STORED;
+}
+
+static int check(const struct dsdata_settings *settings, const struct export_format *format, const char *directory,
+                 struct error *err)
+{
+    const char *out = settings->out;
+    const bool to_stdout = !out || strcmp(out, "-") == 0;
+    if (!format) {
+        char *command = command_of("python", "-m", "dsshards", "export", directory, "--format", "parquet", "--out",
+                                   to_stdout ? "parquet" : out, NULL);
+        fail(err, ERR_UNSAFE, "Parquet is written by the Python package in python/ (pip install ./python pyarrow)");
+        hint(err, "%s", command);
+        mem_free(command);
+        return -1;
+    }
+    if (to_stdout && format->folder)
+        return fail(err, ERR_USAGE, "--format %s makes a folder: say --out DIR", format->name);
+    if (to_stdout && settings->files > 1)
+        return fail(err, ERR_USAGE, "--files needs --out FILE: standard output is one file");
+    if (settings_given(settings, "seed") && !settings_given(settings, "epoch") && settings->masks != EXPORT_FRESH)
+        return fail(err, ERR_USAGE, "--seed names the order of an epoch: say --epoch too");
+    return 0;
+}
+
+int dsdata_export(void *data, struct opt_paths bare, struct error *err)
+{
+    const struct dsdata_settings *settings = data;
+    static const struct export_format *const formats[] = {
+        [EXPORT_JSONL] = &export_jsonl, [EXPORT_TFRECORD] = &export_tfrecord,
+        [EXPORT_MDS] = &export_mds,     [EXPORT_HDF5] = &export_hdf5,
+        [EXPORT_PARQUET] = NULL,
+    };
+    const struct export_format *format = formats[settings->format];
+    struct dataset dataset;
+    stop_on_signals();
+    TRY(check(settings, format, bare.items[0], err));
+    TRY(dataset_open(&dataset, bare.items[0], (uint32_t)settings->seq_one, (enum split)settings->split, err));
+    if (dataset.samples == 0)
+        log_warn("the %s split of length %u is empty", split_names[settings->split], dataset.layout.seq);
+    struct export_work work = {.dataset = &dataset,
+                               .in_epoch = settings_given(settings, "epoch"),
+                               .epoch = settings->epoch,
+                               .seed = settings->seed,
+                               .masks = masks_of(settings)};
+    const int result = export_all(format, &work, settings,
+                                  settings->out && strcmp(settings->out, "-") != 0 ? settings->out : NULL, err);
+    dataset_close(&dataset);
+    return result;
+}

@@ -1,0 +1,239 @@
+/* dsdata extract: inputs → plain text on standard output, in the order of the inputs. The same belt as build's, with
+ * printing in the place of digesting. */
+#include "base/belt.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "pipeline/counts.h"
+#include "pipeline/dsdata_settings.h"
+#include "pipeline/feed.h"
+#include "pipeline/resource_plan.h"
+#include "pipeline/template_pass.h"
+#include "pipeline/verbs/explain.h"
+#include "pipeline/workers.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Scratch of one thread. */
+struct extractor {
+    struct article_reader *reader;
+    struct sentences sentences;
+};
+
+struct extraction {
+    struct feed feed; /* first: see feed.h */
+    const struct dsdata_settings *settings;
+    struct inputs inputs;
+    struct workers extractors;
+    struct counts counts;
+    struct missing missing;
+};
+
+struct job {
+    struct feed_job feed; /* first */
+    struct buf out;
+    struct counts counts;
+    struct missing missing;
+};
+
+/* Of a page of a wiki: as MediaWiki forms it, with blanks as '_' and what RFC 3986 reserves escaped. */
+static void add_url(const struct siteinfo *siteinfo, struct str title, struct buf *out)
+{
+    static const char plain[] = "-_.~!$()*,;:@/";
+    struct str base = siteinfo->base;
+    while (base.size > 0 && base.data[base.size - 1] != '/')
+        base.size--;
+    if (base.size == 0 || title.size == 0)
+        return;
+    buf_add_str(out, base);
+    for (size_t i = 0; i < title.size; i++) {
+        const unsigned char c = (unsigned char)title.data[i];
+        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (letter || (c && strchr(plain, c)))
+            buf_add_byte(out, (char)c);
+        else if (c == ' ')
+            buf_add_byte(out, '_');
+        else
+            buf_addf(out, "%%%02X", c);
+    }
+}
+
+static void set_text(json_t *object, const char *key, struct str text)
+{
+    if (text.size > 0)
+        json_object_set_new(object, key, json_stringn(text.data, text.size));
+}
+
+static void add_json(struct buf *out, const struct inputs *inputs, uint32_t file, const struct article *article)
+{
+    struct buf url = {0};
+    json_t *object =
+        json_pack("{sI sI ss% ss%}", "id", (json_int_t)article->id, "revid", (json_int_t)article->revision_id, "title",
+                  article->title.data, article->title.size, "text", article->text.data, article->text.size);
+    add_url(inputs->articles[file].siteinfo, article->title, &url);
+    set_text(object, "source_id", article->source_id);
+    set_text(object, "url", article->url.size > 0 ? article->url : buf_str(&url));
+    set_text(object, "timestamp", article->timestamp);
+    set_text(object, "lang", article->language.size > 0 ? article->language : str_of(inputs->languages[file].code));
+    char *line = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (line) {
+        buf_add_text(out, line);
+        buf_add_byte(out, '\n');
+    }
+    free(line);
+    json_decref(object);
+    buf_release(&url);
+}
+
+static void add_sentences(struct extractor *extractor, const struct article_options *options, const struct group *group,
+                          const struct article *article, struct buf *out)
+{
+    article_sentences(options, group, article, &extractor->sentences);
+    for (size_t i = 0; i < extractor->sentences.count; i++) {
+        buf_add_str(out, extractor->sentences.items[i]);
+        buf_add_byte(out, '\n');
+    }
+    if (extractor->sentences.count > 0)
+        buf_add_byte(out, '\n');
+}
+
+static int extract_group(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct extraction *extraction = context;
+    struct job *job = slot;
+    (void)number;
+    (void)err;
+    buf_reset(&job->out);
+    job->counts = (struct counts){0};
+    missing_reset(&job->missing);
+    struct group *group = &job->feed.group;
+    counts_group(&job->counts, group);
+    struct extractor *extractor = workers_take(&extraction->extractors);
+    const struct article_options *options = &extraction->inputs.articles[job->feed.file];
+    for (size_t i = 0; i < group->record_count; i++) {
+        struct article article;
+        article_read(extractor->reader, options, group, i, &article);
+        article_count(extractor->reader, &article, &job->counts, &job->missing);
+        job->counts.ill_formed += article.ill_formed;
+        job->counts.nul_bytes += article.nul_bytes;
+        job->counts.text_bytes += article.text.size;
+        if (article.fate != PAGE_KEPT)
+            continue;
+        if (extraction->settings->format == EXTRACT_JSONL)
+            add_json(&job->out, &extraction->inputs, job->feed.file, &article);
+        else
+            add_sentences(extractor, options, group, &article, &job->out);
+    }
+    workers_give(&extraction->extractors, extractor);
+    return BELT_NEXT;
+}
+
+static int print(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct extraction *extraction = context;
+    struct job *job = slot;
+    (void)number;
+    counts_add(&extraction->counts, &job->counts);
+    missing_merge(&extraction->missing, &job->missing);
+    if (job->out.size > 0 && fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size)
+        return fail_errno(err, "standard output", "cannot write");
+    return BELT_NEXT;
+}
+
+static void release_job(void *slot)
+{
+    struct job *job = slot;
+    feed_job_release(&job->feed);
+    missing_release(&job->missing);
+    buf_release(&job->out);
+}
+
+static void *open_extractor(const void *options)
+{
+    (void)options;
+    struct extractor *extractor = mem_clear(1, sizeof *extractor);
+    extractor->reader = article_open();
+    return extractor;
+}
+
+static void close_extractor(void *worker)
+{
+    struct extractor *extractor = worker;
+    article_close(extractor->reader);
+    sentences_release(&extractor->sentences);
+    mem_free(extractor);
+}
+
+static int run(struct extraction *extraction, const struct resource_plan *plan, struct error *err)
+{
+    static const struct belt_step steps[] = {{"read", 1, feed_read},
+                                             {"decode", 0, feed_decode},
+                                             {"cut", 1, feed_cut},
+                                             {"extract", 0, extract_group},
+                                             {"print", 1, print}};
+    const struct belt_options belt = {.steps = steps,
+                                      .step_count = sizeof steps / sizeof *steps,
+                                      .depth = plan->depth,
+                                      .threads = plan->threads,
+                                      .job_size = sizeof(struct job),
+                                      .job_release = release_job,
+                                      .context = extraction};
+    extraction->feed = feed_whole(&extraction->inputs, extraction->settings->limit);
+    workers_open(&extraction->extractors, open_extractor, close_extractor, NULL);
+    int result = belt_run(&belt, NULL, err);
+    workers_close(&extraction->extractors);
+    if (result == 0 && fflush(stdout) != 0)
+        result = fail_errno(err, "standard output", "cannot write");
+    if (result == 0 && stop_requested())
+        result = fail(err, ERR_STOPPED, "stopped on request; extract starts anew when repeated");
+    return result;
+}
+
+static void say_holes(const struct extraction *extraction)
+{
+    struct buf worst = {0};
+    missing_worst(&extraction->missing, &worst);
+    if (extraction->counts.wiki_bytes > 0)
+        log_say("holes: %.0f per MB%s%s",
+                1e6 * (double)extraction->counts.holes / (double)extraction->counts.wiki_bytes,
+                worst.size ? "; worst: " : "", buf_text(&worst));
+    buf_release(&worst);
+}
+
+int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)
+{
+    struct extraction extraction = {.settings = settings};
+    struct resource_plan plan;
+    stop_on_signals();
+    int result = inputs_open(&extraction.inputs, settings, bare, err);
+    if (result == 0) {
+        inputs_say_guesses(&extraction.inputs);
+        if (!extraction.settings->explain) /* which is of one page, whatever follows */
+            result = template_pass_run(extraction.settings, &extraction.inputs, err);
+    }
+    if (result == 0) {
+        result = resource_plan_threads(settings, &extraction.inputs, &plan, err);
+    }
+    const bool explains = extraction.settings->explain != NULL;
+    if (result == 0)
+        result = explains ? explain(extraction.settings, &extraction.inputs, &plan, err) : run(&extraction, &plan, err);
+    if (result == 0 && !explains) {
+        char kept[32], all[32], bytes[32];
+        struct buf damage = {0};
+        counts_damage(&extraction.counts, &damage);
+        if (damage.size)
+            log_warn("damage: %s", buf_text(&damage));
+        buf_release(&damage);
+        if (extraction.counts.pages[PAGE_KEPT] == 0)
+            result = inputs_gave_nothing(&extraction.inputs, &extraction.counts, err);
+        log_say("%s of %s pages, %s of text", format_count(extraction.counts.pages[PAGE_KEPT], kept),
+                format_count(counts_pages(&extraction.counts), all), format_bytes(extraction.counts.text_bytes, bytes));
+        say_holes(&extraction);
+    }
+    missing_release(&extraction.missing);
+    inputs_close(&extraction.inputs);
+    return result;
+}

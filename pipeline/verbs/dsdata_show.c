@@ -1,0 +1,147 @@
+/* dsdata show DIR|SHARD: what a dataset or a shard is, on a screen or as JSON. One sample: show_sample.c. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/random.h"
+#include "pipeline/dsdata_settings.h"
+#include "pipeline/verbs/facts.h"
+#include "pipeline/verbs/show_difference.h"
+#include "pipeline/verbs/show_sample.h"
+#include "shards/dataset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---------------------------------------------------------------------------------------------- a dataset */
+
+static void print_pages(const struct manifest *m)
+{
+    char count[32];
+    struct buf dropped = {0};
+    for (size_t i = 0; i < m->dropped_count; i++)
+        if (m->dropped[i].pages)
+            buf_addf(&dropped, "%s%s %s", dropped.size ? ", " : "; dropped ", format_count(m->dropped[i].pages, count),
+                     m->dropped[i].name);
+    output_line("pages      %s kept%s", format_count(m->pages_kept, count), buf_text(&dropped));
+    buf_release(&dropped);
+}
+
+static void print_length(const struct manifest *m, const struct manifest_length *l)
+{
+    char name[16], samples[32], tokens[32], bytes[32], filled[128] = "";
+    snprintf(name, sizeof(name), "seq%u", l->seq);
+    if (l->samples)
+        snprintf(filled, sizeof(filled), ", %s tokens, %.1f %% filled, %u shard%s, %s", format_count(l->tokens, tokens),
+                 manifest_filled(l) / 1e4, l->shards, l->shards == 1 ? "" : "s",
+                 format_bytes(manifest_length_bytes(m, l), bytes));
+    output_line("%-10s %s  %s samples%s", l->split == SPLIT_TRAIN ? name : "", split_names[l->split],
+                format_count(l->samples, samples), filled);
+}
+
+static void print_dataset(const char *directory, const struct manifest *m, const json_t *build)
+{
+    char hash[17], count[32], bytes[32];
+    uint64_t total = 0;
+    for (size_t i = 0; i < m->length_count; i++)
+        total += manifest_length_bytes(m, &m->lengths[i]);
+    output_line("%s   %s", directory, format_bytes(total, bytes));
+    output_line("root       %s   format_version %u   text_version %u", hash_text(m->root_hash, hash), m->format_version,
+                m->text_version);
+    for (size_t i = 0; i < m->source_count; i++) {
+        const char *name = build_source_name(build, i);
+        output_line("%-10s %s   %s   %s", i ? "" : "sources", name ? name : "(name not known)",
+                    format_bytes(m->sources[i].bytes, bytes), hash_text(m->sources[i].hash, hash));
+    }
+    print_pages(m);
+    output_line("documents  %s", format_count(m->documents, count));
+    output_line("vocab      %s pieces, %s, accents %s   %s", format_count(m->vocab_size, count),
+                m->cased ? "cased" : "uncased", m->accents_kept ? "kept" : "stripped", hash_text(m->vocab_hash, hash));
+    output_line("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64, m->mask_millionths / 1e4,
+                mask_names[m->masking], pair_names[m->pairs], m->seed);
+    for (size_t i = 0; i < m->length_count; i++)
+        print_length(m, &m->lengths[i]);
+}
+
+static int show_dataset(const struct dsdata_settings *settings, const char *directory, struct error *err)
+{
+    struct manifest manifest;
+    int result = 0;
+    if (settings->seq_one) { /* a length that the dataset has not is an error */
+        struct dataset dataset;
+        TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
+        dataset_close(&dataset);
+    }
+    TRY(manifest_read(&manifest, directory, err));
+    json_t *build = build_memory(directory);
+    if (settings->json) {
+        result = facts_print(facts_json(&manifest, build), err);
+    } else {
+        print_dataset(directory, &manifest, build);
+        say_next(command_of("dsdata", "show", directory, "--sample", "0", NULL));
+    }
+    json_decref(build);
+    manifest_release(&manifest);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------------ a shard */
+
+static json_t *shard_json(const struct shard *shard)
+{
+    const struct shard_header *h = &shard->header;
+    char hash[17], vocab[17], seed[24];
+    snprintf(seed, sizeof(seed), "%" PRIu64, h->seed);
+    return json_pack("{ss sI sI sI ss sI ss sI sI ss ss sf ss sI sI sI sI}", "hash", hash_text(shard->hash, hash),
+                     "format_version", (json_int_t)h->format_version, "text_version", (json_int_t)h->text_version,
+                     "vocab_size", (json_int_t)h->vocab_size, "vocab_hash", hash_text(h->vocab_hash, vocab), "seq",
+                     (json_int_t)h->seq, "split", split_names[h->split], "shard", (json_int_t)h->shard, "shards",
+                     (json_int_t)h->shard_count, "pairs", pair_names[h->pairs], "masking", mask_names[h->masking],
+                     "mask_prob", h->mask_millionths / (double)MILLION, "seed", seed, "predictions",
+                     (json_int_t)h->predictions, "samples", (json_int_t)h->record_count, "record_bytes",
+                     (json_int_t)h->record_bytes, "bytes", (json_int_t)shard_file_bytes(h));
+}
+
+static void print_shard(const struct shard *shard)
+{
+    const struct shard_header *h = &shard->header;
+    char hash[17], count[32], bytes[32];
+    output_line("%s   %s", shard->path, format_bytes(shard_file_bytes(h), bytes));
+    output_line("shard      %u of %u of split %s   format_version %u   text_version %u   %s", h->shard, h->shard_count,
+                split_names[h->split], h->format_version, h->text_version, hash_text(shard->hash, hash));
+    output_line("samples    %s of length %u, at most %u masked, %u bytes each", format_count(h->record_count, count),
+                h->seq, h->predictions, h->record_bytes);
+    output_line("vocab      %s pieces   %s", format_count(h->vocab_size, count), hash_text(h->vocab_hash, hash));
+    output_line("masks      %g %% of tokens, by %s; pairs %s; seed %" PRIu64, h->mask_millionths / 1e4,
+                mask_names[h->masking], pair_names[h->pairs], h->seed);
+}
+
+static int show_shard(const struct dsdata_settings *settings, const char *path, struct error *err)
+{
+    struct shard shard;
+    int result = 0;
+    TRY(shard_open(&shard, path, err));
+    if (settings->json) {
+        result = facts_print(shard_json(&shard), err);
+    } else {
+        print_shard(&shard);
+        say_next(command_of("dsdata", "show", path, "--sample", "0", NULL));
+    }
+    shard_close(&shard);
+    return result;
+}
+
+int dsdata_show(void *data, struct opt_paths bare, struct error *err)
+{
+    const struct dsdata_settings *settings = data;
+    const char *path = bare.items[0];
+    const bool directory = path_is_directory(path) || !path_exists(path);
+    if (bare.count == 2 && settings_given(settings, "sample"))
+        return fail(err, ERR_USAGE, "--sample is of one dataset");
+    if (bare.count == 2)
+        return show_difference(settings, path, bare.items[1], err);
+    if (settings_given(settings, "sample"))
+        return directory ? show_sample_of_dataset(settings, path, err) : show_sample_of_shard(settings, path, err);
+    return directory ? show_dataset(settings, path, err) : show_shard(settings, path, err);
+}

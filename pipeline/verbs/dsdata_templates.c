@@ -1,0 +1,54 @@
+/* dsdata templates: a dump → the renderings that its own Template pages allow, in the text form that --templates reads. */
+#include "base/file.h"
+#include "base/log.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "pipeline/dsdata_settings.h"
+#include "pipeline/template_pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int write_text(const struct dsdata_settings *settings, struct str text, struct error *err)
+{
+    if (settings->out && strcmp(settings->out, "-") != 0) {
+        if (path_exists(settings->out) && !settings->force)
+            return fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET, "is there already; --force replaces it");
+        return file_write_all(settings->out, text.data, text.size, err);
+    }
+    if (fwrite(text.data, 1, text.size, stdout) != text.size || fflush(stdout) != 0)
+        return fail_errno(err, "standard output", "cannot write");
+    return 0;
+}
+
+int dsdata_templates(void *data, struct opt_paths bare, struct error *err)
+{
+    struct dsdata_settings *settings = data;
+    struct inputs inputs;
+    struct buf text = {0};
+    struct dictionary_facts facts = {0};
+    stop_on_signals();
+    settings->templates = NULL;
+    int result = inputs_open(&inputs, settings, bare, err);
+    if (result == 0 && !template_pass_wanted(settings, &inputs))
+        result = fail(err, ERR_USAGE, "the templates of one wiki are read from its dump, a file");
+    if (result == 0)
+        result = template_pass(settings, &inputs, &text, &facts, err);
+    if (result == 0 && facts.rendered == 0) {
+        fail(err, ERR_INPUT,
+             facts.read == 0 ? "no page of the dump is a template"
+                             : "no template of the dump shows what can be told without running it");
+        result = hint(err, "dumps of articles only, like pages-articles-multistream of some sites, have none; "
+                           "pages-meta-current has");
+    }
+    if (result == 0)
+        result = write_text(settings, buf_str(&text), err);
+    if (result == 0) {
+        template_pass_say(&facts);
+        const char *file = settings->out && strcmp(settings->out, "-") != 0 ? settings->out : "FILE";
+        say_next(command_of("dsdata", "build", inputs_name(&inputs, 0), "--templates", file, NULL));
+    }
+    inputs_close(&inputs);
+    buf_release(&text);
+    return result;
+}

@@ -1,0 +1,189 @@
+/* dsdata vocab: inputs → a vocabulary on standard output or in a file. */
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "pipeline/dsdata_settings.h"
+#include "pipeline/spool.h"
+#include "pipeline/template_pass.h"
+#include "pipeline/verbs/dsdata_vocab_check.h"
+#include "pipeline/vocabulary.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+static int write_vocab(const struct dsdata_settings *settings, const struct vocab *vocab, struct error *err)
+{
+    if (settings->out && strcmp(settings->out, "-") != 0)
+        return vocab_write(vocab, settings->out, err);
+    if (fwrite(vocab->text, 1, vocab->text_bytes, stdout) != vocab->text_bytes || fflush(stdout) != 0)
+        return fail_errno(err, "standard output", "cannot write");
+    return 0;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* The letters that the alphabet has no room for, the most frequent by name. */
+static void tell_alphabet(const struct vocabulary_facts *facts)
+{
+    const struct learn_report *learned = &facts->learned;
+    if (learned->letters_left_out == 0) {
+        log_say("alphabet   %u letters, none left out", learned->letters);
+        return;
+    }
+    struct buf names = {0};
+    for (size_t i = 0; i < LETTERS_NAMED && i < learned->letters_left_out; i++)
+        buf_addf(&names, "%sU+%04X %llu times", i ? ", " : "", learned->left_out[i].code_point,
+                 (unsigned long long)learned->left_out[i].count);
+    log_say("alphabet   %u letters; left out %llu rarer ones, %.4f %% of the text: %s%s", learned->letters,
+            (unsigned long long)learned->letters_left_out, 100 * share(facts->text.foreign, facts->text.letters),
+            buf_text(&names), learned->letters_left_out > LETTERS_NAMED ? " …" : "");
+    buf_release(&names);
+}
+
+static void tell_coverage(const char *name, const struct coverage *coverage)
+{
+    log_say("%s %.4f pieces per word, %.4f %% [UNK], %.2f %% of the words are one piece, %.4f %% of the letters known",
+            name, share(coverage->pieces, coverage->words), 100 * share(coverage->unknown, coverage->words),
+            100 * share(coverage->whole, coverage->words),
+            100 * share(coverage->letters - coverage->foreign, coverage->letters));
+}
+
+/* With the settings that make its words ours. */
+static void say_next_build(const char *path, const struct dataset_recipe *recipe)
+{
+    struct buf command = {0};
+    const char *const words[] = {"dsdata", "build", "INPUT", "--vocab", path};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        command_add(&command, words[i]);
+    if (recipe->cased)
+        command_add(&command, "--cased");
+    if (recipe->cased == recipe->strip_accents)
+        buf_addf(&command, " --accents %s", recipe->cased ? "strip" : "keep");
+    buf_text(&command);
+    say_next(command.data);
+}
+
+static void tell(const struct dsdata_settings *settings, const struct dataset_recipe *recipe, const struct vocab *vocab,
+                 const struct vocabulary_facts *facts)
+{
+    char pages[32], words[32];
+    log_say("learned    %u pieces (%s, threshold %llu) from %s words of %s pages in %llu windows", vocab->count,
+            learn_names[settings->algo], (unsigned long long)facts->learned.threshold,
+            format_count(facts->words, words), format_count(facts->pages, pages), (unsigned long long)facts->windows);
+    if (facts->forgotten > 0)
+        log_say("%s of these words, the rarest, found no room and were left out",
+                format_count(facts->forgotten, words));
+    if (facts->learned.words_left_out > 0)
+        log_say("%s distinct words were left out: rarer letters, over 100 letters, or no room",
+                format_count(facts->learned.words_left_out, words));
+    tell_alphabet(facts);
+    tell_coverage("text      ", &facts->text);
+    if (facts->held_out.words > 0) {
+        tell_coverage("held out  ", &facts->held_out);
+        log_say("           (%s words of %s pages that were not learned from%s)",
+                format_count(facts->held_out.words, words), format_count(facts->pages_held_out, pages),
+                facts->scarce ? "; text is scarce, so they were afterwards" : "");
+    } else {
+        log_say("held out   nothing: so little text is all learned from");
+    }
+    if (settings->out && strcmp(settings->out, "-") != 0)
+        say_next_build(settings->out, recipe);
+    if (vocab->count < settings->vocab_size)
+        log_warn("the text gives %u pieces only, %llu were asked for", vocab->count,
+                 (unsigned long long)settings->vocab_size);
+}
+
+static json_t *coverage_json(const struct coverage *c)
+{
+    return json_pack("{sI sI sI sf sf sf sf}", "words", (json_int_t)c->words, "pieces", (json_int_t)c->pieces,
+                     "unknown", (json_int_t)c->unknown, "pieces_per_word", share(c->pieces, c->words), "unk_rate",
+                     share(c->unknown, c->words), "whole_words", share(c->whole, c->words), "letters_covered",
+                     share(c->letters - c->foreign, c->letters));
+}
+
+static void print_json(const struct dsdata_settings *settings, const struct vocab *vocab,
+                       const struct vocabulary_facts *facts)
+{
+    const struct learn_report *learned = &facts->learned;
+    json_t *left_out = json_array();
+    for (size_t i = 0; i < LETTERS_NAMED && i < learned->letters_left_out; i++)
+        json_array_append_new(left_out, json_pack("{si sI}", "code_point", (int)learned->left_out[i].code_point,
+                                                  "count", (json_int_t)learned->left_out[i].count));
+    json_t *object = json_pack(
+        "{si ss sI sI sI sI sb sI sI sI s{si sI so} so so}", "pieces", (int)vocab->count, "algo",
+        learn_names[settings->algo], "threshold", (json_int_t)learned->threshold, "windows", (json_int_t)facts->windows,
+        "pages", (json_int_t)facts->pages, "pages_held_out", (json_int_t)facts->pages_held_out, "learned_from_held_out",
+        facts->scarce, "words", (json_int_t)facts->words, "words_forgotten", (json_int_t)facts->forgotten,
+        "distinct_words_left_out", (json_int_t)learned->words_left_out, "alphabet", "letters", (int)learned->letters,
+        "left_out", (json_int_t)learned->letters_left_out, "most_frequent_left_out", left_out, "text",
+        coverage_json(&facts->text), "held_out", facts->held_out.words ? coverage_json(&facts->held_out) : json_null());
+    output_json(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+}
+
+/* Beside the vocabulary, or in the current directory. */
+static int take_standard_input(struct dsdata_settings *settings, bool to_file, struct spool *spool, struct error *err)
+{
+    char *directory = mem_copy_text(to_file ? settings->out : ""), *slash = strrchr(directory, '/');
+    if (slash)
+        slash[1] = '\0';
+    const int result = spool_take(spool, slash ? directory : ".", err);
+    settings->spool = spool->path;
+    mem_free(directory);
+    return result;
+}
+
+int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
+{
+    struct dsdata_settings *settings = argument;
+    if (settings->check) {
+        if (bare.count || settings->wiki.count || settings->text.count || settings->jsonl.count || settings->out)
+            return fail(err, ERR_USAGE, "--check reads a vocabulary: it takes no inputs and no --out");
+        return vocab_check(settings, err);
+    }
+    const bool to_file = settings->out && strcmp(settings->out, "-") != 0;
+    if (settings->json && !to_file)
+        return fail(err, ERR_USAGE,
+                    "--json and the vocabulary would both go to standard output: name a file with --out");
+    if (to_file && path_exists(settings->out) && !settings->force) {
+        fail_at(err, ERR_USAGE, settings->out, ERROR_NO_OFFSET, "exists already");
+        return hint(err, "choose another --out, or replace it with --force");
+    }
+    stop_on_signals();
+    struct spool spool = {.lock = {.fd = -1}};
+    struct inputs inputs = {0};
+    struct dataset_recipe recipe;
+    struct resource_plan plan;
+    struct vocab *vocab = NULL;
+    struct vocabulary_facts facts;
+    int result = 0;
+    if (inputs_ask_for_pipe(settings, bare)) /* windows are chosen over the whole of it */
+        result = take_standard_input(settings, to_file, &spool, err);
+    if (result == 0)
+        result = inputs_open(&inputs, settings, bare, err);
+    if (result == 0)
+        result = template_pass_run(settings, &inputs, err);
+    if (result == 0) {
+        inputs_say_guesses(&inputs);
+        dataset_recipe_make_words(settings, inputs_english(&inputs), &recipe);
+        result = resource_plan_threads(settings, &inputs, &plan, err);
+    }
+    if (result == 0)
+        result = vocabulary_learn(&inputs, &recipe, &plan, settings->json || !settings->quiet, &vocab, &facts, err);
+    if (result == 0)
+        result = facts.pages == 0 && facts.words == 0 ? inputs_gave_nothing(&inputs, NULL, err)
+                                                      : write_vocab(settings, vocab, err);
+    if (result == 0)
+        tell(settings, &recipe, vocab, &facts);
+    if (result == 0 && settings->json)
+        print_json(settings, vocab, &facts);
+    vocab_close(vocab);
+    inputs_close(&inputs);
+    spool_release(&spool);
+    return result;
+}

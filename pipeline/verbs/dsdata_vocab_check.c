@@ -1,0 +1,83 @@
+/* dsdata vocab --check FILE: what is wrong with a vocabulary. Defects that a stated rule heals are told, and the exit
+ * code stays 0; a file that cannot be used is the error that `build` would give. */
+#include "base/file.h"
+#include "base/log.h"
+#include "base/output.h"
+#include "pipeline/published.h"
+#include "pipeline/verbs/dsdata_vocab_check.h"
+#include "tokenizer/vocab_check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define ID_16_PIECES_MAX 65535u /* more take four bytes an id in a shard */
+
+static void tell(const char *path, uint64_t line, uint64_t count, const char *what)
+{
+    if (count)
+        output_line("%s:%" PRIu64 ": %" PRIu64 " %s", path, line, count, what);
+}
+
+static void tell_defects(const char *path, const struct vocab_defects *d)
+{
+    if (d->byte_order_mark)
+        output_line("%s:1: a byte order mark, which belongs to the first piece: remove it", path);
+    tell(path, d->first_crlf, d->crlf, "lines end in CR LF; the CR is ignored");
+    tell(path, d->first_spaced, d->spaced, "lines end in white space, which is ignored");
+    tell(path, d->first_empty, d->empty, "empty lines; their ids never come out, those at the end are ignored");
+    tell(path, d->first_duplicate, d->duplicates, "lines stand again further down; the last one's id counts");
+    tell(path, d->first_ill_formed, d->ill_formed, "lines are not UTF-8");
+    if (d->no_final_newline)
+        output_line("%s:%" PRIu64 ": no line feed at the end of the last line", path, d->lines);
+    for (size_t i = 0; i < d->missing_count; i++)
+        output_line("%s: no %s", path, d->missing[i]);
+}
+
+static void print_json(const struct vocab_defects *d, const struct vocab *vocab, const struct vocab_unreachable *found)
+{
+    printf("{\"lines\": %" PRIu64 ", \"pieces\": %u, \"crlf\": %" PRIu64 ", \"spaced\": %" PRIu64
+           ", \"empty\": %" PRIu64 ", \"duplicates\": %" PRIu64 ", \"ill_formed\": %" PRIu64
+           ", \"byte_order_mark\": %s, \"final_newline\": %s, \"missing_specials\": %zu, \"unreachable\": %u}\n",
+           d->lines, vocab ? vocab->count : 0, d->crlf, d->spaced, d->empty, d->duplicates, d->ill_formed,
+           d->byte_order_mark ? "true" : "false", d->no_final_newline ? "false" : "true", d->missing_count,
+           found->unreachable);
+}
+
+int vocab_check(struct dsdata_settings *settings, struct error *err)
+{
+    const char *const path = settings->vocab = settings->check;
+    struct vocab_defects defects = {0};
+    struct vocab_unreachable found = {0};
+    const bool is_text = !path_is_directory(path) && !str_ends(str_of(path), STR(".json"));
+    if (is_text) {
+        struct buf file = {0};
+        TRY(file_read_all(path, VOCAB_FILE_BYTES_MAX, &file, err));
+        vocab_inspect(buf_str(&file), &defects);
+        buf_release(&file);
+        if (!settings->json)
+            tell_defects(path, &defects);
+    }
+    struct vocab *vocab = NULL;
+    int result = published_vocab(settings, &vocab, err);
+    if (result == 0) {
+        const struct tokenizer_options options = published_words(settings);
+        vocab_unreachable(vocab, &options, &found);
+        if (!settings->json) {
+            if (vocab->count > ID_16_PIECES_MAX)
+                output_line("%s: more than %u pieces: an id takes four bytes in a shard, not two", path,
+                            ID_16_PIECES_MAX);
+            if (found.unreachable)
+                output_line("%s: %u of %u pieces can never come out, the first is %.*s", path, found.unreachable,
+                            found.pieces, (int)vocab->pieces[found.first].size, vocab->pieces[found.first].data);
+            output_line("%s: %u pieces, %s, accents %s", path, vocab->count, options.cased ? "cased" : "uncased",
+                        options.strip_accents ? "stripped" : "kept");
+        }
+        result = published_fits(settings->vocab, vocab, &options, err);
+    }
+    if (settings->json)
+        print_json(&defects, vocab, &found);
+    vocab_close(vocab);
+    if (fflush(stdout) != 0 && result == 0)
+        return fail_errno(err, "standard output", "cannot write");
+    return result;
+}

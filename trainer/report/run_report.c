@@ -1,0 +1,203 @@
+/* In: the directories of runs. Out: their page: the files are read first, then each section adds its part. */
+#include "trainer/report/run_report.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "trainer/report/sections.h"
+#include "trainer/run.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+/* ---- reading ---- */
+
+int report_add(struct report *report, const char *directory, struct error *err)
+{
+    struct report_run run = {.directory = directory};
+    if (report->count == REPORT_RUNS_MAX)
+        return fail(err, ERR_USAGE, "a page holds %u runs, so that their colours can be told apart", REPORT_RUNS_MAX);
+    if (!path_is_directory(directory))
+        return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "no such directory");
+    TRY(run_read(directory, &run.record, err));
+    if (!run.record)
+        return fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "is no run of dstrain: it holds no %s", RUN_NAME);
+    if (history_read(&run.history, directory, err) < 0) {
+        json_decref(run.record);
+        return -1;
+    }
+    report->runs[report->count++] = run;
+    return 0;
+}
+
+void report_release(struct report *report)
+{
+    for (size_t r = 0; r < report->count; r++) {
+        history_release(&report->runs[r].history);
+        json_decref(report->runs[r].record);
+    }
+    json_decref(report->guesses);
+    *report = (struct report){0};
+}
+
+/* ---- what sections share ---- */
+
+/* The last part of a path, blank slashes at its end aside. */
+static struct str base_name(const char *path)
+{
+    size_t end = strlen(path);
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin > 0 && path[begin - 1] != '/')
+        begin--;
+    return (struct str){path + begin, end - begin};
+}
+
+static void put_run(struct buf *page, const struct report_run *run)
+{
+    buf_add_text(page, "<bdi>");
+    html_text(page, base_name(run->directory), HTML_NAME_LETTERS);
+    buf_add_text(page, "</bdi>");
+}
+
+void section_run_name(struct buf *page, const struct report *report, size_t run)
+{
+    if (report->count > 1)
+        buf_addf(page, "<span class=\"key r%zu\"></span>", run + 1);
+    put_run(page, &report->runs[run]);
+}
+
+struct str section_part(const char *key, const char *end)
+{
+    return str_ends(str_of(key), str_of(end)) ? (struct str){key, strlen(key) - strlen(end)} : (struct str){"", 0};
+}
+
+char *section_number(double value, const char *format, char out[32])
+{
+    if (isfinite(value))
+        snprintf(out, 32, format, value);
+    else
+        snprintf(out, 32, "–");
+    return out;
+}
+
+/* ---- the head ---- */
+
+static uint64_t steps_of(const struct report_run *run)
+{
+    const json_int_t steps = json_integer_value(json_object_get(json_object_get(run->record, "identity"), "steps"));
+    return steps > 0 ? (uint64_t)steps : 0;
+}
+
+static uint64_t last_step(const struct history *h)
+{
+    return h->count ? h->lines[h->count - 1].step : 0;
+}
+
+/* The first accuracy that the last line of a split has. */
+static double accuracy_of(const struct history *h, bool valid)
+{
+    const struct history_line *last = history_last(h, valid);
+    for (size_t k = 0; last && k < h->key_count; k++)
+        if (str_ends(str_of(h->keys[k]), STR("_accuracy")) && isfinite(last->values[k]))
+            return 100 * last->values[k];
+    return (double)NAN;
+}
+
+static double speed_of(const struct history *h)
+{
+    const struct history_line *last = history_last(h, false);
+    return history_value(h, last, "samples") / history_value(h, last, "seconds");
+}
+
+static void put_tiles(struct buf *page, const struct report_run *run)
+{
+    const struct history *h = &run->history;
+    const struct history_line *train = history_last(h, false), *valid = history_last(h, true);
+    char figure[32], number[32], small[64];
+    buf_add_text(page, "<dl class=\"tiles\">\n");
+    snprintf(small, sizeof small, "of %s%s", format_count(steps_of(run), number),
+             json_is_true(json_object_get(run->record, "finished")) ? ", finished" : "");
+    html_tile(page, "Steps", format_count(last_step(h), figure), small);
+    snprintf(small, sizeof small, "training %s", section_number(history_value(h, train, "loss"), "%.3f", number));
+    html_tile(page, "Held-out loss", section_number(history_value(h, valid, "loss"), "%.3f", figure), small);
+    snprintf(small, sizeof small, "training %s", section_number(accuracy_of(h, false), "%.1f %%", number));
+    html_tile(page, "Held-out accuracy", section_number(accuracy_of(h, true), "%.1f %%", figure), small);
+    html_tile(page, "Sequences a second", section_number(speed_of(h), "%.4g", figure), "on average over the run");
+    const double samples = history_value(h, train, "samples"), tokens = history_value(h, train, "tokens");
+    snprintf(small, sizeof small, "samples, %s epochs",
+             section_number(history_value(h, train, "epoch"), "%.3g", number));
+    html_tile(page, "Read", samples >= 0 && samples < 1e15 ? format_count((uint64_t)samples, figure) : "–", small);
+    snprintf(small, sizeof small, "%s tokens",
+             tokens >= 0 && tokens < 1e18 ? format_count((uint64_t)tokens, number) : "–");
+    const double seconds = history_value(h, train, "seconds");
+    html_tile(page, "Training time", isfinite(seconds) ? format_seconds(seconds, figure) : "–", small);
+    buf_add_text(page, "</dl>\n");
+}
+
+static void put_runs(struct buf *page, const struct report *report)
+{
+    static const char *const columns[] = {
+        "Run", "#Steps", "#Training loss", "#Held-out loss", "#Held-out accuracy", "#Samples/s", "#Seconds", NULL};
+    char number[32];
+    html_table(page, "Where the runs are", columns);
+    for (size_t r = 0; r < report->count; r++) {
+        const struct history *h = &report->runs[r].history;
+        const struct history_line *train = history_last(h, false), *valid = history_last(h, true);
+        buf_add_text(page, "<tr><th scope=\"row\">");
+        section_run_name(page, report, r);
+        buf_addf(page, "</th><td class=\"n\">%s", format_count(last_step(h), number));
+        buf_addf(page, " of %s</td>", format_count(steps_of(&report->runs[r]), number));
+        buf_addf(page, "<td class=\"n\">%s</td>", section_number(history_value(h, train, "loss"), "%.3f", number));
+        buf_addf(page, "<td class=\"n\">%s</td>", section_number(history_value(h, valid, "loss"), "%.3f", number));
+        buf_addf(page, "<td class=\"n\">%s</td>", section_number(accuracy_of(h, true), "%.1f\u00A0%%", number));
+        buf_addf(page, "<td class=\"n\">%s</td>", section_number(speed_of(h), "%.4g", number));
+        buf_addf(page, "<td class=\"n\">%s</td></tr>\n",
+                 section_number(history_value(h, train, "seconds"), "%.0f", number));
+    }
+    html_table_end(page);
+}
+
+void section_headline(struct buf *page, const struct report *report)
+{
+    buf_add_text(page, "<header>\n<h1>");
+    put_run(page, &report->runs[0]);
+    if (report->count > 1)
+        buf_addf(page, " and %zu more", report->count - 1);
+    const json_t *settings = json_object_get(report->runs[0].record, "settings");
+    const char *model = json_string_value(json_object_get(settings, "model"));
+    buf_add_text(page, report->count > 1 ? "</h1>\n<p class=\"soft\">Trainings laid over each other"
+                                         : "</h1>\n<p class=\"soft\">A training of BERT");
+    if (report->count == 1 && model) {
+        buf_add_text(page, ", model ");
+        html_name(page, model);
+    }
+    buf_add_text(page, "</p>\n");
+    if (report->count == 1)
+        put_tiles(page, &report->runs[0]);
+    else
+        put_runs(page, report);
+    buf_add_text(page,
+                 "<nav aria-label=\"Sections\"><a href=\"#curves\">Curves</a><a href=\"#guesses\">Samples with "
+                 "guesses</a><a href=\"#settings\">Settings</a><a href=\"#starts\">Starts</a></nav>\n</header>\n");
+}
+
+/* ---- the page ---- */
+
+void report_make(struct buf *page, const struct report *report)
+{
+    html_page(page, report->count > 1 ? "Training runs" : "A training run", report_style);
+    section_headline(page, report);
+    buf_add_text(page, "<main>\n");
+    section_curves(page, report);
+    section_guesses(page, report);
+    section_settings(page, report);
+    section_starts(page, report);
+    buf_add_text(
+        page,
+        "</main>\n<footer>\n<p>Written by <code>dstrain report</code> from <code>run.json</code>, "
+        "<code>metrics.jsonl</code> and the newest checkpoint. The page may be sent alone: it holds no script and "
+        "fetches nothing.</p>\n</footer>\n");
+    html_page_end(page);
+}

@@ -1,0 +1,109 @@
+/* dstrain doctor: this machine in; what training would find here out, products measured for a fifth of a second
+ * each. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/cores.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/output.h"
+#include "trainer/backend.h"
+#include "trainer/comm.h"
+#include "trainer/cpu/onednn.h"
+#include "trainer/keep/json_write.h"
+#include "trainer/machine.h"
+#include "trainer/recipe.h"
+#include "trainer/settings.h"
+
+/* The shape of base's feed-forward part. */
+enum { ROWS = 1024, HIDDEN = 768, INNER = 3072 };
+
+/* GFLOP/s of one precision, or below 0 where it cannot be opened. */
+static double measure(enum precision precision, unsigned threads)
+{
+    struct error ignored;
+    struct ops *ops =
+        cpu_open(&(struct cpu_options){.precision = precision, .level = cpu_level(), .threads = threads}, &ignored);
+    if (!ops)
+        return -1;
+    const double rate = machine_product_rate(ops, ROWS, INNER, HIDDEN, 0.2);
+    ops->close(ops);
+    return rate * 1e-9;
+}
+
+/* Says what CUDA has, or why there is none; the facts are the caller's: null where it cannot be used. */
+static json_t *look_at_cuda(void)
+{
+    struct cuda_facts facts;
+    struct error err;
+    char memory[32];
+    const int result = backend_look(DEVICE_CUDA, &facts, &err);
+    if (result < 0) {
+        log_say("device     cpu only: %s", err.text);
+        if (facts.runtime > 0)
+            log_say("           built with CUDA %d.%d, cuBLASLt %" PRIu64, facts.runtime / 1000,
+                    facts.runtime % 1000 / 10, facts.products);
+        return json_null();
+    }
+    log_say("device     cuda: %s, compute capability %d.%d, %d multiprocessors, %s; driver for CUDA %d.%d, built with "
+            "%d.%d; %d in all",
+            facts.name, facts.major, facts.minor, facts.processors, format_bytes(facts.memory, memory),
+            facts.driver / 1000, facts.driver % 1000 / 10, facts.runtime / 1000, facts.runtime % 1000 / 10,
+            facts.count);
+    return json_pack("{s:i, s:s, s:i, s:i, s:i, s:I, s:i, s:i, s:I}", "gpus", facts.count, "name", facts.name, "major",
+                     facts.major, "minor", facts.minor, "multiprocessors", facts.processors, "memory_bytes",
+                     (json_int_t)facts.memory, "driver", facts.driver, "runtime", facts.runtime, "cublaslt",
+                     (json_int_t)facts.products);
+}
+
+/* Says what can carry the numbers of several processes; null where it cannot be used. */
+static json_t *look_at_comm(void)
+{
+    json_t *all = json_object();
+    for (enum comm_kind kind = COMM_GLOO; kind < COMM_KINDS; kind++) {
+        struct error ignored;
+        char text[COMM_TEXT_BYTES];
+        const char *version = comm_kind_version(kind, &ignored);
+        log_say("%s %s", kind == COMM_GLOO ? "processes " : "          ", comm_kind_text(kind, text));
+        json_object_set_new(all, comm_kind_name(kind), version ? json_string(version) : json_null());
+    }
+    return all;
+}
+
+int dstrain_doctor(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    struct error ignored = {0};
+    char memory[32], disk[32];
+    const unsigned threads = cores_allowed();
+    const int64_t disk_free = path_free_bytes(".", &ignored);
+    json_t *rates = json_object();
+    (void)bare;
+    (void)err;
+    log_say("processor  %s, %u threads", cpu_level_name(cpu_level()), threads);
+    log_say("library    %s", onednn_version());
+    log_say("memory     %s", format_bytes(memory_allowed(), memory));
+    log_say("disk       %s free here", format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, disk));
+    for (enum precision precision = 0; precision < PRECISION_KINDS; precision++) {
+        const double rate = precision_kinds[precision].offered ? measure(precision, threads) : -1;
+        if (rate < 0)
+            continue;
+        json_object_set_new(rates, precision_name(precision), json_real(rate));
+        log_say("products   %s: %.0f GFLOP/s%s", precision_name(precision), rate,
+                precision == cpu_default_precision(cpu_level()) ? "  (the default)" : "");
+    }
+    json_t *cuda = look_at_cuda(), *comm = look_at_comm();
+    log_say("next       dstrain plan --shards DIR");
+    if (settings->json) {
+        json_t *facts =
+            json_pack("{s:s, s:i, s:s, s:I, s:I, s:O, s:s, s:O, s:O}", "level", cpu_level_name(cpu_level()), "threads",
+                      (int)threads, "onednn", onednn_version(), "memory_bytes", (json_int_t)memory_allowed(),
+                      "disk_free_bytes", (json_int_t)disk_free, "gflops_per_second", rates, "default_precision",
+                      precision_name(cpu_default_precision(cpu_level())), "cuda", cuda, "comm", comm);
+        output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    }
+    json_decref(rates);
+    json_decref(cuda);
+    json_decref(comm);
+    return 0;
+}

@@ -1,0 +1,210 @@
+/* dstrain eval: a run, a checkpoint or a Hugging Face directory and a dataset in; loss and accuracy on a split out, in
+ * the dataset's order with the masks that are stored; --show: some samples with the model's guesses. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "trainer/keep/json_write.h"
+#include "trainer/run.h"
+#include "trainer/screen.h"
+#include "trainer/tune/guesses.h"
+#include "trainer/verbs/dstrain_eval.h"
+
+/* What run.json says a run was trained on; NULL: no run, or not said. */
+static json_t *recorded_settings(const char *directory)
+{
+    struct error ignored = {0};
+    json_t *record = NULL, *settings = NULL;
+    char *path = path_join(directory, RUN_NAME);
+    if (path_exists(path) && json_read(path, RUN_BYTES_MAX, ERR_VERIFY, &record, &ignored) == 0)
+        settings = json_incref(json_object_get(record, "settings"));
+    json_decref(record);
+    mem_free(path);
+    return settings;
+}
+
+static const char *const splits[] = {"train", "valid"};
+
+int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err)
+{
+    const struct settings *settings = &e->settings;
+    const struct source *source = &e->setup.task.splits[settings->split];
+    const uint64_t samples = settings->eval_samples < source->samples ? settings->eval_samples : source->samples;
+    char *path = path_join(e->setup.datasets.train[0].directory, VOCAB_NAME);
+    const struct guesses_work work = {
+        .ops = e->engine.ops,
+        .model = e->engine.model,
+        .source = source,
+        .limits = &e->engine.limits,
+        .vocabulary = path,
+        .samples = samples,
+        .shown = settings->shown < samples ? settings->shown : samples,
+    };
+    const int result = guesses_make(guesses, &work, err);
+    mem_free(path);
+    return result;
+}
+
+/* Each dataset of a mixture: [{"dataset": directory, "root_hash": …, "samples": …, "loss": …}]. */
+static json_t *each_json(const struct setup *setup, const struct evaluation *each)
+{
+    json_t *list = json_array();
+    for (uint32_t d = 0; d < setup->datasets.count; d++) {
+        char hash[17];
+        const struct dataset *dataset = &setup->datasets.train[d];
+        json_t *one = json_pack("{s:o, s:s, s:I}", "dataset", json_name(dataset->directory), "root_hash",
+                                hash_text(dataset->manifest.root_hash, hash), "samples", (json_int_t)each[d].samples);
+        json_t *means = screen_means_json(&setup->task.metrics, &each[d]);
+        json_object_update(one, means);
+        json_decref(means);
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e,
+                   const struct evaluation *each, double seconds, json_t *guesses)
+{
+    const char *split = splits[setup->settings->split];
+    const uint32_t parts = setup->task.splits[setup->settings->split].parts;
+    if (guesses && !setup->settings->json) {
+        guesses_print(guesses, output_colours());
+        fflush(stdout);
+    }
+    screen_means(&setup->task.metrics, e, split);
+    for (uint32_t d = 0; d < parts; d++)
+        screen_means_of(&setup->task.metrics, &each[d], setup->datasets.train[d].directory);
+    if (!setup->settings->json)
+        return;
+    json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
+                              (int)setup->recipe.seq, "samples", (json_int_t)e->samples, "tokens",
+                              (json_int_t)e->tokens, "seconds", seconds);
+    if (origin->source != SOURCE_HUGGING_FACE)
+        json_object_set_new(facts, "step", json_integer((json_int_t)origin->state.step));
+    json_t *means = screen_means_json(&setup->task.metrics, e);
+    json_object_update(facts, means);
+    json_decref(means);
+    if (parts > 0)
+        json_object_set_new(facts, "datasets", each_json(setup, each));
+    if (guesses)
+        json_object_set(facts, "shown", guesses);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+static bool halted(void *team)
+{
+    return team_stop_asked(team) || team_has_failed(team);
+}
+
+static int open_model(struct evaluating *e, struct error *err)
+{
+    const struct settings *settings = &e->settings;
+    const struct source *source = &e->setup.task.splits[settings->split];
+    TRY(engine_choose(&e->engine, settings, &e->setup.recipe, &e->setup.task, err));
+    if (source->samples == 0)
+        return fail_at(err, ERR_MISMATCH, e->setup.datasets.train[0].directory, ERROR_NO_OFFSET,
+                       "%s no %s samples of length %" PRIu32,
+                       source->parts > 0 ? "and the datasets beside it hold" : "holds", splits[settings->split],
+                       e->setup.recipe.seq);
+    TRY(engine_open(&e->engine, engine_precision(&e->engine, NULL), NULL, err));
+    TRY(engine_load(&e->engine, ENGINE_MODEL, err));
+    return engine_read_weights(&e->engine, e->origin.weights, &e->report, err);
+}
+
+/* Another dataset may have come to where the run's was. */
+static int check_recorded(const struct setup *setup, const struct origin *origin, struct error *err)
+{
+    const char *recorded = json_string_value(json_object_get(origin->identity, "dataset"));
+    char here[17];
+    hash_text(setup->material.hash, here);
+    if (!recorded || strcmp(recorded, here) == 0)
+        return 0;
+    if (setup->datasets.count > 1)
+        fail(err, ERR_MISMATCH, "--shards: these are not the datasets that the run was trained on: %.400s",
+             setup->material.mixture);
+    else
+        fail_at(err, ERR_MISMATCH, setup->datasets.train[0].directory, ERROR_NO_OFFSET,
+                "is not the dataset that the run was trained on: its root hash is %s, the run's %s", here, recorded);
+    return hint(err, "--shards DIR evaluates on another dataset, with the same vocabulary");
+}
+
+int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err)
+{
+    *e = (struct evaluating){.settings = *settings, .recorded = recorded_settings(directory)};
+    const json_t *shards = json_object_get(e->recorded, "shards"), *seq = json_object_get(e->recorded, "seq");
+    const bool as_recorded = settings->shards.count == 0 && shards;
+    e->settings.init = directory;
+    if (as_recorded)
+        e->settings.shards = e->shards = shards_recorded(shards);
+    if (settings->seq == 0 && seq)
+        e->settings.seq = strtoull(json_string_value(seq), NULL, 10);
+    int result = team_open(&e->team, &e->settings, err);
+    if (result == 0)
+        result = setup_open(&e->setup, &e->settings, &e->origin, err);
+    if (result == 0 && as_recorded)
+        result = check_recorded(&e->setup, &e->origin, err);
+    if (result == 0)
+        result = open_model(e, err);
+    result = team_agree(&e->team, result, err);
+    if (result < 0 && as_recorded && shards_missing(&e->shards))
+        hint(err, "run.json names that dataset; --shards DIR says where it is now");
+    return result;
+}
+
+bool evaluating_close(struct evaluating *e, int result, struct error *err)
+{
+    names_report_release(&e->report);
+    origin_release(&e->origin);
+    engine_close(&e->engine);
+    setup_close(&e->setup);
+    const bool mute = team_leave(&e->team, result, err);
+    mem_free(e->shards.items);
+    json_decref(e->recorded);
+    return mute;
+}
+
+static int eval(struct evaluating *e, struct error *err)
+{
+    const struct settings *settings = &e->settings;
+    struct evaluation evaluation, each[MIXTURE_MAX];
+    const double from = clock_now();
+    const struct evaluation_work work = {
+        .task = &e->setup.task,
+        .model = e->engine.model,
+        .source = &e->setup.task.splits[settings->split],
+        .samples = settings->eval_samples,
+        .limits = &e->engine.limits,
+        .halt = &(struct halt){halted, &e->team},
+        .team = &e->team,
+        .each = each,
+    };
+    screen_init(e->origin.name, buf_text(&e->report.drawn), buf_text(&e->report.unused));
+    TRY(e->setup.task.evaluate(&work, &evaluation, err));
+    if (!team_leads(&e->team))
+        return 0;
+    json_t *guesses = NULL;
+    const double seconds = clock_now() - from;
+    if (settings->shown > 0)
+        TRY(evaluating_guesses(e, &guesses, err));
+    report(&e->setup, &e->origin, &evaluation, each, seconds, guesses);
+    json_decref(guesses);
+    return 0;
+}
+
+int dstrain_eval(void *context, struct opt_paths bare, struct error *err)
+{
+    struct evaluating e;
+    stop_on_signals();
+    int result = evaluating_open(&e, context, bare.items[0], err);
+    if (result == 0)
+        result = eval(&e, err);
+    ((struct settings *)context)->mute = evaluating_close(&e, result, err);
+    return result;
+}

@@ -1,0 +1,202 @@
+/* dstrain export: a run's newest checkpoint, a checkpoint or a Hugging Face directory in, a Hugging Face directory
+ * out. A checkpoint is one already, so its files are verified and copied; what only training needs stays behind. A
+ * pre-LN model is rewritten into what transformers knows (preln.h). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/config.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/keep/json_write.h"
+#include "trainer/settings.h"
+#include "trainer/verbs/card.h"
+#include "trainer/verbs/preln.h"
+
+static const struct {
+    const char *name;
+    bool needed;
+} parts[] = {
+    {"config.json", true},     {"model.safetensors", true},      {"vocab.txt", false},
+    {"tokenizer.json", false}, {"tokenizer_config.json", false}, {"special_tokens_map.json", false},
+};
+#define PARTS (sizeof parts / sizeof *parts)
+
+static int copy(const char *from, const char *to, struct error *err)
+{
+    struct mapping file;
+    TRY(file_map(&file, from, err));
+    const int result = file_write_all(to, file.size > 0 ? (const void *)file.data : "", file.size, err);
+    file_unmap(&file);
+    return result;
+}
+
+static int copy_parts(const char *from, const char *to, bool rewrite, json_t *copied, struct error *err)
+{
+    int result = path_make_directory(to, err);
+    if (result == 0 && rewrite)
+        result = preln_write(from, to, err);
+    for (size_t i = 0; i < PARTS && result == 0; i++) {
+        char *source = path_join(from, parts[i].name), *target = path_join(to, parts[i].name);
+        if (path_exists(source)) {
+            result = rewrite && parts[i].needed ? 0 : copy(source, target, err);
+            json_array_append_new(copied, json_string(parts[i].name));
+        } else if (parts[i].needed) {
+            result = fail_at(err, ERR_USAGE, from, ERROR_NO_OFFSET, "holds no %s", parts[i].name);
+        }
+        mem_free(source);
+        mem_free(target);
+    }
+    return result;
+}
+
+/* A model is read before it is given to others: a header that lies is found here. */
+static int check_weights(const char *directory, struct error *err)
+{
+    struct safetensors file;
+    char *path = path_join(directory, "model.safetensors");
+    int result = path_exists(path) ? safetensors_open(&file, path, err)
+                                   : fail_at(err, ERR_USAGE, directory, ERROR_NO_OFFSET, "holds no model.safetensors");
+    if (result == 0)
+        safetensors_close(&file);
+    mem_free(path);
+    return result;
+}
+
+static int check_target(const char *out, struct error *err)
+{
+    struct path_list list;
+    if (!path_exists(out))
+        return 0;
+    TRY(path_list(&list, out, err));
+    const bool empty = list.count == 0;
+    path_list_release(&list);
+    return empty ? 0 : fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET, "is not empty: give a new --out");
+}
+
+/* Into a directory of another name, so that --out is there whole or not at all. */
+static int copy_whole(const char *from, const char *out, bool rewrite, struct str card, json_t *copied,
+                      struct error *err)
+{
+    struct buf unfinished = {0};
+    struct error ignored = {0};
+    size_t size = strlen(out);
+    while (size > 1 && out[size - 1] == '/')
+        size--;
+    buf_addf(&unfinished, "%.*s.tmp", (int)size, out);
+    int result = copy_parts(from, buf_text(&unfinished), rewrite, copied, err);
+    char *readme = path_join(unfinished.data, CARD_NAME);
+    if (result == 0)
+        result = file_write_all(readme, card.data, card.size, err);
+    if (result == 0)
+        result = path_rename(buf_text(&unfinished), out, err);
+    for (size_t i = 0; i < PARTS && result < 0; i++) {
+        char *file = path_join(unfinished.data, parts[i].name);
+        path_remove(file, &ignored);
+        mem_free(file);
+    }
+    if (result < 0) {
+        path_remove(readme, &ignored);
+        path_remove(unfinished.data, &ignored);
+    }
+    json_array_append_new(copied, json_string(CARD_NAME));
+    mem_free(readme);
+    buf_release(&unfinished);
+    return result;
+}
+
+/* A config.json that we cannot read is not ours to judge. */
+static struct model_config config_in(const char *directory)
+{
+    struct model_config config;
+    struct error ignored = {0};
+    char *path = path_join(directory, "config.json");
+    if (config_read(path, &config, &ignored) < 0)
+        config = (struct model_config){.order = ORDER_POST};
+    mem_free(path);
+    return config;
+}
+
+/* A pre-LN model as transformers knows it has one head alone. */
+static bool is_rewritten(const struct model_config *config)
+{
+    return config->order == ORDER_PRE && !model_has(config, HEAD_SPAN) && !model_has(config, HEAD_CLASS);
+}
+
+static bool is_foreign(const struct model_config *config)
+{
+    return config->order != ORDER_POST && !is_rewritten(config);
+}
+
+#define TRIAL(task, words)                                                                                             \
+    "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])(" words "))"
+
+/* What tries the model out. */
+static const char *trial_of(const struct model_config *config)
+{
+    if (model_has(config, HEAD_SPAN))
+        return TRIAL("question-answering", "question=\"Where is Paris?\", context=\"Paris is in France.\"");
+    if (model_has(config, HEAD_CLASS))
+        return TRIAL("text-classification", "\"It was a good day.\"");
+    return TRIAL("fill-mask", "\"Paris is the [MASK] of France.\"");
+}
+
+static void tell(const struct settings *settings, const char *from, uint64_t step, const struct model_config *config,
+                 json_t *copied)
+{
+    char *next = is_foreign(config) ? command_of("dstrain", "--shards", "DATASET", "--init", settings->out, NULL)
+                                    : command_of("python3", "-c", trial_of(config), settings->out, NULL);
+    if (step > 0)
+        log_say("model      %s (step %" PRIu64 ")", from, step);
+    if (is_foreign(config))
+        log_say("note       transformers has no model with its norms in these places: dstrain --init reads it");
+    if (is_rewritten(config))
+        log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",
+                config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");
+    log_say("done       %s", settings->out);
+    if (settings->json) {
+        json_t *facts = json_pack("{s:o, s:o, s:O, s:[s]}", "from", json_name(from), "out", json_name(settings->out),
+                                  "files", copied, "next", next);
+        if (step > 0)
+            json_object_set_new(facts, "step", json_integer((json_int_t)step));
+        output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    }
+    say_next(next);
+}
+
+int dstrain_export(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    struct checkpoint_state state = {0};
+    enum model_source source = SOURCE_HUGGING_FACE;
+    json_t *identity = NULL;
+    struct buf card = {0};
+    char *files = NULL;
+    if (!settings->out)
+        return fail(err, ERR_USAGE, "--out DIR is missing: where the model goes");
+    json_t *copied = json_array();
+    int result = checkpoint_locate(bare.items[0], &source, &files, err);
+    if (result == 0 && source != SOURCE_HUGGING_FACE)
+        result = checkpoint_verify(files, &state, &identity, err);
+    if (result == 0)
+        result = check_target(settings->out, err);
+    if (result == 0)
+        result = check_weights(files, err);
+    const struct model_config config = result == 0 ? config_in(files) : (struct model_config){0};
+    const struct card_facts facts = {
+        bare.items[0], source, files, &state, identity, &config, is_foreign(&config), &settings->scores, settings->out};
+    if (result == 0)
+        result = card_make(&facts, &card, err);
+    if (result == 0)
+        result = copy_whole(files, settings->out, is_rewritten(&config), buf_str(&card), copied, err);
+    if (result == 0)
+        tell(settings, files, state.step, &config, copied);
+    json_decref(copied);
+    json_decref(identity);
+    buf_release(&card);
+    mem_free(files);
+    return result;
+}

@@ -1,0 +1,335 @@
+/* dstrain plan: the options of a training in; what it needs out: memory by kind, operations, disk, time. Nothing is
+ * written. What cannot fit is refused, as training would not get far; for the time of what fits, a model of the same
+ * shape but few layers is opened. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/config.h"
+#include "trainer/engine.h"
+#include "trainer/estimate.h"
+#include "trainer/keep/json_write.h"
+#include "trainer/machine.h"
+#include "trainer/screen.h"
+#include "trainer/setup.h"
+
+#define PRODUCT_SECONDS 1.0 /* of products that are measured */
+#define LAYERS_MEASURED 2   /* of the model that is measured */
+
+/* What cards there are, in GB, and how full one may get. */
+#define CARDS 4
+static const unsigned card_sizes[CARDS] = {16, 24, 40, 80};
+#define CARD_FILLED    0.95
+#define CARDS_MOST     1024
+#define CARDS_SAY_FROM ((uint64_t)4000000000) /* bytes: smaller ones fit everywhere */
+
+#define HELD_SAY_FROM 0.05 /* of the time, by other programs */
+
+struct needs {
+    uint64_t parameters;                                                /* count */
+    uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
+    uint64_t available;                                                 /* of memory: the device's or this process's */
+    uint32_t processes;
+    uint32_t cards[CARDS]; /* with --zero 1, of each kind; 0: none will do */
+    uint64_t checkpoint, disk;
+    double flops; /* of a full sequence, forward and backward */
+    struct estimate estimate;
+    double seconds; /* of all steps, with what other programs take of the machine now */
+    double fewest;  /* seconds without them; the same where they take little */
+    double price;   /* of an hour; 0: not asked for */
+    char directory[256];
+};
+
+/* The nearest directory above `path` that is there. */
+static void existing_directory(const char *path, char *out, size_t out_size)
+{
+    snprintf(out, out_size, "%s", path);
+    while (!path_is_directory(out)) {
+        char *slash = strrchr(out, '/');
+        if (!slash || slash == out) {
+            snprintf(out, out_size, "%s", slash ? "/" : ".");
+            return;
+        }
+        *slash = '\0';
+    }
+}
+
+static void count_memory(const struct engine *engine, const struct params *params, struct needs *needs)
+{
+    const struct model_budget budget = engine_budget(engine);
+    struct model_plan *plan = mem_clear(1, sizeof *plan);
+    model_plan(&engine->recipe->config, engine->ops, &budget, plan);
+    needs->moments = engine->pieces.size > 0 ? zero_bytes(&engine->pieces, 0, engine->ops)
+                                             : 2 * (uint64_t)params->size * sizeof(float);
+    for (size_t i = 0; i < plan->count; i++) {
+        const char *name = plan->rows[i].name;
+        const bool weights = strcmp(name, "params") == 0 || strcmp(name, "weights") == 0;
+        uint64_t *kind = weights                          ? &needs->weights
+                         : strcmp(name, "gradients") == 0 ? &needs->gradients
+                         : strcmp(name, "scratch") == 0   ? &needs->scratch
+                                                          : &needs->activations;
+        *kind += plan->rows[i].bytes;
+    }
+    needs->memory = engine_bytes(engine, ENGINE_TRAINING);
+    needs->scratch += needs->memory - plan->bytes - needs->moments; /* of updates, and sums of integers */
+    needs->available = machine_memory_for(engine->ops);
+    mem_free(plan);
+}
+
+/* For each size of card the least number of cards, a power of two, on each of which a process has room for its part. */
+static void count_cards(const struct engine *engine, const struct params *params, uint32_t cards[CARDS])
+{
+    struct engine one = *engine;
+    for (uint32_t size = 1, missing = CARDS; size <= CARDS_MOST && missing > 0; size *= 2) {
+        one.pieces = (struct pieces){0};
+        if (size > 1)
+            pieces_init(&one.pieces, params, engine->recipe->bucket, size);
+        const double bytes = (double)engine_bytes(&one, ENGINE_TRAINING);
+        for (int i = 0; i < CARDS; i++)
+            if (cards[i] == 0 && bytes <= CARD_FILLED * 1e9 * card_sizes[i]) {
+                cards[i] = size;
+                missing--;
+            }
+        pieces_release(&one.pieces);
+    }
+}
+
+static uint64_t samples_of(const struct recipe *recipe)
+{
+    return batch_plan_samples(&recipe->batches, recipe->schedule.steps);
+}
+
+/* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
+static int count_work(const struct setup *setup, const struct engine *engine, struct needs *needs, struct error *err)
+{
+    const struct model_budget budget = engine_budget(engine);
+    struct model_config config = setup->recipe.config;
+    config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
+    struct model *model = model_open(&config, engine->ops, &budget);
+    model_refresh(model);
+    const int result = estimate_make(engine, &setup->task.samples, model, PRODUCT_SECONDS, &needs->estimate, err);
+    needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
+    const double held = needs->estimate.held;
+    needs->fewest = held > HELD_SAY_FROM ? (1 - held) * needs->seconds : needs->seconds;
+    model_close(model);
+    return result;
+}
+
+static void count_all(const struct setup *setup, const struct engine *engine, struct needs *needs)
+{
+    struct params params;
+    const struct settings *settings = setup->settings;
+    params_init(&params, &setup->recipe.config);
+    needs->parameters = params.total;
+    needs->checkpoint = checkpoint_bytes(&params);
+    needs->disk = (settings->keep_last > 0 ? settings->keep_last + 1 : 2) * needs->checkpoint;
+    existing_directory(settings->out ? settings->out : "runs", needs->directory, sizeof needs->directory);
+    double marks[HEAD_KINDS];
+    for (int h = 0; h < HEAD_KINDS; h++)
+        marks[h] = setup->task.samples.room.marks[h];
+    needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, marks);
+    count_memory(engine, &params, needs);
+    needs->processes = settings->processes > 0 ? (uint32_t)settings->processes : 1;
+    count_cards(engine, &params, needs->cards);
+    params_release(&params);
+}
+
+static int check_fit(const struct needs *needs, int64_t disk_free, struct error *err)
+{
+    char need[32], have[32];
+    const uint64_t memory = needs->available;
+    if (needs->memory > memory) {
+        fail(err, ERR_RESOURCE, "needs %s of memory, this machine gives at most %s", format_bytes(needs->memory, need),
+             format_bytes(memory, have));
+        return hint(err, "a smaller --micro-batch, activation_checkpointing.number_checkpoints, or a smaller model");
+    }
+    if (disk_free >= 0 && (uint64_t)disk_free < 2 * needs->checkpoint)
+        return fail_at(err, ERR_RESOURCE, needs->directory, ERROR_NO_OFFSET,
+                       "two checkpoints take %s, the disk has %s free", format_bytes(2 * needs->checkpoint, need),
+                       format_bytes((uint64_t)disk_free, have));
+    return 0;
+}
+
+/* The command that trains: this one without the word plan. */
+static void add_command(const struct settings *settings, struct buf *out)
+{
+    command_add(out, "dstrain");
+    for (int i = 1; i < settings->argc; i++) {
+        const char *argument = settings->argv[i];
+        if (strcmp(argument, "--price") == 0)
+            i++;
+        if ((i == 1 && strcmp(argument, "plan") == 0) || strcmp(argument, "--dry-run") == 0 ||
+            strcmp(argument, "-n") == 0 || strcmp(argument, "--json") == 0 || strncmp(argument, "--price", 7) == 0)
+            continue;
+        command_add(out, argument);
+    }
+}
+
+static void say(const struct setup *setup, const struct engine *engine, const struct needs *needs, int64_t disk_free)
+{
+    const struct recipe *recipe = &setup->recipe;
+    char a[32], b[32], c[32], d[32], e[32], f[32], text[160], epochs[40];
+    struct buf mixture = {0};
+    datasets_add_text(&setup->datasets, samples_of(recipe), &mixture);
+    log_say("model      %s, %s parameters, %s · %s", config_name(&recipe->config, a),
+            format_count(needs->parameters, b), precision_name(engine->ops->precision), recipe_text(recipe, text));
+    log_say("device     %s · batch %" PRIu32 " = %" PRIu32 " × %" PRIu32, engine->ops->name, recipe->batch,
+            engine->micro_batch, (recipe->batch + engine->micro_batch - 1) / engine->micro_batch);
+    log_say("memory     %s = weights %s + gradients %s + moments %s + activations %s + scratch %s; this machine: %s",
+            format_bytes(needs->memory, a), format_bytes(needs->weights, b), format_bytes(needs->gradients, c),
+            format_bytes(needs->moments, d), format_bytes(needs->activations, e), format_bytes(needs->scratch, f),
+            format_bytes(needs->available, text));
+    log_say("disk       a checkpoint is %s, at most %s; %s free", format_bytes(needs->checkpoint, a),
+            format_bytes(needs->disk, b), format_bytes(disk_free > 0 ? (uint64_t)disk_free : 0, c));
+    log_say("work       %s steps = %s samples = %s; %.4g GFLOP for a full sequence, %.1f of %" PRIu32
+            " tokens on average",
+            format_count(recipe->schedule.steps, a), format_count(samples_of(recipe), b),
+            epochs_text((double)samples_of(recipe) / (double)setup->task.samples.samples, epochs), needs->flops * 1e-9,
+            (double)setup->task.samples.tokens / (double)setup->task.samples.samples, recipe->seq);
+    screen_mixture(buf_text(&mixture));
+    screen_epochs(setup_epochs(setup));
+    buf_release(&mixture);
+}
+
+/* What N processes need each, and how many cards a model wants that is too large for some. */
+static void say_processes(const struct setup *setup, const struct needs *needs)
+{
+    char bytes[32];
+    struct buf cards = {0};
+    if (needs->processes > 1)
+        log_say("processes  %" PRIu32 " with --zero %" PRIu32 ": %s each; --zero 1 has 6 bytes a parameter and 12/N of "
+                "bf16 or fp16, 8 and 8/N of fp32, --zero 0 has 18 or 16",
+                needs->processes, setup->recipe.zero, format_bytes(needs->memory, bytes));
+    for (int i = 0; i < CARDS; i++)
+        if (needs->cards[i] > 0)
+            buf_addf(&cards, "%s%" PRIu32 " of %u GB", cards.size > 0 ? ", " : "", needs->cards[i], card_sizes[i]);
+        else
+            buf_addf(&cards, "%sno number of %u GB", cards.size > 0 ? ", " : "", card_sizes[i]);
+    if (needs->memory >= CARDS_SAY_FROM || needs->processes > 1)
+        log_say("cards      with --zero 1 and such micro-batches: %s", buf_text(&cards));
+    buf_release(&cards);
+}
+
+/* "2.50/h" */
+static int read_price(const char *text, double *price, struct error *err)
+{
+    const size_t digits = text ? strspn(text, "0123456789.") : 0;
+    char *end = NULL;
+    *price = 0;
+    if (!text)
+        return 0;
+    *price = strtod(text, &end);
+    if (end != text + digits || strcmp(end, "/h") != 0 || !(*price > 0)) {
+        fail(err, ERR_USAGE, "--price %.60s: not a price of an hour", text);
+        return hint(err, "a number above 0 and /h, without a currency: --price 2.50/h");
+    }
+    return 0;
+}
+
+static double cost_of(const struct needs *needs, double seconds)
+{
+    return needs->price * seconds / 3600;
+}
+
+static void say_time(const struct needs *needs)
+{
+    const struct estimate *estimate = &needs->estimate;
+    char time[32], fewest[32] = "", held[96] = "";
+    const bool range = needs->fewest < needs->seconds;
+    if (range) {
+        snprintf(held, sizeof held, "; a thread waited %.0f %% of that time for other programs", 100 * estimate->held);
+        format_seconds(needs->fewest, fewest);
+    }
+    log_say(
+        "time       about %s%s%s: %.3g s a step, measured on %d layers at %.3g GFLOP/s; products alone reach %.3g%s",
+        fewest, range ? " to " : "", format_seconds(needs->seconds, time), estimate->step, LAYERS_MEASURED,
+        estimate->passes * 1e-9, estimate->products * 1e-9, held);
+    if (needs->price > 0 && range)
+        log_say("money      about %.2f to %.2f, at %g an hour", cost_of(needs, needs->fewest),
+                cost_of(needs, needs->seconds), needs->price);
+    else if (needs->price > 0)
+        log_say("money      about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
+}
+
+static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
+                       int64_t disk_free, const char *next)
+{
+    char name[32];
+    json_t *memory = json_pack("{s:I, s:I, s:I, s:I, s:I}", "weights", (json_int_t)needs->weights, "gradients",
+                               (json_int_t)needs->gradients, "moments", (json_int_t)needs->moments, "activations",
+                               (json_int_t)needs->activations, "scratch", (json_int_t)needs->scratch);
+    json_t *facts = json_pack(
+        "{s:s, s:I, s:s, s:I, s:i, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:O, s:s}", "model",
+        config_name(&setup->recipe.config, name), "parameters", (json_int_t)needs->parameters, "precision",
+        precision_name(engine->ops->precision), "batch", (json_int_t)setup->recipe.batch, "micro_batch",
+        (int)engine->micro_batch, "steps", (json_int_t)setup->recipe.schedule.steps, "memory_bytes",
+        (json_int_t)needs->memory, "memory", memory, "machine_memory_bytes", (json_int_t)needs->available,
+        "checkpoint_bytes", (json_int_t)needs->checkpoint, "disk_bytes", (json_int_t)needs->disk, "disk_free_bytes",
+        (json_int_t)disk_free, "flops_per_sequence", needs->flops, "mean_length", needs->estimate.mean_length,
+        "products_flops_per_second", needs->estimate.products, "passes_flops_per_second", needs->estimate.passes,
+        "seconds_per_step", needs->estimate.step, "seconds", needs->seconds, "run", setup->identity, "next", next);
+    json_t *cards = json_object();
+    for (int i = 0; i < CARDS; i++) {
+        char size[16];
+        snprintf(size, sizeof size, "%u", card_sizes[i]);
+        json_object_set_new(cards, size, needs->cards[i] > 0 ? json_integer(needs->cards[i]) : json_null());
+    }
+    json_object_set_new(facts, "seconds_low", json_real(needs->fewest));
+    if (needs->price > 0) {
+        json_object_set_new(facts, "price_per_hour", json_real(needs->price));
+        json_object_set_new(facts, "cost", json_real(cost_of(needs, needs->seconds)));
+        json_object_set_new(facts, "cost_low", json_real(cost_of(needs, needs->fewest)));
+    }
+    json_object_set_new(facts, "processes", json_integer(needs->processes));
+    json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
+    json_object_set_new(facts, "cards", cards);
+    output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+}
+
+int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    struct setup setup = {0};
+    struct engine engine = {0};
+    struct origin origin = {0};
+    struct needs needs = {0};
+    struct error ignored = {0};
+    struct buf next = {0};
+    (void)bare;
+    int result = read_price(settings->price, &needs.price, err);
+    if (result == 0)
+        result = setup_open(&setup, settings, &origin, err);
+    if (result == 0)
+        result = engine_choose(&engine, settings, &setup.recipe, &setup.task, err);
+    if (result == 0)
+        result = engine_divide(&engine, 0, settings->processes > 0 ? (uint32_t)settings->processes : 1, err);
+    if (result == 0)
+        result = engine_open(&engine, engine_precision(&engine, NULL), NULL, err);
+    if (result == 0) {
+        count_all(&setup, &engine, &needs);
+        const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
+        say(&setup, &engine, &needs, disk_free);
+        say_processes(&setup, &needs);
+        result = check_fit(&needs, disk_free, err);
+        if (result == 0)
+            result = count_work(&setup, &engine, &needs, err);
+        if (result == 0)
+            say_time(&needs);
+        add_command(settings, &next);
+        if (result == 0)
+            log_say("next       %s", buf_text(&next));
+        if (result == 0 && settings->json)
+            print_json(&setup, &engine, &needs, disk_free, buf_text(&next));
+    }
+    buf_release(&next);
+    origin_release(&origin);
+    engine_close(&engine);
+    setup_close(&setup);
+    return result;
+}

@@ -1,0 +1,332 @@
+/* dstrain verify --replay: a recorded run in; whether its checkpoints hold what its command computes out.
+ *
+ *     plan (rank 0 reads run.json, and gives all what they need)
+ *       → the command again, silently, from the first checkpoint → { train to the next one → compare } …
+ *
+ * The run's directory is only read. What this machine cannot compute to the bit is found before the first step. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/options.h"
+#include "trainer/record.h"
+#include "trainer/training.h"
+#include "trainer/tune/glue.h"
+#include "trainer/tune/squad.h"
+#include "trainer/verbs/stretch.h"
+
+#define NEVER UINT64_MAX
+
+struct replay {
+    const char *run;    /* directory */
+    json_t *record;     /* run.json; of rank 0 */
+    json_t *plan;       /* stretch_plan's */
+    const char **words; /* [command + 5] the command line to parse; into the plan and `beside` */
+    json_t *beside;     /* options of this process that stand in the place of the recorded ones */
+    struct opt_program program;
+    struct opt_result parsed;
+    struct settings settings; /* the recorded command's */
+    struct tuning tuning;     /* of a fine-tuning, with one of these: */
+    struct squad squad;
+    struct glue glue;
+    struct training_again again;
+    char *checkpoint; /* to begin with */
+    struct training training;
+    char hash[34]; /* of the last checkpoint that was compared */
+};
+
+static uint64_t plan_from(const struct replay *r)
+{
+    return (uint64_t)json_integer_value(json_object_get(r->plan, "from"));
+}
+
+/* Of all: rank 0's plan. The others need not see the run. */
+static int give_plan(struct replay *r, struct team *team, struct error *err)
+{
+    if (team->size == 1)
+        return 0;
+    char *text = r->plan ? json_dumps(r->plan, JSON_COMPACT) : NULL;
+    uint64_t size = text ? strlen(text) + 1 : 0;
+    int result = team_give(team, &size, sizeof size, err);
+    if (result == 0 && !text)
+        text = mem_clear(size, 1);
+    if (result == 0)
+        result = team_give(team, text, size, err);
+    if (result == 0 && !r->plan)
+        r->plan = json_loads(text, 0, NULL);
+    mem_free(text);
+    return result;
+}
+
+/* ---- the command once more ---- */
+
+/* What this process was told of its machine replaces what the recorded start was told of its own. */
+static void take_machine(struct settings *settings, const struct settings *asked, const json_t *shards)
+{
+    if (asked->shards.count > 0 || shards) {
+        mem_free(settings->shards.items);
+        settings->shards = shards_recorded(shards);
+    }
+    for (size_t i = 0; i < asked->shards.count; i++) {
+        settings->shards.items = mem_grow(settings->shards.items, i + 1, sizeof *settings->shards.items);
+        settings->shards.items[i] = asked->shards.items[i];
+        settings->shards.count = i + 1;
+    }
+    settings->threads = asked->threads;
+    settings->launch = asked->launch;
+    settings->comm = asked->comm;
+    settings->share = asked->share;
+    settings->peer_timeout = asked->peer_timeout;
+    settings->tune = NULL; /* the run has a copy */
+}
+
+/* Steps, and nothing beside them. */
+static void take_silence(struct settings *settings)
+{
+    settings->eval_samples = 0;
+    settings->save_every = (struct opt_count_or_time){.count = NEVER};
+    settings->keep_every = 0;
+    settings->time_limit = 0;
+    settings->timings = false;
+    settings->dump_gradients = NULL;
+}
+
+/* A fine-tuning's task and seed are the run's: its command may have been of all tasks and several seeds. Its files are read
+ * again where the command says; those that were only to be answered are not needed. */
+static int take_task(struct replay *r, struct error *err)
+{
+    const struct opt_verb *verb = r->parsed.verb;
+    const char *task = json_string_value(json_object_get(r->plan, "task"));
+    const struct glue_task *glue = task && strncmp(task, "glue ", 5) == 0 ? glue_task_named(task + 5) : NULL;
+    if (verb && verb->run == dstrain_train && !task)
+        return 0;
+    if (verb && verb->run == dstrain_squad && task && strcmp(task, "squad") == 0 && r->settings.train) {
+        r->squad = squad_asked(&r->settings);
+        r->squad.dev = NULL;
+        r->tuning = (struct tuning)SQUAD_TUNING(&r->squad);
+    } else if (verb && verb->run == dstrain_glue && glue && r->settings.glue) {
+        r->glue = (struct glue){.task = glue, .data = r->settings.glue};
+        r->tuning = (struct tuning)GLUE_TUNING(&r->glue);
+        r->settings.seed = (uint64_t)json_integer_value(json_object_get(r->plan, "seed"));
+    } else {
+        return fail_at(err, ERR_VERIFY, r->run, ERROR_NO_OFFSET, "the command in " RUN_NAME " is not a training");
+    }
+    r->settings.tuning = &r->tuning;
+    return 0;
+}
+
+/* Words from run.json are read as a command line is, and no word of them names what is done: only a training is taken. */
+static int read_command(struct replay *r, const struct settings *asked, struct error *err)
+{
+    const json_t *command = json_object_get(r->plan, "command");
+    static const struct {
+        const char *name, *option;
+    } replaced[] = {{"device", "--device"}, {"cpu", "--cpu"}};
+    struct error found = {0};
+    int count = 0;
+    size_t i;
+    const json_t *word;
+    r->words = mem_clear(json_array_size(command) + 5, sizeof *r->words);
+    json_array_foreach(command, i, word)
+    {
+        if (strcmp(json_string_value(word), "--") == 0)
+            break; /* after it stand no options */
+        r->words[count++] = json_string_value(word);
+    }
+    r->beside = opts_json(asked->program, asked->result->verb, asked);
+    for (i = 0; i < sizeof replaced / sizeof *replaced; i++)
+        if (settings_given(asked, replaced[i].name)) {
+            r->words[count++] = replaced[i].option;
+            r->words[count++] = json_string_value(json_object_get(r->beside, replaced[i].name));
+        }
+    r->program = *asked->program;
+    if (opts_parse(&r->program, count, (char **)r->words, &r->settings, &r->parsed, &found) < 0)
+        return fail_at(err, ERR_MISMATCH, r->run, ERROR_NO_OFFSET, "its command is not one of this version: %.200s",
+                       found.text);
+    r->settings.program = &r->program;
+    r->settings.result = &r->parsed;
+    TRY(take_task(r, err));
+    take_machine(&r->settings, asked, json_object_get(r->plan, "shards"));
+    take_silence(&r->settings);
+    return 0;
+}
+
+/* Can this machine give the bits of every start that computed a part of the stretch? Of rank 0. */
+static int same_machine(const struct replay *r, uint64_t last, struct error *err)
+{
+    const struct training *t = &r->training;
+    const json_t *before = NULL;
+    struct buf differences = {0};
+    for (uint64_t step = stretch_first(r->record, plan_from(r)); step <= last && differences.size == 0; step++) {
+        const json_t *start = stretch_start(r->record, step);
+        if (start != before)
+            record_differences(start, &t->setup, &t->engine, &differences);
+        before = start;
+    }
+    int result = 0;
+    if (differences.size > 0) {
+        result = fail_at(err, ERR_MISMATCH, r->run, ERROR_NO_OFFSET,
+                         "its bits cannot be computed here: the start at step %" PRIu64 " had %.400s",
+                         stretch_start_step(before), buf_text(&differences));
+        hint(err, t->setup.recipe.part > 0
+                      ? "they depend on the processor's level, the library and the precision"
+                      : "they depend on device, library, precision, and without --same-bits on processes and "
+                        "micro-batch");
+    }
+    buf_release(&differences);
+    return result;
+}
+
+/* ---- comparing ---- */
+
+/* How far the run is, beside the tensors. */
+static int compare_state(const char *directory, const struct checkpoint_state *there,
+                         const struct checkpoint_state *here, struct error *err)
+{
+    struct buf differences = {0};
+    json_t *nothing = json_object(), *a = state_json(there, nothing, nothing), *b = state_json(here, nothing, nothing);
+    json_object_del(a, "hash");
+    json_object_del(b, "hash");
+    run_differences(a, b, &differences);
+    int result = 0;
+    if (differences.size > 0)
+        result = fail_at(err, ERR_VERIFY, directory, ERROR_NO_OFFSET, "its state.json is not what is computed: %.200s",
+                         buf_text(&differences));
+    buf_release(&differences);
+    json_decref(a);
+    json_decref(b);
+    json_decref(nothing);
+    return result;
+}
+
+static int compare_files(struct replay *r, const char *directory, struct error *err)
+{
+    struct training *t = &r->training;
+    struct checkpoint_state state;
+    json_t *identity = NULL;
+    TRY(checkpoint_verify(directory, &state, &identity, err));
+    int result = run_is_of(directory, identity, t->setup.identity, err);
+    json_decref(identity);
+    TRY(result);
+    struct zero *zero = t->engine.zero;
+    const struct flat_state flat = zero ? (struct flat_state){0} : engine_map(&t->engine, MAP_READ);
+    const struct checkpoint_source source = zero_source(zero);
+    const struct checkpoint_parts parts = {.params = model_table(t->engine.model),
+                                           .weights = flat.params,
+                                           .first = flat.first,
+                                           .second = flat.second,
+                                           .source = zero ? &source : NULL};
+    result = checkpoint_compare(directory, &parts, t->position.state.step, r->hash, err);
+    if (!zero)
+        engine_unmap(&t->engine, &flat, MAP_READ);
+    return result < 0 ? -1 : compare_state(directory, &state, &t->position.state, err);
+}
+
+/* The checkpoint of the step at which the training stands, at rank 0; the others give what they hold. */
+static int compare_checkpoint(struct replay *r, bool leads, struct error *err)
+{
+    const uint64_t step = r->training.position.state.step;
+    struct zero *zero = r->training.engine.zero;
+    struct error second = {0};
+    if (!leads)
+        return zero ? zero_serve(zero, err) : 0;
+    char *directory = stretch_checkpoint(r->run, step);
+    const int result = compare_files(r, directory, err);
+    mem_free(directory);
+    if (zero && zero_end(zero, &second) < 0 && result == 0) {
+        *err = second;
+        return -1;
+    }
+    if (result == 0)
+        log_say("compared   step %" PRIu64 ": the same bytes", step);
+    return result;
+}
+
+/* ---- all of it ---- */
+
+/* To the step of a checkpoint; a stop before it is one that was asked for. */
+static int train_to(struct replay *r, uint64_t step, struct error *err)
+{
+    struct training *t = &r->training;
+    r->settings.stop_after = step - t->position.begun_at;
+    if (train(t, err) == 0)
+        return 0;
+    if (err->kind != ERR_STOPPED || t->position.state.step != step)
+        return -1;
+    *err = (struct error){0};
+    return 0;
+}
+
+static int open_replay(struct replay *r, struct team *team, const struct settings *asked, struct error *err)
+{
+    TRY(team_agree(team, team_leads(team) ? stretch_plan(r->run, asked, &r->record, &r->plan, err) : 0, err));
+    TRY(give_plan(r, team, err));
+    TRY(team_agree(team, read_command(r, asked, err), err));
+    if (plan_from(r) > 0)
+        r->checkpoint = stretch_checkpoint(r->run, plan_from(r));
+    r->again = (struct training_again){
+        .run = r->run,
+        .precision = json_string_value(json_object_get(r->plan, "precision")),
+        .checkpoint = r->checkpoint,
+    };
+    return training_open_again(&r->training, &r->settings, team, &r->again, err);
+}
+
+static int replay(struct replay *r, struct team *team, const struct settings *asked, struct error *err)
+{
+    const bool leads = team_leads(team);
+    TRY(open_replay(r, team, asked, err));
+    const json_t *steps = json_object_get(r->plan, "steps");
+    const size_t count = json_array_size(steps);
+    const uint64_t last = (uint64_t)json_integer_value(json_array_get(steps, count - 1));
+    TRY(team_agree(team, leads ? same_machine(r, last, err) : 0, err));
+    for (size_t i = 0; i < count; i++) {
+        TRY(train_to(r, (uint64_t)json_integer_value(json_array_get(steps, i)), err));
+        TRY(team_agree(team, compare_checkpoint(r, leads, err), err));
+    }
+    if (leads && asked->json)
+        output_json(json_pack("{s:b, s:I, s:I, s:i, s:s}", "ok", 1, "from", (json_int_t)plan_from(r), "to",
+                              (json_int_t)last, "checkpoints", (int)count, "hash", r->hash),
+                    0);
+    else if (leads)
+        output_line("%s: steps %" PRIu64 " to %" PRIu64
+                    " computed again, checkpoints with the same bytes: %zu; the last one's %s+%s have XXH3 %s",
+                    r->run, stretch_first(r->record, plan_from(r)), last, count, WEIGHTS_NAME, MOMENTS_NAME, r->hash);
+    return 0;
+}
+
+static void replay_release(struct replay *r)
+{
+    squad_close(&r->squad);
+    glue_release(&r->glue);
+    if (r->parsed.verb)
+        opts_release(&r->program, &r->settings, &r->parsed);
+    json_decref(r->beside);
+    json_decref(r->plan);
+    json_decref(r->record);
+    mem_free(r->words);
+    mem_free(r->checkpoint);
+}
+
+int dstrain_replay(void *context, struct opt_paths bare, struct error *err)
+{
+    struct settings *asked = context;
+    struct replay r = {.run = bare.items[0]};
+    struct team team;
+    stop_on_signals();
+    int result = team_open(&team, asked, err);
+    if (result == 0)
+        result = replay(&r, &team, asked, err);
+    if (result < 0 && asked->shards.count == 0 && shards_missing(&r.settings.shards))
+        hint(err, RUN_NAME " names that dataset; --shards DIR says where it is now");
+    training_close(&r.training);
+    asked->mute = team_leave(&team, result, err);
+    replay_release(&r);
+    return result;
+}

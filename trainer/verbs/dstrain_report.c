@@ -1,0 +1,81 @@
+/* dstrain report RUN…: runs as one page of HTML (report/run_report.h), in the first one's directory or where --out says. */
+#include "trainer/report/run_report.h"
+
+#include "base/file.h"
+#include "base/html.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "base/progress.h"
+#include "shards/format.h"
+#include "trainer/verbs/dstrain_eval.h"
+
+#include <stdio.h>
+
+#define GUESSES       10u
+#define GUESSES_AMONG 1000u /* samples: enough to know the commonest label */
+
+/* Held-out samples of the first run. What stands in their way is told on the page: it may be that the dataset is gone. */
+static int add_guesses(struct report *report, const struct settings *given, char why[512], struct error *err)
+{
+    struct settings settings = *given;
+    struct evaluating e = {0};
+    struct error error = {0};
+    settings.split = SPLIT_VALID;
+    settings.shown = GUESSES;
+    settings.eval_samples = GUESSES_AMONG;
+    int result = evaluating_open(&e, &settings, report->runs[0].directory, &error);
+    if (result == 0)
+        result = evaluating_guesses(&e, &report->guesses, &error);
+    evaluating_close(&e, result, &error);
+    if (result == 0)
+        return 0;
+    if (error.kind == ERR_STOPPED) {
+        *err = error;
+        return -1;
+    }
+    snprintf(why, 512, "%.200s%s%.250s", error.file, error.file[0] ? ": " : "", error.text);
+    report->no_guesses = why;
+    log_warn("no samples with guesses are shown: %s", why);
+    return 0;
+}
+
+static void say(const struct settings *settings, const struct report *report, const char *path, size_t bytes)
+{
+    char size[32];
+    json_t *facts = json_pack("{s:o, s:I, s:I, s:I}", "report", json_name(path), "bytes", (json_int_t)bytes, "runs",
+                              (json_int_t)report->count, "samples",
+                              (json_int_t)json_array_size(json_object_get(report->guesses, "samples")));
+    if (settings->json)
+        output_json(json_incref(facts), JSON_INDENT(2));
+    json_decref(facts);
+    log_say("%s   %s: open it in a browser; it needs no network and may be sent alone", path,
+            format_bytes(bytes, size));
+    if (!settings->json)
+        say_next(command_of("dstrain", "export", report->runs[0].directory, "--out", "bert", NULL));
+}
+
+int dstrain_report(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    struct report report = {0};
+    struct buf page = {0};
+    char why[512];
+    int result = 0;
+    stop_on_signals();
+    for (size_t i = 0; i < bare.count && result == 0; i++)
+        result = report_add(&report, bare.items[i], err);
+    if (result == 0)
+        result = add_guesses(&report, settings, why, err);
+    char *path = settings->out ? mem_copy_text(settings->out) : path_join(bare.items[0], REPORT_NAME);
+    if (result == 0) {
+        report_make(&page, &report);
+        result = html_page_write(&page, path, err);
+    }
+    if (result == 0 && strcmp(path, "-") != 0)
+        say(settings, &report, path, page.size);
+    mem_free(path);
+    buf_release(&page);
+    report_release(&report);
+    return result;
+}

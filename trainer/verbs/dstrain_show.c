@@ -1,0 +1,283 @@
+/* dstrain show: a run, a checkpoint or a Hugging Face directory in; what it is and how far it came out. Reads the small
+ * files only: whether the large ones are whole, `verify` says. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "trainer/config.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/keep/json_write.h"
+#include "trainer/keep/metrics.h"
+#include "trainer/run.h"
+#include "trainer/settings.h"
+
+/* An object in a file of a directory, or NULL where there is no such file. */
+static int read_beside(const char *directory, const char *name, size_t bytes_max, json_t **json, struct error *err)
+{
+    char *path = path_join(directory, name);
+    const int result = path_exists(path) ? json_read(path, bytes_max, ERR_VERIFY, json, err) : 0;
+    mem_free(path);
+    return result;
+}
+
+static void add_checkpoints(const char *run, json_t *facts)
+{
+    struct error ignored = {0};
+    struct path_list list = {0};
+    char *directory = path_join(run, CHECKPOINTS_NAME);
+    json_t *names = json_array();
+    if (path_is_directory(directory) && path_list(&list, directory, &ignored) == 0)
+        for (size_t i = 0; i < list.count; i++)
+            if (state_is_step_name(list.names[i]))
+                json_array_append_new(names, json_string(list.names[i]));
+    json_object_set_new(facts, "checkpoints", names);
+    path_list_release(&list);
+    mem_free(directory);
+}
+
+static int add_run(const char *directory, json_t *facts, struct error *err)
+{
+    json_t *record = NULL;
+    TRY(read_beside(directory, RUN_NAME, RUN_BYTES_MAX, &record, err));
+    if (!record)
+        return 0;
+    json_object_set_new(facts, "kind", json_string("run"));
+    json_object_set(facts, "finished", json_object_get(record, "finished"));
+    json_object_set_new(facts, "starts", json_integer((json_int_t)json_array_size(json_object_get(record, "starts"))));
+    json_object_set(facts, "precision", json_object_get(record, "precision"));
+    json_object_set(facts, "identity", json_object_get(record, "identity"));
+    json_object_set(facts, "settings", json_object_get(record, "settings"));
+    add_checkpoints(directory, facts);
+    metrics_last(directory, UINT64_MAX, facts);
+    json_decref(record);
+    return 0;
+}
+
+static int add_state(const char *files, json_t *facts, struct error *err)
+{
+    struct checkpoint_state state;
+    json_t *json = NULL;
+    TRY(read_beside(files, STATE_NAME, STATE_BYTES_MAX, &json, err));
+    if (!json)
+        return 0;
+    char *path = path_join(files, STATE_NAME);
+    const int result = state_take(path, json, &state, err);
+    if (result == 0) {
+        json_t *far =
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I}", "step", (json_int_t)state.step, "updates",
+                      (json_int_t)state.updates, "skipped", (json_int_t)(state.step - state.updates), "samples",
+                      (json_int_t)state.samples, "tokens", (json_int_t)state.tokens, "largest_grad_norm",
+                      state.norm_max, "largest_grad_norm_step", (json_int_t)state.norm_max_step);
+        if (state.scaler.scale > 0)
+            json_object_set_new(far, "loss_scale", json_real(state.scaler.scale));
+        json_object_update(facts, far);
+        json_decref(far);
+        if (!json_object_get(facts, "identity"))
+            json_object_set(facts, "identity", json_object_get(json, "run"));
+    }
+    json_decref(json);
+    mem_free(path);
+    return result;
+}
+
+static int add_model(const char *files, json_t *facts, struct error *err)
+{
+    struct model_config config;
+    struct params params;
+    char name[32];
+    char *path = path_join(files, "config.json");
+    int result = path_exists(path) ? config_read(path, &config, err)
+                                   : fail_at(err, ERR_USAGE, files, ERROR_NO_OFFSET, "holds no config.json");
+    mem_free(path);
+    if (result < 0)
+        return -1;
+    params_init(&params, &config);
+    json_t *model = json_pack("{s:s, s:I, s:i, s:i, s:i, s:i, s:i, s:s}", "model", config_name(&config, name),
+                              "parameters", (json_int_t)params.total, "layers", config.layers, "hidden", config.hidden,
+                              "heads", config.heads, "vocabulary", config.vocabulary, "positions", config.positions,
+                              "activation", config_activation(&config));
+    params_release(&params);
+    json_object_update(facts, model);
+    json_decref(model);
+    return 0;
+}
+
+/* ---- lines for people ---- */
+
+static double real_of(const json_t *facts, const char *name)
+{
+    return json_number_value(json_object_get(facts, name));
+}
+
+static uint64_t count_of(const json_t *facts, const char *name)
+{
+    const json_int_t value = json_integer_value(json_object_get(facts, name));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *text_of(const json_t *facts, const char *name)
+{
+    const char *text = json_string_value(json_object_get(facts, name));
+    return text ? text : "?";
+}
+
+/* "mlm 2.251, nsp 0.063" of the keys that end so; how many there are. */
+static int list_means(const json_t *line, const char *end, double scale, const char *format, struct buf *out)
+{
+    const char *key;
+    json_t *value;
+    int count = 0;
+    json_object_foreach((json_t *)line, key, value)
+    {
+        if (!json_is_number(value) || !str_ends(str_of(key), str_of(end)))
+            continue;
+        buf_addf(out, "%s%.*s ", count++ ? ", " : "", (int)(strlen(key) - strlen(end)), key);
+        buf_addf(out, format, scale * json_number_value(value));
+    }
+    return count;
+}
+
+static void say_means(const char *label, const json_t *line)
+{
+    struct buf losses = {0}, accuracies = {0};
+    char step[32], samples[32];
+    if (!line)
+        return;
+    const bool several = list_means(line, "_loss", 1, "%.3f", &losses) > 1;
+    list_means(line, "_accuracy", 100, "%.1f %%", &accuracies);
+    struct buf text = {0};
+    buf_addf(&text, "loss %.3f", real_of(line, "loss"));
+    if (several)
+        buf_addf(&text, " (%s)", buf_text(&losses));
+    if (accuracies.size > 0)
+        buf_addf(&text, "   accuracy %s", buf_text(&accuracies));
+    if (json_object_get(line, "valid_samples"))
+        buf_addf(&text, "   %s samples", format_count(count_of(line, "valid_samples"), samples));
+    output_line("%-10s %s, step %s", label, buf_text(&text), format_count(count_of(line, "step"), step));
+    buf_release(&text);
+    buf_release(&losses);
+    buf_release(&accuracies);
+}
+
+static void say_run(const json_t *facts)
+{
+    const json_t *identity = json_object_get(facts, "identity"), *train = json_object_get(facts, "train");
+    char step[32], steps[32];
+    const uint64_t of = count_of(identity, "steps");
+    const bool finished = json_is_true(json_object_get(facts, "finished"));
+    output_line("%-10s %s", strcmp(text_of(facts, "kind"), "model") == 0 ? "folder" : text_of(facts, "kind"),
+                text_of(facts, "path"));
+    if (!identity)
+        return;
+    struct buf far = {0};
+    buf_addf(&far, "step %s of %s", format_count(count_of(facts, "step"), step), format_count(of, steps));
+    if (of > 0)
+        buf_addf(&far, ", %" PRIu64 " %%", (uint64_t)(100.0 * (double)count_of(facts, "step") / (double)of));
+    if (finished)
+        buf_add_text(&far, ", finished");
+    else if (count_of(train, "step") > count_of(facts, "step")) /* metrics are ahead of the checkpoint */
+        buf_addf(&far, "; trained to step %s, not saved yet", format_count(count_of(train, "step"), step));
+    output_line("%-10s %s", "progress", buf_text(&far));
+    buf_release(&far);
+}
+
+/* Of a checkpoint alone the paths are not known. */
+static void say_mixture(const json_t *identity, const json_t *shards)
+{
+    struct buf names = {0};
+    size_t i;
+    json_t *text;
+    json_array_foreach((json_t *)shards, i, text)
+        buf_addf(&names, "%s%s", i > 0 ? " + " : "", json_string_value(text) ? json_string_value(text) : "?");
+    output_line("%-10s %s, length %" PRIu64 ", masks %s", "data", names.size > 0 ? buf_text(&names) : "a mixture",
+                count_of(identity, "seq"), text_of(identity, "masks"));
+    output_line("%-10s %s", "mixture", text_of(identity, "mixture"));
+    buf_release(&names);
+}
+
+static void say_recipe(const json_t *facts)
+{
+    const json_t *identity = json_object_get(facts, "identity"), *settings = json_object_get(facts, "settings");
+    char parameters[32], vocabulary[32];
+    output_line("%-10s %s, %s parameters, %" PRIu64 " layers of %" PRIu64 ", vocabulary %s", "model",
+                text_of(facts, "model"), format_count(count_of(facts, "parameters"), parameters),
+                count_of(facts, "layers"), count_of(facts, "hidden"),
+                format_count(count_of(facts, "vocabulary"), vocabulary));
+    if (json_object_get(identity, "mixture"))
+        say_mixture(identity, json_object_get(settings, "shards"));
+    else if (json_object_get(identity, "dataset"))
+        output_line("%-10s %s, root %s, length %" PRIu64 ", masks %s", "data",
+                    json_object_get(settings, "shards") ? text_of(settings, "shards") : "dataset",
+                    text_of(identity, "dataset"), count_of(identity, "seq"), text_of(identity, "masks"));
+    if (json_object_get(identity, "optimizer"))
+        output_line("%-10s %s, lr %g, %s, warmup %g, batch %" PRIu64 ", dropout %g, seed %" PRIu64, "recipe",
+                    text_of(identity, "optimizer"), real_of(identity, "lr"), text_of(identity, "schedule"),
+                    real_of(identity, "warmup"), count_of(identity, "batch"), real_of(identity, "hidden_dropout"),
+                    count_of(identity, "seed"));
+}
+
+static void say_work(const json_t *facts)
+{
+    const json_t *train = json_object_get(facts, "train"), *names = json_object_get(facts, "checkpoints");
+    const uint64_t starts = count_of(facts, "starts");
+    const size_t checkpoints = json_array_size(names);
+    const double seconds = real_of(train, "seconds");
+    char samples[32], tokens[32], time[32], step[32];
+    if (json_object_get(facts, "samples"))
+        output_line("%-10s %s samples, %s tokens", "read", format_count(count_of(facts, "samples"), samples),
+                    format_count(count_of(facts, "tokens"), tokens));
+    if (seconds > 0)
+        output_line("%-10s %.4g sequences/s on average; %s in %" PRIu64 " start%s, %s", "speed",
+                    real_of(train, "samples") / seconds, format_seconds(seconds, time), starts, starts == 1 ? "" : "s",
+                    text_of(facts, "precision"));
+    if (json_object_get(facts, "updates"))
+        output_line("%-10s %" PRIu64 " steps skipped; largest |g| %.3g at step %s", "health",
+                    count_of(facts, "skipped"), real_of(facts, "largest_grad_norm"),
+                    format_count(count_of(facts, "largest_grad_norm_step"), step));
+    if (names && checkpoints == 0)
+        output_line("%-10s none yet", "saved");
+    else if (names)
+        output_line("%-10s %s, the last of %zu checkpoint%s", "saved",
+                    json_string_value(json_array_get(names, checkpoints - 1)), checkpoints,
+                    checkpoints == 1 ? "" : "s");
+}
+
+/* What --json gives, in about twelve lines. */
+static void say(const json_t *facts)
+{
+    say_run(facts);
+    if (json_object_get(facts, "model"))
+        say_recipe(facts);
+    say_means("train", json_object_get(facts, "train"));
+    say_means("valid", json_object_get(facts, "valid"));
+    say_work(facts);
+}
+
+int dstrain_show(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    enum model_source source;
+    char *files = NULL;
+    TRY(checkpoint_locate(bare.items[0], &source, &files, err));
+    json_t *facts = json_pack("{s:o, s:s}", "path", json_name(bare.items[0]), "kind",
+                              source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
+    int result = add_run(bare.items[0], facts, err);
+    const bool begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
+    if (result == 0 && begun) /* a run that was stopped before its first checkpoint has neither */
+        result = add_model(files, facts, err);
+    if (result == 0 && begun)
+        result = add_state(files, facts, err);
+    if (result == 0 && settings->json) {
+        output_json(json_incref(facts), JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+    } else if (result == 0) {
+        say(facts);
+        say_next(command_of("dstrain", begun ? "eval" : "show", bare.items[0], NULL));
+    }
+    json_decref(facts);
+    mem_free(files);
+    return result;
+}

@@ -1,0 +1,109 @@
+/* dstrain verify: a dataset (shards/verify.h), a checkpoint or all checkpoints of a run in; what is damaged out, as
+ * `dsdata verify` says it. */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/output.h"
+#include "shards/manifest.h"
+#include "shards/verify_say.h"
+#include "trainer/keep/checkpoint.h"
+#include "trainer/run.h"
+#include "trainer/settings.h"
+
+static bool holds(const char *directory, const char *name)
+{
+    char *path = path_join(directory, name);
+    const bool there = path_exists(path);
+    mem_free(path);
+    return there;
+}
+
+/* Do `latest`, and `best` where it is there, name checkpoints that are there? */
+static int survey_pointers(const char *run, struct verify_report *report, struct error *err)
+{
+    enum model_source source;
+    struct error found = {0};
+    char *files;
+    int result = checkpoint_locate(run, &source, &files, &found);
+    if (result < 0 && found.kind != ERR_VERIFY)
+        *err = found;
+    else if (result < 0 || !path_is_directory(files))
+        verify_note(report, LATEST_NAME, 0, 0, "names no checkpoint of the run");
+    if (holds(run, BEST_NAME) && checkpoint_best(run) == 0)
+        verify_note(report, BEST_NAME, 0, 0, "names no checkpoint of the run");
+    mem_free(files);
+    return result < 0 && found.kind != ERR_VERIFY ? -1 : 0;
+}
+
+static int survey_run(const char *run, struct verify_progress progress, struct verify_report *report, struct error *err)
+{
+    struct path_list list = {0};
+    char *checkpoints = path_join(run, CHECKPOINTS_NAME);
+    int result = holds(run, LATEST_NAME) ? survey_pointers(run, report, err) : 0;
+    if (result == 0 && path_is_directory(checkpoints))
+        result = path_list(&list, checkpoints, err);
+    for (size_t i = 0; i < list.count && result == 0; i++) {
+        char prefix[64];
+        if (!state_is_step_name(list.names[i]))
+            continue; /* of a crash; the next save removes it */
+        char *directory = path_join(checkpoints, list.names[i]);
+        snprintf(prefix, sizeof prefix, "%s/%.40s/", CHECKPOINTS_NAME, list.names[i]);
+        result = checkpoint_survey(directory, prefix, progress, report, err);
+        mem_free(directory);
+    }
+    path_list_release(&list);
+    mem_free(checkpoints);
+    return result;
+}
+
+static int survey(const char *directory, struct verify_progress progress, struct verify_report *report,
+                  struct error *err)
+{
+    if (holds(directory, RUN_NAME) || holds(directory, LATEST_NAME))
+        return survey_run(directory, progress, report, err);
+    if (holds(directory, STATE_NAME) || holds(directory, MOMENTS_NAME))
+        return checkpoint_survey(directory, "", progress, report, err);
+    return dataset_verify(directory, progress, report, err);
+}
+
+/* What only --replay takes. */
+static int refuse_options(const struct settings *settings, struct error *err)
+{
+    static const char *const names[] = {"from",         "to",         "shards",     "device", "cpu",
+                                        "threads",      "processes",  "gpus",       "rank",   "share",
+                                        "peer-timeout", "world-size", "rendezvous", "comm"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (settings_given(settings, names[i]))
+            return fail(err, ERR_USAGE, "--%s is of verify --replay", names[i]);
+    return 0;
+}
+
+int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
+{
+    const struct settings *settings = context;
+    if (settings->replay)
+        return dstrain_replay(context, bare, err);
+    TRY(refuse_options(settings, err));
+    const char *directory = bare.items[0];
+    struct verify_report report = {0};
+    struct progress progress;
+    stop_on_signals();
+    progress_open(&progress);
+    int result = survey(directory, verify_shown(&progress), &report, err);
+    progress_close(&progress);
+    if (result == 0 && settings->json) {
+        output_json(verify_json(&report), 0);
+        if (!verify_is_good(&report))
+            result = ERR_VERIFY; /* the object has said it */
+    } else if (result == 0) {
+        result = verify_say(directory, &report, err);
+        if (report.count > 0 && holds(directory, MANIFEST_NAME))
+            hint(err, "dsdata verify %.400s says how to rebuild it", directory);
+        else if (report.count > 0)
+            hint(err, "dstrain --skip-damaged goes on from the newest checkpoint that is whole");
+    }
+    verify_release(&report);
+    return result;
+}
