@@ -1,6 +1,8 @@
 """Texts and a vocabulary that the goldens of every profile of the tokenizer are made of, and how they are written."""
 import bz2
 import html
+import os
+import pathlib
 import random
 import re
 import zlib
@@ -117,14 +119,19 @@ def raw_texts(data):
             yield name, ("\n".join(map(html.unescape, pages)) + "\n").encode()
 
 
+def data_dir(root):
+    """Real dumps and vocabularies, which are no part of the project."""
+    return pathlib.Path(os.environ.get("DS_DATA_DIR", root.parent / "shared/data"))
+
+
 def vocabularies(root):
     """path, cased, strip: the golden vocabulary in all modes, the published ones that are there as they were meant."""
     found = [(root / "tests/golden/tokenizer-vocab.txt", cased, strip) for cased, strip in MODES]
-    data = root.parent / "shared/data"
+    data = data_dir(root)
     published = [(data / "bert-base-uncased-vocab.txt", False, True), (data / "bert-base-cased-vocab.txt", True, False)]
     found += [row for row in published if row[0].exists()]
     if len(found) == len(MODES):
-        print("no published vocabularies in ../shared/data: with the golden one alone")
+        print("no published vocabularies (DS_DATA_DIR): with the golden one alone")
     return found
 
 

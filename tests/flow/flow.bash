@@ -16,14 +16,15 @@ project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 dsdata=$build/dsdata
 dstrain=$build/dstrain
 samples=$project/samples/samplewiki.xml.bz2
+real_data=${DS_DATA_DIR:-$project/../shared/data} # dumps and vocabularies that are no part of the project
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/flow.XXXXXX")
 failures=0
 case_name=""
 ended=no
-trap '[ $ended = yes ] || echo "stopped in the case: $case_name"; rm -rf "$scratch"' EXIT
+trap '[ $? = 77 ] || [ $ended = yes ] || echo "stopped in the case: $case_name"; rm -rf "$scratch"' EXIT
 
-command -v python3 >/dev/null || { echo "python3 is not installed: skipped"; ended=yes; exit 77; }
-[ -x "$dsdata" ] || { echo "$dsdata is not built: skipped"; ended=yes; exit 77; }
+command -v python3 >/dev/null || { echo "python3 is not installed: skipped"; exit 77; }
+[ -x "$dsdata" ] || { echo "$dsdata is not built: skipped"; exit 77; }
 
 # A failed check: says what was expected and shows the last command's output.
 complain() {

@@ -2,7 +2,7 @@
 # labels: long
 """dsdata tokenize --profile google against our own statement of Google's rules (scripts/golden_google.py), where
 Python's Unicode is the right one: random mixtures of code points, sigmas in every company, and the sample dumps and published
-vocabularies of ../shared/data where they are there. Zero lines may differ."""
+vocabularies of DS_DATA_DIR where they are there. Zero lines may differ."""
 import pathlib
 import subprocess
 import sys
@@ -22,7 +22,7 @@ def texts():
     """name, bytes of LF-ended lines"""
     yield "sigmas", b"".join(text.replace(b"\n", b"") + b"\n"
                              for text in tokenizer_texts.hostile_texts(20000, golden_google.SIGMA_PARTS * 3))
-    yield from tokenizer_texts.raw_texts(ROOT.parent / "shared/data")
+    yield from tokenizer_texts.raw_texts(tokenizer_texts.data_dir(ROOT))
 
 
 def main():

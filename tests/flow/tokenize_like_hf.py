@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # labels: long
 """dsdata tokenize against the Python package `tokenizers` itself, where it is installed: the golden cases, random
-mixtures of code points, and the sample dumps and published vocabularies of ../shared/data where they are there;
+mixtures of code points, and the sample dumps and published vocabularies of DS_DATA_DIR where they are there;
 ideographs as words of their own, and as letters (handle_chinese_chars false). Zero lines may differ."""
 import pathlib
 import subprocess
@@ -9,7 +9,6 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-DATA = ROOT.parent / "shared/data"
 sys.path.insert(0, str(ROOT / "scripts"))
 try:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -48,7 +47,7 @@ def joined(vocab, cased, strip, path):
 def texts():
     """name, bytes of LF-ended lines"""
     yield "hostile", b"".join(text.replace(b"\n", b"") + b"\n" for text in tokenizer_texts.hostile_texts(5000))
-    yield from tokenizer_texts.raw_texts(DATA)
+    yield from tokenizer_texts.raw_texts(tokenizer_texts.data_dir(ROOT))
 
 
 def count_wrong(dsdata, text, tokenizer, arguments):

@@ -33,6 +33,15 @@ static UNUSED uint32_t test_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
+#define REAL_PATH_BYTES 4096
+
+/* Where a real dump is, if it is there: DS_DATA_DIR, by default beside the project. */
+static UNUSED void real_dump(const char *name, char path[REAL_PATH_BYTES])
+{
+    const char *folder = getenv("DS_DATA_DIR");
+    snprintf(path, REAL_PATH_BYTES, "%s/%s.xml.bz2", folder ? folder : SOURCE_DIR "/../shared/data", name);
+}
+
 /* ------------------------------------------------------------------------------------------------- bzip2 files */
 
 /* Appends one stream. block_bytes > 0: a block ends after so many bytes of text, as libbz2's flush does it. */
