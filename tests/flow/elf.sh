@@ -6,7 +6,6 @@ source "$(dirname "$0")/flow.bash" "$1"
 
 if ! command -v readelf >/dev/null || [ "$(od -An -c -j1 -N3 "$dsdata" | tr -d ' ')" != ELF ]; then
     echo "no readelf, or no ELF programs: skipped"
-    ended=yes
     exit 77
 fi
 

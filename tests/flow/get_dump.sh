@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
 
-command -v curl >/dev/null || { echo "curl is not installed: skipped"; ended=yes; exit 77; }
+command -v curl >/dev/null || { echo "curl is not installed: skipped"; exit 77; }
 
 # Files below the folder $1, with ranges; the first request for a file whose name holds "p1p9" ends in its middle.
 cat >"$scratch/server.py" <<'PYTHON'

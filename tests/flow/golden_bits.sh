@@ -21,7 +21,6 @@ compiler() {
 compiler=$(compiler | paste -sd ' ' | sed 's/ *$//')
 if [ $write = no ] && ! grep -qx "compiler $compiler" "$golden"; then
     echo "the hashes are not of $compiler: skipped"
-    ended=yes
     exit 77
 fi
 

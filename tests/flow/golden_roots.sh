@@ -12,7 +12,6 @@ golden=$project/tests/golden/root-hashes.txt
 rows=${2:---made}
 if [ "$rows" = --data ] && [ ! -d "$real_data" ]; then
     echo "DS_DATA_DIR names no folder with real dumps, and $real_data is not there: skipped"
-    ended=yes
     exit 77
 fi
 

@@ -4,7 +4,7 @@
 # dstrain takes it.
 # shellcheck source-path=SCRIPTDIR source=flow.bash
 source "$(dirname "$0")/flow.bash" "$1"
-[ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; ended=yes; exit 77; }
+[ -x "$dstrain" ] || { echo "$dstrain is not built: skipped"; exit 77; }
 
 vocab=$scratch/vocab.txt
 case_begin "a vocabulary"

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/train.bash" "$1"
 
 "$dstrain" train --help >"$scratch/help" && grep -q -- --processes "$scratch/help" || { echo "dstrain has no --processes: skipped"; exit 77; }
-[ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; ended=yes; exit 77; }
+[ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 
 cd "$scratch"
 many=("${train[@]}" --micro-batch 1 --optimizer lamb)

@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
-[ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; ended=yes; exit 77; }
+[ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 cd "$scratch"
 onebit=("${train[@]}" --micro-batch 2 --precision fp32 --optimizer onebit_adam --set optimizer.params.freeze_step=4)
 adam=("${train[@]}" --micro-batch 2 --precision fp32 --set optimizer.params.bias_correction=false)

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/flow.bash" "$1"
 
 for tool in gzip zstd xz; do
-    command -v $tool >/dev/null || { echo "$tool is not installed: skipped"; ended=yes; exit 77; }
+    command -v $tool >/dev/null || { echo "$tool is not installed: skipped"; exit 77; }
 done
 
 bzip2 -dc "$samples" >"$scratch/wiki.xml"

@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
-[ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; ended=yes; exit 77; }
+[ -e "$build/dstrain_gloo.so" ] || { echo "gloo is not built: skipped"; exit 77; }
 cd "$scratch"
 same=("${train[@]}" --micro-batch 1 --same-bits --steps 14)
 last=checkpoints/step-00000014

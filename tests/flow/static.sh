@@ -20,7 +20,7 @@ if [ "$(id -u)" = 0 ] && PATH=$PATH:/usr/sbin command -v chroot >/dev/null; then
 else
     inside=(unshare -r "$(PATH=$PATH:/usr/sbin command -v chroot)" "$root")
 fi
-"${inside[@]}" /dsdata --version >/dev/null || { echo "no chroot here: skipped"; ended=yes; exit 77; }
+"${inside[@]}" /dsdata --version >/dev/null || { echo "no chroot here: skipped"; exit 77; }
 options=(--valid 0.1 --vocab-size 220 --seq 32 --pairs none --pack)
 expect_exit 0 "${inside[@]}" /dsdata build samplewiki.xml.bz2 --out d "${options[@]}"
 expect_exit 0 "$dsdata" build "$samples" --out "$scratch/d" "${options[@]}"
