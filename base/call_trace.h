@@ -1,6 +1,6 @@
-/* Inside base only: every change of what is on disk, written down in the order in which the kernel saw it, so that a test
- * can lay out what a disk may hold after the power went (tests/campaign/power_loss.py). Off unless trace_open was called;
- * then trace_begin and the call after it hold a lock, so that the order is the true one.
+/* Inside base only: every change of what is on disk, written down in the order in which the kernel saw it, so that a
+ * test can lay out what a disk may hold after the power went (tests/campaign/power_loss.py). Off unless trace_open was
+ * called; then trace_begin and the call after it hold a lock, so that the order is the true one.
  *
  * A line per change that succeeded; fields are separated by blanks, so the paths must hold none:
  *     create INODE PATH      also where it was there

@@ -1,6 +1,6 @@
-/* In: a call on a file. Out: the system call, unless a test wants it to fail. One counter for all that change what is on
- * disk and one for all that read, so that a test can walk through every moment at which a disk may fill up or fail or a
- * machine may stop. */
+/* In: a call on a file. Out: the system call, unless a test wants it to fail. One counter for all that change what is
+ * on disk and one for all that read, so that a test can walk through every moment at which a disk may fill up or fail
+ * or a machine may stop. */
 #include "base/calls.h"
 
 #include "base/call_trace.h"

@@ -1,6 +1,6 @@
-/* Inside base only: the system calls on files. Each is counted, and a test may make one of them fail (struct file_fault in
- * base/file.h) or have those that change what is on disk written down (call_trace.h). They behave as the calls they are
- * named after, but go on after EINTR. */
+/* Inside base only: the system calls on files. Each is counted, and a test may make one of them fail (struct file_fault
+ * in base/file.h) or have those that change what is on disk written down (call_trace.h). They behave as the calls they
+ * are named after, but go on after EINTR. */
 #ifndef BASE_CALLS_H
 #define BASE_CALLS_H
 

@@ -1,5 +1,5 @@
-/* In: what the kernel lets this process have. Out: its memory, and how many threads can really run. Containers bound CPU
- * time by a quota of their cgroup, which the affinity mask does not show. */
+/* In: what the kernel lets this process have. Out: its memory, and how many threads can really run. Containers bound
+ * CPU time by a quota of their cgroup, which the affinity mask does not show. */
 #include "base/cores.h"
 
 #include "base/log.h"

@@ -62,8 +62,8 @@ __attribute__((format(printf, 2, 3))) int hint(struct error *err, const char *fo
  * in names from outside are replaced. */
 int error_print(const struct error *err, const char *program, int json);
 
-/* For one of several processes that a parent started: from now on error_print (and die, error_leave) writes such a report
- * to this pipe instead, so that the parent can print one error of all. `who` comes back in it. */
+/* For one of several processes that a parent started: from now on error_print (and die, error_leave) writes such a
+ * report to this pipe instead, so that the parent can print one error of all. `who` comes back in it. */
 struct error_report {
     uint32_t who;
     struct error error;

@@ -106,8 +106,8 @@ int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t 
     return (int64_t)done;
 }
 
-/* Until a read does not block. A signal may come just before it would: then only a look at the clock tells. Regular files
- * are always ready. -1: a stop was asked for. */
+/* Until a read does not block. A signal may come just before it would: then only a look at the clock tells. Regular
+ * files are always ready. -1: a stop was asked for. */
 static int await_bytes(int fd)
 {
     struct pollfd waits = {.fd = fd, .events = POLLIN};

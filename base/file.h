@@ -24,8 +24,9 @@ struct file {
 };
 
 /* Reading. A regular file only: what else stands under the name, in a dataset from elsewhere say, is ERR_UNSAFE (a
- * directory ERR_USAGE), and no open waits. An input that the user names may also be a pipe or a device, and "-" is standard
- * input; those have no file_size and no file_read_at, and reading them ends with ERR_STOPPED at a request to stop. */
+ * directory ERR_USAGE), and no open waits. An input that the user names may also be a pipe or a device, and "-" is
+ * standard input; those have no file_size and no file_read_at, and reading them ends with ERR_STOPPED at a request to
+ * stop. */
 int file_open_read(struct file *file, const char *path, struct error *err);
 int file_open_input(struct file *file, const char *path, struct error *err);
 int64_t file_size(const struct file *file, struct error *err); /* bytes, < 0 on error */
@@ -78,11 +79,11 @@ int path_sync_directory_of(const char *path, struct error *err); /* the one that
 int64_t path_free_bytes(const char *path, struct error *err);    /* free for us on its file system */
 /* Joins with one '/' into a new string that the caller frees with mem_free. */
 char *path_join(const char *directory, const char *name);
-/* To the error of a name that leads nowhere: how to download what it seems to be, a URL or, where a `model` is asked for, a
- * name of a model hub. Returns -1. */
+/* To the error of a name that leads nowhere: how to download what it seems to be, a URL or, where a `model` is asked
+ * for, a name of a model hub. Returns -1. */
 int path_hint_download(const char *name, bool model, struct error *err);
-/* The path from the root, without links, for a record that is read elsewhere; the path itself where it leads nowhere. The
- * caller mem_free's it. */
+/* The path from the root, without links, for a record that is read elsewhere; the path itself where it leads nowhere.
+ * The caller mem_free's it. */
 char *path_full(const char *path);
 /* Names in a directory, sorted bytewise, without . and ..; names and the array are freed by path_list_release. */
 struct path_list {
@@ -92,8 +93,8 @@ struct path_list {
 int path_list(struct path_list *list, const char *directory, struct error *err);
 void path_list_release(struct path_list *list);
 
-/* One process at a time in a directory: a lock on all of DIR/.lock (fcntl's, of the open file), ERR_LOCKED with the holder's
- * pid and host otherwise. The lock ends with the process; the file stays until lock_release. */
+/* One process at a time in a directory: a lock on all of DIR/.lock (fcntl's, of the open file), ERR_LOCKED with the
+ * holder's pid and host otherwise. The lock ends with the process; the file stays until lock_release. */
 struct lock {
     int fd;
     char *path; /* NULL: the file is another's to remove */
@@ -101,9 +102,9 @@ struct lock {
 int lock_take(struct lock *lock, const char *directory, struct error *err);
 void lock_release(struct lock *lock); /* fine where it was not taken, or is zeroed */
 
-/* Several processes of one job: who has the lock keeps byte 0 of it and lets others in, each of which holds bytes of its
- * own. Whoever takes the lock meanwhile is refused, also when only some are left. Such a byte says that its holder lives,
- * or whatever it stands for; the system lets it go when the holder dies, on other machines too. */
+/* Several processes of one job: who has the lock keeps byte 0 of it and lets others in, each of which holds bytes of
+ * its own. Whoever takes the lock meanwhile is refused, also when only some are left. Such a byte says that its holder
+ * lives, or whatever it stands for; the system lets it go when the holder dies, on other machines too. */
 int lock_admit(struct lock *lock, struct error *err);
 int lock_enter(struct lock *lock, const char *directory, struct error *err); /* without any byte yet */
 int lock_hold(struct lock *lock, uint32_t byte, struct error *err);          /* ERR_LOCKED: it is held */

@@ -1,5 +1,6 @@
-/* Pages of HTML that stand alone: no script, no other file, no network. A page is XHTML that any XML parser reads, written into one buffer:
- * tags, numbers and words of our own with buf_addf; all text that comes from a file through html_text, never else. */
+/* Pages of HTML that stand alone: no script, no other file, no network. A page is XHTML that any XML parser reads,
+ * written into one buffer: tags, numbers and words of our own with buf_addf; all text that comes from a file through
+ * html_text, never else. */
 #ifndef BASE_HTML_H
 #define BASE_HTML_H
 
@@ -10,8 +11,8 @@
 
 extern const char html_style[]; /* the look that all pages share; a page adds what only it has */
 
-/* From the doctype to <body>; `title` is text of our own. The page's own Content-Security-Policy forbids what it does not
- * need. html_page_end closes it. */
+/* From the doctype to <body>; `title` is text of our own. The page's own Content-Security-Policy forbids what it does
+ * not need. html_page_end closes it. */
 void html_page(struct buf *page, const char *title, const char *style);
 void html_page_end(struct buf *page);
 /* Writes it as a file (base/file.h: whole or not at all), or to standard output where path is "-". */

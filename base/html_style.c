@@ -1,5 +1,6 @@
 /* The look of pages: one column, two palettes, no picture, no font, nothing fetched. Measures are in rem, so that
- * the reader's own text size rules; tables and figures scroll inside themselves, so that a phone shows the page whole. */
+ * the reader's own text size rules; tables and figures scroll inside themselves, so that a phone shows the page
+ * whole. */
 #include "base/html.h"
 
 const char html_style[] =

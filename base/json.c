@@ -1,6 +1,6 @@
-/* In: text. Out: jansson's tree. What a tree takes is counted where jansson asks for memory, so the bound needs no model of
- * its nodes. It is kept by ending the text early: an allocation that fails would do too, but jansson 2.14 ignores some of
- * these (lex_save) and then reads past its buffers. */
+/* In: text. Out: jansson's tree. What a tree takes is counted where jansson asks for memory, so the bound needs no
+ * model of its nodes. It is kept by ending the text early: an allocation that fails would do too, but jansson 2.14
+ * ignores some of these (lex_save) and then reads past its buffers. */
 #include "base/json.h"
 
 #include "base/file.h"

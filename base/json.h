@@ -1,7 +1,7 @@
 /* JSON from outside, as jansson's tree, in bounded memory: such a tree takes 4 to 9 times the text of the files that
- * we know (manifests, tokenizers, headers of tensors), but up to 75 times where a text is nothing but "{},". So each kind
- * of file has its limit, and its tree may take JSON_TREE_PER_BYTE times that limit (for a moment up to twice as much,
- * while a table grows). */
+ * we know (manifests, tokenizers, headers of tensors), but up to 75 times where a text is nothing but "{},". So each
+ * kind of file has its limit, and its tree may take JSON_TREE_PER_BYTE times that limit (for a moment up to twice as
+ * much, while a table grows). */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -15,8 +15,8 @@
 /* For process_open: jansson takes its memory from base/mem.h. */
 void json_memory_open(void);
 
-/* The text as an object or array (duplicate keys are refused), which the caller json_decref's; NULL and *why where it is
- * none, or where the tree would take more than JSON_TREE_PER_BYTE * bytes_max. Any thread. */
+/* The text as an object or array (duplicate keys are refused), which the caller json_decref's; NULL and *why where it
+ * is none, or where the tree would take more than JSON_TREE_PER_BYTE * bytes_max. Any thread. */
 json_t *json_parse(struct str text, size_t bytes_max, json_error_t *why);
 
 /* A whole file of at most bytes_max (else ERR_UNSAFE) that holds one object (else `kind`). */

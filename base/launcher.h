@@ -1,5 +1,5 @@
-/* Who this process is among how many: has a launcher (mpirun, srun, torchrun) started several of us, or does the command
- * line say so? Looked for in this order; the first that says more than one process counts:
+/* Who this process is among how many: has a launcher (mpirun, srun, torchrun) started several of us, or does the
+ * command line say so? Looked for in this order; the first that says more than one process counts:
  *
  *     DS_CHILD                            what a command with --processes tells its children
  *     --rank, --world-size, --processes

@@ -21,11 +21,13 @@ __attribute__((format(printf, 1, 2))) void log_say(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_detail(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_warn(const char *format, ...);
 
-/* A line of progress under --json: with `share` (done, 0 to 1) and `left` (seconds), each left out where it is negative. */
+/* A line of progress under --json: with `share` (done, 0 to 1) and `left` (seconds), each left out where it is
+ * negative. */
 void log_progress_json(const char *text, double share, double left);
 
-/* The line that stands at the bottom of a terminal until the next output: NULL clears it, text and its end replace it (the
- * text is cut so that both fit the terminal's width). Only for a stderr that log_terminal() calls one. progress.h makes the text. */
+/* The line that stands at the bottom of a terminal until the next output: NULL clears it, text and its end replace it
+ * (the text is cut so that both fit the terminal's width). Only for a stderr that log_terminal() calls one. progress.h
+ * makes the text. */
 bool log_terminal(void);
 void log_status(const char *text, const char *end);
 

@@ -11,7 +11,8 @@ void *mem_alloc(size_t bytes);                            /* not cleared; 0 byte
 void *mem_clear(size_t count, size_t bytes);              /* cleared; dies where count * bytes overflows */
 void *mem_array(size_t count, size_t bytes);              /* not cleared; dies where count * bytes overflows */
 void *mem_grow(void *memory, size_t count, size_t bytes); /* realloc of an array */
-/* Cleared, 64-byte aligned (a cache line, a vector register); from 2 MiB on in large pages, where the system has them. */
+/* Cleared, 64-byte aligned (a cache line, a vector register); from 2 MiB on in large pages, where the system has
+ * them. */
 void *mem_aligned(size_t bytes);
 void *mem_aligned_new(size_t bytes);   /* the same, not cleared: whoever writes a page first has it near */
 char *mem_copy_text(const char *text); /* strdup */

@@ -1,7 +1,8 @@
-/* The few messages that the processes of one job send each other, and the interface to whatever carries them. One thread
- * calls. Waiting is asleep, and ends when `given_up` says so. Only ranks.c uses it.
+/* The few messages that the processes of one job send each other, and the interface to whatever carries them. One
+ * thread calls. Waiting is asleep, and ends when `given_up` says so. Only ranks.c uses it.
  *
- * messages_mpi.c is compiled into the programs that want MPI and not into base, so that a program without it needs none. */
+ * messages_mpi.c is compiled into the programs that want MPI and not into base, so that a program without it needs
+ * none. */
 #ifndef BASE_MESSAGES_H
 #define BASE_MESSAGES_H
 

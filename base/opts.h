@@ -142,9 +142,9 @@ bool opts_typed(int argc, char **argv, const char *name);
  * a text becomes '?' (json_name). The caller json_decref's it. */
 json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings);
 
-/* Generated documents: a roff man page, completion scripts for bash, zsh and fish. opts_parse prints them for the hidden
- * arguments `--man`, `--completion`, `--completion-zsh` and `--completion-fish`, each alone on the command line: the
- * build uses them at install time. */
+/* Generated documents: a roff man page, completion scripts for bash, zsh and fish. opts_parse prints them for the
+ * hidden arguments `--man`, `--completion`, `--completion-zsh` and `--completion-fish`, each alone on the command line:
+ * the build uses them at install time. */
 void opts_man_page(const struct opt_program *program, struct buf *out);
 void opts_completion(const struct opt_program *program, struct buf *out);
 void opts_completion_zsh(const struct opt_program *program, struct buf *out);

@@ -1,5 +1,5 @@
-/* Facts on standard output: lines for people, or one JSON object under --json. Texts from outside may be in them, so what
- * could harm a terminal is replaced or escaped here and in log.h, and nowhere else. Whether standard output took
+/* Facts on standard output: lines for people, or one JSON object under --json. Texts from outside may be in them, so
+ * what could harm a terminal is replaced or escaped here and in log.h, and nowhere else. Whether standard output took
  * everything is asked once, at the end (process_close). One thread. */
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H
@@ -15,8 +15,8 @@ bool output_colours(void);
 /* A line; the newline is added. Harmful characters become '?' (log_safe). */
 __attribute__((format(printf, 1, 2))) void output_line(const char *format, ...);
 
-/* `facts` as JSON and a newline; flags as json_dumps takes them. Harmful characters that JSON would leave as they are (C1,
- * DEL, bidirectional overrides) are written as \uXXXX: another spelling of the same value. Takes over `facts`. */
+/* `facts` as JSON and a newline; flags as json_dumps takes them. Harmful characters that JSON would leave as they are
+ * (C1, DEL, bidirectional overrides) are written as \uXXXX: another spelling of the same value. Takes over `facts`. */
 void output_json(json_t *facts, size_t flags);
 
 /* A string for JSON of a name that may hold any bytes: ill-formed UTF-8, which JSON cannot hold, becomes '?'. */

@@ -52,8 +52,8 @@ static bool mapped_at(uintptr_t address, char path[512], uint64_t *byte)
     return found;
 }
 
-/* It comes in the thread that read the mapping, in code of ours that only computes: no lock of the library is held here,
- * so that this handler may print. */
+/* It comes in the thread that read the mapping, in code of ours that only computes: no lock of the library is held
+ * here, so that this handler may print. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;

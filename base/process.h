@@ -8,7 +8,8 @@
  * - File descriptors 0 to 2 are open afterwards (on /dev/null where the caller closed them), so that no data file gets
  *   one of these numbers and is written to by whoever prints.
  * - SIGPIPE and SIGXFSZ are ignored: the write that meets the closed pipe or the limit fails with EPIPE or EFBIG.
- * - A mapped file that became shorter, or whose disk fails while it is read (SIGBUS), ends the process with ERR_VERIFY and
+ * - A mapped file that became shorter, or whose disk fails while it is read (SIGBUS), ends the process with ERR_VERIFY
+ * and
  *   the file's name instead of a core dump.
  * - jansson takes its memory from base/mem.h, which ends the program with ERR_RESOURCE when there is none.
  * - The faults that tests ask for in the environment are in force (base/file.h). */

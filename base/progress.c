@@ -106,8 +106,8 @@ static atomic_bool asked;  /* by stop_request */
 static atomic_int signals; /* how many came */
 static atomic_int handed;  /* how many our parent got, as it said when it handed them on */
 
-/* A signal to all processes of a terminal or a Slurm step reaches us twice where our parent hands it on; so those do not
- * add up. */
+/* A signal to all processes of a terminal or a Slurm step reaches us twice where our parent hands it on; so those do
+ * not add up. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;

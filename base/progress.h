@@ -1,6 +1,6 @@
 /* One line that tells how far a run is: rewritten in place on a terminal (at most 10 times a second), a line of its
- * own every 30 s otherwise (the environment variable DS_PROGRESS_SECONDS says another time), a JSON object per line under
- * --json. The caller makes the text; the clock lives here. Nothing is printed under -q. One thread at a time.
+ * own every 30 s otherwise (the environment variable DS_PROGRESS_SECONDS says another time), a JSON object per line
+ * under --json. The caller makes the text; the clock lives here. Nothing is printed under -q. One thread at a time.
  *
  * Shares are of one stage of a run; the time left is that of the whole run, as far as the caller knows it. */
 #ifndef BASE_PROGRESS_H
@@ -18,7 +18,8 @@ struct progress {
 };
 
 void progress_open(struct progress *progress);
-/* The stage begins at this share, now: a resumed one does not at 0. Without it, the first share told is its beginning. */
+/* The stage begins at this share, now: a resumed one does not at 0. Without it, the first share told is its
+ * beginning. */
 void progress_begin(struct progress *progress, double share);
 /* Is it time for a line? Cheap; ask before making the text. */
 bool progress_due(struct progress *progress);
@@ -29,9 +30,9 @@ void progress_close(struct progress *progress); /* clears the line */
 
 double clock_now(void); /* monotonic seconds */
 
-/* Requests to stop: SIGINT, SIGTERM, SIGUSR1 and, unless it is ignored (nohup), SIGHUP set a flag that long work polls; a
- * second signal leaves at once with exit code 75. What a parent hands on by sigqueue, with the number of signals it got
- * as value, does not add to what came directly. */
+/* Requests to stop: SIGINT, SIGTERM, SIGUSR1 and, unless it is ignored (nohup), SIGHUP set a flag that long work polls;
+ * a second signal leaves at once with exit code 75. What a parent hands on by sigqueue, with the number of signals it
+ * got as value, does not add to what came directly. */
 void stop_on_signals(void);
 bool stop_requested(void);
 void stop_request(void); /* as a signal would; for tests and --stop-after */

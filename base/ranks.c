@@ -1,7 +1,7 @@
-/* Who is alive: process r holds byte ALIVE + r of the directory's lock as long as it lives, and byte GOES_ON + r until it
- * stops or fails. The first watches all others, they watch the first; so what happens to one is known to all after two
- * looks. Byte BEATS + r it holds and releases in turns. A process whose beat stands still is reported, waited for until
- * the peer timeout, because one that was stopped may go on, and then given up as if it had died. */
+/* Who is alive: process r holds byte ALIVE + r of the directory's lock as long as it lives, and byte GOES_ON + r until
+ * it stops or fails. The first watches all others, they watch the first; so what happens to one is known to all after
+ * two looks. Byte BEATS + r it holds and releases in turns. A process whose beat stands still is reported, waited for
+ * until the peer timeout, because one that was stopped may go on, and then given up as if it had died. */
 #include "base/ranks.h"
 
 #include "base/launcher.h"

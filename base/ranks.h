@@ -1,11 +1,12 @@
-/* Several processes of one job, started by mpirun or srun. Process `rank` of `count`; rank 0 is the first. Every call but
- * the questions is made by all of them in the same order. NULL stands for one process alone: then all of this is nothing.
+/* Several processes of one job, started by mpirun or srun. Process `rank` of `count`; rank 0 is the first. Every call
+ * but the questions is made by all of them in the same order. NULL stands for one process alone: then all of this is
+ * nothing.
  *
  * Messages (messages.h) are used for little, and waited for asleep: the lock of the directory says who is alive,
  * so that a process that dies is noticed by all others within seconds whatever they do. Then they stop, keep what is
- * done, and leave with ERR_PEER; who does not get so far leaves so after LOST_SECONDS. A stop on request, or a failure, of
- * one process stops all others in the same way. One that lives and does not move (it was stopped, or its machine hangs)
- * is named after 10 s, and lost like a dead one after the peer timeout. */
+ * done, and leave with ERR_PEER; who does not get so far leaves so after LOST_SECONDS. A stop on request, or a failure,
+ * of one process stops all others in the same way. One that lives and does not move (it was stopped, or its machine
+ * hangs) is named after 10 s, and lost like a dead one after the peer timeout. */
 #ifndef BASE_RANKS_H
 #define BASE_RANKS_H
 
@@ -16,8 +17,8 @@
 
 struct ranks;
 
-/* `timeout`: seconds without a sign of life after which a process is lost, 0: never. NULL where no launcher has started several of us. ERR_USAGE: one has, and `messages` is NULL (built without MPI), or it
- * sees only one of them. */
+/* `timeout`: seconds without a sign of life after which a process is lost, 0: never. NULL where no launcher has started
+ * several of us. ERR_USAGE: one has, and `messages` is NULL (built without MPI), or it sees only one of them. */
 int ranks_open(struct ranks **ranks, const struct messages *messages, uint64_t timeout, struct error *err);
 /* Of all, at the end or after an error; `lock` is released. */
 void ranks_close(struct ranks *ranks, struct lock *lock);

@@ -22,8 +22,8 @@ void sha256_add(struct sha256 *sha, const void *data, size_t bytes);
 /* SHA256_DIGITS hexadecimal digits and a NUL. Returns out. Nothing may be added afterwards. */
 char *sha256_text(struct sha256 *sha, char out[SHA256_DIGITS + 1]);
 
-/* A line of a list as sha256sum(1) writes it, without its '\n': the digits, a blank, a blank or '*', the name; a '\r' at
- * the end is none of the name. The digits come out in lower case. False: it is none. */
+/* A line of a list as sha256sum(1) writes it, without its '\n': the digits, a blank, a blank or '*', the name; a '\r'
+ * at the end is none of the name. The digits come out in lower case. False: it is none. */
 bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *name);
 
 /* A sum that is not complete as text, for a journal; and from it, with the bytes it had. False: it is none. */

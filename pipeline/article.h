@@ -1,5 +1,5 @@
-/* A record of any input → the text of one document. Comes in: a group (page_parts.h). Goes out: per record its fate and its
- * plain text. build, extract and the vocabulary pass all read through here, so they see the same text. */
+/* A record of any input → the text of one document. Comes in: a group (page_parts.h). Goes out: per record its fate and
+ * its plain text. build, extract and the vocabulary pass all read through here, so they see the same text. */
 #ifndef PIPELINE_ARTICLE_H
 #define PIPELINE_ARTICLE_H
 
@@ -49,8 +49,8 @@ struct article {
 /* Scratch of one thread. */
 struct article_reader;
 struct article_reader *article_open(void);
-/* Reads record `index`, by the options of the group's input (which live as long as the reader); the views in *article hold
- * until the next call. The group's bytes may be repaired in place. */
+/* Reads record `index`, by the options of the group's input (which live as long as the reader); the views in *article
+ * hold until the next call. The group's bytes may be repaired in place. */
 void article_read(struct article_reader *reader, const struct article_options *options, struct group *group,
                   size_t index, struct article *article);
 /* Counts the article read last as a page of its fate: what became of its bytes, and what it did without. */

@@ -1,6 +1,6 @@
 /* dsdata build, in the order of the flow: inputs → vocabulary → spills → shards → manifest. Killed anywhere, the same
- * command goes on from its journals and ends with the same bytes. Several processes (ranks.h) go through all of this side
- * by side: what one alone may do the first does, and the others learn how it ended. */
+ * command goes on from its journals and ends with the same bytes. Several processes (ranks.h) go through all of this
+ * side by side: what one alone may do the first does, and the others learn how it ended. */
 #include "pipeline/build.h"
 
 #include "base/cores.h"
@@ -188,8 +188,8 @@ static int find_duplicates(struct build *build, struct error *err)
     return settle_sets(build, err);
 }
 
-/* One process that reads all from its beginning can do without the number of windows of compressed inputs, which takes a
- * pass of its own. */
+/* One process that reads all from its beginning can do without the number of windows of compressed inputs, which takes
+ * a pass of its own. */
 static int know_windows(const struct build *build, struct error *err)
 {
     const int several = extents_several(build->site, err);

@@ -57,8 +57,8 @@ int build_settle_fresh(struct build *build, struct error *err);
 int build_open(struct build *build, struct opt_paths bare, struct error *err);
 int build_templates(struct build *build, struct error *err);
 int build_keep_templates(struct build *build, struct error *err);
-/* Opens the inputs and settles recipe, plan and identity. Writes nothing, unless standard input has to be read twice: then
- * the directory is made and locked, and standard input lies in it. */
+/* Opens the inputs and settles recipe, plan and identity. Writes nothing, unless standard input has to be read twice:
+ * then the directory is made and locked, and standard input lies in it. */
 int build_plan(struct build *build, struct error *err);
 /* Several processes must see the same inputs and options. */
 int build_compare(struct build *build, struct error *err);

@@ -1,5 +1,5 @@
-/* The first part of dsdata build: what is to be done (inputs, recipe, plan, identity), then the directory where it is done.
- * Goes out: a struct build whose directory is ours and locked. */
+/* The first part of dsdata build: what is to be done (inputs, recipe, plan, identity), then the directory where it is
+ * done. Goes out: a struct build whose directory is ours and locked. */
 #include "pipeline/build.h"
 
 #include "base/hash.h"

@@ -35,8 +35,8 @@ static int digest_job(void *context, void *slot, uint64_t number, struct error *
     return BELT_NEXT;
 }
 
-/* Bytes that this process has to read, and those of them before a place: of all where it is alone, else of its extent. In
- * all 0: of a pipe. */
+/* Bytes that this process has to read, and those of them before a place: of all where it is alone, else of its extent.
+ * In all 0: of a pipe. */
 struct way {
     double done, total;
 };
@@ -135,8 +135,8 @@ static int read_rest(struct reading *reading, struct place end, struct error *er
     return 0;
 }
 
-/* Whatever ends it, what was collected before is kept, as long as a window's groups are whole; the first error is the one to
- * tell. */
+/* Whatever ends it, what was collected before is kept, as long as a window's groups are whole; the first error is the
+ * one to tell. */
 static int read_extent(struct reading *reading, struct error *err)
 {
     struct collector *collector = &reading->collector;

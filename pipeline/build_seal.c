@@ -1,5 +1,5 @@
-/* The last part of dsdata build: the spills of all extents → shards, manifest, summary. Several processes share the shards;
- * the first writes the rest. */
+/* The last part of dsdata build: the spills of all extents → shards, manifest, summary. Several processes share the
+ * shards; the first writes the rest. */
 #include "pipeline/build.h"
 
 #include "base/mem.h"
@@ -78,8 +78,8 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     }
 }
 
-/* Documents of equal text, by the first process. Those that were dropped are counted; the others are found by their hashes,
- * the last set, which Google's program does not make. */
+/* Documents of equal text, by the first process. Those that were dropped are counted; the others are found by their
+ * hashes, the last set, which Google's program does not make. */
 static int count_duplicates(struct build *build, struct error *err)
 {
     build->facts.duplicates = build->whole.counts.pages[PAGE_DUPLICATE];

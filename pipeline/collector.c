@@ -9,7 +9,8 @@
 /* A journal at least this often, and for at most 1 % of the time. */
 #define JOURNAL_SECONDS 30.0
 
-/* For tests: DS_JOURNAL_EVERY=window writes one after every window, so that a kill may meet any state of the reading. */
+/* For tests: DS_JOURNAL_EVERY=window writes one after every window, so that a kill may meet any state of the
+ * reading. */
 static bool every_window(void)
 {
     const char *every = getenv("DS_JOURNAL_EVERY");

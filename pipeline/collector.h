@@ -1,5 +1,5 @@
-/* The ordered end of the belt: harvests go into the spills of an extent, and its journal keeps how far that is. Also the
- * beginning: where the journal says that it was. One extent at a time, one thread at a time. */
+/* The ordered end of the belt: harvests go into the spills of an extent, and its journal keeps how far that is. Also
+ * the beginning: where the journal says that it was. One extent at a time, one thread at a time. */
 #ifndef PIPELINE_COLLECTOR_H
 #define PIPELINE_COLLECTOR_H
 

@@ -24,8 +24,8 @@ struct duplicates {
 /* Counts into *later the documents with the text of an earlier one; the hashes are the last of `sets`. */
 int duplicates_count(const struct extents *extents, const struct spill_set *sets, size_t set_count,
                      uint64_t load_bytes_max, uint64_t *later, struct error *err);
-/* Makes the list of extents that have spilled hashes alone (*set), whole or not at all, and removes their spills. It stands
- * among the spills of the dataset, and goes with them. */
+/* Makes the list of extents that have spilled hashes alone (*set), whole or not at all, and removes their spills. It
+ * stands among the spills of the dataset, and goes with them. */
 int duplicates_list(const struct extents *extents, const struct spill_set *set, uint64_t load_bytes_max,
                     struct error *err);
 

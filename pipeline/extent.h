@@ -1,6 +1,6 @@
-/* An extent: a stretch of the row of all windows of all inputs, with its own spills and journal in DIR/spill. The windows
- * before its place are in its spills; it ends where the next extent begins. One process has one extent, the whole row,
- * until several processes have shared the work:
+/* An extent: a stretch of the row of all windows of all inputs, with its own spills and journal in DIR/spill. The
+ * windows before its place are in its spills; it ends where the next extent begins. One process has one extent, the
+ * whole row, until several processes have shared the work:
  *
  *     row      0                                                     W      windows of input 0, of input 1, …
  *             │ extent 0: done ▒▒▒▒▒▒▒│ rest      │ extent 412: done ▒│ rest      │

@@ -3,9 +3,9 @@
  *
  *     {"read", 1, feed_read}, {"decode", 0, feed_decode}, {"cut", 1, feed_cut}, …
  *
- * The belt's context begins with a struct feed, a job with a struct feed_job. Where it is to end at a window in the middle
- * of an input, a second belt over the same feed, of depth 1, reads on until the groups before that window are whole; it
- * has nothing to do if they are. */
+ * The belt's context begins with a struct feed, a job with a struct feed_job. Where it is to end at a window in the
+ * middle of an input, a second belt over the same feed, of depth 1, reads on until the groups before that window are
+ * whole; it has nothing to do if they are. */
 #ifndef PIPELINE_FEED_H
 #define PIPELINE_FEED_H
 

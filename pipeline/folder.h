@@ -38,8 +38,8 @@ struct folder {
 
 /* ERR_USAGE: it holds no part; it holds several exports, or the same pages twice, both are named. ERR_INPUT: SHA256SUMS
  * is not what sha256sum writes, or lists a part that is not there (`salvage`: a warning). Downloads that were not
- * completed, and parts that SHA256SUMS does not list, are warned of. Of a page whose revisions fill several parts, the one
- * with the newest ones is taken. */
+ * completed, and parts that SHA256SUMS does not list, are warned of. Of a page whose revisions fill several parts, the
+ * one with the newest ones is taken. */
 int folder_read(struct folder *folder, const char *path, bool salvage, struct error *err);
 void folder_release(struct folder *folder);
 

@@ -1,5 +1,6 @@
-/* --fresh: a new dataset is built beside the old one, then takes its place. A build that was killed anywhere is finished
- * by the same command; readers see the old dataset, or none ("not finished"), or the new one, never parts of two.
+/* --fresh: a new dataset is built beside the old one, then takes its place. A build that was killed anywhere is
+ * finished by the same command; readers see the old dataset, or none ("not finished"), or the new one, never parts of
+ * two.
  *
  *     DIR/.fresh/                 what holds is
  *     journal  spill/ …           the new one under construction, an ordinary build elsewhere: DIR is as it was
@@ -7,8 +8,8 @@
  *     replaced.json               the old manifest, set aside: its files are going, DIR is no dataset
  *     (replaced.json is gone)     the new files are coming, manifest.json last; then .fresh goes
  *
- * What goes are the files that the old manifest, or the journal of an unfinished build, answers for (owned.h). All calls
- * but fresh_look and fresh_old_bytes are for the holder of the directory's lock. */
+ * What goes are the files that the old manifest, or the journal of an unfinished build, answers for (owned.h). All
+ * calls but fresh_look and fresh_old_bytes are for the holder of the directory's lock. */
 #ifndef PIPELINE_FRESH_H
 #define PIPELINE_FRESH_H
 

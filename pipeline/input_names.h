@@ -1,4 +1,5 @@
-/* What the command line names as inputs: files, with the language before them, and the parts of folders. For inputs.c. */
+/* What the command line names as inputs: files, with the language before them, and the parts of folders. For
+ * inputs.c. */
 #ifndef PIPELINE_INPUT_NAMES_H
 #define PIPELINE_INPUT_NAMES_H
 

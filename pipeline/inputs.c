@@ -178,8 +178,8 @@ static void note_languages(struct inputs *inputs)
     buf_release(&list);
 }
 
-/* Every input stays open, and a folder may have more parts than a process has files by default. Where the system allows no
- * more, opening says so. */
+/* Every input stays open, and a folder may have more parts than a process has files by default. Where the system allows
+ * no more, opening says so. */
 static void allow_files(size_t inputs)
 {
     struct rlimit limit;

@@ -33,19 +33,19 @@ struct inputs {
     char lang[CODE_BYTES_MAX];   /* of --lang, or "" */
 };
 
-/* Opens --wiki, --text, --jsonl and the bare arguments, in this order; of a folder its parts (folder.h), which are checked
- * by its SHA256SUMS when they are read to their ends. No input, a --lang that is no code, a folder of --text or --jsonl, or
- * one with the parts of two wikis: ERR_USAGE.
+/* Opens --wiki, --text, --jsonl and the bare arguments, in this order; of a folder its parts (folder.h), which are
+ * checked by its SHA256SUMS when they are read to their ends. No input, a --lang that is no code, a folder of --text or
+ * --jsonl, or one with the parts of two wikis: ERR_USAGE.
  *
- * A file has the language that is typed before it (fi=FILE), else that of --lang, else what its dump says, else, text and
- * JSON lines, the one that its beginning is guessed to be in. What stands before a '=' is a language wherever it is a
- * code: a file of such a name is typed with its folder, ./fi=FILE. */
+ * A file has the language that is typed before it (fi=FILE), else that of --lang, else what its dump says, else, text
+ * and JSON lines, the one that its beginning is guessed to be in. What stands before a '=' is a language wherever it is
+ * a code: a file of such a name is typed with its folder, ./fi=FILE. */
 int inputs_open(struct inputs *inputs, const struct dsdata_settings *settings, struct opt_paths bare,
                 struct error *err);
 void inputs_close(struct inputs *inputs);
 
-/* The windows of all inputs form one row: all of the first input, all of the second, … A place stands before a window; that
- * after the last window of an input is the one before the first of the next. Not with a pipe. */
+/* The windows of all inputs form one row: all of the first input, all of the second, … A place stands before a window;
+ * that after the last window of an input is the one before the first of the next. Not with a pipe. */
 struct place {
     uint32_t file; /* index of the input; all of them: the row's end */
     uint64_t window;
@@ -76,15 +76,16 @@ void inputs_say_guesses(const struct inputs *inputs);
 
 /* Warns of JSON lines whose beginning has no text. */
 void inputs_warn_keys(const struct inputs *inputs);
-/* Of inputs that gave no document: ERR_INPUT, with what became of their pages (`counts`, or NULL) and, of JSON lines, the keys that they have. */
+/* Of inputs that gave no document: ERR_INPUT, with what became of their pages (`counts`, or NULL) and, of JSON lines,
+ * the keys that they have. */
 int inputs_gave_nothing(const struct inputs *inputs, const struct counts *counts, struct error *err);
 
 /* A quick hash of the file's first and last 64 KiB: enough to see that a file was exchanged; 0 for a pipe. */
 int inputs_fingerprint(const struct inputs *inputs, size_t index, uint64_t *fingerprint, struct error *err);
 
-/* "enwiki-latest-pages-articles" where the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2", "enwiki-2026-11-01"
- * of "/dumps/enwiki-2026-11-01/", with "-shards" after it where that is the folder itself; "" where there is none. Freed
- * with mem_free. */
+/* "enwiki-latest-pages-articles" where the first input is "/dumps/enwiki-latest-pages-articles.xml.bz2",
+ * "enwiki-2026-11-01" of "/dumps/enwiki-2026-11-01/", with "-shards" after it where that is the folder itself; "" where
+ * there is none. Freed with mem_free. */
 char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare);
 
 #endif

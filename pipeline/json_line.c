@@ -180,7 +180,8 @@ static void sift(const struct scan *s, struct json_key *keys, size_t at, size_t 
     keys[at] = key;
 }
 
-/* An object closes, whose keys begin at `first`: false where two of them say the same. Heapsort, for it needs no room. */
+/* An object closes, whose keys begin at `first`: false where two of them say the same. Heapsort, for it needs no
+ * room. */
 static bool close_object(struct scan *s, uint32_t first)
 {
     struct json_key *keys = s->scratch->keys + first;

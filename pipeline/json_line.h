@@ -1,8 +1,8 @@
 /* A line that holds one JSON object → those of its members that are asked for. No tree is built: what a line costs is 8
  * bytes per key of the objects that are open (their names must differ), and the decoded texts that were asked for. A
  * line is taken or refused exactly as jansson does with JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL (RFC 8259; integers in
- * 64 bits, reals that do not overflow, at most 2048 values deep), but for two things that jansson takes: an array as the
- * line, and a NUL byte after a number or a word. tests/fuzz/fuzz_json_line.c compares the two. */
+ * 64 bits, reals that do not overflow, at most 2048 values deep), but for two things that jansson takes: an array as
+ * the line, and a NUL byte after a number or a word. tests/fuzz/fuzz_json_line.c compares the two. */
 #ifndef PIPELINE_JSON_LINE_H
 #define PIPELINE_JSON_LINE_H
 

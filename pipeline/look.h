@@ -1,5 +1,5 @@
-/* A look at the beginning of text or JSON lines, before anything of it is read: what only its content can tell. It depends
- * on the first DUMP_HEAD_BYTES of the input alone. */
+/* A look at the beginning of text or JSON lines, before anything of it is read: what only its content can tell. It
+ * depends on the first DUMP_HEAD_BYTES of the input alone. */
 #ifndef PIPELINE_LOOK_H
 #define PIPELINE_LOOK_H
 

@@ -1,5 +1,5 @@
-/* What the text of wikis did without: templates that no row renders. Comes in: pages as they are counted. Goes out: which
- * cost most, and where. Sums only, like counts.h, and merged in a fixed order. */
+/* What the text of wikis did without: templates that no row renders. Comes in: pages as they are counted. Goes out:
+ * which cost most, and where. Sums only, like counts.h, and merged in a fixed order. */
 #ifndef PIPELINE_MISSING_H
 #define PIPELINE_MISSING_H
 

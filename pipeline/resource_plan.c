@@ -7,8 +7,8 @@
 
 #define MIB (1ull << 20)
 
-/* Memory, as measured on dumps and rounded up: the program with its tables and the spill's buffers, or the words while a
- * vocabulary is learned; the scratch of a thread; a job with its window, its text, its group and its samples. */
+/* Memory, as measured on dumps and rounded up: the program with its tables and the spill's buffers, or the words while
+ * a vocabulary is learned; the scratch of a thread; a job with its window, its text, its group and its samples. */
 #define FIXED_BYTES  (224 * MIB)
 #define THREAD_BYTES (24 * MIB)
 #define JOB_BYTES    (40 * MIB)

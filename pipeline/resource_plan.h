@@ -1,5 +1,5 @@
-/* What a build will need, by arithmetic from the sizes of its inputs: threads and ring depth that fit into --memory, spill
- * buckets, disk, samples, time. Estimates are for English Wikipedia; they never decide a byte. */
+/* What a build will need, by arithmetic from the sizes of its inputs: threads and ring depth that fit into --memory,
+ * spill buckets, disk, samples, time. Estimates are for English Wikipedia; they never decide a byte. */
 #ifndef PIPELINE_RESOURCE_PLAN_H
 #define PIPELINE_RESOURCE_PLAN_H
 
@@ -21,8 +21,8 @@ struct resource_plan {
     uint32_t bucket_bits[SETS_MAX];
 };
 
-/* Threads and depth alone, for extract and vocab: no recipe. `inputs`: what decoding them takes is left to them. ERR_USAGE where --memory is too small, with the least that
- * does. */
+/* Threads and depth alone, for extract and vocab: no recipe. `inputs`: what decoding them takes is left to them.
+ * ERR_USAGE where --memory is too small, with the least that does. */
 int resource_plan_threads(const struct dsdata_settings *settings, const struct inputs *inputs,
                           struct resource_plan *plan, struct error *err);
 /* All of it but old_bytes and spool_bytes, which are 0. ERR_USAGE also where there would be too many shards. */

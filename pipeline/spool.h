@@ -1,5 +1,5 @@
-/* Standard input as a file, for what has to read it twice: DIRECTORY/.spool/input, until the command ends. What a command
- * that was killed has left there is removed by the next one in that directory, which says so.
+/* Standard input as a file, for what has to read it twice: DIRECTORY/.spool/input, until the command ends. What a
+ * command that was killed has left there is removed by the next one in that directory, which says so.
  *
  *     spool_take → the file at spool.path is read like any other → spool_release
  *

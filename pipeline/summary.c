@@ -312,8 +312,8 @@ static json_t *loads_json(const struct build_facts *facts)
     return loads;
 }
 
-/* {"rows": [{"name", "count", "bytes"}, … most bytes first, then by name], "missed": what the bytes of a row may lack}. No
- * part of the dataset, because the bounded table may forget otherwise where the work is shared out otherwise. */
+/* {"rows": [{"name", "count", "bytes"}, … most bytes first, then by name], "missed": what the bytes of a row may lack}.
+ * No part of the dataset, because the bounded table may forget otherwise where the work is shared out otherwise. */
 static json_t *templates_json(const struct tally *templates)
 {
     uint32_t top[BUILD_TEMPLATES_MAX];

@@ -35,8 +35,8 @@ int summary_dry_run(const struct dsdata_settings *settings, const struct resourc
                     const struct dataset_recipe *recipe);
 /* Seconds that sealing will take, from the time that it took to spill `share` of what is read; -1: unknown. */
 double summary_seal_seconds(const struct build_facts *facts, const struct resource_plan *plan, double share);
-/* The line while inputs are read (`done` bytes of `total`, 0: of a pipe), `seconds` since the start, and while shards are
- * sealed. */
+/* The line while inputs are read (`done` bytes of `total`, 0: of a pipe), `seconds` since the start, and while shards
+ * are sealed. */
 void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
                       const struct build_facts *facts, const struct resource_plan *plan, double seconds);
 void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples);

@@ -13,8 +13,8 @@
 
 #define CHOICE_KEY 0x766f636162ull /* names the permutation that picks windows; never change it */
 
-/* Bounds of the tables: where one is reached the rarest words are forgotten. They are constants, not shares of --memory,
- * because they change bytes. 256 windows of English hold about 2 million distinct words, 80 MB. */
+/* Bounds of the tables: where one is reached the rarest words are forgotten. They are constants, not shares of
+ * --memory, because they change bytes. 256 windows of English hold about 2 million distinct words, 80 MB. */
 #define WINDOW_WORDS_BYTES (24u << 20)
 #define WORDS_BYTES        (96u << 20)
 #define HELD_OUT_BYTES     (8u << 20) /* of held-out pages, of a window or of all */

@@ -1,7 +1,7 @@
 /* The vocabulary of a build, learned from the inputs. Learning counts the words of up to 256 windows, chosen over all
  * inputs by a fixed key, so what is learned depends on the inputs' bytes and the options alone. One page in fifty (the
- * first ones that --valid takes are among them) is not learned from: there the vocabulary is judged. Where text is scarce
- * (all its words would fit into the vocabulary) these pages are learned from too, after judging without them. */
+ * first ones that --valid takes are among them) is not learned from: there the vocabulary is judged. Where text is
+ * scarce (all its words would fit into the vocabulary) these pages are learned from too, after judging without them. */
 #ifndef PIPELINE_VOCABULARY_H
 #define PIPELINE_VOCABULARY_H
 

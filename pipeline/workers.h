@@ -1,5 +1,5 @@
-/* Scratch objects that parallel steps of a belt take and give back: as many exist as threads ever work at once, and what
- * an object remembers (caches) never changes a result. Any thread. */
+/* Scratch objects that parallel steps of a belt take and give back: as many exist as threads ever work at once, and
+ * what an object remembers (caches) never changes a result. Any thread. */
 #ifndef PIPELINE_WORKERS_H
 #define PIPELINE_WORKERS_H
 

@@ -60,7 +60,8 @@ struct manifest_unknown {
     uint64_t count, bytes, characters;
 };
 
-/* Plain text of the wikis of one language, and the holes in it: templates without a rendering that stood in a sentence. */
+/* Plain text of the wikis of one language, and the holes in it: templates without a rendering that stood in a
+ * sentence. */
 struct manifest_language {
     char *name; /* its code, "" where it is not known */
     uint64_t holes, bytes;

@@ -36,8 +36,8 @@ uint32_t mask_count(uint32_t tokens, uint32_t millionths, uint32_t predictions);
 void mask_sample(const struct random_stream *stream, uint32_t index, const struct mask_rules *rules,
                  struct sample *sample);
 
-/* Lays the masks that sample `index` of length `seq` has in an epoch of a training with this seed, in place of those that
- * it has: what a loader does from the second epoch on. */
+/* Lays the masks that sample `index` of length `seq` has in an epoch of a training with this seed, in place of those
+ * that it has: what a loader does from the second epoch on. */
 void mask_anew(uint64_t seed, uint64_t epoch, uint64_t index, uint32_t seq, const struct mask_rules *rules,
                struct sample *sample);
 

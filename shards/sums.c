@@ -1,5 +1,5 @@
-/* In: a dataset, and perhaps a list. Out: the list, or what differs. No name of the list is ever opened: names are those
- * of the manifest, and the list is compared with them. */
+/* In: a dataset, and perhaps a list. Out: the list, or what differs. No name of the list is ever opened: names are
+ * those of the manifest, and the list is compared with them. */
 #include "shards/sums.h"
 
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* Reads every byte of a dataset and compares it with the hashes of the manifest. Finds all damage, not only the first,
- * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. What stands where
- * shards do and is none of the manifest's is named as well: no reader opens it, but a glob may. */
+ * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. What stands
+ * where shards do and is none of the manifest's is named as well: no reader opens it, but a glob may. */
 #ifndef SHARDS_VERIFY_H
 #define SHARDS_VERIFY_H
 

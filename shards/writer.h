@@ -2,9 +2,9 @@
  *
  *     writer_open → { writer_add | writer_pass } … → writer_commit, or writer_close to drop it
  *
- * A cursor goes over the records from front to back. Whoever knows a whole block may write it before the cursor comes, with
- * writer_place, from any thread; the cursor then passes over it. The bytes appear under their final name only when they are
- * complete and synced (base/file.h). */
+ * A cursor goes over the records from front to back. Whoever knows a whole block may write it before the cursor comes,
+ * with writer_place, from any thread; the cursor then passes over it. The bytes appear under their final name only when
+ * they are complete and synced (base/file.h). */
 #ifndef SHARDS_WRITER_H
 #define SHARDS_WRITER_H
 

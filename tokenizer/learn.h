@@ -1,6 +1,7 @@
 /* Learning a vocabulary from counted words, in one of two ways.
  *
- * greedy, top-down: a piece must pay for itself. Of all rows of letters the longest come first; one that occurs at least
+ * greedy, top-down: a piece must pay for itself. Of all rows of letters the longest come first; one that occurs at
+ * least
  * `threshold` times becomes a piece and takes its occurrences away from its own beginnings. Then words are cut greedily
  * by the pieces found, and only what begins at such a cut is counted again. The threshold is searched so that the
  * vocabulary gets its size. (After the learner of TensorFlow Text, "WordPiece vocabulary generation"; Google's first
@@ -8,15 +9,16 @@
  *
  * bpe, bottom-up: the two pieces that most often stand side by side become one, again and again (Hugging Face's
  * WordPieceTrainer), until so many pieces as are wanted still stand in as many places as the last pair did: these are
- * the vocabulary. Of equal pairs the one with the older left piece comes first, then the one with the older right piece;
- * the oldest are the letters by code point, those at word starts before "##" ones.
+ * the vocabulary. Of equal pairs the one with the older left piece comes first, then the one with the older right
+ * piece; the oldest are the letters by code point, those at word starts before "##" ones.
  *
- * Either way, where the text gives too few such pieces, others that occur min_frequency times fill the vocabulary up: of
- * greedy what longer pieces took all counts from, the most frequent first; of bpe the oldest.
+ * Either way, where the text gives too few such pieces, others that occur min_frequency times fill the vocabulary up:
+ * of greedy what longer pieces took all counts from, the most frequent first; of bpe the oldest.
  *
  * Layout: [PAD] 0, [unused0] to [unused98] 1 to 99, [UNK] 100, [CLS] 101, [SEP] 102, [MASK] 103, further [unusedN]
- * where asked for; then single letters (and "##" letters) by code point; then longer pieces: of greedy the most frequent
- * first, equal ones by bytes; of bpe in the order of their making. The result is a function of the counts alone. */
+ * where asked for; then single letters (and "##" letters) by code point; then longer pieces: of greedy the most
+ * frequent first, equal ones by bytes; of bpe in the order of their making. The result is a function of the counts
+ * alone. */
 #ifndef TOKENIZER_LEARN_H
 #define TOKENIZER_LEARN_H
 

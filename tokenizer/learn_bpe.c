@@ -1,5 +1,5 @@
-/* Byte pair encoding on letters, as Hugging Face's WordPieceTrainer does it: every word is a row of pieces, at first its
- * letters; the two pieces that most often stand side by side become one, everywhere, until the vocabulary is full.
+/* Byte pair encoding on letters, as Hugging Face's WordPieceTrainer does it: every word is a row of pieces, at first
+ * its letters; the two pieces that most often stand side by side become one, everywhere, until the vocabulary is full.
  *
  *     place      0   1   2   3   4            merging  ##a ##t   changes the pairs at the places beside it:
  *     letters    l   a   t   e   0            (l ##a) (##a ##t) (##t ##e)   →   (l ##at) (##at ##e)

@@ -1,6 +1,7 @@
-/* Comes in: counts that rise and fall. Goes out: the most frequent pair. In a binary heap of numbers, a count that rises
- * moves its pair at once; one that falls waits until its pair comes to the top, for most never do. A table of open
- * addressing finds pairs by their pieces, and closes its gaps when one is gone. Memory follows the pairs there are. */
+/* Comes in: counts that rise and fall. Goes out: the most frequent pair. In a binary heap of numbers, a count that
+ * rises moves its pair at once; one that falls waits until its pair comes to the top, for most never do. A table of
+ * open addressing finds pairs by their pieces, and closes its gaps when one is gone. Memory follows the pairs there
+ * are. */
 #include "tokenizer/pair_queue.h"
 
 #include "base/mem.h"

@@ -1,5 +1,5 @@
-/* Comes in: the bytes of a file, or a vocabulary. Goes out: counts of what is wrong, each with its first place. The judge
- * of a piece is the tokenizer itself: what comes out of it must go through it unchanged. */
+/* Comes in: the bytes of a file, or a vocabulary. Goes out: counts of what is wrong, each with its first place. The
+ * judge of a piece is the tokenizer itself: what comes out of it must go through it unchanged. */
 #include "tokenizer/vocab_check.h"
 
 #include <stdlib.h>

@@ -19,8 +19,8 @@ const char *backend_text(void); /* "cuda built in", for --version */
  * (may be NULL) say what was seen. */
 int backend_look(enum device_kind device, struct cuda_facts *facts, struct error *err);
 
-/* How many NVIDIA cards may this process see, whether or not they can be used? One that backend_look refuses is something
- * to mend. CUDA is not asked. */
+/* How many NVIDIA cards may this process see, whether or not they can be used? One that backend_look refuses is
+ * something to mend. CUDA is not asked. */
 unsigned backend_cards(void);
 
 /* CUDA where it is built in and answers, else the CPU; says why where it is built in and does not answer. */

@@ -1,6 +1,6 @@
-/* How flat gradients are cut for the sum over processes. Buckets follow the table of parameters and nothing else, in the
- * order in which a backward pass finishes them: the heads, each layer from the last to the first, the embeddings. One
- * that would be larger than what is asked for is split at borders of chunks. So all processes cut alike. */
+/* How flat gradients are cut for the sum over processes. Buckets follow the table of parameters and nothing else, in
+ * the order in which a backward pass finishes them: the heads, each layer from the last to the first, the embeddings.
+ * One that would be larger than what is asked for is split at borders of chunks. So all processes cut alike. */
 #ifndef TRAINER_BUCKETS_H
 #define TRAINER_BUCKETS_H
 

@@ -31,8 +31,8 @@ static int refuse_device(const struct settings *settings, struct error *err)
     return hint(err, "--comm gloo carries what the CPU computes");
 }
 
-/* MPI where only it can say where the processes meet. Where something else says so, a step of srun --mpi=pmi2 say, gloo:
- * an MPI that was built without srun's PMI ends the process. */
+/* MPI where only it can say where the processes meet. Where something else says so, a step of srun --mpi=pmi2 say,
+ * gloo: an MPI that was built without srun's PMI ends the process. */
 static enum comm_kind choose(const struct launch *launch)
 {
     struct error why;

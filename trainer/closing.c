@@ -19,7 +19,8 @@ static void append_command(json_t *commands, char *command)
     mem_free(command);
 }
 
-/* The shortest length above the run's that all its datasets have samples of and that the model has positions for; 0: none. */
+/* The shortest length above the run's that all its datasets have samples of and that the model has positions for; 0:
+ * none. */
 static uint32_t longer_length(const struct setup *setup)
 {
     const struct manifest *manifest = &setup->datasets.train[0].manifest;

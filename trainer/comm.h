@@ -1,5 +1,5 @@
-/* The processes of one run, and what they compute together: sums and exchanges of arrays. These are the host's; sums over
- * NCCL may be of a GPU's.
+/* The processes of one run, and what they compute together: sums and exchanges of arrays. These are the host's; sums
+ * over NCCL may be of a GPU's.
  *
  *     main thread                        queue              communication thread
  *     number = comm_start(work)  ──►  │ n │ n+1 │ … │  ──►  one call of gloo, MPI or NCCL after another
@@ -7,12 +7,12 @@
  *     comm_wait(number)  ◄── it is done, or the first failure
  *
  * All processes start the same operations in the same order, with sizes that fit each other; nobody checks that. One
- * communication thread calls the library, opens and closes it, and nobody else does. Counts are elements; they may be 0,
- * and a run may be one process. An operation's arrays belong to comm from comm_start until comm_wait returned 0 or
+ * communication thread calls the library, opens and closes it, and nobody else does. Counts are elements; they may be
+ * 0, and a run may be one process. An operation's arrays belong to comm from comm_start until comm_wait returned 0 or
  * comm_close returned.
  *
- * A failure ends all: no later operation is done, every comm_wait from then on returns -1 with the first error, and what
- * the arrays hold is not defined. The process then closes comm and leaves; the other processes learn of it by the
+ * A failure ends all: no later operation is done, every comm_wait from then on returns -1 with the first error, and
+ * what the arrays hold is not defined. The process then closes comm and leaves; the other processes learn of it by the
  * connections that break. One thread calls (comm_abort: any). */
 #ifndef TRAINER_COMM_H
 #define TRAINER_COMM_H
@@ -67,9 +67,9 @@ struct comm;
 /* Every process calls it with its own rank. NULL with ERR_USAGE where the kind was not built, or its library is not
  * there, or (MPI) was not started with these processes; with ERR_PEER where another process does not come. */
 struct comm *comm_open(enum comm_kind kind, const struct comm_options *options, struct error *err);
-/* Every process calls it once all its operations are waited for: it waits a few seconds for the others, so that nobody's
- * last one breaks. A process that leaves alone calls comm_abort before it, or has operations under way, which are
- * aborted. */
+/* Every process calls it once all its operations are waited for: it waits a few seconds for the others, so that
+ * nobody's last one breaks. A process that leaves alone calls comm_abort before it, or has operations under way, which
+ * are aborted. */
 void comm_close(struct comm *comm);
 
 uint32_t comm_rank(const struct comm *comm);
@@ -122,8 +122,8 @@ int comm_wait(struct comm *comm, uint64_t number, struct error *err);
 /* Starts and waits. */
 int comm_run(struct comm *comm, struct comm_work work, struct error *err);
 
-/* Another part of the program knows better: from any thread, until comm_close is called. Everything under way ends soon,
- * and comm has failed with `why`. */
+/* Another part of the program knows better: from any thread, until comm_close is called. Everything under way ends
+ * soon, and comm has failed with `why`. */
 void comm_abort(struct comm *comm, const struct error *why);
 
 /* Of one of the last COMM_QUEUE operations, once it was waited for: how long the library took for it, and how long

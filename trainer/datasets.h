@@ -24,10 +24,10 @@ struct datasets {
     struct dataset valid[MIXTURE_MAX]; /* may have no samples */
 };
 
-/* Opens both splits of each. seq 0: the shortest length of the first. ERR_USAGE: none is given, several without weights,
- * what is no weight, a dataset given twice; ERR_MISMATCH: a length that one has not or has no samples of, or datasets
- * that do not go together: vocabulary, how text was read, pairs, what masks take; else the errors of dataset_open. On
- * error too the caller calls datasets_close. */
+/* Opens both splits of each. seq 0: the shortest length of the first. ERR_USAGE: none is given, several without
+ * weights, what is no weight, a dataset given twice; ERR_MISMATCH: a length that one has not or has no samples of, or
+ * datasets that do not go together: vocabulary, how text was read, pairs, what masks take; else the errors of
+ * dataset_open. On error too the caller calls datasets_close. */
 int datasets_open(struct datasets *datasets, const struct opt_paths *shards, uint32_t seq, struct error *err);
 void datasets_close(struct datasets *datasets); /* safe on a zeroed one */
 
@@ -40,8 +40,8 @@ void datasets_add_text(const struct datasets *datasets, uint64_t samples, struct
 /* How often so many samples read the dataset that they read most often. */
 double datasets_epochs(const struct datasets *datasets, uint64_t samples);
 
-/* --shards as run.json has it: a text with the full path, or an array of such texts, weights with them; and back: pointers
- * into `json`, in an array which the caller mem_free's (none: what is there is no record of it). */
+/* --shards as run.json has it: a text with the full path, or an array of such texts, weights with them; and back:
+ * pointers into `json`, in an array which the caller mem_free's (none: what is there is no record of it). */
 json_t *shards_record(const struct opt_paths *shards);
 struct opt_paths shards_recorded(const json_t *json);
 /* The path in such a text, which the caller mem_free's. */

@@ -1,5 +1,5 @@
-/* What computes: a backend, a model on it, and the memory of its updates. It knows the recipe, the task and the machine, but
- * no dataset, no run directory and no clock.
+/* What computes: a backend, a model on it, and the memory of its updates. It knows the recipe, the task and the
+ * machine, but no dataset, no run directory and no clock.
  *
  *     engine_choose → engine_divide → engine_open → engine_load → engine_join
  *       → { engine_begin → engine_pass … → engine_finish → engine_update → engine_receive } … → engine_close
@@ -58,8 +58,8 @@ struct engine {
 /* Which device computes, and whether it can compute the model: before anything is opened. */
 int engine_choose(struct engine *engine, const struct settings *settings, const struct recipe *recipe,
                   const struct task *task, struct error *err);
-/* Moments and master copies are divided among `size` processes, as the recipe's `zero` says. Not called, or with 0 or of
- * one process: they are not. ERR_USAGE: the optimizer updates whole matrices. */
+/* Moments and master copies are divided among `size` processes, as the recipe's `zero` says. Not called, or with 0 or
+ * of one process: they are not. ERR_USAGE: the optimizer updates whole matrices. */
 int engine_divide(struct engine *engine, uint32_t rank, uint32_t size, struct error *err);
 /* What the command asked for, else what an earlier start of the run has recorded (or NULL), else the machine's. */
 enum precision engine_precision(const struct engine *engine, const char *recorded);
@@ -97,8 +97,8 @@ void engine_freeze(struct engine *engine, const struct freeze_state *freeze, uin
 void engine_begin(struct engine *engine, uint64_t number, const int64_t counts[HEAD_KINDS], double loss_scale);
 /* One micro-batch of it, forward and backward: gradients are added up. */
 void engine_pass(struct engine *engine, const struct micro_batch *micro);
-/* After the last one, which a process without a share does not have: the gradients are those of the whole batch. On error
- * (of comm) they are not defined, and the engine can only be closed. */
+/* After the last one, which a process without a share does not have: the gradients are those of the whole batch. On
+ * error (of comm) they are not defined, and the engine can only be closed. */
 int engine_finish(struct engine *engine, struct error *err);
 /* Seconds that the passes of this step waited for other processes. */
 double engine_waited(const struct engine *engine);

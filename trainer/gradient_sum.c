@@ -1,5 +1,5 @@
-/* Ranges of final gradients come in, from the end of flat memory down but for rows of words, which come early; operations
- * of struct comm go out, and the sums come back in the same place. */
+/* Ranges of final gradients come in, from the end of flat memory down but for rows of words, which come early;
+ * operations of struct comm go out, and the sums come back in the same place. */
 #include "trainer/gradient_sum.h"
 
 #include <assert.h>
@@ -243,8 +243,8 @@ static void convert(const struct gradient_sum *sum, const struct range *range, f
     parallel(blocks_of(r.count, ROUND_BLOCK), block, &r);
 }
 
-/* The device has memory of its own, and comm does not reach it, or the host rounds: sums are of a copy that the host has,
- * after the last pass. */
+/* The device has memory of its own, and comm does not reach it, or the host rounds: sums are of a copy that the host
+ * has, after the last pass. */
 static bool is_staged(const struct gradient_sum *sum)
 {
     const struct gradient_sum_options *options = &sum->options;

@@ -1,5 +1,5 @@
-/* Adds the gradients of a step over the processes of a run, bucket by bucket (buckets.h), while the rest of the backward
- * pass is worked out.
+/* Adds the gradients of a step over the processes of a run, bucket by bucket (buckets.h), while the rest of the
+ * backward pass is worked out.
  *
  *     gradient_sum_open
  *       → { gradient_sum_begin → gradient_sum_pass after every pass, the last one with the listener
@@ -9,13 +9,13 @@
  * Sums only: every process has gradients of its share, × loss_scale / counts of the whole batch (Law 4), and
  * nothing is divided by the number of processes. A process without a share makes no pass and adds zeros.
  *
- * With same_bits gradients are added as integers (struct fixed_add_args), over the passes of a process too: each pass is
- * one part of the batch, and the sums depend on neither who computed which part nor in which order. A single process
+ * With same_bits gradients are added as integers (struct fixed_add_args), over the passes of a process too: each pass
+ * is one part of the batch, and the sums depend on neither who computed which part nor in which order. A single process
  * does the same then. Without same_bits, and where all processes have their gradients in the host's memory, the rows of
- * the word table that no last pass has as its input are summed right after the heads (word_rows.h); which rows these are
- * is exchanged when the last pass begins. With `pieces` a sum reaches the process that holds its piece, added in rank
- * order; what the gradients are elsewhere is not defined then. With `wire` COMM_BF16 each process rounds its gradients once, and so are the sums. One thread
- * calls. */
+ * the word table that no last pass has as its input are summed right after the heads (word_rows.h); which rows these
+ * are is exchanged when the last pass begins. With `pieces` a sum reaches the process that holds its piece, added in
+ * rank order; what the gradients are elsewhere is not defined then. With `wire` COMM_BF16 each process rounds its
+ * gradients once, and so are the sums. One thread calls. */
 #ifndef TRAINER_GRADIENT_SUM_H
 #define TRAINER_GRADIENT_SUM_H
 
@@ -47,8 +47,8 @@ struct gradient_sum_options {
 
 struct gradient_sum;
 
-/* Takes all memory but a number for each token of a last pass: 8 bytes a parameter with same_bits; without next to none,
- * and 2 of the host's for bf16. */
+/* Takes all memory but a number for each token of a last pass: 8 bytes a parameter with same_bits; without next to
+ * none, and 2 of the host's for bf16. */
 struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *options);
 void gradient_sum_close(struct gradient_sum *sum); /* NULL is fine */
 
@@ -57,12 +57,13 @@ uint64_t gradient_sum_bytes(const struct params *params, bool same_bits);
 
 /* Begins step `number`, from 1. `own`: its gradients stay those of this process, and only losses are summed. */
 void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_scale, bool own);
-/* For model_forward_backward, in the last pass of a step, of this batch; NULL where nothing is summed before its end. */
+/* For model_forward_backward, in the last pass of a step, of this batch; NULL where nothing is summed before its
+ * end. */
 const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch);
 /* After a pass: `sums` are of its losses. */
 void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS]);
-/* Waits until the gradients are those of the whole batch, and so are `sums`: of losses, NaN where a gradient could not be
- * added. On error the gradients are not defined, and the process can only leave. */
+/* Waits until the gradients are those of the whole batch, and so are `sums`: of losses, NaN where a gradient could not
+ * be added. On error the gradients are not defined, and the process can only leave. */
 int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct error *err);
 
 /* Between steps: other borders of parts (same_bits; without nothing). */

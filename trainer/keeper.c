@@ -39,8 +39,8 @@ bool keeper_keeps(const struct keeper *k, uint64_t step)
     return k->setup->settings->keep_best && !k->silent && k->evaluated_step == step && k->best.last < k->kept_loss;
 }
 
-/* The checkpoint of this step, which is there, becomes the best where the evaluation after it says so; the one before may
- * go. */
+/* The checkpoint of this step, which is there, becomes the best where the evaluation after it says so; the one before
+ * may go. */
 static int keep_best(struct keeper *k, uint64_t step, struct error *err)
 {
     const struct settings *settings = k->setup->settings;

@@ -51,7 +51,8 @@ struct keeper {
 /* Takes the directory that --out or the identity names (run_open); keeper->run.kind says what is there. On error too
  * the caller calls keeper_close. */
 int keeper_take(struct keeper *keeper, const struct setup *setup, bool silent, struct error *err);
-/* Records this start, of `ranks` (record_ranks) or NULL, writes the tokenizer's files, opens the metrics after the step of `position`. */
+/* Records this start, of `ranks` (record_ranks) or NULL, writes the tokenizer's files, opens the metrics after the step
+ * of `position`. */
 int keeper_begin(struct keeper *keeper, const struct engine *engine, const struct position *position, json_t *ranks,
                  struct error *err);
 void keeper_close(struct keeper *keeper); /* safe on a zeroed one */

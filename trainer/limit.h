@@ -1,5 +1,5 @@
-/* What a time limit leaves room for: --time-limit, or the end of the Slurm job that we are in. What is ahead takes as long
- * as the longest of its kind so far; before the first, as estimated. All in seconds of clock_now. */
+/* What a time limit leaves room for: --time-limit, or the end of the Slurm job that we are in. What is ahead takes as
+ * long as the longest of its kind so far; before the first, as estimated. All in seconds of clock_now. */
 #ifndef TRAINER_LIMIT_H
 #define TRAINER_LIMIT_H
 

@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* Bytes of the memory that a backend's buffers come from: the device's, or what this process may have (base/cores.h). */
+/* Bytes of the memory that a backend's buffers come from: the device's, or what this process may have
+ * (base/cores.h). */
 uint64_t machine_memory_for(const struct ops *ops);
 
 /* Floating-point operations a second of ops' products of rows x in by in x out: the fastest of those that fit into
@@ -26,7 +27,8 @@ struct machine_waits {
     } threads[MACHINE_THREADS];
 };
 void machine_waits_begin(struct machine_waits *waits);
-/* Of the time since, the share that the thread waited which waited longest: all wait for it at the end of an operation. */
+/* Of the time since, the share that the thread waited which waited longest: all wait for it at the end of an
+ * operation. */
 double machine_waits_share(const struct machine_waits *waits);
 /* Parameters a second of Adam's pass over flat memory of `count` parameters, or of the first ones of so many. */
 double machine_update_rate(const struct ops *ops, size_t count);

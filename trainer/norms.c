@@ -1,5 +1,5 @@
-/* Parameters before and after an update, and the sums of squares that it made of gradients, come in; norms of tensors go
- * out. Sums are over the table's chunks, in their order: no bit depends on threads. */
+/* Parameters before and after an update, and the sums of squares that it made of gradients, come in; norms of tensors
+ * go out. Sums are over the table's chunks, in their order: no bit depends on threads. */
 #include "trainer/norms.h"
 
 #include <math.h>

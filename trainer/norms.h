@@ -1,5 +1,5 @@
-/* Norms of every tensor at a step (--norms-every): of its gradient, averaged and not clipped, of its weights after the step,
- * and of what the step added to them.
+/* Norms of every tensor at a step (--norms-every): of its gradient, averaged and not clipped, of its weights after the
+ * step, and of what the step added to them.
  *
  *     norms_open → { a step's gradients → norms_before → its update → norms_after } … → norms_close */
 #ifndef TRAINER_NORMS_H

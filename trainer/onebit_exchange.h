@@ -1,5 +1,5 @@
-/* 1-bit Adam among the processes of a run: each has its own sums of gradients, and what travels in an update is a bit for
- * each parameter, twice (optim/onebit.h).
+/* 1-bit Adam among the processes of a run: each has its own sums of gradients, and what travels in an update is a bit
+ * for each parameter, twice (optim/onebit.h).
  *
  *     onebit_open, when v is frozen → { onebit_update } … → onebit_close
  *

@@ -77,8 +77,8 @@ struct ops_facts {
  *
  * which is CALL(ops, adam, .memory = memory, .work = work, .step = &step).
  *
- * From this list are made the members of struct ops, enum op and its names, every backend's table and every decorator's:
- * what lacks an op does not compile. */
+ * From this list are made the members of struct ops, enum op and its names, every backend's table and every
+ * decorator's: what lacks an op does not compile. */
 #define OPS_COMPUTING(OP)                                                                                              \
     OP(clear)                                                                                                          \
     OP(convert)                                                                                                        \

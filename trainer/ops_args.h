@@ -1,6 +1,6 @@
 /* What each op is called with: for an op X one struct X_args, and what several of them share. Above each struct stands
- * what the op computes, beside each field its shape and type; ops.h says what holds for all. A field that is left out of
- * an initialiser is 0 or NULL. Fields of `const` pointers are read, others written. */
+ * what the op computes, beside each field its shape and type; ops.h says what holds for all. A field that is left out
+ * of an initialiser is 0 or NULL. Fields of `const` pointers are read, others written. */
 #ifndef TRAINER_OPS_ARGS_H
 #define TRAINER_OPS_ARGS_H
 
@@ -155,8 +155,8 @@ struct norm_args {
     const struct dropout *dropout; /* NULL: none */
 };
 
-/* dz = gradient of z (so also of residual), or dz += it; dx = what dz then is, as gradient of x. dgain and dbias += their
- * gradients. dx may be dy; so may dz where it is not added to. */
+/* dz = gradient of z (so also of residual), or dz += it; dx = what dz then is, as gradient of x. dgain and dbias +=
+ * their gradients. dx may be dy; so may dz where it is not added to. */
 struct norm_backward_args {
     void *dx;               /* [rows, hidden] storage; NULL where there was no dropout: then dz serves */
     void *dz;               /* [rows, hidden] storage */
@@ -245,8 +245,8 @@ struct gelu_backward_args {
     enum gelu gelu;
 };
 
-/* Softmax cross-entropy over the first `vocabulary` columns: of each row -log p(label), and 1 where the largest logit is
- * the label's (the first one where equal); sums[0] and sums[1] += theirs over all rows. With a factor the logits are
+/* Softmax cross-entropy over the first `vocabulary` columns: of each row -log p(label), and 1 where the largest logit
+ * is the label's (the first one where equal); sums[0] and sums[1] += theirs over all rows. With a factor the logits are
  * replaced by factor * (softmax - one-hot), padding columns by 0. */
 struct loss_args {
     double *sums;          /* [2], the device's */
@@ -259,8 +259,8 @@ struct loss_args {
     void *scratch;
 };
 
-/* Squared error of the first column: sums[0] += (logit - label)^2, where labels are the bits of floats. With a factor the
- * logits are replaced by factor * 2 (logit - label). */
+/* Squared error of the first column: sums[0] += (logit - label)^2, where labels are the bits of floats. With a factor
+ * the logits are replaced by factor * 2 (logit - label). */
 struct square_loss_args {
     double *sums;          /* [2], the device's */
     void *logits;          /* [rows, 1] storage */
@@ -270,9 +270,9 @@ struct square_loss_args {
     void *scratch;
 };
 
-/* Softmax cross-entropy of where a span begins and where it ends, each over the tokens of its sequence: sums[0] += the mean
- * of both, sums[1] += spans of which both ends have the largest logit (the first one where equal). With a factor the
- * logits are replaced by factor / 2 * (softmax - one-hot). */
+/* Softmax cross-entropy of where a span begins and where it ends, each over the tokens of its sequence: sums[0] += the
+ * mean of both, sums[1] += spans of which both ends have the largest logit (the first one where equal). With a factor
+ * the logits are replaced by factor / 2 * (softmax - one-hot). */
 struct span_loss_args {
     double *sums;              /* [2], the device's */
     void *logits;              /* [T, 2] storage: begin, end */
@@ -285,9 +285,9 @@ struct span_loss_args {
 
 /* ---- an update ----
  *
- * With the formulas of optim/update_numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over chunks and
- * over tensors have a fixed order. Where the record says that the step is skipped, adam, moments and apply change
- * nothing.
+ * With the formulas of optim/update_numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over
+ * chunks and over tensors have a fixed order. Where the record says that the step is skipped, adam, moments and apply
+ * change nothing.
  *
  * All but factors work on a range of chunks, so that a process may update its part alone, and a part of the parameters
  * as soon as it can be: no bit depends on how the chunks are cut into ranges. What an op reads of chunks outside its
@@ -318,8 +318,8 @@ struct update_memory {
     void *first;  /* m, zero at the start */
     void *second; /* v, zero at the start */
     const void *gradients;
-    /* Elements of flat memory in front of first[0] and second[0]: moments may be held for a part alone. A multiple of 4,
-     * on which the order of sums over a chunk may depend. */
+    /* Elements of flat memory in front of first[0] and second[0]: moments may be held for a part alone. A multiple of
+     * 4, on which the order of sums over a chunk may depend. */
     size_t held_from;
     size_t params_from; /* the same of params: 0, where they are whole, or held_from */
 };
@@ -433,14 +433,14 @@ struct shift_args {
 
 /* ---- sums that have no order ----
  *
- * A sum of floats depends on its order, a sum of integers does not. Gradients become whole multiples of 2^-FIXED_BITS and
- * are added as int64, over the parts of a batch and over processes, so the bits do not depend on who computed which part
- * (docs/DESIGN.md, section 5). With a step's loss scale, a power of two, unit is 2^FIXED_BITS / loss_scale. */
+ * A sum of floats depends on its order, a sum of integers does not. Gradients become whole multiples of 2^-FIXED_BITS
+ * and are added as int64, over the parts of a batch and over processes, so the bits do not depend on who computed which
+ * part (docs/DESIGN.md, section 5). With a step's loss scale, a power of two, unit is 2^FIXED_BITS / loss_scale. */
 
 #define FIXED_BITS 44
 
-/* sums += rint(gradient * unit), and the gradient is 0 afterwards. An element that is not finite, or whose product is not
- * below the limit, adds nothing, and *refused is set. Below 2^61 / parts no sum of `parts` of them overflows. */
+/* sums += rint(gradient * unit), and the gradient is 0 afterwards. An element that is not finite, or whose product is
+ * not below the limit, adds nothing, and *refused is set. Below 2^61 / parts no sum of `parts` of them overflows. */
 struct fixed_add_args {
     int64_t *sums;   /* [count] */
     void *gradients; /* [count] real */

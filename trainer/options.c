@@ -1,5 +1,5 @@
-/* The options of dstrain: one table holds them all, what they are called elsewhere, and the verbs. Each verb is a function
- * of the settings (settings.h). */
+/* The options of dstrain: one table holds them all, what they are called elsewhere, and the verbs. Each verb is a
+ * function of the settings (settings.h). */
 #include "trainer/options.h"
 
 #include "base/launcher.h"

@@ -1,5 +1,5 @@
-/* Who holds what under --zero. The chunks of every bucket (buckets.h) are cut into as many consecutive runs as there are
- * processes, as equal in elements as chunks allow, and process r holds run r of every bucket: its piece. So all
+/* Who holds what under --zero. The chunks of every bucket (buckets.h) are cut into as many consecutive runs as there
+ * are processes, as equal in elements as chunks allow, and process r holds run r of every bucket: its piece. So all
  * exchanges are balanced, and each bucket's can begin as soon as the bucket is final. A process keeps what it holds
  * packed: piece by piece, in the order of buckets.
  *

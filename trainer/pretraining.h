@@ -1,5 +1,5 @@
-/* The task of BERT's authors: the pieces of masked tokens (masked LM), and where the dataset's samples are pairs, whether
- * B follows A (next sentence, or sentence order). */
+/* The task of BERT's authors: the pieces of masked tokens (masked LM), and where the dataset's samples are pairs,
+ * whether B follows A (next sentence, or sentence order). */
 #ifndef TRAINER_PRETRAINING_H
 #define TRAINER_PRETRAINING_H
 
@@ -11,8 +11,8 @@
 
 extern const struct metric_table pretraining_metrics;
 
-/* What the task's sources read; outlives the task. Of several datasets each has a seed of its own, d 2^32 + the run's, for
- * its order and its fresh masks: no two share a stream. */
+/* What the task's sources read; outlives the task. Of several datasets each has a seed of its own, d 2^32 + the run's,
+ * for its order and its fresh masks: no two share a stream. */
 struct pretraining {
     struct shard_reading run[MIXTURE_MAX], splits[SPLITS][MIXTURE_MAX];
     struct mixed_sources mixed;            /* of several datasets: the run, */

@@ -12,7 +12,8 @@ bool processes_supported(const char *verb, const struct settings *settings);
  * environment contradict themselves, or `verb` is for one process. */
 int processes_find(struct settings *settings, const char *verb, struct launch *launch, struct error *err);
 
-/* The weight that --share gives this process: 1 for "equal", 0 for "auto". ERR_USAGE: it is neither that nor a positive number. */
+/* The weight that --share gives this process: 1 for "equal", 0 for "auto". ERR_USAGE: it is neither that nor a positive
+ * number. */
 int processes_weight(const char *share, double *weight, struct error *err);
 
 #endif

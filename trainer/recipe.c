@@ -27,7 +27,8 @@ static int steps_of(const struct settings *settings, uint64_t samples, const str
     return 0;
 }
 
-/* What decides the bits of a part may depend on nothing but the recipe; and only powers of two scale without rounding. */
+/* What decides the bits of a part may depend on nothing but the recipe; and only powers of two scale without
+ * rounding. */
 static int choose_part(struct recipe *recipe, struct error *err)
 {
     int exponent;

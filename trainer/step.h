@@ -4,8 +4,8 @@
  *     step_fetch → step_gradients → step_update → (later, the oldest first) step_receive
  *
  * The first two wait for samples, never for the device, which works out by itself whether a step counts: one whose
- * loss or gradient is not finite changes nothing, nor do those after it (optim/update_numbers.h). So the host may hear of a
- * step while the device is at the next one. One thread calls. */
+ * loss or gradient is not finite changes nothing, nor do those after it (optim/update_numbers.h). So the host may hear
+ * of a step while the device is at the next one. One thread calls. */
 #ifndef TRAINER_STEP_H
 #define TRAINER_STEP_H
 

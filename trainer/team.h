@@ -1,12 +1,13 @@
-/* The processes that train one run together. Rank 0 has the run's directory, decides what is done between two steps, and
- * speaks; every process computes a share of each batch. One process alone is a team of one: then all of this is nothing.
+/* The processes that train one run together. Rank 0 has the run's directory, decides what is done between two steps,
+ * and speaks; every process computes a share of each batch. One process alone is a team of one: then all of this is
+ * nothing.
  *
  *     team_open → team_compare, team_agree, team_give … while a training is opened
  *       → { team_control_begin, _end → a step, or a pause } … → team_close
  *
- * Two lines join them: the meeting (comm/meet.h) knows who is alive and what failed, struct comm (comm.h) carries numbers.
- * What fails at one process fails at all, with that error's code, once. Calls that say "of all" are made by all
- * processes in the same order. */
+ * Two lines join them: the meeting (comm/meet.h) knows who is alive and what failed, struct comm (comm.h) carries
+ * numbers. What fails at one process fails at all, with that error's code, once. Calls that say "of all" are made by
+ * all processes in the same order. */
 #ifndef TRAINER_TEAM_H
 #define TRAINER_TEAM_H
 
@@ -52,8 +53,8 @@ struct team {
 int team_open(struct team *team, const struct settings *settings, struct error *err);
 /* A team of one. */
 int team_alone(struct team *team, struct error *err);
-/* Closes it, with the verb's result (< 0 with *err); safe on one that team_open failed to open. Returns whether the error
- * is another process's to report: one of all does. */
+/* Closes it, with the verb's result (< 0 with *err); safe on one that team_open failed to open. Returns whether the
+ * error is another process's to report: one of all does. */
 bool team_leave(struct team *team, int result, struct error *err);
 void team_close(struct team *team); /* of tests; safe on a zeroed one */
 

@@ -1,6 +1,6 @@
-/* In: calls of ops. Out: the same calls to another backend, and a table. For each op X a function X_work says what a call
- * amounts to: operations of its products (2 a multiply-add; attention's backward pass counts as twice its forward, though
- * it works the probabilities out again), and the bytes that its operands have. TIMED makes the rest. */
+/* In: calls of ops. Out: the same calls to another backend, and a table. For each op X a function X_work says what a
+ * call amounts to: operations of its products (2 a multiply-add; attention's backward pass counts as twice its forward,
+ * though it works the probabilities out again), and the bytes that its operands have. TIMED makes the rest. */
 #include "trainer/timings.h"
 
 #include "base/log.h"

@@ -22,11 +22,12 @@ struct timings_beside {
 struct timings_limits {
     double flops, bytes;
 };
-/* The table, to standard error: ops by time, a product's by its shape too, with the rate of what limits each (operations
- * or bytes) beside that limit; then `beside`, then what is left of `seconds`. */
+/* The table, to standard error: ops by time, a product's by its shape too, with the rate of what limits each
+ * (operations or bytes) beside that limit; then `beside`, then what is left of `seconds`. */
 void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
                  const struct timings_beside *beside);
-/* A row for each sum of a bucket of gradients over processes: bytes, how long it took and how long it was waited for. */
+/* A row for each sum of a bucket of gradients over processes: bytes, how long it took and how long it was waited
+ * for. */
 void timings_say_buckets(const struct bucket_times *buckets, size_t count);
 
 #endif

@@ -90,8 +90,8 @@ static struct verdict decide(const struct training *t, uint64_t under_way, enum 
 }
 
 /* Tells all what this process has of the next batch and, rank 0, what is done before it. One process asks after a step;
- * several ask as soon as the sums of gradients are there, so that the message travels during the update. Where a stop is
- * asked for later, the next step is discarded. */
+ * several ask as soon as the sums of gradients are there, so that the message travels during the update. Where a stop
+ * is asked for later, the next step is discarded. */
 static void ask(struct training *t, uint64_t under_way)
 {
     const uint64_t step = t->position.state.step + t->position.queued + under_way;
@@ -231,8 +231,8 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
 
 /* ---- the loop ---- */
 
-/* The same verdict for all processes, rank 0's, and the counts of the batch to come. What failed here is told to all; what
- * failed elsewhere is what fails here. */
+/* The same verdict for all processes, rank 0's, and the counts of the batch to come. What failed here is told to all;
+ * what failed elsewhere is what fails here. */
 static struct verdict next_turn(struct training *t, int result, struct step_counts *counts, struct error *err)
 {
     struct control control;

@@ -44,12 +44,13 @@ struct training {
     char *restored;                     /* at rank 0, while it opens: the checkpoint that it goes on from, or NULL */
 };
 
-/* Of all processes of the team. Opens dataset, device, run and model; draws, reads or resumes the weights, at rank 0, and
- * gives them to all. A run that is finished (`finished`) opens no model. `silent`: rank 0 has no directory either
+/* Of all processes of the team. Opens dataset, device, run and model; draws, reads or resumes the weights, at rank 0,
+ * and gives them to all. A run that is finished (`finished`) opens no model. `silent`: rank 0 has no directory either
  * (keeper.h). On error too the caller calls training_close. */
 int training_open(struct training *training, const struct settings *settings, struct team *team, bool silent,
                   struct error *err);
-/* The same of a run that is computed again, silently. ERR_MISMATCH: the checkpoint is of another run than `settings`. */
+/* The same of a run that is computed again, silently. ERR_MISMATCH: the checkpoint is of another run than
+ * `settings`. */
 int training_open_again(struct training *training, const struct settings *settings, struct team *team,
                         const struct training_again *again, struct error *err);
 void training_close(struct training *training);

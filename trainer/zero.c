@@ -253,8 +253,8 @@ static int gather_vectors(struct zero *z, struct error *err)
     return 0;
 }
 
-/* `apply` (with its arguments) makes each own piece; then it is stored, and all gather the bucket. A device with memory of
- * its own makes all of them first: what travels is a copy that the host has. */
+/* `apply` (with its arguments) makes each own piece; then it is stored, and all gather the bucket. A device with memory
+ * of its own makes all of them first: what travels is a copy that the host has. */
 struct making {
     void (*apply)(const struct zero *zero, const struct piece *piece, const void *arguments);
     const void *arguments;

@@ -1,5 +1,5 @@
-/* ZeRO (Rajbhandari et al. 2020), stage 1: moments and master copies exist for the own pieces alone (pieces.h), and every
- * process updates those.
+/* ZeRO (Rajbhandari et al. 2020), stage 1: moments and master copies exist for the own pieces alone (pieces.h), and
+ * every process updates those.
  *
  *     gradients, summed to their holders (gradient_sum.h) → zero_update:
  *       sums of squares of the own chunks → those of all, gathered → factors → moments

@@ -1,5 +1,6 @@
-/* Our own decoder of a bzip2 block. It takes what encoders write; of a block that is odd or wrong it says BZIP2_DAMAGED,
- * and whoever has libbz2 lets that decide (pipeline/dump/bzip2.c). What it takes, libbz2 takes with the same text.
+/* Our own decoder of a bzip2 block. It takes what encoders write; of a block that is odd or wrong it says
+ * BZIP2_DAMAGED, and whoever has libbz2 lets that decide (pipeline/dump/bzip2.c). What it takes, libbz2 takes with the
+ * same text.
  *
  *     bits ── head.c ──► tables, selectors
  *          ── symbols.h ─► runs    length and byte of every run of the last column      Huffman, move to front
@@ -30,8 +31,8 @@
 #define LANES           20
 #define LANE_BYTES      (1375u * 64) /* odd, so that lanes lie in different sets of the cache; twice what text needs */
 
-/* Bits of the longest block: magic, CRC, randomised, origin; bytes in use; counts; selectors, up to 6 bits each, also those
- * that cannot be reached; for each code a first length and for each symbol steps of 2 bits and a 0; symbols. */
+/* Bits of the longest block: magic, CRC, randomised, origin; bytes in use; counts; selectors, up to 6 bits each, also
+ * those that cannot be reached; for each code a first length and for each symbol steps of 2 bits and a 0; symbols. */
 #define BLOCK_BITS_MAX                                                                                                 \
     (48 + 32 + 1 + 24 + 16 * 17 + 3 + 15 + 32767 * 6 +                                                                 \
      TABLES_MAX * (5 + ALPHABET_MAX * (2 * (CODE_BITS_MAX - 1) + 1)) + SELECTORS_MAX * GROUP_SYMBOLS * CODE_BITS_MAX)
@@ -42,7 +43,8 @@ _Static_assert(BLOCK_BITS_MAX / 8 + (800u << 10) < BZIP2_BLOCK_BYTES_MAX, "the l
  *     bits of all 0…5 │ bits of the first 6…11 │ symbols, the first one lowest 14…29 │ how many symbols 30…31
  *
  * or 0 where the first code is longer than PAIR_BITS, is that of the block's end, or is none. Then, for codes of n
- * bits: those below limit[n] (as the highest of CODE_BITS_MAX) that are not shorter ones are by_code[code - offset[n]]. */
+ * bits: those below limit[n] (as the highest of CODE_BITS_MAX) that are not shorter ones are by_code[code -
+ * offset[n]]. */
 #define PAIR_FIRST   6
 #define PAIR_SYMBOLS 14
 #define PAIR_COUNT   30

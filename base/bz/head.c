@@ -2,8 +2,8 @@
  *
  *     CRC 32 │ randomised 1 │ origin 24 │ bytes in use 16 + 16·n │ codes 3 │ selectors 15 │ selectors, unary │ lengths
  *
- * A head that is not whole is left to libbz2, and so are codes that are over-subscribed, fewer than 2 or more than 6, or
- * longer than 20 bits, and randomised blocks (no encoder has written one since 1997). */
+ * A head that is not whole is left to libbz2, and so are codes that are over-subscribed, fewer than 2 or more than 6,
+ * or longer than 20 bits, and randomised blocks (no encoder has written one since 1997). */
 #include "base/bz/block.h"
 
 static bool read_bytes_in_use(struct block_space *space, struct bits *in)

@@ -1,6 +1,6 @@
 /* The bytes of an input: a file, read at any offset, or a pipe, of which what is still needed is kept; or the text of a
- * file or pipe that is compressed as a whole (codecs.h), which is read like a pipe, but again from its beginning where a
- * place before is asked for. */
+ * file or pipe that is compressed as a whole (codecs.h), which is read like a pipe, but again from its beginning where
+ * a place before is asked for. */
 #ifndef PIPELINE_DUMP_BYTE_SOURCE_H
 #define PIPELINE_DUMP_BYTE_SOURCE_H
 

@@ -1,9 +1,9 @@
 /* Blocks are decoded by base/bz. One that it finds odd or wrong is given to libbz2, which decides, as a stream of its
- * own: "BZh", the level, and the bits from the block's start on, shifted to a byte border. No end of that stream is made up:
- * libbz2 takes its input byte by byte as it needs bits, so with no room for output it stops right after the block's
- * last bit, and the block's end is one of the eight bits before the next byte, namely the one where a magic follows. (No
- * two of these can have one: neither magic equals a part of the other or of itself.) Then the text is taken out without
- * further input; libbz2 has checked the CRC when it asks for the next byte. */
+ * own: "BZh", the level, and the bits from the block's start on, shifted to a byte border. No end of that stream is
+ * made up: libbz2 takes its input byte by byte as it needs bits, so with no room for output it stops right after the
+ * block's last bit, and the block's end is one of the eight bits before the next byte, namely the one where a magic
+ * follows. (No two of these can have one: neither magic equals a part of the other or of itself.) Then the text is
+ * taken out without further input; libbz2 has checked the CRC when it asks for the next byte. */
 #include "pipeline/dump/bzip2.h"
 
 #include "base/bz/block.h"

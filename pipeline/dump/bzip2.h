@@ -17,8 +17,8 @@ struct bzip2_block {
     size_t text_from, text_size; /* in the buffer it was decoded to */
 };
 
-/* A decoder and its memory (7.4 MB, of which text touches 5). Zeroed is ready to use; one thread at a time. The environment
- * variable DSDATA_BZIP2=libbz2 makes it libbz2 alone. */
+/* A decoder and its memory (7.4 MB, of which text touches 5). Zeroed is ready to use; one thread at a time. The
+ * environment variable DSDATA_BZIP2=libbz2 makes it libbz2 alone. */
 struct bzip2_memory {
     struct block_space *space;
     const struct block_stages *stages; /* NULL: libbz2 alone */

@@ -21,9 +21,9 @@ struct chain {
     struct buf text;       /* of a block that the piece did not have */
 };
 
-/* The text of the next block that starts in the piece's window; its CRC holds. CHAIN_TEXT: *text is valid until the next
- * call; CHAIN_END: no more starts there; < 0: damage. With salvage, damage is CHAIN_GAP as soon as a block is found after
- * it whose CRC holds: text was lost, the next call goes on with that block. */
+/* The text of the next block that starts in the piece's window; its CRC holds. CHAIN_TEXT: *text is valid until the
+ * next call; CHAIN_END: no more starts there; < 0: damage. With salvage, damage is CHAIN_GAP as soon as a block is
+ * found after it whose CRC holds: text was lost, the next call goes on with that block. */
 enum { CHAIN_END = 0, CHAIN_TEXT = 1, CHAIN_GAP = 2 };
 int chain_next(struct chain *chain, const struct byte_source *source, struct dump_piece *piece, struct str *text,
                struct error *err);

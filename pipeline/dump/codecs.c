@@ -1,5 +1,5 @@
-/* In: compressed bytes. Out: text. Formats: gzip RFC 1952, Zstandard RFC 8878, xz "The .xz File Format" 1.1.0; the libraries
- * check what the formats hold of checksums. */
+/* In: compressed bytes. Out: text. Formats: gzip RFC 1952, Zstandard RFC 8878, xz "The .xz File Format" 1.1.0; the
+ * libraries check what the formats hold of checksums. */
 #include "pipeline/dump/codecs.h"
 
 #include "base/error.h"
@@ -21,7 +21,8 @@ static void no_memory(void)
 
 /* ------------------------------------------------------------------------------------------------------ gzip */
 
-/* bgzip (SAM/BAM specification, 4.1 "The BGZF compression format") writes a member's bytes, less one, into its header. */
+/* bgzip (SAM/BAM specification, 4.1 "The BGZF compression format") writes a member's bytes, less one, into its
+ * header. */
 static bool gzip_measure(const uint8_t *in, size_t size, size_t *bytes)
 {
     if (size < 12 || in[0] != 0x1f || in[1] != 0x8b || !(in[3] & 4))
@@ -80,8 +81,8 @@ static void gzip_close(void *decoder)
 /* ------------------------------------------------------------------------------------------------- Zstandard */
 
 /* RFC 8878, 3.1.1.1: the byte after the magic has a flag for "the window is the content", else a byte with the window's
- * power of two, less 10, follows. A frame with a window above 16 MiB does not count as measured: each thread would take so
- * much. */
+ * power of two, less 10, follows. A frame with a window above 16 MiB does not count as measured: each thread would take
+ * so much. */
 static bool zstd_measure(const uint8_t *in, size_t size, size_t *bytes)
 {
     const bool skippable = size > 6 && (in[0] & 0xf0) == 0x50;

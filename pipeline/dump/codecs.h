@@ -1,5 +1,6 @@
 /* gzip, Zstandard and xz behind one interface: a decoder takes compressed bytes a few at a time and gives text. What it
- * decodes is one unit of its format (a member of gzip, a frame of Zstandard, a stream of xz); files are rows of those. */
+ * decodes is one unit of its format (a member of gzip, a frame of Zstandard, a stream of xz); files are rows of
+ * those. */
 #ifndef PIPELINE_DUMP_CODECS_H
 #define PIPELINE_DUMP_CODECS_H
 
@@ -17,8 +18,8 @@ enum codec_result {
     CODEC_DAMAGED, /* these are not the bytes of such a unit */
     CODEC_LARGE,   /* it needs more memory than CODEC_BYTES_MAX */
 };
-/* A window of Zstandard, a dictionary of xz: what the tools themselves write without options for archives (zstd --long=27,
- * xz -9 needs 65 MiB). */
+/* A window of Zstandard, a dictionary of xz: what the tools themselves write without options for archives (zstd
+ * --long=27, xz -9 needs 65 MiB). */
 #define CODEC_BYTES_MAX ((size_t)128 << 20)
 
 struct codec_step {

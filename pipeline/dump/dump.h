@@ -41,8 +41,8 @@ struct dump_options {
     bool lines;                /* of text: every line is a record, not every document */
     bool salvage;              /* damage after the head is passed over and counted in the groups, not an error */
     const char *sha256;        /* 64 digits: the SHA-256 of the file, which dump_cut checks at its end; or NULL */
-    /* What one window may expand to: more than both is ERR_UNSAFE. By window, so that the verdict does not depend on where
-     * a reader began, and that much honest text before it does not help a bomb. */
+    /* What one window may expand to: more than both is ERR_UNSAFE. By window, so that the verdict does not depend on
+     * where a reader began, and that much honest text before it does not help a bomb. */
     uint64_t ratio_max;      /* bytes of text per byte of the window so far */
     uint64_t ratio_text_min; /* as long as there is less text, any ratio is fine */
 };
@@ -65,13 +65,13 @@ const struct siteinfo *dump_siteinfo(const struct dump *dump); /* empty unless I
 /* The first DUMP_HEAD_BYTES of text or JSON lines, or all of them; empty for a wiki. Lives as long as the dump. */
 #define DUMP_HEAD_BYTES (256u << 10)
 struct str dump_head(const struct dump *dump);
-/* Of what windows are cut from: a file, or the text of one that is gzip, Zstandard or xz. 0: unknown (a pipe; such a text
- * that was not measured) */
+/* Of what windows are cut from: a file, or the text of one that is gzip, Zstandard or xz. 0: unknown (a pipe; such a
+ * text that was not measured) */
 uint64_t dump_bytes(const struct dump *dump);
 uint64_t dump_stored_bytes(const struct dump *dump); /* size of the file, 0: unknown */
 size_t dump_memory(const struct dump *dump);         /* that decoding gzip, Zstandard or xz takes; 0 of other inputs */
-/* Makes dump_bytes and dump_windows known, of all but a pipe: decodes the file once where it has to. Before it is read, or
- * when it was. ERR_INPUT, ERR_STOPPED. */
+/* Makes dump_bytes and dump_windows known, of all but a pipe: decodes the file once where it has to. Before it is read,
+ * or when it was. ERR_INPUT, ERR_STOPPED. */
 int dump_measure(struct dump *dump, struct error *err);
 uint64_t dump_windows(const struct dump *dump);    /* 0: unknown */
 size_t dump_window_bytes(const struct dump *dump); /* C */
@@ -102,8 +102,9 @@ int dump_read(struct dump *dump, uint64_t window, struct dump_piece *piece, stru
 /* Pure but for reading on in the file. Damage is no error here: what cannot be decoded is left to dump_cut. */
 int dump_decode(const struct dump *dump, struct dump_piece *piece, struct error *err);
 /* 1: *out is a group, call again with the same piece. 0: the piece is used up; *out is a group, or empty (no records
- * and none skipped). Mostly a piece gives one group at one call: a second call waits for the first one's group to go its way.
- * < 0: ERR_INPUT, or ERR_UNSAFE for a bomb, with the byte; ERR_INPUT for another SHA-256 than options.sha256. *out is the caller's: its memory is swapped, not copied. */
+ * and none skipped). Mostly a piece gives one group at one call: a second call waits for the first one's group to go
+ * its way. < 0: ERR_INPUT, or ERR_UNSAFE for a bomb, with the byte; ERR_INPUT for another SHA-256 than options.sha256.
+ * *out is the caller's: its memory is swapped, not copied. */
 int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, struct error *err);
 void group_reset(struct group *group);
 void group_release(struct group *group);
@@ -177,8 +178,8 @@ void dump_entry(const struct dump *dump, struct dump_state *state);
 int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth, const struct dump_head *head,
               struct dump_state *end, struct error *err);
 
-/* Hash of the file: the sum, mod 2^64, of XXH3(number of the window, XXH3(its bytes)) over all windows, as little-endian
- * words; so parts add up. Covers what has been cut: the whole file after the END piece. */
+/* Hash of the file: the sum, mod 2^64, of XXH3(number of the window, XXH3(its bytes)) over all windows, as
+ * little-endian words; so parts add up. Covers what has been cut: the whole file after the END piece. */
 uint64_t dump_hash(const struct dump *dump);
 
 #endif

@@ -5,8 +5,8 @@
  *
  * Wiki: a record is <page>…</page>; what stands between pages is left out. A page that another <page> or </mediawiki>
  * breaks off ends there. Text: a record is a document, from its first to its last byte that is not blank; a line of
- * blanks only ends it. JSONL, and text of options.lines: a record is a line that is not blank, without the blanks at both ends. (A record's
- * length, where it is compared with page_bytes_max, has the blanks that end it.) */
+ * blanks only ends it. JSONL, and text of options.lines: a record is a line that is not blank, without the blanks at
+ * both ends. (A record's length, where it is compared with page_bytes_max, has the blanks that end it.) */
 #ifndef PIPELINE_DUMP_PAGES_H
 #define PIPELINE_DUMP_PAGES_H
 
@@ -55,8 +55,8 @@ void pages_enter(struct pages *pages, uint32_t window, const struct dump_state *
 size_t pages_feed(struct pages *pages, struct str text, struct group *out, bool *full);
 /* At a window's end, until it says false: true if a group is complete, and in *out. */
 bool pages_leave(struct pages *pages, struct group *out);
-/* Text is missing here, `gap_bytes` of the file: the open record is given up and counted in its group, the gap in the group
- * of this window. `end`: no text follows. */
+/* Text is missing here, `gap_bytes` of the file: the open record is given up and counted in its group, the gap in the
+ * group of this window. `end`: no text follows. */
 void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end);
 /* Are all records that begin in windows before this one in groups that came out? */
 bool pages_settled(const struct pages *pages, uint64_t window);
@@ -64,8 +64,8 @@ bool pages_settled(const struct pages *pages, uint64_t window);
 bool pages_closed(const struct pages *pages, uint64_t window);
 /* May the text end here? */
 bool pages_complete(const struct pages *pages);
-/* At the end of the input: as pages_leave; a wiki that is not complete is ERR_INPUT at byte `end` of `name`, unless that
- * is NULL. 0, or < 0. */
+/* At the end of the input: as pages_leave; a wiki that is not complete is ERR_INPUT at byte `end` of `name`, unless
+ * that is NULL. 0, or < 0. */
 int pages_end(struct pages *pages, const char *name, uint64_t end, struct group *out, struct error *err);
 
 /* What a window's text holds in whole records, without its neighbours: for a look at a window out of turn. `last`: the

@@ -14,8 +14,8 @@
 /* ERR_UNSAFE: a container that is not read here, with the pipe to type. `name` is the input's, for messages. */
 int sniff_container(const char *name, struct str bytes, enum container *container, struct error *err);
 
-/* What the text is: *kind, or ERR_INPUT; ERR_UNSAFE where it is encoded otherwise than in UTF-8, or declares to be, with
- * the pipe to type. `head` is its beginning: up to and with the first <page>, to HEAD_BYTES_MAX, or all of it. */
+/* What the text is: *kind, or ERR_INPUT; ERR_UNSAFE where it is encoded otherwise than in UTF-8, or declares to be,
+ * with the pipe to type. `head` is its beginning: up to and with the first <page>, to HEAD_BYTES_MAX, or all of it. */
 int sniff_kind(const char *name, struct str head, enum container container, enum input_kind asked,
                enum input_kind *kind, struct error *err);
 

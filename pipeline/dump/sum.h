@@ -11,8 +11,9 @@ struct file_sum {
     struct sha256 is;               /* of its bytes so far */
 };
 
-/* Adds the file's bytes from where the sum stands up to `end`, read for it alone: all of a file whose windows are not its
- * own bytes (gzip), the beginning of one that an earlier start has read without a sum. ERR_STOPPED: stopped on request. */
+/* Adds the file's bytes from where the sum stands up to `end`, read for it alone: all of a file whose windows are not
+ * its own bytes (gzip), the beginning of one that an earlier start has read without a sum. ERR_STOPPED: stopped on
+ * request. */
 int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t end, struct error *err);
 /* At the file's end; counts it in *group. Another sum is ERR_INPUT, with `salvage` a warning. */
 int file_sum_check(struct file_sum *sum, const struct byte_source *source, bool salvage, struct group *group,

@@ -1,5 +1,5 @@
-/* The decoder always works from one buffer of fixed size into another, so that where an error is seen, and how much text
- * comes before it, does not depend on how much a caller asks for at a time. */
+/* The decoder always works from one buffer of fixed size into another, so that where an error is seen, and how much
+ * text comes before it, does not depend on how much a caller asks for at a time. */
 #include "pipeline/dump/unpack.h"
 
 #include "base/mem.h"
@@ -157,8 +157,8 @@ static void gap_add(struct unpack *unpack, uint64_t bytes)
     unpack->gaps[unpack->gap_count++] = (struct gap){unpack->made, bytes};
 }
 
-/* Goes on after damage. A decoder that was led astray may have run over the beginning of the next unit, so that is sought
- * from the beginning of this one on. A pipe cannot be read again: there nothing more comes. */
+/* Goes on after damage. A decoder that was led astray may have run over the beginning of the next unit, so that is
+ * sought from the beginning of this one on. A pipe cannot be read again: there nothing more comes. */
 static int pass_over(struct unpack *unpack, struct error *err)
 {
     const uint64_t at = unpack_stored(unpack);

@@ -1,5 +1,5 @@
-/* A compressed file as the stream of its text, from the first byte on. The file is a row of units (codecs.h); what stands
- * between them, and what is damaged, is an error with the byte of the file. One thread at a time. */
+/* A compressed file as the stream of its text, from the first byte on. The file is a row of units (codecs.h); what
+ * stands between them, and what is damaged, is an error with the byte of the file. One thread at a time. */
 #ifndef PIPELINE_DUMP_UNPACK_H
 #define PIPELINE_DUMP_UNPACK_H
 
@@ -28,8 +28,8 @@ struct unpack;
 struct unpack *unpack_open(const struct unpack_options *options, struct file *file, bool pipe, struct str start);
 void unpack_close(struct unpack *unpack); /* NULL is fine */
 
-/* The next bytes of the stream; fewer than asked only at its end. ERR_INPUT: damaged, truncated; ERR_UNSAFE: a bomb, or more
- * memory than CODEC_BYTES_MAX. */
+/* The next bytes of the stream; fewer than asked only at its end. ERR_INPUT: damaged, truncated; ERR_UNSAFE: a bomb, or
+ * more memory than CODEC_BYTES_MAX. */
 int64_t unpack_read(struct unpack *unpack, void *out, size_t bytes, struct error *err);
 
 /* Of what was read so far. */

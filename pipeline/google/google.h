@@ -1,6 +1,7 @@
 /* dsdata build --compat google: the dataset that Google's create_pretraining_data.py would make of the same text files,
- * instance for instance and in its order. A flow of its own, in one thread, because the script draws every random number
- * in turn; the whole corpus is in memory as pieces. What goes out are spill entries whose key is the sample's place. */
+ * instance for instance and in its order. A flow of its own, in one thread, because the script draws every random
+ * number in turn; the whole corpus is in memory as pieces. What goes out are spill entries whose key is the sample's
+ * place. */
 #ifndef PIPELINE_GOOGLE_GOOGLE_H
 #define PIPELINE_GOOGLE_GOOGLE_H
 

@@ -71,8 +71,8 @@ static void list_words(struct instances *instances)
 
 /* ---------------------------------------------------------------------------------------------- masks */
 
-/* Groups the positions that may be masked; returns the number of groups. Whole words: a piece with "##" goes to the group
- * before it, wherever that is: a B that was cut at its front may so continue the last word of A. */
+/* Groups the positions that may be masked; returns the number of groups. Whole words: a piece with "##" goes to the
+ * group before it, wherever that is: a B that was cut at its front may so continue the last word of A. */
 static uint32_t group_candidates(struct instances *m, const struct sample *sample)
 {
     const struct vocab *vocab = m->rules.vocab;

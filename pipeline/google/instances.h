@@ -24,8 +24,8 @@ struct instances;
 struct instances *instances_open(const struct documents *documents, const struct instance_rules *rules, uint64_t seed);
 void instances_close(struct instances *instances); /* NULL is fine */
 
-/* Makes all instances, in the order in which the script makes them; each is handed to `take` and valid during that call.
- * Every call gives the same ones. false: `take` did not want any more. */
+/* Makes all instances, in the order in which the script makes them; each is handed to `take` and valid during that
+ * call. Every call gives the same ones. false: `take` did not want any more. */
 bool instances_make(struct instances *instances, bool (*take)(void *context, const struct sample *sample),
                     void *context);
 

@@ -6,8 +6,8 @@
  *     sop    A and what follows it, half of the time the other way round  (Lan et al. 2019, section 3.1)
  *     none   one segment that fills the length; packed: runs on over document ends
  *
- * Where Google's script would pair a document with itself or with held-out text, ours does not (docs/DESIGN.md, section 3): a
- * random next comes from another document of the same split of the group; a held-out pair falls back to training
+ * Where Google's script would pair a document with itself or with held-out text, ours does not (docs/DESIGN.md, section
+ * 3): a random next comes from another document of the same split of the group; a held-out pair falls back to training
  * documents (counted); without any partner the true next is taken, a lone sentence is split at a random piece, and a
  * single piece is dropped (counted). */
 #ifndef PIPELINE_PAIRS_PAIRS_H

@@ -1,6 +1,6 @@
 /* A dataset as one page of HTML: what went in, what was left out on the way, what came out. The page stands alone: no
- * script, no network, no other file; under REPORT_BYTES_MAX, however large the dataset and whoever wrote its texts. It is
- * a function of the dataset and of the names and templates in its build.json: equal datasets give equal pages. */
+ * script, no network, no other file; under REPORT_BYTES_MAX, however large the dataset and whoever wrote its texts. It
+ * is a function of the dataset and of the names and templates in its build.json: equal datasets give equal pages. */
 #ifndef PIPELINE_REPORT_CORPUS_REPORT_H
 #define PIPELINE_REPORT_CORPUS_REPORT_H
 

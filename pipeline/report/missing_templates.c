@@ -1,5 +1,5 @@
-/* The templates that the text did without: the lists to work from with --templates. Those in sentences first; the others
- * are boxes for the most part. */
+/* The templates that the text did without: the lists to work from with --templates. Those in sentences first; the
+ * others are boxes for the most part. */
 #include "pipeline/report/corpus_sections.h"
 #include "pipeline/verbs/facts.h"
 

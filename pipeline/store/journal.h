@@ -1,6 +1,6 @@
-/* DIR/journal: what a build is and at which stage, so that the same command goes on from there after any interruption. How
- * far the reading is stands beside the spills (pipeline/extent.h). Replaced as a whole (temporary name, fsync, rename);
- * removed when the dataset is complete. It is also the promise that what stands in this directory is ours. */
+/* DIR/journal: what a build is and at which stage, so that the same command goes on from there after any interruption.
+ * How far the reading is stands beside the spills (pipeline/extent.h). Replaced as a whole (temporary name, fsync,
+ * rename); removed when the dataset is complete. It is also the promise that what stands in this directory is ours. */
 #ifndef PIPELINE_STORE_JOURNAL_H
 #define PIPELINE_STORE_JOURNAL_H
 
@@ -30,7 +30,8 @@ int journal_read(struct journal *journal, const char *directory, struct error *e
 int journal_remove(const char *directory, struct error *err);
 void journal_release(struct journal *journal);
 
-/* What journals are made of. An object as a file, and back: NULL where it is no object (or, with *err, cannot be read). */
+/* What journals are made of. An object as a file, and back: NULL where it is no object (or, with *err, cannot be
+ * read). */
 int journal_put(const char *path, const json_t *object, struct error *err);
 json_t *journal_get(const char *path, struct error *err);
 /* A list of whole numbers, and back: the count read, at most `count`, exactly it where `exact`; -1 where it is none. */

@@ -38,8 +38,8 @@ struct load {
     size_t capacity;
 };
 
-/* Reads what the spills hold of the load's keys, at most bytes_max at first, and sorts it. A zeroed load with set, bucket and
- * keys filled in will do; its memory is used again. ERR_VERIFY: a spill is shorter than was said. */
+/* Reads what the spills hold of the load's keys, at most bytes_max at first, and sorts it. A zeroed load with set,
+ * bucket and keys filled in will do; its memory is used again. ERR_VERIFY: a spill is shorter than was said. */
 int load_read(struct load *load, const struct spills *spills, uint64_t bytes_max, struct error *err);
 void load_release(struct load *load);
 

@@ -1,9 +1,9 @@
 /*              ordered     parallel     ordered     parallel     ordered     parallel
  *   spills ─► │ pick │ ─► │ sort │ ─► │ enter │ ─► │ place │ ─► │ join │ ─► │ commit │ ─► shards
  *
- * What becomes of a load is settled by its first record's number: the bytes of a record stand at a known place of a known
- * shard. So whole blocks are hashed and written wherever a thread has time; only a block on the border of two loads is laid
- * together by `join`, in order. A load goes round once for every shard that it has records of. */
+ * What becomes of a load is settled by its first record's number: the bytes of a record stand at a known place of a
+ * known shard. So whole blocks are hashed and written wherever a thread has time; only a block on the border of two
+ * loads is laid together by `join`, in order. A load goes round once for every shard that it has records of. */
 #include "pipeline/store/seal.h"
 
 #include "base/belt.h"
@@ -232,7 +232,8 @@ static int enter(void *context, void *slot, uint64_t number, struct error *err)
 
 /* ---------------------------------------------------------------------------------------------- place and join */
 
-/* Of the record area of a shard: the bytes [from, to) that a round has, and the blocks [block, block_end) whole in it. */
+/* Of the record area of a shard: the bytes [from, to) that a round has, and the blocks [block, block_end) whole in
+ * it. */
 struct stretch {
     uint64_t from, to;
     uint64_t block, block_end;

@@ -1,6 +1,6 @@
-/* The last step of a build: spills → shards. Every set (a length and a split) is a total order by key, then by name; it is
- * cut into shards of equal count. Buckets are loaded, sorted and written in parallel, so the shuffle is global and memory
- * bounded. Sealing changes nothing but files with final names, each whole at once, so it may be repeated. */
+/* The last step of a build: spills → shards. Every set (a length and a split) is a total order by key, then by name; it
+ * is cut into shards of equal count. Buckets are loaded, sorted and written in parallel, so the shuffle is global and
+ * memory bounded. Sealing changes nothing but files with final names, each whole at once, so it may be repeated. */
 #ifndef PIPELINE_STORE_SEAL_H
 #define PIPELINE_STORE_SEAL_H
 

@@ -148,7 +148,8 @@ void spill_close(struct spill *spill)
     *spill = (struct spill){0};
 }
 
-/* The names that are ours in DIR/spill begin with the digits of an extent; 0 where this is none, else where they end. */
+/* The names that are ours in DIR/spill begin with the digits of an extent; 0 where this is none, else where they
+ * end. */
 static size_t extent_of(const char *name, uint64_t *extent)
 {
     *extent = 0;

@@ -1,12 +1,12 @@
 /* Samples on their way to the shards, on disk by key range. Comes in: entries (sort key and record) in any order. Goes
- * out: files DIR/spill/EXTENT-SET-BUCKET whose entries have the top bits of their key in common, so that seal.c can sort one
- * after the other in bounded memory.
+ * out: files DIR/spill/EXTENT-SET-BUCKET whose entries have the top bits of their key in common, so that seal.c can
+ * sort one after the other in bounded memory.
  *
  *     key  0x0…            0x4…            0x8…            0xC…
  *         │ 000-00000     │ 000-00001     │ 000-00002     │ 000-00003     │   a set of 4 buckets
  *
- * spill_sync makes everything so far durable and says how long each file is; after a crash spill_open cuts the files back
- * to the lengths that a journal kept. One thread. */
+ * spill_sync makes everything so far durable and says how long each file is; after a crash spill_open cuts the files
+ * back to the lengths that a journal kept. One thread. */
 #ifndef PIPELINE_STORE_SPILL_H
 #define PIPELINE_STORE_SPILL_H
 
@@ -36,8 +36,9 @@ struct spill {
     bool failed;                                  /* a write did: nothing more is written or synced */
 };
 
-/* Opens the files of all sets of an extent (see pipeline/extent.h), made where absent, and cuts them to `bytes` (all buckets of all sets in order;
- * NULL: to nothing). A file shorter than its length is ERR_VERIFY: the journal's promise is broken. */
+/* Opens the files of all sets of an extent (see pipeline/extent.h), made where absent, and cuts them to `bytes` (all
+ * buckets of all sets in order; NULL: to nothing). A file shorter than its length is ERR_VERIFY: the journal's promise
+ * is broken. */
 int spill_open(struct spill *spill, const char *directory, uint64_t extent, const struct spill_set *sets,
                size_t set_count, const uint64_t *bytes, struct error *err);
 /* `entries` is a whole number of entries of the set. */

@@ -30,8 +30,8 @@ void paragraph_blank(struct paragraphs *paragraphs); /* a blank, unless there is
 void paragraph_gap(struct paragraphs *paragraphs);   /* here something was removed */
 /* Nothing but blanks and gaps since `from`, a size that out had. */
 bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from);
-/* Where the first word of what stands in out after `from` begins, and the last letter of the last one; false where there
- * is none. */
+/* Where the first word of what stands in out after `from` begins, and the last letter of the last one; false where
+ * there is none. */
 bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, size_t *last);
 /* Does a sentence end at `at`, without a blank after it? */
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at);

@@ -1,5 +1,5 @@
-/* Wikis that write their language in several spellings: "-{zh-hans:…; zh-hant:…}-", "-{ }-" around what is not converted.
- * Source: the languages that MediaWiki's LanguageConverter knows. */
+/* Wikis that write their language in several spellings: "-{zh-hans:…; zh-hant:…}-", "-{ }-" around what is not
+ * converted. Source: the languages that MediaWiki's LanguageConverter knows. */
 #ifndef PIPELINE_TEXT_VARIANTS_H
 #define PIPELINE_TEXT_VARIANTS_H
 

@@ -5,8 +5,8 @@
  *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
  *     paragraphs   what has been written
  *
- * The parts: walk_lines.c what a line begins with, constructs.c (with walk_links.c, variants.c) what the first pass found,
- * inlines.c what a single byte in running text begins. Each goes on from `at`; none goes back or looks after the
+ * The parts: walk_lines.c what a line begins with, constructs.c (with walk_links.c, variants.c) what the first pass
+ * found, inlines.c what a single byte in running text begins. Each goes on from `at`; none goes back or looks after the
  * frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H

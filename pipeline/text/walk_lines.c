@@ -203,8 +203,8 @@ static bool begins_row(const struct wikitext *w)
     return w->after_hidden && rest.size > 1 && (rest.data[0] == '|' || (rest.data[0] == '!' && rest.data[1] == ' '));
 }
 
-/* The lines of a table whose {| stands in a template, {{S-start}} or {{awards table}}: its rows, and what stands in their
- * cells, up to "|}", a template that ends it, a heading, or a line of text after a blank one. */
+/* The lines of a table whose {| stands in a template, {{S-start}} or {{awards table}}: its rows, and what stands in
+ * their cells, up to "|}", a template that ends it, a heading, or a line of text after a blank one. */
 static bool read_stray_table(struct wikitext *w)
 {
     const char byte = w->text.data[w->at];

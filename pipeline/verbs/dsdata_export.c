@@ -1,5 +1,5 @@
-/* dsdata export DIR: the samples of one length and split, as other trainers read them. Files are written in parallel, each
- * by one thread from its first sample to its last; memory does not grow with their number. */
+/* dsdata export DIR: the samples of one length and split, as other trainers read them. Files are written in parallel,
+ * each by one thread from its first sample to its last; memory does not grow with their number. */
 #include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"

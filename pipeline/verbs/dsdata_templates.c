@@ -1,4 +1,5 @@
-/* dsdata templates: a dump → the renderings that its own Template pages allow, in the text form that --templates reads. */
+/* dsdata templates: a dump → the renderings that its own Template pages allow, in the text form that --templates
+ * reads. */
 #include "base/file.h"
 #include "base/log.h"
 #include "base/output.h"

@@ -46,7 +46,8 @@ static int open_next(struct tokenization *work, struct error *err)
     return 1;
 }
 
-/* Reads on until `text`, which starts with the rest of the block before, holds the end of a line or the file has ended. */
+/* Reads on until `text`, which starts with the rest of the block before, holds the end of a line or the file has
+ * ended. */
 static int read_lines(struct tokenization *work, struct buf *text, struct error *err)
 {
     size_t searched = 0;

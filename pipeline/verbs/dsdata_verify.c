@@ -1,6 +1,6 @@
 /* dsdata verify DIR: every byte of a dataset against its hashes (shards/verify.h), with --sha256 also against a list of
- * sums that someone vouches for (shards/sums.h). What is damaged goes to stdout, a line for each range; the exit code is
- * that of ERR_VERIFY. */
+ * sums that someone vouches for (shards/sums.h). What is damaged goes to stdout, a line for each range; the exit code
+ * is that of ERR_VERIFY. */
 #include "shards/verify_say.h"
 
 #include "base/log.h"

@@ -1,5 +1,5 @@
-/* What `dsdata export` writes: the samples of one length and split, in an order and with masks of the user's choice, cut
- * into files; and the formats that such a file may have. */
+/* What `dsdata export` writes: the samples of one length and split, in an order and with masks of the user's choice,
+ * cut into files; and the formats that such a file may have. */
 #ifndef PIPELINE_VERBS_EXPORT_FORMATS_H
 #define PIPELINE_VERBS_EXPORT_FORMATS_H
 

@@ -1,5 +1,5 @@
-/* export --format jsonl: a line with one JSON object per sample. Numbers are written by hand: a sample has hundreds, and
- * printf would be the slowest part by far. */
+/* export --format jsonl: a line with one JSON object per sample. Numbers are written by hand: a sample has hundreds,
+ * and printf would be the slowest part by far. */
 #include "base/str.h"
 #include "pipeline/verbs/export_formats.h"
 

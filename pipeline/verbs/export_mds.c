@@ -7,7 +7,8 @@
  *     an array   byte 4·dimensions + log2 of the bytes of its shape's numbers │ shape │ values
  *
  * Columns: input_ids (without padding), labels where masks are laid (-100 elsewhere), and of a dataset of pairs
- * next_sentence_label and token_type_ids. Trainers that read it pad, pack and, with --masks none, mask by themselves. */
+ * next_sentence_label and token_type_ids. Trainers that read it pad, pack and, with --masks none, mask by
+ * themselves. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "pipeline/verbs/export_formats.h"

@@ -12,8 +12,8 @@
 json_t *build_memory(const char *directory);
 /* The name of source i in it, or NULL. */
 const char *build_source_name(const json_t *build, size_t i);
-/* Row i of the templates without a rendering that cost most, in falling order: its name (folded; anybody may have written
- * it, so escape it wherever it is shown) and figures. False where there is none that makes sense. */
+/* Row i of the templates without a rendering that cost most, in falling order: its name (folded; anybody may have
+ * written it, so escape it wherever it is shown) and figures. False where there is none that makes sense. */
 #define BUILD_TEMPLATES_MAX 50u
 struct build_template {
     const char *name; /* of `build` */

@@ -1,5 +1,5 @@
-/* dsdata_hdf5.so: the files of export --format nvidia-hdf5, which DeepLearningExamples' BERT and DeepSpeed's bing_bert read, by
- * the HDF5 library. n samples, S tokens, P predictions:
+/* dsdata_hdf5.so: the files of export --format nvidia-hdf5, which DeepLearningExamples' BERT and DeepSpeed's bing_bert
+ * read, by the HDF5 library. n samples, S tokens, P predictions:
  *
  *     input_ids [n, S] i32   input_mask, segment_ids [n, S] i8   masked_lm_positions, masked_lm_ids [n, P] i32
  *     next_sentence_labels [n] i8

@@ -1,5 +1,5 @@
-/* What dsdata_hdf5.so exports (base/module.h): the HDF5 library brings some forty others, which a program that writes no such
- * file need not load. */
+/* What dsdata_hdf5.so exports (base/module.h): the HDF5 library brings some forty others, which a program that writes
+ * no such file need not load. */
 #ifndef PIPELINE_VERBS_HDF5_H
 #define PIPELINE_VERBS_HDF5_H
 

@@ -1,5 +1,6 @@
-/* dsdata show A B: two manifests come in; what differs between them goes out, group by group: options, sources, vocabulary,
- * what became of the pages, samples. The facts are those of `show --json`, so nothing is compared that it does not tell. */
+/* dsdata show A B: two manifests come in; what differs between them goes out, group by group: options, sources,
+ * vocabulary, what became of the pages, samples. The facts are those of `show --json`, so nothing is compared that it
+ * does not tell. */
 #include "pipeline/verbs/show_difference.h"
 
 #include "base/mem.h"

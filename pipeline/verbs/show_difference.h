@@ -4,8 +4,8 @@
 
 #include "pipeline/dsdata_settings.h"
 
-/* Prints it, as lines or as an object: "same" and "differences" [{"of", "name", "a", "b"}]. Equal datasets are no error.
- * Errors: manifest_read's. */
+/* Prints it, as lines or as an object: "same" and "differences" [{"of", "name", "a", "b"}]. Equal datasets are no
+ * error. Errors: manifest_read's. */
 int show_difference(const struct dsdata_settings *settings, const char *a, const char *b, struct error *err);
 
 #endif

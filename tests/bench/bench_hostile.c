@@ -1,6 +1,6 @@
-/* Hostile pages of 64 KiB to 8 MiB: is the work linear? Every pattern goes through the XML reader, the extraction and the
- * splitting into sentences, in English, and in Chinese where that differs; what counts is the processor's time of the
- * three together, the best of some turns where the first one disappoints.
+/* Hostile pages of 64 KiB to 8 MiB: is the work linear? Every pattern goes through the XML reader, the extraction and
+ * the splitting into sentences, in English, and in Chinese where that differs; what counts is the processor's time of
+ * the three together, the best of some turns where the first one disappoints.
  *     bench_hostile [PATTERN|all [SIZES]]        one pattern is shown size by size; SIZES: how many of the eight sizes
  * Prints the worst growth per doubling (2 is linear, 4 quadratic), the slowest pattern, and the memory. */
 #include "base/arena.h"

@@ -1,4 +1,5 @@
-/* From XML to sentences, stage by stage: nanoseconds for a byte of XML, beside what memchr takes to hop over the tags of the same bytes.
+/* From XML to sentences, stage by stage: nanoseconds for a byte of XML, beside what memchr takes to hop over the tags
+ * of the same bytes.
  *     bzip2 -dc enwiki.xml.bz2 | bench_text [LANGUAGE]
  * The pages of standard input (64 MB of it at most) pass each stage as `build` sends them through it; the stages take
  * turns and the best of eight turns counts, in the processor's time rather than the clock's. */

@@ -302,7 +302,8 @@ static void many_at_once(void)
         CHECK(values[i] == (int64_t)i * ranks, "operation %zu", i);
 }
 
-/* Bytes that this process has handed to the kernel on all its TCP connections, each counted once; 0 where the kernel does not count. */
+/* Bytes that this process has handed to the kernel on all its TCP connections, each counted once; 0 where the kernel
+ * does not count. */
 static uint64_t bytes_sent(void)
 {
     uint64_t sum = 0;

@@ -1,6 +1,6 @@
-/* What happens to a run, and what the processes that live see of it. The last process is the one that fails; each of the
- * others prints what it saw and ends with 0 if that is as it must be. No time is asserted: a process that was killed shows
- * by its connection, long before the timeout, and the error says which of the two it was. */
+/* What happens to a run, and what the processes that live see of it. The last process is the one that fails; each of
+ * the others prints what it saw and ends with 0 if that is as it must be. No time is asserted: a process that was
+ * killed shows by its connection, long before the timeout, and the error says which of the two it was. */
 #include "tests/comm/rank.h"
 
 #include <pthread.h>
@@ -37,7 +37,8 @@ static struct comm_work broadcast(uint32_t root)
         .operation = COMM_BROADCAST, .type = COMM_FLOAT, .out = values, .count = FLOATS, .root = root};
 }
 
-/* Again and again until it fails: ERR_PEER with some of `words`; and from then on everything does, in the same words. */
+/* Again and again until it fails: ERR_PEER with some of `words`; and from then on everything does, in the same
+ * words. */
 static void fails(const struct rank *rank, struct comm *comm, struct comm_work work, const char *words)
 {
     struct error err, again;

@@ -1,5 +1,5 @@
-/* One process of a test of comm. Its numbers are a pure function of who gives them, so that every process can work out by a
- * plain loop what has to arrive. */
+/* One process of a test of comm. Its numbers are a pure function of who gives them, so that every process can work out
+ * by a plain loop what has to arrive. */
 #ifndef TESTS_COMM_RANK_H
 #define TESTS_COMM_RANK_H
 

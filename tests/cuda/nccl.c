@@ -1,8 +1,8 @@
-/* NCCL on the host, as far as trainer/comm/nccl.c uses it: processes of one machine and the emulated device memory of each
- * (toolkit.c). They meet in a file that all map, which the unique id names. As NCCL does with communicators that do not
- * block, a call only begins something: nothing is in the stream before ncclCommGetAsyncError was asked a few times, and
- * nothing lands before the stream or an event after it is waited for. Wrong use ends the process with a message. Sums
- * are in rank order. What it does not show: whether NCCL does as it is documented, speed, networks.
+/* NCCL on the host, as far as trainer/comm/nccl.c uses it: processes of one machine and the emulated device memory of
+ * each (toolkit.c). They meet in a file that all map, which the unique id names. As NCCL does with communicators that
+ * do not block, a call only begins something: nothing is in the stream before ncclCommGetAsyncError was asked a few
+ * times, and nothing lands before the stream or an event after it is waited for. Wrong use ends the process with a
+ * message. Sums are in rank order. What it does not show: whether NCCL does as it is documented, speed, networks.
  *
  *     EMULATED_NCCL=VERSION     what ncclGetVersion says
  *     EMULATED_NCCL_FAIL=N      the N-th collective of a process fails later, as where a peer is gone */

@@ -180,7 +180,8 @@ static void each_precision(void (*test)(void))
 
 /* ---- attention ---- */
 
-/* shift: added to queries, and taken from keys. few: only rows that heads read are queries, in a matrix of their own. */
+/* shift: added to queries, and taken from keys. few: only rows that heads read are queries, in a matrix of their
+ * own. */
 static void attention_of(int32_t heads, const int32_t *lengths, int32_t sequences, uint32_t threshold, double scale,
                          double shift, bool few)
 {

@@ -1,9 +1,9 @@
 /* The CUDA runtime and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code can be
  * tested whole where no GPU is. Device memory is memory.h's; copies from pinned memory and to it are done when their
  * stream, or an event after them, is waited for (those to it hold what was there when they were asked for: kernels run
- * at once), as are the calls of tests/cuda/nccl.c; a product is a plain loop over column-major matrices, its epilogues are as the manual of cublasLtEpilogue_t
- * has them. What it does not show: whether the real library has an algorithm, and speed. Things are, and go wrong, as the
- * environment says:
+ * at once), as are the calls of tests/cuda/nccl.c; a product is a plain loop over column-major matrices, its epilogues
+ * are as the manual of cublasLtEpilogue_t has them. What it does not show: whether the real library has an algorithm,
+ * and speed. Things are, and go wrong, as the environment says:
  *
  *     EMULATED_GPUS=N         there are N GPUs (1), of which CUDA_VISIBLE_DEVICES shows some; all are this process's memory
  *     TOOLKIT_FAIL=N:now      the launch of the N-th op after the first send fails

@@ -1,6 +1,6 @@
 // room: pipeline
-/* In: pages of templates, a name, a zero byte and a wikitext each, zero bytes between. Held: what they become is a file of
- * renderings that is read without a mistake, the same twice, and no longer than the bounds on a pattern allow. */
+/* In: pages of templates, a name, a zero byte and a wikitext each, zero bytes between. Held: what they become is a file
+ * of renderings that is read without a mistake, the same twice, and no longer than the bounds on a pattern allow. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"

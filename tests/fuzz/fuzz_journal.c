@@ -1,6 +1,6 @@
 // room: pipeline
-/* In: the journal of a build, or (where it has an "extent_version") of an extent, whose list of counts is made as long as
- * it has to be. Held: it is refused with a message, or it reads the same once it was written again. */
+/* In: the journal of a build, or (where it has an "extent_version") of an extent, whose list of counts is made as long
+ * as it has to be. Held: it is refused with a message, or it reads the same once it was written again. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/file.h"

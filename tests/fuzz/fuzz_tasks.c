@@ -1,7 +1,7 @@
 // room: trainer
-/* In: a choice, then a table in the form of a task of GLUE, or questions in SQuAD's form. Held: it is refused with a message
- * that says where, or it becomes samples within their limits, whose labels are inside them, and answers to questions are
- * made of logits that say nothing. */
+/* In: a choice, then a table in the form of a task of GLUE, or questions in SQuAD's form. Held: it is refused with a
+ * message that says where, or it becomes samples within their limits, whose labels are inside them, and answers to
+ * questions are made of logits that say nothing. */
 #include "tests/fuzz/fuzz.h"
 
 #include "base/mem.h"

@@ -209,8 +209,8 @@ static void add_bits(struct writing *to, uint32_t value, unsigned count)
     }
 }
 
-/* A block that needs as many bits as one can: all codes of 20 bits, selectors that cannot be longer and more than can be
- * used, 900,000 symbols; and `detours` steps that the lengths of codes take down and up again. */
+/* A block that needs as many bits as one can: all codes of 20 bits, selectors that cannot be longer and more than can
+ * be used, 900,000 symbols; and `detours` steps that the lengths of codes take down and up again. */
 static void make_long_block(struct buf *file, unsigned detours)
 {
     struct writing to = {file, 0};

@@ -1,4 +1,5 @@
-/* Inputs read in parts: however they are cut, interrupted and cut again, the same groups, hashes and errors as in one go. */
+/* Inputs read in parts: however they are cut, interrupted and cut again, the same groups, hashes and errors as in one
+ * go. */
 #include "tests/pipeline/dump_files.h"
 
 #include "base/belt.h"
@@ -201,7 +202,8 @@ static int read_in_parts(struct world *world, uint32_t parts, unsigned patience,
     return result < 0 ? -1 : 0;
 }
 
-/* The same in one go and in parts: groups and hashes, or the error. Returns how many extents were joined, and removed. */
+/* The same in one go and in parts: groups and hashes, or the error. Returns how many extents were joined, and
+ * removed. */
 static struct world compare_parts(const char *const *paths, size_t count, const struct dump_options *options,
                                   unsigned patience)
 {
@@ -427,8 +429,8 @@ static struct buf false_block(void)
     return stream;
 }
 
-/* A stream of one block of six tables, with more selectors, which a decoder passes over: in their bits (runs of up to five
- * ones, each ended by a zero) stands a whole false block. */
+/* A stream of one block of six tables, with more selectors, which a decoder passes over: in their bits (runs of up to
+ * five ones, each ended by a zero) stands a whole false block. */
 static struct buf plant_block(struct str stream, struct str block)
 {
     struct bits out = {0};
@@ -461,7 +463,8 @@ static struct buf plant_block(struct str stream, struct str block)
     return out.bytes;
 }
 
-/* Good blocks with right CRCs inside true blocks: a part that begins there takes one for the truth, and is read again. */
+/* Good blocks with right CRCs inside true blocks: a part that begins there takes one for the truth, and is read
+ * again. */
 static void planted_blocks_fool_nobody(void **state)
 {
     (void)state;

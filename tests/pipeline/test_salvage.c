@@ -1,5 +1,5 @@
-/* --salvage: whatever byte of a file is damaged, wherever it is cut, the records away from that place come out whole, in
- * their groups, and the damage is counted. */
+/* --salvage: whatever byte of a file is damaged, wherever it is cut, the records away from that place come out whole,
+ * in their groups, and the damage is counted. */
 #include "tests/pipeline/dump_files.h"
 
 enum { PAGES = 30, PAGE_BYTES = 400, BLOCK_BYTES = 500 };
@@ -8,8 +8,8 @@ struct salvaged {
     size_t records, gaps, cut;
 };
 
-/* Reads a damaged file; every record must be one of the `whole` text, in its order. False where its head is damaged, which
- * is an error even here. */
+/* Reads a damaged file; every record must be one of the `whole` text, in its order. False where its head is damaged,
+ * which is an error even here. */
 static bool salvage(struct str file, enum input_kind kind, size_t window, struct str whole, struct salvaged *seen)
 {
     struct dump_options options = small_options(window);
@@ -63,7 +63,8 @@ static void make_dump(struct buf *text, struct buf *file, size_t stream_bytes)
                    1, BLOCK_BYTES);
 }
 
-/* A page of the text lies in at most two blocks, a block touches at most three pages, and one more may be open before. */
+/* A page of the text lies in at most two blocks, a block touches at most three pages, and one more may be open
+ * before. */
 static void pages_around_a_flipped_byte_are_whole(void **state)
 {
     (void)state;

@@ -274,7 +274,8 @@ static void salvage_goes_on_with_the_next_unit(void **state)
     buf_release(&out);
 }
 
-/* More units than are decoded at a time, long ones, empty ones, and some that are many times as long as they are stored. */
+/* More units than are decoded at a time, long ones, empty ones, and some that are many times as long as they are
+ * stored. */
 static void many_units_are_one_stream(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Learning a vocabulary, in both ways: what they promise, and what the result must not depend on; greedy also against the
- * algorithm written down naively (tests/flow/vocab_bpe.py does it for bpe). */
+/* Learning a vocabulary, in both ways: what they promise, and what the result must not depend on; greedy also against
+ * the algorithm written down naively (tests/flow/vocab_bpe.py does it for bpe). */
 #include "tests/tokenizer/help.h"
 
 #include "tokenizer/coverage.h"

@@ -1,4 +1,5 @@
-/* The queue of comm over a library that does what a test says, and the arithmetic of bytes. Real processes: tests/comm. */
+/* The queue of comm over a library that does what a test says, and the arithmetic of bytes. Real processes:
+ * tests/comm. */
 // labels: threads
 #include <math.h>
 #include <setjmp.h>

@@ -140,8 +140,8 @@ static void check_read_rows(const struct batch *batch, const struct sequence *se
 }
 
 /* Reads everything: whatever the cut, it is the share of samples first, first + 1, … of the endless sequence, each with
- * its place in the whole batch as its number, and the share's counts stand in its first micro-batch already. Returns the
- * number of micro-batches. */
+ * its place in the whole batch as its number, and the share's counts stand in its first micro-batch already. Returns
+ * the number of micro-batches. */
 static size_t check_run(const struct loader_options *options)
 {
     const struct source *source = options->source;

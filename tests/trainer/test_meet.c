@@ -1,5 +1,5 @@
-/* Processes that meet: how they find each other, what they tell each other, and what all learn when one is killed, stands
- * still, fails or never comes. Each test forks its processes; what became of them stands in shared memory. */
+/* Processes that meet: how they find each other, what they tell each other, and what all learn when one is killed,
+ * stands still, fails or never comes. Each test forks its processes; what became of them stands in shared memory. */
 // labels: threads
 #include <setjmp.h>
 #include <stdarg.h>

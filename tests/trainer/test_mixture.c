@@ -26,8 +26,8 @@ static const struct {
     {16, {1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
 };
 
-/* Two periods: every prefix keeps the proportions, each dataset's samples come once each and in their order, and what is
- * computed for any one place is what comes when they are counted. */
+/* Two periods: every prefix keeps the proportions, each dataset's samples come once each and in their order, and what
+ * is computed for any one place is what comes when they are counted. */
 static void check(const uint32_t *weights, uint32_t count)
 {
     struct mixture mixture;
@@ -202,7 +202,8 @@ static void evaluations_take_every_dataset(void **state)
     assert_int_equal(source.samples, 2);
 }
 
-/* A run that goes on with another's position, its shares of masks falling: what each dataset has of it, and its streams. */
+/* A run that goes on with another's position, its shares of masks falling: what each dataset has of it, and its
+ * streams. */
 static void a_run_is_divided_among_its_datasets(void **state)
 {
     struct fixture *f = *state;

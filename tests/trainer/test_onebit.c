@@ -118,7 +118,8 @@ static void close_to(float is, double wanted)
     assert_true(fabs((double)is - wanted) <= 1e-6 * wanted);
 }
 
-/* Two rounds of DeepSpeed's compressed all-reduce, of 16 numbers in each of two processes: beta1 0 makes m_i of them. */
+/* Two rounds of DeepSpeed's compressed all-reduce, of 16 numbers in each of two processes: beta1 0 makes m_i of
+ * them. */
 static void group_is_deepspeeds(void **state)
 {
     (void)state;

@@ -330,8 +330,8 @@ static double muon_error(const struct muon_case *c, enum precision precision, en
     return sqrt(off / change);
 }
 
-/* In double PyTorch's numbers; in bf16 twice as far from them as PyTorch comes, at most: it rounds a product and what is
- * added to it once, we twice. */
+/* In double PyTorch's numbers; in bf16 twice as far from them as PyTorch comes, at most: it rounds a product and what
+ * is added to it once, we twice. */
 static void muon_is_pytorchs(void **state)
 {
     (void)state;

@@ -146,8 +146,8 @@ static void buckets_cover_flat_memory(void **state)
     check_buckets("base", 1 << 24);
 }
 
-/* Pieces of a bucket follow each other, begin with a chunk, and are as equal as a chunk allows; packed, they follow each
- * other too. */
+/* Pieces of a bucket follow each other, begin with a chunk, and are as equal as a chunk allows; packed, they follow
+ * each other too. */
 static void check_pieces(const char *name, uint32_t size)
 {
     struct model_config config;
@@ -212,8 +212,8 @@ static void small_models_have_a_bucket_a_group(void **state)
 
 #define RANKS 3
 
-/* All processes move the same rows to the same places: unmarked rows stand first. Then the rows are moved back. `own` ids
- * are of each rank. */
+/* All processes move the same rows to the same places: unmarked rows stand first. Then the rows are moved back. `own`
+ * ids are of each rank. */
 static void check_rows(const struct params *params, int32_t *ids[RANKS], int32_t own)
 {
     const size_t rows = params->items[1].offset / (size_t)params->items[0].shape[1],

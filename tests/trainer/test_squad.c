@@ -1,5 +1,5 @@
-/* Questions into windows, logits into answers, answers into scores. What transformers makes of thousands of them is compared
- * by tests/flow/tasks_like_hf.py; here are the cases that each rule is about. */
+/* Questions into windows, logits into answers, answers into scores. What transformers makes of thousands of them is
+ * compared by tests/flow/tasks_like_hf.py; here are the cases that each rule is about. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

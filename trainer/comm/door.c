@@ -1,4 +1,5 @@
-/* Rank 0's door: who comes to the meeting. Strangers have little memory and little time each, and nobody waits for one. */
+/* Rank 0's door: who comes to the meeting. Strangers have little memory and little time each, and nobody waits for
+ * one. */
 #include "trainer/comm/hub.h"
 
 #include <assert.h>

@@ -1,5 +1,6 @@
-/* Frames over a socket that never blocks: {kind u32, size u32} and `size` bytes, little-endian. What comes in is foreign:
- * a frame of more than `size_max` bytes breaks the line. Not thread-safe: the caller has the lock of its meeting. */
+/* Frames over a socket that never blocks: {kind u32, size u32} and `size` bytes, little-endian. What comes in is
+ * foreign: a frame of more than `size_max` bytes breaks the line. Not thread-safe: the caller has the lock of its
+ * meeting. */
 #ifndef TRAINER_COMM_LINE_H
 #define TRAINER_COMM_LINE_H
 

@@ -13,8 +13,8 @@
  * NULL stands for one process alone, in every call. Any thread may call everything but open and close; the calls that
  * say so must be made by all processes in the same order.
  *
- * The network is trusted to hold no attacker: what connects and does not speak this protocol (or, where a FILE or a parent
- * hands out a number, does not know it) is dropped, but nothing is encrypted. */
+ * The network is trusted to hold no attacker: what connects and does not speak this protocol (or, where a FILE or a
+ * parent hands out a number, does not know it) is dropped, but nothing is encrypted. */
 #ifndef TRAINER_COMM_MEET_H
 #define TRAINER_COMM_MEET_H
 
@@ -94,8 +94,8 @@ void meet_work(struct meet *meet, bool works);
 
 /* Has a process been lost, or failed? Cheap. */
 bool meet_has_failed(const struct meet *meet);
-/* 0, or < 0 with what happened, the same for all: ERR_PEER "rank 2 (node7, pid 123) was lost at step 41 in bucket 3", or
- * the error that some process gave to meet_fail. The caller adds what is safe. */
+/* 0, or < 0 with what happened, the same for all: ERR_PEER "rank 2 (node7, pid 123) was lost at step 41 in bucket 3",
+ * or the error that some process gave to meet_fail. The caller adds what is safe. */
 int meet_failed(struct meet *meet, struct error *err);
 /* This process failed: all others learn of it. Puts rank and host before the text, unless *err is what meet_failed
  * told. Returns -1. */

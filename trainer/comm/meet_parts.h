@@ -1,5 +1,5 @@
-/* The inside of a meeting, for the files of this folder. One lock guards all of it. Rank 0 is the hub: every other process
- * has one line, to it.
+/* The inside of a meeting, for the files of this folder. One lock guards all of it. Rank 0 is the hub: every other
+ * process has one line, to it.
  *
  *     member                    hub
  *     HELLO          ──►                who I am. The hub drops whoever says anything else, or says it too late

@@ -1,6 +1,6 @@
 /* Every process but rank 0: how it finds rank 0, and its thread. Whatever answers at an address counts as rank 0 only
- * when it greets as rank 0 does, with the number that the FILE names; a FILE that an earlier run left leads nowhere, and
- * is read again. */
+ * when it greets as rank 0 does, with the number that the FILE names; a FILE that an earlier run left leads nowhere,
+ * and is read again. */
 #include "base/progress.h"
 #include "trainer/comm/meet_parts.h"
 

@@ -1,9 +1,9 @@
 /* dstrain_nccl.so. In: blocking calls of library.h. Out: NCCL's collectives on the GPU, in a stream of their own, after
- * the event that says when an array is there. The thread that calls sleeps and looks: an event, NCCL's own error, an abort and
- * the timeout end a call, so no call of NCCL or CUDA may wait itself. NCCL 2.18 or later.
+ * the event that says when an array is there. The thread that calls sleeps and looks: an event, NCCL's own error, an
+ * abort and the timeout end a call, so no call of NCCL or CUDA may wait itself. NCCL 2.18 or later.
  *
- * Arrays of the host go through `scratch`, memory of the GPU: sums and broadcasts in pieces, the parts of an all-gather or
- * all-to-all as groups of send and receive, because they are not equal.
+ * Arrays of the host go through `scratch`, memory of the GPU: sums and broadcasts in pieces, the parts of an all-gather
+ * or all-to-all as groups of send and receive, because they are not equal.
  *
  * It has not run on a GPU yet. tests/cuda/nccl.c stands in for NCCL there. */
 #include "trainer/comm/library.h"
@@ -74,7 +74,8 @@ static void rest(double waited)
         nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
 }
 
-/* What hangs on the GPU for a process that is lost ends with the communicator; whoever frees memory would wait for it. */
+/* What hangs on the GPU for a process that is lost ends with the communicator; whoever frees memory would wait for
+ * it. */
 static void give_up(struct processes *all)
 {
     if (all->comm)

@@ -28,13 +28,13 @@ struct places {
     uint64_t number;
 };
 
-/* "[::1]:29500", "node1:29500", "tcp://node1:29500"; everything else is a FILE. ERR_USAGE: it is empty, or port 0. `text`
- * stays. */
+/* "[::1]:29500", "node1:29500", "tcp://node1:29500"; everything else is a FILE. ERR_USAGE: it is empty, or port 0.
+ * `text` stays. */
 int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err);
 
-/* Rank 0. A socket that listens there, or, where `rendezvous` is NULL or a FILE, at any free port of every address. A name
- * is listened for at every address too, because a machine may know its own name as 127.0.1.1. ERR_USAGE: the port is
- * taken, or the host is not this one. */
+/* Rank 0. A socket that listens there, or, where `rendezvous` is NULL or a FILE, at any free port of every address. A
+ * name is listened for at every address too, because a machine may know its own name as 127.0.1.1. ERR_USAGE: the port
+ * is taken, or the host is not this one. */
 int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct error *err);
 /* The same at a free port of the loopback address alone, written to `text` as HOST:PORT. */
 int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err);

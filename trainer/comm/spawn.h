@@ -4,8 +4,8 @@
 
 #include "base/launcher.h"
 
-/* Starts launch->children processes of this program with the same arguments, as ranks launch->rank and on, and waits until
- * all have ended. Where they are all ranks and no place was named, they meet at a loopback port.
+/* Starts launch->children processes of this program with the same arguments, as ranks launch->rank and on, and waits
+ * until all have ended. Where they are all ranks and no place was named, they meet at a loopback port.
  *
  * - Each learns its rank from DS_CHILD (launch_find). Rank 0 has our standard files; the others read and print nothing,
  *   but have our stderr for warnings.

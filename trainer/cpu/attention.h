@@ -2,7 +2,8 @@
  * scratch of the thread; queries go through in blocks of rows, so that a block's scores stay in the cache. The backward
  * pass works the probabilities out again from the saved log-sums (Dao and others 2022, without the tiling that a GPU
  * needs). Scores are in `real`; where the processor multiplies bf16, probabilities and their
- * gradients go into products as sums of two of them: rounded to one, the gradients of all layers below were a fifth worse. */
+ * gradients go into products as sums of two of them: rounded to one, the gradients of all layers below were a fifth
+ * worse. */
 #ifndef TRAINER_CPU_ATTENTION_H
 #define TRAINER_CPU_ATTENTION_H
 

@@ -72,7 +72,8 @@ static const struct batch *bring(struct device *device, const struct batch *batc
     return batch;
 }
 
-/* The largest of: parts of sums over rows (norm_backward has two a column, and one for each thread), results of the loss, attention. */
+/* The largest of: parts of sums over rows (norm_backward has two a column, and one for each thread), results of the
+ * loss, attention. */
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
 {
     const struct cpu *cpu = (const struct cpu *)((char *)device - offsetof(struct cpu, device));

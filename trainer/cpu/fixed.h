@@ -1,4 +1,5 @@
-/* Gradients to integers and back (ops_args.h): a pass over flat memory each, as long as its bytes, 24 and 20 a float. */
+/* Gradients to integers and back (ops_args.h): a pass over flat memory each, as long as its bytes, 24 and 20 a
+ * float. */
 #ifndef TRAINER_CPU_FIXED_H
 #define TRAINER_CPU_FIXED_H
 

@@ -6,8 +6,8 @@
 
 #include "trainer/cpu/real.h"
 
-/* keep[0 .. columns) = 0 or the scale of both drops, for columns first … first + columns - 1 of one row; first is a multiple of 8,
- * columns at most KEEP_PIECE. All of keep may be written. */
+/* keep[0 .. columns) = 0 or the scale of both drops, for columns first … first + columns - 1 of one row; first is a
+ * multiple of 8, columns at most KEEP_PIECE. All of keep may be written. */
 static void keep_piece(real keep[KEEP_PIECE], const struct dropout *dropout, uint32_t name, uint32_t number,
                        uint32_t position, int32_t first, int32_t columns)
 {

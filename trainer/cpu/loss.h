@@ -1,6 +1,6 @@
-/* Losses in place: logits in, their gradient out. Softmax cross-entropy of rows, and of the tokens of each sequence, for
- * spans; squared error. A row at a time in three passes (largest, sum, gradient) that stay in the cache. Losses and hits
- * of the rows meet in scratch, or where the caller wants them, and are added in the rows' order. */
+/* Losses in place: logits in, their gradient out. Softmax cross-entropy of rows, and of the tokens of each sequence,
+ * for spans; squared error. A row at a time in three passes (largest, sum, gradient) that stay in the cache. Losses and
+ * hits of the rows meet in scratch, or where the caller wants them, and are added in the rows' order. */
 #ifndef TRAINER_CPU_LOSS_H
 #define TRAINER_CPU_LOSS_H
 

@@ -154,8 +154,8 @@ static void norm_backward_block(const void *args, size_t task, int thread)
     norm_backward_part(a, first, smaller(first + BLOCK_ROWS, (size_t)a->rows.total), dgain, dgain + hidden);
 }
 
-/* For many threads the same in two passes, each of more tasks: first the sums over rows, slice by slice of a part, as long
- * as dy is there; then the rows, whose sums nobody reads. */
+/* For many threads the same in two passes, each of more tasks: first the sums over rows, slice by slice of a part, as
+ * long as dy is there; then the rows, whose sums nobody reads. */
 struct norm_passes {
     const struct norm_backward_args *args;
     size_t slice, across; /* columns of one, and how many there are */

@@ -1,5 +1,5 @@
-/* Matrix products of bf16 on tiles (AMX) by oneDNN 2.x, each computed in the thread that asks. Compiled to nothing where
- * the library was not found (DS_ONEDNN): then onednn_open gives NULL. */
+/* Matrix products of bf16 on tiles (AMX) by oneDNN 2.x, each computed in the thread that asks. Compiled to nothing
+ * where the library was not found (DS_ONEDNN): then onednn_open gives NULL. */
 #ifndef TRAINER_CPU_ONEDNN_H
 #define TRAINER_CPU_ONEDNN_H
 
@@ -21,8 +21,8 @@ struct product_shape {
 struct onednn;
 struct onednn_product; /* a product made ready */
 
-/* NULL where the library is absent, for other numbers than bf16, and below AMX unless `always`: our own loops are as fast
- * there. */
+/* NULL where the library is absent, for other numbers than bf16, and below AMX unless `always`: our own loops are as
+ * fast there. */
 struct onednn *onednn_open(enum precision precision, enum cpu_level level, bool always, int threads);
 void onednn_close(struct onednn *onednn);
 

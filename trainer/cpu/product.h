@@ -1,7 +1,7 @@
 /* Matrix products of one thread, in the manner of Goto and van de Geijn (2008): a panel of B, PANEL columns wide, stays
  * in the cache in the order it is read; a strip of STRIP rows of A runs along it, and STRIP x PANEL sums stay in
- * registers while k runs. A step of k is a `unit`: one number in `real`, or with DOT a pair of bf16 that one instruction
- * multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. */
+ * registers while k runs. A step of k is a `unit`: one number in `real`, or with DOT a pair of bf16 that one
+ * instruction multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. */
 #ifndef TRAINER_CPU_PRODUCT_H
 #define TRAINER_CPU_PRODUCT_H
 

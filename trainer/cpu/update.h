@@ -1,5 +1,6 @@
 /* What an optimizer does to flat memory, chunk by chunk: sums of squares, Adam's update in one pass, the others' in
- * two; and, between them, the few numbers per tensor (optim/update_numbers.h), which are doubles whatever the type is. */
+ * two; and, between them, the few numbers per tensor (optim/update_numbers.h), which are doubles whatever the type
+ * is. */
 #ifndef TRAINER_CPU_UPDATE_H
 #define TRAINER_CPU_UPDATE_H
 

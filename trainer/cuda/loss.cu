@@ -183,7 +183,8 @@ template <typename storage> struct span_operands {
     float factor;
 };
 
-/* One end of a span, every second number of `logits`; in thread 0, loss += and whether the label has the largest logit. */
+/* One end of a span, every second number of `logits`; in thread 0, loss += and whether the label has the largest
+ * logit. */
 template <typename storage>
 static __device__ __forceinline__ bool span_end(storage *logits, int count, int label, float factor, float *room,
                                                 double *loss)

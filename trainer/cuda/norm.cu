@@ -5,8 +5,8 @@
  * Backward, with n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n). It moves
  * 8 H (dy, z, dz, dx), or 10 H where dz is added to. The grid is one wave of blocks, and every warp has rows at even
  * distance until none is left, so no processor stands idle before the end. A warp keeps its columns' sums for dgain and
- * dbias in registers over all of its rows; the 4 warps of a block add theirs in turn, and the blocks' parts are added in
- * a second stage.
+ * dbias in registers over all of its rows; the 4 warps of a block add theirs in turn, and the blocks' parts are added
+ * in a second stage.
  *
  * Rows that are no multiple of a vector, or longer than registers hold (2,048), go through the plain kernels at the
  * end. */

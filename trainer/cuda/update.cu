@@ -1,8 +1,8 @@
 /* What an optimizer does to flat memory: a block has a chunk of at most 16,384 numbers. Formulas stand at struct
- * update_step (optim/update_numbers.h) and are those of cpu/update.h, number by number. Sums of squares are doubles, by a
- * thread over its numbers in order, then over the block in a fixed tree; so are sums over the chunks of a tensor, by a
- * block, and those over tensors, by one block, which then works out the numbers that are per tensor. An infinity or NaN
- * among gradients makes its chunk's sum one: that is how overflow is found.
+ * update_step (optim/update_numbers.h) and are those of cpu/update.h, number by number. Sums of squares are doubles, by
+ * a thread over its numbers in order, then over the block in a fixed tree; so are sums over the chunks of a tensor, by
+ * a block, and those over tensors, by one block, which then works out the numbers that are per tensor. An infinity or
+ * NaN among gradients makes its chunk's sum one: that is how overflow is found.
  *
  * Bytes a parameter: squares 4, adam 28, moments 24, apply 16 (LANS 20). With Adam and the norm, large (336e6) needs
  * 3.2 ms at 3.35e12 bytes/s. */
@@ -23,8 +23,8 @@ struct chunk_numbers {
     float factor, decay, added;
 };
 
-/* With what is held in part where it would be if all of it were held; what is not is not touched. A number, not a pointer, may
- * lie outside of memory. */
+/* With what is held in part where it would be if all of it were held; what is not is not touched. A number, not a
+ * pointer, may lie outside of memory. */
 static update_memory as_whole(const struct update_memory *memory)
 {
     update_memory whole = *memory;

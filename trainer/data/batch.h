@@ -1,6 +1,6 @@
-/* One micro-batch as the model sees it: no padding travels (docs/DESIGN.md, section 5). B sequences stand end to end in T token rows;
- * only attention knows where one ends. Row counts are rounded up (pack.h); rows beyond the live ones are dead: zeros
- * in every buffer, forward and backward, never stale memory. */
+/* One micro-batch as the model sees it: no padding travels (docs/DESIGN.md, section 5). B sequences stand end to end in
+ * T token rows; only attention knows where one ends. Row counts are rounded up (pack.h); rows beyond the live ones are
+ * dead: zeros in every buffer, forward and backward, never stale memory. */
 #ifndef TRAINER_DATA_BATCH_H
 #define TRAINER_DATA_BATCH_H
 
@@ -29,9 +29,9 @@ struct batch {
     int32_t *starts;      /* [B + 1] first row of each sequence ("cu_seqlens") */
     uint32_t *numbers;    /* [B] number of the sequence within the step: names its dropout, whatever the micro-batch */
     struct head_batch heads[HEAD_KINDS];
-    /* The rows that any head reads, in the order of the token rows: the last layer is computed for these alone. They are
-     * a batch of their own with the same sequences and numbers, some of them without a row, and no ids, segments or heads.
-     * NULL, or without tokens: heads read all rows. */
+    /* The rows that any head reads, in the order of the token rows: the last layer is computed for these alone. They
+     * are a batch of their own with the same sequences and numbers, some of them without a row, and no ids, segments or
+     * heads. NULL, or without tokens: heads read all rows. */
     struct batch *read;
     int32_t *read_index; /* [read->token_rows] token row of each; dead rows -1 */
 };

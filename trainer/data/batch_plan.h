@@ -1,10 +1,11 @@
-/* How many samples each step of a run takes: B, or on the way from A to B over the first W steps. The first n steps take
+/* How many samples each step of a run takes: B, or on the way from A to B over the first W steps. The first n steps
+ * take
  *
  *     S(n) = A n + floor((B - A) n^2 / (2 W))          up to n = W, then S(W) + B (n - W)
  *
  * so that a step's samples are a difference of two sums, and a run's position in the data follows from its step alone.
- * Steps are counted from 0. (Warm-up of the batch: Smith et al., Don't decay the learning rate, increase the batch size,
- * 2018; Brown et al., GPT-3, 2020, appendix B.) */
+ * Steps are counted from 0. (Warm-up of the batch: Smith et al., Don't decay the learning rate, increase the batch
+ * size, 2018; Brown et al., GPT-3, 2020, appendix B.) */
 #ifndef TRAINER_DATA_BATCH_PLAN_H
 #define TRAINER_DATA_BATCH_PLAN_H
 

@@ -2,11 +2,11 @@
  *
  *     loader_open → { loader_next → use the micro-batch } … → loader_close
  *
- * The run's samples are a source's endless sequence (source.h). Batch s is samples [s·B, (s+1)·B) from `first` on; it may
- * straddle the end of an epoch. So a loader's whole position is one number, `first`; where batches grow, their plan gives
- * it for each step. A process may take a share of every batch, the places [share_from, share_to) in it, of a smaller batch
- * in proportion; a sequence's number is its place in the whole batch all the same. The share is loaded before its first
- * micro-batch is handed out, because gradients need the batch's counts (Law 4). */
+ * The run's samples are a source's endless sequence (source.h). Batch s is samples [s·B, (s+1)·B) from `first` on; it
+ * may straddle the end of an epoch. So a loader's whole position is one number, `first`; where batches grow, their plan
+ * gives it for each step. A process may take a share of every batch, the places [share_from, share_to) in it, of a
+ * smaller batch in proportion; a sequence's number is its place in the whole batch all the same. The share is loaded
+ * before its first micro-batch is handed out, because gradients need the batch's counts (Law 4). */
 #ifndef TRAINER_DATA_LOADER_H
 #define TRAINER_DATA_LOADER_H
 

@@ -1,13 +1,13 @@
-/* The order in which samples of several datasets alternate. Weights w_1 … w_k are whole numbers with the sum W; the order
- * repeats after W samples, of which w_d are dataset d's. Among the first n samples of the endless sequence x_d(n) are of
- * dataset d, and for every n
+/* The order in which samples of several datasets alternate. Weights w_1 … w_k are whole numbers with the sum W; the
+ * order repeats after W samples, of which w_d are dataset d's. Among the first n samples of the endless sequence x_d(n)
+ * are of dataset d, and for every n
  *
  *     |x_d(n) - n w_d / W| <= 1 - 1 / (2k - 2)        half a sample for two datasets, below one for any number
  *
- * Sample n (from 1) goes to a dataset that is due, n w_d / W - x_d(n-1) >= 1 / (2k - 2), and of those to the one that the
- * bound gives the least time, by (x_d(n-1) + 1 - 1 / (2k - 2)) / w_d; the first of equals. One of them is always due, and
- * none comes too late: R. Tijdeman, The chairman assignment problem, Discrete Mathematics 32 (1980), 323-330. All of it
- * is computed in integers.
+ * Sample n (from 1) goes to a dataset that is due, n w_d / W - x_d(n-1) >= 1 / (2k - 2), and of those to the one that
+ * the bound gives the least time, by (x_d(n-1) + 1 - 1 / (2k - 2)) / w_d; the first of equals. One of them is always
+ * due, and none comes too late: R. Tijdeman, The chairman assignment problem, Discrete Mathematics 32 (1980), 323-330.
+ * All of it is computed in integers.
  *
  * The W places of a period stand in a table, so that sample i's dataset, and which of that dataset's samples it is, are
  * one division and one look away: a reader's position is one number, and going on from it costs nothing. */
@@ -36,8 +36,8 @@ struct mixture {
 };
 
 /* Whole numbers in the proportion of `asked` (each >= 1, below 2^50): exactly where their sum is then at most
- * MIXTURE_PERIOD, else as parts of MIXTURE_PERIOD, those with the largest remainders rounded up. False: one of them would
- * be 0. One dataset has the weight 1. */
+ * MIXTURE_PERIOD, else as parts of MIXTURE_PERIOD, those with the largest remainders rounded up. False: one of them
+ * would be 0. One dataset has the weight 1. */
 bool mixture_weights(const uint64_t *asked, uint32_t datasets, uint32_t *weights);
 
 /* Weights from mixture_weights. Released with mixture_release. */

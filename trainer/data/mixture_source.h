@@ -5,8 +5,8 @@
 #include "trainer/data/mixture.h"
 #include "trainer/data/source.h"
 
-/* Sample k is of the dataset that the rule says, and of that dataset's own sequence, which has epochs of its own. An epoch
- * of all has as many samples as all of them together, and `tokens` in the mean of the mixture. */
+/* Sample k is of the dataset that the rule says, and of that dataset's own sequence, which has epochs of its own. An
+ * epoch of all has as many samples as all of them together, and `tokens` in the mean of the mixture. */
 struct mixed_sources {
     struct mixture rule;
     struct source sources[MIXTURE_MAX]; /* [rule.datasets] each with samples; the same heads in all */

@@ -18,10 +18,10 @@
 /* What a micro-batch may hold: live rows, before they are rounded up.
  *
  * Row counts are rounded up to `shapes` of them at most, in even steps (0: to BATCH_ROW_MULTIPLE alone). A backend that
- * plans a product for every number of rows wants few: with 32 shapes, whatever the samples, a run soon meets none that is
- * new. Dead rows are multiplied too, but few are made: a micro-batch is filled until the next sample does not fit, so all
- * but a batch's last one round up to the whole budget, as they nearly do without (of 65,536 tokens at most 511 are dead,
- * 0.8 %); the last one rounds up by half a step, 1.6 % of a budget, in the mean. */
+ * plans a product for every number of rows wants few: with 32 shapes, whatever the samples, a run soon meets none that
+ * is new. Dead rows are multiplied too, but few are made: a micro-batch is filled until the next sample does not fit,
+ * so all but a batch's last one round up to the whole budget, as they nearly do without (of 65,536 tokens at most 511
+ * are dead, 0.8 %); the last one rounds up by half a step, 1.6 % of a budget, in the mean. */
 struct pack_limits {
     int32_t tokens;
     int32_t sequences;

@@ -23,7 +23,8 @@ struct shard_reading {
     bool shuffled;
     enum mask_policy masks;
     uint64_t seed; /* names order and fresh masks */
-    /* The share of pieces that fresh masks take, in millionths: goes from mask_prob[0] at sample `first` to mask_prob[1]
+    /* The share of pieces that fresh masks take, in millionths: goes from mask_prob[0] at sample `first` to
+     * mask_prob[1]
      * `count` samples later, by a sample's number alone. 0: the dataset's. */
     uint32_t mask_prob[2];
     uint64_t first, count;

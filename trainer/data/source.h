@@ -1,5 +1,5 @@
-/* Where samples come from, as one endless sequence: sample k is in epoch k / samples. Which sample it is, and all that is
- * drawn for it, depends on k alone, so that a reader's whole position is one number. */
+/* Where samples come from, as one endless sequence: sample k is in epoch k / samples. Which sample it is, and all that
+ * is drawn for it, depends on k alone, so that a reader's whole position is one number. */
 #ifndef TRAINER_DATA_SOURCE_H
 #define TRAINER_DATA_SOURCE_H
 

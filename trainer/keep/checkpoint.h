@@ -40,7 +40,8 @@ struct checkpoint_source {
     void *context;
 };
 
-/* What is written beside the state; borrowed. Flat memory [params->size], or where `source` is not NULL what it gives. */
+/* What is written beside the state; borrowed. Flat memory [params->size], or where `source` is not NULL what it
+ * gives. */
 struct checkpoint_parts {
     const struct model_config *config;
     uint32_t pad_id;
@@ -52,8 +53,8 @@ struct checkpoint_parts {
     const struct checkpoint_errors *errors; /* NULL: there are none */
 };
 
-/* Writes checkpoints/step-N and `latest` in the run's directory, then checkpoint_keep. On error the newest checkpoint is as
- * whole as before. */
+/* Writes checkpoints/step-N and `latest` in the run's directory, then checkpoint_keep. On error the newest checkpoint
+ * is as whole as before. */
 int checkpoint_write(const char *run, const struct checkpoint_parts *parts, const struct checkpoint_state *state,
                      uint64_t keep_last, uint64_t keep_every, struct error *err);
 
@@ -84,8 +85,8 @@ int checkpoint_read(const char *directory, const struct params *params, float *w
                     struct error *err);
 
 /* Are the weights and moments of a verified checkpoint those of `parts` (its params, weights, first and second), to the
- * bit? ERR_VERIFY: the first tensor and element that are not, of step `step`. `hash` gets the XXH3 of both files, joined by
- * '+', as a run's identity names what it began with. */
+ * bit? ERR_VERIFY: the first tensor and element that are not, of step `step`. `hash` gets the XXH3 of both files,
+ * joined by '+', as a run's identity names what it began with. */
 int checkpoint_compare(const char *directory, const struct checkpoint_parts *parts, uint64_t step, char hash[34],
                        struct error *err);
 

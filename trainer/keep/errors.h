@@ -3,8 +3,8 @@
  *     errors/rank-00003-of-00008.safetensors   worker_error [count], server_error [its part]: of one process
  *     errors/mean.safetensors                  worker_error, server_error [whole]: the mean over processes, and all parts
  *
- * As many processes as before go on with their own, to the bit. Any other number goes on with the mean, which leaves the
- * sum that the average sees as it was. */
+ * As many processes as before go on with their own, to the bit. Any other number goes on with the mean, which leaves
+ * the sum that the average sees as it was. */
 #ifndef TRAINER_KEEP_ERRORS_H
 #define TRAINER_KEEP_ERRORS_H
 

@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 /* Every parameter of the table as an F32 tensor of one file; `prefix` stands before each name ("" for weights).
- * Flat memory [params->size]; NULL: views without data. names_tensors appends params->count views to out, whose names live in `names`. */
+ * Flat memory [params->size]; NULL: views without data. names_tensors appends params->count views to out, whose names
+ * live in `names`. */
 void names_tensors(const struct params *params, const char *prefix, const float *flat, struct arena *names,
                    struct tensor *out);
 /* The same as a whole file; *hash (may be NULL) becomes its XXH3-64. */
@@ -24,8 +25,9 @@ struct names_report {
 };
 
 /* Reads model.safetensors at `path` into flat memory: F32, F16, BF16 or F64; today's names, `gamma` and `beta`,
- * `dense_act`, a `module.` prefix, no `bert.` prefix, RobertaPreLayerNorm's; `position_ids` and tied copies are passed over. Heads that are
- * absent, or those of a task with other classes, are drawn by seed; any other absent tensor or another shape is ERR_MISMATCH. */
+ * `dense_act`, a `module.` prefix, no `bert.` prefix, RobertaPreLayerNorm's; `position_ids` and tied copies are passed
+ * over. Heads that are absent, or those of a task with other classes, are drawn by seed; any other absent tensor or
+ * another shape is ERR_MISMATCH. */
 int names_read(const char *path, const struct params *params, uint64_t seed, float *flat, struct names_report *report,
                struct error *err);
 void names_report_release(struct names_report *report);

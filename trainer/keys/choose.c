@@ -242,8 +242,8 @@ static int64_t zero_stage(const struct keys *keys)
     return json_is_true(block) ? 1 : json_integer_value(stage);
 }
 
-/* What the processes divide. Loss scaling follows the configuration alone (choose_precision), since --zero is no part of
- * what a run is. */
+/* What the processes divide. Loss scaling follows the configuration alone (choose_precision), since --zero is no part
+ * of what a run is. */
 static int choose_zero(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
                        struct error *err)
 {

@@ -1,6 +1,6 @@
 /* Embedding and layers, forward and backward. In: a batch; out: the last layer's rows as far as heads read them, and
- * from their gradients those of all tensors below. A sum r runs through all layers; each layer adds two branches to it, A = dropout(attention(x)
- * W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
+ * from their gradients those of all tensors below. A sum r runs through all layers; each layer adds two branches to it,
+ * A = dropout(attention(x) W_o) and F = dropout(gelu(h W_up) W_down), and x, h, out are norms of it:
  *
  *                 begins with                        first norm        second norm
  *     post        x = r = e                          h = r = LN(r+A)   out = r = LN(r+F)       Devlin et al. 2019

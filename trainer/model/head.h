@@ -1,6 +1,6 @@
 /* The heads on the last layer. A row of head_kinds says all that the rest of the program knows of one: its tensors, the
- * rows it reads, the buffers it wants, its work, its pass. A new head is a value of enum head_kind (trainer/heads.h), its
- * formulas in heads.c, and a row. */
+ * rows it reads, the buffers it wants, its work, its pass. A new head is a value of enum head_kind (trainer/heads.h),
+ * its formulas in heads.c, and a row. */
 #ifndef TRAINER_MODEL_HEAD_H
 #define TRAINER_MODEL_HEAD_H
 
@@ -39,8 +39,8 @@ struct head {
     size_t logits; /* the place of theirs in struct model, as of a buffer */
     /* Multiply-adds of a row that it reads, forward. */
     double (*work)(const struct model_config *config);
-    /* Forward and loss of a batch with at least one label: sums +=. In training backward too: the head's gradients, those
-     * of tensors it shares with the model, and output_gradient +=. */
+    /* Forward and loss of a batch with at least one label: sums +=. In training backward too: the head's gradients,
+     * those of tensors it shares with the model, and output_gradient +=. */
     void (*pass)(struct model *model, const struct batch *batch);
 };
 

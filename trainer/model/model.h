@@ -99,14 +99,14 @@ struct gradient_listener {
  * for the next call that asks, or for whom model_sums serves. `listener`: of the last micro-batch; else NULL. */
 void model_forward_backward(struct model *model, const struct batch *batch, const struct gradient_listener *listener,
                             struct model_metrics *metrics);
-/* Forward only, without dropout; leaves gradients and the step alone, but drops sums of its passes that no call has asked
- * for. */
+/* Forward only, without dropout; leaves gradients and the step alone, but drops sums of its passes that no call has
+ * asked for. */
 void model_evaluate(struct model *model, const struct batch *batch, struct model_metrics *metrics);
-/* A head's logits of the last pass, which was model_evaluate: [the head's rows, columns] in storage, the device's (ops->map);
- * those of masked tokens have a column for each piece of the padded vocabulary. */
+/* A head's logits of the last pass, which was model_evaluate: [the head's rows, columns] in storage, the device's
+ * (ops->map); those of masked tokens have a column for each piece of the padded vocabulary. */
 void *model_logits(const struct model *model, enum head_kind head);
-/* The same of the losses of the masked head: [live, 2], of each label its loss in nats, and 1 where the largest logit is
- * its. */
+/* The same of the losses of the masked head: [live, 2], of each label its loss in nats, and 1 where the largest logit
+ * is its. */
 const double *model_results(const struct model *model);
 
 /* What the metrics' sums are made of, in the device's memory [STEP_SUMS], for the record of a step (ops.h); and their

@@ -100,7 +100,8 @@ static double deviation_of(const struct model_config *config, const struct tenso
                                                             : config->initializer_range;
 }
 
-/* Adds a tensor to the growing table and returns it; that of the word embedding and the bias of its pieces are padded. */
+/* Adds a tensor to the growing table and returns it; that of the word embedding and the bias of its pieces are
+ * padded. */
 static struct param *add(struct params *params, const struct model_config *config, const char *prefix,
                          const struct tensor_row *row)
 {

@@ -8,8 +8,8 @@
 
 #include <assert.h>
 
-/* Kept from the forward to the backward pass, one for each turn: the n-th layer that a pass has (layers may be dropped).
- * Where activations are recomputed, turns share memory, but for what the first turn after them reads. */
+/* Kept from the forward to the backward pass, one for each turn: the n-th layer that a pass has (layers may be
+ * dropped). Where activations are recomputed, turns share memory, but for what the first turn after them reads. */
 struct layer {
     int32_t number;        /* of the layer in the table */
     float share;           /* what its branches are divided by (layer drop); 0: nothing */
@@ -84,7 +84,8 @@ static inline struct norm_order_facts order_of(const struct model *model)
     return norm_orders[model->config.order];
 }
 
-/* What a feed-forward part does between the rows it reads and those it multiplies by W_down; a row each, in encoder.c. */
+/* What a feed-forward part does between the rows it reads and those it multiplies by W_down; a row each, in
+ * encoder.c. */
 struct feed_forward_form {
     int32_t ups; /* n: matrices [I, H] that one product reads as [n I, H] */
     void (*forward)(const struct model *model, const struct layer *layer, struct rows rows);  /* activation, keeps up */
@@ -97,8 +98,8 @@ int32_t read_rows_max(const struct model *model); /* R at most; 0: heads read al
 /* Walks over every buffer in order: counts it into `plan`, and points at its place in `block` unless that is NULL. */
 void plan_buffers(struct model *model, struct model_plan *plan, char *block);
 
-/* A table's row as the ops want it: a matrix of weights (storage), a vector (real), a gradient (real). NULL: of a tensor
- * that the model lacks. */
+/* A table's row as the ops want it: a matrix of weights (storage), a vector (real), a gradient (real). NULL: of a
+ * tensor that the model lacks. */
 static inline const void *weight_of(const struct model *model, const struct param *param)
 {
     return param ? (const char *)model->weights + param->offset * model->ops->storage_size : NULL;

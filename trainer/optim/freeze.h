@@ -1,6 +1,6 @@
-/* When 1-bit Adam freezes its second moments v: after a number of updates; or, where that is 0 ("auto"), once they hardly
- * grow: after the warm-up, where |v|_1 before D = 1 / (1 - b2) updates is at least freeze_ratio of what it is now. That is
- * looked at after every D-th update. Pure. */
+/* When 1-bit Adam freezes its second moments v: after a number of updates; or, where that is 0 ("auto"), once they
+ * hardly grow: after the warm-up, where |v|_1 before D = 1 / (1 - b2) updates is at least freeze_ratio of what it is
+ * now. That is looked at after every D-th update. Pure. */
 #ifndef TRAINER_OPTIM_FREEZE_H
 #define TRAINER_OPTIM_FREEZE_H
 

@@ -1,5 +1,5 @@
-/* The compression of 1-bit Adam (Tang et al. 2021, "1-bit Adam: Communication Efficient Large-Scale Training with Adam's
- * Convergence Speed"), for process i of N, once v is frozen:
+/* The compression of 1-bit Adam (Tang et al. 2021, "1-bit Adam: Communication Efficient Large-Scale Training with
+ * Adam's Convergence Speed"), for process i of N, once v is frozen:
  *
  *     m_i = b1 m + (1 - b1) c h_i;  b = m_i + e_i
  *     of each unit of K elements:  alpha = |b| / sqrt(K);  q = sign(b), sign(0) = +;  e_i = b - alpha q
@@ -7,13 +7,13 @@
  *                                  Q = sign(a);  s = a - sigma Q
  *     everybody:                   m = sigma Q;  p -= rate (m / (sqrt(v) + eps) + decay p)
  *
- * A unit is a chunk of the table. Where v is 0, no gradient ever came: b, a, e, s and m are 0 there, and such elements do
- * not count in K. With `group` it is as in DeepSpeed (runtime/comm/nccl.py): one alpha for all elements, which are padded
- * to a multiple of N lcm(8, N) with zeros that count and have errors too, and one sigma for each process's part.
+ * A unit is a chunk of the table. Where v is 0, no gradient ever came: b, a, e, s and m are 0 there, and such elements
+ * do not count in K. With `group` it is as in DeepSpeed (runtime/comm/nccl.py): one alpha for all elements, which are
+ * padded to a multiple of N lcm(8, N) with zeros that count and have errors too, and one sigma for each process's part.
  *
- * Here elements stand one after another without the gaps of flat memory: in "compact" arrays. Of a chunk they begin at a
- * whole byte of bits, but with `group` they do not. Bits: 1 for +, the first element in the most significant one. Pure
- * but for threads, on which nothing depends; the host's memory. */
+ * Here elements stand one after another without the gaps of flat memory: in "compact" arrays. Of a chunk they begin at
+ * a whole byte of bits, but with `group` they do not. Bits: 1 for +, the first element in the most significant one.
+ * Pure but for threads, on which nothing depends; the host's memory. */
 #ifndef TRAINER_OPTIM_ONEBIT_H
 #define TRAINER_OPTIM_ONEBIT_H
 
@@ -53,7 +53,8 @@ struct onebit_update {
     double weight_decay, vector_decay; /* of chunks that decay, and of the others */
 };
 
-/* errors [count] become b, then e_i; bits [count / 8], alphas [unit_count] what is sent: of each part to who serves it. */
+/* errors [count] become b, then e_i; bits [count / 8], alphas [unit_count] what is sent: of each part to who serves
+ * it. */
 void onebit_compress(const struct onebit_layout *layout, const struct onebit_update *update, float *errors,
                      uint8_t *bits, float *alphas);
 /* Of process `rank`: bits and alphas of its part from all, one after another in rank order; served [its part] are s.

@@ -1,5 +1,6 @@
-/* In: gradients and moments in flat memory. Out: parameters after one update. Passes over flat memory and what is worked
- * out per tensor are the backend's (ops.h, update_numbers.h), so that the host only says which, and never waits. */
+/* In: gradients and moments in flat memory. Out: parameters after one update. Passes over flat memory and what is
+ * worked out per tensor are the backend's (ops.h, update_numbers.h), so that the host only says which, and never
+ * waits. */
 #include "trainer/optim/optimizer.h"
 
 #include <assert.h>
@@ -232,7 +233,8 @@ void optimizer_moments(const struct optimizer *optimizer, const struct ops *ops,
         CALL(ops, moments, .memory = memory, .work = work, .step = &step, .range = range);
 }
 
-/* Whole matrices by their method, and in one pass each what lies between them: all of the range, where there are none. */
+/* Whole matrices by their method, and in one pass each what lies between them: all of the range, where there are
+ * none. */
 static void apply_adam(const struct optimizer *optimizer, const struct ops *ops, const struct update_memory *memory,
                        const struct update_work *work, const struct update *update, struct chunk_range range)
 {

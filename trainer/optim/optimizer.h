@@ -80,8 +80,8 @@ struct matrix_method {
 
 #define OPTIMIZER_PARAMS_MAX 8
 
-/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, update_numbers.h and the backends'
- * files update and matrix. */
+/* A kind of optimizer: all that is known of it but its formulas, which stand in step_of, update_numbers.h and the
+ * backends' files update and matrix. */
 struct optimizer_facts {
     const char *name; /* --optimizer's choice, and what a run's identity says */
     const char *help; /* for --help, in a few words */

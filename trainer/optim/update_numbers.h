@@ -1,7 +1,7 @@
-/* What an update is made of, and the few formulas of it that are no pass over flat memory: what gradients are multiplied
- * by, whether the step counts at all, what directions are multiplied by. Pure, and one text for the CPU and for CUDA,
- * where they are worked out in the device's memory, so that a step waits for nobody. What the optimizers are stands in
- * optimizer.h. */
+/* What an update is made of, and the few formulas of it that are no pass over flat memory: what gradients are
+ * multiplied by, whether the step counts at all, what directions are multiplied by. Pure, and one text for the CPU and
+ * for CUDA, where they are worked out in the device's memory, so that a step waits for nobody. What the optimizers are
+ * stands in optimizer.h. */
 #ifndef TRAINER_OPTIM_UPDATE_NUMBERS_H
 #define TRAINER_OPTIM_UPDATE_NUMBERS_H
 

@@ -1,5 +1,5 @@
-/* Curves of what metrics.jsonl says, all runs laid over each other, as vectors: the drawing stretches with the page, lines
- * and text do not (non-scaling strokes; the ticks' labels are text beside it). */
+/* Curves of what metrics.jsonl says, all runs laid over each other, as vectors: the drawing stretches with the page,
+ * lines and text do not (non-scaling strokes; the ticks' labels are text beside it). */
 #include "trainer/report/sections.h"
 
 #include "base/mem.h"

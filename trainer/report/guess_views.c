@@ -1,5 +1,5 @@
-/* Held-out samples as the first run's model fills them in: right guesses on green, wrong ones on red with what was there
- * above them. */
+/* Held-out samples as the first run's model fills them in: right guesses on green, wrong ones on red with what was
+ * there above them. */
 #include "trainer/report/sections.h"
 
 #include <stdio.h>

@@ -27,7 +27,8 @@ struct history {
 };
 
 /* Reads metrics.jsonl of a run's directory; an absent file has no lines, nor has a last line without its end, which is
- * what a crash leaves. ERR_VERIFY names file and line where one is not what dstrain writes. On error nothing is held. */
+ * what a crash leaves. ERR_VERIFY names file and line where one is not what dstrain writes. On error nothing is
+ * held. */
 int history_read(struct history *history, const char *directory, struct error *err);
 void history_release(struct history *history); /* safe on a zeroed one */
 

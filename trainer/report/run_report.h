@@ -1,5 +1,6 @@
-/* One or several runs as one page of HTML: curves laid over each other, samples with the model's guesses, settings, starts.
- * The page stands alone (base/html.h), whatever the files of a run hold stays text, and its length is bounded. */
+/* One or several runs as one page of HTML: curves laid over each other, samples with the model's guesses, settings,
+ * starts. The page stands alone (base/html.h), whatever the files of a run hold stays text, and its length is
+ * bounded. */
 #ifndef TRAINER_REPORT_RUN_REPORT_H
 #define TRAINER_REPORT_RUN_REPORT_H
 

@@ -1,5 +1,5 @@
-/* Logits in, texts out. Candidates are pairs of the best begins and the best ends of each window; the best of all windows
- * become text, equal texts once. */
+/* Logits in, texts out. Candidates are pairs of the best begins and the best ends of each window; the best of all
+ * windows become text, equal texts once. */
 #include "trainer/tune/answers.h"
 
 #include <math.h>
@@ -127,7 +127,8 @@ static uint32_t best_places(const float *logits, size_t step, uint32_t count, ui
     return found;
 }
 
-/* The five refusals: outside the window's pieces (two), not the window that sees the begin best, backwards, too long. */
+/* The five refusals: outside the window's pieces (two), not the window that sees the begin best, backwards, too
+ * long. */
 static bool is_span(const struct squad_feature *f, uint32_t window, uint32_t begin, uint32_t end, uint32_t longest)
 {
     const struct squad_window *w = &f->windows[window];

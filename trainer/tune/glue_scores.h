@@ -14,8 +14,8 @@
 /* The keys of a metric, in the order in which people read them; NULL ends them. */
 const char *const *glue_keys(enum glue_metric metric);
 
-/* Scores of logits [count, labels] against the labels of the samples into `values` (key + suffix: number); the keys of those
- * that have no value go into `undefined`. */
+/* Scores of logits [count, labels] against the labels of the samples into `values` (key + suffix: number); the keys of
+ * those that have no value go into `undefined`. */
 void glue_score(const struct glue_task *task, const struct samples *samples, const float *logits, const char *suffix,
                 json_t *values, json_t *undefined);
 

@@ -53,8 +53,8 @@ struct glue_set {
     uint64_t passed_over;   /* rows that were too short */
 };
 
-/* Reads a file: [CLS] A [SEP], or [CLS] A [SEP] B [SEP], of at most `length` tokens. Without `labelled` (a test file) all
- * labels are 0. ERR_INPUT names file, line and column: too few columns, an unknown label; or no rows at all. */
+/* Reads a file: [CLS] A [SEP], or [CLS] A [SEP] B [SEP], of at most `length` tokens. Without `labelled` (a test file)
+ * all labels are 0. ERR_INPUT names file, line and column: too few columns, an unknown label; or no rows at all. */
 int glue_read(const struct glue_task *task, const char *path, bool labelled, const struct text *text, uint32_t length,
               struct glue_set *set, struct error *err);
 void glue_set_release(struct glue_set *set);

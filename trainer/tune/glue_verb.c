@@ -1,6 +1,6 @@
-/* dstrain glue: a task of GLUE, or all of them, and a model in; a fine-tuned model and its scores out, for each seed. What
- * one run is stands in glue.h; training is train_run's. Scores are read from the runs' own scores.json, so a command that
- * is repeated goes on where it stopped, and prints what is there. */
+/* dstrain glue: a task of GLUE, or all of them, and a model in; a fine-tuned model and its scores out, for each seed.
+ * What one run is stands in glue.h; training is train_run's. Scores are read from the runs' own scores.json, so a
+ * command that is repeated goes on where it stopped, and prints what is there. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

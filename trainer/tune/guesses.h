@@ -20,9 +20,10 @@ struct guesses_work {
     uint64_t shown;   /* how many, spread evenly over them; at most `samples` */
 };
 
-/* An object: "commonest" {"id", "piece"}; "samples", of each its "sample" (the number that `dsdata show --sample` takes),
- * "dataset" (of several, from 1), "masked", "right" and "commonest_right" (counts), "pieces" (as they were before masking), and "guesses", of each
- * {"position", "id", "piece", "label"}. The caller json_decref's it. Errors are the source's and vocab_read's. */
+/* An object: "commonest" {"id", "piece"}; "samples", of each its "sample" (the number that `dsdata show --sample`
+ * takes), "dataset" (of several, from 1), "masked", "right" and "commonest_right" (counts), "pieces" (as they were
+ * before masking), and "guesses", of each {"position", "id", "piece", "label"}. The caller json_decref's it. Errors are
+ * the source's and vocab_read's. */
 int guesses_make(json_t **guesses, const struct guesses_work *work, struct error *err);
 
 /* It as lines for people, on standard output. */

@@ -1,5 +1,5 @@
-/* Samples of a task in memory, as a source of the loader: made from text once, visited in an order that is keyed like that
- * of shards (shards/order.h). Every sample has one label, of one head.
+/* Samples of a task in memory, as a source of the loader: made from text once, visited in an order that is keyed like
+ * that of shards (shards/order.h). Every sample has one label, of one head.
  *
  *     struct samples samples = {.head = HEAD_CLASS};
  *     samples_add(&samples, &sample) …
@@ -46,8 +46,8 @@ struct samples_reading {
     uint64_t seed;
 };
 
-/* Its sequences are at most `length` tokens, which no sample exceeds. `reading` outlives the source; a sample's number is
- * its place among all. */
+/* Its sequences are at most `length` tokens, which no sample exceeds. `reading` outlives the source; a sample's number
+ * is its place among all. */
 struct source samples_source(const struct samples_reading *reading, uint32_t length);
 
 #endif

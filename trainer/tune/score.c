@@ -1,7 +1,7 @@
-/* dstrain score: a model and pairs of sentences come in; how often it finds the good one likelier goes out. A sentence's
- * score is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over its pieces of
- * log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k with piece k
- * masked. Measured as BLiMP is (Warstadt et al. 2020): right is good > bad. */
+/* dstrain score: a model and pairs of sentences come in; how often it finds the good one likelier goes out. A
+ * sentence's score is its pseudo-log-likelihood (Salazar et al. 2020, "Masked Language Model Scoring"): the sum over
+ * its pieces of log p(piece | the sentence with that piece masked). Sample k of the pass is the sentence of piece k
+ * with piece k masked. Measured as BLiMP is (Warstadt et al. 2020): right is good > bad. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* One fine-tuning on questions in SQuAD's form: what train_run trains on (setup.h), and what it leaves in its directory,
+/* One fine-tuning on questions in SQuAD's form: what train_run trains on (setup.h), and what it leaves in its
+ * directory,
  *
  *     predictions.json         id: text
  *     nbest_predictions.json   id: [{"text", "probability", "start_logit", "end_logit"}]

@@ -1,5 +1,5 @@
-/* Files of questions in SQuAD's form (Rajpurkar et al. 2016, 2018): data[].paragraphs[].context and .qas[] with id, question,
- * answers[] {text, answer_start} and, in version 2, is_impossible. Places in a context count code points.
+/* Files of questions in SQuAD's form (Rajpurkar et al. 2016, 2018): data[].paragraphs[].context and .qas[] with id,
+ * question, answers[] {text, answer_start} and, in version 2, is_impossible. Places in a context count code points.
  *
  *     squad_read(&file, "train-v1.1.json", err) → file.questions[i] … → squad_release
  */

@@ -1,6 +1,6 @@
-/* dstrain squad: questions with answers to train on, questions to answer, and a model in; a fine-tuned model, its answers and
- * their scores out. What one run is stands in squad.h; training is train_run's. Without --train the model answers as it
- * is. */
+/* dstrain squad: questions with answers to train on, questions to answer, and a model in; a fine-tuned model, its
+ * answers and their scores out. What one run is stands in squad.h; training is train_run's. Without --train the model
+ * answers as it is. */
 #include <math.h>
 #include <stdio.h>
 

@@ -18,14 +18,14 @@ struct text {
 };
 
 /* Opens the tokenizer files in `directory` (checkpoint_locate gives it). `pieces` is how many word embeddings the model
- * has; ERR_MISMATCH: the vocabulary has another number. Other errors: tokenizer/tokenizer_files.h. text_close is safe on errors
- * too, and on a zeroed struct. */
+ * has; ERR_MISMATCH: the vocabulary has another number. Other errors: tokenizer/tokenizer_files.h. text_close is safe
+ * on errors too, and on a zeroed struct. */
 int text_open(struct text *text, const char *directory, int32_t pieces, struct error *err);
 void text_close(struct text *text);
 
-/* Whether the tokenizer files in `directory` give the pieces (one a line) and cut the words that a dataset was made with:
- * else ERR_MISMATCH, since the same number means the same piece. Where no files are, the screen says that nothing was
- * compared. Other errors: tokenizer/tokenizer_files.h. */
+/* Whether the tokenizer files in `directory` give the pieces (one a line) and cut the words that a dataset was made
+ * with: else ERR_MISMATCH, since the same number means the same piece. Where no files are, the screen says that nothing
+ * was compared. Other errors: tokenizer/tokenizer_files.h. */
 int text_check(const char *directory, struct str pieces, const struct tokenizer_words *words, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Tables of text as the field publishes them: a row is a line, columns stand between tabs. Quotes, backslashes and blanks
- * are text. A UTF-8 mark at the start of the file and a CR before the LF of a line belong to neither.
+/* Tables of text as the field publishes them: a row is a line, columns stand between tabs. Quotes, backslashes and
+ * blanks are text. A UTF-8 mark at the start of the file and a CR before the LF of a line belong to neither.
  *
  *     struct tsv tsv = tsv_begin(text);
  *     while (tsv_next(&tsv)) … tsv.columns[3] …

@@ -26,7 +26,8 @@ struct card_facts {
     const char *out; /* the directory that the card describes */
 };
 
-/* Appends the card. What a run's files or its dataset no longer say is left out. Errors are those of reading `scores`. */
+/* Appends the card. What a run's files or its dataset no longer say is left out. Errors are those of reading
+ * `scores`. */
 int card_make(const struct card_facts *facts, struct buf *card, struct error *err);
 
 #endif

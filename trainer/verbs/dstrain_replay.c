@@ -97,8 +97,8 @@ static void take_silence(struct settings *settings)
     settings->dump_gradients = NULL;
 }
 
-/* A fine-tuning's task and seed are the run's: its command may have been of all tasks and several seeds. Its files are read
- * again where the command says; those that were only to be answered are not needed. */
+/* A fine-tuning's task and seed are the run's: its command may have been of all tasks and several seeds. Its files are
+ * read again where the command says; those that were only to be answered are not needed. */
 static int take_task(struct replay *r, struct error *err)
 {
     const struct opt_verb *verb = r->parsed.verb;
@@ -121,7 +121,8 @@ static int take_task(struct replay *r, struct error *err)
     return 0;
 }
 
-/* Words from run.json are read as a command line is, and no word of them names what is done: only a training is taken. */
+/* Words from run.json are read as a command line is, and no word of them names what is done: only a training is
+ * taken. */
 static int read_command(struct replay *r, const struct settings *asked, struct error *err)
 {
     const json_t *command = json_object_get(r->plan, "command");

@@ -1,4 +1,5 @@
-/* dstrain report RUN…: runs as one page of HTML (report/run_report.h), in the first one's directory or where --out says. */
+/* dstrain report RUN…: runs as one page of HTML (report/run_report.h), in the first one's directory or where --out
+ * says. */
 #include "trainer/report/run_report.h"
 
 #include "base/file.h"
@@ -15,7 +16,8 @@
 #define GUESSES       10u
 #define GUESSES_AMONG 1000u /* samples: enough to know the commonest label */
 
-/* Held-out samples of the first run. What stands in their way is told on the page: it may be that the dataset is gone. */
+/* Held-out samples of the first run. What stands in their way is told on the page: it may be that the dataset is
+ * gone. */
 static int add_guesses(struct report *report, const struct settings *given, char why[512], struct error *err)
 {
     struct settings settings = *given;

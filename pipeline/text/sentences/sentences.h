@@ -1,8 +1,8 @@
 /* Paragraphs → sentences, by rules and tables (languages.h): a full stop ends a sentence unless it belongs to an
- * abbreviation, an initial or a number, or the text goes on in lower case or within brackets. Where the rules doubt they
- * do not cut, for two sentences in one cost less than half a sentence. The flow is here, what characters mean is in
- * sentences_marks.h, what a full stop belongs to in sentences_dots.h; tests/pipeline/sentences.cases shows what comes
- * out. */
+ * abbreviation, an initial or a number, or the text goes on in lower case or within brackets. Where the rules doubt
+ * they do not cut, for two sentences in one cost less than half a sentence. The flow is here, what characters mean is
+ * in sentences_marks.h, what a full stop belongs to in sentences_dots.h; tests/pipeline/sentences.cases shows what
+ * comes out. */
 #ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_H
 #define PIPELINE_TEXT_SENTENCES_SENTENCES_H
 

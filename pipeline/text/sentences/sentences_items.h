@@ -1,9 +1,10 @@
-/* A list within one line: "1) … 2) … 3) …", "a. … b. …", "(1) … (2) …", "• … • …". Comes in: a line. Goes out: its items,
- * one after the other; the line itself where it is no list.
+/* A list within one line: "1) … 2) … 3) …", "a. … b. …", "(1) … (2) …", "• … • …". Comes in: a line. Goes out: its
+ * items, one after the other; the line itself where it is no list.
  *
- * A line is a list if it begins with a number or a small letter and a bracket or a full stop, and the next number or letter
- * stands in it in the same form, after a blank and not after a comma, a colon or within brackets. After "1." and "a."
- * an item begins with a capital; languages that write ordinals with a full stop have no lists of the form "1. … 2. …".
+ * A line is a list if it begins with a number or a small letter and a bracket or a full stop, and the next number or
+ * letter stands in it in the same form, after a blank and not after a comma, a colon or within brackets. After "1." and
+ * "a." an item begins with a capital; languages that write ordinals with a full stop have no lists of the form "1. … 2.
+ * …".
  *
  * Linear: each next number is looked for from the item on, and only the last one may be missing. */
 #ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_ITEMS_H

@@ -89,8 +89,8 @@ static const struct {
     {0xFF61, MARK_WIDE | MARK_GOES_ON},      /* ｡ */
 };
 
-/* The first bytes of stops, of quotes and of what holds and releases: bit n is set where a second byte 0x80 + n makes it one of
- * them. Bytes of ASCII have all bits. */
+/* The first bytes of stops, of quotes and of what holds and releases: bit n is set where a second byte 0x80 + n makes
+ * it one of them. Bytes of ASCII have all bits. */
 #define SECOND(byte) (UINT64_C(1) << ((byte) - 0x80))
 static const uint64_t seconds[256] = {
     ['.'] = UINT64_MAX, ['!'] = UINT64_MAX, ['?'] = UINT64_MAX, ['"'] = UINT64_MAX,

@@ -171,7 +171,8 @@ bool render_age(struct call *call)
     return true;
 }
 
-/* {{CURRENTYEAR}}: a part of the revision's time. The parameter says which: Y, m, n (month), d, j (day), H, F (name). */
+/* {{CURRENTYEAR}}: a part of the revision's time. The parameter says which: Y, m, n (month), d, j (day), H, F
+ * (name). */
 bool render_now(struct call *call)
 {
     const struct str time = call->page->timestamp;

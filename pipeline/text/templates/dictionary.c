@@ -99,7 +99,8 @@ static struct entry *find_behind(const struct dictionary *d, struct str *name)
     return entry;
 }
 
-/* ------------------------------------------------------------------------------- a pattern with its arguments put in */
+/* ------------------------------------------------------------------------------- a pattern with its arguments put
+ * in */
 
 struct args {
     size_t count;

@@ -1,5 +1,5 @@
-/* How the wikis write numbers: MediaWiki's separators, grouping and digits by language. Numbers in between are plain: what
- * numbers.h reads and writes, "12,345.6". */
+/* How the wikis write numbers: MediaWiki's separators, grouping and digits by language. Numbers in between are plain:
+ * what numbers.h reads and writes, "12,345.6". */
 #ifndef PIPELINE_TEXT_TEMPLATES_NUMBER_STYLE_H
 #define PIPELINE_TEXT_TEMPLATES_NUMBER_STYLE_H
 

@@ -655,8 +655,8 @@ bool render_ipa(struct call *call)
     return true;
 }
 
-/* {{IPAc-en|ˈ|eɪ|b}} → /ˈeɪb/, {{IPA-de|tʃ}} → [tʃ]: mostly beside the word that they tell how to say, and then dropped;
- * shown where a word asks for them: "occasionally /ˈæʃfɔːlt/". */
+/* {{IPAc-en|ˈ|eɪ|b}} → /ˈeɪb/, {{IPA-de|tʃ}} → [tʃ]: mostly beside the word that they tell how to say, and then
+ * dropped; shown where a word asks for them: "occasionally /ˈæʃfɔːlt/". */
 bool render_pronunciation(struct call *call)
 {
     static const char *const kinds[] = {"UK", "US", "icon", "lang", "local", "pron", "uk", "us"};
@@ -701,8 +701,8 @@ bool render_junction(struct call *call)
     return true;
 }
 
-/* {{harvtxt|Smith|Jones|1999|p=5}} → Smith & Jones (1999, p. 5); the parameter, where there is one, parts year and page:
- * {{harvcoltxt|Smith|1999|p=5}} → Smith (1999:5). */
+/* {{harvtxt|Smith|Jones|1999|p=5}} → Smith & Jones (1999, p. 5); the parameter, where there is one, parts year and
+ * page: {{harvcoltxt|Smith|1999|p=5}} → Smith (1999:5). */
 bool render_cited(struct call *call)
 {
     unsigned count = 0;

@@ -20,8 +20,8 @@ struct rendering_row {
 /* What the file says of the name, which becomes that after its aliases; NULL: nothing. `templates` may be NULL. */
 const struct rendering_row *templates_find(const struct templates *templates, struct str *name);
 
-/* The pattern of our row for that name on the wiki of that language, NULL where there is none, or a renderer; has it one
- * of either kind? */
+/* The pattern of our row for that name on the wiki of that language, NULL where there is none, or a renderer; has it
+ * one of either kind? */
 const char *template_pattern(struct str name, struct str code);
 bool template_has_row(struct str name, struct str code);
 

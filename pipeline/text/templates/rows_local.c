@@ -1,5 +1,5 @@
-/* What templates of single wikis show, like rows.c: names that only they know, or know otherwise. They come before the rows
- * that hold everywhere. Sorted bytewise by name; a name may stand several times, with other wikis each. */
+/* What templates of single wikis show, like rows.c: names that only they know, or know otherwise. They come before the
+ * rows that hold everywhere. Sorted bytewise by name; a name may stand several times, with other wikis each. */
 #include "pipeline/text/templates/call.h"
 
 // clang-format off

@@ -1,7 +1,7 @@
 /* What a template shows. Comes in: a template's span. Goes out: nothing (most templates say nothing in running text:
- * they are dropped), or a row of parts: texts, and arguments as places in the page, which the walk then reads as part of
- * it. Templates are never expanded: what we know of them is a table of renderings (rows.c), so a template cannot make
- * text grow or loop.
+ * they are dropped), or a row of parts: texts, and arguments as places in the page, which the walk then reads as part
+ * of it. Templates are never expanded: what we know of them is a table of renderings (rows.c), so a template cannot
+ * make text grow or loop.
  *
  * A rendering is a pattern, "$1 ($2)", or a function. In a pattern
  *
@@ -27,8 +27,9 @@
 
 /* Renderings that a user adds; they come before ours. */
 struct templates;
-/* Reads a file of lines "name = pattern", "name => other name" or "name = @renderer" (renderings.h; '#' begins a comment, a name may stand once); a mistake is told with its
- * line. *hash: of the file's bytes, 16 hexadecimal digits. */
+/* Reads a file of lines "name = pattern", "name => other name" or "name = @renderer" (renderings.h; '#' begins a
+ * comment, a name may stand once); a mistake is told with its line. *hash: of the file's bytes, 16 hexadecimal
+ * digits. */
 int templates_read(struct templates **templates, const char *path, char hash[17], struct error *err);
 /* The same of the file's text. */
 int templates_parse(struct templates **templates, struct str file, const char *path, char hash[17], struct error *err);
@@ -78,7 +79,8 @@ struct rendering argument_render(const struct template_page *page, uint32_t inde
 void renders_pop(struct renders *renders, const struct rendering *rendering); /* it has been shown */
 void renders_release(struct renders *renders);
 
-/* The name of the template without its arguments, as name_canonical has it; empty where it has none that we could know. */
+/* The name of the template without its arguments, as name_canonical has it; empty where it has none that we could
+ * know. */
 struct str template_name(struct str page, const struct spans *spans, uint32_t index, char out[NAME_BYTES_MAX]);
 
 #endif

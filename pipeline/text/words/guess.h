@@ -4,7 +4,8 @@
 
 #include "base/str.h"
 
-/* The code of the language ("fi"), or NULL where none is clear: too few words, or two languages that are too much alike.
+/* The code of the language ("fi"), or NULL where none is clear: too few words, or two languages that are too much
+ * alike.
  * `text` is well-formed UTF-8; of more than 64 KiB the beginning is enough. */
 const char *language_guess(struct str text);
 

@@ -1,5 +1,5 @@
-/* The names of the namespaces of files and categories on the wikis of all languages, with their aliases: a dump's head may
- * name others, and never has the aliases. Folded and sorted. */
+/* The names of the namespaces of files and categories on the wikis of all languages, with their aliases: a dump's head
+ * may name others, and never has the aliases. Folded and sorted. */
 #include "pipeline/text/words/links.h"
 
 // clang-format off

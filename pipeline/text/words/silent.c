@@ -1,6 +1,6 @@
 /* Templates that show nothing in a sentence, or no more than a note's sign: references and notes, remarks to editors,
- * pronunciations, anchors, pictures and boxes. Leaving them out leaves no hole. Names as the wikis of some fifty languages
- * have them, folded. */
+ * pronunciations, anchors, pictures and boxes. Leaving them out leaves no hole. Names as the wikis of some fifty
+ * languages have them, folded. */
 #include "pipeline/text/words/silent.h"
 
 // clang-format off

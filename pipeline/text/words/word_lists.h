@@ -31,8 +31,8 @@ struct words {
 
 bool words_have(struct words words, struct str word); /* a folded word: it holds no NUL */
 
-/* Numbers by name, where there are too many names to search. Of equal names the first one counts. The names must outlive
- * the table; a zeroed one is empty. */
+/* Numbers by name, where there are too many names to search. Of equal names the first one counts. The names must
+ * outlive the table; a zeroed one is empty. */
 struct name_table {
     struct name_slot *slots; /* [size], a power of two; the next free one after that of its hash */
     size_t size, count;

@@ -158,8 +158,8 @@ struct page_parser *page_parser_open(void)
     return mem_clear(1, sizeof(struct page_parser));
 }
 
-/* The slow path, for all of XML. Each page has a parser of its own: one that was used again would hold the memory that a
- * hostile page asked for against the pages after it, and refuse them. */
+/* The slow path, for all of XML. Each page has a parser of its own: one that was used again would hold the memory that
+ * a hostile page asked for against the pages after it, and refuse them. */
 static bool parse_any(struct page_parser *parser, struct str fragment)
 {
     static const XML_Memory_Handling_Suite memory = {mem_alloc, grow, mem_free};

@@ -15,9 +15,10 @@
 
 #define XML_SCAN_ROOM 16u /* bytes that may be written after the characters */
 
-/* Goes over the character data that begins at *at, up to a '<': its text, which is no longer than what was read, goes to
- * `out`, where XML_SCAN_ROOM bytes more may be overwritten. Returns the size of the text and moves *at to the '<', or to
- * the first byte that is none of ours. */
+/* Goes over the character data that begins at *at, up to a '<': its text, which is no longer than what was read, goes
+ * to
+ * `out`, where XML_SCAN_ROOM bytes more may be overwritten. Returns the size of the text and moves *at to the '<', or
+ * to the first byte that is none of ours. */
 size_t xml_scan_characters(struct str xml, size_t *at, char *out);
 
 struct xml_tag {

@@ -1,5 +1,5 @@
-/* Products at the sizes of a real training, where the library has other algorithms than at those of ops.c: 64 results of
- * each, at borders and all over, against sums in doubles. Operands are a function of their place (value), so that
+/* Products at the sizes of a real training, where the library has other algorithms than at those of ops.c: 64 results
+ * of each, at borders and all over, against sums in doubles. Operands are a function of their place (value), so that
  * nothing large is kept or computed on the host. */
 #include <math.h>
 
