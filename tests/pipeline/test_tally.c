@@ -116,6 +116,8 @@ static void merged_losses_add_up(void **state)
     for (size_t i = 0; i < whole.count; i++)
         assert_int_equal(whole.rows[i].missed, 3);
     assert_string_equal(top_name(&whole, 0), "kept");
+    tally_merge(&whole, &group);
+    assert_int_equal(whole.missed, 6);
     tally_release(&whole);
     tally_release(&group);
 }
