@@ -192,6 +192,17 @@ static void values_out_of_range_are_refused(void **state)
     }
 }
 
+/* Three shards of two samples: one would be empty. The lengths are wrong, whatever the list of shards says. */
+static void an_empty_shard_is_refused(void **state)
+{
+    (void)state;
+    struct manifest manifest;
+    struct buf text = changed_text("\"samples\": 17, \"tokens\": 153", "\"samples\": 2, \"tokens\": 20");
+    assert_fails(manifest_parse(&manifest, buf_str(&text), "m", &tiny_err), ERR_VERIFY);
+    assert_non_null(strstr(tiny_err.text, "\"lengths\""));
+    buf_release(&text);
+}
+
 /* The list of shards has one row more than the lengths have shards. */
 static void a_shard_too_many_is_refused(void **state)
 {
@@ -279,11 +290,12 @@ static void places_that_hold_no_dataset(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_goes_in_comes_out),        cmocka_unit_test(its_root_hash_covers_every_byte),
-        cmocka_unit_test(what_was_changed_is_not_read),  cmocka_unit_test(values_out_of_range_are_refused),
-        cmocka_unit_test(a_shard_too_many_is_refused),   cmocka_unit_test(unknown_keys_are_let_be),
-        cmocka_unit_test(a_newer_version_says_update),   cmocka_unit_test(garbage_is_refused),
-        cmocka_unit_test(names_of_options_must_be_utf8), cmocka_unit_test(places_that_hold_no_dataset),
+        cmocka_unit_test(what_goes_in_comes_out),       cmocka_unit_test(its_root_hash_covers_every_byte),
+        cmocka_unit_test(what_was_changed_is_not_read), cmocka_unit_test(values_out_of_range_are_refused),
+        cmocka_unit_test(an_empty_shard_is_refused),    cmocka_unit_test(a_shard_too_many_is_refused),
+        cmocka_unit_test(unknown_keys_are_let_be),      cmocka_unit_test(a_newer_version_says_update),
+        cmocka_unit_test(garbage_is_refused),           cmocka_unit_test(names_of_options_must_be_utf8),
+        cmocka_unit_test(places_that_hold_no_dataset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
