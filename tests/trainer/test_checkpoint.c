@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "trainer/keep/checkpoint.h"
+#include "trainer/keep/json_write.h"
 
 static struct error *const err = &tiny_err;
 
@@ -251,6 +252,41 @@ static void a_newer_state_is_a_mismatch(void **state)
     json_decref(json);
 }
 
+/* A state.json with one key changed and the hash that fits it; its own hash does not tell. */
+static void check_changed(const struct fixture *f, const char *key, json_t *value, bool taken)
+{
+    struct checkpoint_state read;
+    struct buf text = {0};
+    char hash[17];
+    json_t *hashes = json_object(), *json = state_json(&f->state, hashes, f->identity);
+    json_object_set_new(json, key, value);
+    json_object_del(json, "hash");
+    json_add_text(json, JSON_COMPACT, &text);
+    json_object_set_new(json, "hash", json_string(hash_text(hash64(text.data, text.size), hash)));
+    if (taken)
+        assert_ok(state_take(STATE_NAME, json, &read, err));
+    else {
+        assert_fails(state_take(STATE_NAME, json, &read, err), ERR_VERIFY);
+        assert_non_null(strstr(tiny_err.text, "a key is missing or of another kind"));
+    }
+    buf_release(&text);
+    json_decref(json);
+    json_decref(hashes);
+}
+
+static void values_of_another_kind_are_refused_whatever_the_hash(void **state)
+{
+    const struct fixture *f = *state;
+    check_changed(f, "state_version", json_integer(1), true);
+    check_changed(f, "state_version", json_integer(0), false);
+    check_changed(f, "state_version", json_string("1"), false);
+    check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", 2.0, "overflow", -1, "patience", 1), true);
+    check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", 0.0, "overflow", -1, "patience", 1), false);
+    check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", -2.0, "overflow", -1, "patience", 1), false);
+    check_changed(f, "scaler", json_pack("{s:s, s:i, s:i}", "loss_scale", "2", "overflow", -1, "patience", 1), false);
+    check_changed(f, "scaler", json_pack("{s:f, s:i, s:i}", "loss_scale", 2.0, "overflow", -2, "patience", 1), false);
+}
+
 /* A state.json with a right hash, made by somebody who wants other files opened or odd names shown. */
 static void names_in_a_checkpoint_are_plain(void **state)
 {
@@ -382,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(any_damage_is_found_and_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_survey_names_all_damage, set_up, tear_down),
         cmocka_unit_test(a_newer_state_is_a_mismatch),
+        cmocka_unit_test_setup_teardown(values_of_another_kind_are_refused_whatever_the_hash, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_in_a_checkpoint_are_plain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(latest_names_a_step_and_nothing_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_crash_anywhere_leaves_a_whole_one, set_up, tear_down),
