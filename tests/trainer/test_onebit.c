@@ -192,7 +192,29 @@ static void chunks_have_one_server(void **state)
     }
 }
 
-/* What never had a gradient stays where it is, keeps no error, and does not make its neighbours' scale smaller. */
+/* A zero is sent as plus, and its error is minus the scale: DeepSpeed's sign().add(1).bool(). */
+static void zero_is_sent_as_plus(void **state)
+{
+    (void)state;
+    struct team t;
+    float own[16], *gradients[1] = {own};
+    open_team(&t, 1, true, 1, (const size_t[]){16});
+    t.update.gradient_factor = 1;
+    t.update.epsilon = 1;
+    for (int i = 0; i < 16; i++) {
+        ((float *)t.update.second)[i] = 1;
+        own[i] = i % 3 == 0 ? 0 : -2;
+    }
+    step(&t, gradients);
+    close_to(t.alphas[0][0], 1.5811388300841898); /* the root of 10 times 4 / 16 */
+    assert_memory_equal(t.sent[0], "\x92\x49", 2);
+    for (int i = 0; i < 16; i++)
+        assert_true(t.errors[0][i] == own[i] - (i % 3 == 0 ? 1 : -1) * t.alphas[0][0]);
+    close_team(&t);
+}
+
+/* What had no gradient before second moments froze stays where it is, also if one comes later, keeps no error, and does
+ * not change its neighbours' scale. */
 static void what_has_no_gradient_stays(void **state)
 {
     (void)state;
@@ -205,7 +227,7 @@ static void what_has_no_gradient_stays(void **state)
         t.update.epsilon = 1e-8;
         for (int i = 0; i < 40; i++) {
             ((float *)t.update.second)[i] = i < 21 && i % 2 == 0 ? 1 : 0; /* of the second tensor nothing */
-            own[0][i] = own[1][i] = i % 2 == 0 && i < 21 ? 2 : 0;
+            own[0][i] = own[1][i] = i % 2 == 0 && i < 21 ? 2 : 5;
             t.update.params[i] = 3;
         }
         for (int n = 0; n < 5; n++)
@@ -282,9 +304,8 @@ static int simulate(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(group_is_deepspeeds),
-        cmocka_unit_test(groups_are_padded),
-        cmocka_unit_test(chunks_have_one_server),
+        cmocka_unit_test(group_is_deepspeeds),        cmocka_unit_test(groups_are_padded),
+        cmocka_unit_test(chunks_have_one_server),     cmocka_unit_test(zero_is_sent_as_plus),
         cmocka_unit_test(what_has_no_gradient_stays),
     };
     return argc > 4 ? simulate(argc, argv) : cmocka_run_group_tests(tests, NULL, NULL);
