@@ -80,6 +80,34 @@ static void a_long_context_has_several_windows(void **state)
     release(&text, &file, &f);
 }
 
+/* An answer that ends one piece after a window is not in it. */
+static void an_answer_across_a_border_is_in_one_window(void **state)
+{
+    (void)state;
+    struct text text;
+    struct squad_file file;
+    struct squad_features f;
+    make("a b c d a b c d a b", "b c", 10, &limits, true, &text, &file, &f); /* pieces 5 and 6 */
+    static const uint32_t begins[] = {0, 6, 0}, ends[] = {0, 7, 0};
+    assert_true(f.count == 1 && f.items[0].window_count == 3);
+    for (uint32_t w = 0; w < 3; w++) {
+        const struct task_sample *sample = &f.samples.items[f.items[0].windows[w].sample];
+        assert_true(sample->token == begins[w] && sample->label == ends[w]);
+    }
+    release(&text, &file, &f);
+}
+
+/* Each piece of a window's length is worth a hundredth of a piece of what stands around: piece 190 has 59 to the right
+ * of it in the first window, 60 to the left of it in the second, which is 125 shorter. */
+static void a_long_window_is_better_than_a_short_one(void **state)
+{
+    (void)state;
+    struct squad_window windows[] = {{.start = 0, .length = 250}, {.start = 130, .length = 125}};
+    const struct squad_feature f = {.windows = windows, .window_count = 2};
+    assert_true(squad_is_best_window(&f, 0, 190) && !squad_is_best_window(&f, 1, 190));
+    assert_true(squad_is_best_window(&f, 1, 191) && !squad_is_best_window(&f, 0, 191));
+}
+
 static void an_answer_is_narrowed_to_its_own_pieces(void **state)
 {
     (void)state;
@@ -149,8 +177,8 @@ static void the_best_spans_become_text_once(void **state)
     answers_choose(&f.items[0], &source, &rules, &text, &best, &nbest, &odds);
     assert_string_equal(json_string_value(best), "b");
     static const char *const texts[] = {"b", "b)", "A", "a"};
-    assert_true(json_array_size(nbest) >= 4);
-    for (size_t i = 0; i < 2; i++)
+    assert_int_equal(json_array_size(nbest), 4); /* "A (b" and "b) a" are too long */
+    for (size_t i = 0; i < 4; i++)
         assert_string_equal(json_string_value(json_object_get(json_array_get(nbest, i), "text")), texts[i]);
     double sum = 0;
     for (size_t i = 0; i < json_array_size(nbest); i++)
@@ -200,8 +228,39 @@ static void f1_counts_common_words(void **state)
     (void)state;
     assert_true(fabs(squad_f1(STR("x y z"), STR("y z w v"), false) - 2 * (2.0 / 3) * 0.5 / (2.0 / 3 + 0.5)) < 1e-12);
     assert_true(fabs(squad_f1(STR("x x"), STR("x"), false) - 2.0 / 3) < 1e-12);
+    assert_true(fabs(squad_f1(STR("x"), STR("x x"), false) - 2.0 / 3) < 1e-12);
     assert_true(squad_f1(STR(""), STR("the"), false) == 0 && squad_f1(STR(""), STR("the"), true) == 1);
     assert_true(squad_f1(STR("x"), STR(""), true) == 0);
+}
+
+/* Odds up to -2 let in the right answer; those up to -1 also a wrong one, which changes nothing. */
+static void the_first_of_equal_thresholds_is_the_best(void **state)
+{
+    (void)state;
+    static const char questions[] =
+        "{\"version\": \"v2.0\", \"data\": [{\"paragraphs\": [{\"context\": \"a b c\", \"qas\": ["
+        "{\"id\": \"none\", \"question\": \"a?\", \"is_impossible\": true, \"answers\": []}, "
+        "{\"id\": \"wrong\", \"question\": \"b?\", \"answers\": [{\"text\": \"b\", \"answer_start\": 2}]}, "
+        "{\"id\": \"right\", \"question\": \"c?\", \"answers\": [{\"text\": \"c\", \"answer_start\": 4}]}]}]}]}";
+    struct squad_file file;
+    struct error err;
+    assert_int_equal(file_write_all(FILE_NAME, questions, sizeof questions - 1, &err), 0);
+    if (squad_read(&file, FILE_NAME, &err) < 0)
+        fail_msg("%s", err.text);
+    json_t *answers = json_pack("{s:s, s:s, s:s}", "none", "c", "wrong", "c", "right", "c");
+    json_t *odds = json_pack("{s:f, s:f, s:f}", "none", 0.0, "wrong", -1.0, "right", -2.0);
+    json_t *score = squad_score(&file, answers, odds);
+    static const char *const names[] = {"best_exact", "best_f1"}, *const thresholds[] = {"best_exact_thresh",
+                                                                                         "best_f1_thresh"};
+    for (int i = 0; i < 2; i++) {
+        assert_true(fabs(json_real_value(json_object_get(score, names[i])) - 100 * 2.0 / 3) < 1e-12);
+        assert_true(json_real_value(json_object_get(score, thresholds[i])) == -2);
+    }
+    json_decref(score);
+    json_decref(odds);
+    json_decref(answers);
+    squad_release(&file);
+    unlink(FILE_NAME);
 }
 
 /* ---- files that are not as they should be ---- */
@@ -296,11 +355,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_context_has_several_windows),
+        cmocka_unit_test(an_answer_across_a_border_is_in_one_window),
+        cmocka_unit_test(a_long_window_is_better_than_a_short_one),
         cmocka_unit_test(an_answer_is_narrowed_to_its_own_pieces),
         cmocka_unit_test(answers_are_stretches_of_the_original),
         cmocka_unit_test(the_best_spans_become_text_once),
         cmocka_unit_test(texts_are_compared_without_articles_case_and_punctuation),
         cmocka_unit_test(f1_counts_common_words),
+        cmocka_unit_test(the_first_of_equal_thresholds_is_the_best),
         cmocka_unit_test(a_file_that_is_cut_anywhere_is_refused),
         cmocka_unit_test(odd_files_are_refused_by_name),
     };
