@@ -14,7 +14,8 @@ mixed=("$dstrain" --shards "$data=0.7" --shards other=0.3 "${common[@]}")
 runs() {
     case_begin "a mixture trains, and says what it is"
     expect_exit 0 "${mixed[@]}" --out whole
-    expect_words "mixture    0.7 $data (" "0.3 other (" "epochs)"
+    expect_words "mixture    0.7 $data (" "0.3 other (" "epochs)" \
+        "dstrain --shards $data=0.7 --shards other=0.3 --seq 64 --init whole"
     python3 - <<'PYTHON' || complain "run.json"
 import json, os
 
@@ -39,6 +40,9 @@ PYTHON
     expect_words "holds another run" "mixture 0.7 of" "(now 0.6 of"
     expect_exit 5 "${train[@]}" --out whole
     expect_words "(now nothing)"
+    expect_exit 0 "$dstrain" plan --shards "$data=0.6" --shards other=0.4 --model "$model" --json
+    [ "$(json stdout 'o["run"]["dataset"]')" != "$(json whole/run.json 'o["identity"]["dataset"]')" ] ||
+        complain "other weights have the same hash"
 
     case_begin "processes, growing batches and shares of masks"
     expect_exit 0 "${mixed[@]}" --same-bits --micro-batch 2 --out one
@@ -108,6 +112,8 @@ PYTHON
     expect_exit 0 "$dstrain" eval whole --eval-samples 20 --show 4
     expect_words "20 samples" ", $(realpath other)"
     grep -q "of dataset 2" stdout || complain "--show does not name the dataset"
+    expect_exit 0 "$dstrain" eval whole --eval-samples 1 --json
+    expect_equal "one sample" "$(json stdout '[o["samples"]] + [d["samples"] for d in o["datasets"]]')" "[1, 1, 0]"
     expect_exit 0 "$dstrain" eval whole --processes 2 --split train
     expect_exit 0 "$dstrain" eval whole --shards other
     grep -q "$(realpath other)" stderr && complain "one dataset is told apart"

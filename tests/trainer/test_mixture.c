@@ -7,6 +7,8 @@
 #include "trainer/data/shard_source.h"
 #include "trainer/pretraining.h"
 
+#include <math.h>
+
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
@@ -142,6 +144,9 @@ static void each_dataset_walks_its_own_epochs(void **state)
     uint64_t next[2] = {0};
     uint32_t seen[2][64] = {{0}};
     assert_int_equal(source.samples, f->a.samples + f->b.samples);
+    const double a = (double)f->a.length->tokens / (double)f->a.samples;
+    const double b = (double)f->b.length->tokens / (double)f->b.samples;
+    assert_true(fabs((double)source.tokens / (double)source.samples - (0.7 * a + 0.3 * b)) < 0.1 && a != b);
     for (uint64_t k = 0; k < 200; k++) {
         const uint32_t d = source.part(source.context, k);
         const struct source *one = &f->mixed.sources[d];
@@ -194,6 +199,7 @@ static void evaluations_take_every_dataset(void **state)
     assert_int_equal(source.borders[2], a);
     assert_int_equal(source.part(source.context, a - 1), 0);
     assert_int_equal(source.part(source.context, a), 2);
+    assert_int_equal(source.part(source.context, a + b), 0); /* begins anew */
     assert_int_equal(source.number(source.context, a), f->mixed.sources[1].number(f->mixed.sources[1].context, 0));
     source = chained_source(&chain, (a + b) / 2);
     assert_in_range(source.samples, (a + b) / 2 - 1, (a + b) / 2);
@@ -237,6 +243,10 @@ static void a_run_is_divided_among_its_datasets(void **state)
     assert_int_equal(task.samples.part(task.samples.context, 1), 1);
     assert_int_equal(task.splits[SPLIT_VALID].samples, 2 * f->b.samples);
     assert_int_equal(task.splits[SPLIT_TRAIN].parts, 2);
+    for (uint32_t d = 0; d < 2; d++) {
+        assert_int_equal(pretraining.splits[SPLIT_VALID][d].masks, MASKS_STORED);
+        assert_false(pretraining.splits[SPLIT_VALID][d].shuffled);
+    }
     pretraining_release(&pretraining);
 
     datasets.count = 1; /* as if there were no mixtures */
