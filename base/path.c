@@ -302,8 +302,8 @@ static int try_lock(int fd, const char *path, const char *directory, struct erro
         return say_who_holds(fd, directory, err);
     if (result < 0 || fstat(fd, &ours) < 0)
         return fail_errno(err, path, "cannot be locked");
-    /* Between our open and our lock the former holder may have removed the file; a lock on that inode keeps nobody
-     * out. */
+    /* The process that held the lock before may have removed the file after we opened it. Then the lock is on an
+     * inode without a name, and another process can lock a new file of the same name. */
     if (stat(path, &there) < 0 || there.st_ino != ours.st_ino || there.st_dev != ours.st_dev)
         return 0;
     TRY(sign(fd, path, err));

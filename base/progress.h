@@ -18,8 +18,8 @@ struct progress {
 };
 
 void progress_open(struct progress *progress);
-/* The stage begins at this share, now: a resumed one does not at 0. Without it, the first share told is its
- * beginning. */
+/* The stage begins now, at this share of its work; a resumed stage begins above 0. Without this call it begins at the
+ * first share that is reported. */
 void progress_begin(struct progress *progress, double share);
 /* Is it time for a line? Cheap; ask before making the text. */
 bool progress_due(struct progress *progress);

@@ -52,7 +52,7 @@ static inline int mutant_is(int number) { return number == mutant_number; }
 class Fault:
     def __init__(self, number, line, path, tests):
         self.number, self.line, self.path, self.tests = number, line, path, tests
-        self.before = self.old = self.behind = self.new = self.reason = ""
+        self.before = self.old = self.after = self.new = self.reason = ""
         self.start = self.end = 0
 
     def room(self):
@@ -85,7 +85,7 @@ def read_list():
             match = re.fullmatch(r"(.*)«(.*)»(.*)", rest)
             if not match:
                 wrong(f"{LIST.name}:{number}: a place has «…» around what is changed")
-            fault.before, fault.old, fault.behind = match.groups()
+            fault.before, fault.old, fault.after = match.groups()
             faults.append(fault)
         elif mark == "+":
             faults[-1].new = rest
@@ -110,7 +110,7 @@ def find_places(faults):
     for fault in faults:
         path = ROOT / fault.path
         text = path.read_text() if path.is_file() else ""
-        place = "(" + pattern_of(fault.before) + ")(" + pattern_of(fault.old) + ")(" + pattern_of(fault.behind) + ")"
+        place = "(" + pattern_of(fault.before) + ")(" + pattern_of(fault.old) + ")(" + pattern_of(fault.after) + ")"
         found = list(re.finditer(place, text))
         if len(found) == 1:
             fault.start, fault.end = found[0].span(2)
@@ -118,7 +118,7 @@ def find_places(faults):
             continue
         lost += 1
         print(f"{LIST.relative_to(ROOT)}:{fault.line}: {fault.path} has this place {len(found)} times, not once: "
-              f"{fault.before}«{fault.old}»{fault.behind}", file=sys.stderr)
+              f"{fault.before}«{fault.old}»{fault.after}", file=sys.stderr)
     for path in sorted({fault.path for fault in faults}):
         spans = sorted((fault.start, fault.end, fault.line) for fault in faults if fault.path == path and fault.end)
         for one, other in zip(spans, spans[1:]):

@@ -234,7 +234,7 @@ static void parse_well(struct run *run, const char *line)
         fail_msg("%s: %s (%s)", line, run->err.text, run->err.hint);
 }
 
-/* Each of them has its option, and what stands bare behind one belongs to the verb. */
+/* Each path has its option before it; an argument without an option belongs to the verb. */
 static void paths_may_come_one_by_one(void **state)
 {
     (void)state;

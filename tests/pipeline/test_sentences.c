@@ -192,7 +192,7 @@ static void long_sentences_are_cut(void **state)
     buf_release(&text);
 }
 
-/* How many sentences are `before`, so many times "It was so. ", and `end`? */
+/* The number of sentences in `before`, then `times` repetitions of "It was so. ", then `end`. */
 static size_t count_held(const char *before, unsigned times, const char *end)
 {
     struct buf text = {0};

@@ -106,7 +106,7 @@ static void memory_is_bounded(void **state)
     word_counts_close(counts);
 }
 
-/* Words of which none is rare: so many do not fit that all of them go, more than once. */
+/* No word is rare and they do not fit into memory: all counts are dropped, more than once. */
 static void memory_is_bounded_where_no_word_is_rare(void **state)
 {
     (void)state;

@@ -167,8 +167,8 @@ static void an_interval_is_a_mean_over_labels(void **state)
     assert_true(fabs(means.values[2] - 25.0 / 90) < 1e-15 && means.values[3] == 0.5);
 }
 
-/* A power loss takes what is not synced: a step's line may go, but an evaluation that was told, and its event before
- * it, may not, nor what lies before a checkpoint. */
+/* A power loss removes what is not synced. A step's line may be lost; an evaluation that was reported and its event may
+ * not, and nothing from before a checkpoint. */
 static void evaluations_are_synced_and_the_rest_when_asked(void **state)
 {
     const struct evaluation means = {.loss = 2.5};

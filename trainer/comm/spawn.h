@@ -13,7 +13,8 @@
  * - When one has ended with an error, those that do not end by themselves are asked to, and killed in the end.
  *
  * Returns 0 or the exit code of them all; < 0 with the first error that one of them had: its own one rather than that
- * another was lost, and that rather than a stop. ERR_PEER: one was killed. Single-threaded callers only. */
+ * another was lost, and that rather than a stop. ERR_PEER: one was ended by a signal, even if those that were left
+ * report only the stop that we asked for. Single-threaded callers only. */
 int spawn_run(const struct launch *launch, char **argv, struct error *err);
 
 /* Of a child, in its main: its errors go to the parent (error_report_to). */

@@ -10,7 +10,7 @@
  * All of it is computed in integers.
  *
  * The W places of a period stand in a table, so that sample i's dataset, and which of that dataset's samples it is, are
- * one division and one look away: a reader's position is one number, and going on from it costs nothing. */
+ * one division and one table look-up: a reader's position is one number, and resuming from it costs nothing. */
 #ifndef TRAINER_DATA_MIXTURE_H
 #define TRAINER_DATA_MIXTURE_H
 

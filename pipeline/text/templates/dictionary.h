@@ -1,6 +1,6 @@
 /* The templates of a wiki → a file of renderings (templates.h). Comes in: what body.h reads of each template's page, in
  * any order. Goes out: the text of the file, sorted by name: calls of other templates have become what those show,
- * bounded in depth and size; what cannot be told without running code is left to the table of rows. */
+ * bounded in depth and size; what only running code could show is left to the table of rows. */
 #ifndef PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
 #define PIPELINE_TEXT_TEMPLATES_DICTIONARY_H
 

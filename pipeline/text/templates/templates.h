@@ -28,7 +28,7 @@
 /* Renderings that a user adds; they come before ours. */
 struct templates;
 /* Reads a file of lines "name = pattern", "name => other name" or "name = @renderer" (renderings.h; '#' begins a
- * comment, a name may stand once); a mistake is told with its line. *hash: of the file's bytes, 16 hexadecimal
+ * comment, a name may stand once); a mistake is an error with its line. *hash: of the file's bytes, 16 hexadecimal
  * digits. */
 int templates_read(struct templates **templates, const char *path, char hash[17], struct error *err);
 /* The same of the file's text. */
