@@ -7,7 +7,8 @@
 
 from .collate import PaddedCollator, UnpaddedCollator
 from .dataset import Dataset, IterableDataset
+from .mixture import MixtureDataset
 from .shards import Shards
 
-__all__ = ["Dataset", "IterableDataset", "PaddedCollator", "Shards", "UnpaddedCollator"]
+__all__ = ["Dataset", "IterableDataset", "MixtureDataset", "PaddedCollator", "Shards", "UnpaddedCollator"]
 __version__ = "0.2.0"

@@ -36,9 +36,39 @@ def _sample(shards, index, fresh, seed, epoch):
     return out
 
 
-def _check_masks(masks):
+def check_masks(masks):
     if masks not in ("auto", "stored", "fresh"):
         raise ValueError(f"masks is {masks!r}; it may be auto, stored or fresh")
+
+
+class Order:
+    """A dataset's samples by their places in its epochs, as dstrain reads them. Quick where the places of an epoch rise."""
+
+    def __init__(self, shards, masks, seed, shuffle):
+        self.shards, self.seed, self.shuffle = shards, seed, shuffle
+        self.masks = "stored" if masks == "auto" and not shuffle else masks
+        self._epoch, self._first, self._numbers = None, 0, ()  # of the places that were computed last
+
+    def sample(self, epoch, place):
+        index = place
+        if self.shuffle:
+            if self._epoch != epoch or not self._first <= place < self._first + len(self._numbers):
+                self._epoch, self._first = epoch, place
+                self._numbers = order(len(self.shards), self.shards.shards, self.seed, epoch, place, _PLACES)
+            index = int(self._numbers[place - self._first])
+        fresh = self.masks == "fresh" or (self.masks == "auto" and epoch > 0)
+        return _sample(self.shards, index, fresh, self.seed, epoch)
+
+
+def worker_places(data):
+    """The places of an epoch that this worker of this process reads, in their order."""
+    worker, workers = 0, 1
+    info = _torch.get_worker_info() if _torch else None
+    if info:
+        worker, workers = info.id, info.num_workers
+    each = data.samples // data.world_size
+    return range(data.rank + data.world_size * (data.start + worker), each * data.world_size,
+                 data.world_size * workers)
 
 
 class Dataset(_torch.Dataset if _torch else object):
@@ -47,7 +77,7 @@ class Dataset(_torch.Dataset if _torch else object):
     of `dsdata show --sample`. masks="fresh": those of `epoch` (set_epoch), else the stored ones."""
 
     def __init__(self, directory, seq=None, split="train", masks="stored", epoch=0, seed=42):
-        _check_masks(masks)
+        check_masks(masks)
         self.shards = Shards(directory, seq, split)
         self.masks, self.epoch, self.seed = masks, epoch, seed
 
@@ -71,7 +101,7 @@ class IterableDataset(_torch.IterableDataset if _torch else object):
 
     def __init__(self, directory, seq=None, split="train", rank=0, world_size=1, epoch=0, masks="auto", seed=42,
                  shuffle=True, start=0):
-        _check_masks(masks)
+        check_masks(masks)
         if not 0 <= rank < world_size:
             raise ValueError(f"rank {rank} is none of {world_size}")
         self.shards = Shards(directory, seq, split)
@@ -81,30 +111,15 @@ class IterableDataset(_torch.IterableDataset if _torch else object):
     def set_epoch(self, epoch):
         self.epoch, self.start = epoch, 0
 
-    def __len__(self):
-        return max(len(self.shards) // self.world_size - self.start, 0)
+    @property
+    def samples(self):
+        """Of an epoch, over all processes."""
+        return len(self.shards)
 
-    def _places(self):
-        """The places of this worker of this process, in their order."""
-        worker, workers = 0, 1
-        info = _torch.get_worker_info() if _torch else None
-        if info:
-            worker, workers = info.id, info.num_workers
-        each = len(self.shards) // self.world_size
-        return range(self.rank + self.world_size * (self.start + worker), each * self.world_size,
-                     self.world_size * workers)
+    def __len__(self):
+        return max(self.samples // self.world_size - self.start, 0)
 
     def __iter__(self):
-        shards = self.shards
-        masks = self.masks
-        if masks == "auto" and not self.shuffle:
-            masks = "stored"
-        fresh = masks == "fresh" or (masks == "auto" and self.epoch > 0)
-        first, numbers = 0, None
-        for place in self._places():
-            if self.shuffle:
-                if numbers is None or place >= first + len(numbers):
-                    first = place
-                    numbers = order(len(shards), shards.shards, self.seed, self.epoch, first, _PLACES)
-                place = int(numbers[place - first])
-            yield _sample(shards, place, fresh, self.seed, self.epoch)
+        order = Order(self.shards, self.masks, self.seed, self.shuffle)
+        for place in worker_places(self):
+            yield order.sample(self.epoch, place)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # labels: long
 """The package dsshards in transformers' Trainer: twenty steps of BertForMaskedLM from a Dataset, and of
-BertForPreTraining from an IterableDataset, with a worker process; the loss falls. Skipped without torch, transformers and accelerate."""
+BertForPreTraining from an IterableDataset, with a worker process; the loss falls. Workers read disjoint places.
+Skipped without torch, transformers and accelerate."""
 
 import os
 import shutil
@@ -54,6 +55,12 @@ data = dsshards.IterableDataset("data", 64, epoch=1)
 alone = sorted(sample["input_ids"].tolist() for sample in data)
 loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=2)
 assert sorted(sample["input_ids"].tolist() for sample in loader) == alone
+subprocess.run([dsdata, "build", "-q", project / "samples" / "samplewiki.xml.bz2", "--out", "other", "--vocab",
+                "data/vocab.txt", "--seq", "64", "--valid", "0.1", "--limit", "30"], check=True)
+data = dsshards.MixtureDataset({"data": 0.7, "other": 0.3}, 64, epoch=1)
+alone = sorted(sample["input_ids"].tolist() for sample in data)
+loader = torch.utils.data.DataLoader(data, batch_size=None, num_workers=3)
+assert sorted(sample["input_ids"].tolist() for sample in loader) == alone and len(alone) == len(data)
 
 os.chdir("/")
 shutil.rmtree(scratch)
