@@ -92,6 +92,11 @@ static json_t *position_json(const struct closing *c)
                      "largest_grad_norm_step", (json_int_t)state->norm_max_step);
 }
 
+static uint32_t held_out_parts(const struct closing *c)
+{
+    return c->setup->task.splits[SPLIT_VALID].parts;
+}
+
 /* The facts, as one object on stdout. Takes over `next`. */
 static void print_json(const struct closing *c, json_t *next)
 {
@@ -117,6 +122,9 @@ static void print_json(const struct closing *c, json_t *next)
     if (c->evaluation) {
         json_t *means = screen_means_json(metrics, c->evaluation);
         json_object_set_new(means, "samples", json_integer((json_int_t)c->evaluation->samples));
+        if (held_out_parts(c) > 0)
+            json_object_set_new(means, "datasets",
+                                screen_datasets_json(metrics, c->each, held_out_parts(c), &c->setup->datasets));
         json_object_set_new(facts, "valid", means);
     }
     if (c->best > 0)
@@ -155,8 +163,10 @@ static void say_all(const struct closing *c)
     if (screen->steps > 0)
         log_say("train      %s; at step %s: %s", loss_text(metrics, &screen->last.means, loss),
                 format_count(screen->first.number, step), loss_text(metrics, &screen->first.means, first));
-    if (c->evaluation)
+    if (c->evaluation) {
         screen_means(metrics, c->evaluation, "valid");
+        screen_datasets(metrics, c->each, held_out_parts(c), &c->setup->datasets);
+    }
     if (c->best > 0)
         log_say("best       loss %.3f at step %s: its checkpoint is kept, %s/%s names it", c->best_loss,
                 format_count(c->best, step), c->run->directory, BEST_NAME);

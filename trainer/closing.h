@@ -21,6 +21,7 @@ struct closing {
     uint64_t best;                       /* step of the checkpoint with the least held-out loss; 0: none is kept */
     double best_loss;                    /* of it, where something was done */
     const struct evaluation *evaluation; /* after the last step; NULL: none was made by this start */
+    const struct evaluation *each;       /* of it, of each dataset of a mixture */
 };
 
 void closing_say(const struct closing *closing);

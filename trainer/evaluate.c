@@ -2,8 +2,10 @@
 
 #include <math.h>
 
-static double mean_of(const struct metric *metric, const struct head_metrics *sums)
+static double mean_of(const struct metric *metric, const struct head_metrics *sums, int64_t sequences)
 {
+    if (sequences == 0)
+        return (double)NAN;
     const double count = sums->count > 0 ? (double)sums->count : 1;
     return (metric->kind == METRIC_LOSS ? sums->loss : sums->hits) / count;
 }
@@ -11,10 +13,11 @@ static double mean_of(const struct metric *metric, const struct head_metrics *su
 struct evaluation evaluation_of(const struct task *task, const struct model_metrics *sums)
 {
     struct evaluation means = {.samples = (uint64_t)sums->sequences, .tokens = (uint64_t)sums->tokens};
+    means.loss = sums->sequences > 0 ? 0 : (double)NAN;
     for (size_t i = 0; i < task->metrics.count; i++) {
         const struct metric *metric = &task->metrics.rows[i];
         const bool there = task->heads >> metric->head & 1;
-        means.values[i] = there ? mean_of(metric, &sums->heads[metric->head]) : (double)NAN;
+        means.values[i] = there ? mean_of(metric, &sums->heads[metric->head], sums->sequences) : (double)NAN;
         if (there && metric->kind == METRIC_LOSS)
             means.loss += means.values[i];
     }

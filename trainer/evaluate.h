@@ -7,6 +7,7 @@
 /* A task's `evaluate` where its metrics are means alone. */
 int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err);
 
+/* Means over no samples are NAN. */
 struct evaluation evaluation_of(const struct task *task, const struct model_metrics *sums);
 
 #endif

@@ -2,9 +2,11 @@
  * out. */
 #include "trainer/keeper.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -142,6 +144,7 @@ void keeper_closing(const struct keeper *k, const struct engine *engine, const s
             .best = checkpoint_best(k->run.directory),
             .best_loss = k->kept_loss,
             .evaluation = evaluated ? &k->evaluation : NULL,
+            .each = k->each,
         });
 }
 
@@ -206,16 +209,23 @@ int keeper_norms(struct keeper *k, const struct position *position, const struct
 }
 
 int keeper_evaluation(struct keeper *k, const struct position *position, const struct evaluation *evaluation,
-                      struct error *err)
+                      const struct evaluation *each, struct error *err)
 {
+    const uint32_t datasets = k->setup->task.splits[SPLIT_VALID].parts;
+    assert(datasets <= MIXTURE_MAX);
     k->evaluation = *evaluation;
+    memcpy(k->each, each, datasets * sizeof *each);
     k->evaluated_step = position->state.step;
     if (k->silent)
         return 0;
-    if (position->state.step < k->setup->recipe.schedule.steps) /* else the closing lines have it */
+    if (position->state.step < k->setup->recipe.schedule.steps) { /* else the closing lines have it */
         screen_evaluation(&k->screen, evaluation, position->state.step);
+        screen_datasets(k->screen.metrics, each, datasets, &k->setup->datasets);
+    }
     struct metrics_line line = line_of(k, position, evaluation);
     line.valid = true;
+    line.each = each;
+    line.datasets = datasets;
     line.loss_scale = step_loss_scale(position);
     TRY(metrics_write(&k->metrics, &line, err));
     metrics_best_add(&k->best, position->state.step, evaluation->loss);

@@ -43,8 +43,10 @@ struct keeper {
     double save_longest, saving;  /* seconds of the longest save, and of all */
     uint64_t evaluated_step;      /* after which the last evaluation was made; KEEPER_NEVER: there is none */
     struct evaluation evaluation; /* the last one of this start; of no samples: none */
-    struct metrics_best best;     /* of the whole run; of the process that writes */
-    double kept_loss;             /* held-out loss of the checkpoint that `best` names; INFINITY: it names none */
+    /* of each dataset of a mixture; as many as the held-out split has parts */
+    struct evaluation each[MIXTURE_MAX];
+    struct metrics_best best; /* of the whole run; of the process that writes */
+    double kept_loss;         /* held-out loss of the checkpoint that `best` names; INFINITY: it names none */
 };
 #define KEEPER_NEVER UINT64_MAX
 
@@ -69,8 +71,9 @@ int keeper_step(struct keeper *keeper, const struct position *position, const st
                 struct error *err);
 /* Of the step that was received last. */
 int keeper_norms(struct keeper *keeper, const struct position *position, const struct norms *norms, struct error *err);
+/* `each` as in the keeper. */
 int keeper_evaluation(struct keeper *keeper, const struct position *position, const struct evaluation *evaluation,
-                      struct error *err);
+                      const struct evaluation *each, struct error *err);
 /* A checkpoint of `position`, whose steps are all received; on error the one before it is as whole as before. With
  * `go_on` (--save-fails) a disk that is full is a warning, and the next save makes it good. */
 int keeper_save(struct keeper *keeper, struct engine *engine, const struct position *position, bool go_on,

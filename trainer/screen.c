@@ -6,7 +6,9 @@
 #include <stdio.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "trainer/config.h"
 
 /* ---- opening ---- */
@@ -259,19 +261,42 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-void screen_means_of(const struct metric_table *metrics, const struct evaluation *means, const char *dataset)
-{
-    char where[200];
-    snprintf(where, sizeof where, ", %.190s", dataset);
-    say_means(metrics, means, "", where);
-}
-
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means)
 {
     json_t *facts = json_pack("{s:o}", "loss", real_or_null(means->loss));
     for (size_t i = 0; i < metrics->count; i++)
         json_object_set_new(facts, metrics->rows[i].key, real_or_null(means->values[i]));
     return facts;
+}
+
+void screen_datasets(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                     const struct datasets *datasets)
+{
+    for (uint32_t d = 0; d < count; d++) {
+        char where[200];
+        snprintf(where, sizeof where, ", %.190s", datasets->train[d].directory);
+        if (each[d].samples > 0)
+            say_means(metrics, &each[d], "", where);
+        else
+            log_say("%-10s no samples%s", "", where);
+    }
+}
+
+json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                             const struct datasets *datasets)
+{
+    json_t *list = json_array();
+    for (uint32_t d = 0; d < count; d++) {
+        char hash[17];
+        const struct dataset *dataset = &datasets->train[d];
+        json_t *one = json_pack("{s:o, s:s, s:I}", "dataset", json_name(dataset->directory), "root_hash",
+                                hash_text(dataset->manifest.root_hash, hash), "samples", (json_int_t)each[d].samples);
+        json_t *means = screen_means_json(metrics, &each[d]);
+        json_object_update(one, means);
+        json_decref(means);
+        json_array_append_new(list, one);
+    }
+    return list;
 }
 
 void screen_close(struct screen *screen)

@@ -3,6 +3,7 @@
 #define TRAINER_SCREEN_H
 
 #include "base/progress.h"
+#include "trainer/datasets.h"
 #include "trainer/estimate.h"
 #include "trainer/interval.h"
 #include "trainer/metric.h"
@@ -58,9 +59,13 @@ void screen_close(struct screen *screen); /* clears the progress line */
 
 /* One line of loss and accuracy; and the same as an object, which the caller json_decref's. */
 void screen_means(const struct metric_table *metrics, const struct evaluation *means, const char *split);
-/* The same of one dataset of several. */
-void screen_means_of(const struct metric_table *metrics, const struct evaluation *means, const char *dataset);
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
+/* The same of each of the first `count` datasets: a line each; [{"dataset": directory, "root_hash": …, "samples": …,
+ * "loss": …}]. */
+void screen_datasets(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                     const struct datasets *datasets);
+json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
+                             const struct datasets *datasets);
 
 /* What the lines are made of. */
 /* "12.3 epochs"; many of them as a whole number. */

@@ -202,7 +202,7 @@ static int save(struct training *t, bool go_on, struct error *err)
 static int pause_steps(struct training *t, const struct verdict *verdict, struct error *err)
 {
     const struct settings *settings = t->setup.settings;
-    struct evaluation means;
+    struct evaluation means, each[MIXTURE_MAX];
     const struct halt halt = {evaluation_halts, t};
     TRY(settle(t, 0, err));
     if (verdict->save) {
@@ -222,11 +222,12 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
         .halt = &halt,
         .team = t->team,
         .step = t->position.state.step,
+        .each = each,
     };
     const double from = clock_now();
     TRY(work.task->evaluate(&work, &means, err));
     t->evaluation_longest = fmax(t->evaluation_longest, clock_now() - from);
-    return keeper_evaluation(&t->keeper, &t->position, &means, err);
+    return keeper_evaluation(&t->keeper, &t->position, &means, each, err);
 }
 
 /* ---- the loop ---- */

@@ -108,15 +108,49 @@ low, high = sorted(d["mlm_loss"] for d in each)
 assert low < found["mlm_loss"] < high, found
 line = [json.loads(l) for l in open("whole/metrics.jsonl")][-1]
 assert line["split"] == "valid" and abs(line["loss"] - found["loss"]) < 1e-5, (line, found)
+keys = "loss", "mlm_loss", "nsp_loss", "mlm_accuracy", "nsp_accuracy"
+assert [d["valid_samples"] for d in line["datasets"]] == held and list(line["datasets"][1])[1:] == list(keys), line
+for in_training, now in zip(line["datasets"], each):
+    assert all(abs(in_training[key] - now[key]) < 1e-5 for key in keys), (in_training, now)
 PYTHON
     expect_exit 0 "$dstrain" eval whole --eval-samples 20 --show 4
     expect_words "20 samples" ", $(realpath other)"
     grep -q "of dataset 2" stdout || complain "--show does not name the dataset"
     expect_exit 0 "$dstrain" eval whole --eval-samples 1 --json
     expect_equal "one sample" "$(json stdout '[o["samples"]] + [d["samples"] for d in o["datasets"]]')" "[1, 1, 0]"
+    expect_equal "a dataset of none" "$(json stdout 'o["datasets"][1]["loss"], o["datasets"][1]["mlm_accuracy"]')" \
+        "(None, None)"
+    expect_exit 0 "$dstrain" eval whole --eval-samples 1
+    expect_words "no samples, "
     expect_exit 0 "$dstrain" eval whole --processes 2 --split train
     expect_exit 0 "$dstrain" eval whole --shards other
     grep -q "$(realpath other)" stderr && complain "one dataset is told apart"
+
+    case_begin "each dataset's held-out loss while the run goes on"
+    expect_exit 75 "${mixed[@]}" --out watched --eval-every 4 --stop-after 6
+    expect_equal "the screen's lines of each dataset" "$(grep -c "samples, $data\$" stderr),$(grep -c 'samples, other$' stderr)" 1,1
+    expect_exit 0 "${mixed[@]}" --out watched --eval-every 4 --json
+    expect_equal "the closing facts" "$(json stdout '[d["dataset"] for d in o["valid"]["datasets"]]')" "['$data', 'other']"
+    expect_equal "lines with datasets" "$(grep -c '"split":"valid".*"datasets":\[{"valid_samples"' watched/metrics.jsonl),$(
+        grep -c '"datasets"' watched/metrics.jsonl)" 3,3
+    grep -q datasets single/metrics.jsonl && complain "a run of one dataset tells datasets apart"
+    expect_exit 0 "$dstrain" show watched
+    expect_equal "show" "$(grep -c " samples, /.*/\(data=0.7\|other=0.3\)\$" stdout)" 2
+    expect_equal "TensorBoard" "$(grep -ao 'valid/dataset[12]/mlm_loss' watched/events.out.tfevents.dstrain | sort | uniq -c | xargs)" \
+        "3 valid/dataset1/mlm_loss 3 valid/dataset2/mlm_loss"
+    expect_exit 0 "$dstrain" report watched --out watched.html
+    python3 - <<'PYTHON' || complain "the report"
+import json, re
+
+page = open("watched.html", encoding="utf-8").read()
+lines = [json.loads(l)["datasets"] for l in open("watched/metrics.jsonl") if '"datasets"' in l]
+table = page[page.index("Held-out loss of each dataset"):]
+for d, name in enumerate(("data=0.7", "other=0.3")):
+    row = re.search(rf'<tr><th scope="row">{d + 1} .*{name}.*', table)[0]
+    losses = [line[d]["loss"] for line in lines]
+    assert re.findall(r">([0-9.]+)</td>", row) == [f"{x:.3f}" for x in (losses[0], min(losses), losses[-1])], (row, losses)
+    assert f"dataset_{d + 1}" in page
+PYTHON
 
     case_begin "show, plan, report, export"
     expect_exit 0 "$dstrain" show whole

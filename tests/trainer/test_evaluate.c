@@ -59,12 +59,22 @@ static void no_labels_are_no_loss(void **state)
     assert_true(means.loss == 0 && means.values[0] == 0);
 }
 
+static void no_samples_have_no_mean(void **state)
+{
+    (void)state;
+    const struct model_metrics none = {0};
+    const struct evaluation means = means_of(1u << HEAD_MASKED, &none);
+    assert_said(&means, "loss nan",
+                "{\"loss\":null,\"mlm_loss\":null,\"nsp_loss\":null,\"mlm_accuracy\":null,\"nsp_accuracy\":null}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_are_by_each_heads_own_count),
         cmocka_unit_test(a_head_that_does_not_run_has_no_mean),
         cmocka_unit_test(no_labels_are_no_loss),
+        cmocka_unit_test(no_samples_have_no_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

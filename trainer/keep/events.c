@@ -1,6 +1,7 @@
 #include "trainer/keep/events.h"
 
 #include <endian.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,12 +58,22 @@ static void add_scalar(struct buf *out, const char *prefix, const char *key, dou
     buf_release(&value);
 }
 
+static void add_means(struct buf *out, const char *prefix, const struct metric_table *metrics,
+                      const struct evaluation *means)
+{
+    add_scalar(out, prefix, "loss", means->loss);
+    for (size_t i = 0; i < metrics->count; i++)
+        add_scalar(out, prefix, metrics->rows[i].key, means->values[i]);
+}
+
 static void add_summary(struct buf *out, const struct metrics_line *line)
 {
-    const char *prefix = line->valid ? VALID_PREFIX : "";
-    add_scalar(out, prefix, "loss", line->means->loss);
-    for (size_t i = 0; i < line->metrics->count; i++)
-        add_scalar(out, prefix, line->metrics->rows[i].key, line->means->values[i]);
+    add_means(out, line->valid ? VALID_PREFIX : "", line->metrics, line->means);
+    for (uint32_t d = 0; d < line->datasets; d++) {
+        char prefix[40];
+        snprintf(prefix, sizeof prefix, VALID_PREFIX "dataset%" PRIu32 "/", d + 1);
+        add_means(out, prefix, line->metrics, &line->each[d]);
+    }
     if (line->valid)
         return;
     add_scalar(out, "", "learning_rate", line->learning_rate);

@@ -3,6 +3,7 @@
  *
  *     Event     {1: wall time, double; 2: step; 3: "brain.Event:2" in the first one, else 5: Summary}
  *     Summary   {1: Value {1: name, 2: float}, 1: Value …}           names of an evaluation begin with "valid/",
+ *                                                        those of a mixture's datasets with "valid/dataset1/",
  *                                                        those of tensors with "norms/gradient/", "norms/weight/"
  *                                                        and "norms/update/" */
 #ifndef TRAINER_KEEP_EVENTS_H

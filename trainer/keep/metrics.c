@@ -109,9 +109,25 @@ static void add_interval(struct buf *text, const struct metrics_line *line)
     }
 }
 
-int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
+static void add_means(struct buf *text, const struct metric_table *metrics, const struct evaluation *means)
 {
     static const char *const formats[] = {[METRIC_LOSS] = LOSS_FORMAT, [METRIC_ACCURACY] = "%.6g"};
+    add_real(text, "loss", means->loss, formats[METRIC_LOSS]);
+    for (size_t i = 0; i < metrics->count; i++)
+        add_real(text, metrics->rows[i].key, means->values[i], formats[metrics->rows[i].kind]);
+}
+
+static void add_each(struct buf *text, const struct metrics_line *line)
+{
+    for (uint32_t d = 0; d < line->datasets; d++) {
+        buf_addf(text, "%s{\"valid_samples\":%" PRIu64, d == 0 ? ",\"datasets\":[" : ",", line->each[d].samples);
+        add_means(text, line->metrics, &line->each[d]);
+        buf_add_text(text, d + 1 == line->datasets ? "}]" : "}");
+    }
+}
+
+int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
+{
     struct buf text = {0};
     /* First: an evaluation that has its line has its event too. */
     TRY(events_write(&metrics->events, line, err));
@@ -120,11 +136,7 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
     buf_addf(&text, "{\"step\":%" PRIu64, line->step);
     if (line->valid)
         buf_addf(&text, ",\"split\":\"valid\",\"valid_samples\":%" PRIu64, line->means->samples);
-    add_real(&text, "loss", line->means->loss, formats[METRIC_LOSS]);
-    for (size_t i = 0; i < line->metrics->count; i++) {
-        const struct metric *metric = &line->metrics->rows[i];
-        add_real(&text, metric->key, line->means->values[i], formats[metric->kind]);
-    }
+    add_means(&text, line->metrics, line->means);
     if (!line->valid)
         add_interval(&text, line);
     add_real(&text, "learning_rate", line->learning_rate, "%.9g");
@@ -141,6 +153,7 @@ int metrics_write(struct metrics *metrics, const struct metrics_line *line, stru
     for (uint32_t r = 0; line->borders && r < line->processes; r++)
         buf_addf(&text, "%s%" PRIu64 "%s", r == 0 ? ",\"shares\":[" : ",", line->borders[r + 1] - line->borders[r],
                  r + 1 == line->processes ? "]" : "");
+    add_each(&text, line);
     buf_add_text(&text, "}\n");
     int result = file_write(&metrics->file, text.data, text.size, err);
     if (result == 0 && line->valid)

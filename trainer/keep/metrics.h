@@ -23,6 +23,8 @@ struct metrics_line {
     uint64_t step;
     const struct metric_table *metrics;
     const struct evaluation *means;    /* its samples are written for an evaluation alone */
+    const struct evaluation *each;     /* [datasets] of an evaluation of a mixture: of each dataset's samples */
+    uint32_t datasets;                 /* 0: there is one, or this is no evaluation */
     const struct evaluation *interval; /* means of all steps since the line before; not of an evaluation */
     double learning_rate;              /* the one used */
     double grad_norm;                  /* averaged, before clipping */

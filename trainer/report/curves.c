@@ -325,6 +325,40 @@ static void put_table(struct buf *page, const struct history *h, bool valid)
     html_table_end(page);
 }
 
+/* The text of --shards for dataset d of a mixture; NULL: the record does not hold it. */
+static const char *dataset_name(const struct report_run *run, size_t d)
+{
+    const json_t *shards = json_object_get(json_object_get(run->record, "settings"), "shards");
+    return json_string_value(json_array_get(shards, d));
+}
+
+/* Of a mixture: the held-out loss of each dataset, at first, the least and the last one. */
+static void put_datasets(struct buf *page, const struct report_run *run)
+{
+    static const char *const columns[] = {"Dataset", "#First", "#Least", "#Last", NULL};
+    const struct history *h = &run->history;
+    char name[HISTORY_KEY_BYTES], number[32];
+    size_t key;
+    for (size_t d = 0; (key = history_key(h, history_dataset_key(d, name))) != SIZE_MAX; d++) {
+        double first = (double)NAN, least = (double)NAN, last = (double)NAN;
+        for (size_t i = 0; i < h->count; i++)
+            if (isfinite(h->lines[i].values[key])) {
+                last = h->lines[i].values[key];
+                first = isnan(first) ? last : first;
+                least = fmin(least, last);
+            }
+        if (d == 0)
+            html_table(page, "Held-out loss of each dataset", columns);
+        buf_addf(page, "<tr><th scope=\"row\">%zu ", d + 1);
+        html_name(page, dataset_name(run, d) ? dataset_name(run, d) : "?");
+        buf_addf(page, "</th><td class=\"n\">%s</td>", section_number(first, "%.3f", number));
+        buf_addf(page, "<td class=\"n\">%s</td>", section_number(least, "%.3f", number));
+        buf_addf(page, "<td class=\"n\">%s</td></tr>\n", section_number(last, "%.3f", number));
+    }
+    if (history_key(h, history_dataset_key(0, name)) != SIZE_MAX)
+        html_table_end(page);
+}
+
 void section_curves(struct buf *page, const struct report *report)
 {
     html_section(page, "curves", "Curves");
@@ -336,6 +370,8 @@ void section_curves(struct buf *page, const struct report *report)
         report->count == 1 ? "one" : "several");
     put_metrics(page, report);
     buf_add_text(page, "</div>\n");
+    for (size_t r = 0; r < report->count; r++)
+        put_datasets(page, &report->runs[r]);
     for (size_t r = 0; r < report->count; r++) {
         buf_add_text(page, "<details><summary>The figures as tables");
         if (report->count > 1) {

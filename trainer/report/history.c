@@ -57,6 +57,24 @@ static struct history_line *add_line(struct history *history)
     return line;
 }
 
+char *history_dataset_key(size_t dataset, char out[HISTORY_KEY_BYTES])
+{
+    snprintf(out, HISTORY_KEY_BYTES, "dataset_%zu_loss", dataset + 1);
+    return out;
+}
+
+/* The held-out losses of a mixture's datasets. */
+static void take_datasets(struct history *history, const json_t *datasets, struct history_line *line)
+{
+    char key[HISTORY_KEY_BYTES];
+    for (size_t d = 0; d < json_array_size(datasets); d++) {
+        const json_t *loss = json_object_get(json_array_get(datasets, d), "loss");
+        const size_t at = place_of(history, history_dataset_key(d, key));
+        if (at != SIZE_MAX && json_is_number(loss))
+            line->values[at] = json_number_value(loss);
+    }
+}
+
 /* NULL, or what is wrong with the line. */
 static const char *take(struct history *history, const json_t *json, struct spikes *spikes)
 {
@@ -80,6 +98,7 @@ static const char *take(struct history *history, const json_t *json, struct spik
             return "holds something else where a number belongs";
         line->values[at] = json_is_number(value) ? json_number_value(value) : (double)NAN;
     }
+    take_datasets(history, json_object_get(json, "datasets"), line);
     double mean, deviations;
     if (!line->valid)
         line->spike = spikes_add(spikes, line->step, history_value(history, line, "loss"), &mean, &deviations);

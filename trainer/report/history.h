@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTORY_KEYS      24u /* numbers of a line that are kept: the first ones that have a use here */
+#define HISTORY_KEYS      40u /* numbers of a line that are kept: the first ones that have a use here */
 #define HISTORY_KEY_BYTES 48u
 
 struct history_line {
@@ -25,6 +25,9 @@ struct history {
     struct history_line *lines; /* [count], steps never fall */
     size_t count, capacity;
 };
+
+/* "dataset_2_loss": the key under which the held-out loss of dataset d of a mixture, from 0, is kept. */
+char *history_dataset_key(size_t dataset, char out[HISTORY_KEY_BYTES]);
 
 /* Reads metrics.jsonl of a run's directory; an absent file has no lines, nor has a last line without its end, which is
  * what a crash leaves. ERR_VERIFY names file and line where one is not what dstrain writes. On error nothing is

@@ -52,23 +52,6 @@ int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err
     return result;
 }
 
-/* Each dataset of a mixture: [{"dataset": directory, "root_hash": …, "samples": …, "loss": …}]. */
-static json_t *each_json(const struct setup *setup, const struct evaluation *each)
-{
-    json_t *list = json_array();
-    for (uint32_t d = 0; d < setup->datasets.count; d++) {
-        char hash[17];
-        const struct dataset *dataset = &setup->datasets.train[d];
-        json_t *one = json_pack("{s:o, s:s, s:I}", "dataset", json_name(dataset->directory), "root_hash",
-                                hash_text(dataset->manifest.root_hash, hash), "samples", (json_int_t)each[d].samples);
-        json_t *means = screen_means_json(&setup->task.metrics, &each[d]);
-        json_object_update(one, means);
-        json_decref(means);
-        json_array_append_new(list, one);
-    }
-    return list;
-}
-
 static void report(const struct setup *setup, const struct origin *origin, const struct evaluation *e,
                    const struct evaluation *each, double seconds, json_t *guesses)
 {
@@ -79,8 +62,7 @@ static void report(const struct setup *setup, const struct origin *origin, const
         fflush(stdout);
     }
     screen_means(&setup->task.metrics, e, split);
-    for (uint32_t d = 0; d < parts; d++)
-        screen_means_of(&setup->task.metrics, &each[d], setup->datasets.train[d].directory);
+    screen_datasets(&setup->task.metrics, each, parts, &setup->datasets);
     if (!setup->settings->json)
         return;
     json_t *facts = json_pack("{s:o, s:s, s:i, s:I, s:I, s:f}", "model", json_name(origin->name), "split", split, "seq",
@@ -92,7 +74,8 @@ static void report(const struct setup *setup, const struct origin *origin, const
     json_object_update(facts, means);
     json_decref(means);
     if (parts > 0)
-        json_object_set_new(facts, "datasets", each_json(setup, each));
+        json_object_set_new(facts, "datasets",
+                            screen_datasets_json(&setup->task.metrics, each, parts, &setup->datasets));
     if (guesses)
         json_object_set(facts, "shown", guesses);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));

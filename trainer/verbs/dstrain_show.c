@@ -141,11 +141,11 @@ static int list_means(const json_t *line, const char *end, double scale, const c
     return count;
 }
 
-static void say_means(const char *label, const json_t *line)
+static void say_means(const char *label, const json_t *line, const char *where)
 {
     struct buf losses = {0}, accuracies = {0};
     char step[32], samples[32];
-    if (!line)
+    if (!line || !json_is_number(json_object_get(line, "loss")))
         return;
     const bool several = list_means(line, "_loss", 1, "%.3f", &losses) > 1;
     list_means(line, "_accuracy", 100, "%.1f %%", &accuracies);
@@ -157,10 +157,23 @@ static void say_means(const char *label, const json_t *line)
         buf_addf(&text, "   accuracy %s", buf_text(&accuracies));
     if (json_object_get(line, "valid_samples"))
         buf_addf(&text, "   %s samples", format_count(count_of(line, "valid_samples"), samples));
-    output_line("%-10s %s, step %s", label, buf_text(&text), format_count(count_of(line, "step"), step));
+    output_line("%-10s %s, %s%s", label, buf_text(&text), where ? where : "step ",
+                where ? "" : format_count(count_of(line, "step"), step));
     buf_release(&text);
     buf_release(&losses);
     buf_release(&accuracies);
+}
+
+/* Of a mixture each dataset's, in the order of --shards. */
+static void say_datasets(const json_t *datasets, const json_t *shards)
+{
+    size_t d;
+    json_t *one;
+    json_array_foreach((json_t *)datasets, d, one)
+    {
+        const char *name = json_string_value(json_array_get(shards, d));
+        say_means("", one, name ? name : "?");
+    }
 }
 
 static void say_run(const json_t *facts)
@@ -252,8 +265,10 @@ static void say(const json_t *facts)
     say_run(facts);
     if (json_object_get(facts, "model"))
         say_recipe(facts);
-    say_means("train", json_object_get(facts, "train"));
-    say_means("valid", json_object_get(facts, "valid"));
+    const json_t *valid = json_object_get(facts, "valid");
+    say_means("train", json_object_get(facts, "train"), NULL);
+    say_means("valid", valid, NULL);
+    say_datasets(json_object_get(valid, "datasets"), json_object_get(json_object_get(facts, "settings"), "shards"));
     say_work(facts);
 }
 
