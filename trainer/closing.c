@@ -2,11 +2,13 @@
 #include "trainer/closing.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "trainer/config.h"
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
@@ -97,6 +99,11 @@ static uint32_t held_out_parts(const struct closing *c)
     return c->setup->task.splits[SPLIT_VALID].parts;
 }
 
+static double watts_of(const struct closing *c)
+{
+    return c->joules / (clock_now() - c->energy->from);
+}
+
 /* The facts, as one object on stdout. Takes over `next`. */
 static void print_json(const struct closing *c, json_t *next)
 {
@@ -114,6 +121,8 @@ static void print_json(const struct closing *c, json_t *next)
     json_object_set_new(facts, "starts", json_integer((json_int_t)run_starts(c->run)));
     if (c->position)
         add_all(facts, position_json(c));
+    if (isfinite(c->joules))
+        json_object_set_new(facts, "energy", energy_json(c->energy, c->joules, watts_of(c)));
     if (screen->steps > 0) {
         json_object_set_new(facts, "train", screen_means_json(metrics, &screen->last.means));
         json_object_set_new(facts, "share_of_peak", json_real(screen_share_of_peak(screen) / 100));
@@ -148,7 +157,8 @@ static char *spikes_text(const struct spikes *spikes, char out[96])
 
 static void say_all(const struct closing *c)
 {
-    char steps[32], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], spikes[96], speed[32];
+    char steps[32], time[32], loss[LOSS_TEXT_SIZE], first[LOSS_TEXT_SIZE], step[32], spikes[96], speed[32], energy[64],
+        who[64];
     const struct metric_table *metrics = &c->setup->task.metrics;
     const struct screen *screen = c->screen;
     const struct checkpoint_state *state = &c->position->state;
@@ -173,6 +183,9 @@ static void say_all(const struct closing *c)
     if (screen->steps > 0)
         log_say("speed      %s sequences/s, %.0f %% of the %.4g GFLOP/s that products alone reach here",
                 rate_text(screen->rate, speed), screen_share_of_peak(screen), screen->estimate.products * 1e-9);
+    if (isfinite(c->joules))
+        log_say("energy     %s in this start, %.3g W on average: %s, with whatever else they did",
+                energy_text(c->joules, energy), watts_of(c), energy_who(c->energy, who));
     if (screen->waited > WAITED_SHARE * screen->busy)
         log_warn("%.0f %% of the time was spent waiting for data: a slow disk, or too few threads for the loader",
                  100 * screen->waited / screen->busy);

@@ -3,6 +3,7 @@
 #ifndef TRAINER_CLOSING_H
 #define TRAINER_CLOSING_H
 
+#include "trainer/energy.h"
 #include "trainer/metric.h"
 #include "trainer/run.h"
 #include "trainer/screen.h"
@@ -21,6 +22,8 @@ struct closing {
     uint64_t best;                       /* step of the checkpoint with the least held-out loss; 0: none is kept */
     double best_loss;                    /* of it, where something was done */
     const struct evaluation *evaluation; /* after the last step; NULL: none was made by this start */
+    const struct energy *energy;         /* who counted what this start used, */
+    double joules;                       /* and how much; NAN: nobody */
     const struct evaluation *each;       /* of it, of each dataset of a mixture */
 };
 

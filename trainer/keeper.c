@@ -63,6 +63,7 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     k->since.samples = position->state.samples;
     if (k->silent)
         return 0;
+    energy_open_here(&k->energy);
     TRY(record_start(&k->run, k->setup, engine, ranks, step,
                      err)); /* first: what comes after is then known to be a run's */
     TRY(record_files(&k->run, k->setup, engine, err));
@@ -80,6 +81,7 @@ void keeper_close(struct keeper *k)
 {
     if (!k->setup)
         return;
+    energy_close(&k->energy);
     metrics_close(&k->metrics);
     run_close(&k->run);
     *k = (struct keeper){0};
@@ -129,8 +131,7 @@ void keeper_close_screen(struct keeper *k)
         screen_close(&k->screen);
 }
 
-void keeper_closing(const struct keeper *k, const struct engine *engine, const struct position *position,
-                    double seconds)
+void keeper_closing(struct keeper *k, const struct engine *engine, const struct position *position, double seconds)
 {
     const bool evaluated = k->evaluated_step == position->state.step && k->evaluation.samples > 0;
     if (!k->silent)
@@ -145,6 +146,8 @@ void keeper_closing(const struct keeper *k, const struct engine *engine, const s
             .best_loss = k->kept_loss,
             .evaluation = evaluated ? &k->evaluation : NULL,
             .each = k->each,
+            .energy = &k->energy,
+            .joules = energy_joules(&k->energy),
         });
 }
 
@@ -179,6 +182,7 @@ int keeper_step(struct keeper *k, const struct position *position, const struct 
     if (facts->outcome == STEP_SKIPPED)
         log_detail("step %" PRIu64 " overflows and is skipped; loss scale %g, was %g", facts->number, facts->next_scale,
                    facts->loss_scale);
+    energy_poll(&k->energy);
     k->since.seconds += facts->seconds;
     k->since.waited += facts->waited;
     interval_add(&k->since.steps, &k->setup->task.metrics, facts);
@@ -218,6 +222,7 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
     k->evaluated_step = position->state.step;
     if (k->silent)
         return 0;
+    energy_poll(&k->energy);
     if (position->state.step < k->setup->recipe.schedule.steps) { /* else the closing lines have it */
         screen_evaluation(&k->screen, evaluation, position->state.step);
         screen_datasets(k->screen.metrics, each, datasets, &k->setup->datasets);

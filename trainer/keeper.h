@@ -10,6 +10,7 @@
 #define TRAINER_KEEPER_H
 
 #include "base/error.h"
+#include "trainer/energy.h"
 #include "trainer/engine.h"
 #include "trainer/interval.h"
 #include "trainer/keep/metrics.h"
@@ -31,6 +32,7 @@ struct keeper {
     const uint64_t *borders; /* of --share auto: shares of `processes`, for the lines; else NULL */
     uint32_t processes;
     struct screen screen;
+    struct energy energy; /* of this start */
     struct {
         double seconds, waited;
         uint64_t samples;
@@ -63,7 +65,7 @@ void keeper_open_screen(struct keeper *keeper, const struct engine *engine, cons
                         const struct estimate *estimate);
 void keeper_close_screen(struct keeper *keeper); /* clears the progress line */
 /* The closing lines, or that the run was finished before; this start took `seconds`. */
-void keeper_closing(const struct keeper *keeper, const struct engine *engine, const struct position *position,
+void keeper_closing(struct keeper *keeper, const struct engine *engine, const struct position *position,
                     double seconds);
 
 /* Reports a step that was received. */

@@ -11,7 +11,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/progress.h"
 #include "trainer/config.h"
+#include "trainer/energy.h"
 #include "trainer/engine.h"
 #include "trainer/estimate.h"
 #include "trainer/keep/json_write.h"
@@ -43,6 +45,7 @@ struct needs {
     double seconds; /* of all steps, with what other programs take of the machine now */
     double fewest;  /* seconds without them; the same where they take little */
     double price;   /* of an hour; 0: not asked for */
+    double watts;   /* of the machine while it was measured; NAN: nobody counts */
     char directory[256];
 };
 
@@ -106,14 +109,17 @@ static uint64_t samples_of(const struct recipe *recipe)
 }
 
 /* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
-static int count_work(const struct setup *setup, const struct engine *engine, struct needs *needs, struct error *err)
+static int count_work(const struct setup *setup, const struct engine *engine, struct needs *needs,
+                      struct energy *energy, struct error *err)
 {
     const struct model_budget budget = engine_budget(engine);
     struct model_config config = setup->recipe.config;
     config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
     struct model *model = model_open(&config, engine->ops, &budget);
     model_refresh(model);
+    energy_open_here(energy);
     const int result = estimate_make(engine, &setup->task.samples, model, PRODUCT_SECONDS, &needs->estimate, err);
+    needs->watts = energy_joules(energy) / (clock_now() - energy->from);
     needs->seconds = (double)samples_of(&setup->recipe) / setup->recipe.batch * needs->estimate.step;
     const double held = needs->estimate.held;
     needs->fewest = held > HELD_SAY_FROM ? (1 - held) * needs->seconds : needs->seconds;
@@ -257,8 +263,16 @@ static void say_time(const struct needs *needs)
         log_say("money      about %.2f, at %g an hour", cost_of(needs, needs->seconds), needs->price);
 }
 
+static void say_energy(const struct needs *needs, const struct energy *energy)
+{
+    char joules[64], who[64];
+    if (isfinite(needs->watts))
+        log_say("energy     about %s, at %.3g W: %s, with whatever else they do",
+                energy_text(needs->watts * needs->seconds, joules), needs->watts, energy_who(energy, who));
+}
+
 static void print_json(const struct setup *setup, const struct engine *engine, const struct needs *needs,
-                       int64_t disk_free, const char *next)
+                       const struct energy *energy, int64_t disk_free, const char *next)
 {
     char name[32];
     json_t *memory = json_pack("{s:I, s:I, s:I, s:I, s:I}", "weights", (json_int_t)needs->weights, "gradients",
@@ -286,6 +300,8 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
         json_object_set_new(facts, "cost", json_real(cost_of(needs, needs->seconds)));
         json_object_set_new(facts, "cost_low", json_real(cost_of(needs, needs->fewest)));
     }
+    if (isfinite(needs->watts))
+        json_object_set_new(facts, "energy", energy_json(energy, needs->watts * needs->seconds, needs->watts));
     json_object_set_new(facts, "processes", json_integer(needs->processes));
     json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
     json_object_set_new(facts, "cards", cards);
@@ -299,6 +315,7 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
     struct engine engine = {0};
     struct origin origin = {0};
     struct needs needs = {0};
+    struct energy energy = {0};
     struct error ignored = {0};
     struct buf next = {0};
     (void)bare;
@@ -318,15 +335,18 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
         say_processes(&setup, &needs);
         result = check_fit(&needs, disk_free, err);
         if (result == 0)
-            result = count_work(&setup, &engine, &needs, err);
+            result = count_work(&setup, &engine, &needs, &energy, err);
         if (result == 0)
             say_time(&needs);
+        if (result == 0)
+            say_energy(&needs, &energy);
         add_command(settings, &next);
         if (result == 0)
             log_say("next       %s", buf_text(&next));
         if (result == 0 && settings->json)
-            print_json(&setup, &engine, &needs, disk_free, buf_text(&next));
+            print_json(&setup, &engine, &needs, &energy, disk_free, buf_text(&next));
     }
+    energy_close(&energy);
     buf_release(&next);
     origin_release(&origin);
     engine_close(&engine);
