@@ -12,7 +12,7 @@
 #include "trainer/keep/json_write.h"
 
 #define TEMPORARY ".tmp"
-#define NAME_SIZE 64 /* of a checkpoint */
+#define NAME_SIZE 64 /* bytes of a checkpoint's name */
 
 /* ---- directories ---- */
 
@@ -32,9 +32,9 @@ static int remove_files(const char *directory, struct error *err)
     return result;
 }
 
-/* A directory of ours with the files in it, and errors/: first it loses its name, so that no half is ever taken for
- * whole. At last it is gone from disk too: after a run's last save there is nobody to tidy up what a power loss brings
- * back. */
+/* Removes a checkpoint's directory with its files and errors/. Renames it first, so that a half-removed one is never
+ * taken for complete. Syncs the parent at the end: after a run's last save nothing would tidy up a directory that a
+ * power loss brings back. */
 static int remove_directory(const char *path, struct error *err)
 {
     struct buf doomed = {0};
@@ -120,7 +120,7 @@ int checkpoint_keep(const char *run, uint64_t step, uint64_t keep_last, uint64_t
     char *directory = path_join(run, CHECKPOINTS_NAME);
     const uint64_t best = checkpoint_best(run);
     uint64_t kept = 0;
-    int result = path_list(&list, directory, err); /* sorted by name, which with eight digits is by step */
+    int result = path_list(&list, directory, err); /* sorted by name; with eight digits that is by step */
     for (size_t i = list.count; i-- > 0 && result == 0;) {
         if (!state_is_step_name(list.names[i]) || step_of(list.names[i]) > step)
             continue;
@@ -158,7 +158,7 @@ static int write_json(const char *directory, const char *name, const json_t *val
     return result;
 }
 
-/* Of a file that begins with the tensors of `first`. */
+/* Context of read_tensor: a file whose first tensors are those of the array `first`. */
 struct file_source {
     const struct checkpoint_parts *parts;
     enum checkpoint_array first;
@@ -172,7 +172,7 @@ static int read_tensor(void *context, size_t i, void *data, struct error *err)
     return source->read(source->context, file->first + (enum checkpoint_array)(i / count), i % count, data, err);
 }
 
-/* Tensors of `arrays` arrays, from `first` on, as one file. */
+/* Writes the tensors of `arrays` arrays, starting with `first`, as one file. */
 static int write_arrays(const char *directory, const char *name, const struct checkpoint_parts *parts,
                         enum checkpoint_array first, size_t arrays, json_t *hashes, struct error *err)
 {
@@ -197,7 +197,7 @@ static int write_arrays(const char *directory, const char *name, const struct ch
     return result;
 }
 
-/* All files, the state last, into an empty directory. */
+/* Writes all files, state.json last, into an empty directory. */
 static int write_files(const char *directory, const struct checkpoint_parts *parts,
                        const struct checkpoint_state *state, struct error *err)
 {
@@ -227,7 +227,7 @@ static int write_files(const char *directory, const struct checkpoint_parts *par
     return result;
 }
 
-/* `latest` or `best`. */
+/* Writes `latest` or `best`. */
 static int set_pointer(const char *run, const char *pointer, const char *name, struct error *err)
 {
     char text[NAME_SIZE + 1];
@@ -259,7 +259,7 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
         result = path_make_directory(unfinished, err);
     if (result == 0)
         result = write_files(unfinished, parts, state, err);
-    if (result == 0 && path_exists(final)) /* a crash came between its rename and `latest` */
+    if (result == 0 && path_exists(final)) /* left by a crash between its rename and the update of `latest` */
         result = remove_directory(final, err);
     if (result == 0)
         result = path_rename(unfinished, final, err);
@@ -267,7 +267,7 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
         result = set_pointer(run, LATEST_NAME, name, err);
     else if (path_is_directory(unfinished)) {
         struct error second = {0};
-        remove_directory(unfinished, &second); /* best effort: the first error is the one to tell */
+        remove_directory(unfinished, &second); /* best effort: the first error is the one to report */
     }
     if (result == 0)
         result = checkpoint_keep(run, state->step, keep_last, keep_every, err);
@@ -279,5 +279,5 @@ int checkpoint_write(const char *run, const struct checkpoint_parts *parts, cons
 
 uint64_t checkpoint_bytes(const struct params *params)
 {
-    return (uint64_t)params->total * sizeof(float) * 3 + (8u << 20); /* weights, two moments; tokenizer's files */
+    return (uint64_t)params->total * sizeof(float) * 3 + (8u << 20); /* weights and two moments; tokenizer's files */
 }

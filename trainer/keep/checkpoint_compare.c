@@ -1,4 +1,4 @@
-/* A checkpoint's tensors and those that were computed in; the first that differs out. */
+/* In: a checkpoint's tensors and computed ones. Out: the first that differs. */
 #include "trainer/keep/checkpoint.h"
 
 #include <inttypes.h>

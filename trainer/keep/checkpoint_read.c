@@ -1,4 +1,4 @@
-/* A directory in; which files are meant, whether they are whole, and what they hold, out. */
+/* In: a directory. Out: which checkpoint it means, whether that is complete and undamaged, and its contents. */
 #include "trainer/keep/checkpoint.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "trainer/keep/json_write.h"
 
-/* The checkpoint that `latest` names. */
+/* Finds the checkpoint that `latest` names. */
 static int read_latest(const char *run, const char *latest, char **files, struct error *err)
 {
     struct buf text = {0};
@@ -71,7 +71,7 @@ static int verify_file(const char *directory, const char *name, const char *expe
     return result;
 }
 
-/* In the directory itself, or in errors/. */
+/* Whether `name` is that of a file in the directory itself or in errors/. */
 static bool is_name(const char *name)
 {
     const size_t folder = strlen(ERRORS_NAME "/");
@@ -80,7 +80,7 @@ static bool is_name(const char *name)
                  : name[strspn(name, "abcdefghijklmnopqrstuvwxyz._")] == '\0';
 }
 
-/* Are all files of a checkpoint there, by names that are safe to open and to show? */
+/* Whether the list has the files that every checkpoint has, and all names are safe to open and to print. */
 static bool are_names(const json_t *files)
 {
     const char *name;
@@ -90,7 +90,7 @@ static bool are_names(const json_t *files)
     return safe && json_object_get(files, WEIGHTS_NAME) && json_object_get(files, MOMENTS_NAME);
 }
 
-/* state.json, which the caller json_decref's, on error too. */
+/* Reads state.json into *json, which the caller json_decref's, on error too. */
 static int read_state(const char *directory, struct checkpoint_state *state, json_t **json, struct error *err)
 {
     char *path = path_join(directory, STATE_NAME);
@@ -122,7 +122,7 @@ int checkpoint_verify(const char *directory, struct checkpoint_state *state, jso
     return result;
 }
 
-/* Counts the file and, where `result` is damage, notes it and goes on. */
+/* Counts the file, and notes it if `result` and `err` report damage; any other error is returned. */
 static int note_file(const char *directory, const char *prefix, const char *name, int result,
                      struct verify_report *report, struct error *err)
 {

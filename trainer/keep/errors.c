@@ -1,4 +1,4 @@
-/* In: errors of processes, one after another. Out: files of a checkpoint; and the way back. */
+/* In: the errors of each process in turn. Out: files of a checkpoint; and the reverse. */
 #include "trainer/keep/errors.h"
 
 #include <inttypes.h>

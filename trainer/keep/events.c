@@ -44,7 +44,7 @@ static void add_float(struct buf *out, int field, float number)
     buf_add(out, &bits, sizeof bits);
 }
 
-/* Events hold floats; what is no finite one is left out. */
+/* Events hold floats; a value that is not finite as a float is left out. */
 static void add_scalar(struct buf *out, const char *prefix, const char *key, double number)
 {
     char name[128];
@@ -129,7 +129,7 @@ int events_write_norms(struct events *events, uint64_t step, const struct params
 
 /* ---- opening ---- */
 
-/* Step and kind of a message as write_event makes them. */
+/* Parses the step and the kind of a message made by write_event. */
 static bool read_event(struct str message, uint64_t *step, char *key)
 {
     size_t at = 1 + sizeof(double);
@@ -148,7 +148,7 @@ static bool read_event(struct str message, uint64_t *step, char *key)
     return false;
 }
 
-/* Bytes from the start that stay. */
+/* Bytes from the start of the file that are kept. */
 static size_t kept_bytes(struct str file, uint64_t step, bool evaluated)
 {
     struct str message;

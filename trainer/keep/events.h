@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* TensorBoard looks for "tfevents" in names; host and time, which others write after it, it does not read. */
+/* TensorBoard looks for "tfevents" in names; it does not read the host and time that others append. */
 #define EVENTS_NAME "events.out.tfevents.dstrain"
 
 struct metrics_line;
@@ -26,12 +26,12 @@ struct events {
 };
 #define EVENTS_CLOSED ((struct events){FILE_CLOSED})
 
-/* Opens DIR/EVENTS_NAME for events after `step`, made where absent: cuts it at the first event of a later step, at the
- * evaluation after this one unless `evaluated`, and at anything that is no event of ours. */
+/* Opens DIR/EVENTS_NAME for events after `step`, creating it if absent. Truncates it at the first event of a later
+ * step, at the evaluation of `step` itself unless `evaluated`, or at anything that is not one of our events. */
 int events_open(struct events *events, const char *directory, uint64_t step, bool evaluated, struct error *err);
-/* One event with what the line has in finite numbers. */
+/* Writes one event with all finite numbers of the line. */
 int events_write(struct events *events, const struct metrics_line *line, struct error *err);
-/* One event with the norms [count, 3] of tensors: gradient, weights, update. */
+/* Writes one event with the norms [count, 3] of tensors: gradient, weights, update. */
 int events_write_norms(struct events *events, uint64_t step, const struct params *params, const double *norms,
                        struct error *err);
 void events_close(struct events *events); /* safe on EVENTS_CLOSED */

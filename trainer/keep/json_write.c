@@ -22,7 +22,7 @@ static int add_part(const char *part, size_t size, void *out)
 
 void json_add_text(const json_t *value, size_t flags, struct buf *out)
 {
-    /* 15 digits: what a decimal needs to come back as the same decimal, 0.1 and not 0.10000000000000001. */
+    /* 15 digits: every decimal of that many digits is written back as it was read, 0.1 and not 0.10000000000000001. */
     const int result = json_dump_callback(value, add_part, out, flags | JSON_REAL_PRECISION(15));
     assert(result == 0); /* fails only on values that are not JSON */
 }

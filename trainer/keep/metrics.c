@@ -26,7 +26,7 @@ void metrics_best_add(struct metrics_best *best, uint64_t step, double loss)
     }
 }
 
-/* Is this a line of a step up to `step`? */
+/* Whether this is a line of a step up to `step`; if so and it is an evaluation, adds it to *past. */
 static bool keeps(struct str line, uint64_t step, struct metrics_past *past)
 {
     json_error_t why;
@@ -45,7 +45,7 @@ static bool keeps(struct str line, uint64_t step, struct metrics_past *past)
     return kept;
 }
 
-/* Bytes from the start that stay. */
+/* Bytes from the start of the file that are kept. */
 static uint64_t kept_bytes(const struct mapping *file, uint64_t step, struct metrics_past *past)
 {
     const char *begin = (const char *)file->data, *at = begin;
@@ -129,7 +129,7 @@ static void add_each(struct buf *text, const struct metrics_line *line)
 int metrics_write(struct metrics *metrics, const struct metrics_line *line, struct error *err)
 {
     struct buf text = {0};
-    /* First: an evaluation that has its line has its event too. */
+    /* The event is written first, so an evaluation that has its line has its event too. */
     TRY(events_write(&metrics->events, line, err));
     if (line->valid)
         TRY(file_sync(&metrics->events.file, err));

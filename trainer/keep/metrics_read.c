@@ -1,10 +1,11 @@
-/* The other way: what metrics.jsonl of a run says. */
+/* In: metrics.jsonl of a run. Out: its last lines as JSON. */
 #include "trainer/keep/metrics.h"
 
 #include "base/json.h"
 #include "base/mem.h"
 
-/* Takes a line of a step up to `step_max` that is the last one of its kind; `found` has a bit for each kind. */
+/* Takes a line if its step is at most `step_max` and it is the first of its kind, read from the end of the file;
+ * `found` has a bit for each kind. */
 static void take_line(struct str text, uint64_t step_max, json_t *facts, int *found)
 {
     json_error_t why;

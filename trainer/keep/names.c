@@ -1,4 +1,4 @@
-/* The table of parameters holds today's names of transformers; this file knows the others. Sources: transformers
+/* The table of parameters holds today's names of transformers; this file translates the others. Sources: transformers
  * modeling_bert.py (gamma/beta of converted TensorFlow files), DeepSpeed's and NVIDIA's BERT (dense_act, module.). */
 #include "trainer/keep/names.h"
 
@@ -49,9 +49,9 @@ static bool shape_is(const struct param *param, const struct tensor *tensor)
     return same;
 }
 
-/* ---- names of others ---- */
+/* ---- foreign names ---- */
 
-/* Replaces `from` by `to` where the text ends with it (ends) or wherever it stands first. */
+/* Replaces `from` by `to`: at the end of the text if `ends`, else at its first occurrence. */
 static void replace(char *name, size_t size, const char *from, const char *to, bool ends)
 {
     char *at = strstr(name, from);
@@ -64,7 +64,8 @@ static void replace(char *name, size_t size, const char *from, const char *to, b
     snprintf(at, size - (size_t)(at - name), "%s%s", to, rest);
 }
 
-/* transformers' RobertaPreLayerNorm is our pre-LN model under other names. Each is replaced in turn, either way. */
+/* transformers' RobertaPreLayerNorm is our pre-LN model under other names. The rows are applied in order, in either
+ * direction. */
 static const struct {
     const char *ours, *theirs;
 } roberta[] = {
@@ -90,7 +91,7 @@ static bool is_roberta(const char *name)
     return strncmp(name, ROBERTA_PREFIX, strlen(ROBERTA_PREFIX)) == 0 || strncmp(name, "lm_head.", 8) == 0;
 }
 
-/* The name that our table would use. */
+/* Translates a tensor's name to the one that our table uses. */
 static void modern_name(const char *name, char *out, size_t size)
 {
     const bool wrapped = strncmp(name, "module.", 7) == 0;
@@ -105,7 +106,7 @@ static void modern_name(const char *name, char *out, size_t size)
         replace(out, size, roberta[i].theirs, roberta[i].ours, false);
 }
 
-/* RobertaPreLayerNorm's table of positions without its first rows, which stand for padding and are never looked at. */
+/* RobertaPreLayerNorm's position table without its first rows, which are for padding and never read. */
 static struct tensor without_padding(const struct tensor *table, const struct param *param)
 {
     struct tensor rest = *table;
@@ -119,7 +120,7 @@ static struct tensor without_padding(const struct tensor *table, const struct pa
     return rest;
 }
 
-/* Copies that transformers ties to another tensor: that one's name, or NULL. */
+/* The name of the tensor that transformers ties this one to, or NULL. */
 static const char *tied_to(const char *name)
 {
     if (strcmp(name, "cls.predictions.decoder.weight") == 0)
@@ -129,7 +130,7 @@ static const char *tied_to(const char *name)
     return NULL;
 }
 
-/* Of a fine-tuned model: another task's is of no use. */
+/* Heads of fine-tuned models: one of another task is ignored. */
 static bool is_task_head(const char *name)
 {
     return strncmp(name, "classifier.", 11) == 0 || strncmp(name, "qa_outputs.", 11) == 0;
@@ -168,7 +169,7 @@ static int take(const char *path, const struct tensor *tensor, const struct para
     return 0;
 }
 
-/* One pass over the file: the tensors themselves, then (tied) copies of those that it holds under no other name. */
+/* One pass over the file: takes the tensors themselves, or with `tied` the tied copies of those that it lacks. */
 static int take_all(const char *path, const struct safetensors *file, const struct params *params, bool tied,
                     bool *filled, float *flat, struct buf *unused, struct error *err)
 {

@@ -1,5 +1,5 @@
-/* Bytes of a file in, checked views of its tensors out. The header is JSON, so jansson parses it (its nesting limit
- * bounds the stack); every number it holds is checked here before it is used as an offset or a size. */
+/* In: the bytes of a file. Out: checked views of its tensors. The header is JSON, so jansson parses it (its nesting
+ * limit bounds the stack); every number in it is checked here before it is used as an offset or a size. */
 #include "trainer/keep/safetensors.h"
 
 #include <inttypes.h>
@@ -21,7 +21,8 @@ static int bad(const char *path, const char *name, const char *what, struct erro
     return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "not a valid safetensors file: %s", what);
 }
 
-/* A JSON array of counts, each in [0, INT64_MAX]; -1 where it is anything else or longer than `max`. */
+/* Reads a JSON array of counts, each in [0, INT64_MAX], and returns its length; -1 if it is anything else or longer
+ * than `max`. */
 static int counts_of(const json_t *array, uint64_t *out, size_t max)
 {
     const size_t size = json_array_size(array);
@@ -36,8 +37,8 @@ static int counts_of(const json_t *array, uint64_t *out, size_t max)
     return (int)size;
 }
 
-/* One entry of the header. On success tensor->data holds the offset in the data part, which the caller turns into a
- * pointer when the whole layout has been checked. */
+/* Reads one entry of the header. *from becomes the offset in the data part, which the caller turns into a pointer once
+ * the whole layout has been checked. */
 static int entry_read(const char *path, const char *name, const json_t *entry, struct tensor *tensor, uint64_t *from,
                       struct error *err)
 {
@@ -98,7 +99,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct tensor *)a)->name, ((const struct tensor *)b)->name);
 }
 
-/* Checks that the tensors, laid end to end, are the data part and nothing else, and points each at its bytes. */
+/* Checks that the tensors, end to end, cover exactly the data part, and points each at its bytes. */
 static int place(const char *path, struct placed *placed, size_t count, const uint8_t *data, uint64_t data_bytes,
                  struct error *err)
 {
@@ -110,7 +111,7 @@ static int place(const char *path, struct placed *placed, size_t count, const ui
             return bad(path, tensor->name,
                        placed[i].from < end ? "its bytes overlap another's" : "bytes before it belong to no tensor",
                        err);
-        end += tensor->bytes; /* both fit 63 bits, so the sum fits 64, and the next `from` (63 bits) must equal it */
+        end += tensor->bytes; /* no overflow: `end` equals `from`, and both terms fit in 63 bits */
     }
     if (end != data_bytes)
         return fail_at(err, ERR_VERIFY, path, ERROR_NO_OFFSET,

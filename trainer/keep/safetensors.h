@@ -6,9 +6,9 @@
  *      └──────────┴─────────────────────┴───────────────┴───────┴───────────────┘
  *      header: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ..., "__metadata__": {"k": "v"}}
  *
- * Format: https://github.com/huggingface/safetensors, README. A file from outside is believed in nothing: the reader
- * wants tensors that cover the data without a hole or an overlap, unique names, sizes that follow from the shapes, and
- * a file that ends where the last tensor ends. */
+ * Format: https://github.com/huggingface/safetensors, README. Files are untrusted: the reader requires tensors that
+ * cover the data without gaps or overlaps, unique names, sizes that agree with the shapes, and a file that ends where
+ * the last tensor ends. */
 #ifndef TRAINER_KEEP_SAFETENSORS_H
 #define TRAINER_KEEP_SAFETENSORS_H
 
@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SAFETENSORS_HEADER_BYTES_MAX (16u << 20) /* of 150,000 tensors; the format allows 100 MB */
+#define SAFETENSORS_HEADER_BYTES_MAX (16u << 20) /* about 150,000 tensors; the format allows 100 MB */
 
 /* A file open for reading. Names and data live until safetensors_close. */
 struct safetensors {
@@ -30,16 +30,16 @@ struct safetensors {
     struct arena names;
 };
 
-/* ERR_UNSAFE where the file breaks the format, ERR_VERIFY where it is shorter or longer than its header says. */
+/* ERR_UNSAFE if the file breaks the format, ERR_VERIFY if it is shorter or longer than its header says. */
 int safetensors_open(struct safetensors *file, const char *path, struct error *err);
-const struct tensor *safetensors_find(const struct safetensors *file, const char *name); /* NULL: there is none */
+const struct tensor *safetensors_find(const struct safetensors *file, const char *name); /* NULL: not found */
 void safetensors_close(struct safetensors *file);                                        /* safe on a zeroed one */
 
-/* Writes a whole file (temporary name, fsync, rename) with the tensors in the order of the reference writer: by
- * alignment, then by name; so equal tensors give equal bytes, whatever the caller's order. `bytes` of each must be what
- * type and shape say. *hash (may be NULL) becomes the XXH3-64 of the file. */
+/* Writes a file (temporary name, fsync, rename) with the tensors in the order of the reference writer, by alignment,
+ * then by name, so that equal tensors give equal bytes in whatever order they are passed. `bytes` of each must agree
+ * with its type and shape. *hash (may be NULL) becomes the XXH3-64 of the file. */
 int safetensors_write(const char *path, const struct tensor *tensors, size_t count, uint64_t *hash, struct error *err);
-/* The same of tensors without data, which `read` gives (number `i` of `tensors`) when their turn comes. */
+/* The same for tensors without data: `read` fetches that of tensors[i] when it is about to be written. */
 struct tensor_source {
     int (*read)(void *context, size_t i, void *data, struct error *err);
     void *context;

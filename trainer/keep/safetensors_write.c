@@ -1,4 +1,4 @@
-/* Tensors in, the bytes of a file out, in one pass and hashed on the way. */
+/* In: tensors. Out: a file, written and hashed in one pass. */
 #include "trainer/keep/safetensors.h"
 
 #include <assert.h>

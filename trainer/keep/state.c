@@ -13,7 +13,7 @@ bool state_is_step_name(const char *name)
     return strncmp(name, "step-", 5) == 0 && strlen(name) > 5 && strspn(name + 5, "0123456789") == strlen(name + 5);
 }
 
-/* XXH3 of the object as compact text: state.json names the hashes of all other files, and this one is its own. */
+/* XXH3 of the object as compact text: the hash by which state.json protects itself. */
 static void state_hash(const json_t *state, char out[17])
 {
     struct buf text = {0};
@@ -44,7 +44,7 @@ json_t *state_json(const struct checkpoint_state *state, json_t *hashes, const j
     return json;
 }
 
-/* A whole number of state.json; -1 where it is none. */
+/* Reads a non-negative integer of state.json; -1 if it is anything else. */
 static int take(const json_t *json, const char *key, uint64_t *out)
 {
     const json_t *value = json_object_get(json, key);
@@ -54,7 +54,7 @@ static int take(const json_t *json, const char *key, uint64_t *out)
     return 0;
 }
 
-/* fp16's scale, where the run has one. */
+/* Reads the state of the loss scale, if the run has one. */
 static int take_scaler(const json_t *json, struct scaler_state *scaler)
 {
     const json_t *overflow = json_object_get(json, "overflow");
@@ -67,7 +67,7 @@ static int take_scaler(const json_t *json, struct scaler_state *scaler)
     return take(json, "patience", &scaler->patience);
 }
 
-/* Second moments that are frozen or watched, where the run has such. */
+/* Reads the state of second moments that are frozen, or watched until they freeze, if the run has such. */
 static int take_freeze(const json_t *json, struct freeze_state *freeze)
 {
     *freeze = (struct freeze_state){.norm = json_number_value(json_object_get(json, "norm"))};

@@ -1,4 +1,4 @@
-/* What follows from a tensor's type and shape, and its values as floats. Pure. */
+/* In: a tensor. Out: the facts that follow from its type and shape, and its values as floats. Pure. */
 #include "trainer/keep/tensor.h"
 
 #include <inttypes.h>

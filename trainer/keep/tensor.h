@@ -1,4 +1,4 @@
-/* A dense array with a name, as files hold it. */
+/* A named dense array, as stored in files. */
 #ifndef TRAINER_KEEP_TENSOR_H
 #define TRAINER_KEEP_TENSOR_H
 
@@ -25,7 +25,7 @@ enum tensor_type {
     TENSOR_TYPES, /* how many */
 };
 
-/* A view; what holds the bytes and the name is said where one is handed out. */
+/* A view; functions that return one say who owns the data and the name. */
 struct tensor {
     const char *name;
     enum tensor_type type;
@@ -37,12 +37,12 @@ struct tensor {
 
 const char *tensor_type_name(enum tensor_type type); /* "F32" */
 uint32_t tensor_type_bytes(enum tensor_type type);   /* of one element */
-/* The size that type and shape give; false where it does not fit 63 bits. */
+/* Computes the size from type and shape; false if it does not fit in 63 bits. */
 bool tensor_shape_bytes(const struct tensor *tensor, uint64_t *bytes);
 uint64_t tensor_elements(const struct tensor *tensor);
-/* Elements as float, `out` holds tensor_elements() of them. Returns -1 where the type is not a floating-point one. */
+/* Converts the elements to float; `out` holds tensor_elements(). Returns -1 if the type is not floating-point. */
 int tensor_to_f32(const struct tensor *tensor, float *out);
-/* "[2, 3]" into out, for messages; returns out. */
+/* Writes "[2, 3]" to out, for messages; returns out. */
 char *tensor_shape_text(const struct tensor *tensor, char *out, size_t out_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* A vocabulary in, the three files out. Shapes of the JSON: what `tokenizers` 0.2x writes for BertTokenizerFast. */
+/* In: a vocabulary. Out: the three files. The JSON is what `tokenizers` 0.2x writes for BertTokenizerFast. */
 #include "trainer/keep/tokenizer_write.h"
 
 #include <jansson.h>
@@ -8,7 +8,7 @@
 enum { PAD, UNK, CLS, SEP, MASK, SPECIALS };
 static const char *const specials[SPECIALS] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 
-/* {"piece": id}, in order; a piece that stands twice has its last id, as in Python's loader. */
+/* Makes {"piece": id}, in order; a piece that occurs twice has its last id, as in Python's loader. */
 static int pieces_of(const char *path, struct str vocab, json_t *pieces, struct error *err)
 {
     json_int_t id = 0;
@@ -43,7 +43,7 @@ static json_t *template_of(json_int_t cls, json_int_t sep)
                      "tokens", "[CLS]", "[SEP]", "id", "[SEP]", "ids", sep, "tokens", "[SEP]");
 }
 
-/* Takes over `pieces`. */
+/* Takes ownership of `pieces`. */
 static json_t *tokenizer_of(json_t *pieces, const json_int_t ids[SPECIALS], const struct tokenizer_words *words)
 {
     json_t *added = json_array();

@@ -1,5 +1,5 @@
-/* The tokenizer's files as Hugging Face reads them, so that a model of ours needs nothing else: vocab.txt (the
- * dataset's bytes), tokenizer.json (WordPiece after BertNormalizer and BertPreTokenizer) and tokenizer_config.json. */
+/* The tokenizer's files as Hugging Face reads them, so that our models load there as they are: vocab.txt (a copy of the
+ * dataset's), tokenizer.json (WordPiece after BertNormalizer and BertPreTokenizer) and tokenizer_config.json. */
 #ifndef TRAINER_KEEP_TOKENIZER_WRITE_H
 #define TRAINER_KEEP_TOKENIZER_WRITE_H
 
@@ -13,14 +13,14 @@ struct tokenizer_files {
     struct buf vocab, tokenizer, config; /* the bytes of the three files */
 };
 
-/* How text is cut into words. */
+/* How text is split into words. */
 struct tokenizer_words {
     bool cased, strip_accents;
-    bool joined; /* ideographs are letters of words: no handle_chinese_chars */
+    bool joined; /* ideographs count as letters of words: handle_chinese_chars is false */
 };
 
-/* `vocab` holds one piece a line; `length_max` is the model's positions. ERR_INPUT where the vocabulary (read from
- * `path`, named in errors) is not UTF-8 or lacks a special piece. The caller releases *files, on errors too. */
+/* `vocab` holds one piece per line; `length_max` is the model's number of positions. ERR_INPUT if the vocabulary (read
+ * from `path`, named in errors) is not UTF-8 or lacks a special piece. The caller releases *files, on errors too. */
 int tokenizer_make(struct tokenizer_files *files, const char *path, struct str vocab,
                    const struct tokenizer_words *words, uint32_t length_max, struct error *err);
 void tokenizer_release(struct tokenizer_files *files); /* safe on zeroed ones */
