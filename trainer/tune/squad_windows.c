@@ -65,10 +65,19 @@ static void improve(const struct squad_feature *f, const struct ids *answer, uin
     }
 }
 
+/* A context in pieces; all in the arena of the features, and shared by the questions about it. */
+struct context_pieces {
+    const struct squad_context *of; /* NULL: none yet */
+    uint32_t *pieces, *word_of;     /* [count]; the word of each piece */
+    uint32_t *piece_at;             /* [words of the context] the first piece of each */
+    uint32_t count;
+};
+
 struct making {
     const struct text *text;
     const struct squad_limits *limits;
     bool training;
+    struct context_pieces context; /* the last one: questions about a context follow each other */
     struct ids query, pieces, words, answer, window;
     struct squad_features *out;
 };
@@ -152,11 +161,19 @@ bool squad_is_best_window(const struct squad_feature *feature, uint32_t window, 
 
 /* ---- a question ---- */
 
-/* The context's pieces, word by word; returns the first piece of each word. */
-static uint32_t *cut_context(struct making *m, struct squad_feature *f)
+static uint32_t *keep(struct arena *arena, const struct ids *ids)
 {
-    const struct squad_context *context = f->question->context;
-    uint32_t *piece_at = arena_array(&m->out->arena, (size_t)context->word_count + 1, sizeof *piece_at);
+    uint32_t *kept = arena_array(arena, ids->count + 1, sizeof *kept);
+    for (size_t i = 0; i < ids->count; i++)
+        kept[i] = ids->data[i];
+    return kept;
+}
+
+/* Cuts a context into pieces, word by word. */
+static void cut_context(struct making *m, const struct squad_context *context)
+{
+    struct arena *arena = &m->out->arena;
+    uint32_t *piece_at = arena_array(arena, (size_t)context->word_count + 1, sizeof *piece_at);
     m->pieces.count = m->words.count = 0;
     for (uint32_t word = 0; word < context->word_count; word++) {
         piece_at[word] = (uint32_t)m->pieces.count;
@@ -164,14 +181,11 @@ static uint32_t *cut_context(struct making *m, struct squad_feature *f)
         while (m->words.count < m->pieces.count)
             ids_add(&m->words, word);
     }
-    f->piece_count = (uint32_t)m->pieces.count;
-    f->pieces = arena_array(&m->out->arena, m->pieces.count + 1, sizeof *f->pieces);
-    f->word_of = arena_array(&m->out->arena, m->pieces.count + 1, sizeof *f->word_of);
-    for (uint32_t i = 0; i < f->piece_count; i++) {
-        f->pieces[i] = m->pieces.data[i];
-        f->word_of[i] = m->words.data[i];
-    }
-    return piece_at;
+    m->context = (struct context_pieces){.of = context,
+                                         .pieces = keep(arena, &m->pieces),
+                                         .word_of = keep(arena, &m->words),
+                                         .piece_at = piece_at,
+                                         .count = (uint32_t)m->pieces.count};
 }
 
 static void make_one(struct making *m, const struct squad_question *question)
@@ -179,10 +193,14 @@ static void make_one(struct making *m, const struct squad_question *question)
     struct squad_features *out = m->out;
     struct squad_feature *f = &out->items[out->count];
     uint32_t first = 0, last = 0;
-    *f = (struct squad_feature){.question = question};
-    const uint32_t *piece_at = cut_context(m, f);
+    if (m->context.of != question->context)
+        cut_context(m, question->context);
+    *f = (struct squad_feature){.question = question,
+                                .pieces = m->context.pieces,
+                                .word_of = m->context.word_of,
+                                .piece_count = m->context.count};
     const bool answered = m->training && !question->impossible;
-    if (answered && (question->answer_count == 0 || !find_answer(m, f, piece_at, &first, &last))) {
+    if (answered && (question->answer_count == 0 || !find_answer(m, f, m->context.piece_at, &first, &last))) {
         if (out->left_out++ == 0)
             out->first_left_out = question->id.data;
         return;

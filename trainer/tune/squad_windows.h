@@ -25,9 +25,9 @@ struct squad_window {
 /* A question as pieces. */
 struct squad_feature {
     const struct squad_question *question;
-    uint32_t query;    /* pieces of the question, cut */
-    uint32_t *pieces;  /* [piece_count] of the context */
-    uint32_t *word_of; /* [piece_count] which word of the context each belongs to */
+    uint32_t query;          /* pieces of the question, cut */
+    const uint32_t *pieces;  /* [piece_count] of the context; in the arena, shared with other questions about it */
+    const uint32_t *word_of; /* [piece_count] which word of the context each belongs to */
     uint32_t piece_count;
     struct squad_window *windows; /* [window_count] */
     uint32_t window_count;
