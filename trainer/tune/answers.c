@@ -2,6 +2,7 @@
  * windows become text, equal texts once. */
 #include "trainer/tune/answers.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,49 +199,74 @@ static void text_of(const struct squad_feature *f, const struct candidate *c, co
     buf_release(&words);
 }
 
-struct choosing {
-    json_t *texts; /* chosen so far: an array of {"text", …} */
-    json_t *seen;  /* keys: their texts */
-    uint32_t most;
+struct choice {
+    size_t text, size; /* where it begins in the texts, and its bytes without the NUL after it */
+    double begin_logit, end_logit;
 };
 
-static void choose(struct choosing *c, const char *text, double begin, double end)
+struct choosing {
+    struct buf texts;
+    struct choice *items; /* [most + 2]: the null answer and "empty" may be added */
+    uint32_t count, most;
+};
+
+static struct str choice_text(const struct choosing *c, uint32_t i)
 {
-    json_array_append_new(c->texts, json_pack("{s:s, s:f, s:f, s:f}", "text", text, "probability", 0.0, "start_logit",
-                                              begin, "end_logit", end));
-    json_object_set_new(c->seen, text, json_true());
+    return (struct str){c->texts.data + c->items[i].text, c->items[i].size};
+}
+
+static bool is_chosen(const struct choosing *c, struct str text)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (str_equal(choice_text(c, i), text))
+            return true;
+    return false;
+}
+
+static void choose(struct choosing *c, struct str text, double begin, double end)
+{
+    assert(c->count < c->most + 2);
+    c->items[c->count++] = (struct choice){c->texts.size, text.size, begin, end};
+    buf_add_str(&c->texts, text);
+    buf_add_byte(&c->texts, '\0');
 }
 
 static void choose_all(struct choosing *c, const struct squad_feature *f, const struct candidates *list,
                        const struct text *text)
 {
     struct buf words = {0};
-    for (size_t i = 0; i < list->count && json_array_size(c->texts) < c->most; i++) {
+    for (size_t i = 0; i < list->count && c->count < c->most; i++) {
         const struct candidate *candidate = &list->items[i];
         buf_reset(&words);
         if (!candidate->null)
             text_of(f, candidate, text, &words);
-        if (candidate->null || !json_object_get(c->seen, buf_text(&words)))
-            choose(c, buf_text(&words), candidate->begin_logit, candidate->end_logit);
+        if (candidate->null || !is_chosen(c, buf_str(&words)))
+            choose(c, buf_str(&words), candidate->begin_logit, candidate->end_logit);
     }
     buf_release(&words);
 }
 
-static double logit_sum(const json_t *answer)
+static double logit_sum(const struct choice *choice)
 {
-    return json_real_value(json_object_get(answer, "start_logit")) +
-           json_real_value(json_object_get(answer, "end_logit"));
+    return choice->begin_logit + choice->end_logit;
 }
 
-static void set_probabilities(json_t *answers)
+/* The choices with their probabilities: a softmax over their sums of logits. */
+static json_t *choices_json(const struct choosing *c)
 {
+    json_t *all = json_array();
     double most = -HUGE_VAL, sum = 0;
-    size_t i;
-    json_t *answer;
-    json_array_foreach(answers, i, answer) most = fmax(most, logit_sum(answer));
-    json_array_foreach(answers, i, answer) sum += exp(logit_sum(answer) - most);
-    json_array_foreach(answers, i, answer)
-        json_object_set_new(answer, "probability", json_real(exp(logit_sum(answer) - most) / sum));
+    for (uint32_t i = 0; i < c->count; i++)
+        most = fmax(most, logit_sum(&c->items[i]));
+    for (uint32_t i = 0; i < c->count; i++)
+        sum += exp(logit_sum(&c->items[i]) - most);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct choice *choice = &c->items[i];
+        json_array_append_new(all, json_pack("{s:s, s:f, s:f, s:f}", "text", choice_text(c, i).data, "probability",
+                                             exp(logit_sum(choice) - most) / sum, "start_logit", choice->begin_logit,
+                                             "end_logit", choice->end_logit));
+    }
+    return all;
 }
 
 /* The window whose null answer has the least score. */
@@ -257,22 +283,25 @@ static struct candidate null_of(const struct squad_feature *f, const struct logi
     return best;
 }
 
-/* What version 2 adds: the null answer is always among the texts. */
+/* What version 2 adds: the null answer is always among the choices, and never alone. */
 static void choose_null(struct choosing *c, const struct candidate *null)
 {
-    if (!json_object_get(c->seen, ""))
-        choose(c, "", null->begin_logit, null->end_logit);
-    if (json_array_size(c->texts) == 1)
-        json_array_insert_new(c->texts, 0,
-                              json_pack("{s:s, s:f, s:f, s:f}", "text", "empty", "probability", 0.0, "start_logit", 0.0,
-                                        "end_logit", 0.0));
+    if (!is_chosen(c, STR("")))
+        choose(c, STR(""), null->begin_logit, null->end_logit);
+    if (c->count == 1) {
+        choose(c, STR("empty"), 0, 0);
+        const struct choice first = c->items[0];
+        c->items[0] = c->items[1];
+        c->items[1] = first;
+    }
 }
 
-static const json_t *first_text(const json_t *answers)
+/* The best choice that has a text; NULL: none has. */
+static const struct choice *first_text(const struct choosing *c)
 {
-    size_t i;
-    const json_t *answer;
-    json_array_foreach(answers, i, answer) if (json_string_length(json_object_get(answer, "text")) > 0) return answer;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->items[i].size > 0)
+            return &c->items[i];
     return NULL;
 }
 
@@ -280,7 +309,7 @@ void answers_choose(const struct squad_feature *f, const struct logits_source *s
                     const struct text *text, json_t **best, json_t **nbest, double *null_odds)
 {
     struct candidates list = {0};
-    struct choosing c = {.texts = json_array(), .seen = json_object(), .most = rules->n_best};
+    struct choosing c = {.items = mem_array((size_t)rules->n_best + 2, sizeof *c.items), .most = rules->n_best};
     const struct candidate null = null_of(f, source);
     for (uint32_t i = 0; i < f->window_count; i++) {
         const struct window_logits logits = source->window(source->context, f->windows[i].sample);
@@ -293,15 +322,15 @@ void answers_choose(const struct squad_feature *f, const struct logits_source *s
     choose_all(&c, f, &list, text);
     if (rules->version_2)
         choose_null(&c, &null);
-    if (json_array_size(c.texts) == 0)
-        choose(&c, "empty", 0, 0);
-    set_probabilities(c.texts);
-    const json_t *chosen = rules->version_2 ? first_text(c.texts) : json_array_get(c.texts, 0);
+    if (c.count == 0)
+        choose(&c, STR("empty"), 0, 0);
+    const struct choice *chosen = rules->version_2 ? first_text(&c) : &c.items[0];
     *null_odds = rules->version_2 && chosen ? sum_of(&null) - logit_sum(chosen) : 0;
     *best = !rules->version_2 || (chosen && *null_odds <= rules->null_threshold)
-                ? json_incref(json_object_get(chosen, "text"))
+                ? json_string(c.texts.data + chosen->text)
                 : json_string("");
-    *nbest = c.texts;
-    json_decref(c.seen);
+    *nbest = choices_json(&c);
+    buf_release(&c.texts);
+    mem_free(c.items);
     mem_free(list.items);
 }
