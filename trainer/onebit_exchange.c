@@ -149,7 +149,7 @@ int onebit_update(struct onebit *o, const struct optimizer *optimizer, const str
                   const struct update_memory *memory, const struct update_work *work, const struct update *update,
                   struct error *err)
 {
-    optimizer_squares(ops, work, memory->gradients, all_chunks(work));
+    optimizer_squares(ops, memory, work, all_chunks(work));
     TRY(share_squares(o, work, err));
     optimizer_factors(optimizer, ops, work, update);
     if (work->record->skipped)

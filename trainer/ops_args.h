@@ -321,7 +321,8 @@ struct update_memory {
     /* Elements of flat memory in front of first[0] and second[0]: moments may be held for a part alone. A multiple of
      * 4, on which the order of sums over a chunk may depend. */
     size_t held_from;
-    size_t params_from; /* the same of params: 0, where they are whole, or held_from */
+    size_t params_from;    /* the same of params: 0, where they are whole, or held_from; */
+    size_t gradients_from; /* and of gradients */
 };
 
 /* Beside flat memory: the table of chunks, and numbers per chunk and per tensor (optimizer_work_init takes it). */
@@ -351,6 +352,7 @@ struct squares_args {
     const struct update_work *work;
     struct chunk_range range;
     const void *values; /* flat, real */
+    size_t from;        /* elements of flat memory in front of values[0], as update_memory has them */
 };
 
 /* work->record from work->squares and the losses; then each tensor's factor. */

@@ -320,8 +320,9 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const struct 
     const size_t count = z->pieces->buckets.count;
     for (size_t b = 0; b < count; b++) {
         const struct piece *piece = piece_of(z->pieces, b, z->rank);
+        const struct update_memory memory = memory_of(z, piece);
         if (piece->to > piece->from)
-            optimizer_squares(z->ops, work, model_gradients(z->model), piece->chunks);
+            optimizer_squares(z->ops, &memory, work, piece->chunks);
     }
     TRY(gather_sums(z, work->squares, 1, err));
     optimizer_factors(optimizer, z->ops, work, update);

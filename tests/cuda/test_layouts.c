@@ -687,7 +687,7 @@ static void run_reference(const struct trial *t, const struct update_step *step)
 
 #define UPDATE(op, ...) kernel_##op(NULL, &(struct op##_args){__VA_ARGS__})
 
-/* In as many ranges as are given, with moments that begin with their range. */
+/* In as many ranges as are given, with moments and gradients that begin with their range. */
 static void run_ranges(const struct trial *t, const struct update_step *step, const struct chunk_range *ranges,
                        size_t count)
 {
@@ -697,7 +697,9 @@ static void run_ranges(const struct trial *t, const struct update_step *step, co
         memory[i].held_from = chunks[ranges[i].from].offset;
         memory[i].first = (float *)t->memory.first + memory[i].held_from;
         memory[i].second = (float *)t->memory.second + memory[i].held_from;
-        UPDATE(squares, &t->work, ranges[i], t->memory.gradients);
+        memory[i].gradients_from = memory[i].held_from;
+        memory[i].gradients = (const float *)t->memory.gradients + memory[i].gradients_from;
+        UPDATE(squares, &t->work, ranges[i], memory[i].gradients, memory[i].gradients_from);
     }
     UPDATE(factors, .work = &t->work, .step = step, .sums = t->sums);
     const bool by_tensor = optimizer_kinds[step->kind].by_tensor;

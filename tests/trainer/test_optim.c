@@ -399,8 +399,8 @@ static void bits_do_not_depend_on_threads(void **state)
 /* ---- ranges ---- */
 
 /* The parts of four processes, one of which has nothing; a cut goes through a tensor, but not for who updates whole
- * matrices. Each has moments of its part alone, in memory of that size, and knows of the others what is brought to it:
- * squares and sums. */
+ * matrices. Each has moments and gradients of its part alone, in memory of that size, and knows of the others what is
+ * brought to it: squares and sums. */
 enum { PARTS = 4 };
 static const struct chunk_range *parts_of(const struct optimizer *optimizer)
 {
@@ -412,18 +412,21 @@ static const struct chunk_range *parts_of(const struct optimizer *optimizer)
 struct part {
     struct update_work work;
     struct update_memory memory;
+    size_t held; /* numbers of moments and gradients */
 };
 
 static void part_begin(struct part *part, enum optimizer_kind kind, const struct ops *ops, struct chunk_range range,
-                       float *p, const float *g)
+                       float *p)
 {
     const size_t from = chunks[range.from].offset;
     const size_t to = range.to > range.from ? chunks[range.to - 1].offset + (size_t)chunks[range.to - 1].count : from;
     *part = (struct part){.memory = {.params = p,
                                      .first = mem_clear(to - from + 1, sizeof *p),
                                      .second = mem_clear(to - from + 1, sizeof *p),
-                                     .gradients = g,
-                                     .held_from = from}};
+                                     .gradients = mem_aligned((to - from + 1) * sizeof *p),
+                                     .held_from = from,
+                                     .gradients_from = from}};
+    part->held = to - from;
     optimizer_work_init(&part->work, kind, ops, &four);
 }
 
@@ -432,6 +435,7 @@ static void part_end(struct part *part, const struct ops *ops)
     optimizer_work_release(&part->work, ops);
     mem_free(part->memory.first);
     mem_free(part->memory.second);
+    mem_free((void *)part->memory.gradients);
 }
 
 /* Brings every process what each worked out of its chunks, `each` doubles a chunk; what nobody did is NaN. */
@@ -453,7 +457,7 @@ static void update_in_parts(const struct optimizer *optimizer, const struct ops 
     const struct chunk_range *parts = parts_of(optimizer);
     double *squares[PARTS], *sums[PARTS];
     for (int i = 0; i < PARTS; i++) {
-        optimizer_squares(ops, &all[i].work, all[i].memory.gradients, parts[i]);
+        optimizer_squares(ops, &all[i].memory, &all[i].work, parts[i]);
         squares[i] = all[i].work.squares;
         sums[i] = all[i].work.sums;
     }
@@ -485,11 +489,13 @@ static void parts_give_the_bits_of_the_whole(void **state)
             p[i] = in_parts[i] = (float)(i % 23) * 0.1f - 1;
         optimizer_work_init(&work, type->optimizer.kind, ops, &four);
         for (int i = 0; i < PARTS; i++)
-            part_begin(&all[i], type->optimizer.kind, ops, parts[i], in_parts, g);
+            part_begin(&all[i], type->optimizer.kind, ops, parts[i], in_parts);
         for (uint64_t number = 1; number <= 3; number++) {
             const struct update update = {number, 0.01, 1, 1, true, no_losses};
             for (int i = 0; i < FLAT; i++)
                 g[i] = (float)((i * 7 + (int)number) % 31) * 0.01f - 0.15f;
+            for (int i = 0; i < PARTS; i++)
+                memcpy((float *)all[i].memory.gradients, g + all[i].memory.gradients_from, all[i].held * sizeof *g);
             optimizer_update(&type->optimizer, ops, &memory, &work, &update);
             update_in_parts(&type->optimizer, ops, all, &update);
         }

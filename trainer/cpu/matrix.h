@@ -17,7 +17,7 @@ static struct momentum_of momentum_of(const struct momentum_args *a, const struc
 {
     return (struct momentum_of){
         .m = (real *)a->memory->first + (chunk->offset - a->memory->held_from),
-        .gradients = (const real *)a->memory->gradients + chunk->offset,
+        .gradients = (const real *)a->memory->gradients + (chunk->offset - a->memory->gradients_from),
         .factor = (real)a->work->factors[chunk->tensor],
         .beta = (real)a->beta,
         .share = (real)(1 - a->beta),

@@ -75,7 +75,7 @@ static void squares_block(const void *args, size_t task, int thread)
     const struct squares_args *a = args;
     const struct chunk_range chunks = task_chunks(a->range, task);
     for (size_t chunk = chunks.from; chunk < chunks.to; chunk++) {
-        const real *values = (const real *)a->values + a->work->chunks[chunk].offset;
+        const real *values = (const real *)a->values + (a->work->chunks[chunk].offset - a->from);
         const int32_t count = a->work->chunks[chunk].count;
         double sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -108,7 +108,7 @@ static struct operands operands_of(const struct update_args *a, const struct par
         .p = (real *)a->memory->params + (chunk->offset - a->memory->params_from),
         .m = (real *)a->memory->first + (chunk->offset - a->memory->held_from),
         .v = (real *)a->memory->second + (chunk->offset - a->memory->held_from),
-        .gradients = (const real *)a->memory->gradients + chunk->offset,
+        .gradients = (const real *)a->memory->gradients + (chunk->offset - a->memory->gradients_from),
         .count = (size_t)chunk->count,
         .factor = (real)a->work->factors[chunk->tensor],
         .beta1 = (real)step->beta1,

@@ -32,7 +32,7 @@ static __global__ void __launch_bounds__(THREADS) momentum_kernel(const momentum
         return;
     const size_t index = n.matrix.chunks.from + blockIdx.x;
     const param_chunk chunk = n.work.chunks[index];
-    const float *gradients = (const float *)n.memory.gradients + chunk.offset;
+    const float *gradients = (const float *)n.memory.gradients + (chunk.offset - n.memory.gradients_from);
     const float factor = (float)n.work.factors[chunk.tensor];
     float *m = (float *)n.memory.first + (chunk.offset - n.memory.held_from);
     double uu = 0;
@@ -84,7 +84,7 @@ static __global__ void __launch_bounds__(THREADS) direction_kernel(const momentu
         squares += n.work.sums[3 * i];
     const float scale = (float)(1 / fmax(sqrt(block_sum(squares, room)), epsilon));
     const param_chunk chunk = n.work.chunks[chunks.from + blockIdx.x];
-    const float *gradients = (const float *)n.memory.gradients + chunk.offset;
+    const float *gradients = (const float *)n.memory.gradients + (chunk.offset - n.memory.gradients_from);
     const float *m = (const float *)n.memory.first + (chunk.offset - n.memory.held_from);
     const float factor = (float)n.work.factors[chunk.tensor];
     const chunk_place place = place_of(n.matrix);

@@ -32,6 +32,7 @@ static update_memory as_whole(const struct update_memory *memory)
     whole.first = (void *)((uintptr_t)memory->first - missing);
     whole.second = (void *)((uintptr_t)memory->second - missing);
     whole.params = (void *)((uintptr_t)memory->params - memory->params_from * sizeof(float));
+    whole.gradients = (const void *)((uintptr_t)memory->gradients - memory->gradients_from * sizeof(float));
     return whole;
 }
 
@@ -274,7 +275,8 @@ static void launch_chunks(void (*kernel)(parameters...), struct chunk_range rang
 
 void kernel_squares(cudaStream_t stream, const struct squares_args *args)
 {
-    launch_chunks(squares_kernel, args->range, stream, of_range(args->work, args->range), (const float *)args->values);
+    const uintptr_t whole = (uintptr_t)args->values - args->from * sizeof(float);
+    launch_chunks(squares_kernel, args->range, stream, of_range(args->work, args->range), (const float *)whole);
 }
 
 void kernel_factors(cudaStream_t stream, const struct factors_args *args)

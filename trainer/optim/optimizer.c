@@ -211,10 +211,10 @@ static struct update_step step_of(const struct optimizer *o, const struct update
     return step;
 }
 
-void optimizer_squares(const struct ops *ops, const struct update_work *work, const void *gradients,
+void optimizer_squares(const struct ops *ops, const struct update_memory *memory, const struct update_work *work,
                        struct chunk_range range)
 {
-    CALL(ops, squares, .work = work, .range = range, .values = gradients);
+    CALL(ops, squares, .work = work, .range = range, .values = memory->gradients, .from = memory->gradients_from);
 }
 
 void optimizer_factors(const struct optimizer *optimizer, const struct ops *ops, const struct update_work *work,
@@ -269,7 +269,7 @@ void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, 
                       const struct update_work *work, const struct update *update)
 {
     const struct chunk_range all = all_chunks(work);
-    optimizer_squares(ops, work, memory->gradients, all);
+    optimizer_squares(ops, memory, work, all);
     optimizer_factors(optimizer, ops, work, update);
     optimizer_moments(optimizer, ops, memory, work, update, all);
     optimizer_apply(optimizer, ops, memory, work, update, all);

@@ -114,7 +114,7 @@ void optimizer_update(const struct optimizer *optimizer, const struct ops *ops, 
  * Factors are made of all work->squares, shares of the work->sums of whole tensors: where another process works out
  * some of them, they must be brought here between the stages. To the bit the same however it is cut; but a kind with
  * whole matrices (struct matrix_method) wants ranges that cut none. */
-void optimizer_squares(const struct ops *ops, const struct update_work *work, const void *gradients,
+void optimizer_squares(const struct ops *ops, const struct update_memory *memory, const struct update_work *work,
                        struct chunk_range range);
 void optimizer_factors(const struct optimizer *optimizer, const struct ops *ops, const struct update_work *work,
                        const struct update *update);
