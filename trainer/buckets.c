@@ -20,14 +20,16 @@ void buckets_init(struct buckets *buckets, const struct params *params, uint64_t
     const size_t asked = most > 0 ? (size_t)most : BUCKET_BYTES_MAX / sizeof(float),
                  limit = asked > least ? asked : least;
     *buckets = (struct buckets){.items = mem_array(params->chunk_count, sizeof *buckets->items)};
-    size_t to = params->size, chunk_to = params->chunk_count;
+    size_t to = params->size, chunk_to = params->chunk_count, group = 0;
     for (size_t i = params->chunk_count; i-- > 0;) {
         const struct param_chunk *chunk = &params->chunks[i];
         const bool first_of_tensor = i == 0 || params->chunks[i - 1].tensor != chunk->tensor;
         const bool full = i > 0 && to - params->chunks[i - 1].offset > limit;
-        if (!full && !(first_of_tensor && begins_group(params, &params->items[chunk->tensor])))
+        const bool begins = first_of_tensor && begins_group(params, &params->items[chunk->tensor]);
+        if (!full && !begins)
             continue;
-        buckets->items[buckets->count++] = (struct bucket){chunk->offset, to, i, chunk_to};
+        buckets->items[buckets->count++] = (struct bucket){chunk->offset, to, i, chunk_to, group};
+        group += begins;
         to = chunk->offset;
         chunk_to = i;
     }

@@ -13,6 +13,7 @@
 struct bucket {
     size_t from, to;             /* elements of flat memory; gaps belong to the tensor before them */
     size_t chunk_from, chunk_to; /* chunks of the table in there */
+    size_t group;                /* 0: the heads; then the layers, from the last to the first; last the embeddings */
 };
 
 struct buckets {

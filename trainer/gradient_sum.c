@@ -108,7 +108,8 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
     assert(sum->buckets.count + 4 < COMM_QUEUE);
     if (size > 1 && options->on_hosts && options->overlap && !options->same_bits && !options->pieces)
         sum->words = word_rows_open(options->params, options->gradients, comm_rank(options->comm), size);
-    sum->listener = (struct gradient_listener){final, sum->words ? words_final : NULL, sum};
+    sum->listener = (struct gradient_listener){
+        .final = final, .words = sum->words ? words_final : NULL, .context = sum};
     if (options->same_bits)
         open_parts(sum);
     else

@@ -310,6 +310,53 @@ static void copy_final(void *context, size_t from, size_t to)
     finals->ranges++;
 }
 
+/* Memory for gradients that the model does not have: written only until it is final. */
+struct placed {
+    float *gradients;  /* [size] */
+    size_t final_from; /* of this pass */
+};
+
+static void *place(void *context, size_t element)
+{
+    struct placed *placed = context;
+    assert_true(element < placed->final_from);
+    return placed->gradients + element;
+}
+
+static void note_final(void *context, size_t from, size_t to)
+{
+    struct placed *placed = context;
+    assert_true(to == placed->final_from && from < to);
+    placed->final_from = from;
+}
+
+/* Two passes write the same numbers where the listener places them. */
+static void check_placed(const struct model_config *config, const struct batch *batch, int32_t recompute_every,
+                         const struct step_settings *settings, const float *wanted)
+{
+    struct ops *ops = made_ops(PRECISION_FP32, cpu_level(), 1);
+    struct model_budget budget = made_budget(batch);
+    budget.recompute_every = recompute_every;
+    budget.placed = true;
+    struct model *model = model_open(config, ops, &budget);
+    const size_t size = model_table(model)->size;
+    struct placed placed = {mem_aligned(size * sizeof *placed.gradients), size};
+    const struct gradient_listener listener = {.final = note_final, .context = &placed, .place = place};
+    memset(placed.gradients, 0, size * sizeof *placed.gradients);
+    fill_params(model, ops, 0.05f, 0.02f);
+    model_begin_step(model, settings);
+    assert_null(model_gradients(model));
+    for (int pass = 0; pass < 2; pass++) {
+        placed.final_from = size;
+        model_forward_backward(model, batch, &listener, NULL);
+        assert_true(placed.final_from == 0);
+    }
+    assert_memory_equal(placed.gradients, wanted, size * sizeof *wanted);
+    mem_free(placed.gradients);
+    model_close(model);
+    ops->close(ops);
+}
+
 /* What is called final in a pass does not change afterwards, and in the end that is everything. */
 static void check_finals(const struct model_config *config, const struct batch *batch, int32_t recompute_every,
                          size_t ranges)
@@ -320,7 +367,7 @@ static void check_finals(const struct model_config *config, const struct batch *
     fill_params(model, ops, 0.05f, 0.02f);
     for (uint32_t step = 1; step <= 9; step++) { /* some of which drop layers */
         struct finals finals = {model_gradients(model), mem_clear(size, sizeof(float)), size, 0, true};
-        const struct gradient_listener listener = {copy_final, NULL, &finals};
+        const struct gradient_listener listener = {.final = copy_final, .context = &finals};
         struct model_metrics metrics = {0};
         const struct step_settings settings = made_step(9, step, batch, 2);
         model_begin_step(model, &settings);
@@ -330,6 +377,7 @@ static void check_finals(const struct model_config *config, const struct batch *
         assert_true(finals.follows && finals.down_to == 0);
         assert_true(config->layer_drop.theta > 0 ? finals.ranges <= ranges : finals.ranges == ranges);
         assert_memory_equal(finals.copy, model_gradients(model), size * sizeof(float));
+        check_placed(config, batch, recompute_every, &settings, model_gradients(model));
         mem_free(finals.copy);
         finals.ranges = 0;
         model_evaluate(model, batch, &metrics);
@@ -394,7 +442,7 @@ static void words_that_no_input_names_are_final_early(void **state)
     fill_params(model, ops, 0.05f, 0.02f);
     struct early early = {word_rows_open(model_table(model), gradients, 0, 1), gradients,
                           mem_clear(size, sizeof(float)), 0, 0};
-    const struct gradient_listener listener = {ignore_final, copy_words, &early};
+    const struct gradient_listener listener = {.final = ignore_final, .words = copy_words, .context = &early};
     for (int pass = 0; pass < 2; pass++) {
         const struct step_settings settings = made_step(9, 4, &batch, 1);
         model_begin_step(model, &settings);

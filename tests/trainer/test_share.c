@@ -113,17 +113,21 @@ static void check_buckets(const char *name, uint64_t most)
     buckets_init(&buckets, &params, most);
     const size_t limit = most > 0 ? 1 << 24 : BUCKET_BYTES_MAX / sizeof(float);
     assert_true(buckets.count + 4 < COMM_QUEUE);
-    size_t to = params.size, chunk_to = params.chunk_count;
+    size_t to = params.size, chunk_to = params.chunk_count, group = 0;
     for (size_t i = 0; i < buckets.count; i++) {
         const struct bucket *bucket = &buckets.items[i];
         assert_true(bucket->to == to && bucket->from < to);
         assert_true(bucket->chunk_to == chunk_to && bucket->chunk_from < chunk_to);
         assert_true(params.chunks[bucket->chunk_from].offset == bucket->from);
         assert_true(to - bucket->from <= limit);
+        assert_true(bucket->group == group);
+        group += bucket->from == params_heads(&params)->offset;
+        for (int32_t layer = 0; layer < params.layers; layer++)
+            group += bucket->from == params_layer(&params, layer, 0)->offset;
         to = bucket->from;
         chunk_to = bucket->chunk_from;
     }
-    assert_true(to == 0 && chunk_to == 0);
+    assert_true(to == 0 && chunk_to == 0 && group == (size_t)params.layers + 1);
     /* No bucket waits for gradients of another group. */
     for (int32_t layer = 0; layer <= params.layers; layer++) {
         const struct param *first = layer < params.layers ? params_layer(&params, layer, 0) : params_heads(&params);

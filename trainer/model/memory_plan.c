@@ -122,7 +122,8 @@ void plan_buffers(struct model *model, struct model_plan *plan, char *block)
     *plan = (struct model_plan){0};
     struct planner planner = {plan, block, 0};
     take(&planner, &model->params, "params", model_params_count(model), ops->real_size);
-    take(&planner, &model->gradients, "gradients", size, ops->real_size);
+    if (!model->budget.placed)
+        take(&planner, &model->gradients, "gradients", size, ops->real_size);
     if (ops->storage_size == ops->real_size)
         model->weights = model->params;
     else

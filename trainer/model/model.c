@@ -170,7 +170,8 @@ void model_begin_step(struct model *model, const struct step_settings *settings)
     model->step = *settings;
     if (model->ops->begin_step)
         model->ops->begin_step(model->ops->device, settings->step);
-    CALL(model->ops, clear, .memory = model->gradients, .bytes = model->table.size * model->ops->real_size);
+    if (model->gradients)
+        CALL(model->ops, clear, .memory = model->gradients, .bytes = model->table.size * model->ops->real_size);
     forget(model);
 }
 
@@ -203,6 +204,7 @@ static void pass(struct model *model, const struct batch *batch, bool training,
                  const struct gradient_listener *listener, struct model_metrics *metrics)
 {
     check_batch(model, batch);
+    assert(!training || !model->budget.placed || (listener && listener->place));
     model->listener = listener;
     model->final_from = model->table.size;
     if (model->training && !training)

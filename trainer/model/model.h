@@ -30,6 +30,8 @@ struct model_budget {
     int32_t recompute_every;
     /* Master copies are held elsewhere, in parts: of what is stored in another type model_params has vectors alone. */
     bool divided;
+    /* Gradients are no memory of the model's: the listener of every pass says where each tensor's are. */
+    bool placed;
 };
 
 /* What the memory is for, in the order it is taken: known without taking it. */
@@ -59,7 +61,7 @@ const struct ops *model_ops(const struct model *model);
 /* Flat memory of the device (ops->map) in ops' real type: float, but double under PRECISION_FP64. After changing
  * parameters call model_refresh, which makes the storage copy (nothing to do where storage is the real type). */
 void *model_params(struct model *model);
-void *model_gradients(struct model *model);
+void *model_gradients(struct model *model); /* NULL where they are placed */
 void model_refresh(struct model *model);
 void *model_weights(struct model *model); /* the storage copy, which is model_params where storage is the real type */
 /* Elements of model_params: the table's vector_size where it has vectors alone, else its size. */
@@ -85,18 +87,23 @@ struct model_metrics {
 
 /* Clears the gradients and keeps the settings. Drops sums that no call has asked for. */
 void model_begin_step(struct model *model, const struct step_settings *settings);
-/* Hears which gradients are final, in the last micro-batch of a step: elements [from, to) of the flat memory, in ranges
- * that follow each other from its end down to 0: heads, layers from the last to the first, embeddings. The device may
- * not have worked them out yet, but nothing that is asked of it later changes them. */
+/* Hears which gradients are final, in the last micro-batch of a step, or in all where it places them: elements [from,
+ * to) of the flat memory, in ranges that follow each other from its end down to 0: heads, layers from the last to the
+ * first, embeddings. The device may not have worked them out yet, but nothing that is asked of it later changes
+ * them. */
 struct gradient_listener {
     void (*final)(void *context, size_t from, size_t to);
     /* NULL, or called once the heads are done: of the word table's gradient the pass changes from now on only the rows
      * that its input names. Returns the batch that goes backward: the same, or with other ids, if rows were moved. */
     const struct batch *(*words)(void *context, const struct batch *batch);
     void *context;
+    /* Of a model whose gradients are placed: where element `element` of flat memory lies, with all of its group (the
+     * heads, a layer, the embeddings) until that is final. It begins cleared. Else NULL. */
+    void *(*place)(void *context, size_t element);
 };
 /* Forward and backward: gradients += ; metrics +=, which waits for the device. NULL: what would have been added is kept
- * for the next call that asks, or for whom model_sums serves. `listener`: of the last micro-batch; else NULL. */
+ * for the next call that asks, or for whom model_sums serves. `listener`: of the last micro-batch, or of any whose
+ * gradients are placed; else NULL. */
 void model_forward_backward(struct model *model, const struct batch *batch, const struct gradient_listener *listener,
                             struct model_metrics *metrics);
 /* Forward only, without dropout; leaves gradients and the step alone, but drops sums of its passes that no call has

@@ -118,7 +118,12 @@ static inline const void *vector_of(const struct model *model, const struct para
 }
 static inline void *gradient_of(const struct model *model, const struct param *param)
 {
-    return param ? (char *)model->gradients + param->offset * model->ops->real_size : NULL;
+    const struct gradient_listener *listener = model->listener;
+    if (!param)
+        return NULL;
+    if (model->budget.placed)
+        return listener->place(listener->context, param->offset);
+    return (char *)model->gradients + param->offset * model->ops->real_size;
 }
 
 /* Where dropout happens. Law 4 wants a number for each place: embedding 0, three a layer, then the pooler,
