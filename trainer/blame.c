@@ -34,43 +34,64 @@ static json_t *bad_weights(struct engine *engine)
     return names;
 }
 
+/* Of all gradients, or of those of one pass that are there. */
+static void mark_bad(struct engine *engine, const void *gradients, size_t from, struct chunk_range chunks, bool *bad)
+{
+    const struct ops *ops = engine->ops;
+    const size_t bytes = engine->work.chunk_count * sizeof(double);
+    CALL(ops, squares, .work = &engine->work, .range = chunks, .values = gradients, .from = from);
+    double *squares = ops->map(ops->device, engine->work.squares, bytes, MAP_READ);
+    for (size_t i = chunks.from; i < chunks.to; i++)
+        bad[i] |= !isfinite(squares[i]);
+    ops->unmap(ops->device, engine->work.squares, squares, bytes, MAP_READ);
+}
+
+struct look {
+    struct engine *engine;
+    bool *bad; /* [chunk_count] */
+};
+
+static void look_at(void *context, const void *values, size_t from, struct chunk_range chunks)
+{
+    const struct look *look = context;
+    mark_bad(look->engine, values, from, chunks, look->bad);
+}
+
 static int gradients_again(struct engine *engine, const struct loader_options *samples, const struct step_facts *facts,
-                           struct error *err)
+                           bool *bad, struct error *err)
 {
     const struct micro_batch *micro;
+    const struct gradient_look look = {look_at, &(struct look){engine, bad}};
     if (samples->share_from == samples->share_to)
         return 0;
     struct loader *loader = loader_open(samples);
     int result;
     engine_begin(engine, facts->number, facts->counts, facts->loss_scale);
     while ((result = loader_next(loader, &micro, err)) > 0) /* not engine_pass: these are of no sum */
-        model_forward_backward(engine->model, &micro->batch, NULL, NULL);
+        model_forward_backward(engine->model, &micro->batch, engine_pass_alone(engine, &look), NULL);
     loader_close(loader);
+    if (model_gradients(engine->model))
+        mark_bad(engine, model_gradients(engine->model), 0, all_chunks(&engine->work), bad);
     return result;
 }
 
 static json_t *bad_gradients(struct engine *engine, const struct loader_options *samples,
                              const struct step_facts *facts)
 {
-    const struct ops *ops = engine->ops;
     const struct params *params = model_table(engine->model);
-    const size_t bytes = params->chunk_count * sizeof(double);
     struct error ignored = {0};
     json_t *names = json_array();
     int32_t last = -1;
-    if (gradients_again(engine, samples, facts, &ignored) < 0)
-        return names;
-    CALL(ops, squares, .work = &engine->work, .range = all_chunks(&engine->work),
-         .values = model_gradients(engine->model));
-    double *squares = ops->map(ops->device, engine->work.squares, bytes, MAP_READ);
-    for (size_t i = params->chunk_count; i-- > 0;) {
+    bool *bad = mem_clear(params->chunk_count, sizeof *bad);
+    const bool known = gradients_again(engine, samples, facts, bad, &ignored) == 0;
+    for (size_t i = params->chunk_count; known && i-- > 0;) {
         const int32_t tensor = params->chunks[i].tensor;
-        if (isfinite(squares[i]) || tensor == last)
+        if (!bad[i] || tensor == last)
             continue;
         json_array_append_new(names, json_string(params->items[tensor].name));
         last = tensor;
     }
-    ops->unmap(ops->device, engine->work.squares, squares, bytes, MAP_READ);
+    mem_free(bad);
     return names;
 }
 

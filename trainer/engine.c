@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "trainer/gradient_sum.h"
+#include "trainer/gradient_pieces.h"
 #include "trainer/timings.h"
 
 /* ---- the device and its backend ---- */
@@ -76,8 +76,9 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
     return 0;
 }
 
-static struct model_budget budget_of(const struct recipe *recipe, const struct pack_limits *limits, bool divided)
+static struct model_budget budget_of(const struct engine *e, const struct pack_limits *limits)
 {
+    const struct recipe *recipe = e->recipe;
     const int64_t layers = recipe->config.layers, groups = (int64_t)recipe->checkpoints;
     struct model_budget budget = {
         .token_rows_max = limits->tokens,
@@ -86,7 +87,8 @@ static struct model_budget budget_of(const struct recipe *recipe, const struct p
         .recompute_every = groups == 0       ? 0
                            : groups < layers ? (int32_t)((layers + groups - 1) / groups)
                                              : 1,
-        .divided = divided,
+        .divided = e->pieces.size > 0,
+        .placed = engine_divides_gradients(e),
     };
     memcpy(budget.head_rows_max, limits->marks, sizeof budget.head_rows_max);
     return budget;
@@ -94,16 +96,19 @@ static struct model_budget budget_of(const struct recipe *recipe, const struct p
 
 struct model_budget engine_budget(const struct engine *e)
 {
-    return budget_of(e->recipe, &e->limits, e->pieces.size > 0);
+    return budget_of(e, &e->limits);
 }
 
-/* What updates of whole matrices work with, and sums of integers. */
+/* What updates of whole matrices work with, and sums of integers, or all gradients that the model has not. */
 static uint64_t update_bytes(const struct engine *e)
 {
     struct params params;
+    const bool same_bits = e->recipe->part > 0;
     params_init(&params, &e->recipe->config);
-    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params) +
-                           gradient_sum_bytes(&params, e->recipe->part > 0);
+    const uint64_t sums = engine_divides_gradients(e)
+                              ? gradient_pieces_bytes(&params, &e->pieces, e->rank, same_bits, e->recipe->overlap)
+                              : gradient_sum_bytes(&params, same_bits);
+    const uint64_t bytes = optimizer_lent_bytes(e->recipe->optimizer.kind, e->ops, &params) + sums;
     params_release(&params);
     return bytes;
 }
@@ -112,7 +117,7 @@ static uint64_t bytes_of(const struct engine *e, const struct pack_limits *limit
 {
     struct model_plan *plan = mem_clear(1, sizeof *plan);
     const bool divided = e->pieces.size > 0;
-    const struct model_budget budget = budget_of(e->recipe, limits, divided);
+    const struct model_budget budget = budget_of(e, limits);
     model_plan(&e->recipe->config, e->ops, &budget, plan);
     const uint64_t moments = divided ? zero_bytes(&e->pieces, e->rank, e->ops) : 2 * plan->rows[0].bytes;
     const uint64_t bytes = plan->bytes + (kind == ENGINE_TRAINING ? moments + update_bytes(e) : 0);
@@ -323,10 +328,10 @@ void engine_pass(struct engine *e, const struct micro_batch *micro)
     const bool parts = e->recipe->part > 0;
     if (e->team)
         meet_move(e->team->meet, e->number, "a pass");
-    if (e->sum && micro->ends)
+    if (e->sum && (micro->ends || engine_divides_gradients(e)))
         meet_begin(e->team->meet, e->number);
     model_forward_backward(e->model, &micro->batch,
-                           e->sum && micro->ends ? gradient_sum_last(e->sum, &micro->batch) : NULL,
+                           e->sum ? gradient_sum_listener(e->sum, &micro->batch, micro->ends) : NULL,
                            parts ? &metrics : NULL);
     if (!parts)
         return;
@@ -351,6 +356,12 @@ int engine_finish(struct engine *e, struct error *err)
     memcpy(host, sums, bytes);
     e->ops->unmap(e->ops->device, e->sums, host, bytes, MAP_FILL);
     return 0;
+}
+
+const struct gradient_listener *engine_pass_alone(struct engine *e, const struct gradient_look *look)
+{
+    struct gradient_pieces *own = e->sum ? gradient_sum_pieces(e->sum) : NULL;
+    return own ? gradient_pieces_alone(own, look) : NULL;
 }
 
 double engine_waited(const struct engine *e)
@@ -431,8 +442,9 @@ int engine_update(struct engine *e, uint64_t number, uint64_t update, double los
                                          .first = e->first,
                                          .second = e->second,
                                          .gradients = model_gradients(e->model)};
+    const struct gradient_pieces *own = e->sum ? gradient_sum_pieces(e->sum) : NULL;
     if (e->zero)
-        TRY(zero_update(e->zero, &optimizer, &e->work, &facts, err));
+        TRY(zero_update(e->zero, &optimizer, own ? gradient_pieces_sums(own) : NULL, &e->work, &facts, err));
     else if (e->onebit)
         TRY(onebit_update(e->onebit, &optimizer, ops, &memory, &e->work, &facts, err));
     else

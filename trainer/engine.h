@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "trainer/backend.h"
+#include "trainer/gradient_pieces.h"
 #include "trainer/keep/names.h"
 #include "trainer/model/model.h"
 #include "trainer/onebit_exchange.h"
@@ -61,6 +62,11 @@ int engine_choose(struct engine *engine, const struct settings *settings, const 
 /* Moments and master copies are divided among `size` processes, as the recipe's `zero` says. Not called, or with 0 or
  * of one process: they are not. ERR_USAGE: the optimizer updates whole matrices. */
 int engine_divide(struct engine *engine, uint32_t rank, uint32_t size, struct error *err);
+/* Gradients of the own pieces alone are kept. */
+static inline bool engine_divides_gradients(const struct engine *engine)
+{
+    return engine->pieces.size > 0 && engine->recipe->zero > 1;
+}
 /* What the command asked for, else what an earlier start of the run has recorded (or NULL), else the machine's. */
 enum precision engine_precision(const struct engine *engine, const char *recorded);
 /* Opens the backend and sets the micro-batch. `tune` is the path of the run's own table of product algorithms, which
@@ -100,6 +106,9 @@ void engine_pass(struct engine *engine, const struct micro_batch *micro);
 /* After the last one, which a process without a share does not have: the gradients are those of the whole batch. On
  * error (of comm) they are not defined, and the engine can only be closed. */
 int engine_finish(struct engine *engine, struct error *err);
+/* The listener of a pass of its model between steps whose gradients nobody adds; `look` (or NULL) is given them where
+ * they are divided, else NULL is returned and the model has them. */
+const struct gradient_listener *engine_pass_alone(struct engine *engine, const struct gradient_look *look);
 /* Seconds that the passes of this step waited for other processes. */
 double engine_waited(const struct engine *engine);
 /* From the next step on process r has parts [borders[r], borders[r + 1]) (same_bits). */

@@ -12,8 +12,9 @@
 #define PASS_SECONDS_MAX 1.0 /* of one pass, by the rate of products: a micro-batch that takes longer is cut */
 
 /* Forward and backward over one micro-batch, again and again: FLOP/s. */
-static double pass_rate(const struct ops *ops, struct model *model, const struct micro_batch *micro)
+static double pass_rate(struct engine *engine, struct model *model, const struct micro_batch *micro)
 {
+    const struct ops *ops = engine->ops;
     const struct batch *batch = &micro->batch;
     const double sequences = batch->sequences;
     double marks[HEAD_KINDS];
@@ -27,7 +28,7 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
     double from = 0, took = 0, passes = -1; /* the first one makes what is made once */
     do {
         model_begin_step(model, &step);
-        model_forward_backward(model, batch, NULL, &ignored);
+        model_forward_backward(model, batch, model == engine->model ? engine_pass_alone(engine, NULL) : NULL, &ignored);
         ops->wait(ops->device);
         if (passes++ < 0)
             from = clock_now();
@@ -37,7 +38,7 @@ static double pass_rate(const struct ops *ops, struct model *model, const struct
 }
 
 /* `marks` of a sequence of mean length. */
-static int measure_passes(const struct engine *engine, const struct source *source, struct model *model,
+static int measure_passes(struct engine *engine, const struct source *source, struct model *model,
                           const double marks[HEAD_KINDS], struct estimate *estimate, struct error *err)
 {
     const struct micro_batch *micro;
@@ -52,12 +53,12 @@ static int measure_passes(const struct engine *engine, const struct source *sour
     });
     const int result = loader_next(loader, &micro, err);
     if (result > 0)
-        estimate->passes = pass_rate(engine->ops, model, micro);
+        estimate->passes = pass_rate(engine, model, micro);
     loader_close(loader);
     return result < 0 ? -1 : 0;
 }
 
-int estimate_make(const struct engine *engine, const struct source *source, struct model *model, double seconds,
+int estimate_make(struct engine *engine, const struct source *source, struct model *model, double seconds,
                   struct estimate *estimate, struct error *err)
 {
     const struct model_config *config = &engine->recipe->config;

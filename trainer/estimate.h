@@ -18,7 +18,7 @@ struct estimate {
 /* Products are measured for `seconds`. `model` lends its memory to passes over the source's first samples, one to warm
  * up and one or two measured; its gradients are lost, its parameters stay. It may have fewer layers than the recipe's.
  * NULL: products alone. Fails where a sample cannot be fetched. */
-int estimate_make(const struct engine *engine, const struct source *source, struct model *model, double seconds,
+int estimate_make(struct engine *engine, const struct source *source, struct model *model, double seconds,
                   struct estimate *estimate, struct error *err);
 
 #endif

@@ -11,10 +11,10 @@
 #include "base/progress.h"
 #include "trainer/buckets.h"
 #include "trainer/cpu/bf16.h"
+#include "trainer/gradient_pieces.h"
 #include "trainer/word_rows.h"
 
-#define ROUND_BLOCK 65536  /* numbers of one task */
-#define FIXED_LIMIT 0x1p61 /* over the number of parts: no sum of so many reaches 2^62 */
+#define ROUND_BLOCK 65536 /* numbers of one task */
 
 struct gradient_sum {
     struct gradient_sum_options options; /* borders are our own copy, or NULL */
@@ -36,6 +36,8 @@ struct gradient_sum {
     int64_t *refused; /* [1] the device's, with same_bits */
 
     uint16_t *rounded; /* [params->size] the host's, with wire COMM_BF16 */
+
+    struct gradient_pieces *own_pieces; /* NULL: all gradients are kept, and this file adds them */
 
     struct word_rows *words; /* NULL: the table is summed with the other embeddings */
     uint64_t words_number;   /* of their exchange */
@@ -68,7 +70,8 @@ static void open_parts(struct gradient_sum *sum)
     sum->options.borders = mem_array(size + 1, sizeof *borders);
     sum->counts = mem_array(size, sizeof *sum->counts);
     sum->of_parts = mem_clear((size_t)options->parts, sizeof *sum->of_parts);
-    sum->fixed = ops->allocate(ops->device, fixed_bytes(options->params));
+    if (options->gradients)
+        sum->fixed = ops->allocate(ops->device, fixed_bytes(options->params));
     sum->refused = ops->allocate(ops->device, sizeof *sum->refused);
     gradient_sum_recut(sum, borders);
 }
@@ -85,7 +88,7 @@ void gradient_sum_recut(struct gradient_sum *sum, const uint64_t *borders)
 
 double gradient_sum_waited(const struct gradient_sum *sum)
 {
-    return sum->waited;
+    return sum->own_pieces ? gradient_pieces_waited(sum->own_pieces) : sum->waited;
 }
 
 static enum comm_type carried(const struct gradient_sum *sum)
@@ -108,13 +111,15 @@ struct gradient_sum *gradient_sum_open(const struct gradient_sum_options *option
     assert(sum->buckets.count + 4 < COMM_QUEUE);
     if (size > 1 && options->on_hosts && options->overlap && !options->same_bits && !options->pieces)
         sum->words = word_rows_open(options->params, options->gradients, comm_rank(options->comm), size);
-    sum->listener = (struct gradient_listener){
-        .final = final, .words = sum->words ? words_final : NULL, .context = sum};
+    sum->listener =
+        (struct gradient_listener){.final = final, .words = sum->words ? words_final : NULL, .context = sum};
     if (options->same_bits)
         open_parts(sum);
     else
         sum->options.borders = NULL;
-    if (carried(sum) == COMM_BF16)
+    if (!options->gradients)
+        sum->own_pieces = gradient_pieces_open(options, sum->refused);
+    else if (carried(sum) == COMM_BF16)
         sum->rounded = mem_aligned(options->params->size * sizeof *sum->rounded);
     return sum;
 }
@@ -124,6 +129,7 @@ void gradient_sum_close(struct gradient_sum *sum)
     if (!sum)
         return;
     const struct ops *ops = sum->options.ops;
+    gradient_pieces_close(sum->own_pieces);
     ops->release(ops->device, sum->fixed);
     ops->release(ops->device, sum->refused);
     mem_free((void *)sum->options.borders);
@@ -191,6 +197,8 @@ void gradient_sum_begin(struct gradient_sum *sum, uint64_t number, double loss_s
     sum->unit = ldexp(1, FIXED_BITS) / loss_scale;
     sum->wire_bytes = 0;
     memset(sum->sums, 0, sizeof sum->sums);
+    if (sum->own_pieces)
+        gradient_pieces_begin(sum->own_pieces, number, sum->unit);
     if (!options->same_bits)
         return;
     sum->part = options->borders[comm_rank(options->comm)];
@@ -345,9 +353,11 @@ static const struct batch *words_final(void *context, const struct batch *batch)
     return word_rows_batch(sum->words, batch);
 }
 
-const struct gradient_listener *gradient_sum_last(struct gradient_sum *sum, const struct batch *batch)
+const struct gradient_listener *gradient_sum_listener(struct gradient_sum *sum, const struct batch *batch, bool last)
 {
-    if (sum->own)
+    if (sum->own_pieces)
+        return gradient_pieces_pass(sum->own_pieces, last);
+    if (sum->own || !last)
         return NULL;
     if (sum->words)
         exchange_words(sum, batch);
@@ -362,7 +372,7 @@ void gradient_sum_pass(struct gradient_sum *sum, const double sums[STEP_SUMS])
         return;
     }
     memcpy(sum->of_parts[sum->part++], sums, sizeof *sum->of_parts);
-    if (sum->started == 0)
+    if (sum->started == 0 && !sum->own_pieces)
         add_fixed(sum, 0, sum->options.params->size);
 }
 
@@ -458,13 +468,14 @@ static int add_parts(struct gradient_sum *sum, struct error *err)
             sum->sums[i] += sum->of_parts[part][i];
     if (any > 0)
         sum->sums[0] = (double)NAN;
-    take_fixed(sum);
+    if (!sum->own_pieces)
+        take_fixed(sum);
     return 0;
 }
 
 int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct error *err)
 {
-    TRY(add_buckets(sum, err));
+    TRY(sum->own_pieces ? gradient_pieces_finish(sum->own_pieces, err) : add_buckets(sum, err));
     if (sum->options.same_bits)
         TRY(add_parts(sum, err));
     else
@@ -477,11 +488,18 @@ int gradient_sum_finish(struct gradient_sum *sum, double sums[STEP_SUMS], struct
 
 uint64_t gradient_sum_wire_bytes(const struct gradient_sum *sum)
 {
-    return sum->wire_bytes;
+    return sum->wire_bytes + (sum->own_pieces ? gradient_pieces_wire_bytes(sum->own_pieces) : 0);
 }
 
 const struct bucket_times *gradient_sum_times(const struct gradient_sum *sum, size_t *count)
 {
+    if (sum->own_pieces)
+        return gradient_pieces_times(sum->own_pieces, count);
     *count = sum->range_count;
     return sum->times;
+}
+
+struct gradient_pieces *gradient_sum_pieces(const struct gradient_sum *sum)
+{
+    return sum->own_pieces;
 }

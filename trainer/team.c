@@ -388,7 +388,7 @@ bool team_halts(struct team *team, uint64_t step)
 {
     struct error err;
     bool discard = false;
-    if (!team_stop_asked(team) || team->goes_on == step)
+    if (!team_stop_asked(team) || team->goes_on == step || meet_has_begun(team->meet, step))
         return false;
     if (meet_halt(team->meet, step, &discard, &err) < 0)
         return true; /* the meeting has failed */

@@ -90,8 +90,8 @@ int team_control_end(struct team *team, struct control *control, struct error *e
 bool team_has_failed(const struct team *team);
 /* Was a stop asked of this process, or of another? */
 bool team_stop_asked(struct team *team);
-/* Is the step, of which this process has begun no sum, to be discarded: was a stop asked for, and has no process begun?
- * Waits for the others then. Of several processes. */
+/* Is the step to be discarded: was a stop asked for, and has no process begun its sums? Waits for the others then,
+ * unless this one has begun. Of several processes. */
 bool team_halts(struct team *team, uint64_t step);
 
 #endif

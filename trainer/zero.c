@@ -173,7 +173,7 @@ static void *at(void *memory, size_t element, size_t each)
     return memory ? (char *)memory + element * each : NULL;
 }
 
-static struct update_memory memory_of(const struct zero *z, const struct piece *piece)
+static struct update_memory memory_of(const struct zero *z, const struct piece *piece, const void *sums)
 {
     const size_t real = z->ops->real_size;
     void *const *arrays = z->arrays;
@@ -182,8 +182,9 @@ static struct update_memory memory_of(const struct zero *z, const struct piece *
         .params_from = is_whole(z) ? 0 : piece->held_from,
         .first = at(arrays[CHECKPOINT_FIRST], piece->place, real),
         .second = at(arrays[CHECKPOINT_SECOND], piece->place, real),
-        .gradients = model_gradients(z->model),
+        .gradients = sums ? (const char *)sums + piece->place * real : model_gradients(z->model),
         .held_from = piece->held_from,
+        .gradients_from = sums ? piece->held_from : 0,
     };
 }
 
@@ -302,6 +303,7 @@ uint64_t zero_wire_bytes(const struct zero *z)
 
 struct apply_arguments {
     const struct optimizer *optimizer;
+    const void *sums;
     const struct update_work *work;
     const struct update *update;
 };
@@ -309,18 +311,18 @@ struct apply_arguments {
 static void apply(const struct zero *z, const struct piece *piece, const void *arguments)
 {
     const struct apply_arguments *a = arguments;
-    const struct update_memory memory = memory_of(z, piece);
+    const struct update_memory memory = memory_of(z, piece, a->sums);
     optimizer_apply(a->optimizer, z->ops, &memory, a->work, a->update, piece->chunks);
 }
 
-int zero_update(struct zero *z, const struct optimizer *optimizer, const struct update_work *work,
+int zero_update(struct zero *z, const struct optimizer *optimizer, const void *sums, const struct update_work *work,
                 const struct update *update, struct error *err)
 {
-    const struct apply_arguments arguments = {optimizer, work, update};
+    const struct apply_arguments arguments = {optimizer, sums, work, update};
     const size_t count = z->pieces->buckets.count;
     for (size_t b = 0; b < count; b++) {
         const struct piece *piece = piece_of(z->pieces, b, z->rank);
-        const struct update_memory memory = memory_of(z, piece);
+        const struct update_memory memory = memory_of(z, piece, sums);
         if (piece->to > piece->from)
             optimizer_squares(z->ops, &memory, work, piece->chunks);
     }
@@ -328,7 +330,7 @@ int zero_update(struct zero *z, const struct optimizer *optimizer, const struct 
     optimizer_factors(optimizer, z->ops, work, update);
     for (size_t b = 0; b < count; b++) {
         const struct piece *piece = piece_of(z->pieces, b, z->rank);
-        const struct update_memory memory = memory_of(z, piece);
+        const struct update_memory memory = memory_of(z, piece, sums);
         if (piece->to > piece->from)
             optimizer_moments(optimizer, z->ops, &memory, work, update, piece->chunks);
     }

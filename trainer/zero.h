@@ -1,5 +1,5 @@
-/* ZeRO (Rajbhandari et al. 2020), stage 1: moments and master copies exist for the own pieces alone (pieces.h), and
- * every process updates those.
+/* ZeRO (Rajbhandari et al. 2020), stages 1 and 2: moments and master copies exist for the own pieces alone (pieces.h),
+ * with stage 2 gradients too (gradient_pieces.h), and every process updates those.
  *
  *     gradients, summed to their holders (gradient_sum.h) → zero_update:
  *       sums of squares of the own chunks → those of all, gathered → factors → moments
@@ -33,8 +33,9 @@ void zero_join(struct zero *zero, struct comm *comm, struct meet *meet);
 /* Bytes of the device's memory that zero_open takes at `rank`. */
 uint64_t zero_bytes(const struct pieces *pieces, uint32_t rank, const struct ops *ops);
 
-/* Of all: the update, and then the parameters of all are there. */
-int zero_update(struct zero *zero, const struct optimizer *optimizer, const struct update_work *work,
+/* Of all: the update, and then the parameters of all are there. `sums`: gradients of the own pieces, packed; NULL: they
+ * are where the model has all. */
+int zero_update(struct zero *zero, const struct optimizer *optimizer, const void *sums, const struct update_work *work,
                 const struct update *update, struct error *err);
 /* What this process sends in an update: its parameters, by the arithmetic of the algorithm. */
 uint64_t zero_wire_bytes(const struct zero *zero);

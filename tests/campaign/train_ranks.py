@@ -46,7 +46,7 @@ def ranks_of(parent):
 
 def divided():
     """How memory and samples are divided, which changes no bit."""
-    return campaign.random.choice(([], ["--zero", 1], ["--share", "auto"], ["--zero", 1, "--share", "auto"]))
+    return ["--zero", campaign.random.randrange(3), *campaign.random.choice(([], ["--share", "auto"]))]
 
 
 def start(number, words=None, **variables):

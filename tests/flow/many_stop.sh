@@ -69,4 +69,25 @@ expect_equal "the step that is saved" "$(steps finished)" 2
 diff -r whole/checkpoints/step-00000002 finished/checkpoints/step-00000002 >"$scratch/stdout" ||
     complain "other bytes than without a stop"
 
+case_begin "--zero 2: a step's sums begin with its first pass, so a stop in the middle lets it be finished"
+# Enough passes for the stop to come in the middle of step 2, which is the last but one.
+fewer=("${long[@]}" --batch 300 --steps 3)
+expect_exit 0 "${fewer[@]}" --out fewer
+by_hand=("${fewer[@]}" --zero 2 --world-size 2 --rendezvous "$scratch/meeting-zero" --out divided)
+"${by_hand[@]}" --rank 0 >"$scratch/stdout" 2>"$scratch/stderr" </dev/null &
+pids=($!)
+"${by_hand[@]}" --rank 1 >other 2>&1 </dev/null &
+pids+=($!)
+begun divided 1
+kill -TERM "${pids[1]}"
+for pid in "${pids[@]}"; do
+    got=0
+    wait "$pid" || got=$?
+    expect_equal "exit code" $got 75
+done
+expect_words "stopped on request"
+expect_exit 0 "${fewer[@]}" --out divided --zero 2 --processes 3
+diff -r fewer/checkpoints/step-00000003 divided/checkpoints/step-00000003 >"$scratch/stdout" ||
+    complain "other bytes than without a stop"
+
 flow_end

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# --zero: moments and master copies divided among processes. The same bytes as one process with --same-bits, for every
-# number of processes and every optimizer; checkpoints hold nothing of it; the keys of zero_optimization.
+# --zero: moments and master copies, and with stage 2 gradients, divided among processes. The same bytes as one process
+# with --same-bits, for any number of processes and every optimizer (zero_all.sh has all of them); checkpoints hold
+# nothing of it; the keys of zero_optimization.
 # shellcheck source-path=SCRIPTDIR source=train.bash
 source "$(dirname "$0")/train.bash" "$1"
 
@@ -9,35 +10,53 @@ cd "$scratch"
 many=("${train[@]}" --micro-batch 1)
 same=("${many[@]}" --same-bits)
 
-declare -A processes=([adam]=2 [lamb]="3 5" [nvlamb]=4 [lans]=3)
+declare -A stages=([adam]="1:2 2:3" [lamb]="1:5 2:2" [nvlamb]="1:4 2:4" [lans]="1:3 2:5") # stage:processes
 for optimizer in adam lamb nvlamb lans; do
     case_begin "$optimizer"
     expect_exit 0 "${same[@]}" --optimizer $optimizer --out $optimizer
-    for n in ${processes[$optimizer]}; do
-        expect_exit 0 "${same[@]}" --optimizer $optimizer --out $optimizer-$n --processes $n --zero 1
-        expect_same_checkpoint "$optimizer, $n processes" $optimizer $optimizer-$n
+    for stage in ${stages[$optimizer]}; do
+        zero=${stage%:*} n=${stage#*:}
+        expect_exit 0 "${same[@]}" --optimizer $optimizer --out $optimizer-$zero --processes $n --zero $zero
+        expect_same_checkpoint "$optimizer, --zero $zero, $n processes" $optimizer $optimizer-$zero
     done
 done
 
 for precision in bf16 fp16; do
     case_begin "$precision"
     expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision
-    for n in 1 3; do
-        expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision-$n --processes $n --zero 1
-        expect_same_checkpoint "$precision, $n processes" $precision $precision-$n
+    for stage in 1:1 1:3 2:3; do
+        zero=${stage%:*} n=${stage#*:}
+        expect_exit 0 "${same[@]}" --precision $precision --optimizer lamb --out $precision-$zero-$n --processes $n --zero $zero
+        expect_same_checkpoint "$precision, --zero $zero, $n processes" $precision $precision-$zero-$n
     done
 done
+
+# Where norms lead, a layer's first norm is written with the layer before it; dropped layers are zeros that travel too.
+case_begin "--zero 2: norms that lead, dropped layers, buckets smaller than a layer, no overlap"
+python3 -c 'import json
+m = json.load(open("model.json"))
+json.dump({**m, "num_hidden_layers": 6, "pre_layer_norm": True}, open("leads.json", "w"))'
+drops=(progressive_layer_drop.enabled=true progressive_layer_drop.theta=0.3 progressive_layer_drop.gamma=1)
+leads=("${same[@]}" --model leads.json --steps 6 --set "${drops[@]}")
+last=checkpoints/step-00000006
+expect_exit 0 "${leads[@]}" --out leads
+expect_exit 0 "${leads[@]}" --out leads-3 --processes 3 --zero 2
+expect_same_checkpoint "3 processes" leads leads-3
+expect_exit 0 "${leads[@]}" zero_optimization.overlap_comm=false zero_optimization.reduce_bucket_size=2000 \
+    --out leads-2 --processes 2 --zero 2
+expect_same_checkpoint "2 processes" leads leads-2
+last=checkpoints/step-00000012
 
 case_begin "another number and another stage at every start"
 expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 3 --zero 1 --stop-after 5
 expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --stop-after 2
-expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 2 --stop-after 2
+expect_exit 75 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 2 --zero 2 --stop-after 2
 expect_exit 0 "${same[@]}" --optimizer lans --precision bf16 --out parts --save-every 2 --processes 4 --zero 1
 expect_exit 0 "${same[@]}" --optimizer lans --precision bf16 --out whole
 expect_same_checkpoint "in parts" whole parts
-expect_equal "stages" "$(json parts/run.json '[start["zero"] for start in o["starts"]]')" "[1, 0, 0, 1]"
+expect_equal "stages" "$(json parts/run.json '[start["zero"] for start in o["starts"]]')" "[1, 0, 2, 1]"
 expect_exit 0 "$dstrain" verify parts --replay --processes 2
-expect_exit 0 "$dstrain" verify parts --replay --processes 3 --zero 1
+expect_exit 0 "$dstrain" verify parts --replay --processes 3 --zero 2
 
 case_begin "sums of floats: up to rounding; what travels"
 expect_exit 0 "${many[@]}" --precision fp32 --out plain
@@ -46,17 +65,40 @@ compared "three processes" 1e-6 plain floats
 expect_exit 0 "${many[@]}" --precision bf16 --out halves --processes 2 --zero 1
 expect_exit 0 "${many[@]}" --precision fp32 --wire bf16 --out wire --processes 2 --zero 1
 compared "--wire bf16" 1e-2 plain wire
+expect_exit 0 "${many[@]}" --precision fp32 --out floats-2 --processes 3 --zero 2
+compared "--zero 2" 1e-6 plain floats-2
+expect_exit 0 "${many[@]}" --precision fp32 --wire bf16 --out wire-2 --processes 2 --zero 2
+compared "--zero 2 --wire bf16" 1e-2 plain wire-2
 # Half of 4 bytes of a gradient and 4 or 2 of a parameter, and gaps of flat memory with them.
 head -1 floats/metrics.jsonl >line
 expect_equal "bytes of fp32" "$(json line '0 <= o["wire_bytes"] - 22397 * 8 * 2 / 3 < 22397 * 0.6')" True
 head -1 halves/metrics.jsonl >line
 expect_equal "bytes of bf16" "$(json line '0 <= o["wire_bytes"] - 22397 * 6 / 2 < 22397 * 0.6')" True
+# Gradients of each micro-batch: the first of three processes has two or three of eight, the most that one has is three.
+head -1 floats-2/metrics.jsonl >line
+expect_equal "bytes of --zero 2" "$(json line '0 <= o["wire_bytes"] - 22397 * (3 * 4 + 4) * 2 / 3 < 22397 * 1.6')" True
 
 case_begin "a process with an empty share"
 "${many[@]}" --precision fp32 --zero 1 --rank 1 --world-size 2 --rendezvous "$scratch/meeting" --share 0.001 >other 2>&1 </dev/null &
 expect_exit 0 "${many[@]}" --precision fp32 --zero 1 --rank 0 --world-size 2 --rendezvous "$scratch/meeting" --share 1 --out empty
 wait $! || complain "rank 1 ended with $?: $(cat other)"
 expect_same_checkpoint "one of two has an empty share" plain empty
+"${many[@]}" --precision fp32 --zero 2 --rank 1 --world-size 2 --rendezvous "$scratch/meeting-2" --share 0.001 >other 2>&1 </dev/null &
+expect_exit 0 "${many[@]}" --precision fp32 --zero 2 --rank 0 --world-size 2 --rendezvous "$scratch/meeting-2" --share 1 --out empty-2
+wait $! || complain "rank 1 ended with $?: $(cat other)"
+compared "the same with --zero 2" 1e-6 plain empty-2
+
+case_begin "a step that is not finite"
+wild=("$dstrain" --shards "$data" --model "$model" --steps 30 --batch 8 --micro-batch 1 --threads 1 --precision fp32
+    --processes 2 --set scheduler.type=LRRangeTest scheduler.params.lr_range_test_min_lr=1e3
+    scheduler.params.lr_range_test_step_size=4 scheduler.params.lr_range_test_step_rate=1e6
+    scheduler.params.lr_range_test_staircase=true)
+for zero in 0 2; do
+    expect_exit 8 "${wild[@]}" --zero $zero --out burst-$zero
+done
+expect_equal "what is to blame" "$(python3 -c 'import json
+zero, two = (json.load(open(f"burst-{stage}/not-finite.json")) for stage in (0, 2))
+print(len(two["gradients"]) > 0, two["gradients"][:1] == zero["gradients"][:1], two["weights"])')" "True True []"
 
 case_begin "keys"
 two=("${same[@]}" --processes 2)
@@ -65,6 +107,9 @@ expect_exit 0 "${two[@]}" --set zero_optimization.stage=1 zero_optimization.redu
 expect_words "without meaning here: zero_optimization.contiguous_gradients"
 expect_same_checkpoint "by its keys" adam keys
 expect_equal "stage" "$(json keys/run.json 'o["starts"][0]["zero"]')" 1
+expect_exit 0 "${two[@]}" --set zero_optimization.stage=2 --out keys-2
+expect_same_checkpoint "stage 2 by its key" adam keys-2
+expect_equal "stage" "$(json keys-2/run.json 'o["starts"][0]["zero"]')" 2
 expect_exit 2 "${two[@]}" --set zero_optimization.stage=3 --out no
 expect_words "zero_optimization.stage" "not built"
 expect_exit 2 "${two[@]}" --set zero_optimization.offload_optimizer.device=cpu --out no
@@ -73,8 +118,14 @@ expect_exit 2 "${two[@]}" --set zero_optimization.cpu_offload=true --out no
 expect_words "cpu_offload" "not built"
 expect_exit 2 "${two[@]}" --set zero_optimization.overlap_com=true --out no
 expect_words "nearest key is zero_optimization.overlap_comm"
-expect_exit 2 "${two[@]}" --zero 1 --dump-gradients file --out no
-expect_words "--dump-gradients" "--zero"
+for zero in 1 2; do
+    expect_exit 2 "${two[@]}" --zero $zero --dump-gradients file --out no
+    expect_words "--dump-gradients" "--zero"
+    expect_exit 2 "${two[@]}" --zero $zero --norms-every 2 --out no
+    expect_words "--norms-every" "--zero"
+done
+expect_exit 2 "${two[@]}" --zero 3 --out no
+expect_words "--zero"
 expect_exit 2 "${many[@]}" --optimizer muon --processes 2 --zero 1 --out no
 expect_words "--zero" "muon"
 
@@ -91,6 +142,15 @@ expect_equal "of four processes" "$(python3 -c 'import json, sys
 alone, four = (json.load(open(path)) for path in sys.argv[1:])
 print(abs(4 * four["memory"]["moments"] / alone["memory"]["moments"] - 1) < 0.02, four["processes"], four["zero"])' \
     alone.json "$scratch/stdout")" "True 4 1"
+expect_exit 0 "${plan[@]}" --model mini --batch 16 --processes 4 --zero 2
+expect_words "4 with --zero 2" "after every micro-batch"
+# A fourth of the gradients, the embeddings and two layers; what a pass sends, four times, and parameters once.
+expect_equal "of four processes" "$(python3 -c 'import json, sys
+alone, four = (json.load(open(path)) for path in sys.argv[1:])
+n, window = alone["memory"]["weights"], 4 * ((64 + 512 + 2 + 2) * 256 + 2 * (12 * 256 * 256 + 13 * 256))
+share = n / 4 + window
+print(abs(four["memory"]["gradients"] / share - 1) < 0.03, abs(four["wire_bytes"] / (0.75 * 5 * n) - 1) < 0.01)' \
+    alone.json "$scratch/stdout")" "True True"
 expect_equal "nothing was started" "$(ls -d runs 2>/dev/null)" ""
 
 flow_end

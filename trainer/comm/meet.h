@@ -108,9 +108,11 @@ void meet_ask_stop(struct meet *meet);
 bool meet_stop_asked(const struct meet *meet);
 
 /* After a stop was asked for, a step that no process has begun to sum up is discarded. Steps count from 1.
- * meet_begin: this process begins the sums of a step, so all will finish it. meet_halt: it has not, and waits until the
+ * meet_begin: this process begins the sums of a step, so all will finish it. meet_has_begun: it has. meet_halt: it has
+ * not, and waits until the
  * same is known of all: *discard then says whether all have halted; else the step goes on. Once a step. */
 void meet_begin(struct meet *meet, uint64_t step);
+bool meet_has_begun(struct meet *meet, uint64_t step);
 int meet_halt(struct meet *meet, uint64_t step, bool *discard, struct error *err);
 
 #endif

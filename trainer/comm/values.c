@@ -247,6 +247,14 @@ void meet_begin(struct meet *meet, uint64_t step)
     pthread_mutex_unlock(&meet->lock);
 }
 
+bool meet_has_begun(struct meet *meet, uint64_t step)
+{
+    pthread_mutex_lock(&meet->lock);
+    const bool begun = meet->begun_step == step;
+    pthread_mutex_unlock(&meet->lock);
+    return begun;
+}
+
 /* Of rank 0: until all have halted, or one has begun. */
 static int count_halted(struct meet *meet, uint64_t step, struct error *err)
 {

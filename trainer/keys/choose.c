@@ -233,7 +233,7 @@ static int choose_dropout(const struct keys *keys, const struct settings *settin
     return 0;
 }
 
-#define ZERO_STAGES 1 /* that are built */
+#define ZERO_STAGES 2 /* that are built */
 
 /* DeepSpeed's: a number, or under zero_optimization itself true, which is 1. */
 static int64_t zero_stage(const struct keys *keys)

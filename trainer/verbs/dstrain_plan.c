@@ -38,7 +38,9 @@ struct needs {
     uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
     uint64_t available;                                                 /* of memory: the device's or this process's */
     uint32_t processes;
-    uint32_t cards[CARDS]; /* with --zero 1, of each kind; 0: none will do */
+    uint32_t cards[CARDS]; /* with --zero 1 or the stage that is asked for, of each kind; 0: none will do */
+    uint32_t passes;       /* micro-batches of a step, of the process that has the most */
+    uint64_t sent;         /* bytes, by a process in a step; 0: one process */
     uint64_t checkpoint, disk;
     double flops; /* of a full sequence, forward and backward */
     struct estimate estimate;
@@ -80,7 +82,11 @@ static void count_memory(const struct engine *engine, const struct params *param
         *kind += plan->rows[i].bytes;
     }
     needs->memory = engine_bytes(engine, ENGINE_TRAINING);
-    needs->scratch += needs->memory - plan->bytes - needs->moments; /* of updates, and sums of integers */
+    if (engine_divides_gradients(engine))
+        needs->gradients =
+            gradient_pieces_bytes(params, &engine->pieces, 0, engine->recipe->part > 0, engine->recipe->overlap);
+    const uint64_t counted = plan->bytes + needs->moments + (budget.placed ? needs->gradients : 0);
+    needs->scratch += needs->memory - counted; /* of updates, and sums of integers */
     needs->available = machine_memory_for(engine->ops);
     mem_free(plan);
 }
@@ -103,17 +109,33 @@ static void count_cards(const struct engine *engine, const struct params *params
     }
 }
 
+/* By the arithmetic of comm_wire_bytes, when processes have equal shares: gradients as they travel, in every pass with
+ * --zero 2, and parameters as they are stored with --zero 1 and 2. */
+static void count_traffic(const struct engine *engine, const struct params *params, struct needs *needs)
+{
+    const struct recipe *recipe = engine->recipe;
+    const double others = 1 - 1.0 / needs->processes;
+    const uint64_t share = (recipe->batch + needs->processes - 1) / needs->processes;
+    const size_t gradient = comm_type_bytes(recipe->part > 0 ? COMM_INT64 : recipe->wire_bf16 ? COMM_BF16 : COMM_FLOAT);
+    const bool divided = engine->pieces.size > 0;
+    needs->passes = (uint32_t)((share + engine->micro_batch - 1) / engine->micro_batch);
+    const double sums = divided ? (engine_divides_gradients(engine) ? needs->passes : 1) : 2;
+    const double each = sums * (double)gradient + (divided ? (double)engine->ops->storage_size : 0);
+    needs->sent = (uint64_t)(others * each * (double)params->size);
+}
+
 static uint64_t samples_of(const struct recipe *recipe)
 {
     return batch_plan_samples(&recipe->batches, recipe->schedule.steps);
 }
 
 /* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
-static int count_work(const struct setup *setup, const struct engine *engine, struct needs *needs,
-                      struct energy *energy, struct error *err)
+static int count_work(const struct setup *setup, struct engine *engine, struct needs *needs, struct energy *energy,
+                      struct error *err)
 {
-    const struct model_budget budget = engine_budget(engine);
+    struct model_budget budget = engine_budget(engine);
     struct model_config config = setup->recipe.config;
+    budget.placed = false;
     config.layers = config.layers < LAYERS_MEASURED ? config.layers : LAYERS_MEASURED;
     struct model *model = model_open(&config, engine->ops, &budget);
     model_refresh(model);
@@ -142,6 +164,7 @@ static void count_all(const struct setup *setup, const struct engine *engine, st
     needs->flops = model_flops(&setup->recipe.config, setup->recipe.seq, marks);
     count_memory(engine, &params, needs);
     needs->processes = settings->processes > 0 ? (uint32_t)settings->processes : 1;
+    count_traffic(engine, &params, needs);
     count_cards(engine, &params, needs->cards);
     params_release(&params);
 }
@@ -209,16 +232,25 @@ static void say_processes(const struct setup *setup, const struct needs *needs)
     char bytes[32];
     struct buf cards = {0};
     if (needs->processes > 1)
-        log_say("processes  %" PRIu32 " with --zero %" PRIu32 ": %s each; --zero 1 has 6 bytes a parameter and 12/N of "
-                "bf16 or fp16, 8 and 8/N of fp32, --zero 0 has 18 or 16",
+        log_say("processes  %" PRIu32 " with --zero %" PRIu32
+                ": %s each; bytes a parameter of bf16 or fp16 (fp32): --zero "
+                "0 has 18 (16), 1 has 6 + 12/N (8 + 8/N), 2 has 2 + 16/N (4 + 12/N) and the gradients of the "
+                "embeddings and "
+                "a layer or two",
                 needs->processes, setup->recipe.zero, format_bytes(needs->memory, bytes));
+    if (needs->sent > 0)
+        log_say("traffic    a process sends %s a step%s", format_bytes(needs->sent, bytes),
+                setup->recipe.zero < 2 || needs->passes == 1
+                    ? ""
+                    : "; --zero 2 sends all gradients after every micro-batch, so fewer and larger ones send less");
     for (int i = 0; i < CARDS; i++)
         if (needs->cards[i] > 0)
             buf_addf(&cards, "%s%" PRIu32 " of %u GB", cards.size > 0 ? ", " : "", needs->cards[i], card_sizes[i]);
         else
             buf_addf(&cards, "%sno number of %u GB", cards.size > 0 ? ", " : "", card_sizes[i]);
     if (needs->memory >= CARDS_SAY_FROM || needs->processes > 1)
-        log_say("cards      with --zero 1 and such micro-batches: %s", buf_text(&cards));
+        log_say("cards      with --zero %d and such micro-batches: %s", setup->recipe.zero > 1 ? 2 : 1,
+                buf_text(&cards));
     buf_release(&cards);
 }
 
@@ -304,6 +336,7 @@ static void print_json(const struct setup *setup, const struct engine *engine, c
         json_object_set_new(facts, "energy", energy_json(energy, needs->watts * needs->seconds, needs->watts));
     json_object_set_new(facts, "processes", json_integer(needs->processes));
     json_object_set_new(facts, "zero", json_integer(setup->recipe.zero));
+    json_object_set_new(facts, "wire_bytes", json_integer((json_int_t)needs->sent));
     json_object_set_new(facts, "cards", cards);
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
