@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#include <tuple>
+#include <map>
 #include <vector>
 
 #include "tests/cuda/emulator.h"
 
 #define THREADS_MAX  1024
 #define STACK_BYTES  (64 << 10)
-#define SHARED_BYTES (227 << 10)
+#define PLAIN_BYTES  (48 << 10)  /* bytes of shared memory that need no permission */
+#define SHARED_BYTES (227 << 10) /* and with it: compute capability 9.0 */
 
 struct late_copy {
     void *to;
@@ -204,14 +205,40 @@ static int bound_of(const void *kernel)
     return warps > 0 ? 32 * warps : THREADS_MAX;
 }
 
+/* Bytes of shared memory that a kernel was permitted. */
+static std::map<const void *, int> permitted;
+
+extern "C" cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
+{
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SHARED_BYTES)
+        return cudaErrorInvalidValue;
+    permitted[kernel] = value;
+    return cudaSuccess;
+}
+
+/* Few, so that a block has several turns where a grid is one wave. */
+extern "C" cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int)
+{
+    *value = 3;
+    return attribute == cudaDevAttrMultiProcessorCount ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static void check_launch(const void *kernel, size_t blocks, int threads, size_t shared_bytes)
+{
+    const auto allowed = permitted.find(kernel);
+    const int most = bound_of(kernel), shared_most = allowed == permitted.end() ? PLAIN_BYTES : allowed->second;
+    if (blocks > 0 && blocks <= INT32_MAX && threads > 0 && threads % 32 == 0 && threads <= most &&
+        shared_bytes <= (size_t)std::max(shared_most, PLAIN_BYTES))
+        return;
+    fprintf(stderr, "a launch of %zu blocks of %d threads (at most %d) with %zu bytes of shared memory (at most %d)\n",
+            blocks, threads, most, shared_bytes, shared_most);
+    abort();
+}
+
 void emulate_run(void (*body)(const void *), const void *arguments, const void *kernel, size_t blocks, int threads,
                  size_t shared_bytes)
 {
-    if (threads % 32 || threads > bound_of(kernel) || shared_bytes > SHARED_BYTES) {
-        fprintf(stderr, "a launch of %d threads (at most %d) with %zu bytes of shared memory (at most %d)\n", threads,
-                bound_of(kernel), shared_bytes, SHARED_BYTES);
-        abort();
-    }
+    check_launch(kernel, blocks, threads, shared_bytes);
     shared_used = (shared_bytes + 127) / 128 * 128;
     shared = (char *)aligned_alloc(128, shared_used);
     running = body;

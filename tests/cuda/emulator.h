@@ -1,5 +1,5 @@
 /* Runs the kernels of trainer/cuda on the host, as they are, so that every index, barrier and exchange can be tested
- * where no GPU is: a .cu file is compiled as C++ with this file included first, which stands in for launch.cuh, for
+ * where no GPU is: a .cu file is compiled as C++ with this file included first, which stands in for words.cuh, for
  * tensor.cuh and for the few words of CUDA that kernels use. A block's threads are fibers of one real thread. A warp's
  * exchanges wait for all 32 lanes and compare what each is about to do; barriers wait for the block; copies to shared
  * memory that do not wait land as late as they may. So a missing barrier, a divergent exchange or a fragment in the
@@ -114,9 +114,22 @@ static inline void emulate_clear_rows(void *to, size_t pitch, int value, size_t 
 #define cudaMemset2DAsync(to, pitch, value, width, height, stream)                                                     \
     ((void)(stream), emulate_clear_rows(to, pitch, value, width, height))
 
-/* ---- launch.cuh ---- */
+/* ---- words.cuh, and of the runtime what nvcc adds to it for launch.cuh ---- */
 
-#define TRAINER_CUDA_LAUNCH_CUH
+template <typename... parameters>
+static cudaError_t cudaFuncSetAttribute(void (*kernel)(parameters...), enum cudaFuncAttribute attribute, int value)
+{
+    return cudaFuncSetAttribute((const void *)kernel, attribute, value);
+}
+
+template <typename... parameters>
+static cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void (*)(parameters...), int, size_t)
+{
+    *blocks = 1;
+    return cudaSuccess;
+}
+
+#define TRAINER_CUDA_WORDS_CUH
 
 template <typename... parameters> struct emulated_launch {
     void (*kernel)(parameters...);
@@ -124,8 +137,8 @@ template <typename... parameters> struct emulated_launch {
 };
 
 template <typename... parameters, typename... arguments>
-static void launch(void (*kernel)(parameters...), size_t blocks, int threads, size_t shared_bytes, cudaStream_t,
-                   arguments... values)
+static void start(void (*kernel)(parameters...), unsigned blocks, int threads, size_t shared_bytes, cudaStream_t,
+                  arguments... values)
 {
     const emulated_launch<parameters...> all = {kernel, {values...}};
     emulate_run(
@@ -134,12 +147,6 @@ static void launch(void (*kernel)(parameters...), size_t blocks, int threads, si
             std::apply(one->kernel, one->values);
         },
         &all, (const void *)kernel, blocks, threads, shared_bytes);
-}
-
-/* Few, so that a block has several turns. */
-template <typename... parameters> static size_t blocks_of_wave(void (*)(parameters...), int)
-{
-    return 3;
 }
 
 static inline char *shared_memory()

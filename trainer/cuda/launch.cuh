@@ -3,9 +3,7 @@
 #ifndef TRAINER_CUDA_LAUNCH_CUH
 #define TRAINER_CUDA_LAUNCH_CUH
 
-#include <cuda_runtime.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trainer/cuda/words.cuh"
 
 #define SHARED_PLAIN (48 << 10) /* bytes of dynamic shared memory that need no permission */
 
@@ -17,7 +15,7 @@ static void launch(void (*kernel)(parameters...), size_t blocks, int threads, si
         return;
     if (shared_bytes > SHARED_PLAIN)
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_bytes);
-    kernel<<<(unsigned)blocks, threads, shared_bytes, stream>>>(values...);
+    start(kernel, (unsigned)blocks, threads, shared_bytes, stream, values...);
 }
 
 /* How many blocks of a kernel without dynamic shared memory the card has at once: a grid of as many is one wave. At
@@ -28,20 +26,6 @@ template <typename... parameters> static size_t blocks_of_wave(void (*kernel)(pa
     cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0);
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0);
     return processors > 0 && blocks > 0 ? (size_t)processors * blocks : 1;
-}
-
-/* The block's dynamic shared memory. */
-static __device__ __forceinline__ char *shared_memory()
-{
-    extern __shared__ __align__(128) char memory[];
-    return memory;
-}
-
-/* Hides from the compiler that these 16 bytes are known: what it worked out of them before, it works out again, instead
- * of keeping it in registers that are dear. */
-static __device__ __forceinline__ void forget(uint4 &bytes)
-{
-    asm volatile("" : "+r"(bytes.x), "+r"(bytes.y), "+r"(bytes.z), "+r"(bytes.w));
 }
 
 #endif

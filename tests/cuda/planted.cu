@@ -1,0 +1,145 @@
+/* What planted.h declares. Compiled as the kernels of trainer/cuda are for the emulator. */
+#include "tests/cuda/planted.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trainer/cuda/launch.cuh"
+#include "trainer/cuda/tensor.cuh"
+
+#define THREADS 64
+
+/* An array of the device, gone at the end. */
+struct memory {
+    float *at;
+    explicit memory(size_t count) : at((float *)device_take(count * sizeof(float)))
+    {
+    }
+    ~memory()
+    {
+        device_give(at);
+    }
+};
+
+static void check(const float *numbers, size_t count, float expected)
+{
+    device_enter();
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] != expected) {
+            fprintf(stderr, "other numbers than it should be: %g\n", numbers[i]);
+            abort();
+        }
+    device_leave();
+}
+
+/* ---- memory ---- */
+
+static __global__ void fill(float *to, int count)
+{
+    for (int i = (int)threadIdx.x; i < count; i += (int)blockDim.x)
+        to[i] = (float)i;
+}
+
+void planted_host_reads(bool wrong)
+{
+    memory numbers(THREADS);
+    launch(fill, 1, THREADS, 0, NULL, numbers.at, THREADS);
+    if (!wrong)
+        device_enter();
+    if (*(volatile float *)&numbers.at[5] != 5)
+        exit(1);
+    if (!wrong)
+        device_leave();
+}
+
+void planted_kernel_leaves(bool wrong)
+{
+    memory numbers(THREADS);
+    launch(fill, 1, THREADS, 0, NULL, numbers.at, THREADS + wrong);
+}
+
+/* ---- launches ---- */
+
+static __global__ void __launch_bounds__(THREADS) bounded(float *to)
+{
+    to[threadIdx.x] = 1;
+}
+
+void planted_too_many_threads(bool wrong)
+{
+    memory numbers(2 * THREADS);
+    launch(bounded, 1, wrong ? 2 * THREADS : THREADS, 0, NULL, numbers.at);
+}
+
+void planted_beyond_1024_threads(bool wrong)
+{
+    memory numbers(2048);
+    launch(fill, 1, wrong ? 1024 + 32 : 1024, 0, NULL, numbers.at, 2048);
+}
+
+static __global__ void fill_shared(size_t bytes)
+{
+    for (size_t i = threadIdx.x; i < bytes; i += blockDim.x)
+        shared_memory()[i] = 0;
+}
+
+void planted_shared_not_permitted(bool wrong)
+{
+    const size_t bytes = SHARED_PLAIN + 16;
+    if (wrong)
+        start(fill_shared, 1, THREADS, bytes, NULL, bytes);
+    else
+        launch(fill_shared, 1, THREADS, bytes, NULL, bytes);
+}
+
+void planted_shared_too_large(bool wrong)
+{
+    const size_t bytes = (227 << 10) + (wrong ? 16 : 0);
+    launch(fill_shared, 1, THREADS, bytes, NULL, bytes);
+}
+
+/* ---- threads of a block ---- */
+
+static __global__ void wait_for_block(bool all)
+{
+    if (all || threadIdx.x != 40)
+        __syncthreads();
+    if (threadIdx.x == 40)
+        __syncwarp();
+    else if (threadIdx.x / WARP == 40 / WARP)
+        __syncwarp();
+}
+
+void planted_barrier_not_reached(bool wrong)
+{
+    launch(wait_for_block, 1, THREADS, 0, NULL, !wrong);
+}
+
+static __global__ void part(bool together)
+{
+    if (together || threadIdx.x % 2)
+        __syncwarp();
+    else
+        (void)__shfl_sync(FULL_WARP, 0, 0);
+}
+
+void planted_lanes_part(bool wrong)
+{
+    launch(part, 1, THREADS, 0, NULL, !wrong);
+}
+
+/* Does the second block find what the first one left? */
+static __global__ void keep(float *to, bool every_block)
+{
+    __shared__ float room[THREADS];
+    if (every_block || blockIdx.x == 0)
+        room[threadIdx.x] = 7;
+    to[blockIdx.x * THREADS + threadIdx.x] = room[threadIdx.x];
+}
+
+void planted_shared_left_over(bool wrong)
+{
+    memory numbers(2 * THREADS);
+    launch(keep, 2, THREADS, 0, NULL, numbers.at, !wrong);
+    check(numbers.at, 2 * THREADS, 7);
+}

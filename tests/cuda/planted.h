@@ -1,0 +1,32 @@
+/* Kernels and host code with one fault each, for test_planted.c. */
+#ifndef TESTS_CUDA_PLANTED_H
+#define TESTS_CUDA_PLANTED_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Its name, and what the emulator says of it. */
+#define PLANTED(WORD)                                                                                                  \
+    WORD(host_reads, "the host touches device memory")                                                                 \
+    WORD(kernel_leaves, "leaves a block of device memory")                                                             \
+    WORD(too_many_threads, "of 128 threads (at most 64)")                                                              \
+    WORD(beyond_1024_threads, "of 1056 threads (at most 1024)")                                                        \
+    WORD(shared_not_permitted, "with 49168 bytes of shared memory (at most 49152)")                                    \
+    WORD(shared_too_large, "with 232464 bytes of shared memory (at most")                                              \
+    WORD(barrier_not_reached, "wait for one another")                                                                  \
+    WORD(lanes_part, "others of its warp to")                                                                          \
+    WORD(shared_left_over, "other numbers than it should be")
+
+/* planted_NAME(true) does it wrong, planted_NAME(false) does the same right. */
+#define PLANTED_DECLARE(name, message) void planted_##name(bool wrong);
+PLANTED(PLANTED_DECLARE)
+#undef PLANTED_DECLARE
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

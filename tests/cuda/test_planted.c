@@ -1,0 +1,70 @@
+/* Is the emulator itself to be trusted? Each fault of planted.h is done once right, which must end well, and once wrong,
+ * which must end the process with the message that names it. README.md has the table. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/cuda/planted.h"
+
+struct planted {
+    const char *name, *message;
+    void (*run)(bool wrong);
+};
+
+/* Its status, and what it says, in another process. */
+static int status_of(void (*run)(bool wrong), bool wrong, char said[static 1000])
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+        dup2(ends[1], STDERR_FILENO);
+        run(wrong);
+        _exit(0);
+    }
+    close(ends[1]);
+    ssize_t bytes;
+    for (size_t at = 0; memset(said + at, 0, 1000 - at), (bytes = read(ends[0], said + at, 999 - at)) > 0;)
+        at += (size_t)bytes;
+    close(ends[0]);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void fault_is_found(void **state)
+{
+    const struct planted *planted = *state;
+    char said[1000];
+    int status = status_of(planted->run, false, said);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("done right, it ends with status %x: %s", (unsigned)status, said);
+    status = status_of(planted->run, true, said);
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT || !strstr(said, planted->message))
+        fail_msg("done wrong, it ends with status %x, and says '%s', not '%s'", (unsigned)status, said,
+                 planted->message);
+}
+
+int main(void)
+{
+    static struct planted all[] = {
+#define ENTRY(name, message) {#name, message, planted_##name},
+        PLANTED(ENTRY)
+#undef ENTRY
+    };
+    struct CMUnitTest tests[sizeof all / sizeof *all];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        tests[i] = (struct CMUnitTest){all[i].name, fault_is_found, NULL, NULL, &all[i]};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,31 @@
+/* What only nvcc understands of a launch and of a block's memory: how a kernel is started, where its dynamic shared
+ * memory stands, and how bytes are hidden from the compiler. */
+#ifndef TRAINER_CUDA_WORDS_CUH
+#define TRAINER_CUDA_WORDS_CUH
+
+#include <cuda_runtime.h>
+#include <stddef.h>
+#include <stdint.h>
+
+template <typename... parameters, typename... arguments>
+static void start(void (*kernel)(parameters...), unsigned blocks, int threads, size_t shared_bytes, cudaStream_t stream,
+                  arguments... values)
+{
+    kernel<<<blocks, threads, shared_bytes, stream>>>(values...);
+}
+
+/* The block's dynamic shared memory. */
+static __device__ __forceinline__ char *shared_memory()
+{
+    extern __shared__ __align__(128) char memory[];
+    return memory;
+}
+
+/* Hides from the compiler that these 16 bytes are known: what it worked out of them before, it works out again, instead
+ * of keeping it in registers that are dear. */
+static __device__ __forceinline__ void forget(uint4 &bytes)
+{
+    asm volatile("" : "+r"(bytes.x), "+r"(bytes.y), "+r"(bytes.z), "+r"(bytes.w));
+}
+
+#endif
