@@ -223,7 +223,7 @@ extern "C" cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr at
     return attribute == cudaDevAttrMultiProcessorCount ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static void check_launch(const void *kernel, size_t blocks, int threads, size_t shared_bytes)
+void emulate_check(const void *kernel, size_t blocks, int threads, size_t shared_bytes)
 {
     const auto allowed = permitted.find(kernel);
     const int most = bound_of(kernel), shared_most = allowed == permitted.end() ? PLAIN_BYTES : allowed->second;
@@ -235,10 +235,8 @@ static void check_launch(const void *kernel, size_t blocks, int threads, size_t 
     abort();
 }
 
-void emulate_run(void (*body)(const void *), const void *arguments, const void *kernel, size_t blocks, int threads,
-                 size_t shared_bytes)
+void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes)
 {
-    check_launch(kernel, blocks, threads, shared_bytes);
     shared_used = (shared_bytes + 127) / 128 * 128;
     shared = (char *)aligned_alloc(128, shared_used);
     running = body;

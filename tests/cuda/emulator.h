@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "tests/cuda/memory.h"
+#include "tests/cuda/toolkit.h"
 
 /* ---- the words of CUDA ---- */
 
@@ -29,7 +30,7 @@
 #undef __launch_bounds__
 #define __global__
 #define __shared__ static __attribute__((section("emulated_shared")))
-/* The most threads of a block, where emulate_run finds them: a no-operation at the kernel's entry for every warp. */
+/* The most threads of a block, where emulate_check finds them: a no-operation at the kernel's entry for every warp. */
 #define __launch_bounds__(...)        EMULATED_BOUNDS(__VA_ARGS__, 0)
 #define EMULATED_BOUNDS(threads, ...) __attribute__((patchable_function_entry((threads) / 32)))
 
@@ -46,8 +47,9 @@ const char *emulate_exchange(const char *what, const void *in, size_t bytes);
 void emulate_copy(void *to, const void *from, bool live); /* 16 bytes or zeros, not before emulate_landed */
 void emulate_landed(void);
 char *emulate_shared(void);
-void emulate_run(void (*body)(const void *), const void *arguments, const void *kernel, size_t blocks, int threads,
-                 size_t shared_bytes);
+/* Aborts where a card would not launch it. */
+void emulate_check(const void *kernel, size_t blocks, int threads, size_t shared_bytes);
+void emulate_run(void (*body)(const void *), const void *arguments, size_t blocks, int threads, size_t shared_bytes);
 /* Which thread goes first: 0 the first one, 1 the last one. Results must not depend on it. */
 extern int emulated_order;
 /* Rows of one 8x8 matrix that share banks with another. */
@@ -103,17 +105,6 @@ static inline float __int_as_float(int bits)
     return x;
 }
 
-static inline void emulate_clear_rows(void *to, size_t pitch, int value, size_t width, size_t height)
-{
-    device_enter();
-    for (size_t row = 0; row < height; row++)
-        memset((char *)to + row * pitch, value, width);
-    device_leave();
-}
-#define cudaMemsetAsync(to, value, bytes, stream) emulate_clear_rows(to, 0, value, bytes, 1)
-#define cudaMemset2DAsync(to, pitch, value, width, height, stream)                                                     \
-    ((void)(stream), emulate_clear_rows(to, pitch, value, width, height))
-
 /* ---- words.cuh, and of the runtime what nvcc adds to it for launch.cuh ---- */
 
 template <typename... parameters>
@@ -134,19 +125,34 @@ static cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, vo
 template <typename... parameters> struct emulated_launch {
     void (*kernel)(parameters...);
     std::tuple<std::decay_t<parameters>...> values;
+    size_t blocks, shared_bytes;
+    int threads;
 };
 
-template <typename... parameters, typename... arguments>
-static void start(void (*kernel)(parameters...), unsigned blocks, int threads, size_t shared_bytes, cudaStream_t,
-                  arguments... values)
+template <typename... parameters> static bool emulate_launch(void *context)
 {
-    const emulated_launch<parameters...> all = {kernel, {values...}};
+    const auto *all = (const emulated_launch<parameters...> *)context;
     emulate_run(
         [](const void *given) {
             const auto *one = (const emulated_launch<parameters...> *)given;
             std::apply(one->kernel, one->values);
         },
-        &all, (const void *)kernel, blocks, threads, shared_bytes);
+        all, all->blocks, all->threads, all->shared_bytes);
+    delete all;
+    return true;
+}
+
+/* Without a stream: at once. */
+template <typename... parameters, typename... arguments>
+static void start(void (*kernel)(parameters...), unsigned blocks, int threads, size_t shared_bytes, cudaStream_t stream,
+                  arguments... values)
+{
+    auto *all = new emulated_launch<parameters...>{kernel, {values...}, blocks, shared_bytes, threads};
+    emulate_check((const void *)kernel, blocks, threads, shared_bytes);
+    if (stream)
+        toolkit_queue(stream, emulate_launch<parameters...>, all);
+    else
+        emulate_launch<parameters...>(all);
 }
 
 static inline char *shared_memory()

@@ -143,3 +143,90 @@ void planted_shared_left_over(bool wrong)
     launch(keep, 2, THREADS, 0, NULL, numbers.at, !wrong);
     check(numbers.at, 2 * THREADS, 7);
 }
+
+/* ---- streams ---- */
+
+/* Two streams, an event, and pinned memory of the host. */
+struct card {
+    cudaStream_t first, second;
+    cudaEvent_t done;
+    float *pinned;
+    card()
+    {
+        cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+        cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking);
+        cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+        cudaMallocHost((void **)&pinned, THREADS * sizeof(float));
+        set(7);
+    }
+    void set(float value)
+    {
+        std::fill(pinned, pinned + THREADS, value);
+    }
+    ~card()
+    {
+        cudaStreamSynchronize(first);
+        cudaStreamSynchronize(second);
+    }
+};
+
+static __global__ void copy_numbers(float *to, const float *from)
+{
+    to[threadIdx.x] = from[threadIdx.x];
+}
+
+void planted_source_reused(bool wrong)
+{
+    card card;
+    memory numbers(THREADS);
+    cudaMemcpyAsync(numbers.at, card.pinned, THREADS * sizeof(float), cudaMemcpyHostToDevice, card.first);
+    cudaEventRecord(card.done, card.first);
+    if (!wrong)
+        cudaEventSynchronize(card.done);
+    card.set(8);
+    cudaStreamSynchronize(card.first);
+    check(numbers.at, THREADS, 7);
+}
+
+void planted_result_too_early(bool wrong)
+{
+    card card;
+    memory numbers(THREADS);
+    cudaMemcpyAsync(numbers.at, card.pinned, THREADS * sizeof(float), cudaMemcpyHostToDevice, card.first);
+    cudaStreamSynchronize(card.first);
+    card.set(8);
+    cudaMemcpyAsync(card.pinned, numbers.at, THREADS * sizeof(float), cudaMemcpyDeviceToHost, card.first);
+    if (!wrong)
+        cudaStreamSynchronize(card.first);
+    check(card.pinned, THREADS, 7);
+}
+
+/* One stream reads what another writes. */
+void planted_write_not_awaited(bool wrong)
+{
+    card card;
+    memory numbers(THREADS), result(THREADS);
+    cudaMemcpyAsync(numbers.at, card.pinned, THREADS * sizeof(float), cudaMemcpyHostToDevice, card.first);
+    cudaEventRecord(card.done, card.first);
+    if (!wrong)
+        cudaStreamWaitEvent(card.second, card.done, 0);
+    launch(copy_numbers, 1, THREADS, 0, card.second, result.at, numbers.at);
+    cudaStreamSynchronize(card.second);
+    check(result.at, THREADS, 7);
+}
+
+/* One stream writes what another has yet to read. */
+void planted_read_not_awaited(bool wrong)
+{
+    card card;
+    memory numbers(THREADS), result(THREADS);
+    cudaMemcpyAsync(numbers.at, card.pinned, THREADS * sizeof(float), cudaMemcpyHostToDevice, card.first);
+    launch(copy_numbers, 1, THREADS, 0, card.first, result.at, numbers.at);
+    cudaEventRecord(card.done, card.first);
+    if (!wrong)
+        cudaStreamWaitEvent(card.second, card.done, 0);
+    cudaMemsetAsync(numbers.at, 0, THREADS * sizeof(float), card.second);
+    cudaStreamSynchronize(card.second);
+    cudaStreamSynchronize(card.first);
+    check(result.at, THREADS, 7);
+}

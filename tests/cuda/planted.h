@@ -18,7 +18,11 @@ extern "C" {
     WORD(shared_too_large, "with 232464 bytes of shared memory (at most")                                              \
     WORD(barrier_not_reached, "wait for one another")                                                                  \
     WORD(lanes_part, "others of its warp to")                                                                          \
-    WORD(shared_left_over, "other numbers than it should be")
+    WORD(shared_left_over, "other numbers than it should be")                                                          \
+    WORD(source_reused, "other numbers than it should be")                                                             \
+    WORD(result_too_early, "other numbers than it should be")                                                          \
+    WORD(write_not_awaited, "other numbers than it should be")                                                         \
+    WORD(read_not_awaited, "other numbers than it should be")
 
 /* planted_NAME(true) does it wrong, planted_NAME(false) does the same right. */
 #define PLANTED_DECLARE(name, message) void planted_##name(bool wrong);

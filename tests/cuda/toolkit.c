@@ -1,9 +1,7 @@
-/* The CUDA runtime and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code can be
- * tested whole where no GPU is. Device memory is memory.h's; copies from pinned memory and to it are done when their
- * stream, or an event after them, is waited for (those to it hold what was there when they were asked for: kernels run
- * at once), as are the calls of tests/cuda/nccl.c; a product is a plain loop over column-major matrices, its epilogues
- * are as the manual of cublasLtEpilogue_t has them. What it does not show: whether the real library has an algorithm,
- * and speed. Things are, and go wrong, as the environment says:
+/* The CUDA runtime's facts and cuBLASLt on the host, as far as trainer/cuda uses them, so that the backend's host code
+ * can be tested whole where no GPU is (streams and memory: streams.c). A product is a plain loop over column-major
+ * matrices, its epilogues are as the manual of cublasLtEpilogue_t has them. What it does not show: whether the real
+ * library has an algorithm, and speed. Things are, and go wrong, as the environment says:
  *
  *     EMULATED_GPUS=N         there are N GPUs (1), of which CUDA_VISIBLE_DEVICES shows some; all are this process's memory
  *     TOOLKIT_FAIL=N:now      the launch of the N-th op after the first send fails
@@ -18,7 +16,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "tests/cuda/memory.h"
@@ -27,260 +24,7 @@
 #include "trainer/cpu/fp16.h"
 #include "trainer/optim/update_numbers.h"
 
-/* ---- what goes wrong ---- */
-
-/* The number that the environment says, or -1. */
-static long wish(const char *name)
-{
-    const char *text = getenv(name);
-    return text ? strtol(text, NULL, 10) : -1;
-}
-
-static bool broken; /* a kernel failed: all that waits says so */
-static bool sent;   /* the first step's facts were: of the ops before it some are timed, and so of no fixed number */
-
-static cudaError_t waited(void)
-{
-    return broken ? cudaErrorIllegalAddress : cudaSuccess;
-}
-
-cudaError_t cudaGetLastError(void) /* the backend asks once after every op */
-{
-    static long ops;
-    ops += sent;
-    if (!sent || ops != wish("TOOLKIT_FAIL"))
-        return waited();
-    if (strstr(getenv("TOOLKIT_FAIL"), ":now"))
-        return cudaErrorInvalidConfiguration;
-    broken = true;
-    return cudaSuccess;
-}
-
-/* ---- runtime: streams, events, copies ---- */
-
-#define PENDING 64
-
-struct CUstream_st {
-    struct pending {
-        void *to;
-        const void *from;
-        size_t bytes;
-        void *held;                  /* from, or NULL */
-        bool (*call)(void *context); /* instead of a copy */
-        void *context;
-    } pending[PENDING]; /* number n at n mod PENDING */
-    size_t asked, done;
-};
-
-struct CUevent_st {
-    cudaStream_t stream; /* that recorded it last */
-    size_t asked;        /* of it by then */
-    float at;            /* by product_clock */
-};
-
-static float product_clock; /* milliseconds that products took; kernels take none */
-
-static struct {
-    const char *memory;
-    size_t bytes;
-} pinned[PENDING];
-
-static bool is_pinned(const void *host)
-{
-    for (int i = 0; i < PENDING; i++)
-        if (pinned[i].memory && (const char *)host >= pinned[i].memory &&
-            (const char *)host < pinned[i].memory + pinned[i].bytes)
-            return true;
-    return false;
-}
-
-/* As far as it comes; true: to `until`. */
-static bool settle_some(cudaStream_t stream, size_t until)
-{
-    device_enter();
-    while (stream->done < until) {
-        const struct pending *next = &stream->pending[stream->done % PENDING];
-        if (next->call && !next->call(next->context))
-            break;
-        if (!next->call) {
-            memcpy(next->to, next->from, next->bytes);
-            mem_free(next->held);
-        }
-        stream->done++;
-    }
-    const bool all = stream->done >= until;
-    device_leave();
-    return all;
-}
-
-static void settle_until(cudaStream_t stream, size_t until)
-{
-    while (!settle_some(stream, until))
-        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-}
-
-static void settle(cudaStream_t stream)
-{
-    settle_until(stream, stream->asked);
-}
-
-/* Copies and calls of a stream come from one thread. */
-static void queue(cudaStream_t stream, struct pending pending)
-{
-    if (stream->asked - stream->done == PENDING)
-        settle(stream);
-    device_lock();
-    stream->pending[stream->asked++ % PENDING] = pending;
-    device_unlock();
-}
-
-void toolkit_queue(cudaStream_t stream, bool (*call)(void *context), void *context)
-{
-    queue(stream, (struct pending){.call = call, .context = context});
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
-{
-    assert(flags == cudaStreamNonBlocking);
-    *stream = mem_clear(1, sizeof **stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    settle(stream);
-    mem_free(stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    settle(stream);
-    return waited();
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
-{
-    (void)flags;
-    *event = mem_clear(1, sizeof **event);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-    return cudaEventCreateWithFlags(event, 0);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    mem_free(event);
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    device_lock();
-    event->stream = stream;
-    event->asked = stream->asked;
-    event->at = product_clock;
-    device_unlock();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event)
-{
-    return settle_some(event->stream, event->asked) ? waited() : cudaErrorNotReady;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event)
-{
-    settle_until(event->stream, event->asked);
-    return waited();
-}
-
-cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
-{
-    *milliseconds = to->at - from->at;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
-{
-    (void)stream;
-    (void)flags;
-    settle_until(event->stream, event->asked);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    const bool pinned_from = kind == cudaMemcpyHostToDevice && is_pinned(from);
-    const bool pinned_to = kind == cudaMemcpyDeviceToHost && is_pinned(to);
-    struct pending pending = {.to = to, .from = from, .bytes = bytes};
-    if (!(pinned_from || pinned_to))
-        settle(stream);
-    device_enter();
-    if (pinned_to)
-        pending.from = pending.held = memcpy(mem_alloc(bytes), from, bytes);
-    if (!(pinned_from || pinned_to))
-        memcpy(to, from, bytes);
-    device_leave();
-    if (pinned_from || pinned_to)
-        queue(stream, pending);
-    sent |= pinned_to && bytes == sizeof(struct step_record);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
-{
-    settle(stream);
-    device_enter();
-    memset(memory, value, bytes);
-    device_leave();
-    return cudaSuccess;
-}
-
-/* ---- runtime: memory and facts ---- */
-
-cudaError_t cudaMalloc(void **memory, size_t bytes)
-{
-    *memory = device_take(bytes);
-    return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-cudaError_t cudaFree(void *memory)
-{
-    device_give(memory);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMallocHost(void **memory, size_t bytes)
-{
-    int i = 0;
-    while (pinned[i].memory)
-        i++;
-    assert(i + 1 < PENDING);
-    pinned[i].memory = *memory = mem_aligned(bytes);
-    pinned[i].bytes = bytes;
-    memset(*memory, 0xff, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaFreeHost(void *memory)
-{
-    for (int i = 0; i < PENDING; i++)
-        if (memory && pinned[i].memory == memory)
-            pinned[i].memory = NULL;
-    mem_free(memory);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemGetInfo(size_t *rest, size_t *all)
-{
-    *rest = device_free_bytes();
-    *all = EMULATED_MEMORY;
-    return cudaSuccess;
-}
+/* ---- facts ---- */
 
 const char *cudaGetErrorString(cudaError_t error)
 {
@@ -295,7 +39,7 @@ const char *cudaGetErrorString(cudaError_t error)
 static int visible(long numbers[16])
 {
     const char *text = getenv("CUDA_VISIBLE_DEVICES");
-    const long all = wish("EMULATED_GPUS") > 0 ? wish("EMULATED_GPUS") : 1;
+    const long all = toolkit_wish("EMULATED_GPUS") > 0 ? toolkit_wish("EMULATED_GPUS") : 1;
     int count = 0;
     for (long i = 0; !text && i < all; i++)
         numbers[count++] = i;
@@ -539,6 +283,48 @@ static double finish(const struct operation *o, const struct matrix *d, size_t r
     return value;
 }
 
+/* One product, with copies of all that describes it. */
+struct product {
+    struct operation operation;
+    struct matrix left, right, out;
+    const void *a, *b;
+    void *d;
+    double beta;
+    size_t depth;
+    bool wrong;
+    float took; /* milliseconds */
+};
+
+static bool multiply(void *context)
+{
+    const struct product *p = context;
+    const struct operation *o = &p->operation;
+    const struct matrix *left = &p->left, *right = &p->right, *out = &p->out;
+    toolkit_clock += p->took;
+    for (size_t column = 0; column < out->columns; column++) {
+        for (size_t row = 0; row < out->rows; row++) {
+            const size_t at = row + column * out->leading;
+            double sum = 0;
+            for (size_t k = 0; k < p->depth; k++)
+                sum += (double)get(p->a, left->type, place(left, o->a, row, k)) *
+                       (double)get(p->b, right->type, place(right, o->b, k, column));
+            if (p->beta != 0)
+                sum += p->beta * (double)get(p->d, out->type, at);
+            if (p->wrong && row >= out->rows - out->rows / 16)
+                sum = -sum;
+            put(p->d, out->type, at, (float)finish(o, out, row, column, sum));
+        }
+        if (o->epilogue == CUBLASLT_EPILOGUE_BGRADB) {
+            double sum = 0;
+            for (size_t k = 0; k < p->depth; k++)
+                sum += (double)get(p->b, right->type, place(right, o->b, k, column));
+            put(o->vector, out->type, column, p->wrong && column % 16 == 0 ? 0 : (float)sum);
+        }
+    }
+    mem_free(context);
+    return true;
+}
+
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t description, const void *alpha,
                               const void *a, cublasLtMatrixLayout_t a_layout, const void *b,
                               cublasLtMatrixLayout_t b_layout, const void *beta, const void *c,
@@ -549,40 +335,29 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     const struct operation *o = (const struct operation *)description;
     const struct matrix *left = (const struct matrix *)a_layout, *right = (const struct matrix *)b_layout;
     const struct matrix *out = (const struct matrix *)d_layout;
-    const size_t depth = o->a == CUBLAS_OP_N ? left->columns : left->rows;
-    const bool wrong = wish("TOOLKIT_WRONG") == (long)o->epilogue;
     (void)handle;
     (void)workspace;
     (void)workspace_bytes;
-    if (algorithm->data[0] == (uint64_t)wish("TOOLKIT_REFUSE"))
+    if (algorithm->data[0] == (uint64_t)toolkit_wish("TOOLKIT_REFUSE"))
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    product_clock += wish("TOOLKIT_SLOW") == (long)o->epilogue ? 3 : o->epilogue == CUBLASLT_EPILOGUE_DEFAULT ? 2 : 1;
     assert(c == d && c_layout == d_layout && algorithm->data[0] > 0 && *(const float *)alpha == 1);
-    assert(depth == (o->b == CUBLAS_OP_N ? right->rows : right->columns));
+    struct product *product = mem_alloc(sizeof *product);
+    *product = (struct product){.operation = *o,
+                                .left = *left,
+                                .right = *right,
+                                .out = *out,
+                                .a = a,
+                                .b = b,
+                                .d = d,
+                                .beta = (double)*(const float *)beta,
+                                .depth = o->a == CUBLAS_OP_N ? left->columns : left->rows,
+                                .wrong = toolkit_wish("TOOLKIT_WRONG") == (long)o->epilogue,
+                                .took = toolkit_wish("TOOLKIT_SLOW") == (long)o->epilogue ? 3
+                                        : o->epilogue == CUBLASLT_EPILOGUE_DEFAULT        ? 2
+                                                                                          : 1};
+    assert(product->depth == (o->b == CUBLAS_OP_N ? right->rows : right->columns));
     assert(out->rows == (o->a == CUBLAS_OP_N ? left->rows : left->columns));
     assert(out->columns == (o->b == CUBLAS_OP_N ? right->columns : right->rows));
-    settle(stream);
-    device_enter();
-    for (size_t column = 0; column < out->columns; column++) {
-        for (size_t row = 0; row < out->rows; row++) {
-            const size_t at = row + column * out->leading;
-            double sum = 0;
-            for (size_t k = 0; k < depth; k++)
-                sum += (double)get(a, left->type, place(left, o->a, row, k)) *
-                       (double)get(b, right->type, place(right, o->b, k, column));
-            if (*(const float *)beta != 0)
-                sum += (double)*(const float *)beta * (double)get(c, out->type, at);
-            if (wrong && row >= out->rows - out->rows / 16)
-                sum = -sum;
-            put(d, out->type, at, (float)finish(o, out, row, column, sum));
-        }
-        if (o->epilogue == CUBLASLT_EPILOGUE_BGRADB) {
-            double sum = 0;
-            for (size_t k = 0; k < depth; k++)
-                sum += (double)get(b, right->type, place(right, o->b, k, column));
-            put(o->vector, out->type, column, wrong && column % 16 == 0 ? 0 : (float)sum);
-        }
-    }
-    device_leave();
+    toolkit_queue(stream, multiply, product);
     return CUBLAS_STATUS_SUCCESS;
 }
