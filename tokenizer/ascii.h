@@ -1,5 +1,5 @@
-/* Sixty-four bytes of text at a glance: which are ASCII letters and digits, which punctuation, and which need a closer
- * look. Bit i stands for byte i; a blank is in no set. */
+/* Classifies 64 bytes of text at once: ASCII letters and digits, punctuation, and bytes that need a closer look. Bit i
+ * stands for byte i; a blank is in no set. */
 #ifndef TOKENIZER_ASCII_H
 #define TOKENIZER_ASCII_H
 
@@ -13,11 +13,11 @@
 
 struct ascii {
     uint64_t letters; /* 0-9 A-Z a-z */
-    uint64_t marks;   /* ! to ~ that are not letters: punctuation for BERT, each a word of its own */
-    uint64_t others;  /* controls, tabs and line ends among them, and all above 0x7E */
+    uint64_t marks;   /* ! to ~ except letters and digits: punctuation for BERT, each a word of its own */
+    uint64_t others;  /* controls (tabs and line ends among them) and all above 0x7E */
 };
 
-/* Looks at ASCII_BLOCK bytes one by one: it says what ascii_look gives. */
+/* Reference for ascii_look: classifies ASCII_BLOCK bytes one by one. */
 static inline struct ascii ascii_look_plain(const char *block)
 {
     struct ascii sets = {0};
@@ -35,8 +35,8 @@ static inline struct ascii ascii_look_plain(const char *block)
 }
 
 #ifdef __SSE2__
-/* Of 16 bytes, 0xFF where a byte is one of the `count` that end with `last`: moved up so that `last` is 127, they are
- * what lies above in a compare of signed bytes. */
+/* For 16 bytes, 0xFF where a byte is one of the `count` that end with `last`. Shifting them so that `last` becomes 127
+ * lets one signed compare find them. */
 static inline __m128i ascii_between(__m128i bytes, char count, char last)
 {
     return _mm_cmpgt_epi8(_mm_add_epi8(bytes, _mm_set1_epi8((char)(127 - last))), _mm_set1_epi8((char)(127 - count)));

@@ -1,25 +1,25 @@
-/* Comes in: a lexicon. Goes out: the tree of its candidates. The ends of words ("suffixes") are sorted letter by
- * letter, those at word starts and those inside apart; neighbours then share their beginnings, and the tree falls out
- * of one walk with a stack of the nodes that are still open. A node is numbered when it closes, so children come before
- * parents; suffixes and nodes that wait for the node above them to get its number stand on two more stacks. */
+/* Builds the tree of candidates from a lexicon. The ends of words ("suffixes") are sorted letter by letter, those at
+ * word starts and those inside words apart. Neighbours then share their beginnings, so one walk over the sorted
+ * suffixes with a stack of open nodes builds the tree. A node is numbered when it closes, so children come before
+ * parents. Suffixes and nodes whose node above has no number yet wait on two more stacks. */
 #include "tokenizer/candidates.h"
 
 #include "base/mem.h"
 
 #include <assert.h>
 
-#define KEY_LETTERS 6u /* of 10 bits each: what is compared first */
+#define KEY_LETTERS 6u /* of 10 bits each: compared first */
 #define KEY_BITS    10u
-#define BLOCK       8u /* so few are sorted by inserting */
+#define BLOCK       8u /* this many suffixes are sorted by insertion */
 _Static_assert(ALPHABET_MAX < 1u << KEY_BITS, "a letter has 10 bits in a key");
 
-/* A suffix while it is sorted. */
+/* A suffix and its sort key. */
 struct suffix {
     uint64_t key; /* its first letters; zeros after its end */
     uint32_t at, word;
 };
 
-/* One more letter before a suffix. */
+/* Puts a letter in front of a suffix's key. */
 static uint64_t key_with(uint16_t letter, uint64_t key)
 {
     return key >> KEY_BITS | (uint64_t)letter << (KEY_BITS * (KEY_LETTERS - 1));
@@ -50,7 +50,7 @@ static void sort_block(struct suffix *suffixes, size_t count, const uint16_t *le
     }
 }
 
-/* Merges two sorted rows that stand after each other. */
+/* Merges two adjacent sorted rows. */
 static void merge_rows(const struct suffix *left, const struct suffix *right, const struct suffix *end,
                        struct suffix *to, const uint16_t *letters)
 {
@@ -63,7 +63,8 @@ static void merge_rows(const struct suffix *left, const struct suffix *right, co
         *to++ = *right++;
 }
 
-/* Sorts by letters, from blocks to ever longer rows; `scratch` has the same room. Returns where the sorted ones are. */
+/* Merge sort by letters, starting from sorted blocks. `scratch` has the same size. Returns the array that holds the
+ * result. */
 static struct suffix *sort_suffixes(struct suffix *suffixes, struct suffix *scratch, size_t count,
                                     const uint16_t *letters)
 {
@@ -100,15 +101,15 @@ static unsigned suffix_letters(const uint16_t *letters)
 /* A node that is not closed yet. */
 struct open_node {
     unsigned letters;
-    uint64_t count;            /* so far */
-    size_t suffixes, children; /* heights of the waiting stacks when it was opened */
+    uint64_t count;            /* so far, of the suffixes and closed nodes below it */
+    size_t suffixes, children; /* sizes of the waiting stacks when it was opened */
 };
 
 struct builder {
     const struct lexicon *lexicon;
     struct candidates *candidates;
     uint64_t count_min;
-    struct open_node open[PIECE_LETTERS_MAX + 2]; /* letters strictly rise */
+    struct open_node open[PIECE_LETTERS_MAX + 2]; /* letters strictly increase */
     size_t open_count;
     uint32_t *suffixes; /* places whose node is not known yet */
     size_t suffix_count;
@@ -116,7 +117,7 @@ struct builder {
     size_t child_count, child_capacity;
 };
 
-/* Gives the top node a number, if it occurs often enough; else all that waits for it waits for the node below. */
+/* Numbers the top node if it occurs often enough; otherwise what waits for it waits for the node below. */
 static struct open_node close_top(struct builder *builder, uint32_t example, bool inside)
 {
     struct candidates *candidates = builder->candidates;
@@ -142,13 +143,13 @@ static struct open_node close_top(struct builder *builder, uint32_t example, boo
     return node;
 }
 
-/* Closes all open nodes of more than `letters` letters; then one of exactly `letters` is open. */
+/* Closes all open nodes of more than `letters` letters. Afterwards a node of exactly `letters` is open. */
 static void close_down_to(struct builder *builder, unsigned letters, uint32_t example, bool inside)
 {
     while (builder->open[builder->open_count - 1].letters > letters) {
         const struct open_node closed = close_top(builder, example, inside);
         struct open_node *below = &builder->open[builder->open_count - 1];
-        if (below->letters < letters) { /* the beginning that the closed node shares with the next suffix */
+        if (below->letters < letters) { /* the prefix that the closed node shares with the next suffix */
             builder->open[builder->open_count++] = closed;
             builder->open[builder->open_count - 1].letters = letters;
         } else {
@@ -177,8 +178,8 @@ static void add_suffixes(struct builder *builder, const struct suffix *suffixes,
         close_down_to(builder, 0, suffixes[count - 1].at, inside);
 }
 
-/* All suffixes at word starts, or all inside words, in the order of their first letter: those of letter r stand from
- * start[r] to before start[r + 1]. */
+/* All suffixes at word starts, or all inside words, grouped by first letter: those of letter r are at start[r] up
+ * to, not including, start[r + 1]. */
 static struct suffix *suffixes_by_letter(const struct lexicon *lexicon, bool inside, size_t start[ALPHABET_MAX + 2])
 {
     memset(start, 0, (ALPHABET_MAX + 2) * sizeof *start);
@@ -209,8 +210,8 @@ static struct suffix *suffixes_by_letter(const struct lexicon *lexicon, bool ins
     return suffixes;
 }
 
-/* Sorts and adds the suffixes at word starts, or those inside words. They are taken letter by letter, because the few
- * of one first letter sort faster, and need less memory, than all. */
+/* Sorts and adds the suffixes at word starts, or those inside words, one first letter at a time: small groups sort
+ * faster and need less memory than all suffixes at once. */
 static void add_all(struct builder *builder, bool inside)
 {
     const struct lexicon *lexicon = builder->lexicon;

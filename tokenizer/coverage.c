@@ -1,4 +1,4 @@
-/* Comes in: counted words. Goes out: sums. The tokenizer itself cuts each distinct word once. */
+/* Sums over counted words. The tokenizer itself cuts each distinct word once. */
 #include "tokenizer/coverage.h"
 
 #include "base/mem.h"
@@ -17,7 +17,7 @@ static uint32_t take_letter(struct str *word)
     return code_point;
 }
 
-/* Which letters are pieces: [CODE_POINTS]. */
+/* For each code point, whether it is a piece by itself: [CODE_POINTS]. */
 static bool *letters_of(const struct vocab *vocab)
 {
     bool *const known = mem_clear(CODE_POINTS, sizeof *known);

@@ -1,5 +1,5 @@
-/* Comes in: counted words. Goes out: a vocabulary: specials, the letters of the alphabet, and the rows of letters that
- * one of two ways of learning chose (learn_greedy.c, learn_bpe.c). */
+/* Learns a vocabulary from counted words: specials, the letters of the alphabet, and the rows of letters that one of
+ * two algorithms chose (learn_greedy.c, learn_bpe.c). */
 #include "tokenizer/learn.h"
 
 #include "base/mem.h"
@@ -8,8 +8,8 @@
 #include <assert.h>
 
 #define BYTES_MAX        ((size_t)256 << 20)
-#define BYTES_PER_LETTER 48u /* of the lexicon, about: itself; sorting and nodes, or places and pairs */
-#define UNUSED_FIRST     99u /* [unused0] to [unused98] stand before [UNK] */
+#define BYTES_PER_LETTER 48u /* of the lexicon, roughly: the letter; sorting and nodes, or places and pairs */
+#define UNUSED_FIRST     99u /* [unused0] to [unused98] come before [UNK] */
 
 const char *const learn_names[] = {[LEARN_GREEDY] = "greedy", [LEARN_BPE] = "bpe"};
 
@@ -28,7 +28,7 @@ void learned_add(struct learned *learned, struct learned_piece piece)
     learned->pieces[learned->count++] = piece;
 }
 
-/* A row of letters as a piece. */
+/* Appends a row of letters as the text of a piece. */
 static void add_row(struct buf *text, const struct lexicon *lexicon, const uint16_t *letters, size_t count, bool inside)
 {
     buf_reserve(text, 2 + 4 * count);

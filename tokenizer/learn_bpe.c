@@ -1,18 +1,18 @@
-/* Byte pair encoding on letters, as Hugging Face's WordPieceTrainer does it: every word is a row of pieces, at first
- * its letters; the two pieces that most often stand side by side become one, everywhere, until the vocabulary is full.
+/* Byte pair encoding on letters, as Hugging Face's WordPieceTrainer does it. Every word is a row of pieces, at first
+ * its letters. The most frequent pair of adjacent pieces is merged everywhere, until the vocabulary is full.
  *
  *     place      0   1   2   3   4            merging  ##a ##t   changes the pairs at the places beside it:
  *     letters    l   a   t   e   0            (l ##a) (##a ##t) (##t ##e)   →   (l ##at) (##at ##e)
  *     pieces     l  ##at     ##e
  *
- * A piece stands at its first and its last place, so both neighbours are one look away; a pair is at the first place of
- * its left piece, in a list of all places of that pair. So a merge touches only where the pair is, and since each one
- * shortens a word by a piece, all merges together are linear in the letters. A row that several merges lead to is one
- * piece. In a row of one piece again and again, pairs are merged from the left.
+ * A piece is recorded at its first and its last place, so both neighbours are found in O(1). A pair is recorded at the
+ * first place of its left piece, in a linked list of all places of that pair. So a merge touches only the places of its
+ * pair, and since each one removes a piece from a word, all merges together are linear in the letters. Different merges
+ * that give the same letters give one piece. Runs of equal pieces are merged from the left.
  *
- * Later merges swallow pieces: "includ" stands nowhere any more when "include" and "included" are pieces. A piece that
- * stands in fewer places than the last pair merged is worth less than a further merge, which gets its place in the
- * vocabulary. */
+ * Later merges absorb pieces: once "include" and "included" are pieces, "includ" may occur nowhere. A piece that
+ * occurs in fewer places than the last merged pair is worth less than a further merge, so that merge gets its place
+ * in the vocabulary. */
 #include "base/hash.h"
 #include "base/mem.h"
 #include "tokenizer/learn_pieces.h"
@@ -22,13 +22,13 @@
 
 struct made {
     struct learned_piece piece;
-    uint64_t stands; /* in how many places, counted as words are */
+    uint64_t stands; /* number of places where it occurs now, weighted by the words' counts */
 };
 
 /* One of the lexicon's letters. */
 struct place {
-    uint32_t piece;       /* whose first or last letter it is; 0: none (after a word) */
-    uint32_t pair;        /* of a first letter: number of the pair that begins here, or PAIR_NONE */
+    uint32_t piece;       /* the piece that begins or ends here; 0: none (after a word) */
+    uint32_t pair;        /* at a piece's first letter: number of the pair that begins here, or PAIR_NONE */
     uint32_t next, prior; /* places of the same pair, or PAIR_NONE */
     uint32_t word;
 };
@@ -36,14 +36,14 @@ struct place {
 struct merger {
     const struct lexicon *lexicon;
     struct pair_queue queue;
-    struct place *places; /* [letter_count] as the lexicon's letters */
-    struct made *made;    /* [made_max] pieces by number; 0 is none */
+    struct place *places; /* [letter_count] parallel to the lexicon's letters */
+    struct made *made;    /* [made_max] pieces by number; number 0 is unused */
     size_t made_count, made_max;
-    uint32_t *slots; /* [1 << slot_bits] numbers of merged pieces by a hash of their letters; 0 is empty */
+    uint32_t *slots; /* [1 << slot_bits] hash table from letters to numbers of merged pieces; 0 is empty */
     unsigned slot_bits;
 };
 
-/* Pieces by number: 1 to A are the letters at the start of a word, A + 1 to 2 A those inside, then the merged ones. */
+/* Numbers of pieces: 1 to A are the letters at the start of a word, A + 1 to 2 A those inside, then the merged ones. */
 static uint32_t letter_piece(const struct lexicon *lexicon, uint16_t letter, bool inside)
 {
     return letter + (inside ? (uint32_t)lexicon->alphabet_count : 0);
@@ -54,13 +54,13 @@ static uint32_t merged_first(const struct lexicon *lexicon)
     return 2 * (uint32_t)lexicon->alphabet_count + 1;
 }
 
-/* The first place of the next piece; that of the word's end where there is none. */
+/* The first place of the next piece, or the place of the word's end. */
 static uint32_t place_behind(const struct merger *merger, uint32_t place)
 {
     return place + merger->made[merger->places[place].piece].piece.letters;
 }
 
-/* The first place of the piece before, or PAIR_NONE. */
+/* The first place of the previous piece, or PAIR_NONE. */
 static uint32_t place_before(const struct merger *merger, uint32_t place)
 {
     const uint32_t piece = place ? merger->places[place - 1].piece : 0;
@@ -85,7 +85,7 @@ static void join(struct merger *merger, uint32_t place)
     pair->first = place;
 }
 
-/* Counts it no longer. */
+/* Removes the pair that begins at a place from its count. */
 static void part(struct merger *merger, uint32_t place)
 {
     const uint32_t number = merger->places[place].pair, next = merger->places[place].next,
@@ -128,7 +128,7 @@ static void merge_at(struct merger *merger, uint32_t place, uint32_t merged)
     join(merger, place);
 }
 
-/* In a row of equal pieces, where it begins. */
+/* The first place of the run of equal pieces that `place` is in. */
 static uint32_t row_start(const struct merger *merger, uint32_t place)
 {
     for (uint32_t left; (left = place_before(merger, place)) != PAIR_NONE; place = left)
@@ -143,7 +143,7 @@ static bool same_letters(const struct lexicon *lexicon, const struct learned_pie
            memcmp(lexicon->letters + a->example, lexicon->letters + b->example, a->letters * sizeof(uint16_t)) == 0;
 }
 
-/* The number of the piece with these letters, which is a new one unless another merge led to it. */
+/* The number of the piece with these letters; a new one unless another merge gave the same letters. */
 static uint32_t piece_number(struct merger *merger, struct learned_piece piece)
 {
     const struct lexicon *lexicon = merger->lexicon;
@@ -204,7 +204,7 @@ static void merger_release(struct merger *merger)
     mem_free(merger->slots);
 }
 
-/* Merged pieces that stand at least so often. */
+/* How many merged pieces occur in at least `least` places. */
 static size_t count_useful(const struct merger *merger, uint64_t least)
 {
     size_t useful = 0;
@@ -213,7 +213,7 @@ static size_t count_useful(const struct merger *merger, uint64_t least)
     return useful;
 }
 
-/* The useful pieces in the order of their making; where there are too few, the oldest others among them. */
+/* Takes the useful pieces in the order of the merges. Where there are too few, the oldest others are taken as well. */
 static void take_pieces(const struct merger *merger, size_t wanted, struct learned *learned)
 {
     const size_t useful = count_useful(merger, learned->threshold);
@@ -233,7 +233,7 @@ void learn_bpe(const struct lexicon *lexicon, size_t wanted, uint64_t min_freque
     struct merger merger;
     merger_init(&merger, lexicon, merged_max);
     const size_t first = merged_first(lexicon);
-    size_t look_at = first + wanted; /* how many pieces must be made before so many can be useful */
+    size_t look_at = first + wanted; /* no earlier than at this many pieces can `wanted` of them be useful */
     for (const struct piece_pair *pair;
          merger.made_count < merger.made_max && (pair = pair_queue_first(&merger.queue));) {
         if (pair->count < min_frequency)

@@ -1,11 +1,11 @@
-/* Top-down learning: a piece must pay for itself (learn.h). The tree of candidates (candidates.h) is made once; each
- * threshold that is tried costs a few walks over it:
+/* Top-down learning (see learn.h). The tree of candidates (candidates.h) is built once; each threshold that is tried
+ * costs a few walks over it:
  *
- *     tally    every word gives its count to the node at each of its cuts
- *     choose   children before parents: a node with enough count is a piece and keeps it, others hand it to the parent
- *     match    parents before children: the longest piece that a node begins with, which gives the next cuts
+ * tally   each cut of a word adds the word's count to the node there
+ * choose  children before parents: a node with enough count becomes a piece and keeps it; others pass it to the parent
+ * match   parents before children: the longest piece that is a prefix of the node, which gives the next cuts
  *
- * Handing up what was not claimed is the same as taking a piece's count away from all its beginnings, for every node at
+ * Passing unclaimed counts up is the same as subtracting a piece's count from all its prefixes, for every node at
  * once. */
 #include "base/mem.h"
 #include "tokenizer/candidates.h"
@@ -21,9 +21,9 @@ struct learner {
     const struct lexicon *lexicon;
     struct candidates candidates;
     uint64_t *first;  /* [nodes] counts when every letter is a cut */
-    uint64_t *count;  /* [nodes] counts; after choosing, what a node did not hand up */
+    uint64_t *count;  /* [nodes] counts; after choosing, what a node did not pass up */
     bool *chosen;     /* [nodes] */
-    uint8_t *longest; /* [nodes] letters of the longest piece that begins the node */
+    uint8_t *longest; /* [nodes] letters of the longest piece that is a prefix of the node */
 };
 
 static void learner_init(struct learner *learner, const struct lexicon *lexicon)
@@ -62,7 +62,7 @@ static void tally(struct learner *learner)
         }
 }
 
-/* Returns how many pieces of two and more letters there are. */
+/* Chooses the pieces for a threshold. Returns how many have two or more letters. */
 static size_t choose(struct learner *learner, uint64_t threshold)
 {
     size_t pieces = 0;
@@ -85,7 +85,7 @@ static void match(struct learner *learner)
                                                     : learner->longest[nodes[i].parent];
 }
 
-/* All rounds with one threshold. */
+/* Runs `rounds` rounds of choosing and counting again with one threshold. */
 static size_t choose_in_rounds(struct learner *learner, uint64_t threshold, unsigned rounds)
 {
     memcpy(learner->count, learner->first, learner->candidates.count * sizeof *learner->count);
@@ -99,8 +99,8 @@ static size_t choose_in_rounds(struct learner *learner, uint64_t threshold, unsi
 }
 
 /* A threshold that gives at least `wanted` (> 0) pieces while the next higher one gives fewer; LEARN_COUNT_MIN where
- * none gives so many. `next` is where to look first. Pieces are about as many as the threshold is small, so each answer
- * says where to look; halving in between makes sure of an end. */
+ * none gives enough. `next` is the first guess. The number of pieces is roughly inversely proportional to the
+ * threshold, so each answer gives the next guess; every other step halves the interval, which guarantees an end. */
 static uint64_t search_threshold(struct learner *learner, size_t wanted, uint64_t next, uint64_t highest)
 {
     uint64_t low = LEARN_COUNT_MIN, high = highest + 1; /* high gives fewer; low gives enough, or is the lowest */
@@ -130,7 +130,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The count of the `rank`th word, by falling counts. */
+/* The count of the `rank`th most frequent word. */
 static uint64_t count_at(const struct lexicon *lexicon, size_t rank)
 {
     if (rank > lexicon->word_count)
@@ -143,7 +143,6 @@ static uint64_t count_at(const struct lexicon *lexicon, size_t rank)
     return count;
 }
 
-/* A chosen piece while the list is sorted. */
 struct found {
     struct learned_piece piece;
     const uint16_t *row; /* its letters: ranks are in the order of their bytes */
@@ -181,7 +180,7 @@ static void add_chosen(const struct learner *learner, size_t count, size_t wante
     mem_free(found);
 }
 
-/* Where the chosen pieces leave room: rows that longer pieces took all counts from, the most frequent first. */
+/* Fills the room that the chosen pieces leave: rows that lost all counts to longer pieces, the most frequent first. */
 static void add_others(struct learner *learner, size_t wanted, uint64_t min_frequency, struct learned *learned)
 {
     const struct candidate *nodes = learner->candidates.nodes;

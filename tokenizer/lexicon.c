@@ -1,4 +1,4 @@
-/* Comes in: counted words. Goes out: the alphabet, and the words spelt in it. */
+/* Builds the alphabet from counted words and spells the words in it. */
 #include "tokenizer/lexicon.h"
 
 #include "base/hash.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define CODE_POINTS 0x110000u
-#define RARE        4096u /* counts below are told apart when words must be left out */
+#define RARE        4096u /* lower counts have a sum each, for choosing which words to leave out */
 
 static int by_frequency(const void *a, const void *b)
 {
@@ -24,7 +24,7 @@ static int by_code_point(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The next letter of a well-formed word. */
+/* Takes the next letter from the front of a well-formed word. */
 static uint32_t take_letter(struct str *word)
 {
     uint32_t code_point = 0;
@@ -94,7 +94,8 @@ static void choose_alphabet(struct lexicon *lexicon, const struct word_counts *c
     mem_free(frequencies);
 }
 
-/* Letters of a word, 0 where it has one that is not in the alphabet, is too long, or is a single letter. */
+/* The number of letters of a word; 0 for a word with a letter outside the alphabet, one that is too long, or a
+ * single letter. */
 static size_t usable_letters(struct str word, const uint16_t *rank_of)
 {
     size_t letters = 0;
@@ -104,8 +105,8 @@ static size_t usable_letters(struct str word, const uint16_t *rank_of)
     return letters > 1 ? letters : 0;
 }
 
-/* Which words there is room for: those that occur more than `count` times; of those that occur so often the ones whose
- * hash is below `share`, for a hash does not depend on the order of the words. */
+/* Which words fit: those that occur more than `count` times and, of those that occur exactly `count` times, the ones
+ * whose hash is below `share`. The hash makes the choice independent of the order of the words. */
 struct room {
     uint64_t count;
     uint64_t share; /* of 2^32 */
@@ -118,7 +119,8 @@ static bool has_room(const struct room *room, struct str word, uint64_t n)
 
 static struct room find_room(const struct word_counts *counts, const uint16_t *rank_of, size_t letters_max)
 {
-    size_t *const letters = mem_clear(RARE, sizeof *letters); /* of the words of each count; 0 of the frequent ones */
+    size_t *const letters = mem_clear(RARE, sizeof *letters); /* letters of the words of each count; [0]: of counts
+                                                               * from RARE on */
     for (size_t i = 0; i < word_counts_size(counts); i++) {
         uint64_t n;
         const size_t used = usable_letters(word_counts_word(counts, i, &n), rank_of);

@@ -1,4 +1,4 @@
-/* Comes in: lines. Goes out: their ids as text. */
+/* Tokenizes lines and formats their ids or pieces as text. */
 #include "tokenizer/lines.h"
 
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* An id's digits. */
+/* The decimal text of an id. */
 struct decimal {
     char digits[7];
     uint8_t count;

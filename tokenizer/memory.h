@@ -1,10 +1,10 @@
-/* What a thread remembers of runs: their bytes and the ids they gave. A run's hash names one cache line, which holds
- * two runs of up to 16 bytes and three ids, as most are, or one of up to 32 bytes and seven ids; a new one takes the
- * place of the older.
+/* Each thread's cache of runs: their bytes and the ids they gave. A run's hash selects one cache line, which holds
+ * either two runs of up to 16 bytes and three ids, as most are, or one run of up to 32 bytes and seven ids. A new run
+ * replaces the older one.
  *
- * A key is the run's bytes with zeros after, ASCII capitals lowered where case does not matter. Its length is not in
- * it: NUL is deleted from text, so runs that differ in the zeros after give the same ids. For the same reason an empty
- * entry, all zeros, is right as it is: runs of NUL give no id. */
+ * A key is the run's bytes followed by zeros, with ASCII capitals lowered where case does not matter. The length is not
+ * part of it: NUL is deleted from text, so runs that differ only in trailing zeros give the same ids. For the same
+ * reason an empty entry, all zeros, is correct as it is: a run of NULs gives no ids. */
 #ifndef TOKENIZER_MEMORY_H
 #define TOKENIZER_MEMORY_H
 
@@ -17,7 +17,7 @@
 #define MEMORY_IDS   7u
 #define SHORT_BYTES  16u
 #define SHORT_IDS    3u
-#define MEMORY_BITS  16u /* of a hash */
+#define MEMORY_BITS  16u /* of the hash: log2 of the number of cache lines */
 #define MEMORY_LONG  0x80000000u
 
 struct memory_key {
@@ -33,22 +33,22 @@ struct short_memory {
 struct long_memory {
     struct memory_key key;
     uint32_t ids[MEMORY_IDS];
-    uint32_t count; /* of ids, with MEMORY_LONG, which the second count of a pair has not */
+    uint32_t count; /* of ids, plus MEMORY_LONG, which the second count of a pair never has */
 };
 
 union memory {
-    struct short_memory pair[2]; /* the later comer first */
+    struct short_memory pair[2]; /* the newer one first */
     struct long_memory one;
 };
 _Static_assert(sizeof(union memory) == 64, "what is remembered at a hash is one cache line");
 
-/* Makes the key of a run of `size` bytes, at most MEMORY_BYTES, where MEMORY_BYTES can be read; `fold` (0x20, or 0) is
- * put into capitals. Returns its hash. */
+/* Makes the key of a run of `size` bytes, at most MEMORY_BYTES; MEMORY_BYTES must be readable at `run`. `fold` (0x20,
+ * or 0) is ORed into capitals. Returns the key's hash. */
 static inline uint32_t memory_key(const char *run, size_t size, char fold, struct memory_key *key)
 {
     static const unsigned char masks[2 * MEMORY_BYTES] = {[0 ... MEMORY_BYTES - 1] = 0xFF};
     const unsigned char *const mask = masks + MEMORY_BYTES - size;
-    uint64_t even, odd; /* words 0 and 1, each with one of the other two */
+    uint64_t even, odd; /* words 0 and 1, each combined with one of the other two */
 #ifdef __SSE2__
     __m128i half[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -94,7 +94,7 @@ static inline bool memory_same(const struct long_memory *memory, const struct me
     return memory_same_half(memory->key.words, key->words) && memory_same_half(memory->key.words + 2, key->words + 2);
 }
 
-/* Remembers a run of `size` bytes, if it is not too long and gave not too many ids. */
+/* Remembers a run of `size` bytes, unless it is too long or gave too many ids. */
 static inline void memory_keep(union memory *memory, const struct memory_key *key, size_t size, const uint32_t *ids,
                                size_t count)
 {

@@ -1,9 +1,9 @@
-/* Comes in: a run of UTF-8. Goes out: its normalised code points. A letter on its way carries its canonical combining
- * class in the top byte, so that putting marks into canonical order and dropping them need no second look-up:
+/* Normalises a run of UTF-8 to code points. Each letter in progress carries its canonical combining class in the top
+ * byte, so that ordering and dropping marks need no second look-up:
  *
  *     bytes → decode, delete, decompose → [class | code point] … → order the marks → drop nonspacing ones, lower
  *
- * Hostile text is a megabyte of combining marks: a long row of them is sorted by counting, never by insertion. */
+ * Hostile text may be a megabyte of combining marks, so long rows of them are sorted by counting, not by insertion. */
 #include "tokenizer/normalize.h"
 
 #include "base/mem.h"
@@ -27,7 +27,7 @@ static inline void put(struct normalizer *normalizer, uint32_t code_point, uint8
     normalizer->letters[normalizer->count++] = code_point | (uint32_t)combining_class << CLASS_SHIFT;
 }
 
-/* A Hangul syllable's two or three letters (Unicode, section 3.12). */
+/* Decomposes a Hangul syllable into its two or three letters (Unicode, section 3.12). */
 static bool put_hangul(struct normalizer *normalizer, uint32_t code_point)
 {
     if (code_point < 0xAC00 || code_point > 0xD7A3)
@@ -106,7 +106,7 @@ static void drop_marks(struct normalizer *normalizer)
     normalizer->count = kept;
 }
 
-/* The one lowercase that is longer: U+0130 becomes i and U+0307. */
+/* The only lowercase mapping that is longer: U+0130 becomes i and U+0307. */
 static void insert_dots(struct normalizer *normalizer, size_t dots)
 {
     reserve(normalizer, dots);

@@ -1,6 +1,6 @@
-/* Normalisation of one run of text as BertNormalizer does it: deleted characters go; then, where accents are stripped,
- * canonical decomposition (NFD) without nonspacing marks; then lowercase, character by character. Google's program
- * lowers first, which is the same but for a capital sigma: sigma.h has lowered that before. */
+/* Normalisation of one run of text as BertNormalizer does it: some characters are deleted; then, where accents are
+ * stripped, canonical decomposition (NFD) without nonspacing marks; then lowercase, character by character. Google's
+ * program lowers first, which differs only for a capital sigma; sigma.h has lowered that before. */
 #ifndef TOKENIZER_NORMALIZE_H
 #define TOKENIZER_NORMALIZE_H
 
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Scratch of one thread. A zeroed one with the profile's tables and the two flags set is ready to use; the memory is
- * kept from run to run. */
+/* Scratch of one thread. Ready to use when zeroed, with the profile's tables and the two flags set. The memory is kept
+ * from run to run. */
 struct normalizer {
     const struct unicode *unicode;
     bool lower, strip;
@@ -22,8 +22,8 @@ struct normalizer {
     size_t sorted_capacity;
 };
 
-/* Puts the code points of `run` into normalizer->letters. The run holds no white space and no ideograph among other
- * characters (words.c cuts there); ill-formed UTF-8 is dropped. Time and memory are linear in the run. */
+/* Puts the code points of `run` into normalizer->letters. A run holds no white space, and an ideograph only as a run of
+ * its own (words.c cuts there). Ill-formed UTF-8 is dropped. Time and memory are linear in the run. */
 void normalize_run(struct normalizer *normalizer, struct str run);
 
 void normalizer_release(struct normalizer *normalizer);

@@ -1,7 +1,7 @@
-/* Comes in: counts that rise and fall. Goes out: the most frequent pair. In a binary heap of numbers, a count that
- * rises moves its pair at once; one that falls waits until its pair comes to the top, for most never do. A table of
- * open addressing finds pairs by their pieces, and closes its gaps when one is gone. Memory follows the pairs there
- * are. */
+/* A priority queue of pairs whose counts rise and fall: a binary heap of their numbers. A count that rises moves its
+ * pair at once; one that falls waits until its pair reaches the top, because most never do. A hash table with open
+ * addressing finds pairs by their two pieces; removing a pair closes the gap. Memory is proportional to the pairs in
+ * use. */
 #include "tokenizer/pair_queue.h"
 
 #include "base/mem.h"
@@ -79,7 +79,7 @@ static size_t home(const struct pair_queue *queue, uint32_t left, uint32_t right
     return (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15u >> (64 - queue->slot_bits));
 }
 
-/* Where a pair is, or would be. */
+/* The slot of a pair, or the empty slot where it would go. */
 static size_t slot_of(const struct pair_queue *queue, uint32_t left, uint32_t right)
 {
     const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
@@ -92,7 +92,7 @@ static size_t slot_of(const struct pair_queue *queue, uint32_t left, uint32_t ri
     return at;
 }
 
-/* Empties a slot and moves those after it that would no longer be found. */
+/* Empties the pair's slot and moves back the pairs after it that the gap would hide. */
 static void leave_slots(struct pair_queue *queue, uint32_t number)
 {
     const size_t mask = ((size_t)1 << queue->slot_bits) - 1;
@@ -100,7 +100,7 @@ static void leave_slots(struct pair_queue *queue, uint32_t number)
     for (size_t at = (gap + 1) & mask; queue->slots[at]; at = (at + 1) & mask) {
         const struct piece_pair *pair = &queue->pairs[queue->slots[at] - 1];
         if (((at - home(queue, pair->left, pair->right)) & mask) < ((at - gap) & mask))
-            continue; /* its home is after the gap */
+            continue; /* its home slot is after the gap */
         queue->slots[gap] = queue->slots[at];
         gap = at;
     }

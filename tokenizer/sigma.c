@@ -1,5 +1,5 @@
-/* Comes in: text. Goes out: the same text without U+03A3. Both small sigmas take two bytes like the capital, so they
- * are written in its place; one that may be final is written as final, and taken back when a cased letter follows. */
+/* Lowers capital sigmas. Both small sigmas take two bytes like the capital, so they overwrite it. One that may be final
+ * is written as final, and corrected when a cased letter follows. */
 #include "tokenizer/sigma.h"
 
 #define CAPITAL 0x3A3u
@@ -12,8 +12,8 @@ struct str sigma_lower(const struct unicode *unicode, struct str text, struct bu
         return text;
     buf_reset(scratch);
     buf_add_str(scratch, text);
-    char *final = NULL;        /* the last sigma, where only ignorable letters stand after it */
-    bool behind_cased = false; /* the last letter of the word that is not ignorable is cased */
+    char *final = NULL;        /* the last sigma, while only ignorable letters follow it */
+    bool behind_cased = false; /* the word's last letter that is not ignorable is cased */
     unsigned size, skip;
     for (size_t at = 0; at < text.size; at += size ? size : skip) {
         uint32_t code_point;

@@ -1,6 +1,6 @@
-/* Comes in: text. Goes out: ids. Most of a text is runs that were seen before, so each thread remembers what runs gave
- * (memory.h), by their raw bytes, before any normalising. It goes in two steps, so that the entries of many runs are on
- * their way from memory at once:
+/* Text to ids. Most runs of a text were seen before, so each thread remembers the ids of runs (memory.h), keyed by
+ * their raw bytes before any normalisation. The work goes in two steps, so that the cache lines of many runs are
+ * prefetched at once:
  *
  *     text ─► find: runs, keys, prefetch ─► up to FOUND_MAX runs ─► recall: their entries' ids
  *                                                                     │ not remembered: normalise, WordPiece
@@ -18,7 +18,7 @@
 
 #include <assert.h>
 
-/* A longer word, in code points, is [UNK]. */
+/* A word of more code points is [UNK]. */
 static const size_t word_letters_max[] = {[PROFILE_HF] = 100, [PROFILE_GOOGLE] = 200};
 
 struct tokenizer {
@@ -28,7 +28,7 @@ struct tokenizer {
 
 #define FOUND_MAX (2 * ASCII_BLOCK)
 
-/* A run on its way to its ids. */
+/* A run that was found, with its key and prefetched cache line. */
 struct found {
     struct memory_key key; /* of its first bytes, where it is longer than MEMORY_BYTES */
     struct str run;
@@ -39,7 +39,7 @@ struct found {
 struct tokenizer_state {
     const struct tokenizer *tokenizer;
     union memory *memory; /* [1 << MEMORY_BITS] */
-    char fold;            /* of keys: 0x20 where case does not matter, else 0 */
+    char fold;            /* for keys: 0x20 where case does not matter, else 0 */
     struct found found[FOUND_MAX];
     struct normalizer normalizer;
     struct buf word;       /* scratch */
@@ -109,7 +109,7 @@ static void add_pieces(void *context, struct str word)
     wordpiece_word(pieces->wordpiece, word, pieces->out);
 }
 
-/* The ids of a run by the long way. */
+/* The ids of a run by normalisation and WordPiece. */
 static void cut_run(struct tokenizer_state *state, enum text_run_kind kind, struct str run, struct ids *out)
 {
     const struct wordpiece *wordpiece = state->tokenizer->wordpiece;
@@ -121,7 +121,8 @@ static void cut_run(struct tokenizer_state *state, enum text_run_kind kind, stru
     run_words(&state->normalizer, &state->word, run, add_pieces, &(struct pieces){wordpiece, out});
 }
 
-/* The text to cut into runs. What becomes of a sigma depends on more than its run, and runs are remembered. */
+/* The text to cut into runs. Capital sigmas are lowered first: their lowercase depends on more than their run, and runs
+ * are remembered. */
 static struct str prepare(struct tokenizer_state *state, struct str text)
 {
     const struct tokenizer_options *options = &state->tokenizer->options;
@@ -130,7 +131,7 @@ static struct str prepare(struct tokenizer_state *state, struct str text)
     return sigma_lower(state->normalizer.unicode, text, &state->small_text);
 }
 
-/* The ids of a run that is not remembered yet. */
+/* The ids of a run that is not in the cache. */
 static __attribute__((noinline)) void forgotten_ids(struct tokenizer_state *state, const struct found *found,
                                                     struct ids *out)
 {
@@ -166,7 +167,8 @@ static void recall(struct tokenizer_state *state, const struct found *end, struc
     out->count = (size_t)(to - out->data);
 }
 
-/* Notes a run; MEMORY_BYTES can be read at `bytes`, which are the run's. */
+/* Records a run and prefetches its cache line; MEMORY_BYTES must be readable at `bytes`, a copy of the run's or the run
+ * itself. */
 static inline void find(union memory *memory, char fold, struct found *found, enum text_run_kind kind, struct str run,
                         const char *bytes)
 {
@@ -176,7 +178,7 @@ static inline void find(union memory *memory, char fold, struct found *found, en
     __builtin_prefetch(&memory[found->hash]);
 }
 
-/* Notes the next run of any kind. */
+/* Records the next run of any kind. */
 static struct found *find_next(const struct tokenizer_state *state, struct str *text, struct found *found)
 {
     struct str run;
@@ -191,8 +193,9 @@ static struct found *find_next(const struct tokenizer_state *state, struct str *
     return found + 1;
 }
 
-/* Notes the words of ASCII in the first block of a text, up to one that goes on after it; or up to and with the first
- * run of another kind. Up to ASCII_BLOCK runs, at least one where there is one. */
+/* Records the ASCII words and punctuation in the first block of a text, up to a word that the block's end cuts; or
+ * up to and including the first run of another kind. Records at most ASCII_BLOCK runs, and at least one if there is
+ * any. */
 static struct found *find_ascii(const struct tokenizer_state *state, struct str *text, struct found *found)
 {
     char padded[ASCII_BLOCK + MEMORY_BYTES];
@@ -223,7 +226,7 @@ static struct found *find_ascii(const struct tokenizer_state *state, struct str 
     return stopped ? find_next(state, text, found) : found;
 }
 
-/* Not ASCII, perhaps after a blank. */
+/* Starts with a non-ASCII character, perhaps after a blank. */
 static bool is_foreign(struct str text)
 {
     return text.size > 1 && (*text.data & 0x80 || (*text.data == ' ' && text.data[1] & 0x80));

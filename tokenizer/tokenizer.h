@@ -1,5 +1,5 @@
-/* Text to WordPiece ids, exactly as the program that the profile names gives them (enum profile): "[MASK]" in a text is
- * the three words [ mask ].
+/* Text to WordPiece ids, exactly as the program named by the profile (enum profile) computes them. "[MASK]" in a text
+ * is the three words [ mask ].
  *
  *     struct tokenizer *tokenizer = tokenizer_open(vocab, &options);          one for all threads
  *     struct tokenizer_state *state = tokenizer_state_open(tokenizer);        one per thread
@@ -19,18 +19,18 @@ struct tokenizer_options {
     bool cased;         /* keep case */
     bool strip_accents; /* canonical decomposition without nonspacing marks */
     enum profile profile;
-    bool joined; /* ideographs are letters of words, not words (handle_chinese_chars false); profile hf alone */
+    bool joined; /* ideographs are letters of words, not words (handle_chinese_chars false); profile hf only */
 };
 
-/* Immutable. `vocab` may be NULL: then tokenizer_words alone may be used. It is not needed after the call. */
+/* Immutable. `vocab` may be NULL: then only tokenizer_words may be used. It is not needed after the call. */
 struct tokenizer *tokenizer_open(const struct vocab *vocab, const struct tokenizer_options *options);
 void tokenizer_close(struct tokenizer *tokenizer);
 
-/* Scratch of one thread, and its memory of runs seen (4 MB, which never changes a result). */
+/* Scratch of one thread, and its cache of runs (4 MB; it never changes a result). */
 struct tokenizer_state *tokenizer_state_open(const struct tokenizer *tokenizer);
 void tokenizer_state_close(struct tokenizer_state *state);
 
-/* Appends the ids of `text`. Ill-formed UTF-8 bytes are dropped. Words do not cross a call. */
+/* Appends the ids of `text`. Ill-formed UTF-8 is dropped. A word never spans two calls. */
 void tokenizer_ids(struct tokenizer_state *state, struct str text, struct ids *out);
 
 /* Calls word(context, …) with each normalised word of `text` in order, before WordPiece, for counting: well-formed

@@ -1,13 +1,13 @@
-/* Comes in: a path. Goes out: pieces and settings. tokenizer.json is what the `tokenizers` library itself reads, so it
- * is preferred; beside a vocab.txt, tokenizer_config.json has the same settings under older names. Only what the
- * profiles do is taken; anything else is refused by name, for silently other pieces are the worst outcome. */
+/* Reads pieces and settings of a tokenizer. tokenizer.json is what the `tokenizers` library itself reads, so it is
+ * preferred; beside a vocab.txt, tokenizer_config.json has the same settings under older names. Settings that the
+ * profiles do not implement are refused by name, because silently different pieces would be the worst outcome. */
 #include "tokenizer/tokenizer_files.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 
-#define TOKENIZER_BYTES_MAX (64u << 20) /* of three million pieces */
+#define TOKENIZER_BYTES_MAX (64u << 20) /* enough for three million pieces */
 #define CONFIG_BYTES_MAX    (1u << 20)  /* tokenizer_config.json */
 
 static int refuse(const char *path, const char *what, struct error *err)
@@ -16,14 +16,14 @@ static int refuse(const char *path, const char *what, struct error *err)
     return hint(err, "text is cut as BERT does it: WordPiece after BertNormalizer and BertPreTokenizer");
 }
 
-/* A text, or "" where there is none. */
+/* The value as text, or "" where it is missing. */
 static const char *text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
     return text ? text : "";
 }
 
-/* A choice that may be missing or null. */
+/* A boolean that may be missing or null. */
 static bool choice_of(const json_t *object, const char *name, bool otherwise)
 {
     const json_t *value = json_object_get(object, name);
@@ -86,7 +86,7 @@ static int place(const char *path, struct str *pieces, size_t count, const char 
     return 0;
 }
 
-/* The model's pieces by id, and the added tokens that are not among them. */
+/* Takes the model's pieces by id, then the added tokens that are not among them. */
 static int take_pieces(const char *path, const json_t *root, struct vocab **vocab, struct error *err)
 {
     json_t *list = json_object_get(json_object_get(root, "model"), "vocab");
@@ -135,7 +135,7 @@ static int read_tokenizer(const char *path, enum profile profile, struct tokeniz
     return result;
 }
 
-/* The settings beside a vocab.txt. Names and defaults are those of BertTokenizer. */
+/* The settings beside a vocab.txt. Names and defaults are BertTokenizer's. */
 static int read_config(const char *path, enum profile profile, struct tokenizer_facts *facts, struct error *err)
 {
     json_t *root;

@@ -1,6 +1,6 @@
-/* Comes in: the lines of vocab.txt. Goes out: pieces by id, with the ids of the specials and a hash of the whole.
- * The text is normalised once to what vocab_write writes, and every piece is a view into it: one allocation, and the
- * hash is that of a file a user can compare. */
+/* Reads vocab.txt: pieces by id, the ids of the specials, and a hash of the whole. The text is first normalised to what
+ * vocab_write writes, and every piece is a view into it. So there is one allocation, and the hash is that of a file
+ * that a user can compare. */
 #include "tokenizer/vocab.h"
 
 #include "base/file.h"
@@ -9,12 +9,12 @@
 
 #include <assert.h>
 
-/* What is cut off lines: White_Space, and by Google's rules what Python counts among it. */
+/* What is trimmed from lines: White_Space and, by Google's rules, what Python also counts as white space. */
 static bool is_space(uint32_t code_point, enum vocab_rules rules)
 {
     if (code_point > ' ' && code_point < 0x7F)
         return false;
-    /* Some of it is among the deleted controls in the tables. */
+    /* The tables have some of these as deleted controls. */
     const bool control = code_point == 0x0B || code_point == 0x0C || code_point == 0x85 ||
                          (rules == VOCAB_GOOGLE && code_point >= 0x1C && code_point <= 0x1F);
     return control || unicode_letter(&unicode_hf, code_point)->kind == LETTER_SPACE;
@@ -113,8 +113,8 @@ int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t cou
     return vocab_open(vocab, pieces, count, NULL, err);
 }
 
-/* Cuts the file's text into trimmed lines; by Hugging Face's rules without the empty ones at its end. *lines is the
- * caller's to free. */
+/* Cuts the file's text into trimmed lines; by Hugging Face's rules without the empty ones at its end. The caller frees
+ * *lines. */
 static int split_lines(struct str text, const char *path, enum vocab_rules rules, struct str **lines, size_t *count,
                        struct error *err)
 {
@@ -140,7 +140,7 @@ static int split_lines(struct str text, const char *path, enum vocab_rules rules
     return 0;
 }
 
-/* Where the first ill-formed byte is. */
+/* The offset of the first ill-formed byte. */
 static uint64_t first_bad_byte(struct str text)
 {
     size_t at = 0;

@@ -1,12 +1,12 @@
-/* A vocabulary: the pieces that words are cut into, in the order of their ids. On disk it is vocab.txt, one piece a
- * line, the id is the line's number from 0; a piece that starts with "##" goes on inside a word.
+/* A vocabulary: the pieces that words are cut into, in the order of their ids. On disk it is vocab.txt with one piece
+ * per line. The id is the line's number from 0; a piece that starts with "##" continues a word.
  *
- * How a file is read (enum vocab_rules; equal to the programs, but for the last line of this list):
+ * How a file is read (enum vocab_rules), as the two programs read it, except for the last rule below:
  *   - Lines end at LF. White_Space at a line's end is cut off, so CRLF is fine and so is a missing last LF. By Google's
  *     rules all that str.strip() takes is cut off, at both ends.
- *   - Of equal pieces the last line's id counts; the earlier id exists and never comes out.
- *   - An empty line inside the file is a piece of no characters, which matches nothing; its id exists.
- *   - A byte order mark is not removed, it belongs to the first piece.
+ * - Of equal pieces the last line's id is used; the earlier ids exist, but no text gives them.
+ * - An empty line inside the file is a piece of no characters, which matches nothing; its id exists.
+ * - A byte order mark is not removed: it belongs to the first piece.
  *   - Text that is not UTF-8 is refused. By Google's rules the ill-formed bytes are dropped.
  *   - Empty lines at the end of the file are not pieces. By Google's rules they are. */
 #ifndef TOKENIZER_VOCAB_H
@@ -38,20 +38,21 @@ enum vocab_rules {
     VOCAB_OWN, /* written by vocab_write: nothing is trimmed or dropped */
 };
 
-/* Opens vocab.txt. ERR_INPUT: not UTF-8, or one of [PAD] [UNK] [CLS] [SEP] [MASK] is not there (named); ERR_UNSAFE:
- * more than VOCAB_PIECES_MAX lines, a piece or file too long. Immutable afterwards. Close with vocab_close. */
+/* Opens vocab.txt. ERR_INPUT: not UTF-8, or one of [PAD] [UNK] [CLS] [SEP] [MASK] is missing (the message names it);
+ * ERR_UNSAFE: more than VOCAB_PIECES_MAX lines, or a piece or the file is too long. Immutable afterwards. Close with
+ * vocab_close. */
 int vocab_read(struct vocab **out, const char *path, enum vocab_rules rules, struct error *err);
 
-/* The same from pieces in memory (copied). A piece holds no LF and does not end in White_Space. */
+/* The same from pieces in memory (copied). A piece must not contain LF or end in White_Space. */
 int vocab_from_pieces(struct vocab **vocab, const struct str *pieces, size_t count, struct error *err);
 
 /* Writes vocab.txt, one piece a line, each line ended by LF. */
 int vocab_write(const struct vocab *vocab, const char *path, struct error *err);
 
-/* A line as Hugging Face's rules take it: without White_Space at its end. */
+/* A line without White_Space at its end, as Hugging Face's rules read it. */
 struct str vocab_trim(struct str line);
 
-/* Id of a piece (of equal ones the last); false where there is none. Reads the whole list: for specials and tests. */
+/* The id of a piece (of equal ones the last); false where there is none. A linear search: for specials and tests. */
 bool vocab_find(const struct vocab *vocab, struct str piece, uint32_t *id);
 
 void vocab_close(struct vocab *vocab); /* NULL is fine */

@@ -1,5 +1,5 @@
-/* Comes in: the bytes of a file, or a vocabulary. Goes out: counts of what is wrong, each with its first place. The
- * judge of a piece is the tokenizer itself: what comes out of it must go through it unchanged. */
+/* Counts what is wrong with a vocabulary's file or its pieces, and notes the first place of each fault. The tokenizer
+ * itself judges the pieces: a piece can only come out of it if it passes through unchanged. */
 #include "tokenizer/vocab_check.h"
 
 #include <stdlib.h>
@@ -93,7 +93,7 @@ static void look(void *context, struct str word)
     sight->same = str_equal(word, sight->piece);
 }
 
-/* Letters of ASCII that no option changes: no need to ask. */
+/* Lower-case ASCII letters only: no option changes them, so the tokenizer need not be asked. */
 static bool is_plain(struct str piece)
 {
     size_t plain = 0;

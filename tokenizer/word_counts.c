@@ -1,6 +1,6 @@
-/* Comes in: words, again and again. Goes out: each word once, with its count. Entries stand in order of appearance,
- * their bytes end to end in one buffer; a table of open addressing finds them. A slot holds half of the hash beside the
- * entry's number, so that a wrong word is seldom looked at and growing needs no hashing. */
+/* Counts words. Entries are in order of appearance, their bytes one after the other in one buffer; a hash table with
+ * open addressing finds them. A slot holds the upper half of the hash beside the entry's number, so other words are
+ * seldom compared, and growing the table computes no hashes. */
 #include "tokenizer/word_counts.h"
 
 #include "base/hash.h"
@@ -9,15 +9,16 @@
 #include <assert.h>
 
 #define BYTES_MIN ((size_t)64 << 10)
-#define SLOT_BITS 10    /* at first */
-#define RARE      4096u /* counts below are told apart when room is made */
+#define SLOT_BITS 10    /* initially */
+#define RARE      4096u /* lower counts have a sum each, for choosing which words to forget */
 
 struct counted {
     uint64_t count;
-    uint32_t offset, size; /* of its bytes in text */
+    uint32_t offset, size; /* of its bytes in `text` */
 };
 
-/* What an entry costs besides its bytes: itself and its slots (at most half are taken), when arrays have just grown. */
+/* Memory of an entry besides its bytes: the entry and its slots (at most half are taken), when the arrays have just
+ * grown. */
 #define ENTRY_BYTES (2 * (sizeof(struct counted) + 2 * sizeof(uint64_t)))
 
 struct word_counts {
@@ -86,7 +87,7 @@ static size_t bytes_used(const struct word_counts *counts)
     return ENTRY_BYTES * counts->count + 2 * counts->text.size;
 }
 
-/* Puts a slot's value where a search for it will look. */
+/* Puts a slot's value where a search will find it. */
 static void place(struct word_counts *counts, uint64_t slot)
 {
     const size_t mask = ((size_t)1 << counts->slot_bits) - 1;
@@ -113,7 +114,7 @@ static uint64_t slot_value(uint64_t hash, size_t entry)
     return (hash >> 32) << 32 | (entry + 1);
 }
 
-/* Up to which count words must go so that the rest fills at most half. */
+/* The count below which words must be forgotten so that the rest fills at most half of the memory. */
 static uint64_t rare_count(const struct word_counts *counts)
 {
     size_t *const bytes = mem_clear(RARE, sizeof *bytes);
@@ -125,7 +126,7 @@ static uint64_t rare_count(const struct word_counts *counts)
     while (rare < RARE && kept > counts->bytes_max / 2)
         kept -= bytes[rare++];
     mem_free(bytes);
-    return kept > counts->bytes_max / 2 ? UINT64_MAX : rare; /* exclusive */
+    return kept > counts->bytes_max / 2 ? UINT64_MAX : rare; /* exclusive; UINT64_MAX: all */
 }
 
 /* Forgets the rarest words. */

@@ -1,11 +1,11 @@
-/* Comes in: a word. Goes out: ids. The vocabulary is held as a trie in one array (a double array): the child of a node
- * by a byte, if there is one, is at its base XOR that byte, and says so by its label. No two nodes have the same base,
- * so the label is proof enough, and a step costs one look-up whatever the byte:
+/* Cuts words into pieces. The vocabulary is a trie in one array (a double array): the child of a node by a byte, if it
+ * exists, is at the node's base XOR that byte, and its label is that byte. No two nodes have the same base, so the
+ * label is proof enough, and a step costs one look-up whatever the byte:
  *
  *     nodes[nodes[n].base ^ byte].label == byte
  *
- * Pieces that go on inside a word ("##ing") are in the same trie: the node after "##" is where their search starts.
- * Words are at most 200 characters, so the restart at each piece costs nothing that matters. */
+ * Pieces that continue a word ("##ing") are in the same trie: their search starts at the node after "##". Words have at
+ * most 200 characters, so restarting the search at each piece is cheap. */
 #include "tokenizer/wordpiece.h"
 
 #include "base/mem.h"
@@ -16,10 +16,11 @@
 #define NO_PIECE      0x7FFFFFu
 #define NO_LABEL      0x100u
 #define ROOT          0u
-#define BLOCK         256u /* a node's children are all in one block of so many places */
+#define BLOCK         256u /* all children of a node are in one block of this many places */
 #define INSERTION_MAX 16u  /* more entries are sorted by counting */
 
-/* One without children has base 0: it leads into the first block, where only the root stands, which has no label. */
+/* A node without children has base 0. That leads into the first block, which holds only the root, and the root has no
+ * label. */
 struct node {
     uint32_t base;
     uint32_t piece : 23; /* the id of the piece that ends here, or NO_PIECE */
@@ -29,24 +30,24 @@ _Static_assert(sizeof(struct node) == 8 && VOCAB_PIECES_MAX < NO_PIECE, "a piece
 
 struct wordpiece {
     struct node *nodes;
-    uint32_t starts[2]; /* where the search starts: of a word, and inside a word */
+    uint32_t starts[2]; /* where the search starts: at the start of a word, and inside a word */
     uint32_t unk;
     size_t letters_max;
 };
 
-/* A piece, or what of it is not in the trie yet. */
+/* A piece, or the part of it that is not in the trie yet. */
 struct entry {
     const char *data;
     uint32_t size, id;
 };
 
-/* The byte of an entry at `depth`, plus 1; 0 where it ends there. */
+/* The byte of an entry at `depth`, plus 1; 0 where the entry ends there. */
 static inline unsigned label_at(const struct entry *entry, uint32_t depth)
 {
     return entry->size > depth ? (uint8_t)entry->data[depth] + 1u : 0;
 }
 
-/* Sorts by the labels at `depth`; equal ones keep their order. */
+/* Sorts by the labels at `depth`; a stable sort. */
 static void sort_entries(struct entry *entries, size_t count, uint32_t depth, struct entry *scratch)
 {
     if (count <= INSERTION_MAX) {
@@ -74,7 +75,7 @@ struct building {
     struct node *nodes;
     uint32_t blocks, capacity;
     uint64_t taken[BLOCK / 64],
-        based[BLOCK / 64]; /* of the last block: the places, and those that are some node's base */
+        based[BLOCK / 64]; /* of the last block: places taken, and places that are some node's base */
 };
 
 static void add_block(struct building *building)
@@ -109,7 +110,7 @@ static bool fits(const struct building *building, const uint8_t *labels, unsigne
     return free;
 }
 
-/* A base in the last block for a node with these labels below it; BLOCK where there is none. */
+/* A base in the last block where children with these labels fit; BLOCK where there is none. */
 static unsigned find_base(const struct building *building, const uint8_t *labels, unsigned count)
 {
     for (unsigned i = 0; i < BLOCK / 64; i++)
@@ -121,8 +122,8 @@ static unsigned find_base(const struct building *building, const uint8_t *labels
     return BLOCK;
 }
 
-/* Takes places for children with these labels; returns their base. Only the last block is tried, so that building takes
- * linear time; one place in thirteen stays empty. */
+/* Reserves places for children with these labels; returns their base. Only the last block is tried, so that building
+ * takes linear time; one place in thirteen stays empty. */
 static uint32_t place(struct building *building, const uint8_t *labels, unsigned count)
 {
     unsigned base = building->blocks > 1 ? find_base(building, labels, count) : BLOCK;
@@ -136,7 +137,7 @@ static uint32_t place(struct building *building, const uint8_t *labels, unsigned
     return (building->blocks - 1) * BLOCK + base;
 }
 
-/* A node that waits for its children: the entries that share their first `depth` bytes. */
+/* A node whose children are still to be added: the entries that share their first `depth` bytes. */
 struct range {
     uint32_t from, to, depth, node;
 };
@@ -154,7 +155,8 @@ static struct node *build_trie(struct entry *entries, size_t count)
         const uint32_t depth = range.depth;
         sort_entries(entries + range.from, range.to - range.from, depth, scratch);
         for (; range.from < range.to && entries[range.from].size == depth; range.from++)
-            building.nodes[range.node].piece = entries[range.from].id & NO_PIECE; /* of equal pieces the last counts */
+            building.nodes[range.node].piece = entries[range.from].id & NO_PIECE; /* of equal pieces the last one
+                                                                                   * counts */
         uint8_t labels[BLOCK];
         uint32_t ends[BLOCK];
         unsigned children = 0;
@@ -182,7 +184,7 @@ static struct node *build_trie(struct entry *entries, size_t count)
     return building.nodes;
 }
 
-/* The node where a path from the root ends, or one without children. */
+/* The node at the end of a path from the root, or one without children. */
 static uint32_t node_of(const struct node *nodes, struct str path)
 {
     uint32_t node = ROOT;
@@ -236,7 +238,7 @@ void wordpiece_word(const struct wordpiece *wordpiece, struct str word, struct i
         return;
     }
     const struct node *const nodes = wordpiece->nodes;
-    /* Pieces are whole characters, so a match in bytes ends where a character ends. */
+    /* Pieces are whole characters, so a match of bytes ends at the end of a character. */
     for (size_t at = 0; at < word.size;) {
         const struct node *node = &nodes[wordpiece->starts[at > 0]];
         uint32_t best = NO_PIECE;

@@ -1,14 +1,14 @@
-/* Comes in: text. Goes out: runs, and the words of a run. Cutting before normalising gives the same words as
- * BertNormalizer over the whole text and BertPreTokenizer afterwards, because no white space, punctuation or ideograph
- * changes its kind or has a combining class (scripts/unicode_tables.py asserts it), and nothing becomes white space or
- * an ideograph. What becomes punctuation (U+2260 is = and a stroke) is found after normalising. */
+/* Cuts text into runs, and a run into words. Cutting before normalising gives the same words as BertNormalizer on the
+ * whole text followed by BertPreTokenizer, because normalisation never changes the kind of white space, punctuation or
+ * ideographs, none of these has a combining class (scripts/unicode_tables.py asserts it), and nothing becomes white
+ * space or an ideograph. What becomes punctuation (U+2260 is = and a stroke) is found after normalisation. */
 #include "tokenizer/words.h"
 
 #include <assert.h>
 
 enum byte_kind { LETTER, SPACE, PUNCTUATION, CONTROL, HIGH };
 
-/* Of each byte: ASCII by its meaning for BERT (controls are deleted), all of 0x80 and above HIGH. */
+/* By byte: ASCII as BERT classifies it (controls are deleted); 0x80 and above are HIGH. */
 static const uint8_t kind_of_byte[256] = {
     [0 ... 8] = CONTROL,
     ['\t'] = SPACE,
@@ -30,7 +30,7 @@ static inline enum byte_kind kind_at(const char *at)
     return (enum byte_kind)kind_of_byte[(unsigned char)*at];
 }
 
-/* utf8_decode with a short way for well-formed letters of two or three bytes, which are most. */
+/* utf8_decode with a fast path for well-formed letters of two or three bytes, which are most. */
 static inline unsigned decode(const char *at, const char *end, uint32_t *code_point, unsigned *skip)
 {
     const unsigned char *const byte = (const unsigned char *)at;
@@ -46,7 +46,7 @@ static inline unsigned decode(const char *at, const char *end, uint32_t *code_po
     return utf8_decode(at, (size_t)(end - at), code_point, skip);
 }
 
-/* What stands at `at`, a HIGH byte: its bytes in *size, ill-formed ones as something to delete. */
+/* The kind of the character at `at`, a HIGH byte, and its bytes in *size. Ill-formed bytes are LETTER_DROP. */
 static enum letter_kind high_kind(const struct unicode *unicode, bool joined, const char *at, const char *end,
                                   unsigned *size)
 {
@@ -61,7 +61,7 @@ static enum letter_kind high_kind(const struct unicode *unicode, bool joined, co
     return LETTER_DROP;
 }
 
-/* The end of a run that goes on at `at` with something that is not an ASCII letter. */
+/* The end of a run that continues at `at` with a byte that is not an ASCII letter. */
 static const char *other_end(const struct unicode *unicode, bool joined, const char *at, const char *end)
 {
     while (at < end) {
