@@ -1,5 +1,5 @@
-/* In: a directory. Out: its samples of one length and split by number. What the manifest says is the truth; a shard
- * that says otherwise is not of this dataset. */
+/* Opens a dataset and reads its samples of one length and split by number. The manifest is authoritative: a shard that
+ * disagrees with it does not belong to the dataset. */
 #include "shards/dataset.h"
 
 #include "base/hash.h"
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* "128, 512" */
+/* The lengths as text: "128, 512". */
 static void list_lengths(const struct manifest *manifest, char *out, size_t out_size)
 {
     size_t used = 0;
@@ -32,7 +32,7 @@ static int find_length(struct dataset *dataset, uint32_t seq, enum split split, 
     return hint(err, "it holds these lengths: %s; dsdata build --seq makes others", lengths);
 }
 
-/* Which pieces continue a word, from the text of vocab.txt, where a piece is a line. */
+/* Finds the pieces that continue a word, from the text of vocab.txt, which has one piece per line. */
 static uint64_t *read_continues(struct str text, uint32_t vocab_size)
 {
     struct str *pieces = mem_clear(vocab_size, sizeof(*pieces));

@@ -1,5 +1,5 @@
 /* A dataset directory as a reader sees it: the samples of one sequence length and split, numbered 0 to samples - 1 in
- * the order of shards and records. Every shard is mapped and compared with the manifest when it is opened; records are
+ * the order of shards and records. Every shard is mapped and compared with the manifest when it is opened. Records are
  * checked when they are read. */
 #ifndef SHARDS_DATASET_H
 #define SHARDS_DATASET_H
@@ -17,12 +17,14 @@ struct dataset {
     uint64_t *continues;  /* for mask_rules: NULL where the manifest's masking is by token */
 };
 
-/* seq 0: the shortest. Errors: those of manifest_read; a length that the dataset has not, or a shard or vocabulary that
- * is not the manifest's: ERR_MISMATCH; a missing or damaged file: ERR_VERIFY. On error nothing is held. */
+/* seq 0: the shortest. Errors: those of manifest_read; ERR_MISMATCH: a length that the dataset does not have, or a
+ * shard or vocabulary that differs from the manifest; ERR_VERIFY: a missing or damaged file. On error nothing is
+ * held. */
 int dataset_open(struct dataset *dataset, const char *directory, uint32_t seq, enum split split, struct error *err);
 void dataset_close(struct dataset *dataset); /* safe on a zeroed one */
 
-/* Sample i < samples into arrays made for dataset->layout (sample_make). O(1); any thread, each its own sample. */
+/* Reads sample i < samples into arrays made for dataset->layout (sample_make). O(1). Any thread, each with its own
+ * sample. */
 int dataset_sample(const struct dataset *dataset, uint64_t i, struct sample *sample, struct error *err);
 
 /* Tells the kernel that the shard which holds sample i is read next. */

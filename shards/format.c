@@ -1,4 +1,5 @@
-/* In: what a shard is. Out: the derived fields of its header and footer, and what is wrong with a stranger's. Pure. */
+/* Computes the derived fields of a shard's header and footer, and finds what is wrong with a header from outside.
+ * Pure. */
 #include "shards/format.h"
 
 #include "base/hash.h"
@@ -23,7 +24,7 @@ struct check {
         condition, fault, offsetof(struct shard_header, field)                                                         \
     }
 
-/* Without what depends on a size that may itself be wrong. */
+/* Checks the fields that do not depend on a size that may itself be wrong. */
 static const char *fault_of_fields(const struct shard_header *h, uint64_t *offset)
 {
     const struct special_ids *s = &h->special;

@@ -12,11 +12,11 @@
  *              └────────────┴────────────────┴─────────────────┴──────────────────┴────────────────────────┘
  *
  * S: sequence length; P: predictions, the most masked tokens of a sample; w: bytes of an id, 2, or 4 where the
- * vocabulary has more than 65,535 pieces. Ids stand as the model sees them (masked), labels are the originals. What a
- * record does not use of ids, labels and positions is zero.
+ * vocabulary has more than 65,535 pieces. The ids are those that the model sees (masked); labels are the originals.
+ * Unused ids, labels and positions are zero.
  *
- * The hash of a shard, as the manifest holds it, is XXH3-64 of header and footer, one after the other: the footer
- * holds the hash of the hashes, so it covers every byte and yet is checked without reading the records. */
+ * The hash of a shard, as stored in the manifest, is XXH3-64 of the header followed by the footer. The footer holds the
+ * hash of the table of hashes, so it covers every byte, yet it can be checked without reading the records. */
 #ifndef SHARDS_FORMAT_H
 #define SHARDS_FORMAT_H
 
@@ -29,13 +29,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs here are the 
 
 #define SHARD_MAGIC                                                                                                    \
     "\x89"                                                                                                             \
-    "DSS\r\n\x1a\n"                     /* 8 bytes; as PNG's, it shows a transfer in text mode */
+    "DSS\r\n\x1a\n"                     /* 8 bytes; like PNG's, it reveals a transfer in text mode */
 #define SHARD_MAGIC_FOOTER "DSSEND\r\n" /* 8 bytes */
 #define SHARD_HEADER_BYTES 4096u
 #define SHARD_FOOTER_BYTES 48u
 #define SHARD_BLOCK_BYTES  (1u << 20) /* of the record area, per hash */
 
-/* Limits of what a reader believes. */
+/* Limits that a reader accepts. */
 #define SHARD_SEQ_MIN    16u
 #define SHARD_SEQ_MAX    4096u
 #define SHARD_VOCAB_MAX  (1u << 24)
@@ -43,12 +43,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs here are the 
 #define SHARD_COUNT_MAX  1000000u            /* shards of a split */
 #define SHARD_AREA_MAX   ((uint64_t)1 << 43) /* bytes of the records of one shard */
 
-/* The numbers are part of the bytes: never renumber. */
+/* The numbers are stored in shards: never renumber. */
 enum pair_kind { PAIRS_NSP = 0, PAIRS_SOP = 1, PAIRS_NONE = 2, PAIR_KINDS };
 enum mask_kind { MASKS_TOKEN = 0, MASKS_WHOLE_WORD = 1, MASK_KINDS };
 enum split { SPLIT_TRAIN = 0, SPLIT_VALID = 1, SPLITS };
 
-/* Names as options and manifest spell them: "nsp", "token", "train". */
+/* Names as used in options and manifests: "nsp", "token", "train". */
 extern const char *const pair_names[PAIR_KINDS];
 extern const char *const mask_names[MASK_KINDS];
 extern const char *const split_names[SPLITS];
@@ -92,10 +92,10 @@ struct shard_footer {
 };
 
 struct record_head {
-    uint64_t document_a; /* page id; for text without ids 52 bits of its hash */
+    uint64_t document_a; /* page id; for text without ids, 52 bits of its hash */
     uint64_t document_b;
     uint16_t length;   /* tokens of the sample */
-    uint16_t a_length; /* tokens of [CLS] A [SEP]: segment 0; the others are segment 1 */
+    uint16_t a_length; /* tokens of [CLS] A [SEP]: segment 0; the rest is segment 1 */
     uint16_t masked;   /* used labels and positions */
     uint16_t is_random_next;
 };
@@ -145,16 +145,16 @@ _Static_assert(offsetof(struct record_head, a_length) == 18, "record");
 _Static_assert(offsetof(struct record_head, masked) == 20, "record");
 _Static_assert(offsetof(struct record_head, is_random_next) == 22, "record");
 
-/* Fills what follows from the other fields: magic, version, sizes, zeros, hash. The others must be in their ranges. */
+/* Fills in what follows from the other fields (magic, version, sizes, zeros, hash), which must be in their ranges. */
 void shard_header_finish(struct shard_header *header);
-/* What is out of range in a header whose magic, version and hash are right, with the offset of that field; NULL:
- * nothing. After that every size derived from it is safe to compute. */
+/* Says what is out of range in a header whose magic, version and hash are right, and gives the field's offset; NULL:
+ * nothing. If nothing is, every size derived from the header is safe to compute. */
 const char *shard_header_fault(const struct shard_header *header, uint64_t *offset);
-/* In what the shards of two headers that are not equal differ, as the end of a sentence (a constant). */
+/* How two different headers disagree, as the end of a sentence (a constant). */
 const char *shard_header_difference(const struct shard_header *a, const struct shard_header *b);
 /* The footer of a shard with this (finished) header and the hashes of its blocks. */
 void shard_footer_make(const struct shard_header *header, const uint64_t *table, struct shard_footer *footer);
-/* The hash of a shard, as the manifest holds it. */
+/* The hash of a shard, as stored in the manifest. */
 uint64_t shard_hash(const struct shard_header *header, const struct shard_footer *footer);
 
 static inline uint64_t shard_area_bytes(const struct shard_header *header)
@@ -175,7 +175,8 @@ static inline uint64_t shard_file_bytes(const struct shard_header *header)
     return SHARD_HEADER_BYTES + shard_area_bytes(header) + shard_block_count(header) * 8 + SHARD_FOOTER_BYTES;
 }
 
-/* How the n samples of a split lie in its k shards (k <= n): the first n mod k shards hold one more than the others. */
+/* The n samples of a split are spread over its k shards (k <= n): the first n mod k shards hold one more than the
+ * others. */
 static inline uint64_t shard_records(uint64_t n, uint64_t k, uint64_t shard)
 {
     return n / k + (shard < n % k);

@@ -1,5 +1,5 @@
-/* In: what a build made. Out: the struct manifest with all that follows from it: entries in order, headers and names of
- * shards, sizes. Its text: manifest_write.c, manifest_read.c. */
+/* Fills a struct manifest and derives what follows from it: sorted entries, headers and names of shards, sizes. Its
+ * text is written by manifest_write.c and read by manifest_read.c. */
 #include "shards/manifest.h"
 
 #include "base/hash.h"
@@ -201,6 +201,6 @@ uint64_t manifest_length_bytes(const struct manifest *manifest, const struct man
 uint32_t manifest_filled(const struct manifest_length *length)
 {
     const uint64_t places = length->samples * length->seq;
-    /* 2^63 tokens would overflow here; the limit of a shard's bytes and the count of shards keep it below. */
+    /* Cannot overflow: the limits of a shard's bytes and of the number of shards keep the tokens below 2^63. */
     return places ? (uint32_t)((unsigned __int128)length->tokens * MILLION / places) : 0;
 }

@@ -1,12 +1,12 @@
-/* manifest.json: what a dataset is. Both ways are here: `dsdata build` fills a struct manifest and writes it last;
- * readers get the same struct back, with every value checked.
+/* manifest.json says what a dataset is. `dsdata build` fills a struct manifest and writes it last; readers get the same
+ * struct back, with every value checked.
  *
  * The text is deterministic: fixed order of keys, integers only, no names of files, hosts or times. Its first key is
- * root_hash: XXH3-64 of the text with those 16 digits left out. Hashes of shards and vocabulary are in the text, so the
- * root hash covers every byte of the dataset. root_hash and format_version keep their place and meaning in all
+ * root_hash: XXH3-64 of the text with those 16 digits left out. The text holds the hashes of shards and vocabulary, so
+ * the root hash covers every byte of the dataset. root_hash and format_version keep their place and meaning in all
  * versions.
  *
- * What became of the text, in bytes of wikitext (or of other text); every byte of every page read has one place:
+ * What became of the text, in bytes of wikitext (or other text). Every byte of every page read is counted once:
  *
  *     "pages": {"kept": 35, "dropped": {"redirect": 5, …}},
  *     "text": {"bytes": 81234, "kept": 61002, "markup": 9105, … every fate …, "dropped": {"redirect": 210, …}},
@@ -25,19 +25,19 @@
 #define MANIFEST_NAME  "manifest.json"
 #define BUILD_NAME     "build.json" /* names of the sources, command line, host, time: not part of the identity */
 #define VOCAB_NAME     "vocab.txt"
-#define TEMPLATES_NAME "templates.txt" /* where the dump had templates of its own: what they show */
-#define JOURNAL_NAME   "journal"       /* there while the dataset is being built */
-#define FRESH_NAME     ".fresh"        /* there while another one is built to replace it (pipeline/fresh.h) */
+#define TEMPLATES_NAME "templates.txt" /* only if the dump had templates of its own: the text they show */
+#define JOURNAL_NAME   "journal"       /* exists while the dataset is being built */
+#define FRESH_NAME     ".fresh"        /* exists while a new dataset is being built to replace it (pipeline/fresh.h) */
 
-#define MANIFEST_BYTES_MAX (64u << 20) /* of 600,000 shards, which the plan of a build keeps far away from */
+#define MANIFEST_BYTES_MAX (64u << 20) /* enough for 600,000 shards; a build plans far fewer */
 #define BUILD_BYTES_MAX    (4u << 20)
 
 struct manifest_source {
     uint64_t bytes;
-    uint64_t hash; /* XXH3-64 of its windows' hashes */
+    uint64_t hash; /* XXH3-64 of the hashes of its windows */
 };
 
-/* An option that changes bytes and is not among the fields below. */
+/* An option that changes bytes of the dataset and has no field below. */
 struct manifest_option {
     char *name, *value;
 };
@@ -48,22 +48,21 @@ struct manifest_fate {
     uint64_t bytes;
 };
 
-/* A reason why whole pages were dropped, how many, and the bytes of their text. */
+/* A reason for which whole pages were dropped, how many, and the bytes of their text. */
 struct manifest_dropped {
     char *name;
     uint64_t pages, bytes;
 };
 
-/* Templates that have no rendering: how often they stood in kept pages, and what of the wikitext was left out for them.
- * Which they are says build.json. */
+/* Templates without a rendering: how often they occurred in kept pages, and how much wikitext was left out for them.
+ * build.json names them. */
 struct manifest_unknown {
     uint64_t count, bytes, characters;
 };
 
-/* Plain text of the wikis of one language, and the holes in it: templates without a rendering that stood in a
- * sentence. */
+/* Plain text of the wikis of one language, and the holes in it: templates without a rendering inside a sentence. */
 struct manifest_language {
-    char *name; /* its code, "" where it is not known */
+    char *name; /* language code, "" where it is not known */
     uint64_t holes, bytes;
 };
 
@@ -72,9 +71,9 @@ struct manifest_length {
     uint32_t seq;
     uint32_t predictions;
     enum split split;
-    uint32_t shards; /* files; 0 where there are no samples */
+    uint32_t shards; /* files; 0 if there are no samples */
     uint64_t samples;
-    uint64_t tokens;  /* of all samples, [CLS] and [SEP] counted */
+    uint64_t tokens;  /* of all samples, including [CLS] and [SEP] */
     uint64_t *hashes; /* [shards] shard_hash of each file */
 };
 
@@ -96,7 +95,7 @@ struct manifest {
     uint64_t pages_kept;
     struct manifest_dropped *dropped; /* sorted by name */
     size_t dropped_count;
-    struct manifest_fate *fates; /* of the text of kept pages, in the order of the build; each byte has one */
+    struct manifest_fate *fates; /* of the text of kept pages, in the order of the build; each byte has exactly one */
     size_t fate_count;
     struct manifest_unknown unknown;     /* templates without a rendering, in kept pages */
     struct manifest_language *languages; /* sorted by name; none in manifests of text_version 1 */
@@ -109,23 +108,24 @@ struct manifest {
     size_t length_count;
 };
 
-/* Filling. A zeroed struct manifest is ready; manifest_release frees what these made. Names come once each. */
+/* Filling. A zeroed struct manifest is ready; manifest_release frees what these calls allocate. Each name is added
+ * once. */
 void manifest_add_source(struct manifest *manifest, uint64_t bytes, uint64_t hash);
 void manifest_add_option(struct manifest *manifest, const char *name, const char *value);
 void manifest_add_dropped(struct manifest *manifest, const char *reason, uint64_t pages, uint64_t bytes);
 void manifest_add_language(struct manifest *manifest, const char *name, uint64_t holes, uint64_t bytes);
 void manifest_add_fate(struct manifest *manifest, const char *name, uint64_t bytes);
-/* Shards get the hash 0; the caller fills hashes[]. The entry is valid until the next call. */
+/* The hashes of the shards are 0 until the caller fills hashes[]. The entry is valid until the next call. */
 struct manifest_length *manifest_add_length(struct manifest *manifest, uint32_t seq, uint32_t predictions,
                                             enum split split, uint64_t samples, uint64_t tokens, uint32_t shards);
 void manifest_release(struct manifest *manifest);
 
 /* The value of an option that changes bytes, or NULL. */
 const char *manifest_option(const struct manifest *manifest, const char *name);
-/* The size and hash of templates.txt, of the options "templates-bytes" and "templates"; false where the dataset has
+/* The size and hash of templates.txt, from the options "templates-bytes" and "templates"; false where the dataset has
  * none. */
 bool manifest_templates(const struct manifest *manifest, uint64_t *bytes, uint64_t *hash);
-/* Bytes of page text read: those of all fates and of all dropped pages. */
+/* Bytes of page text read: the sum over all fates and all dropped pages. */
 uint64_t manifest_text_bytes(const struct manifest *manifest);
 /* Sums over the languages; holes per MB (10^6 bytes) of text, 0 where there is no text. */
 struct manifest_language manifest_holes(const struct manifest *manifest);
@@ -133,7 +133,7 @@ double manifest_holes_per_mb(const struct manifest_language *language);
 /* The entry of (seq, split), or NULL. */
 const struct manifest_length *manifest_find(const struct manifest *manifest, uint32_t seq, enum split split);
 uint32_t manifest_shortest(const struct manifest *manifest); /* sequence length; 0 where there is none */
-/* The finished header of a shard: what `build` writes, and what a reader compares with. */
+/* The finished header of a shard, as `build` writes it and a reader expects it. */
 void manifest_shard_header(const struct manifest *manifest, const struct manifest_length *length, uint32_t shard,
                            struct shard_header *header);
 /* "seq128/train-00000-of-00004.dss", below the dataset's directory. Returns out. */
@@ -141,7 +141,8 @@ void manifest_shard_header(const struct manifest *manifest, const struct manifes
 char *manifest_shard_name(const struct manifest_length *length, uint32_t shard, char out[SHARD_NAME_BYTES]);
 uint64_t manifest_length_bytes(const struct manifest *manifest,
                                const struct manifest_length *length); /* all its files */
-uint32_t manifest_filled(const struct manifest_length *length);       /* tokens of all places, in millionths */
+uint32_t manifest_filled(const struct manifest_length *length);       /* share of the places that hold tokens, in
+                                                                       * millionths */
 
 /* Writes DIR/manifest.json (atomically, synced) and sets root_hash. */
 int manifest_write(struct manifest *manifest, const char *directory, struct error *err);
@@ -149,11 +150,11 @@ int manifest_write(struct manifest *manifest, const char *directory, struct erro
 /* Is there a DIR/manifest.json? If not, ERR_USAGE: no such directory, not a dataset, or one under construction. */
 int manifest_present(const char *directory, struct error *err);
 
-/* Reads DIR/manifest.json. Errors: those of manifest_present; newer format_version: ERR_MISMATCH; damaged or out of
- * range: ERR_VERIFY. On error nothing is held. */
+/* Reads DIR/manifest.json. Errors: those of manifest_present; ERR_MISMATCH: newer format_version; ERR_VERIFY: damaged
+ * or out of range. On error nothing is held. */
 int manifest_read(struct manifest *manifest, const char *directory, struct error *err);
 
-/* The same from and to text, for verify and tests. */
+/* The same to and from text, for verify and tests. */
 int manifest_print(struct manifest *manifest, struct buf *out, struct error *err);
 int manifest_parse(struct manifest *manifest, struct str text, const char *path, struct error *err);
 bool manifest_intact(struct str text); /* does root_hash match the text? */

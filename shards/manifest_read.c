@@ -1,5 +1,5 @@
-/* In: the text of a manifest, which nobody vouches for. Out: a struct manifest whose every number is in range, so that
- * sizes and names may be computed from it without another thought. */
+/* Reads the text of a manifest, which is untrusted, into a struct manifest. Every number is checked to be in range, so
+ * that sizes and names can be computed from it safely. */
 #include "shards/manifest.h"
 
 #include "base/file.h"
@@ -11,13 +11,13 @@
 
 #include <inttypes.h>
 
-#define COUNT_MAX   INT64_MAX /* of what JSON readers call an integer */
+#define COUNT_MAX   INT64_MAX /* the largest that JSON readers take as an integer */
 #define NAMES_MAX   1024u     /* options; reasons */
 #define SOURCES_MAX (1u << 20)
 #define LENGTHS_MAX 1024u
-#define SAMPLES_MAX ((uint64_t)1 << 40) /* times the longest sequence this is far below 2^63 tokens */
+#define SAMPLES_MAX ((uint64_t)1 << 40) /* times the longest sequence, this is far below 2^63 tokens */
 
-/* What is being read, for messages. */
+/* State of reading; `path` is for messages. */
 struct reading {
     const char *path;
     struct error *err;
@@ -53,7 +53,7 @@ static int read_hash(struct reading *r, const json_t *object, const char *key, u
     return text && hash_parse(text, out) == 0 ? 0 : refuse(r, key);
 }
 
-/* Which of `names` the value is. */
+/* The index of the value in `names`. */
 static int read_choice(struct reading *r, const json_t *object, const char *key, const char *const *names, int count,
                        int *out)
 {
@@ -117,7 +117,7 @@ static int read_facts(struct reading *r, const json_t *root, struct manifest *m)
     return read_count(r, root, "documents", COUNT_MAX, &m->documents);
 }
 
-/* Options and reasons end up on screens and in reports of differences; keys are refused twice by jansson. */
+/* Reads options and reasons, which are shown on screens and in reports. jansson has refused duplicate keys. */
 static int read_lists(struct reading *r, json_t *root, struct manifest *m)
 {
     json_t *options = json_object_get(root, "options"), *pages = json_object_get(root, "pages");
@@ -145,7 +145,7 @@ static int read_lists(struct reading *r, json_t *root, struct manifest *m)
     return 0;
 }
 
-/* Takes an addend off what is left of a sum; a sum that does not add up is refused. */
+/* Reads one addend and subtracts it from what is left of its sum; a sum that does not add up is refused. */
 static int read_addend(struct reading *r, const json_t *object, const char *key, uint64_t *left, uint64_t *out)
 {
     TRY(read_count(r, object, key, *left, out));
@@ -153,7 +153,7 @@ static int read_addend(struct reading *r, const json_t *object, const char *key,
     return 0;
 }
 
-/* "text" has the reasons of "pages" once more, with bytes. */
+/* "text" repeats the reasons of "pages", with bytes. */
 static int read_text(struct reading *r, json_t *root, struct manifest *m)
 {
     json_t *text = json_object_get(root, "text"), *text_dropped = json_object_get(text, "dropped"), *value;
@@ -208,7 +208,7 @@ static int read_languages(struct reading *r, json_t *root, struct manifest *m)
     return 0;
 }
 
-/* Both splits of each length, by rising length. */
+/* Reads the lengths: ascending, each with both splits. */
 static int read_lengths(struct reading *r, json_t *root, struct manifest *m)
 {
     json_t *lengths = json_object_get(root, "lengths"), *value;
@@ -235,7 +235,7 @@ static int read_lengths(struct reading *r, json_t *root, struct manifest *m)
         const struct shard_layout layout = shard_layout_make(seq, predictions, m->vocab_size);
         if (shards && shard_records(samples, shards, 0) > SHARD_AREA_MAX / layout.record_bytes)
             return refuse(r, "samples");
-        /* Memory for the hashes is asked for only when the list that holds them is there. */
+        /* Allocate memory for the hashes only if the list is long enough to hold them. */
         if (shards > json_array_size(json_object_get(root, "shards")))
             return refuse(r, "shards");
         manifest_add_length(m, seq, predictions, (enum split)split, samples, tokens, shards);
@@ -243,7 +243,8 @@ static int read_lengths(struct reading *r, json_t *root, struct manifest *m)
     return 0;
 }
 
-/* Names, counts and sizes follow from the lengths: other ones are refused, so no path ever comes from a file. */
+/* Names, counts and sizes follow from the lengths, and any other value is refused. So no path ever comes from a
+ * file. */
 static int read_shards(struct reading *r, const json_t *root, struct manifest *m)
 {
     const json_t *shards = json_object_get(root, "shards");

@@ -1,5 +1,5 @@
-/* In: a struct manifest. Out: its text. It is laid out by hand, one line for each source, length and shard, so that two
- * manifests can be compared with diff. */
+/* Writes a struct manifest as text, formatted by hand with one line per source, length and shard, so that diff can
+ * compare two manifests. */
 #include "shards/manifest.h"
 
 #include "base/file.h"
@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-/* The text starts with this, the 16 digits, and a quotation mark. */
+/* The text starts with this, then the 16 digits and a quotation mark. */
 #define ROOT_START "{\n\"root_hash\": \""
 #define ROOT_AT    (sizeof(ROOT_START) - 1)
 #define ROOT_END   (ROOT_AT + 16)
@@ -52,7 +52,7 @@ static void add_hash(struct buf *out, uint64_t hash)
     buf_addf(out, "\"%s\"", hash_text(hash, digits));
 }
 
-/* Between the entries of a list that opened with its bracket. */
+/* Before each entry of a list: a comma unless it is the first, and a newline. */
 static void separate(struct buf *out, size_t index)
 {
     buf_add_text(out, index ? ",\n" : "\n");
@@ -98,7 +98,7 @@ static int add_text(const struct manifest *m, struct buf *out, struct error *err
     buf_add_text(out, ", \"dropped\": {");
     for (size_t i = 0; i < m->dropped_count; i++) {
         buf_add_text(out, i ? ", " : "");
-        add_string(out, m->dropped[i].name); /* add_pages has seen that it is good */
+        add_string(out, m->dropped[i].name); /* cannot fail: add_pages has checked the name */
         buf_addf(out, ": %" PRIu64, m->dropped[i].bytes);
     }
     const struct manifest_unknown *u = &m->unknown;
@@ -167,7 +167,7 @@ int manifest_print(struct manifest *m, struct buf *out, struct error *err)
              s->pad, s->unk, s->cls, s->sep, s->mask);
     buf_addf(out, "\"cased\": %s,\n\"accents\": \"%s\",\n", m->cased ? "true" : "false",
              m->accents_kept ? "keep" : "strip");
-    /* The seed as text: it has 64 bits, and JSON readers keep 53 or 63. */
+    /* The seed is a string: it has 64 bits, and JSON readers keep only 53 or 63. */
     buf_addf(out,
              "\"pairs\": \"%s\",\n\"masking\": \"%s\",\n\"mask_millionths\": %" PRIu32 ",\n\"seed\": \"%" PRIu64
              "\",\n",

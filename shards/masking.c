@@ -1,7 +1,7 @@
-/* In: a sample. Out: the same with masks, or without them. Which tokens: those with the smallest keys, which hold their
- * position in the low bits, so no two are equal. Single pieces: the count-th smallest key is found by a histogram of
- * those that are small enough to come into question. Whole words: keys leave a heap one after the other until enough is
- * masked. One pass in the order of positions then lays the masks. */
+/* Masks a sample, or removes its masks. The tokens with the smallest keys are chosen. A key holds its position in the
+ * low bits, so no two keys are equal. For single pieces, a histogram of the small keys finds the count-th smallest.
+ * Whole words leave a heap in the order of their keys until enough tokens are masked. One pass in the order of
+ * positions then writes the masks. */
 #include "shards/masking.h"
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@
 #define BARS     (1u << BAR_BITS)
 
 enum { CHANCE_MASK = 800000, CHANCE_KEEP = 500000 }; /* millionths */
-enum { WORD_KEY, WORD_MASK, WORD_KEEP, WORD_PIECE }; /* of random_at4 */
+enum { WORD_KEY, WORD_MASK, WORD_KEEP, WORD_PIECE }; /* words of random_at4 */
 
 /* The draws of all positions of a sample. */
 struct draws {
@@ -31,12 +31,12 @@ uint32_t mask_count(uint32_t tokens, uint32_t millionths, uint32_t predictions)
     return count < predictions ? (uint32_t)count : predictions;
 }
 
-/* The k-th smallest (from 0) of n different keys, none above `bound`. They are random, so that a histogram of their
+/* The k-th smallest (from 0) of n different keys, all at most `bound`. The keys are random, so a histogram of their
  * upper bits leaves one or two to choose from. */
 static uint64_t kth_smallest(const uint64_t *keys, size_t n, size_t k, uint64_t bound)
 {
     uint16_t bars[BARS] = {0};
-    uint64_t own[SHARD_SEQ_MAX]; /* of the bar where it is */
+    uint64_t own[SHARD_SEQ_MAX]; /* the keys of the histogram bar that holds it */
     const unsigned shift = 64 - BAR_BITS - (unsigned)__builtin_clzll(bound);
     size_t bar = 0, found = 0;
     assert(k < n);
@@ -67,7 +67,7 @@ static uint32_t masked_id(const struct mask_rules *rules, const struct draws *dr
                : random_below(draws->words[WORD_PIECE][position], rules->vocab_size);
 }
 
-/* The tokens that may be masked, as words: the keys of their first positions, and how many tokens each has. */
+/* The words that may be masked: the key of each word's first position, and its number of tokens. */
 struct words {
     size_t count;
     uint64_t keys[SHARD_SEQ_MAX];
@@ -96,7 +96,7 @@ static void find_words(const struct draws *draws, const struct mask_rules *rules
                        struct words *words)
 {
     words->count = 0;
-    for (uint32_t i = 0, open = 0; i < sample->length; i++) { /* open: the tokens of the last word so far */
+    for (uint32_t i = 0, open = 0; i < sample->length; i++) { /* open: tokens of the current word so far; 0: no word */
         if (sample->ids[i] == rules->cls || sample->ids[i] == rules->sep) {
             open = 0;
             continue;
@@ -109,13 +109,14 @@ static void find_words(const struct draws *draws, const struct mask_rules *rules
     }
 }
 
-/* The keys whose upper half is at most `bound`, of the pieces that may be masked, in the order of their positions. */
+/* The keys, in the order of their positions, of the pieces that may be masked and whose upper half is at most
+ * `bound`. */
 static size_t small_keys(const struct draws *draws, const struct mask_rules *rules, const struct sample *sample,
                          uint32_t bound, uint64_t *keys)
 {
     uint16_t small[SHARD_SEQ_MAX];
     size_t count = 0, found = 0;
-    for (uint32_t i = 0; i < sample->length; i++) { /* no branch: it would be guessed wrongly */
+    for (uint32_t i = 0; i < sample->length; i++) { /* branch-free: a branch would be mispredicted */
         small[count] = (uint16_t)i;
         count += draws->words[WORD_KEY][i] <= bound;
     }
@@ -127,13 +128,13 @@ static size_t small_keys(const struct draws *draws, const struct mask_rules *rul
     return found;
 }
 
-/* The positions of the `count` pieces with the smallest keys, rising. Returns how many: fewer where there are not so
- * many. */
+/* Stores the positions of the `count` pieces with the smallest keys, ascending. Returns their number, which is smaller
+ * where there are fewer pieces. */
 static uint32_t choose_pieces(const struct draws *draws, const struct mask_rules *rules, struct sample *sample,
                               uint32_t count)
 {
     uint64_t keys[SHARD_SEQ_MAX];
-    const uint32_t wanted = count + count / 4 + 8; /* a bound that mostly lets a few more than `count` through */
+    const uint32_t wanted = count + count / 4 + 8; /* mostly lets a few more than `count` pass */
     uint32_t bound = wanted >= sample->length ? UINT32_MAX : UINT32_MAX / sample->length * wanted;
     size_t candidates = small_keys(draws, rules, sample, bound, keys);
     if (candidates < count) {
@@ -153,7 +154,7 @@ static uint32_t choose_pieces(const struct draws *draws, const struct mask_rules
     return count;
 }
 
-/* Lets the key at `place` of a heap of n keys (the smallest on top) sink to where it belongs. */
+/* Sifts the key at `place` down a heap of n keys with the smallest on top. */
 static void sink(uint64_t *keys, size_t n, size_t place)
 {
     const uint64_t key = keys[place];
@@ -166,7 +167,8 @@ static void sink(uint64_t *keys, size_t n, size_t place)
     keys[place] = key;
 }
 
-/* The positions of words by rising keys, those that still fit, until there are `count` tokens; then in their order. */
+/* Chooses words by ascending keys, skipping those that no longer fit, until there are `count` tokens; then sorts their
+ * positions. */
 static uint32_t choose_words(const struct draws *draws, const struct mask_rules *rules, struct sample *sample,
                              uint32_t count)
 {

@@ -1,4 +1,4 @@
-/* In: a place in an epoch. Out: the sample there. Never change an order: runs are resumed by it. */
+/* Maps a place in an epoch to a sample. Never change the order: resumed runs depend on it. */
 #include "shards/order.h"
 
 #include "base/hash.h"
@@ -9,7 +9,7 @@
 
 enum part { SHARD_ORDER = 1, RECORD_ORDER = 2, LEFT_OVER_ORDER = 3 };
 
-/* Little-endian machine (format.h), so the words are the same bytes everywhere. */
+/* The machine is little-endian (format.h), so these words have the same bytes everywhere. */
 static uint64_t key(const struct order *order, uint64_t epoch, enum part part, uint64_t shard)
 {
     const uint64_t name[4] = {order->seed, epoch, part, shard};
@@ -22,9 +22,9 @@ uint64_t order_sample(const struct order *order, uint64_t epoch, uint64_t n)
     assert(shards >= 1 && shards <= samples && n < samples);
     if (!order->shuffled)
         return n;
-    /* Places [0, shards · each) are the same number of records of every shard; then come the `samples mod shards` ones
-     * that the first shards hold more. A shard's own permutation runs over all its records, so which record of a longer
-     * shard is left over changes from epoch to epoch. */
+    /* Places [0, shards · each) take the same number of records from every shard. Then come the `samples mod shards`
+     * extra records of the first shards. A shard's own permutation covers all its records, so which record of a longer
+     * shard comes last changes from epoch to epoch. */
     const uint64_t each = samples / shards, longer = samples % shards;
     uint64_t shard, place;
     if (n < shards * each) {

@@ -1,11 +1,11 @@
-/* The order in which an epoch visits the samples of a split, by arithmetic: no table, no state, O(1). A reader's whole
- * position is one number, the same for any number of processes.
+/* The order in which an epoch visits the samples of a split, computed by arithmetic: no table, no state, O(1). The
+ * position of a reader is one number, the same for any number of processes.
  *
  *     epoch:  shard π(0), all its records in an order of its own, shard π(1), …; at last the one record more that
  *             the first n mod k shards hold, in a shuffled order of those shards
  *
- * So shards are read one after the other and the disk sees few seeks; the data was shuffled globally when it was built.
- * π and the orders within are keyed permutations (base/permute.h) named by (seed, epoch, shard). Any thread. */
+ * So shards are read one after the other and the disk seeks little; the data was shuffled globally when it was built. π
+ * and the orders within shards are keyed permutations (base/permute.h) named by (seed, epoch, shard). Any thread. */
 #ifndef SHARDS_ORDER_H
 #define SHARDS_ORDER_H
 
@@ -16,10 +16,10 @@ struct order {
     uint64_t samples; /* n >= 1 */
     uint32_t shards;  /* k, 1 to n */
     uint64_t seed;
-    bool shuffled; /* false: file order in every epoch */
+    bool shuffled; /* false: the order of the files in every epoch */
 };
 
-/* The sample at place `n` < samples of an epoch. For each epoch a permutation of [0, samples). */
+/* The sample at place `n` < samples of an epoch; a permutation of [0, samples) for each epoch. */
 uint64_t order_sample(const struct order *order, uint64_t epoch, uint64_t n);
 
 #endif

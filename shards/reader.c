@@ -1,5 +1,5 @@
-/* In: a file that claims to be a shard. Out: its records, or an error that names the byte. Each step of opening uses
- * only what the steps before it have checked. */
+/* Reads records from a file that claims to be a shard, or fails with an error that names the byte. Each step of opening
+ * uses only what earlier steps have checked. */
 #include "shards/reader.h"
 
 #include "base/hash.h"
@@ -13,7 +13,7 @@ static int check_header(struct shard *shard, struct error *err)
     struct shard_header *header = &shard->header;
     const struct mapping *map = &shard->mapping;
     uint64_t offset;
-    /* The version first: of a newer one only these two fields are known. */
+    /* Check the version first: only these two fields are known in a newer one. */
     if (map->size < offsetof(struct shard_header, text_version))
         return fail_at(err, ERR_VERIFY, shard->path, map->size, "not a shard, or one cut off: it has %zu bytes",
                        map->size);
@@ -82,7 +82,7 @@ void shard_close(struct shard *shard)
     *shard = (struct shard){0};
 }
 
-/* Two threads may check the same block at once: both find the same. */
+/* Two threads may check the same block at once; both get the same result. */
 static int check_block(const struct shard *shard, uint64_t block, struct error *err)
 {
     if (atomic_load_explicit(&shard->checked[block], memory_order_relaxed))
@@ -105,7 +105,7 @@ int shard_sample(const struct shard *shard, uint64_t i, struct sample *sample, s
     const uint8_t *record = shard_record(shard, i);
     const uint64_t from = (uint64_t)(record - shard->records), last = from + shard->header.record_bytes - 1;
     TRY(check_block(shard, from / SHARD_BLOCK_BYTES, err));
-    TRY(check_block(shard, last / SHARD_BLOCK_BYTES, err)); /* records run over the ends of blocks */
+    TRY(check_block(shard, last / SHARD_BLOCK_BYTES, err)); /* a record may extend into the next block */
     const char *fault = record_decode(&shard->layout, record, sample);
     return fault ? fail_at(err, ERR_VERIFY, shard->path, SHARD_HEADER_BYTES + from, "record %" PRIu64 ": %s", i, fault)
                  : 0;
@@ -113,6 +113,6 @@ int shard_sample(const struct shard *shard, uint64_t i, struct sample *sample, s
 
 void shard_prefetch(const struct shard *shard)
 {
-    /* Advice: where the kernel does not take it, reading is only slower. */
+    /* Advice only: if the kernel ignores it, reading is slower. */
     posix_madvise((void *)(uintptr_t)shard->mapping.data, shard->mapping.size, POSIX_MADV_WILLNEED);
 }

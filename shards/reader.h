@@ -1,6 +1,6 @@
-/* One shard, mapped. Opening checks header, sizes against the real file, the table of hashes and the footer; it never
- * believes a number before it is checked, so a hostile file costs nothing but an error. The records are checked when
- * they are used: a block's hash at its first touch, a record's ranges each time. */
+/* One mapped shard. Opening checks the header, the sizes against the real file, the table of hashes and the footer. No
+ * number is used before it is checked, so a hostile file can only cause an error. Records are checked when they are
+ * used: a block's hash on first access, a record's ranges every time. */
 #ifndef SHARDS_READER_H
 #define SHARDS_READER_H
 
@@ -16,13 +16,13 @@ struct shard {
     struct mapping mapping;
     struct shard_header header;
     struct shard_layout layout;
-    uint64_t hash;          /* of the shard, as the manifest holds it */
+    uint64_t hash;          /* of the shard, as stored in the manifest */
     const uint8_t *records; /* [record_count][record_bytes], into the mapping */
     const uint8_t *table;   /* [blocks] hashes, into the mapping */
-    atomic_uchar *checked;  /* [blocks] the block's hash was right; any thread may set it */
+    atomic_uchar *checked;  /* [blocks] the block's hash was verified; any thread may set it */
 };
 
-/* A newer format_version is ERR_MISMATCH, what is not a whole shard is ERR_VERIFY with the byte. */
+/* ERR_MISMATCH: a newer format_version. ERR_VERIFY, with the byte: not a complete shard. */
 int shard_open(struct shard *shard, const char *path, struct error *err);
 void shard_close(struct shard *shard); /* safe on a zeroed one */
 
@@ -33,11 +33,11 @@ static inline const uint8_t *shard_record(const struct shard *shard, uint64_t i)
     return shard->records + i * shard->header.record_bytes;
 }
 
-/* Record i as a sample (sample_make(&shard->layout)). ERR_VERIFY with the byte where its block's hash or one of its
- * fields is wrong. Any thread; each thread its own sample. */
+/* Record i as a sample (sample_make(&shard->layout)). ERR_VERIFY with the byte: its block's hash or one of its fields
+ * is wrong. Any thread, each with its own sample. */
 int shard_sample(const struct shard *shard, uint64_t i, struct sample *sample, struct error *err);
 
-/* Tells the kernel that this shard is read next (all of it, in any order). */
+/* Tells the kernel that this whole shard is read next, in any order. */
 void shard_prefetch(const struct shard *shard);
 
 #endif

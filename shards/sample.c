@@ -1,5 +1,5 @@
-/* In: a sample, or a record's bytes. Out: the other. Records may come from anywhere, so decoding trusts nothing; the
- * checks are folds without branches over whole arrays, which the compiler turns into vector code. */
+/* Converts between samples and the bytes of records. Records may come from anywhere, so decoding trusts nothing. The
+ * checks are branch-free reductions over whole arrays, which the compiler vectorises. */
 #include "shards/sample.h"
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@ struct shard_layout shard_layout_make(uint32_t seq, uint32_t predictions, uint32
     return layout;
 }
 
-/* `used` numbers of `bytes` each, then zeros up to `count` of them. Returns the largest. */
+/* Writes `used` numbers of `bytes` bytes each, then zeros up to `count` numbers. Returns the largest. */
 static uint32_t put(uint8_t *out, const uint32_t *numbers, uint32_t used, uint32_t count, uint32_t bytes)
 {
     uint32_t largest = 0;
@@ -37,7 +37,7 @@ static uint32_t put(uint8_t *out, const uint32_t *numbers, uint32_t used, uint32
     return largest;
 }
 
-/* The first `used` of numbers of `bytes` each. Returns the largest. */
+/* Reads the first `used` numbers of `bytes` bytes each. Returns the largest. */
 static uint32_t get(const uint8_t *bytes_in, uint32_t used, uint32_t bytes, uint32_t *numbers)
 {
     uint32_t largest = 0;
@@ -55,7 +55,7 @@ static uint32_t get(const uint8_t *bytes_in, uint32_t used, uint32_t bytes, uint
     return largest;
 }
 
-/* Each larger than the one before, the last below `end`. */
+/* Is each position larger than the one before, and the last below `end`? */
 static bool rising(const uint32_t *positions, uint32_t count, uint32_t end)
 {
     bool good = count == 0 || positions[count - 1] < end;

@@ -1,5 +1,5 @@
-/* In: a dataset, and perhaps a list. Out: the list, or what differs. No name of the list is ever opened: names are
- * those of the manifest, and the list is compared with them. */
+/* Makes the list of sums of a dataset, or compares a list with the dataset. No file named in a list is ever opened: the
+ * names come from the manifest, and the list is only compared with them. */
 #include "shards/sums.h"
 
 #include "base/mem.h"
@@ -18,7 +18,7 @@ struct sum {
 };
 
 struct sums {
-    struct sum *items; /* [count], by name */
+    struct sum *items; /* [count] sorted by name */
     size_t count;
     uint64_t done, total; /* bytes */
 };
@@ -115,7 +115,7 @@ static bool read_line(struct str line, struct sum *out)
     *out = (struct sum){0};
     if (!sha256_line(line, out->listed, &name))
         return false;
-    /* No name of ours is longer; a cut one is none of them either. */
+    /* All names in a dataset are shorter than this, so a truncated name matches none of them. */
     memcpy(out->name, name.data, name.size < SHARD_NAME_BYTES ? name.size : SHARD_NAME_BYTES - 1);
     return true;
 }

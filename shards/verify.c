@@ -1,7 +1,8 @@
-/* In: a dataset directory. Out: its damaged ranges. How a shard is judged: the manifest tells its header to the byte,
- * and a table of hashes tells its footer; so a table is the true one where header and footer hash to the manifest's
- * value. The blocks as they are now give one table, the file holds another. Whichever is true shows what is damaged;
- * where neither is, the blocks that disagree with the stored table are, or the file belongs to another dataset. */
+/* Finds the damaged ranges of a dataset. The manifest determines a shard's header to the byte, and a table of hashes
+ * determines its footer. So a table is the true one if header and footer hash to the value in the manifest. There are
+ * two tables: one computed from the blocks as they are, and the one stored in the file. Whichever is true shows what is
+ * damaged. If neither is, the blocks that disagree with the stored table are damaged, or the file belongs to another
+ * dataset. */
 #include "shards/verify.h"
 
 #include "base/hash.h"
@@ -61,7 +62,7 @@ static int tell(struct verifier *v, uint64_t bytes)
     return 0;
 }
 
-/* Exactly `bytes` at `offset` of a file whose size was checked. */
+/* Reads exactly `bytes` at `offset` of a file whose size was checked. */
 static int read_exact(struct verifier *v, const struct file *file, void *out, uint64_t bytes, uint64_t offset)
 {
     const int64_t got = file_read_at(file, out, bytes, offset, v->err);
@@ -72,8 +73,8 @@ static int read_exact(struct verifier *v, const struct file *file, void *out, ui
     return tell(v, bytes);
 }
 
-/* Opens DIR/name and gives its size; what is not there or not of the size `expected` is noted. 1: opened, 0: nothing
- * left to look at, < 0: error. */
+/* Opens DIR/name and notes if it is missing or its size is not `expected`. 1: opened; 0: nothing left to check; < 0:
+ * error. */
 static int open_expected(struct verifier *v, const char *name, uint64_t expected, struct file *file)
 {
     char *path = path_join(v->directory, name);
@@ -104,14 +105,14 @@ static int open_expected(struct verifier *v, const char *name, uint64_t expected
 
 /* ------------------------------------------------------------------------------------------------- shards */
 
-/* One shard, as it should be and as it is. */
+/* A shard: what is expected and what the file holds. */
 struct inspection {
     const char *name;
     struct file file;
     struct shard_header header; /* expected */
     uint64_t area, blocks;
-    uint64_t *table;  /* [blocks] of the blocks as they are */
-    uint64_t *stored; /* [blocks] in the file */
+    uint64_t *table;  /* [blocks] hashes of the blocks as they are */
+    uint64_t *stored; /* [blocks] hashes stored in the file */
 };
 
 static int hash_blocks(struct verifier *v, struct inspection *in)
@@ -132,7 +133,7 @@ static bool is_truth(const struct inspection *in, const uint64_t *table, uint64_
     return shard_hash(&in->header, &footer) == hash;
 }
 
-/* Notes the blocks that are not as the table `truth` has them. */
+/* Notes the blocks whose hash differs from the table `truth`. */
 static bool judge_records(struct verifier *v, const struct inspection *in, const uint64_t *truth)
 {
     bool good = true;
@@ -191,7 +192,7 @@ static int verify_shard(struct verifier *v, const struct manifest *manifest, con
 
 /* -------------------------------------------------------------------------------------------- everything else */
 
-/* A file that is known by its size and hash. */
+/* Verifies a file whose size and hash are known. */
 static int verify_whole(struct verifier *v, const char *name, uint64_t bytes, uint64_t wanted, const char *damage)
 {
     struct file file;
@@ -232,7 +233,7 @@ static int verify_manifest(struct verifier *v, struct manifest *manifest)
     int result = file_read_all(path, MANIFEST_BYTES_MAX, &text, v->err);
     if (result == 0) {
         const struct str all = buf_str(&text);
-        /* root_hash keeps its meaning in all versions, so a version that is only a flipped digit is damage. */
+        /* root_hash has the same meaning in all versions, so a newer version with a wrong root hash is damage. */
         result = manifest_intact(all) ? manifest_parse(manifest, all, path, v->err) : 1;
         v->report->files++;
         v->report->bytes += all.size;
@@ -250,7 +251,7 @@ static int verify_manifest(struct verifier *v, struct manifest *manifest)
 
 /* ------------------------------------------------------------------------------------------------ what is more */
 
-/* seq128 → 128; 0: no such name. */
+/* seq128 → 128; 0: not such a name. */
 static uint32_t length_of(const char *folder)
 {
     unsigned seq = 0;
@@ -295,7 +296,8 @@ static int look_into(struct verifier *v, const struct manifest *manifest, const 
     return result;
 }
 
-/* Everything else in the directory is the user's: notes, a report, sums. */
+/* Finds files among the shards that the manifest does not name. Other files in the directory are the user's: notes, a
+ * report, sums. */
 static int find_unnamed(struct verifier *v, const struct manifest *manifest)
 {
     struct path_list list = {0};

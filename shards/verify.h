@@ -1,6 +1,6 @@
-/* Reads every byte of a dataset and compares it with the hashes of the manifest. Finds all damage, not only the first,
- * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. What stands
- * where shards do and is none of the manifest's is named as well: no reader opens it, but a glob may. */
+/* Reads every byte of a dataset and compares it with the hashes in the manifest. Finds all damage, not only the first,
+ * and says where: a header, a block of 1 MiB, the table of hashes, a footer, a missing or overlong end. Files among the
+ * shards that the manifest does not name are reported as well: no reader opens them, but a glob may. */
 #ifndef SHARDS_VERIFY_H
 #define SHARDS_VERIFY_H
 
@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 struct damage {
-    char *file;        /* below the dataset's directory */
+    char *file;        /* relative to the dataset's directory */
     uint64_t from, to; /* bytes [from, to) */
     const char *what;  /* a constant, in the user's terms */
 };
 
 /* Zeroed before use; verify_release frees it. */
 struct verify_report {
-    struct damage *damaged; /* by file, then from; damaged blocks that touch are one range */
+    struct damage *damaged; /* by file, then from; adjacent damaged blocks are one range */
     size_t count;
     struct path_list unnamed; /* in folders seqN, or such a folder itself; sorted */
     uint64_t files;           /* looked at: manifest, vocabulary, shards */
@@ -29,19 +29,19 @@ static inline bool verify_is_good(const struct verify_report *report)
     return report->count == 0 && report->unnamed.count == 0;
 }
 
-/* Called now and then with bytes done of all (0: not known); < 0 stops with ERR_STOPPED. */
+/* Called now and then with the bytes done and the total (0: not known); < 0 stops with ERR_STOPPED. */
 struct verify_progress {
     int (*told)(void *context, uint64_t done, uint64_t total); /* or NULL */
     void *context;
 };
 
-/* Returns 0 when everything could be looked at, damaged or not. < 0: no dataset, a newer version, an I/O error. Where
- * the manifest itself is damaged nothing else can be judged: it is then the only entry. */
+/* Returns 0 when everything could be read, damaged or not. < 0: no dataset, a newer version, an I/O error. If the
+ * manifest itself is damaged, nothing else can be judged, and it is the only entry. */
 int dataset_verify(const char *directory, struct verify_progress progress, struct verify_report *report,
                    struct error *err);
 void verify_release(struct verify_report *report);
 
-/* Adds a range; one that goes on where the last one ends, for the same reason, is joined with it. */
+/* Adds a range. A range that continues the last one, for the same reason, is merged into it. */
 void verify_note(struct verify_report *report, const char *file, uint64_t from, uint64_t to, const char *what);
 
 #endif

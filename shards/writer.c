@@ -1,5 +1,5 @@
-/* In: a header and records. Out: one shard under its final name. Records gather in a block of 1 MiB, which is hashed
- * and written as a whole, so the bytes pass the processor once and the disk sees large writes. */
+/* Writes records as one shard under its final name. Records are collected in a block of 1 MiB, which is hashed and
+ * written as a whole, so each byte is processed once and the disk gets large writes. */
 #include "shards/writer.h"
 
 #include "base/hash.h"
