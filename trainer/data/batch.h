@@ -1,6 +1,6 @@
-/* One micro-batch as the model sees it: no padding travels (docs/DESIGN.md, section 5). B sequences stand end to end in
- * T token rows; only attention knows where one ends. Row counts are rounded up (pack.h); rows beyond the live ones are
- * dead: zeros in every buffer, forward and backward, never stale memory. */
+/* One micro-batch as the model sees it, without padding (docs/DESIGN.md, section 5). B sequences are stored end to end
+ * in T token rows; only attention needs to know where one ends. Row counts are rounded up (pack.h). The rows after the
+ * live ones are dead: they are zero in every buffer, forward and backward, never stale memory. */
 #ifndef TRAINER_DATA_BATCH_H
 #define TRAINER_DATA_BATCH_H
 
@@ -14,8 +14,8 @@
 struct head_batch {
     int32_t live;    /* labels */
     int32_t total;   /* rounded up */
-    int32_t *index;  /* [total] row of each among those that heads read (batch_read); dead rows -1 */
-    int32_t *labels; /* [total] what the head makes of them (sequence.h); dead rows -1 */
+    int32_t *index;  /* [total] row of each label in batch_read(batch); dead rows -1 */
+    int32_t *labels; /* [total] their meaning depends on the head (sequence.h); dead rows -1 */
 };
 
 struct batch {
@@ -27,16 +27,16 @@ struct batch {
     int32_t *positions;   /* [token_rows] place in its sequence, 0 to S-1 */
     int32_t *sequence_of; /* [token_rows] 0 to B-1: which sequence a row belongs to; dead rows -1 */
     int32_t *starts;      /* [B + 1] first row of each sequence ("cu_seqlens") */
-    uint32_t *numbers;    /* [B] number of the sequence within the step: names its dropout, whatever the micro-batch */
+    uint32_t *numbers;    /* [B] number of the sequence within the step, which selects its dropout */
     struct head_batch heads[HEAD_KINDS];
-    /* The rows that any head reads, in the order of the token rows: the last layer is computed for these alone. They
-     * are a batch of their own with the same sequences and numbers, some of them without a row, and no ids, segments or
+    /* The rows that any head reads, in the order of the token rows; the last layer is computed only for these. They
+     * form a batch with the same sequences and numbers, some sequences possibly without a row, and no ids, segments or
      * heads. NULL, or without tokens: heads read all rows. */
     struct batch *read;
     int32_t *read_index; /* [read->token_rows] token row of each; dead rows -1 */
 };
 
-/* The rows that heads read. */
+/* The batch of the rows that heads read. */
 static inline const struct batch *batch_read(const struct batch *batch)
 {
     return batch->read && batch->read->tokens > 0 ? batch->read : batch;

@@ -1,11 +1,11 @@
-/* A plan and a step come in; how many samples it takes goes out. */
+/* In: a plan and a step. Out: how many samples the step takes. */
 #include "trainer/data/batch_plan.h"
 
 #include <math.h>
 
 uint64_t batch_plan_samples(const struct batch_plan *plan, uint64_t n)
 {
-    __extension__ typedef unsigned __int128 wide; /* a product has up to 20 + 64 bits, and more where W is not met */
+    __extension__ typedef unsigned __int128 wide; /* (B - A) n^2 does not fit in 64 bits */
     const uint64_t grows = n < plan->steps ? n : plan->steps, rest = n - grows;
     if (plan->steps == 0)
         return n * plan->last;

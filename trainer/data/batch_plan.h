@@ -1,9 +1,9 @@
-/* How many samples each step of a run takes: B, or on the way from A to B over the first W steps. The first n steps
- * take
+/* How many samples each step of a run takes: B, or a number that grows from A to B over the first W steps. The first n
+ * steps take
  *
  *     S(n) = A n + floor((B - A) n^2 / (2 W))          up to n = W, then S(W) + B (n - W)
  *
- * so that a step's samples are a difference of two sums, and a run's position in the data follows from its step alone.
+ * so a step's samples are a difference of two such sums, and a run's position in the data follows from its step alone.
  * Steps are counted from 0. (Warm-up of the batch: Smith et al., Don't decay the learning rate, increase the batch
  * size, 2018; Brown et al., GPT-3, 2020, appendix B.) */
 #ifndef TRAINER_DATA_BATCH_PLAN_H
@@ -16,11 +16,12 @@ struct batch_plan {
     uint64_t steps;       /* W; 0: every step takes B */
 };
 
-/* Samples of the first n steps. */
+/* S(n), the samples of the first n steps. */
 uint64_t batch_plan_samples(const struct batch_plan *plan, uint64_t n);
 /* Samples of step n: from A to B. */
 uint32_t batch_plan_size(const struct batch_plan *plan, uint64_t n);
-/* How many steps take about so many samples, where W is `share` of the steps if that is below 1, else `share` steps. */
+/* The number of steps that take about `samples` samples, where W is the fraction `share` of those steps if it is below
+ * 1, else `share` steps. */
 double batch_plan_steps(const struct batch_plan *plan, double share, double samples);
 
 #endif

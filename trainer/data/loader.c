@@ -1,5 +1,5 @@
-/* Samples of a source come in; packed micro-batches go out. One background thread keeps LOADER_DEPTH of them ready;
- * everything it computes is named by the sample's number, so nothing depends on when it runs. */
+/* In: samples of a source. Out: packed micro-batches. One background thread keeps LOADER_DEPTH of them ready. What it
+ * computes depends only on the numbers of the samples, never on timing. */
 #include "trainer/data/loader.h"
 
 #include <assert.h>
@@ -17,11 +17,11 @@ struct loader {
     bool lent; /* the caller holds a micro-batch */
     double waited;
 
-    /* The worker's own. */
+    /* Used only by the worker. The current batch is the one being cut into micro-batches. */
     uint32_t share;             /* share_to - share_from */
-    uint32_t from;              /* where it begins in the batch that is being cut */
-    struct sequence *sequences; /* [share] of the batch that is being cut */
-    uint32_t loaded, cut;       /* how many of them are in memory, and handed out */
+    uint32_t from;              /* place in the current batch at which the share begins */
+    struct sequence *sequences; /* [share] of the current batch */
+    uint32_t loaded, cut;       /* how many of them are in memory, and already in micro-batches */
     uint64_t next;              /* number of the first sample after the batch */
     int64_t tokens, marks[HEAD_KINDS];
 };
@@ -49,7 +49,7 @@ uint32_t loader_place(const struct loader_options *options, uint32_t border)
     return (uint32_t)((uint64_t)border * loader_batch_size(options) / options->batch);
 }
 
-/* The share of the next batch into memory, with its counts. */
+/* Loads the share of the next batch into memory and counts its tokens and labels. */
 static int load_batch(struct loader *loader, struct error *err)
 {
     struct loader_options *options = &loader->options;

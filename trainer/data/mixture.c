@@ -1,4 +1,4 @@
-/* Weights come in; whose turn it is goes out. */
+/* In: weights. Out: the order in which the datasets take turns. */
 #include "trainer/data/mixture.h"
 
 #include <assert.h>
@@ -16,7 +16,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Largest remainders: every weight's share of the period rounded down, then one more for those that lost most. */
+/* The largest remainder method: rounds every weight's share of the period down, then adds 1 to those with the largest
+ * remainders until the sum is the period. */
 static void round_weights(const uint64_t *asked, uint64_t sum, uint32_t datasets, uint32_t *weights)
 {
     uint64_t lost[MIXTURE_MAX], left = MIXTURE_PERIOD;
@@ -61,7 +62,8 @@ bool mixture_weights(const uint64_t *asked, uint32_t datasets, uint32_t *weights
     return true;
 }
 
-/* Everything of the rule is multiplied by M = 2k - 2, and what concerns samples by W too: below 2^46. */
+/* The dataset of the n-th sample, n from 1. Both sides of each comparison are multiplied by M = 2k - 2, and of the
+ * first one by W too, so that they are integers; they stay below 2^46. */
 static uint32_t next_dataset(const struct mixture *mixture, const uint32_t *had, uint32_t n)
 {
     const uint64_t m = 2 * (uint64_t)mixture->datasets - 2;

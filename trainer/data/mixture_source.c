@@ -1,4 +1,4 @@
-/* A sample's number in the whole comes in; the sample with its number in its own source goes out. */
+/* In: several sources. Out: one source, which maps a sample's number to a source and its number there. */
 #include "trainer/data/mixture_source.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ struct source mixture_source(const struct mixed_sources *mixed)
 
 /* ---- one after another ---- */
 
-/* Whose sample k is; *sample is its number there. They begin anew after the last one, as a source's epochs do. */
+/* The source of sample k; *sample is its number there. After the last sample the chain starts again, as epochs do. */
 static uint32_t find(const struct chained_sources *chain, uint64_t k, uint64_t *sample)
 {
     uint32_t s = 0;

@@ -9,7 +9,7 @@ static int32_t rounded(int32_t rows)
     return (rows + BATCH_ROW_MULTIPLE - 1) / BATCH_ROW_MULTIPLE * BATCH_ROW_MULTIPLE;
 }
 
-/* Live rows that heads read, at most. */
+/* The maximum number of live rows that heads read; 0: they read all, and no `read` batch is made. */
 static int32_t read_limit(const struct pack_limits *limits)
 {
     int64_t marks = 0;
@@ -119,17 +119,18 @@ bool pack_add(struct batch *batch, const struct pack_limits *limits, const struc
     return true;
 }
 
-/* The next of the row counts that batches may have, none of them above the limit's own. */
+/* Rounds up to the next permitted row count, at most the limit rounded up. */
 static int32_t shape_of(int32_t rows, int32_t limit, int32_t shapes)
 {
     if (limit == 0)
-        return 0; /* a head that has no labels here */
+        return 0; /* a head without labels */
     const int32_t most = rounded(limit), step = shapes > 0 ? rounded((most + shapes - 1) / shapes) : BATCH_ROW_MULTIPLE;
     const int32_t up = (rows + step - 1) / step * step;
     return up < most ? up : most;
 }
 
-/* The union of the heads' rows, which the heads then name by their places in it. */
+/* Makes the batch of the rows that heads read, the union of all heads' rows, and changes the heads' indices from token
+ * rows to rows of it. */
 static void pack_read(struct batch *batch, const struct pack_limits *limits)
 {
     struct batch *read = batch->read;
@@ -140,7 +141,7 @@ static void pack_read(struct batch *batch, const struct pack_limits *limits)
             read->starts[batch->sequence_of[row]] = live;
         for (int h = 0; h < HEAD_KINDS; h++) {
             struct head_batch *head = &batch->heads[h];
-            assert(done[h] == head->live || head->index[done[h]] >= row); /* in the order of the rows, distinct */
+            assert(done[h] == head->live || head->index[done[h]] >= row); /* indices are ascending and distinct */
             if (done[h] == head->live || head->index[done[h]] != row)
                 continue;
             head->index[done[h]++] = live;

@@ -1,4 +1,4 @@
-/* One sample as a micro-batch takes it: its tokens, and for every head the tokens that it has labels for. */
+/* One sample as it goes into a micro-batch: its tokens, and for every head the labels with their tokens. */
 #ifndef TRAINER_DATA_SEQUENCE_H
 #define TRAINER_DATA_SEQUENCE_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* The labels of one head, in the order in which its loss adds them up. A label is a piece, a class or the bits of a
- * float, as the head has it. */
+ * float, depending on the head. */
 struct marks {
     uint32_t count;
     uint32_t *tokens; /* [count] place in the sequence */
@@ -16,15 +16,15 @@ struct marks {
 
 struct sequence {
     uint32_t length;   /* tokens */
-    uint32_t a_length; /* those of the first segment; equal to length where there is one only */
+    uint32_t a_length; /* tokens of the first segment; equal to `length` if there is only one */
     uint32_t *ids;     /* [length] as the model sees them */
     struct marks marks[HEAD_KINDS];
 };
 
-/* The largest sequence that a source has. */
+/* The size of a source's largest sequence. */
 struct sequence_room {
     uint32_t length;
-    uint32_t marks[HEAD_KINDS]; /* 0: the head has no labels here */
+    uint32_t marks[HEAD_KINDS]; /* labels of each head; 0: none */
 };
 
 /* A sequence with arrays of this size, from one allocation; free with sequence_release. */

@@ -1,4 +1,4 @@
-/* Records of a mapped dataset come in; sequences with their masks laid go out. */
+/* In: records of a mapped dataset. Out: masked sequences. */
 #include "trainer/data/shard_source.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 const char *const mask_policies[] = {[MASKS_AUTO] = "auto", [MASKS_STORED] = "stored", [MASKS_FRESH] = "fresh"};
 _Static_assert(sizeof mask_policies / sizeof *mask_policies == MASK_POLICIES, "a name for every policy");
 
-/* Masks that a sample may have: with a share of its own more than the dataset's records have room for. */
+/* The maximum number of masks in a sample. With --mask-prob it may exceed what the dataset's records have room for. */
 static uint32_t predictions_of(const struct shard_reading *reading)
 {
     const struct shard_layout *layout = &reading->dataset->layout;
@@ -58,7 +58,7 @@ static uint64_t index_of(const void *context, uint64_t k)
     return order_sample(&order, k / dataset->samples, k % dataset->samples);
 }
 
-/* The record is decoded and masked in the sequence's own arrays. */
+/* Decodes and masks the record in place, in the sequence's own arrays. */
 static int fetch(const void *context, uint64_t k, struct sequence *sequence, struct error *err)
 {
     const struct shard_reading *reading = context;
@@ -80,8 +80,8 @@ static int fetch(const void *context, uint64_t k, struct sequence *sequence, str
     return 0;
 }
 
-/* An epoch visits one shard after the other (shards/order.h), so the kernel may read a shard ahead where its turn
- * comes. The few records left over at the end of an epoch are spread over all shards: they are not worth that. */
+/* An epoch visits one shard after another (shards/order.h), so the kernel is asked to read a shard ahead when its turn
+ * comes. The few records left over at the end of an epoch are spread over all shards and not worth a prefetch. */
 static void prefetch(const void *context, uint64_t k)
 {
     const struct shard_reading *reading = context;

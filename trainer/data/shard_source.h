@@ -1,6 +1,5 @@
-/* The samples of a mapped dataset as a source: sample k is place k mod n of epoch k / n (shards/order), with the masks
- * that are stored or with fresh ones. Labels: the pieces of masked tokens, and where the dataset's samples are pairs,
- * whether B is random. */
+/* The samples of a mapped dataset as a source: sample k is place k mod n of epoch k / n (shards/order), with stored or
+ * fresh masks. Labels: the pieces of masked tokens, and, if the dataset's samples are pairs, whether B is random. */
 #ifndef TRAINER_DATA_SHARD_SOURCE_H
 #define TRAINER_DATA_SHARD_SOURCE_H
 
@@ -13,7 +12,7 @@
 enum mask_policy {
     MASKS_AUTO,   /* stored in the first epoch, fresh afterwards */
     MASKS_STORED, /* as the records hold them */
-    MASKS_FRESH,  /* laid anew, named by (seed, epoch, sample) */
+    MASKS_FRESH,  /* drawn again, from (seed, epoch, sample) */
     MASK_POLICIES,
 };
 extern const char *const mask_policies[]; /* [MASK_POLICIES], their names */
@@ -22,15 +21,14 @@ struct shard_reading {
     const struct dataset *dataset; /* outlives the source */
     bool shuffled;
     enum mask_policy masks;
-    uint64_t seed; /* names order and fresh masks */
-    /* The share of pieces that fresh masks take, in millionths: goes from mask_prob[0] at sample `first` to
-     * mask_prob[1]
-     * `count` samples later, by a sample's number alone. 0: the dataset's. */
+    uint64_t seed; /* of the order and of fresh masks */
+    /* The share of pieces that fresh masks cover, in millionths. It goes linearly from mask_prob[0] at sample `first`
+     * to mask_prob[1] `count` samples later and depends only on the sample's number. 0: the dataset's share. */
     uint32_t mask_prob[2];
     uint64_t first, count;
 };
 
-/* `reading` outlives the source. A damaged shard: ERR_VERIFY. Numbers are those that dsdata show --sample takes. */
+/* `reading` outlives the source. A damaged shard: ERR_VERIFY. source.number gives what dsdata show --sample takes. */
 struct source shard_source(const struct shard_reading *reading);
 
 #endif
