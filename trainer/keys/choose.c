@@ -1,5 +1,5 @@
-/* Which optimizer, schedule, batch and precision: what other keys depend on, and what options of the command line have
- * a say in. */
+/* Chooses optimizer, schedule, batch and precision: the settings that other keys depend on or that command-line options
+ * can override. */
 #include "trainer/keys/keys.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@ static int unknown_type(const struct keys *keys, const char *path, const char *n
 {
     char text[120];
     const char *name = keys_text(keys, path);
-    snprintf(text, sizeof text, "%.60s is no type that is built", name ? name : "not a name, which");
+    snprintf(text, sizeof text, "unknown type: %.60s", name ? name : "not a string");
     keys_complain(keys, path, text, err);
     return hint(err, "there are %s", names);
 }
@@ -38,7 +38,7 @@ static int choose_optimizer(const struct keys *keys, const struct settings *sett
     recipe->optimizer = type->optimizer;
     if (!keys->file)
         recipe->optimizer.weight_decay = 0.01;
-    if (!keys->file && recipe->task[0] && recipe->optimizer.kind == OPTIMIZER_ADAM) { /* BERT's own */
+    if (!keys->file && recipe->task[0] && recipe->optimizer.kind == OPTIMIZER_ADAM) { /* as in BERT's fine-tuning */
         recipe->optimizer.bias_correction = false;
         recipe->optimizer.epsilon = 1e-6;
     }
@@ -46,14 +46,15 @@ static int choose_optimizer(const struct keys *keys, const struct settings *sett
     if (!settings_given(settings, "lr"))
         TRY(keys_real(keys, "optimizer.params.lr", 0, 1e3, &recipe->schedule.rate, err));
     if (optimizer_kinds[recipe->optimizer.kind].compresses) {
-        if (!keys->file) /* --optimizer alone says no number of updates */
+        if (!keys->file) /* --optimizer alone gives no number of updates: "auto" */
             recipe->optimizer.freeze_step = 0;
         if (keys_get(keys->values, "optimizer.params.max_grad_norm"))
             return keys_complain(keys, "optimizer.params.max_grad_norm",
-                                 "is gradient_clipping here: all are clipped alike", err);
+                                 "use gradient_clipping, which clips all gradients together", err);
         return 0;
     }
-    /* What does not clip by itself hands it to the wrapper that clips all gradients together. */
+    /* An optimizer without a max_grad_norm of its own leaves clipping to the wrapper, which clips all gradients
+     * together. */
     if (json_field_named(optimizer_kinds[recipe->optimizer.kind].params, "max_grad_norm"))
         return 0;
     double *clip = recipe->optimizer.tensor_norm > 0 ? &recipe->optimizer.tensor_norm : &recipe->clipping;
@@ -62,8 +63,8 @@ static int choose_optimizer(const struct keys *keys, const struct settings *sett
 
 static int ignored_flag(const struct schedule_type *type, const char *flag, struct error *err)
 {
-    fail(err, ERR_USAGE, "--%s: the configuration's scheduler %s does not look at it", flag, type->name);
-    return hint(err, "say it with --set scheduler.params.KEY=VALUE");
+    fail(err, ERR_USAGE, "--%s: the configuration's scheduler %s does not use it", flag, type->name);
+    return hint(err, "use --set scheduler.params.KEY=VALUE");
 }
 
 static int choose_schedule(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
@@ -100,11 +101,11 @@ static int choose_schedule(const struct keys *keys, const struct settings *setti
     return 0;
 }
 
-/* train_batch = micro · accumulation · processes: two of the three give the third; a batch alone leaves the
- * micro-batch to arithmetic; an option of the command line takes the place of what the file says. */
+/* train_batch = micro-batch · accumulation · processes: any two of the three keys give the third. With a batch alone
+ * the micro-batch is chosen later. Command-line options override the keys. */
 static int batch_of(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err)
 {
-    const uint64_t told = settings->processes > 0 ? settings->processes : 1; /* to plan, which starts none */
+    const uint64_t told = settings->processes > 0 ? settings->processes : 1; /* for `plan`, which starts no processes */
     const uint64_t size = settings->launch && settings->launch->size > 1 ? settings->launch->size : told;
     uint64_t batch, micro, times;
     char text[160];
@@ -113,7 +114,7 @@ static int batch_of(const struct keys *keys, const struct settings *settings, st
     TRY(keys_count(keys, "gradient_accumulation_steps", &times, err));
     const bool batch_flag = settings_given(settings, "batch"), micro_flag = settings_given(settings, "micro-batch");
     if (times > 0 && batch == 0 && micro == 0 && !batch_flag && !micro_flag)
-        return keys_complain(keys, "gradient_accumulation_steps", "says nothing without a batch size beside it", err);
+        return keys_complain(keys, "gradient_accumulation_steps", "needs a batch size too", err);
     if (batch > 0 && micro > 0 && (times > 0 ? batch != micro * times * size : batch % micro != 0)) {
         snprintf(text, sizeof text,
                  "is not train_micro_batch_size_per_gpu times gradient_accumulation_steps times processes (%" PRIu64
@@ -143,8 +144,8 @@ static int batch_of(const struct keys *keys, const struct settings *settings, st
     return 0;
 }
 
-/* --batch A:B --batch-warmup P, or batch_warmup.from and .steps beside train_batch_size; --batch is the word on all of
- * them. */
+/* --batch A:B --batch-warmup P, or batch_warmup.from and .steps with train_batch_size. --batch overrides all of these
+ * keys. */
 int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, double *warmup,
                struct error *err)
 {
@@ -158,7 +159,7 @@ int keys_batch(const struct keys *keys, const struct settings *settings, struct 
         TRY(keys_real(keys, "batch_warmup.steps", 0, 1e9, warmup, err));
         const bool key = keys_get(keys->values, "batch_warmup.steps");
         if (from > 0 ? !key && !length_flag : key)
-            return keys_complain(keys, "batch_warmup", "has not both \"from\", a count, and \"steps\"", err);
+            return keys_complain(keys, "batch_warmup", "needs both \"from\", a count, and \"steps\"", err);
     } else if (settings->batch[0] != settings->batch[1]) {
         from = settings->batch[0];
         if (!length_flag) {
@@ -214,8 +215,8 @@ static int choose_masks(const struct keys *keys, const struct settings *settings
     if (recipe->mask_prob[0] == 0)
         return 0;
     if (recipe->masks == MASKS_STORED) {
-        fail(err, ERR_USAGE, "--mask-prob is of fresh masks, and these are the stored ones");
-        return hint(err, "say --masks fresh");
+        fail(err, ERR_USAGE, "--mask-prob applies to fresh masks, but this run uses the stored ones");
+        return hint(err, "use --masks fresh");
     }
     recipe->masks = MASKS_FRESH;
     return 0;
@@ -233,17 +234,17 @@ static int choose_dropout(const struct keys *keys, const struct settings *settin
     return 0;
 }
 
-#define ZERO_STAGES 2 /* that are built */
+#define ZERO_STAGES 2 /* highest stage that is implemented */
 
-/* DeepSpeed's: a number, or under zero_optimization itself true, which is 1. */
+/* DeepSpeed's key: a number; "zero_optimization": true means stage 1. */
 static int64_t zero_stage(const struct keys *keys)
 {
     const json_t *block = keys_get(keys->values, "zero_optimization"), *stage = json_object_get(block, "stage");
     return json_is_true(block) ? 1 : json_integer_value(stage);
 }
 
-/* What the processes divide. Loss scaling follows the configuration alone (choose_precision), since --zero is no part
- * of what a run is. */
+/* Chooses the ZeRO stage. Loss scaling depends on the configuration's stage only (choose_precision), because --zero is
+ * not part of a run's identity. */
 static int choose_zero(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
                        struct error *err)
 {
@@ -257,7 +258,7 @@ static int choose_zero(const struct keys *keys, const struct settings *settings,
         const json_t *value = keys_get(keys->values, offloads[i]);
         const char *device = json_string_value(json_object_get(value, "device"));
         if (value && !json_is_null(value) && !json_is_false(value) && !(device && strcmp(device, "none") == 0))
-            return keys_complain(keys, offloads[i], "is not built: memory stays where it is computed on", err);
+            return keys_complain(keys, offloads[i], "is not built: nothing is offloaded", err);
     }
     recipe->zero = (uint32_t)(settings_given(settings, "zero") ? settings->zero : zero_stage(keys));
     if (recipe->zero > ZERO_STAGES)
@@ -279,7 +280,7 @@ static int choose_precision(const struct keys *keys, struct recipe *recipe, stru
     return 0;
 }
 
-/* What gradients travel as. */
+/* Chooses the type in which gradients are sent between processes. */
 static int choose_wire(const struct keys *keys, const struct settings *settings, struct recipe *recipe,
                        struct error *err)
 {

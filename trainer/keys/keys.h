@@ -1,5 +1,5 @@
-/* The configuration under DeepSpeed's names: --config FILE, a JSON object, and --set key.path=value over it. What it
- * says goes into a recipe; every key is known: it counts, or has no meaning here (a note), or is refused. */
+/* The configuration under DeepSpeed's names: --config FILE, a JSON object, and --set key.path=value, which overrides
+ * it. Its values go into a recipe. A key is used, or ignored with a note because it has no meaning here, or refused. */
 #ifndef TRAINER_KEYS_KEYS_H
 #define TRAINER_KEYS_KEYS_H
 
@@ -11,22 +11,23 @@
 #include <jansson.h>
 
 struct keys {
-    const char *file; /* NULL: no --config; defaults are ours then, else DeepSpeed's */
-    json_t *values;   /* file and --set together, without what is "auto" */
-    json_t *set;      /* --set alone: who said it */
-    struct buf notes; /* keys without meaning here */
+    const char *file; /* NULL: no --config; defaults are then ours, else DeepSpeed's */
+    json_t *values;   /* file and --set merged, without values that are "auto" */
+    json_t *set;      /* --set alone, so that errors can name the origin of a key */
+    struct buf notes; /* ignored keys */
 };
 
-/* ERR_USAGE: not JSON, a key twice, too deep, --set that is no key.path=value. On error too the caller releases. */
+/* ERR_USAGE: not JSON, a duplicate key, too deep, or --set without the form key.path=value. The caller releases *keys,
+ * on errors too. */
 int keys_read(struct keys *keys, const struct settings *settings, struct error *err);
 void keys_release(struct keys *keys);
 
-/* Optimizer, schedule, batch, clipping, precision and loss scaling into the recipe, whose schedule.steps is set.
- * Command-line options win. Says which keys have no meaning here. ERR_USAGE names the key and who said it. */
+/* Sets optimizer, schedule, clipping, precision, loss scaling and the rest in the recipe, whose schedule.steps must be
+ * set. Command-line options take precedence. Logs the ignored keys. ERR_USAGE names the key and its origin. */
 int keys_apply(struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err);
 
-/* The batch alone, which --epochs needs before it knows the steps. *warmup: over how many steps batches grow from
- * recipe->batches.first, below 1 a share of them; 0: all have one size. */
+/* Sets only the batch, which --epochs needs to compute the steps. *warmup becomes the number of steps over which
+ * batches grow from recipe->batches.first, below 1 a fraction of all steps; 0: all batches have the same size. */
 int keys_batch(const struct keys *keys, const struct settings *settings, struct recipe *recipe, double *warmup,
                struct error *err);
 
@@ -34,14 +35,15 @@ int keys_batch(const struct keys *keys, const struct settings *settings, struct 
 
 /* The value at "a.b.c", or NULL. */
 const json_t *keys_get(const json_t *object, const char *path);
-const char *keys_text(const struct keys *keys, const char *path); /* NULL: absent, or no text */
+const char *keys_text(const struct keys *keys, const char *path); /* NULL: absent, or not a string */
 bool keys_enabled(const struct keys *keys, const char *block);    /* BLOCK.enabled is true */
-/* Into *out where the key stands: a number within the range; a count from 1 on, else 0. */
+/* keys_real: sets *out if the key is present; it must be a number within the range. keys_count: *out becomes the key's
+ * value, a count of at least 1, or 0 if it is absent. */
 int keys_real(const struct keys *keys, const char *path, double min, double max, double *out, struct error *err);
 int keys_count(const struct keys *keys, const char *path, uint64_t *out, struct error *err);
-/* ERR_USAGE "FILE: KEY: TEXT" or "--set KEY: TEXT", as it was said. */
+/* ERR_USAGE "FILE: KEY: TEXT" or "--set KEY: TEXT", depending on where the key is from. */
 int keys_complain(const struct keys *keys, const char *path, const char *text, struct error *err);
-/* Optimizer, schedule and precision: what the other keys depend on. */
+/* Chooses optimizer, schedule, precision and whatever else the other keys depend on. */
 int keys_choose(const struct keys *keys, const struct settings *settings, struct recipe *recipe, struct error *err);
 
 #endif

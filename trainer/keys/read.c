@@ -1,4 +1,4 @@
-/* In: --config and --set. Out: one JSON object, and the little that looks into it. */
+/* In: --config and --set. Out: one JSON object, and functions that look up its keys. */
 #include "trainer/keys/keys.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "trainer/keep/json_write.h"
 #include "trainer/keys/recipes.h"
 
-#define DEPTH_MAX 6 /* objects in objects */
+#define DEPTH_MAX 6 /* nested objects */
 
 /* ---- reading ---- */
 
@@ -25,7 +25,7 @@ static int too_deep(const char *path, const json_t *value, int depth, struct err
     return 0;
 }
 
-/* An absent key and "auto" are the same, but for the one that has a meaning of its own for it. */
+/* "auto" is the same as an absent key, except for freeze_step, where it is a value. */
 static void drop_auto(json_t *object)
 {
     const char *key;
@@ -40,7 +40,8 @@ static void drop_auto(json_t *object)
     }
 }
 
-/* Puts `value` (taken over) at a path into `object`; what is not an object on the way is replaced. */
+/* Sets the value at a path in `object` and takes ownership of it; anything on the path that is not an object is
+ * replaced by one. */
 static void put(json_t *object, struct str path, json_t *value)
 {
     for (const char *dot; (dot = memchr(path.data, '.', path.size));) {
@@ -67,7 +68,7 @@ static int set_one(struct keys *keys, const char *text, struct error *err)
         return fail(err, ERR_USAGE, "--set %.100s: not key.path=value", text);
     json_t *value = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
     if (!value && equals[1] != '[' && equals[1] != '{' && equals[1] != '"')
-        value = json_string(equals + 1); /* optimizer.type=Lamb, without quotes for the shell */
+        value = json_string(equals + 1); /* optimizer.type=Lamb needs no quotes */
     if (!value)
         return fail(err, ERR_USAGE, "--set %.*s: %.100s is not a JSON value", (int)size, text, equals + 1);
     put(keys->set, str_range(text, equals), json_incref(value));
@@ -107,7 +108,7 @@ void keys_release(struct keys *keys)
     *keys = (struct keys){0};
 }
 
-/* ---- looking up, and complaining ---- */
+/* ---- look-up and errors ---- */
 
 const json_t *keys_get(const json_t *object, const char *path)
 {

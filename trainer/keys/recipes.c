@@ -1,4 +1,4 @@
-/* A recipe's name comes in; its configuration goes out, as it stands in samples/configs. */
+/* In: the number of a recipe. Out: its name, model and configuration, the same text as in samples/configs. */
 #include "trainer/keys/recipes.h"
 
 /* clang-format off */

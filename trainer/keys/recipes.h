@@ -1,4 +1,4 @@
-/* Recipes that the program carries, for --recipe: files of samples/configs, so that it needs none of them beside it. */
+/* Recipes for --recipe: files of samples/configs that are built into the program. */
 #ifndef TRAINER_KEYS_RECIPES_H
 #define TRAINER_KEYS_RECIPES_H
 
@@ -6,10 +6,10 @@
 
 struct named_recipe {
     const char *name;
-    const char *model; /* that it was found with */
-    const char *json;  /* the file, as --config takes it */
+    const char *model; /* the model that it was tuned for */
+    const char *json;  /* the file's text, as --config takes it */
 };
 
-const struct named_recipe *recipe_at(size_t i); /* NULL: there are no more */
+const struct named_recipe *recipe_at(size_t i); /* NULL: no more */
 
 #endif

@@ -1,5 +1,5 @@
-/* Tables of keys: which there are, what they set, what has no meaning in one process, what is refused because it would
- * change the result (DeepSpeed's runtime/config.py names them). */
+/* The table of keys: which exist (DeepSpeed's runtime/config.py), what they set, which are ignored because they have no
+ * meaning here, and which are refused because they would change the result. */
 #include "trainer/keys/keys.h"
 
 #include <math.h>
@@ -18,11 +18,11 @@ enum key_kind {
     KEY_BETAS,  /* of the optimizer */
     KEY_CHOICE, /* bool: one of two words */
     KEY_AUTO,   /* double: a count, or 0 for "auto" */
-    KEY_TAKEN,  /* read by name elsewhere in this file */
-    KEY_SWITCH, /* the same, true or false */
-    KEY_NOTE,   /* it and all below has no meaning here */
-    KEY_BLOCK,  /* an object whose keys have rows, or true or false, which are read by name elsewhere */
-    KEY_OFF,    /* must be false, or "enabled": false */
+    KEY_TAKEN,  /* read by name elsewhere in this folder */
+    KEY_SWITCH, /* the same; must be true or false */
+    KEY_NOTE,   /* ignored with a note, with everything below it */
+    KEY_BLOCK,  /* an object whose keys have rows; or true or false, read by name elsewhere */
+    KEY_OFF,    /* must be false, or have "enabled": false */
     KEY_REFUSED,
 };
 
@@ -41,12 +41,12 @@ struct key {
 #define PARAM(name, what, member, least, most)                                                     \
     {.path = "optimizer.params." name, .kind = what, .field = FIELD(member), .min = least, .max = most}
 
-#define ZERO(name) {.path = "zero_optimization." name, .kind = KEY_NOTE} /* memory and messages, no results */
+#define ZERO(name) {.path = "zero_optimization." name, .kind = KEY_NOTE} /* affects memory and messages, not results */
 
 static const struct key table[] = {
     WORD("train_batch_size", KEY_TAKEN), WORD("train_micro_batch_size_per_gpu", KEY_TAKEN),
     WORD("gradient_accumulation_steps", KEY_TAKEN),
-    /* Ours: DeepSpeed leaves them to scripts. */
+    /* Our own keys: DeepSpeed leaves these settings to scripts. */
     WORD("batch_warmup.from", KEY_TAKEN), WORD("batch_warmup.steps", KEY_TAKEN), WORD("mask_prob", KEY_TAKEN),
     WORD("masks", KEY_TAKEN), WORD("dropout", KEY_TAKEN),
     {.path = "gradient_clipping", .kind = KEY_REAL, .field = FIELD(clipping), .min = 0, .max = 1e6},
@@ -62,7 +62,7 @@ static const struct key table[] = {
     {.path = "fp16.min_loss_scale", .kind = KEY_REAL, .field = FIELD(scaling.minimum), .min = 0x1p-24, .max = 0x1p32},
     WORD("fp16.auto_cast", KEY_NOTE), WORD("fp16.fp16_master_weights_and_grads", KEY_OFF),
 
-    /* What every optimizer has; of each kind's own, optim/optimizer.c has a table, which is looked at first. */
+    /* Common to all optimizers. Each kind has a table of its own keys in optim/optimizer.c, which is searched first. */
     PARAM("betas", KEY_BETAS, optimizer, 0, 1),
     PARAM("eps", KEY_REAL, optimizer.epsilon, 0, 1),
     PARAM("weight_decay", KEY_REAL, optimizer.weight_decay, 0, 1e3),
@@ -113,7 +113,7 @@ static const struct key table[] = {
     WORD("amp", KEY_OFF), WORD("curriculum_learning", KEY_OFF),
     WORD("data_efficiency", KEY_OFF), WORD("elasticity", KEY_OFF), WORD("quantize_training", KEY_OFF),
     WORD("eigenvalue", KEY_OFF), WORD("autotuning", KEY_OFF), WORD("hybrid_engine", KEY_OFF),
-    WORD("sparse_attention", KEY_NOTE), /* bing_bert looks at it under --deepspeed_sparse_attention only */
+    WORD("sparse_attention", KEY_NOTE), /* bing_bert reads it only with --deepspeed_sparse_attention */
     WORD("compression_training", KEY_REFUSED),
 };
 /* clang-format on */
@@ -133,12 +133,12 @@ static int set_betas(const struct keys *keys, const char *path, struct optimizer
     return 0;
 }
 
-/* A key that has been found: what it sets. */
+/* A key that was found in a table, with the field that it sets. */
 struct found_key {
     enum key_kind kind;
     void *field;
     double min, max;
-    const char *const *words; /* of KEY_CHOICE, for false and for true */
+    const char *const *words; /* for KEY_CHOICE: the words for false and for true */
 };
 
 static int set_value(const struct keys *keys, const char *path, const struct found_key *key, const json_t *value,
@@ -194,7 +194,7 @@ int keys_real(const struct keys *keys, const char *path, double min, double max,
 
 /* ---- walking over all keys ---- */
 
-/* Tables of keys that only the recipe's optimizer or schedule has. */
+/* The keys that belong to the recipe's kind of optimizer or schedule only. */
 struct own_keys {
     const char *prefix;
     const struct json_field *fields;
@@ -244,7 +244,7 @@ static bool find_key(struct recipe *recipe, const char *path, struct found_key *
     return false;
 }
 
-/* The nearest so far. */
+/* The nearest key so far. */
 struct nearest {
     char key[80];
     unsigned distance;
@@ -302,7 +302,7 @@ static int apply_key(struct keys *keys, const char *path, const struct found_key
     }
 }
 
-/* Objects are walked into, but for those that are keys themselves. Depth is bounded by keys_read. */
+/* Applies all keys, recursing into objects that are not keys themselves. keys_read has bounded the depth. */
 static int apply_all(struct keys *keys, const json_t *object, const char *above, struct recipe *recipe,
                      struct error *err)
 {
@@ -313,7 +313,7 @@ static int apply_all(struct keys *keys, const json_t *object, const char *above,
         char path[256];
         struct found_key found;
         snprintf(path, sizeof path, "%s%s%s", above, above[0] ? "." : "", name);
-        const bool known = !strchr(name, '.') && find_key(recipe, path, &found); /* a path is objects in objects */
+        const bool known = !strchr(name, '.') && find_key(recipe, path, &found); /* a name with a dot is not a path */
         const bool block = known && found.kind == KEY_BLOCK && json_is_object(value);
         if (known)
             TRY(apply_key(keys, path, &found, value, err));
@@ -327,9 +327,9 @@ static int apply_all(struct keys *keys, const json_t *object, const char *above,
     return 0;
 }
 
-/* ---- all together ---- */
+/* ---- all keys ---- */
 
-/* Required parameters are there, and those that belong together fit. */
+/* Checks that required parameters are present and consistent with each other. */
 static int check_schedule(const struct keys *keys, const struct schedule *schedule, struct error *err)
 {
     const struct schedule_type *type = &schedule_types[schedule->kind];
@@ -357,18 +357,18 @@ static int choose_layer_drop(const struct keys *keys, const struct settings *set
                : 0;
 }
 
-/* bing_bert has a second file, which names the model and the data. */
+/* Refuses bing_bert's second configuration file, which names the model and the data. */
 static int refuse_others(const struct keys *keys, struct error *err)
 {
     if (!keys->file || !keys_get(keys->values, "bert_model_config"))
         return 0;
-    fail_at(err, ERR_USAGE, keys->file, ERROR_NO_OFFSET, "is bing_bert's --cf, no configuration of DeepSpeed");
-    return hint(err, "its bert_model_config goes into a file for --model, data into dsdata build; of training, "
-                     "learning_rate is --lr, warmup_proportion --warmup, total_training_steps --steps, and lr_schedule "
-                     "a scheduler.type");
+    fail_at(err, ERR_USAGE, keys->file, ERROR_NO_OFFSET, "is a file for bing_bert's --cf, not for DeepSpeed");
+    return hint(err, "put its bert_model_config into a file for --model and build its data with dsdata build; "
+                     "learning_rate is --lr here, warmup_proportion --warmup, total_training_steps --steps, and "
+                     "lr_schedule a scheduler.type");
 }
 
-/* DeepSpeed's files may leave optimizer and schedule to a script; what is in force then must not surprise. */
+/* DeepSpeed's files may leave optimizer and schedule to a script; in that case logs what is used instead. */
 static void say_defaults(const struct keys *keys, const struct settings *settings, const struct recipe *recipe)
 {
     const bool optimizer = settings_given(settings, "optimizer") || keys_get(keys->values, "optimizer.type");
