@@ -1,5 +1,5 @@
-/* Curves of what metrics.jsonl says, all runs laid over each other, as vectors: the drawing stretches with the page,
- * lines and text do not (non-scaling strokes; the ticks' labels are text beside it). */
+/* In: the history of each run. Out: plots with a curve per run, as SVG. The drawing stretches with the page; the widths
+ * of lines and the size of text do not (strokes are non-scaling, and the ticks' labels are text beside the drawing). */
 #include "trainer/report/sections.h"
 
 #include "base/mem.h"
@@ -8,16 +8,16 @@
 #include <math.h>
 #include <stdio.h>
 
-#define BINS   300u /* points of a curve, at most: of more lines each is a mean */
-#define STARTS 100u /* marks of a run, at most */
+#define BINS   300u /* maximum of points per curve; with more lines each point is the mean of several */
+#define STARTS 100u /* maximum of marked starts per run */
 #define SPIKES 100u
 
-/* One picture: a value over steps. */
+/* One plot: a value over steps. */
 struct curve {
     const struct report *report;
-    const char *key;  /* of evaluations, and of training where there is no mean */
-    const char *mean; /* of training: the mean since the line before; NULL: none */
-    struct str part;  /* "mlm"; anybody's text */
+    const char *key;  /* of evaluations, and of training if there is no mean */
+    const char *mean; /* of training: the mean since the previous line; NULL: none */
+    struct str part;  /* of the loss, as "mlm"; untrusted text */
     const char *title;
     double scale;
     bool from_zero, spikes;
@@ -25,7 +25,7 @@ struct curve {
 
 struct frame {
     double low, high;
-    int ticks; /* stretches between labels */
+    int ticks; /* intervals between labels */
     uint64_t steps;
 };
 
@@ -36,7 +36,7 @@ static const char *key_of(const struct curve *c, const struct history *h, bool v
 
 /* ---- the frame ---- */
 
-/* Room for [low, high] between round numbers, 2 to 5 stretches of 1, 2 or 5 times a power of ten. */
+/* Widens [low, high] to round numbers, with 2 to 5 intervals of 1, 2 or 5 times a power of ten. */
 static void round_frame(struct frame *frame)
 {
     const double span = frame->high - frame->low > 0 ? frame->high - frame->low : fabs(frame->high) + 1e-12;
@@ -84,7 +84,7 @@ static double y_of(const struct frame *frame, double value)
     return 1000 * (frame->high - value) / (frame->high - frame->low);
 }
 
-/* ---- what is drawn into it ---- */
+/* ---- drawing ---- */
 
 static void put_grid(struct buf *page, const struct frame *frame)
 {
@@ -94,7 +94,7 @@ static void put_grid(struct buf *page, const struct frame *frame)
     buf_add_text(page, "\"/>\n");
 }
 
-/* The points of one split, at most BINS; dots: as a path of zero-length strokes. */
+/* Draws the points of one split, at most BINS, as a line, or with `dots` as a path of zero-length strokes. */
 static void put_path(struct buf *page, const struct curve *c, const struct frame *frame, size_t run, bool valid,
                      bool dots)
 {
@@ -221,7 +221,7 @@ static void put_curve(struct buf *page, const struct curve *c)
     buf_addf(page, "<span>%s</span></div></div>\n</figure>\n", format_count(frame.steps, number));
 }
 
-/* ---- which ones ---- */
+/* ---- the plots ---- */
 
 static bool has_values(const struct history *h, size_t key)
 {
@@ -231,7 +231,7 @@ static bool has_values(const struct history *h, size_t key)
     return false;
 }
 
-/* Keys of that ending with values, of all runs, each once. Returns how many. */
+/* Collects the keys of all runs that end in `end` and have values, each once. Returns their number. */
 static size_t find_keys(const struct report *report, const char *end, const char *keys[HISTORY_KEYS])
 {
     size_t count = 0;
@@ -288,7 +288,7 @@ static void put_metrics(struct buf *page, const struct report *report)
                                     .from_zero = true});
 }
 
-/* ---- their figures ---- */
+/* ---- the same as tables ---- */
 
 static void put_row(struct buf *page, const struct history_line *line, const size_t *keys, size_t count)
 {
@@ -325,14 +325,14 @@ static void put_table(struct buf *page, const struct history *h, bool valid)
     html_table_end(page);
 }
 
-/* The text of --shards for dataset d of a mixture; NULL: the record does not hold it. */
+/* The text of --shards for dataset d of a mixture; NULL if run.json does not have it. */
 static const char *dataset_name(const struct report_run *run, size_t d)
 {
     const json_t *shards = json_object_get(json_object_get(run->record, "settings"), "shards");
     return json_string_value(json_array_get(shards, d));
 }
 
-/* Of a mixture: the held-out loss of each dataset, at first, the least and the last one. */
+/* For a mixture: a table of the first, the least and the last held-out loss of each dataset. */
 static void put_datasets(struct buf *page, const struct report_run *run)
 {
     static const char *const columns[] = {"Dataset", "#First", "#Least", "#Last", NULL};

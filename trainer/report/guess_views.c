@@ -1,10 +1,10 @@
-/* Held-out samples as the first run's model fills them in: right guesses on green, wrong ones on red with what was
- * there above them. */
+/* Shows held-out samples with the guesses of the first run's model: right ones on green, wrong ones on red below the
+ * original piece. */
 #include "trainer/report/sections.h"
 
 #include <stdio.h>
 
-#define PIECES_MAX    512u /* shown of a sample */
+#define PIECES_MAX    512u /* shown per sample */
 #define PIECE_LETTERS 40u
 
 static const char *text_of(const json_t *value)

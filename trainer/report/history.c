@@ -34,7 +34,7 @@ size_t history_key(const struct history *history, const char *key)
     return SIZE_MAX;
 }
 
-/* The place of a key that is kept, made where there is room; SIZE_MAX: it is left out. */
+/* The index of a key, which is added if the report uses it and there is room; SIZE_MAX: the key is dropped. */
 static size_t place_of(struct history *history, const char *key)
 {
     const size_t at = history_key(history, key);
@@ -63,7 +63,7 @@ char *history_dataset_key(size_t dataset, char out[HISTORY_KEY_BYTES])
     return out;
 }
 
-/* The held-out losses of a mixture's datasets. */
+/* Takes the held-out losses of a mixture's datasets. */
 static void take_datasets(struct history *history, const json_t *datasets, struct history_line *line)
 {
     char key[HISTORY_KEY_BYTES];
@@ -75,7 +75,7 @@ static void take_datasets(struct history *history, const json_t *datasets, struc
     }
 }
 
-/* NULL, or what is wrong with the line. */
+/* Adds a line. Returns NULL, or what is wrong with it. */
 static const char *take(struct history *history, const json_t *json, struct spikes *spikes)
 {
     const json_t *step = json_object_get(json, "step"), *split = json_object_get(json, "split"), *value;

@@ -1,4 +1,4 @@
-/* What happened in a run: the lines of its metrics.jsonl as numbers, with the spikes and starts among them. */
+/* The history of a run: the lines of its metrics.jsonl as numbers, with loss spikes marked. */
 #ifndef TRAINER_REPORT_HISTORY_H
 #define TRAINER_REPORT_HISTORY_H
 
@@ -9,29 +9,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HISTORY_KEYS      40u /* numbers of a line that are kept: the first ones that have a use here */
+#define HISTORY_KEYS      40u /* at most this many keys are kept: the first ones in the file that the report uses */
 #define HISTORY_KEY_BYTES 48u
 
 struct history_line {
     uint64_t step;
-    bool valid;                  /* an evaluation after this step */
-    bool spike;                  /* of training: its loss lies far above the logged ones before it (trainer/spikes.h) */
-    double values[HISTORY_KEYS]; /* by key; NAN: null, or not there */
+    bool valid; /* an evaluation after this step */
+    bool spike; /* a training step whose loss is far above the logged ones before it (trainer/spikes.h) */
+    double values[HISTORY_KEYS]; /* by key; NAN: null or absent */
 };
 
 struct history {
-    char keys[HISTORY_KEYS][HISTORY_KEY_BYTES]; /* from the file: anybody's text */
+    char keys[HISTORY_KEYS][HISTORY_KEY_BYTES]; /* from the file: untrusted text */
     size_t key_count;
-    struct history_line *lines; /* [count], steps never fall */
+    struct history_line *lines; /* [count], steps never decrease */
     size_t count, capacity;
 };
 
-/* "dataset_2_loss": the key under which the held-out loss of dataset d of a mixture, from 0, is kept. */
+/* The key of the held-out loss of a mixture's dataset number `dataset`, from 0: "dataset_2_loss" for 1. */
 char *history_dataset_key(size_t dataset, char out[HISTORY_KEY_BYTES]);
 
-/* Reads metrics.jsonl of a run's directory; an absent file has no lines, nor has a last line without its end, which is
- * what a crash leaves. ERR_VERIFY names file and line where one is not what dstrain writes. On error nothing is
- * held. */
+/* Reads metrics.jsonl of a run's directory. An absent file is the same as an empty one, and an incomplete last line,
+ * which a crash may leave, is ignored. ERR_VERIFY names file and line if one is not what dstrain writes. Nothing needs
+ * to be released after an error. */
 int history_read(struct history *history, const char *directory, struct error *err);
 void history_release(struct history *history); /* safe on a zeroed one */
 
@@ -39,7 +39,7 @@ void history_release(struct history *history); /* safe on a zeroed one */
 size_t history_key(const struct history *history, const char *key);
 /* The last line of a split, or NULL. */
 const struct history_line *history_last(const struct history *history, bool valid);
-/* A value of a line by name; NAN where there is none. `line` may be NULL. */
+/* A value of a line by key; NAN if there is none. `line` may be NULL. */
 double history_value(const struct history *history, const struct history_line *line, const char *key);
 
 #endif

@@ -1,4 +1,4 @@
-/* In: the directories of runs. Out: their page: the files are read first, then each section adds its part. */
+/* In: the directories of runs. Out: the page. All files are read first, then each section adds its part. */
 #include "trainer/report/run_report.h"
 
 #include "base/file.h"
@@ -40,9 +40,9 @@ void report_release(struct report *report)
     *report = (struct report){0};
 }
 
-/* ---- what sections share ---- */
+/* ---- shared by the sections ---- */
 
-/* The last part of a path, blank slashes at its end aside. */
+/* The last component of a path, ignoring slashes at its end. */
 static struct str base_name(const char *path)
 {
     size_t end = strlen(path);
@@ -95,7 +95,7 @@ static uint64_t last_step(const struct history *h)
     return h->count ? h->lines[h->count - 1].step : 0;
 }
 
-/* The first accuracy that the last line of a split has. */
+/* The first accuracy in the last line of a split, in %; NAN if there is none. */
 static double accuracy_of(const struct history *h, bool valid)
 {
     const struct history_line *last = history_last(h, valid);

@@ -1,6 +1,6 @@
-/* One or several runs as one page of HTML: curves laid over each other, samples with the model's guesses, settings,
- * starts. The page stands alone (base/html.h), whatever the files of a run hold stays text, and its length is
- * bounded. */
+/* One or several runs as one page of HTML: their curves in common plots, samples with the model's guesses, settings,
+ * starts. The page is self-contained (base/html.h), the contents of a run's files are always escaped, and its length
+ * is bounded. */
 #ifndef TRAINER_REPORT_RUN_REPORT_H
 #define TRAINER_REPORT_RUN_REPORT_H
 
@@ -8,7 +8,7 @@
 #include "trainer/report/history.h"
 
 #define REPORT_NAME     "report.html"
-#define REPORT_RUNS_MAX 8u /* as many colours as can be told apart */
+#define REPORT_RUNS_MAX 8u /* more colours could not be told apart */
 
 struct report_run {
     const char *directory; /* as the user named it; borrowed */
@@ -20,10 +20,10 @@ struct report {
     struct report_run runs[REPORT_RUNS_MAX];
     size_t count;
     json_t *guesses;        /* of the first run (trainer/tune/guesses.h), or NULL */
-    const char *no_guesses; /* then: why; anybody's text */
+    const char *no_guesses; /* the reason if NULL; untrusted text */
 };
 
-/* Reads run.json and metrics.jsonl. ERR_USAGE: no such directory, or no run; ERR_VERIFY: a damaged file. */
+/* Reads run.json and metrics.jsonl. ERR_USAGE: no such directory, or not a run; ERR_VERIFY: a damaged file. */
 int report_add(struct report *report, const char *directory, struct error *err);
 void report_make(struct buf *page, const struct report *report);
 void report_release(struct report *report);

@@ -1,4 +1,4 @@
-/* The sections of the page in their order, each from its own file. They only add to the page. */
+/* The sections of the page, in order. Each appends its part to the page. */
 #ifndef TRAINER_REPORT_SECTIONS_H
 #define TRAINER_REPORT_SECTIONS_H
 
@@ -13,11 +13,11 @@ void section_guesses(struct buf *page, const struct report *report);
 void section_settings(struct buf *page, const struct report *report);
 void section_starts(struct buf *page, const struct report *report);
 
-/* The run's name, after its colour where there are several. */
+/* Appends the run's name, preceded by its colour if there are several runs. */
 void section_run_name(struct buf *page, const struct report *report, size_t run);
-/* "mlm" of "mlm_loss" and its like; "" of a key that is the ending alone. */
+/* `key` without the ending `end`: "mlm" for "mlm_loss" and "_loss"; "" if it does not have that ending. */
 struct str section_part(const char *key, const char *end);
-/* A number for people, "–" of none. */
+/* Formats a number for the page; "–" if it is not finite. */
 char *section_number(double value, const char *format, char out[32]);
 
 #endif

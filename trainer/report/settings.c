@@ -1,4 +1,4 @@
-/* What the runs are and what they ran with, side by side; and their starts: when, where, on what. */
+/* Tables of the runs' identities and options, side by side, and of their starts: time, host, device. */
 #include "trainer/report/sections.h"
 
 #include "base/mem.h"
@@ -9,10 +9,10 @@
 #include <stdio.h>
 
 #define ROWS_MAX        100u
-#define STARTS_MAX      50u /* of a run: the last ones */
+#define STARTS_MAX      50u /* shown per run: the last ones */
 #define COMMAND_LETTERS 600u
 
-/* Any value as text, cut. */
+/* Appends any value as text; html_name shortens it. */
 static void put_value(struct buf *page, const json_t *value)
 {
     struct buf text = {0};
@@ -24,7 +24,7 @@ static void put_value(struct buf *page, const json_t *value)
     buf_release(&text);
 }
 
-/* A row per key of any run's object, a column per run; rows that differ are marked. */
+/* A table with a row for each key of any run's object `name` and a column for each run; rows that differ are marked. */
 static void put_objects(struct buf *page, const struct report *report, const char *name, const char *caption)
 {
     json_t *keys = json_object(), *ignored;

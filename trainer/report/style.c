@@ -1,4 +1,4 @@
-/* The look of what only this page has: curves in a colour per run. The rest is base/html_style.c. */
+/* CSS for what only this page has: curves with a colour per run. The rest is in base/html_style.c. */
 #include "trainer/report/sections.h"
 
 const char report_style[] =
