@@ -4,14 +4,12 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "pipeline/workers.h"
 
 struct reading {
     struct feed feed; /* first: see feed.h */
     const struct reading_options *options;
     struct build_facts *facts;
     struct collector collector;
-    struct workers digests;
     struct progress progress;
     struct extent_task task; /* under way */
     double task_started;     /* clock */
@@ -23,16 +21,11 @@ struct job {
     struct harvest harvest;
 };
 
-static int digest_job(void *context, void *slot, uint64_t number, struct error *err)
+static void digest_job(const void *context, void *digest, void *slot)
 {
-    struct reading *reading = context;
+    const struct reading *reading = context;
     struct job *job = slot;
-    (void)number;
-    (void)err;
-    struct digest *digest = workers_take(&reading->digests);
     digest_group(digest, &reading->options->inputs->articles[job->feed.file], &job->feed.group, &job->harvest);
-    workers_give(&reading->digests, digest);
-    return BELT_NEXT;
 }
 
 /* Bytes that this process has to read, and those of them before a place: of all where it is alone, else of its extent.
@@ -61,11 +54,10 @@ static void show_progress(struct reading *reading, const struct feed_job *job)
                      reading->facts, reading->options->plan, clock_now() - reading->task_started);
 }
 
-static int collect(void *context, void *slot, uint64_t number, struct error *err)
+static int collect(void *context, void *slot, struct error *err)
 {
     struct reading *reading = context;
     struct job *job = slot;
-    (void)number;
     TRY(collector_add(&reading->collector, &job->feed, &job->harvest, err));
     if (progress_due(&reading->progress))
         show_progress(reading, &job->feed);
@@ -89,24 +81,6 @@ static void close_digest(void *digest)
     digest_close(digest);
 }
 
-static int run_belt(struct reading *reading, size_t depth, struct belt_load *loads, struct error *err)
-{
-    static const struct belt_step steps[] = {{"read", 1, feed_read},
-                                             {"decode", 0, feed_decode},
-                                             {"cut", 1, feed_cut},
-                                             {"digest", 0, digest_job},
-                                             {"collect", 1, collect}};
-    _Static_assert(sizeof steps / sizeof *steps == BUILD_STEPS, "the summary has a row for each");
-    const struct belt_options belt = {.steps = steps,
-                                      .step_count = sizeof steps / sizeof *steps,
-                                      .depth = depth,
-                                      .threads = reading->options->plan->threads,
-                                      .job_size = sizeof(struct job),
-                                      .job_release = release_job,
-                                      .context = reading};
-    return belt_run(&belt, loads, err);
-}
-
 /* Text without a beginning in its middle is decoded from its first byte again. */
 static void say_again(const struct feed *feed)
 {
@@ -128,10 +102,11 @@ static int read_rest(struct reading *reading, struct place end, struct error *er
     feed->pages = extent->pages;
     TRY(feed_begin(feed, extent_place(extent), &extent->state, err));
     say_again(feed);
-    TRY(run_belt(reading, reading->options->plan->depth, reading->facts->loads, err));
+    const struct resource_plan *plan = reading->options->plan;
+    TRY(feed_run(feed, plan->depth, plan->threads, reading->facts->loads, err));
     feed->reads_on = true;
     if (!feed->done && feed->end.window > 0)
-        TRY(run_belt(reading, 1, NULL, err));
+        TRY(feed_run(feed, 1, plan->threads, NULL, err));
     return 0;
 }
 
@@ -232,6 +207,16 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
                                           .vocab = options->vocab,
                                           .duplicates = options->duplicates,
                                           .only_hashes = options->only_hashes};
+    const struct feed_work work = {.work_name = "digest",
+                                   .end_name = "collect",
+                                   .work = digest_job,
+                                   .end = collect,
+                                   .job_size = sizeof(struct job),
+                                   .job_release = release_job,
+                                   .worker_open = open_digest,
+                                   .worker_close = close_digest,
+                                   .worker_options = &digest};
+    _Static_assert(FEED_STEPS == BUILD_STEPS, "the summary has a row for each");
     struct reading reading = {.options = options,
                               .facts = facts,
                               .feed = feed_whole(options->inputs, options->recipe->limit),
@@ -240,12 +225,12 @@ int reading_run(const struct reading_options *options, struct build_facts *facts
                                             .sets = options->sets,
                                             .set_count = options->set_count,
                                             .started = clock_now()}};
-    workers_open(&reading.digests, open_digest, close_digest, &digest);
+    feed_open(&reading.feed, &work);
     progress_open(&reading.progress);
     int more = read_round(&reading, true, err);
     while (more > 0)
         more = read_round(&reading, false, err);
     progress_close(&reading.progress);
-    workers_close(&reading.digests);
+    feed_close(&reading.feed);
     return more;
 }

@@ -1,7 +1,8 @@
 #include "pipeline/feed.h"
 
-#include "base/belt.h"
 #include "base/progress.h"
+
+#include <assert.h>
 
 struct feed feed_whole(const struct inputs *inputs, uint64_t limit)
 {
@@ -20,11 +21,23 @@ int feed_begin(struct feed *feed, struct place next, const struct dump_state *st
     return dump_restore(inputs->dumps[next.file], state, err);
 }
 
+static int read_chosen(struct feed *feed, struct feed_job *job, struct error *err)
+{
+    if (stop_requested() || feed->chosen_next == feed->chosen_count)
+        return BELT_END;
+    const struct place *place = &feed->chosen[feed->chosen_next++];
+    job->file = place->file;
+    job->window = place->window;
+    return dump_read(feed->inputs->dumps[job->file], job->window, &job->piece, err) < 0 ? -1 : BELT_NEXT;
+}
+
 int feed_read(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct feed *feed = context;
     struct feed_job *job = slot;
     (void)number;
+    if (feed->chosen)
+        return read_chosen(feed, job, err);
     const bool reads_on = feed->reads_on && feed->end.window > 0 && feed->next.file == feed->end.file;
     if (stop_requested() || feed->done || feed->next.file == feed->inputs->count ||
         (place_compare(feed->next, feed->end) >= 0 && !reads_on))
@@ -44,8 +57,12 @@ int feed_decode(void *context, void *slot, uint64_t number, struct error *err)
 {
     const struct feed *feed = context;
     struct feed_job *job = slot;
+    const struct dump *dump = feed->inputs->dumps[job->file];
     (void)number;
-    return dump_decode(feed->inputs->dumps[job->file], &job->piece, err);
+    TRY(dump_decode(dump, &job->piece, err));
+    if (feed->chosen)
+        dump_peek(dump, &job->piece, &job->group);
+    return BELT_NEXT;
 }
 
 /* Near the end that lies in the middle of this input. True where the extent is complete with this job. */
@@ -66,11 +83,24 @@ static bool reaches_end(struct feed *feed, struct feed_job *job, const struct du
     return true;
 }
 
+/* True: the limit is reached with this job. */
+static bool keep_to_limit(struct feed *feed, struct feed_job *job)
+{
+    const bool last = feed->limit > 0 && feed->pages + job->group.record_count >= feed->limit;
+    if (last)
+        job->group.record_count = (size_t)(feed->limit - feed->pages);
+    feed->pages += job->group.record_count;
+    job->pages = feed->pages;
+    return last;
+}
+
 int feed_cut(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct feed *feed = context;
     struct feed_job *job = slot;
     (void)number;
+    if (feed->chosen)
+        return keep_to_limit(feed, job) ? BELT_END : BELT_NEXT;
     struct dump *dump = feed->inputs->dumps[job->file];
     int more = dump_cut(dump, &job->piece, &job->group, err);
     if (more < 0)
@@ -78,17 +108,62 @@ int feed_cut(void *context, void *slot, uint64_t number, struct error *err)
     job->hash = dump_hash(dump);
     if (more == 0)
         dump_state(dump, &job->state);
-    const bool limited = feed->limit > 0 && feed->pages + job->group.record_count >= feed->limit;
-    const bool last = reaches_end(feed, job, dump, more == 0) || limited;
-    if (limited)
-        job->group.record_count = (size_t)(feed->limit - feed->pages);
-    feed->pages += job->group.record_count;
-    job->pages = feed->pages;
+    const bool ended = reaches_end(feed, job, dump, more == 0);
+    const bool last = keep_to_limit(feed, job) || ended;
     /* Only the verdict on a half-read tag is missing: until it comes, this place must not look like the end. */
     const bool nearly =
         more == 0 && job->file == feed->end.file && !job->piece.end && job->state.next_window >= feed->end.window;
     job->used_up = last || (more == 0 && !nearly);
     return last ? BELT_END : more ? BELT_MORE : BELT_NEXT;
+}
+
+/* ---- the belt ---- */
+
+static int work_step(void *context, void *slot, uint64_t number, struct error *err)
+{
+    struct feed *feed = context;
+    (void)number;
+    (void)err;
+    void *worker = workers_take(&feed->workers);
+    feed->work->work(context, worker, slot);
+    workers_give(&feed->workers, worker);
+    return BELT_NEXT;
+}
+
+static int end_step(void *context, void *slot, uint64_t number, struct error *err)
+{
+    const struct feed *feed = context;
+    (void)number;
+    return feed->work->end(context, slot, err);
+}
+
+void feed_open(struct feed *feed, const struct feed_work *work)
+{
+    feed->work = work;
+    workers_open(&feed->workers, work->worker_open, work->worker_close, work->worker_options);
+}
+
+void feed_close(struct feed *feed)
+{
+    workers_close(&feed->workers);
+}
+
+int feed_run(struct feed *feed, size_t depth, size_t threads, struct belt_load *loads, struct error *err)
+{
+    const struct feed_work *work = feed->work;
+    const struct belt_step steps[FEED_STEPS] = {
+        {"read", 1, feed_read},          {"decode", 0, feed_decode},    {"cut", 1, feed_cut},
+        {work->work_name, 0, work_step}, {work->end_name, 1, end_step},
+    };
+    assert(work->job_size >= sizeof(struct feed_job));
+    return belt_run(&(struct belt_options){.steps = steps,
+                                           .step_count = FEED_STEPS,
+                                           .depth = depth,
+                                           .threads = threads,
+                                           .job_size = work->job_size,
+                                           .job_release = work->job_release,
+                                           .context = feed},
+                    loads, err);
 }
 
 void feed_job_release(struct feed_job *job)

@@ -1,13 +1,11 @@
 #include "pipeline/template_pass.h"
 
-#include "base/belt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/feed.h"
 #include "pipeline/resource_plan.h"
 #include "pipeline/text/xml/xml.h"
-#include "pipeline/workers.h"
 
 #define NAMESPACE_TEMPLATE 10
 #define HEAD_BYTES         2048u /* of a page: its title and namespace stand before its revision */
@@ -36,7 +34,6 @@ struct job {
 struct pass {
     struct feed feed; /* first */
     const struct inputs *inputs;
-    struct workers readers;
     struct dictionary *dictionary;
     struct progress progress;
     uint64_t pages;
@@ -80,39 +77,30 @@ static void read_template(struct reader *reader, const struct article_options *o
     add(job, name, kind, buf_str(&reader->text));
 }
 
-static int read_group(void *context, void *slot, uint64_t number, struct error *err)
+static void read_group(const void *context, void *reader, void *slot)
 {
-    struct pass *pass = context;
+    const struct pass *pass = context;
     struct job *job = slot;
     struct group *group = &job->feed.group;
-    (void)number;
-    (void)err;
     buf_reset(&job->text);
     job->count = 0;
-    struct reader *reader = NULL;
     for (size_t i = 0; i < group->record_count && group->kind == INPUT_WIKI; i++) {
         struct record *record = &group->records[i];
         const struct str bytes = {group->text.data + record->offset, record->size};
         if (!is_template(bytes))
             continue;
-        if (!reader)
-            reader = workers_take(&pass->readers);
         uint64_t ill_formed = 0;
         record->size = utf8_repair(group->text.data + record->offset, record->size, &ill_formed);
         read_template(reader, &pass->inputs->articles[job->feed.file],
                       (struct str){group->text.data + record->offset, record->size}, job);
     }
-    if (reader)
-        workers_give(&pass->readers, reader);
-    return BELT_NEXT;
 }
 
-static int collect(void *context, void *slot, uint64_t number, struct error *err)
+static int collect(void *context, void *slot, struct error *err)
 {
     struct pass *pass = context;
     const struct job *job = slot;
     const char *at = job->text.data;
-    (void)number;
     (void)err;
     for (size_t i = 0; i < job->count; i++) {
         const struct found *found = &job->found[i];
@@ -184,31 +172,26 @@ bool template_pass_wanted(const struct dsdata_settings *settings, const struct i
 int template_pass(const struct dsdata_settings *settings, const struct inputs *inputs, struct buf *out,
                   struct dictionary_facts *facts, struct error *err)
 {
-    static const struct belt_step steps[] = {{"read", 1, feed_read},
-                                             {"decode", 0, feed_decode},
-                                             {"cut", 1, feed_cut},
-                                             {"templates", 0, read_group},
-                                             {"collect", 1, collect}};
+    static const struct feed_work work = {.work_name = "templates",
+                                          .end_name = "collect",
+                                          .work = read_group,
+                                          .end = collect,
+                                          .job_size = sizeof(struct job),
+                                          .job_release = release_job,
+                                          .worker_open = open_reader,
+                                          .worker_close = close_reader};
     const struct dump_state start = {0};
-    struct pass pass = {.inputs = inputs, .dictionary = dictionary_open()};
+    struct pass pass = {.feed = feed_whole(inputs, 0), .inputs = inputs, .dictionary = dictionary_open()};
     struct resource_plan plan;
     *facts = (struct dictionary_facts){0};
     int result = resource_plan_threads(settings, inputs, &plan, err);
-    const struct belt_options belt = {.steps = steps,
-                                      .step_count = sizeof steps / sizeof *steps,
-                                      .depth = plan.depth,
-                                      .threads = plan.threads,
-                                      .job_size = sizeof(struct job),
-                                      .job_release = release_job,
-                                      .context = &pass};
-    pass.feed = feed_whole(inputs, 0);
-    workers_open(&pass.readers, open_reader, close_reader, NULL);
+    feed_open(&pass.feed, &work);
     progress_open(&pass.progress);
     progress_begin(&pass.progress, 0);
     if (result == 0)
-        result = belt_run(&belt, NULL, err);
+        result = feed_run(&pass.feed, plan.depth, plan.threads, NULL, err);
     progress_close(&pass.progress);
-    workers_close(&pass.readers);
+    feed_close(&pass.feed);
     if (result == 0 && stop_requested())
         result = fail(err, ERR_STOPPED, "stopped on request");
     if (result == 0)

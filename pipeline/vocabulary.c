@@ -1,12 +1,11 @@
 #include "pipeline/vocabulary.h"
 
-#include "base/belt.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/permute.h"
 #include "base/progress.h"
+#include "pipeline/feed.h"
 #include "pipeline/pairs/documents.h"
-#include "pipeline/workers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +29,11 @@ struct counter {
 };
 
 struct learning {
+    struct feed feed; /* first: see feed.h */
     const struct inputs *inputs;
     struct place *choices; /* windows to count */
-    size_t choice_count, next;
+    size_t choice_count;
     struct tokenizer *tokenizer;
-    uint64_t limit, records; /* records to count in all (0: no limit), and counted so far */
-    struct workers counters;
     struct word_counts *words, *held_out; /* of all jobs so far, added in job order */
     struct vocabulary_facts *facts;
     bool builds; /* a dataset after this, of all windows */
@@ -43,9 +41,7 @@ struct learning {
 };
 
 struct job {
-    struct place choice;
-    struct dump_piece piece;
-    struct group group;
+    struct feed_job feed; /* first */
     struct word_counts *words, *held_out;
     uint64_t pages, pages_held_out, running_words;
 };
@@ -55,18 +51,6 @@ struct counting {
     struct word_counts *into;
     uint64_t words;
 };
-
-static int pick(void *context, void *slot, uint64_t number, struct error *err)
-{
-    struct learning *learning = context;
-    struct job *job = slot;
-    (void)number;
-    if (learning->next == learning->choice_count || stop_requested())
-        return BELT_END;
-    job->choice = learning->choices[learning->next++];
-    int filled = dump_read(learning->inputs->dumps[job->choice.file], job->choice.window, &job->piece, err);
-    return filled < 0 ? -1 : BELT_NEXT;
-}
 
 static void count_word(void *context, struct str word)
 {
@@ -88,38 +72,11 @@ static void count_article(struct counter *counter, const struct article_options 
     job->pages_held_out += held_out;
 }
 
-/* The records that lie whole in the window. */
-static int cut_window(void *context, void *slot, uint64_t number, struct error *err)
+static void count_window(const void *context, void *worker, void *slot)
 {
     const struct learning *learning = context;
+    struct counter *counter = worker;
     struct job *job = slot;
-    (void)number;
-    const struct dump *dump = learning->inputs->dumps[job->choice.file];
-    TRY(dump_decode(dump, &job->piece, err));
-    dump_peek(dump, &job->piece, &job->group);
-    return BELT_NEXT;
-}
-
-/* --limit, over all windows in their order. */
-static int keep_to_limit(void *context, void *slot, uint64_t number, struct error *err)
-{
-    struct learning *learning = context;
-    struct job *job = slot;
-    (void)number;
-    (void)err;
-    const bool last = learning->limit > 0 && learning->records + job->group.record_count >= learning->limit;
-    if (last)
-        job->group.record_count = (size_t)(learning->limit - learning->records);
-    learning->records += job->group.record_count;
-    return last ? BELT_END : BELT_NEXT;
-}
-
-static int count_window(void *context, void *slot, uint64_t number, struct error *err)
-{
-    struct learning *learning = context;
-    struct job *job = slot;
-    (void)number;
-    (void)err;
     if (!job->words) {
         job->words = word_counts_open(WINDOW_WORDS_BYTES);
         job->held_out = word_counts_open(HELD_OUT_BYTES);
@@ -128,16 +85,14 @@ static int count_window(void *context, void *slot, uint64_t number, struct error
     word_counts_reset(job->held_out);
     job->pages = job->pages_held_out = job->running_words = 0;
 
-    struct counter *counter = workers_take(&learning->counters);
-    const struct article_options *options = &learning->inputs->articles[job->choice.file];
-    for (size_t i = 0; i < job->group.record_count; i++) {
+    struct group *group = &job->feed.group;
+    const struct article_options *options = &learning->inputs->articles[job->feed.file];
+    for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
-        article_read(counter->reader, options, &job->group, i, &article);
+        article_read(counter->reader, options, group, i, &article);
         if (article.fate == PAGE_KEPT)
-            count_article(counter, options, &job->group, &article, job);
+            count_article(counter, options, group, &article, job);
     }
-    workers_give(&learning->counters, counter);
-    return BELT_NEXT;
 }
 
 #define BUILD_OVER_LEARNING 0.8 /* time per window, measured */
@@ -154,11 +109,10 @@ static void show_progress(struct learning *learning)
                   (unsigned long long)learning->facts->pages);
 }
 
-static int gather(void *context, void *slot, uint64_t number, struct error *err)
+static int gather(void *context, void *slot, struct error *err)
 {
     struct learning *learning = context;
     struct job *job = slot;
-    (void)number;
     (void)err;
     word_counts_merge(learning->words, job->words);
     word_counts_merge(learning->held_out, job->held_out);
@@ -174,8 +128,7 @@ static int gather(void *context, void *slot, uint64_t number, struct error *err)
 static void release_job(void *slot)
 {
     struct job *job = slot;
-    piece_release(&job->piece);
-    group_release(&job->group);
+    feed_job_release(&job->feed);
     word_counts_close(job->words);
     word_counts_close(job->held_out);
 }
@@ -216,23 +169,22 @@ static void choose_windows(struct learning *learning)
 
 static int count_words(struct learning *learning, const struct resource_plan *plan, struct error *err)
 {
-    static const struct belt_step steps[] = {{"read", 1, pick},
-                                             {"cut", 0, cut_window},
-                                             {"limit", 1, keep_to_limit},
-                                             {"count", 0, count_window},
-                                             {"gather", 1, gather}};
-    const struct belt_options belt = {.steps = steps,
-                                      .step_count = sizeof steps / sizeof *steps,
-                                      .depth = plan->depth,
-                                      .threads = plan->threads,
-                                      .job_size = sizeof(struct job),
-                                      .job_release = release_job,
-                                      .context = learning};
-    workers_open(&learning->counters, open_counter, close_counter, learning->tokenizer);
+    const struct feed_work work = {.work_name = "count",
+                                   .end_name = "gather",
+                                   .work = count_window,
+                                   .end = gather,
+                                   .job_size = sizeof(struct job),
+                                   .job_release = release_job,
+                                   .worker_open = open_counter,
+                                   .worker_close = close_counter,
+                                   .worker_options = learning->tokenizer};
+    learning->feed.chosen = learning->choices;
+    learning->feed.chosen_count = learning->choice_count;
+    feed_open(&learning->feed, &work);
     progress_open(&learning->progress);
-    int result = belt_run(&belt, NULL, err);
+    const int result = feed_run(&learning->feed, plan->depth, plan->threads, NULL, err);
     progress_close(&learning->progress);
-    workers_close(&learning->counters);
+    feed_close(&learning->feed);
     if (result == 0 && stop_requested())
         return fail(err, ERR_STOPPED, "stopped on request");
     return result;
@@ -288,10 +240,10 @@ int vocabulary_learn(const struct inputs *inputs, const struct dataset_recipe *r
 {
     *facts = (struct vocabulary_facts){0};
     const struct tokenizer_options words = dataset_recipe_words(recipe);
-    struct learning learning = {.inputs = inputs,
+    struct learning learning = {.feed = feed_whole(inputs, recipe->limit),
+                                .inputs = inputs,
                                 .facts = facts,
                                 .builds = !judge,
-                                .limit = recipe->limit,
                                 .tokenizer = tokenizer_open(NULL, &words),
                                 .words = word_counts_open(WORDS_BYTES),
                                 .held_out = word_counts_open(HELD_OUT_BYTES)};

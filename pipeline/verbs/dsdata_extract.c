@@ -1,6 +1,5 @@
 /* dsdata extract: inputs → plain text on standard output, in the order of the inputs. The same belt as build's, with
  * printing in the place of digesting. */
-#include "base/belt.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -10,7 +9,6 @@
 #include "pipeline/resource_plan.h"
 #include "pipeline/template_pass.h"
 #include "pipeline/verbs/explain.h"
-#include "pipeline/workers.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -27,7 +25,6 @@ struct extraction {
     struct feed feed; /* first: see feed.h */
     const struct dsdata_settings *settings;
     struct inputs inputs;
-    struct workers extractors;
     struct counts counts;
     struct missing missing;
 };
@@ -100,18 +97,16 @@ static void add_sentences(struct extractor *extractor, const struct article_opti
         buf_add_byte(out, '\n');
 }
 
-static int extract_group(void *context, void *slot, uint64_t number, struct error *err)
+static void extract_group(const void *context, void *worker, void *slot)
 {
-    struct extraction *extraction = context;
+    const struct extraction *extraction = context;
+    struct extractor *extractor = worker;
     struct job *job = slot;
-    (void)number;
-    (void)err;
     buf_reset(&job->out);
     job->counts = (struct counts){0};
     missing_reset(&job->missing);
     struct group *group = &job->feed.group;
     counts_group(&job->counts, group);
-    struct extractor *extractor = workers_take(&extraction->extractors);
     const struct article_options *options = &extraction->inputs.articles[job->feed.file];
     for (size_t i = 0; i < group->record_count; i++) {
         struct article article;
@@ -127,15 +122,12 @@ static int extract_group(void *context, void *slot, uint64_t number, struct erro
         else
             add_sentences(extractor, options, group, &article, &job->out);
     }
-    workers_give(&extraction->extractors, extractor);
-    return BELT_NEXT;
 }
 
-static int print(void *context, void *slot, uint64_t number, struct error *err)
+static int print(void *context, void *slot, struct error *err)
 {
     struct extraction *extraction = context;
     struct job *job = slot;
-    (void)number;
     counts_add(&extraction->counts, &job->counts);
     missing_merge(&extraction->missing, &job->missing);
     if (job->out.size > 0 && fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size)
@@ -169,22 +161,18 @@ static void close_extractor(void *worker)
 
 static int run(struct extraction *extraction, const struct resource_plan *plan, struct error *err)
 {
-    static const struct belt_step steps[] = {{"read", 1, feed_read},
-                                             {"decode", 0, feed_decode},
-                                             {"cut", 1, feed_cut},
-                                             {"extract", 0, extract_group},
-                                             {"print", 1, print}};
-    const struct belt_options belt = {.steps = steps,
-                                      .step_count = sizeof steps / sizeof *steps,
-                                      .depth = plan->depth,
-                                      .threads = plan->threads,
-                                      .job_size = sizeof(struct job),
-                                      .job_release = release_job,
-                                      .context = extraction};
+    static const struct feed_work work = {.work_name = "extract",
+                                          .end_name = "print",
+                                          .work = extract_group,
+                                          .end = print,
+                                          .job_size = sizeof(struct job),
+                                          .job_release = release_job,
+                                          .worker_open = open_extractor,
+                                          .worker_close = close_extractor};
     extraction->feed = feed_whole(&extraction->inputs, extraction->settings->limit);
-    workers_open(&extraction->extractors, open_extractor, close_extractor, NULL);
-    int result = belt_run(&belt, NULL, err);
-    workers_close(&extraction->extractors);
+    feed_open(&extraction->feed, &work);
+    int result = feed_run(&extraction->feed, plan->depth, plan->threads, NULL, err);
+    feed_close(&extraction->feed);
     if (result == 0 && fflush(stdout) != 0)
         result = fail_errno(err, "standard output", "cannot write");
     if (result == 0 && stop_requested())

@@ -2,12 +2,10 @@
  * then no further. */
 #include "pipeline/verbs/explain.h"
 
-#include "base/belt.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "pipeline/feed.h"
 #include "pipeline/text/xml/xml.h"
-#include "pipeline/workers.h"
 
 #include <stdio.h>
 #include <utf8proc.h>
@@ -22,7 +20,6 @@ struct explanation {
     struct feed feed; /* first: see feed.h */
     const struct inputs *inputs;
     struct str title; /* as the dump would write it, but for its first letter */
-    struct workers finders;
     bool found;
 };
 
@@ -49,17 +46,15 @@ static bool is_title(const struct siteinfo *siteinfo, struct str wanted, struct 
                      str_range(title.data + b_size, title.data + title.size));
 }
 
-static int find(void *context, void *slot, uint64_t number, struct error *err)
+static void find(const void *context, void *worker, void *slot)
 {
-    struct explanation *explanation = context;
+    const struct explanation *explanation = context;
+    struct finder *finder = worker;
     struct job *job = slot;
     struct group *group = &job->feed.group;
-    (void)number;
-    (void)err;
     job->index = NOT_HERE;
     if (group->kind != INPUT_WIKI)
-        return BELT_NEXT;
-    struct finder *finder = workers_take(&explanation->finders);
+        return;
     const struct siteinfo *siteinfo = explanation->inputs->articles[job->feed.file].siteinfo;
     for (size_t i = 0; i < group->record_count && job->index == NOT_HERE; i++) {
         struct record *record = &group->records[i];
@@ -71,15 +66,12 @@ static int find(void *context, void *slot, uint64_t number, struct error *err)
             is_title(siteinfo, explanation->title, page.title))
             job->index = i;
     }
-    workers_give(&explanation->finders, finder);
-    return BELT_NEXT;
 }
 
-static int print(void *context, void *slot, uint64_t number, struct error *err)
+static int print(void *context, void *slot, struct error *err)
 {
     struct explanation *explanation = context;
     struct job *job = slot;
-    (void)number;
     if (job->index == NOT_HERE)
         return BELT_NEXT;
     struct buf out = {0};
@@ -114,21 +106,17 @@ static void close_finder(void *worker)
 
 static int search(struct explanation *explanation, const struct resource_plan *plan, struct error *err)
 {
-    static const struct belt_step steps[] = {{"read", 1, feed_read},
-                                             {"decode", 0, feed_decode},
-                                             {"cut", 1, feed_cut},
-                                             {"find", 0, find},
-                                             {"print", 1, print}};
-    const struct belt_options belt = {.steps = steps,
-                                      .step_count = sizeof steps / sizeof *steps,
-                                      .depth = plan->depth,
-                                      .threads = plan->threads,
-                                      .job_size = sizeof(struct job),
-                                      .job_release = release_job,
-                                      .context = explanation};
-    workers_open(&explanation->finders, open_finder, close_finder, NULL);
-    const int result = belt_run(&belt, NULL, err);
-    workers_close(&explanation->finders);
+    static const struct feed_work work = {.work_name = "find",
+                                          .end_name = "print",
+                                          .work = find,
+                                          .end = print,
+                                          .job_size = sizeof(struct job),
+                                          .job_release = release_job,
+                                          .worker_open = open_finder,
+                                          .worker_close = close_finder};
+    feed_open(&explanation->feed, &work);
+    const int result = feed_run(&explanation->feed, plan->depth, plan->threads, NULL, err);
+    feed_close(&explanation->feed);
     return result;
 }
 
