@@ -1,4 +1,4 @@
-/* In: seconds of steps. Out: borders of shares. */
+/* In: seconds of passes. Out: the borders of the shares. */
 #include "trainer/adapt.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ void adapt_cut(struct adapt *adapt)
     adapt->cuts++;
 }
 
-/* Seconds of the slowest. */
+/* Seconds that the slowest process takes for a step. */
 static double slowest(const double *seconds, uint32_t ranks, const uint64_t *borders)
 {
     double most = 0;
@@ -48,7 +48,7 @@ static double slowest(const double *seconds, uint32_t ranks, const uint64_t *bor
     return most;
 }
 
-/* Who has none gets one of the largest share. */
+/* Gives every process without a unit one from the largest share. */
 static void give_each_one(uint64_t *borders, uint32_t ranks)
 {
     for (uint32_t r = 0; r < ranks; r++) {

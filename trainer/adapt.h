@@ -1,6 +1,6 @@
-/* --share auto: shares follow how fast processes compute. Each notes, step by step, how long its passes took, without
- * what they waited for; every ADAPT_STEPS steps all tell the median, and where the slowest would gain ADAPT_GAIN, and
- * the last cut is ADAPT_REST steps ago, the batch is cut anew. Pure. */
+/* --share auto: shares follow how fast the processes compute. Each process records how long its passes of every step
+ * took, without time spent waiting. Every ADAPT_STEPS steps all exchange their medians. If the slowest would gain at
+ * least ADAPT_GAIN, and the last cut was at least ADAPT_REST steps ago, the batch is divided again. Pure. */
 #ifndef TRAINER_ADAPT_H
 #define TRAINER_ADAPT_H
 
@@ -12,21 +12,21 @@
 #define ADAPT_GAIN  0.03
 
 struct adapt {
-    double seconds[ADAPT_STEPS]; /* of a sample, in the last steps */
-    uint64_t noted;              /* steps, since the last cut */
+    double seconds[ADAPT_STEPS]; /* per sample, in the last steps */
+    uint64_t noted;              /* steps recorded since the last cut */
     uint64_t cuts;
 };
 
-/* After a step, of all; `samples` of this process's share. */
+/* Records a step; every process calls it after every step. `samples` are those of its own share. */
 void adapt_note(struct adapt *adapt, double seconds, int64_t samples);
-/* Is it time to compare? The same in all processes. */
+/* Whether it is time to compare; the same in all processes. */
 bool adapt_due(const struct adapt *adapt);
-/* The median. */
+/* The median of the seconds per sample. */
 double adapt_seconds(const struct adapt *adapt);
-/* Divides `units` anew in proportion to speeds, where `seconds` of all processes are those of a sample; each has a unit
- * at least. Does a step of the slowest become shorter by ADAPT_GAIN? Else borders stay. */
+/* Divides `units` in proportion to speed, given the seconds per sample of all processes; each gets at least one unit.
+ * Changes `borders` and returns true only if that makes the slowest process's step shorter by at least ADAPT_GAIN. */
 bool adapt_divide(uint64_t units, const double *seconds, uint32_t ranks, uint64_t *borders);
-/* They were cut anew. */
+/* Records that the batch was divided again. */
 void adapt_cut(struct adapt *adapt);
 
 #endif

@@ -1,4 +1,4 @@
-/* In: what --device says. Out: an open backend, or what stands in the way. */
+/* In: the device. Out: an open backend, or an error that says what is missing. */
 #include "trainer/backend.h"
 
 #include <glob.h>
@@ -15,7 +15,7 @@ const char *backend_text(void)
     return "cuda built in";
 }
 
-/* Loaded once, and kept: what it registered with the driver cannot be taken back. */
+/* The module is loaded once and kept: what it registers with the driver cannot be unregistered. */
 static const struct cuda_module *cuda_module(struct error *err)
 {
     static const struct cuda_module *module;

@@ -1,5 +1,5 @@
-/* Which backend computes: the CPU's, part of this program, or CUDA's, a module beside it that is loaded when it is
- * wanted, so that the program starts where no CUDA library is. */
+/* Chooses and opens the backend: the CPU's, which is part of this program, or CUDA's, a module that is loaded on
+ * demand, so that the program also starts on machines without CUDA libraries. */
 #ifndef TRAINER_BACKEND_H
 #define TRAINER_BACKEND_H
 
@@ -15,25 +15,25 @@ enum device_kind { DEVICE_CPU, DEVICE_CUDA };
 
 const char *backend_text(void); /* "cuda built in", for --version */
 
-/* Can it be opened? ERR_USAGE: CUDA is not built in. ERR_RESOURCE: the module, the driver or the GPU is missing; *facts
- * (may be NULL) say what was seen. */
+/* Whether a backend can be opened. ERR_USAGE: CUDA is not built in. ERR_RESOURCE: the module, the driver or the GPU is
+ * missing; *facts (may be NULL) say what was found. */
 int backend_look(enum device_kind device, struct cuda_facts *facts, struct error *err);
 
-/* How many NVIDIA cards may this process see, whether or not they can be used? One that backend_look refuses is
- * something to mend. CUDA is not asked. */
+/* The number of NVIDIA cards that this process can see, usable or not, without asking CUDA. If there is one and
+ * backend_look fails, the machine's setup needs fixing. */
 unsigned backend_cards(void);
 
-/* CUDA where it is built in and answers, else the CPU; says why where it is built in and does not answer. */
+/* CUDA if it is built in and works, else the CPU. If it is built in and does not work, logs why. */
 enum device_kind backend_default(void);
 enum precision backend_default_precision(enum device_kind device, enum cpu_level level);
 
-/* Opens it; ops->close ends it. CUDA looks at no level and no threads, the CPU at no `tune`: a table of product
- * algorithms, or NULL. */
+/* Opens a backend; ops->close closes it. CUDA uses only the precision of `options`; only CUDA uses `tune`, the path of
+ * a table of product algorithms, or NULL. */
 struct ops *backend_open(enum device_kind device, const struct cpu_options *options, const char *tune,
                          struct error *err);
 
-/* Times how the products of a model can be done in micro-batches of these limits, takes the fastest ways from now on,
- * and adds such a table of them to `table`. `ops` is CUDA's own; `all` as in cuda.h. */
+/* Times the algorithms for a model's products in micro-batches of these limits, uses the fastest from now on and
+ * appends them to `table`, in the form that `tune` takes. `ops` must be CUDA's own; `all` as in cuda.h. */
 int backend_tune(struct ops *ops, const struct model_config *config, const struct pack_limits *limits, bool all,
                  struct buf *table, struct error *err);
 

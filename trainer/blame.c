@@ -1,9 +1,9 @@
-/* A step that is not finite comes in; an error and a file that name its cause go out.
+/* In: a step that is not finite. Out: an error and a file that name the cause.
  *
- * Weights that are not finite come first: all else follows from them. Then the gradients, the last tensor of the table
- * first, since the backward pass meets it first: the device may be a step further by now, so they are worked out again,
- * which gives the same bits, as nothing has changed since. Each sample of the step goes forward alone, without
- * dropout. */
+ * Weights are checked first, because non-finite weights explain everything else. Then the gradients, from the last
+ * tensor of the table to the first, the order in which the backward pass reaches them. The device may be one step
+ * further by now, so they are computed again; no update was applied in between, so the bits are the same. Finally each
+ * sample of the step goes through a forward pass alone, without dropout. */
 #include "trainer/blame.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static int gradients_again(struct engine *engine, const struct loader_options *s
     struct loader *loader = loader_open(samples);
     int result;
     engine_begin(engine, facts->number, facts->counts, facts->loss_scale);
-    while ((result = loader_next(loader, &micro, err)) > 0) /* not engine_pass: these are of no sum */
+    while ((result = loader_next(loader, &micro, err)) > 0) /* not engine_pass, which would start sums over processes */
         model_forward_backward(engine->model, &micro->batch, engine_pass_alone(engine, &look), NULL);
     loader_close(loader);
     if (model_gradients(engine->model))
@@ -95,8 +95,8 @@ static json_t *bad_gradients(struct engine *engine, const struct loader_options 
     return names;
 }
 
-/* [{"sample": its number in the files, "loss": number or null}] of the step; of a mixture with "dataset", from 1 in the
- * order of --shards. */
+/* Adds [{"sample": its number in the files, "loss": number or null}] for the samples of the step; for a mixture also
+ * "dataset", from 1 in the order of --shards. */
 static int weigh_samples(struct engine *engine, const struct loader_options *samples, json_t *weighed,
                          struct error *err)
 {
@@ -138,8 +138,8 @@ static bool has_text(const json_t *texts, const char *text)
     return false;
 }
 
-/* Puts what all processes found in place of what this one did: samples in the order of the batch, and every tensor that
- * one of them has. */
+/* Replaces this process's findings by those of all processes: samples in the order of the batch, and every tensor that
+ * any process found. */
 static int gather(struct team *team, json_t *gradients, json_t *samples, struct error *err)
 {
     struct buf all = {0};
@@ -176,7 +176,7 @@ static uint64_t bad_of(const json_t *samples)
     return bad;
 }
 
-/* "samples 3, 17 and 4 more": those whose loss is no number, or where there are none all. */
+/* "samples 3, 17 and 4 more": those whose loss is not finite, or all if there are none. */
 static void add_samples(const json_t *samples, uint64_t bad, struct buf *out)
 {
     const uint64_t count = bad > 0 ? bad : json_array_size(samples);
@@ -209,7 +209,7 @@ static json_t *real_or_text(double value)
     return isfinite(value) ? json_real(value) : json_string(isnan(value) ? "nan" : "inf");
 }
 
-/* The error that says it, and where to go on from. */
+/* Makes the error, with a hint where to continue from. */
 static int fail_not_finite(const char *text, const char *directory, uint64_t saved, struct error *err)
 {
     if (directory)

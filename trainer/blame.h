@@ -1,4 +1,4 @@
-/* A step whose loss or gradient is not finite: which weights, gradients and samples it comes from. */
+/* Diagnoses a step whose loss or gradient is not finite: which weights, gradients and samples cause it. */
 #ifndef TRAINER_BLAME_H
 #define TRAINER_BLAME_H
 
@@ -8,11 +8,11 @@
 
 #define BLAME_NAME "not-finite.json"
 
-/* Of all processes of the team, each with the samples of its share; all learn what all found.
+/* Called by all processes of the team, each with the samples of its share; all get the findings of all.
  *
- * ERR_NUMERIC with the step, a tensor and samples in its text; all of them go to BLAME_NAME in `directory` (NULL:
- * nothing is written), whose newest checkpoint is that of step `saved` (0: it has none). `samples` are the step's;
- * its gradients and their squares are still there, parameters as they were before it. */
+ * Returns ERR_NUMERIC, whose text names the step, a tensor and samples. The complete lists are written to BLAME_NAME in
+ * `directory` (NULL: nothing is written), whose newest checkpoint is that of step `saved` (0: none). `samples` are the
+ * step's. The parameters must be those from before the step. */
 int blame(struct engine *engine, struct team *team, const struct loader_options *samples,
           const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err);
 

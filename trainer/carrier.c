@@ -1,4 +1,4 @@
-/* In: --comm, and what each process has. Out: one kind for all. */
+/* In: --comm and what each process can use. Out: one kind for all. */
 #include "trainer/carrier.h"
 
 #include <assert.h>
@@ -31,8 +31,8 @@ static int refuse_device(const struct settings *settings, struct error *err)
     return hint(err, "--comm gloo carries what the CPU computes");
 }
 
-/* MPI where only it can say where the processes meet. Where something else says so, a step of srun --mpi=pmi2 say,
- * gloo: an MPI that was built without srun's PMI ends the process. */
+/* MPI if nothing else tells the processes where to meet. Otherwise, for example in a step of srun --mpi=pmi2, gloo: an
+ * MPI that was built without srun's PMI would end the process. */
 static enum comm_kind choose(const struct launch *launch)
 {
     struct error why;
@@ -63,14 +63,14 @@ int carrier_find(struct carrier *carrier, const struct settings *settings, struc
     return 0;
 }
 
-/* ---- all ---- */
+/* ---- all processes ---- */
 
 struct card {
     bool able, shares;
     unsigned char gpu[CUDA_UUID_BYTES];
 };
 
-/* Two that have one GPU, or false. */
+/* Finds two processes with the same GPU; false: there are none. */
 static bool find_sharing(const struct meet_blocks *cards, uint32_t size, uint32_t *first, uint32_t *second)
 {
     for (uint32_t b = 1; b < size; b++)

@@ -1,4 +1,4 @@
-/* A training at its end comes in; closing lines and facts go out. */
+/* In: a training at its end. Out: the closing lines on stderr, and with --json the facts on stdout. */
 #include "trainer/closing.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/keep/json_write.h"
 
-#define WAITED_SHARE 0.05 /* of the time, for data, from which on it is reported */
+#define WAITED_SHARE 0.05 /* a larger share of the time spent waiting for data is reported */
 
 static void append_command(json_t *commands, char *command)
 {
@@ -21,8 +21,7 @@ static void append_command(json_t *commands, char *command)
     mem_free(command);
 }
 
-/* The shortest length above the run's that all its datasets have samples of and that the model has positions for; 0:
- * none. */
+/* The shortest length above the run's for which all its datasets have samples and the model has positions; 0: none. */
 static uint32_t longer_length(const struct setup *setup)
 {
     const struct manifest *manifest = &setup->datasets.train[0].manifest;
@@ -40,8 +39,8 @@ static uint32_t longer_length(const struct setup *setup)
     return longer;
 }
 
-/* The commands that a user would want now: a longer length, if the dataset has one, and the model for others, `best` (a
- * checkpoint, or NULL) where one is kept. */
+/* The commands that a user is likely to want next: training at a longer length, if the dataset has one, and exporting
+ * the model, from the checkpoint `best` unless that is NULL. */
 static json_t *next_commands(const struct setup *setup, const char *directory, const char *best)
 {
     json_t *next = json_array();
@@ -68,7 +67,7 @@ static json_t *next_commands(const struct setup *setup, const char *directory, c
     return next;
 }
 
-/* Takes over `part`. */
+/* Takes ownership of `part`. */
 static void add_all(json_t *facts, json_t *part)
 {
     json_object_update(facts, part);
@@ -104,7 +103,7 @@ static double watts_of(const struct closing *c)
     return c->joules / (clock_now() - c->energy->from);
 }
 
-/* The facts, as one object on stdout. Takes over `next`. */
+/* Prints the facts as one object on stdout. Takes ownership of `next`. */
 static void print_json(const struct closing *c, json_t *next)
 {
     const struct screen *screen = c->screen;

@@ -1,5 +1,5 @@
-/* What a person sees when a training is at its end: the closing lines on stderr, with the commands that may come next,
- * and with --json the facts as one object on stdout. */
+/* The output at the end of a training: the closing lines on stderr, with the commands that may come next, and with
+ * --json the facts as one object on stdout. */
 #ifndef TRAINER_CLOSING_H
 #define TRAINER_CLOSING_H
 
@@ -15,16 +15,16 @@
 struct closing {
     const struct setup *setup;
     const struct run *run;
-    const struct position *position; /* NULL: the run was finished before, and nothing was done */
-    double seconds;                  /* of this start, from its first moment on: opening, saving, evaluating included */
-    uint64_t parameters;             /* count, where something was done */
+    const struct position *position; /* NULL: the run had already finished, and nothing was done */
+    double seconds;                  /* of this start in total, including opening, saving and evaluating */
+    uint64_t parameters;             /* their number; set only if `position` is */
     const struct screen *screen;
-    uint64_t best;                       /* step of the checkpoint with the least held-out loss; 0: none is kept */
-    double best_loss;                    /* of it, where something was done */
-    const struct evaluation *evaluation; /* after the last step; NULL: none was made by this start */
-    const struct energy *energy;         /* who counted what this start used, */
-    double joules;                       /* and how much; NAN: nobody */
-    const struct evaluation *each;       /* of it, of each dataset of a mixture */
+    uint64_t best;                       /* step of the kept checkpoint with the least held-out loss; 0: none */
+    double best_loss;                    /* its loss; set only if `position` is */
+    const struct evaluation *evaluation; /* after the last step; NULL: this start made none */
+    const struct energy *energy;         /* the counters */
+    double joules;                       /* used by this start; NAN: not known */
+    const struct evaluation *each;       /* `evaluation` for each dataset of a mixture */
 };
 
 void closing_say(const struct closing *closing);

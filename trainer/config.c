@@ -1,5 +1,5 @@
-/* Keys: transformers' BertConfig. Keys that we do not know are passed over, as they are in every published file; keys
- * that would change the mathematics are refused. */
+/* Keys are those of transformers' BertConfig. Unknown keys, which every published file has, are ignored; keys that
+ * would change the mathematics are refused. */
 #include "trainer/config.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ int config_choose(const char *name, struct model_config *config, struct error *e
     return config_read(name, config, err);
 }
 
-/* A whole number of the file into *out, which keeps its value where the key is absent. */
+/* Reads a whole number into *out, which keeps its value if the key is absent. */
 static int take_count(const char *path, const json_t *json, const char *key, int32_t *out, struct error *err)
 {
     const json_t *value = json_object_get(json, key);
@@ -43,7 +43,7 @@ static int take_real(const char *path, const json_t *json, const char *key, doub
     return 0;
 }
 
-/* true, false, null or absent. */
+/* Reads a flag: true, or false, null or absent. */
 static int take_flag(const char *path, const json_t *json, const char *key, bool *out, struct error *err)
 {
     const json_t *value = json_object_get(json, key);
@@ -53,7 +53,7 @@ static int take_flag(const char *path, const json_t *json, const char *key, bool
     return 0;
 }
 
-/* A text among `names` (ends with a NULL name), or null or absent: the first. */
+/* Names of a key's values, ended by a NULL name. null and an absent key mean the first. */
 struct choice {
     const char *name;
     int value;
@@ -90,7 +90,7 @@ static const struct choice model_types[] = {
     {MODEL_TYPE, false}, {MODEL_TYPE_OURS, false}, {MODEL_TYPE_ROBERTA, true}, {NULL, 0}};
 static const struct choice position_types[] = {{"absolute", POSITION_LEARNED}, {NULL, 0}};
 
-/* Keys that change the mathematics in ways that are not built: they must be absent, null, false or empty. */
+/* Refuses keys that change the mathematics in unsupported ways, unless they are absent, null, false or empty. */
 static int refuse_others(const char *path, const json_t *json, struct error *err)
 {
     static const char *const others[] = {"is_decoder", "add_cross_attention", "is_encoder_decoder", "pruned_heads",
@@ -107,8 +107,8 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
     return 0;
 }
 
-/* Where the norms stand: the boolean of config.json that says so (DeepSpeed's, Habana's; NULL: transformers' order, of
- * which none is true); the model_type; what the model's name ends with. */
+/* The orders of norms: the key of config.json that is true for it (DeepSpeed's and Habana's; NULL: transformers' order,
+ * for which neither is true), the model_type, and the suffix of the model's name. */
 static const struct {
     const char *key, *type, *suffix;
 } orders[] = {
@@ -134,7 +134,7 @@ static int take_order(const char *path, const json_t *json, struct model_config 
     return 0;
 }
 
-/* RobertaPreLayerNorm: positions are counted from after the padding piece's number, 1 where it is not said. */
+/* RobertaPreLayerNorm numbers positions from pad_token_id + 1; pad_token_id is 1 if absent. */
 static int take_roberta(const char *path, const json_t *json, struct model_config *config, struct error *err)
 {
     const json_t *pad = json_object_get(json, "pad_token_id");
@@ -149,7 +149,7 @@ static int take_roberta(const char *path, const json_t *json, struct model_confi
 /* ---- heads ---- */
 
 static const struct {
-    const char *name; /* transformers' class; of pre-training the longest set of heads first */
+    const char *name; /* transformers' class; for pre-training the one with more heads first */
     uint32_t heads;
 } classes[] = {
     {"BertForPreTraining", 1u << HEAD_MASKED | 1u << HEAD_NEXT},
@@ -167,7 +167,7 @@ static const char *class_of(const struct model_config *config)
     return classes[1].name;
 }
 
-/* The heads of a model that was fine-tuned; all others keep those of pre-training, whatever their file says. */
+/* Reads the heads of a fine-tuned model; all other models keep the pre-training heads, whatever the file says. */
 static void take_heads(const json_t *json, struct model_config *config)
 {
     const char *name = json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
@@ -187,7 +187,7 @@ static void take_heads(const json_t *json, struct model_config *config)
     }
 }
 
-/* What transformers wants to know of classes. */
+/* Adds the keys by which transformers describes classes. */
 static void add_labels(const struct model_config *config, json_t *json)
 {
     json_t *names = json_object(), *numbers = json_object();

@@ -1,4 +1,4 @@
-/* Texts of --shards come in; datasets that go together, with weights, go out. */
+/* In: the texts of --shards. Out: open datasets that can be mixed, with weights. */
 #include "trainer/datasets.h"
 
 #include <inttypes.h>
@@ -10,17 +10,17 @@
 #include "base/mem.h"
 #include "base/output.h"
 
-/* ---- a text: a path, and a weight perhaps ---- */
+/* ---- a text: a path, optionally with a weight ---- */
 
 struct named {
     struct str path;
     const char *weight; /* as it was typed; NULL: none */
-    uint64_t asked;     /* in billionths; 0: what was typed is no weight, or too small or large for one */
+    uint64_t asked;     /* in billionths; 0: what was typed is not a weight, or out of range */
 };
 
 #define WEIGHT_DIGITS 9 /* before the point, and after it */
 
-/* A decimal number in billionths, what lies below them cut off. False: it is none. */
+/* Reads a decimal number in billionths, truncating further digits. False: not a number. 0: out of range. */
 static bool read_weight(const char *text, uint64_t *asked)
 {
     const size_t whole = strspn(text, "0123456789");
@@ -104,7 +104,7 @@ static int read_weights(const struct opt_paths *shards, uint32_t *weights, struc
     return 0;
 }
 
-/* ---- do they go together? ---- */
+/* ---- compatibility ---- */
 
 static int differ(const struct dataset *first, const struct dataset *other, const char *what, struct error *err)
 {
@@ -178,7 +178,7 @@ void datasets_close(struct datasets *datasets)
     *datasets = (struct datasets){0};
 }
 
-/* ---- what they are ---- */
+/* ---- identity and texts ---- */
 
 uint64_t datasets_hash(const struct datasets *datasets)
 {

@@ -1,4 +1,4 @@
-/* What a decorator hands on. In: calls that compute nothing. Out: the same calls to the inner backend. */
+/* In: calls that do not compute. Out: the same calls to the inner backend. */
 #include "trainer/decorator.h"
 
 #include "base/mem.h"

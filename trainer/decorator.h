@@ -1,6 +1,5 @@
-/* A backend around another: what measures its ops, checks them or sends their results about. The computing ops are its
- * own, each with a call of the inner one, made for all of them by one macro over OPS_COMPUTING (see timings.c);
- * everything else is handed on.
+/* A backend around another one, to measure or check its ops. It has computing ops of its own, which call the inner ones
+ * and are made by one macro over OPS_COMPUTING (see timings.c); all other calls are forwarded.
  *
  *     struct timings {
  *         struct decorator decorator;     first
@@ -17,13 +16,13 @@
 
 struct decorator {
     struct ops ops;    /* first: what the caller holds; its device is the decorator */
-    struct ops *inner; /* who computes */
+    struct ops *inner; /* the backend that computes */
 };
 
-/* Takes over `inner`: closing the decorator's ops closes it too and frees the decorator, which mem_clear made. The
- * computing ops are left NULL. */
+/* Takes ownership of `inner`: closing the decorator's ops closes it too and frees the decorator, which must come from
+ * mem_clear. The computing ops are left NULL. */
 void decorator_init(struct decorator *decorator, struct ops *inner);
-/* Frees the decorator alone, and gives back the ops it is around. */
+/* Frees only the decorator and returns the inner ops. */
 struct ops *decorator_end(struct ops *ops);
 
 static inline const struct ops *decorator_inner(struct device *device)

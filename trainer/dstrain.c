@@ -1,5 +1,4 @@
-/* dstrain: the command line. Comes in: argv. Goes out: an exit code. The options stand in options.c; the recipe itself
- * is train.c. */
+/* dstrain: the command line. In: argv. Out: an exit code. options.c has the options, train.c the training. */
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -39,7 +38,7 @@ int main(int argc, char **argv)
         result = processes_find(&settings, parsed.verb->name, &launch, &err);
         settings.launch = &launch;
         log_open("dstrain", settings.quiet ? LOG_QUIET : settings.verbose ? LOG_VERBOSE : LOG_NORMAL, settings.json);
-        if (result == 0 && launch.kind != LAUNCH_CHILD) /* its parent did */
+        if (result == 0 && launch.kind != LAUNCH_CHILD) /* a child's parent has said it */
             say_before(&settings, &program, &parsed);
         if (result == 0)
             result = launch.children ? spawn_run(&launch, argv, &err) : parsed.verb->run(&settings, parsed.bare, &err);

@@ -1,4 +1,4 @@
-/* Counters of processors and GPUs come in; joules go out. */
+/* In: counters of processors and GPUs. Out: joules. */
 #include "trainer/energy.h"
 
 #include <assert.h>
@@ -16,14 +16,15 @@
 
 #define POLL_SECONDS 1.0
 #define KWH_JOULES   3.6e6
-#define KWH_FROM     0.01          /* kWh: less is said in joules alone */
-#define ZONE_PREFIX  "intel-rapl:" /* of AMD's processors too */
+#define KWH_FROM     0.01          /* kWh; less is shown in joules only */
+#define ZONE_PREFIX  "intel-rapl:" /* also on AMD's processors */
 #define NAME_BYTES   64
 #define NVML_SUCCESS 0
 
 /* ---- processors ---- */
 
-/* Not by base/file: its counted calls would depend on the time, and a failure here is none of the run's. */
+/* Does not use base/file: how often it is called depends on time, which would disturb that module's count of calls, and
+ * a failure here must not fail the run. */
 static bool read_line(const char *path, char out[NAME_BYTES])
 {
     FILE *file = fopen(path, "re");
@@ -58,7 +59,7 @@ static char *path_in(const char *folder, const char *zone, const char *file)
     return path;
 }
 
-/* False: it counts what is to be counted and cannot be read. */
+/* Adds a zone if it is one that is counted. False: it is, but it cannot be read. */
 static bool add_zone(struct energy *energy, const char *folder, const char *directory)
 {
     char name[NAME_BYTES];
@@ -67,7 +68,7 @@ static bool add_zone(struct energy *energy, const char *folder, const char *dire
     const bool named = read_line(name_path, name);
     const bool package = named && strncmp(name, "package-", strlen("package-")) == 0;
     bool good = true;
-    if (package || (named && strcmp(name, "dram") == 0)) { /* cores and uncore are parts of a package, psys holds it */
+    if (package || (named && strcmp(name, "dram") == 0)) { /* a package includes core and uncore, psys includes it */
         struct energy_zone zone = {0};
         good = energy->zones < ENERGY_COUNTERS && read_number(range, &zone.range) && zone.range > 0 &&
                read_number(counter, &zone.last) && zone.last <= zone.range;
@@ -173,7 +174,7 @@ static bool find_all(struct nvml *nvml)
     return true;
 }
 
-/* All of them have the counter, or none counts: GPUs before Volta have none. */
+/* False unless all GPUs have the counter; those before Volta do not. */
 static bool count_gpus(struct energy *energy)
 {
     const struct nvml *nvml = energy->nvml;
@@ -210,7 +211,7 @@ static void open_gpus(struct energy *energy, const char *library)
 
 #endif
 
-/* Joules; negative: a card no longer answers. */
+/* Joules of all GPUs since the opening; negative: one no longer answers. */
 static double read_gpus(const struct energy *energy)
 {
     double joules = 0;
@@ -257,7 +258,7 @@ double energy_joules(struct energy *energy)
     return energy->processors + gpus;
 }
 
-/* ---- what is said ---- */
+/* ---- texts ---- */
 
 char *energy_who(const struct energy *energy, char out[64])
 {

@@ -1,5 +1,5 @@
-/* An engine and a source in, seconds out. Passes are measured as FLOP/s, so that a model of few layers stands for
- * one of many. */
+/* In: an engine and a source. Out: seconds. Passes are measured as FLOP/s, so that a model with few layers can stand in
+ * for one with many. */
 #include "trainer/estimate.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 #include "trainer/machine.h"
 #include "trainer/model/head.h"
 
-#define PASS_SECONDS     0.1 /* of measured passes, at least one */
-#define PASS_SECONDS_MAX 1.0 /* of one pass, by the rate of products: a micro-batch that takes longer is cut */
+#define PASS_SECONDS     0.1 /* total of the measured passes; at least one is measured */
+#define PASS_SECONDS_MAX 1.0 /* of one pass by the rate of products; a longer micro-batch is cut */
 
-/* Forward and backward over one micro-batch, again and again: FLOP/s. */
+/* Measures FLOP/s of repeated forward and backward passes over one micro-batch. */
 static double pass_rate(struct engine *engine, struct model *model, const struct micro_batch *micro)
 {
     const struct ops *ops = engine->ops;
@@ -25,7 +25,7 @@ static double pass_rate(struct engine *engine, struct model *model, const struct
     for (int h = 0; h < HEAD_KINDS; h++)
         step.counts[h] = micro->marks[h] > 0 ? micro->marks[h] : 1;
     struct model_metrics ignored = {0};
-    double from = 0, took = 0, passes = -1; /* the first one makes what is made once */
+    double from = 0, took = 0, passes = -1; /* the first pass is not counted: it does one-time work */
     do {
         model_begin_step(model, &step);
         model_forward_backward(model, batch, model == engine->model ? engine_pass_alone(engine, NULL) : NULL, &ignored);
@@ -37,7 +37,7 @@ static double pass_rate(struct engine *engine, struct model *model, const struct
     return passes * flops / took;
 }
 
-/* `marks` of a sequence of mean length. */
+/* `marks` are the labels of a sequence of mean length. */
 static int measure_passes(struct engine *engine, const struct source *source, struct model *model,
                           const double marks[HEAD_KINDS], struct estimate *estimate, struct error *err)
 {
@@ -64,7 +64,7 @@ int estimate_make(struct engine *engine, const struct source *source, struct mod
     const struct model_config *config = &engine->recipe->config;
     struct params params;
     struct machine_waits waits;
-    double marks[HEAD_KINDS]; /* of a sequence of mean length */
+    double marks[HEAD_KINDS]; /* labels of a sequence of mean length */
     *estimate = (struct estimate){.mean_length = (double)source->tokens / (double)source->samples};
     machine_waits_begin(&waits);
     const double share = estimate->mean_length / engine->recipe->seq;

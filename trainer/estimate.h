@@ -1,4 +1,4 @@
-/* How long a step will take: measured before the first one, on what this machine does with these samples. */
+/* Estimates how long a step will take, from measurements on this machine with the run's samples. */
 #ifndef TRAINER_ESTIMATE_H
 #define TRAINER_ESTIMATE_H
 
@@ -8,16 +8,16 @@
 struct estimate {
     double flops;       /* of a sequence of the mean length, forward and backward */
     double mean_length; /* tokens */
-    double products;    /* FLOP/s of the largest product of a layer alone */
-    double passes;      /* FLOP/s of forward and backward passes as they are; 0: not measured */
+    double products;    /* FLOP/s of the largest product of a layer on its own */
+    double passes;      /* FLOP/s of whole forward and backward passes; 0: not measured */
     double update;      /* seconds of an update */
-    double step;        /* seconds of a step: passes, or products alone, and the update */
-    double held;        /* share of the time for which other programs kept a thread from a core meanwhile; a GPU: 0 */
+    double step;        /* seconds of a step: passes at the rate of `passes`, else of `products`, and the update */
+    double held;        /* share of the time in which other programs kept threads from a core; 0 on a GPU */
 };
 
-/* Products are measured for `seconds`. `model` lends its memory to passes over the source's first samples, one to warm
- * up and one or two measured; its gradients are lost, its parameters stay. It may have fewer layers than the recipe's.
- * NULL: products alone. Fails where a sample cannot be fetched. */
+/* Measures products for `seconds`, then passes of `model` over the source's first samples: one to warm up and one to
+ * ten measured. The model's gradients are lost, its parameters are unchanged; it may have fewer layers than the
+ * recipe's. NULL: measures only products. Fails if a sample cannot be fetched. */
 int estimate_make(struct engine *engine, const struct source *source, struct model *model, double seconds,
                   struct estimate *estimate, struct error *err);
 

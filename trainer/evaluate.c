@@ -24,7 +24,7 @@ struct evaluation evaluation_of(const struct task *task, const struct model_metr
     return means;
 }
 
-/* Samples [from, to) of the source. */
+/* Adds the sums of samples [from, to) of the source. */
 static int add_samples(const struct evaluation_work *work, uint64_t from, uint64_t to, struct model_metrics *sums,
                        struct error *err)
 {
@@ -66,7 +66,8 @@ static int add_processes(struct team *team, struct model_metrics *sums, struct e
     return 0;
 }
 
-/* Samples [from, to) of the source, divided among the processes; their sums go into `all`. */
+/* Evaluates samples [from, to) of the source, divided among the processes. Adds their sums to `all`; *evaluation gets
+ * their means. */
 static int add_divided(const struct evaluation_work *work, uint64_t from, uint64_t to, struct model_metrics *all,
                        struct evaluation *evaluation, struct error *err)
 {

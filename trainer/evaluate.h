@@ -1,10 +1,10 @@
-/* Sums of a model's heads as means, of a step or of all samples of a source. */
+/* Turns the sums of a model's heads into means, over a step or over the samples of a source. */
 #ifndef TRAINER_EVALUATE_H
 #define TRAINER_EVALUATE_H
 
 #include "trainer/task.h"
 
-/* A task's `evaluate` where its metrics are means alone. */
+/* The `evaluate` of a task whose metrics are all means. */
 int evaluate_means(const struct evaluation_work *work, struct evaluation *evaluation, struct error *err);
 
 /* Means over no samples are NAN. */

@@ -1,4 +1,4 @@
-/* Steps come in one by one; their means over the labels of all of them go out. What is not finite is left out. */
+/* Averages the metrics of several steps over the labels of all of them. Values that are not finite are left out. */
 #ifndef TRAINER_INTERVAL_H
 #define TRAINER_INTERVAL_H
 
@@ -10,7 +10,7 @@ struct interval { /* zeroed: no steps */
 };
 
 void interval_add(struct interval *interval, const struct metric_table *metrics, const struct step_facts *facts);
-/* NAN where no step was finite; samples and tokens are 0. */
+/* NAN for a metric without finite values; samples and tokens are 0. */
 struct evaluation interval_means(const struct interval *interval, const struct metric_table *metrics);
 
 #endif
