@@ -1,9 +1,9 @@
-/* Attention of one sequence and head at a time: a task each. Keys and values are laid once into panels (product.h) in
- * scratch of the thread; queries go through in blocks of rows, so that a block's scores stay in the cache. The backward
- * pass works the probabilities out again from the saved log-sums (Dao and others 2022, without the tiling that a GPU
- * needs). Scores are in `real`; where the processor multiplies bf16, probabilities and their
- * gradients go into products as sums of two of them: rounded to one, the gradients of all layers below were a fifth
- * worse. */
+/* One task computes the attention of one head over one sequence. Keys and values are packed once into panels
+ * (product.h) in the thread's scratch; queries are processed in blocks of rows, so that a block's scores stay in the
+ * cache. The backward pass recomputes the probabilities from the saved log-sums (Dao and others 2022, without the
+ * tiling that a GPU needs). Scores are in `real`. Where the processor multiplies bf16, probabilities and their
+ * gradients enter products as sums of two bf16 numbers: rounded to one, they made the gradients of all lower layers a
+ * fifth worse. */
 #ifndef TRAINER_CPU_ATTENTION_H
 #define TRAINER_CPU_ATTENTION_H
 
@@ -12,9 +12,9 @@
 #include "trainer/cpu/product.h"
 #include "trainer/cpu/real.h"
 
-#define QUERIES 64 /* rows of a block */
+#define QUERIES 64 /* query rows of a block */
 
-/* In a unit whose panels are narrower, or whose units hold two numbers, less of it is used. */
+/* An upper bound: units with narrower panels, or with two numbers each, need less. */
 static size_t attention_scratch(const struct ops_limits *limits, int threads)
 {
     const size_t length = padded((size_t)limits->length_max, PANEL_MAX);
@@ -29,7 +29,8 @@ static void *thread_scratch(void *scratch, const struct attention_shape *shape, 
     return (char *)scratch + (size_t)thread * attention_scratch(&limits, 1);
 }
 
-/* Numbers in `real` become units that are multiplied to nearly their precision: with DOT the sum of two bf16. */
+/* Splits numbers in `real` into units whose products keep nearly full precision: with DOT, each is a sum of two
+ * bf16. */
 static void split(real *x, size_t count)
 {
 #if DOT
@@ -44,7 +45,8 @@ static void split(real *x, size_t count)
 #endif
 }
 
-/* What such units multiply: X [k, columns] laid as lay_steps does (product.h), but with one step to a unit. */
+/* Packs the other operand of such products: X [k, columns], as lay_steps does (product.h), but with one step per
+ * unit. */
 static void lay_split(unit *out, size_t width, const storage *x, size_t x_step, size_t k, size_t columns)
 {
     for (size_t first = 0; first < columns; first += width)
@@ -79,8 +81,8 @@ struct attention_head {
     size_t first_query, queries; /* rows of its queries */
     const int32_t *positions;    /* [queries] in the sequence */
     size_t size, hidden;
-    size_t wide_length, wide_size; /* whole panels: row lengths in scratch */
-    size_t size_units;             /* of product.h */
+    size_t wide_length, wide_size; /* padded to whole panels: row lengths in scratch */
+    size_t size_units;             /* `size` in units (product.h) */
     uint32_t number, name;         /* of dropout */
     size_t head;
     real scale;
@@ -111,13 +113,13 @@ static struct attention_head head_of(const struct batch *batch, const struct bat
     };
 }
 
-/* Where a task's part of a matrix begins: its columns of row `first`. */
+/* The offset of a task's part of a matrix: its columns, from row `first` on. */
 static size_t part_of(const struct attention_head *h, size_t first, size_t stride)
 {
     return first * stride + h->head * h->size;
 }
 
-/* Zeros from row `live` on. */
+/* Zeroes the dead rows. */
 static void clear_dead(void *rows, size_t stride, size_t width, const struct batch *batch)
 {
     for (size_t row = (size_t)batch->tokens; row < (size_t)batch->token_rows; row++)
@@ -145,8 +147,8 @@ static void drop_scores(real *row, const struct dropout *dropout, const struct a
     }
 }
 
-/* Products of queries and keys to probabilities, in place, zeros after them; returns the log of the sum of
- * exponentials. */
+/* Turns query-key products into probabilities, in place, and zeroes the padding after them; returns the log of the sum
+ * of exponentials. */
 static real softmax(real *row, const struct attention_head *h)
 {
     real most = row[0];
@@ -214,8 +216,9 @@ static void attention(struct device *device, const struct attention_args *args)
         memset((real *)args->log_sums + head * (live + dead) + live, 0, dead * sizeof(real));
 }
 
-/* The rows of one block of queries, from scores = Q K^T and slopes = dO V^T:
- *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P dP). */
+/* For one block of queries, turns scores = Q K^T into `kept` and slopes = dO V^T into `dscore`:
+ *     P = exp(scale * score - log_sum); kept = P * keep; dP = slope * keep; dscore = P * (dP - sum over keys of P
+ * dP). */
 static void backward_scores(real *scores, real *slopes, const real *log_sums, const real *deltas, size_t first,
                             size_t rows, const struct dropout *dropout, const struct attention_head *h)
 {
@@ -258,7 +261,7 @@ static void attention_backward_head(const void *args, size_t task, int thread)
     unit *values_across = keys_across + h.size_units * h.wide_length; /* [size, wide_length] */
     unit *queries = values_across + h.size_units * h.wide_length;     /* [QUERIES, size] */
     unit *dresult = queries + QUERIES * h.size_units;                 /* [QUERIES, size] */
-    unit *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: of one of the two at a time */
+    unit *panels = dresult + QUERIES * h.size_units; /* [QUERIES, wide_size]: rows of dcontext, then of q */
     real deltas[QUERIES];
     const size_t stride = (size_t)a->q_stride, kv_stride = (size_t)a->kv_stride;
     const size_t q_at = part_of(&h, h.first_query, stride), kv_at = part_of(&h, h.first, kv_stride);

@@ -1,4 +1,4 @@
-/* bf16: the upper half of a float. Loops over these are vectorised by the compiler. */
+/* bf16: the upper half of a float. The compiler vectorises loops over these functions. */
 #ifndef TRAINER_CPU_BF16_H
 #define TRAINER_CPU_BF16_H
 

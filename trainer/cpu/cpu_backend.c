@@ -1,11 +1,11 @@
-/* Opens the backend: puts the table of ops together for a precision and an instruction set. */
+/* Opens the backend: builds the table of ops for a precision and an instruction set. */
 #include "base/mem.h"
 #include "trainer/cpu/device.h"
 #include "trainer/cpu/kernels.h"
 #include "trainer/cpu/onednn.h"
 
 struct cpu {
-    struct ops ops; /* first: ops_close gets its address */
+    struct ops ops; /* first: close_cpu casts its address */
     struct device device;
     const struct kernels *kernels;
 };
@@ -19,7 +19,7 @@ static void clear_piece(const void *args, size_t piece, int thread)
     memset((char *)a->memory + piece * PIECE, 0, smaller(PIECE, a->bytes - piece * PIECE));
 }
 
-/* All threads write the pages first, each some: where memory has several nodes, they lie on all of them. */
+/* All threads touch the pages first, each a part: where memory has several nodes, the pages are spread over them. */
 static void *allocate(struct device *device, size_t bytes)
 {
     (void)device;
@@ -72,8 +72,8 @@ static const struct batch *bring(struct device *device, const struct batch *batc
     return batch;
 }
 
-/* The largest of: parts of sums over rows (norm_backward has two a column, and one for each thread), results of the
- * loss, attention. */
+/* The most that any op needs: partial sums over rows (norm_backward has two per column, and one part per thread),
+ * results of the loss, attention. */
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
 {
     const struct cpu *cpu = (const struct cpu *)((char *)device - offsetof(struct cpu, device));
@@ -97,7 +97,7 @@ static void close_cpu(struct ops *ops)
     mem_free(cpu);
 }
 
-/* The table of the highest level that is no higher than this one. */
+/* The table of the highest level up to `level`. */
 static const struct kernels *kernels_of(enum precision precision, enum cpu_level level)
 {
 #ifdef __x86_64__

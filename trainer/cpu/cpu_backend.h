@@ -1,4 +1,5 @@
-/* The CPU backend behind struct ops: own loops in C; on tiles (AMX) oneDNN multiplies. */
+/* The CPU backend behind struct ops: our own loops in C; on processors with tiles (AMX), oneDNN computes the
+ * products. */
 #ifndef TRAINER_CPU_CPU_BACKEND_H
 #define TRAINER_CPU_CPU_BACKEND_H
 
@@ -8,7 +9,7 @@
 /* Instruction sets, each containing those before it. */
 enum cpu_level { CPU_BASE, CPU_AVX2, CPU_AVX512, CPU_AVX512_BF16, CPU_AMX, CPU_LEVELS };
 
-enum cpu_level cpu_level(void); /* the highest this machine has */
+enum cpu_level cpu_level(void); /* the highest level of this machine */
 const char *cpu_level_name(enum cpu_level level);
 
 /* bf16 where the processor multiplies it, else fp32. */
@@ -17,13 +18,13 @@ enum precision cpu_default_precision(enum cpu_level level);
 struct cpu_options {
     enum precision precision;
     enum cpu_level level; /* cpu_level(), or a lower one that the user forces */
-    unsigned threads;     /* of the whole process, from here on; 0: leave them as they are */
-    bool library;         /* tests: oneDNN multiplies bf16 on every level, not on tiles alone */
+    unsigned threads;     /* of the whole process, from now on; 0: unchanged */
+    bool library;         /* tests: oneDNN multiplies bf16 on every level, not only with tiles */
 };
 
 /* Opens the backend; ops->close ends it. bf16 and fp16 work on every level (stored in 16 bits, multiplied in fp32 where
- * the processor cannot). oneDNN's level is a setting of the whole process:
- * the first open decides it. ERR_USAGE: a level that the machine lacks. */
+ * the processor cannot multiply them). oneDNN's level is a setting of the whole process: the first open decides it.
+ * ERR_USAGE: a level that the machine lacks. */
 struct ops *cpu_open(const struct cpu_options *options, struct error *err);
 
 #endif

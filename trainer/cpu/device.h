@@ -1,4 +1,4 @@
-/* What the CPU backend keeps between calls, and what all its files see. */
+/* The state of the CPU backend, and what all its files share. */
 #ifndef TRAINER_CPU_DEVICE_H
 #define TRAINER_CPU_DEVICE_H
 
@@ -14,21 +14,21 @@
 #include "trainer/cpu/fp16.h"
 #include "trainer/ops.h"
 
-#define BLOCK_ROWS  64  /* rows of one part of a sum over rows, and of one task of row-wise work, at most */
-#define SLICE_LEAST 16  /* columns of one task that sums rows up, at least */
-#define TASKS_EACH  4   /* tasks of a region for each thread, at least, where the shape has so many */
-#define KEEP_PIECE  256 /* columns whose dropout is worked out at once (keep.h) */
-#define STRIP       6   /* rows of A that a product takes at once (product.h) */
-#define PANEL_MAX   64  /* and columns of B, at most */
-#define AHEAD       8   /* units of a matrix are asked for so long before they are laid */
+#define BLOCK_ROWS  64  /* rows of one partial sum over rows; rows of one row-wise task, at most */
+#define SLICE_LEAST 16  /* columns of a task that sums over rows, at least */
+#define TASKS_EACH  4   /* tasks of a parallel region per thread, at least, where the shape allows */
+#define KEEP_PIECE  256 /* columns whose dropout is computed at once (keep.h) */
+#define STRIP       6   /* rows of A that a product processes at once (product.h) */
+#define PANEL_MAX   64  /* columns of B that a product processes at once, at most */
+#define AHEAD       8   /* prefetch distance while a matrix is packed, in units */
 
 struct onednn;
 
 struct device {
     struct onednn *onednn; /* NULL: products by our own loops */
-    int threads;           /* of the process when the backend was opened; scratch memory is for so many */
-    char *work;            /* of products: a piece for each thread */
-    size_t work_thread;    /* its bytes */
+    int threads;           /* of the process when the backend was opened; scratch is sized for them */
+    char *work;            /* scratch of products: one piece per thread */
+    size_t work_thread;    /* bytes of a piece */
     char sent[2][SENT_BYTES_MAX];
 };
 
@@ -37,7 +37,7 @@ static inline bool is_enough(const struct device *device, size_t tasks)
     return tasks >= TASKS_EACH * (size_t)device->threads;
 }
 
-/* Rows of one task where a task sums nothing up: how they are cut is then seen in no bit. */
+/* Rows of a task that sums nothing over rows: its size changes no bit of the results. */
 static inline size_t row_block(const struct device *device, size_t rows, size_t most)
 {
     size_t block = most;
@@ -46,7 +46,7 @@ static inline size_t row_block(const struct device *device, size_t rows, size_t 
     return block;
 }
 
-/* Columns of a task where sums over each of `parts` parts of the rows are cut by columns too. */
+/* Columns of a task, where the sums over each of `parts` parts of the rows are also cut by columns. */
 static inline size_t column_slice(const struct device *device, size_t parts, size_t columns)
 {
     size_t slice = columns;
@@ -68,7 +68,7 @@ static inline void row_task(const void *args, size_t task, int thread)
     work->run(work->args, task * work->block, smaller((task + 1) * work->block, work->rows));
 }
 
-/* Runs run(args, first, end) for blocks of rows that together are all rows. */
+/* Runs run(args, first, end) for blocks that together cover all rows. */
 static inline void each_rows(const struct device *device, size_t rows, size_t most,
                              void (*run)(const void *args, size_t first, size_t end), const void *args)
 {

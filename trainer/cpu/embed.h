@@ -1,6 +1,6 @@
-/* Embedding rows, the gradients of their tables, and dropout. In: a batch; out: [T, hidden]. A table's
- * gradient may get several rows at one place, so that pass is cut by columns and by rows of the tables: each task adds
- * what belongs to its own, in order. */
+/* Embedding rows, the gradients of their tables, and dropout. In: a batch; out: [T, hidden]. Several tokens may add to
+ * one row of a table's gradient, so that pass is cut by columns and by rows of the tables: each task adds the gradients
+ * of its own columns and rows, in order. */
 #ifndef TRAINER_CPU_EMBED_H
 #define TRAINER_CPU_EMBED_H
 
@@ -8,7 +8,7 @@
 #include "trainer/cpu/real.h"
 
 #define SLICE      64 /* columns of one task of embed_backward */
-#define GROUPS_MAX 64 /* and groups of a table's rows, at most */
+#define GROUPS_MAX 64 /* groups of a table's rows, at most */
 
 static void embed_rows(const void *args, size_t first, size_t end)
 {
@@ -36,7 +36,7 @@ static void embed(struct device *device, const struct embed_args *args)
 
 struct embed_slices {
     const struct embed_backward_args *args;
-    size_t groups; /* of a slice's rows: those whose number leaves the same rest */
+    size_t groups; /* of table rows: row r belongs to group r % groups */
 };
 
 static void embed_backward_slice(const void *args, size_t task, int thread)
@@ -89,7 +89,7 @@ static void dropout_rows(const void *args, size_t begin, size_t end)
                 y[i] = STORE(LOAD(x[i]) * keep[i]);
         }
     }
-    if (a->y != a->x && dead < end) /* else they are zero already */
+    if (a->y != a->x && dead < end) /* in place, they are zero already */
         memset((storage *)a->y + dead * hidden, 0, (end - dead) * hidden * sizeof(storage));
 }
 

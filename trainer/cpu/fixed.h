@@ -1,5 +1,5 @@
-/* Gradients to integers and back (ops_args.h): a pass over flat memory each, as long as its bytes, 24 and 20 a
- * float. */
+/* Gradients to integers and back (ops_args.h): one pass over flat memory each, limited by memory bandwidth, at 24 and
+ * 20 bytes per float. */
 #ifndef TRAINER_CPU_FIXED_H
 #define TRAINER_CPU_FIXED_H
 
@@ -17,7 +17,7 @@ static void fixed_add_block(const void *args, size_t task, int thread)
 #pragma omp simd reduction(| : refused)
     for (size_t i = first; i < end; i++) {
         const double product = (double)gradients[i] * a->unit;
-        const int64_t kept = fabs(product) < a->limit; /* not so for NaN */
+        const int64_t kept = fabs(product) < a->limit; /* false for NaN */
         sums[i] += kept ? (int64_t)rint(product) : 0;
         gradients[i] = 0;
         refused |= 1 - kept;

@@ -1,4 +1,4 @@
-/* fp16: IEEE 754's binary16, with whole-number arithmetic only, which the compiler vectorises on every level. */
+/* fp16: IEEE 754's binary16, in plain arithmetic that the compiler vectorises on every level. */
 #ifndef TRAINER_CPU_FP16_H
 #define TRAINER_CPU_FP16_H
 
@@ -11,7 +11,7 @@ static inline float fp16_to_float(uint16_t stored)
     float value;
     uint32_t bits;
     memcpy(&value, &magnitude, sizeof value);
-    value *= 0x1p112f; /* the exponents' difference; subnormals come out right too */
+    value *= 0x1p112f; /* corrects the bias of the exponent; right for subnormals too */
     memcpy(&bits, &value, sizeof bits);
     bits |= magnitude >= 0x0f800000 ? 0x7f800000 : 0; /* infinity and NaN */
     bits |= (uint32_t)(stored & 0x8000) << 16;
@@ -19,7 +19,7 @@ static inline float fp16_to_float(uint16_t stored)
     return value;
 }
 
-/* Rounds to nearest, ties to even; above 65,504 to infinity; a NaN stays one. */
+/* Rounds to nearest, ties to even; from 65,520 on to infinity; a NaN stays a NaN. */
 static inline uint16_t fp16_from_float(float value)
 {
     uint32_t bits;
@@ -28,7 +28,7 @@ static inline uint16_t fp16_from_float(float value)
     const uint32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
     float small;
     memcpy(&small, &magnitude, sizeof small);
-    small += 0.5f; /* its last bit is worth 2^-24, the step of fp16's subnormals: the sum rounds as they do */
+    small += 0.5f; /* the last bit of the sum is worth 2^-24, the step of fp16's subnormals: it rounds as they do */
     uint32_t subnormal;
     memcpy(&subnormal, &small, sizeof subnormal);
     subnormal -= 0x3f000000;

@@ -1,11 +1,11 @@
-/* exp, GELU and its slope as straight-line polynomials that a vectoriser likes, good to about 2e-7 relative in float;
- * in double the C library's. NaN goes in and comes out. */
+/* exp, GELU and GELU's derivative as straight-line polynomials that compilers vectorise, with a relative error of about
+ * 2e-7 in float; in double, the C library's functions. NaN propagates. */
 #ifndef TRAINER_CPU_FUNCTIONS_H
 #define TRAINER_CPU_FUNCTIONS_H
 
 #include "trainer/cpu/real.h"
 
-/* a * b + c, rounded once where that is one instruction (the compiler may not contract on its own). */
+/* a * b + c, rounded once where the level has an instruction for it (the compiler may not contract on its own). */
 #if LEVEL >= LEVEL_AVX2
 #define FUSED(a, b, c) __builtin_fmaf(a, b, c)
 #else
@@ -27,15 +27,16 @@ static inline real normal_cdf(real x)
 
 #else
 
-/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2, with Taylor's series of degree 7 (error 5e-9). Adding 1.5 * 2^23 rounds to a
- * whole n and leaves n in the low bits. Clamped to [-87, 88]: no subnormal and no infinity comes out. */
+/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2, with Taylor's series of degree 7 (error 5e-9). Adding 1.5 * 2^23 rounds to an
+ * integer n and leaves n in the low bits. x is clamped to [-87, 88], so the result is neither subnormal nor
+ * infinite. */
 static inline real exponential(real x)
 {
     x = x < -87.0f ? -87.0f : x;
     x = x > 88.0f ? 88.0f : x;
     const float shifted = FUSED(x, 1.44269504f, 12582912.0f);
     const float n = shifted - 12582912.0f;
-    const float r = FUSED(n, 2.12194440e-4f, x - n * 0.693359375f); /* ln 2 in two parts, the first exact times n */
+    const float r = FUSED(n, 2.12194440e-4f, x - n * 0.693359375f); /* ln 2 in two parts; n times the first is exact */
     float p = 1.0f / 5040;
     p = FUSED(p, r, 1.0f / 720);
     p = FUSED(p, r, 1.0f / 120);

@@ -1,13 +1,12 @@
-/* Keyed dropout (struct dropout in ops.h), sixteen Philox blocks at a time so that the compiler's vectors are full.
- * Philox 4x32-10: Salmon and others, SC 2011; base/random.c is the plain form, and a test
- * compares them. */
+/* Keyed dropout (struct dropout in ops_args.h), sixteen Philox blocks at a time to fill the compiler's vectors. Philox
+ * 4x32-10: Salmon and others, SC 2011; base/random.c has the plain form, and a test compares the two. */
 #ifndef TRAINER_CPU_KEEP_H
 #define TRAINER_CPU_KEEP_H
 
 #include "trainer/cpu/real.h"
 
-/* keep[0 .. columns) = 0 or the scale of both drops, for columns first … first + columns - 1 of one row; first is a
- * multiple of 8, columns at most KEEP_PIECE. All of keep may be written. */
+/* Sets keep[0 .. columns) to 0 or to the scale (of dropout and of layer drop), for columns first … first + columns - 1
+ * of one row; first is a multiple of 8, columns at most KEEP_PIECE. It may write all of keep. */
 static void keep_piece(real keep[KEEP_PIECE], const struct dropout *dropout, uint32_t name, uint32_t number,
                        uint32_t position, int32_t first, int32_t columns)
 {

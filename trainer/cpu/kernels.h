@@ -1,13 +1,13 @@
-/* What the files of levels/ give: the ops that compute, one table for each number type and instruction set. */
+/* What the files of levels/ provide: a table of the computing ops for each number type and instruction set. */
 #ifndef TRAINER_CPU_KERNELS_H
 #define TRAINER_CPU_KERNELS_H
 
 #include "trainer/ops.h"
 
 struct kernels {
-    struct ops ops;     /* those that compute; the rest is zero */
-    size_t linear_work; /* bytes of device->work for a thread */
-    /* Bytes of scratch for one call of attention_backward, all threads. */
+    struct ops ops;     /* the computing ops; all else is zero */
+    size_t linear_work; /* bytes of device->work per thread */
+    /* Bytes of scratch for one call of attention_backward on all threads. */
     size_t (*attention_scratch)(const struct ops_limits *limits, int threads);
 };
 

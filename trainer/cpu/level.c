@@ -1,4 +1,4 @@
-/* Which instruction sets this processor has, and which of them the user may force. */
+/* The instruction sets of this processor: the highest level, the levels' names, the default precision. */
 #include "trainer/cpu/cpu_backend.h"
 
 #include <stdbool.h>
@@ -6,7 +6,8 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-/* The operating system saves these parts of the state (XCR0): 1, 2 vectors; 5, 6, 7 AVX-512; 17, 18 AMX tiles. */
+/* Does the operating system save these parts of the state (XCR0)? Bits 1, 2: vectors; 5, 6, 7: AVX-512; 17, 18:
+ * tiles. */
 static bool state_saved(uint32_t parts)
 {
     uint32_t a, b, c, d;

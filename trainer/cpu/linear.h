@@ -1,7 +1,7 @@
-/* The four products of a linear layer. A product is cut into blocks of C; each is one task, computed by product.h, or
- * by oneDNN in one thread where the processor has tiles (AMX), and finished (dead rows, GELU) while it is in the cache.
- * In a task k runs in pieces of DEPTH units: B's piece is laid into panels once, A's rows are read as they lie where
- * they can be, and sums wait in memory of the thread between pieces. */
+/* The products of a linear layer. A product is cut into blocks of C, one task each. A block is computed by product.h
+ * or, where the processor has tiles (AMX), by oneDNN in one thread, and finished (dead rows, GELU) while it is in the
+ * cache. In a task k runs in pieces of DEPTH units: the piece of B is packed into panels once, rows of A are read in
+ * place where possible, and sums stay in the thread's memory between pieces. */
 #ifndef TRAINER_CPU_LINEAR_H
 #define TRAINER_CPU_LINEAR_H
 
@@ -11,14 +11,14 @@
 #include "trainer/cpu/product.h"
 #include "trainer/cpu/real.h"
 
-#define DEPTH        384 /* units of k at a time: a panel of them is a tenth of a second cache */
-#define ROWS         384 /* rows of C in a task, at most: enough that laying B costs little … */
-#define COLUMNS      256 /* … and columns: enough that laying A does */
-#define TALL_ROWS    768 /* the same where A is read as it lies */
+#define DEPTH        384 /* units of k at a time: a panel of them takes a tenth of a second-level cache */
+#define ROWS         384 /* rows of C in a task, at most: enough that packing B costs little */
+#define COLUMNS      256 /* columns of C in a task, at most: enough that packing A costs little */
+#define TALL_ROWS    768 /* both where A is read in place */
 #define TALL_COLUMNS 64
-#define LAID         96 /* rows of A that are laid at once */
-#define LEAST        24 /* rows of C in a task where threads are many: a whole number of strips */
-#define TASKS        6  /* for each thread, so that the last one is not waited for long */
+#define LAID         96 /* rows of A that are packed at once */
+#define LEAST        24 /* rows of C in a task where threads are many, at least: a whole number of strips */
+#define TASKS        6  /* tasks per thread: enough that the wait for the last one is short */
 
 enum finish { FINISH_NONE, FINISH_GELU, FINISH_GELU_BACKWARD };
 
@@ -31,10 +31,10 @@ struct linear_product {
     const void *pre;  /* FINISH_GELU_BACKWARD: [m, n] */
     bool erf_form;
     size_t live; /* rows of C from here on become zero; SIZE_MAX: none */
-    /* the cut */
-    int64_t block_m, block_n, block_k; /* block_k is the library's: pieces added to 16 bits would be rounded */
-    size_t across;                     /* blocks of n */
-    const struct onednn_product *ready[2][2][2]; /* by: last of m, last of n, last of k */
+    /* how C is cut */
+    int64_t block_m, block_n, block_k;           /* block_k is for oneDNN only (prepare) */
+    size_t across;                               /* blocks in a row of blocks */
+    const struct onednn_product *ready[2][2][2]; /* indexed by: the last, shorter block of m, of n, of k? */
     char *work;
     size_t work_thread;
 };
@@ -43,17 +43,17 @@ struct sum_args {
     void *partials; /* [blocks][columns] */
     const void *x;
     size_t rows, columns;
-    size_t slice, across; /* columns of a task, and how many tasks a block has */
+    size_t slice, across; /* columns of a task, and tasks of a block */
 };
 
-/* What a thread works with. */
+/* The memory of one thread. */
 struct work {
     unit panels[DEPTH * COLUMNS];
     unit left[DEPTH * LAID];
     real sums[ROWS * COLUMNS]; /* tiles of STRIP x PANEL, one after the other */
 };
 
-/* What is left to do in a row of C that the library wrote. */
+/* Finishes a row of C that oneDNN wrote. */
 static void finish_row(const struct linear_product *p, size_t row, size_t first, size_t count)
 {
     const size_t at = row * (size_t)p->shape.c_row + first;
@@ -70,7 +70,7 @@ static void finish_row(const struct linear_product *p, size_t row, size_t first,
     }
 }
 
-/* A row of a tile, at most PANEL numbers, into C: all that is to be done with it. */
+/* Finishes a row of a tile, at most PANEL numbers, and stores it in C. */
 static void store_row(const struct linear_product *p, real *sum, size_t row, size_t first, size_t count)
 {
     const size_t at = row * (size_t)p->shape.c_row + first;
@@ -103,14 +103,14 @@ static void store_row(const struct linear_product *p, real *sum, size_t row, siz
         gelu_all((storage *)p->activation + at, c, count, p->erf_form);
 }
 
-/* Is a row of A units side by side? */
+/* Do the rows of A consist of units already, so that they can be read in place? */
 static bool lies_ready(const struct product_shape *s, const void *a, size_t k)
 {
     return AS_STORED && s->a_column == 1 && k % PER_UNIT == 0 && s->a_row % PER_UNIT == 0 &&
            (uintptr_t)a % sizeof(unit) == 0;
 }
 
-/* Rows of A as strips want them: as they lie, or laid in `left`. */
+/* Rows of A as strips read them: in place, or packed in `left`. */
 static const unit *rows_of(const struct product_shape *s, const storage *a, unit *left, size_t rows, size_t k,
                            size_t *a_row, size_t *a_step)
 {
@@ -130,7 +130,7 @@ static const unit *rows_of(const struct product_shape *s, const storage *a, unit
     return left;
 }
 
-/* Block (i0, j0) of C, m x n. */
+/* Computes block (i0, j0) of C, m x n, with our own loops. */
 static void own_block(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
 {
     const struct product_shape *s = &p->shape;
@@ -158,7 +158,7 @@ static void own_block(const struct linear_product *p, size_t i0, size_t j0, size
     }
 }
 
-/* The same by the library; false where it has no such product. */
+/* The same with oneDNN; false where it has no such product. */
 static bool library_block(const struct linear_product *p, size_t i0, size_t j0, size_t m, size_t n, int thread)
 {
     const struct product_shape *s = &p->shape;
@@ -189,7 +189,7 @@ static void product_task(const void *args, size_t task, int thread)
             finish_row(p, i, j0, n);
 }
 
-/* Makes the library's pieces ready, by: is it the last, shorter one of m, of n, of k? */
+/* Prepares oneDNN's products, for whole and for last, shorter pieces of m, n and k. */
 static void prepare(struct device *device, struct linear_product *p)
 {
     const struct product_shape *s = &p->shape;
@@ -204,8 +204,8 @@ static void prepare(struct device *device, struct linear_product *p)
     }
 }
 
-/* Cuts the product and runs it: blocks as large as leaves every thread some TASKS of them. How the library sums up may
- * depend on a block's shape, so its blocks do not depend on the threads. */
+/* Cuts the product into the largest blocks that give every thread TASKS of them, and runs it. oneDNN's order of
+ * summation may depend on the shape of a block, so with it the blocks do not depend on the number of threads. */
 static void multiply(struct device *device, struct linear_product *p)
 {
     const size_t m = (size_t)p->shape.m, n = (size_t)p->shape.n,
@@ -231,7 +231,7 @@ static void multiply(struct device *device, struct linear_product *p)
     parallel(blocks_of(m, rows) * p->across, product_task, p);
 }
 
-/* With `activation` also its GELU. */
+/* With `activation`, also computes the GELU of the result. */
 static void forward(struct device *device, const struct linear_args *a, void *activation, enum gelu gelu)
 {
     struct linear_product product = {
@@ -286,7 +286,7 @@ static void linear_backward_input(struct device *device, const struct linear_bac
         .finish = args->pre ? FINISH_GELU_BACKWARD : FINISH_NONE,
         .pre = args->pre,
         .erf_form = args->gelu == GELU_ERF,
-        .live = SIZE_MAX, /* dead rows of dy are zero, so those of dx are */
+        .live = SIZE_MAX, /* dead rows of dy are zero, so those of dx are too */
     };
     multiply(device, &product);
 }

@@ -1,6 +1,6 @@
-/* Losses in place: logits in, their gradient out. Softmax cross-entropy of rows, and of the tokens of each sequence,
- * for spans; squared error. A row at a time in three passes (largest, sum, gradient) that stay in the cache. Losses and
- * hits of the rows meet in scratch, or where the caller wants them, and are added in the rows' order. */
+/* Losses in place: logits in, their gradient out. Softmax cross-entropy of rows; for spans, of the tokens of each
+ * sequence; squared error. A row takes three passes (maximum, sum, gradient) that stay in the cache. Losses and hits of
+ * the rows go to scratch, or where the caller wants them, and are added in the order of the rows. */
 #ifndef TRAINER_CPU_LOSS_H
 #define TRAINER_CPU_LOSS_H
 
@@ -61,7 +61,7 @@ static void loss_rows(const void *args, size_t first, size_t end)
             memset((storage *)a->logits + row * columns, 0, columns * sizeof(storage));
 }
 
-/* [count][2]: loss, hit. */
+/* Adds up results [count][2]: loss, hit. */
 static void add_results(double *sums, const double *results, int32_t count)
 {
     for (size_t i = 0; i < (size_t)count; i++) {
@@ -92,11 +92,11 @@ static void square_loss(struct device *device, const struct square_loss_args *ar
         memset(logits + args->rows.live, 0, (size_t)(args->rows.total - args->rows.live) * sizeof *logits);
 }
 
-/* One end of a span: logits [count] are every second number. */
+/* The loss and gradient of one end of a span; its logits [count] are every second number. */
 static void span_end(storage *logits, size_t count, size_t label, double factor, double result[2])
 {
     real most = LOAD(logits[0]), sum = 0;
-    bool earlier = false; /* has a token before the label the largest logit? */
+    bool earlier = false; /* does a token before the label have the largest logit? */
     for (size_t i = 1; i < count; i++)
         most = LOAD(logits[2 * i]) > most ? LOAD(logits[2 * i]) : most;
     for (size_t i = 0; i < count; i++)

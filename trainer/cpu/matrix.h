@@ -1,11 +1,11 @@
-/* What an optimizer does to a whole matrix, beside products (linear.h): chunk by chunk of its flat memory, rows and
- * columns exchanged where it has more rows than columns. */
+/* What an optimizer does to a whole matrix besides products (linear.h): chunk by chunk of its flat memory, transposed
+ * where the matrix has more rows than columns. */
 #ifndef TRAINER_CPU_MATRIX_H
 #define TRAINER_CPU_MATRIX_H
 
 #include "trainer/cpu/update.h"
 
-/* Momentum and gradient of a chunk; u is beta * m + share * g ahead, else m. */
+/* Momentum and gradient of a chunk. The direction is beta * m + share * g with `ahead`, else m. */
 struct momentum_of {
     real *m;
     const real *gradients;
@@ -58,13 +58,14 @@ static void momentum(struct device *device, const struct momentum_args *args)
 
 /* ---- where a chunk's numbers lie in the wide matrix ---- */
 
-/* A stretch of a chunk within one row of the matrix: its numbers lie `step` apart. */
+/* A stretch of a chunk within one row of the matrix. */
 struct stretch {
     size_t begin, end; /* in the chunk */
-    size_t at, step;   /* of the first, in the wide matrix */
+    size_t at, step;   /* in the wide matrix: the place of the first number, the distance to the next */
 };
 
-/* The stretch that begins at number `begin` of a chunk of `count`, which is number `first` of the matrix. */
+/* The stretch that begins at number `begin` of a chunk of `count` numbers; the chunk begins at number `first` of the
+ * matrix. */
 static struct stretch stretch_of(const struct update_matrix *matrix, size_t first, size_t begin, size_t count)
 {
     const size_t rows = (size_t)matrix->rows, columns = (size_t)matrix->columns;

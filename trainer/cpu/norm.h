@@ -1,6 +1,6 @@
-/* LayerNorm of dropout(x) + residual, a row at a time, in blocks of rows. z is kept for the backward pass, rounded as
- * it is stored, and the statistics are those of the rounded z. The backward pass leaves each block's part of the sums
- * over rows in scratch; they are added in the blocks' order afterwards. */
+/* LayerNorm of dropout(x) + residual, in blocks of rows. z is kept for the backward pass as it is stored, rounded, and
+ * the statistics are those of the rounded z. The backward pass leaves each block's part of the sums over rows in
+ * scratch; the parts are added in the order of the blocks afterwards. */
 #ifndef TRAINER_CPU_NORM_H
 #define TRAINER_CPU_NORM_H
 
@@ -154,11 +154,11 @@ static void norm_backward_block(const void *args, size_t task, int thread)
     norm_backward_part(a, first, smaller(first + BLOCK_ROWS, (size_t)a->rows.total), dgain, dgain + hidden);
 }
 
-/* For many threads the same in two passes, each of more tasks: first the sums over rows, slice by slice of a part, as
- * long as dy is there; then the rows, whose sums nobody reads. */
+/* With many threads, the same in two passes of more tasks each: first the sums over rows, by blocks of rows and slices
+ * of columns, while dy is still there (dx may overwrite it); then the rows, whose sums are discarded. */
 struct norm_passes {
     const struct norm_backward_args *args;
-    size_t slice, across; /* columns of one, and how many there are */
+    size_t slice, across; /* columns of a slice, and the number of slices */
     size_t block;         /* rows of a task of the second pass */
 };
 

@@ -1,8 +1,7 @@
-/* In: a product's shape. Out: a oneDNN matmul primitive that one thread runs. Primitives are made for a single thread,
- * so neither their blocking nor their bits know how many there are; linear.h cuts a product into such pieces. (The
- * library's threads are OpenMP's, and each of our threads is told to have no others.) Several
- * threads run one primitive at once, so its scratchpad may not be the library's own (which belongs to the primitive):
- * each thread brings one. */
+/* In: the shape of a product. Out: a oneDNN matmul primitive that one thread runs. Primitives are made for a single
+ * thread, so neither their blocking nor their bits depend on the number of threads; linear.h cuts a product into such
+ * pieces. (oneDNN's threads are OpenMP's, and each of our threads limits its own to one.) Several threads run one
+ * primitive at once, so it cannot have one scratchpad of its own: each thread provides one. */
 #include "trainer/cpu/onednn.h"
 
 #ifdef DS_ONEDNN
@@ -16,12 +15,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PRODUCTS_MAX 4096 /* shapes a run may have; a power of two. A run of BERT has some dozens */
+#define PRODUCTS_MAX 4096 /* places of the table, a power of two; at most half are used. BERT has dozens of shapes */
 
 struct onednn_product {
     struct product_shape shape;
     bool tried;
-    dnnl_primitive_t primitive; /* NULL: cannot */
+    dnnl_primitive_t primitive; /* NULL: oneDNN cannot */
     dnnl_memory_desc_t a, b, c, bias, scratchpad;
     struct onednn *owner;
 };
@@ -30,7 +29,7 @@ struct onednn {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     dnnl_data_type_t type;
-    struct onednn_product *products; /* [PRODUCTS_MAX], by hash, next free place */
+    struct onednn_product *products; /* [PRODUCTS_MAX], a hash table with linear probing */
     size_t count;
     void **scratchpads; /* [threads] */
     size_t scratchpad_bytes;
@@ -45,7 +44,7 @@ static void check(dnnl_status_t status, const char *what)
         die(ERR_BUG, "oneDNN refuses to %s (status %d)", what, (int)status);
 }
 
-/* The library's own switch, for the whole process and before its first use; later calls change nothing. */
+/* Sets a switch of oneDNN's, for the whole process and before its first use; later calls change nothing. */
 static void limit_level(enum cpu_level level)
 {
     static const dnnl_cpu_isa_t levels[] = {

@@ -1,5 +1,5 @@
-/* Matrix products of bf16 on tiles (AMX) by oneDNN 2.x, each computed in the thread that asks. Compiled to nothing
- * where the library was not found (DS_ONEDNN): then onednn_open gives NULL. */
+/* Matrix products of bf16 on tiles (AMX) by oneDNN 2.x, each computed in the calling thread. Where the library was not
+ * found (DS_ONEDNN), onednn_open returns NULL. */
 #ifndef TRAINER_CPU_ONEDNN_H
 #define TRAINER_CPU_ONEDNN_H
 
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* C [m, n] (+)= A [m, k] B [k, n] + bias [n]. A(i, l) = a[i * a_row + l * a_column], B(l, j) likewise; C has rows of
- * adjacent numbers. A, B in storage, bias in real; C in storage, or in real. No padding inside: shapes are compared as
- * bytes. */
+ * adjacent numbers. A, B in storage, bias in real; C in storage, or in real. The struct has no padding: shapes are
+ * compared as bytes. */
 struct product_shape {
     int64_t m, n, k;
     int64_t a_row, a_column, b_row, b_column, c_row;
@@ -19,14 +19,14 @@ struct product_shape {
 };
 
 struct onednn;
-struct onednn_product; /* a product made ready */
+struct onednn_product; /* a prepared product */
 
-/* NULL where the library is absent, for other numbers than bf16, and below AMX unless `always`: our own loops are as
- * fast there. */
+/* NULL without the library, for numbers other than bf16, and below AMX unless `always`: our own loops are as fast
+ * there. */
 struct onednn *onednn_open(enum precision precision, enum cpu_level level, bool always, int threads);
 void onednn_close(struct onednn *onednn);
 
-/* Made at the first asking, kept until close. NULL: the library cannot. One thread at a time. */
+/* Prepared by the first call for a shape, kept until close. NULL: oneDNN has no such product. One thread at a time. */
 const struct onednn_product *onednn_prepare(struct onednn *onednn, const struct product_shape *shape);
 /* From inside parallel(): `thread` is the caller's number, below onednn_open's threads. */
 void onednn_multiply(const struct onednn_product *product, void *c, const void *a, const void *b, const void *bias,

@@ -1,4 +1,4 @@
-/* Adds up the parts of a sum over rows that blocks of rows left in scratch. */
+/* Adds up the partial sums over rows that blocks of rows left in scratch. */
 #ifndef TRAINER_CPU_PARTIALS_H
 #define TRAINER_CPU_PARTIALS_H
 

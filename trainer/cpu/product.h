@@ -1,6 +1,6 @@
 /* Matrix products of one thread, in the manner of Goto and van de Geijn (2008): a panel of B, PANEL columns wide, stays
- * in the cache in the order it is read; a strip of STRIP rows of A runs along it, and STRIP x PANEL sums stay in
- * registers while k runs. A step of k is a `unit`: one number in `real`, or with DOT a pair of bf16 that one
+ * in the cache in the order in which it is read; it is multiplied by a strip of STRIP rows of A, and STRIP x PANEL sums
+ * stay in registers while k runs. A step of k is a `unit`: one number in `real`, or with DOT a pair of bf16 that one
  * instruction multiplies and adds. Sums run over k in order, so no bit depends on how C is cut. */
 #ifndef TRAINER_CPU_PRODUCT_H
 #define TRAINER_CPU_PRODUCT_H
@@ -22,7 +22,7 @@
 
 #define DOT (LEVEL == LEVEL_AVX512_BF16)
 
-/* What is multiplied: as stored, where the processor multiplies that, else `real`. */
+/* The type that is multiplied: as stored where the processor multiplies that, else `real`. */
 #if DOT
 #define operand            uint16_t
 #define PER_UNIT           2
@@ -41,7 +41,7 @@ typedef uint32_t unit __attribute__((may_alias));
 typedef real unit;
 #endif
 typedef real vector __attribute__((vector_size(VECTOR_BYTES)));
-/* One that stands anywhere in an array of real, or of units. */
+/* A vector at any place in an array of reals or of units. */
 typedef real stored_vector __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 
 /* a * b + c, rounded once where the level has it; the compiler may not contract on its own (-ffp-contract=off). */
@@ -122,7 +122,7 @@ static void strip(real *c, size_t c_row, const unit *a, size_t a_row, size_t a_s
 }
 
 #if LEVEL >= LEVEL_AVX512 && AS_STORED
-/* 16 rows of 16 units, `row` numbers apart, become columns, `column` units apart. */
+/* Transposes 16 rows of 16 units: rows are `row` numbers apart in `in`, columns `column` units apart in `out`. */
 static inline void turn_square(unit *out, size_t column, const storage *in, size_t row)
 {
     __m512i a[16], b[16];
@@ -142,7 +142,7 @@ static inline void turn_square(unit *out, size_t column, const storage *in, size
             a[i + 2 * j + 1] = _mm512_unpackhi_epi64(b[i + j], b[i + j + 2]);
         }
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) { /* column i of each quarter; then quarters change places */
+    for (int i = 0; i < 4; i++) { /* regroups the 128-bit quarters into whole columns */
         const __m512i low0 = _mm512_shuffle_i32x4(a[i], a[i + 4], 0x88);
         const __m512i high0 = _mm512_shuffle_i32x4(a[i], a[i + 4], 0xdd);
         const __m512i low1 = _mm512_shuffle_i32x4(a[i + 8], a[i + 12], 0x88);
@@ -155,7 +155,7 @@ static inline void turn_square(unit *out, size_t column, const storage *in, size
 }
 #endif
 
-/* A rectangle of lay_steps, a number at a time. */
+/* Packs a rectangle as lay_steps does, number by number. */
 static void lay_corner(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
                        size_t first_unit, size_t first_column, size_t columns)
 {
@@ -166,8 +166,9 @@ static void lay_corner(unit *out, size_t width, const storage *x, size_t x_step,
                 l < k ? TO_OPERAND(x[l * x_step + j * x_column]) : 0;
 }
 
-/* X [k, columns] laid so that a step of k stands side by side, PER_UNIT steps to a unit, `width` columns at a time: out
- * [columns / width][units][width], zeros beside it. X(l, j) = x[l * x_step + j * x_column], one of the strides 1. */
+/* Packs X [k, columns] so that the numbers of a step of k are adjacent, PER_UNIT steps to a unit, `width` columns at a
+ * time: out [columns / width][units][width], padded with zeros. X(l, j) = x[l * x_step + j * x_column]; one of the
+ * strides is 1. */
 static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, size_t x_column, size_t k,
                       size_t columns)
 {
@@ -178,7 +179,8 @@ static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, 
             const storage *from = x + done * PER_UNIT * x_step + first;
             unit *to = out + first * units + done * width;
             const size_t count = smaller(width, columns - first);
-            for (size_t i = 0; i < PER_UNIT; i++) /* rows lie in different pages: no hardware foresees the next one */
+            for (size_t i = 0; i < PER_UNIT; i++) /* rows lie in different pages, across which hardware does not
+                                                   * prefetch */
                 for (size_t byte = 0; byte < count * sizeof *from; byte += 64)
                     __builtin_prefetch((const char *)(from + (AHEAD * PER_UNIT + i) * x_step) + byte);
 #pragma omp simd
@@ -207,7 +209,7 @@ static void lay_steps(unit *out, size_t width, const storage *x, size_t x_step, 
     }
 }
 
-/* out [rows, units] = X [rows, k] with zeros after it; rows of x are x_row apart. */
+/* out [rows, units] = X [rows, k], padded with zeros; rows of x are x_row apart. */
 static void lay_rows(unit *out, const storage *x, size_t x_row, size_t rows, size_t k)
 {
     const size_t wide = padded(k, PER_UNIT);

@@ -1,10 +1,11 @@
-/* The numbers of one unit (unit.h): what `real` and `storage` are, by the NUMBER and LEVEL that its file chose. */
+/* The number types of one compilation unit (unit.h): `real` and `storage`, by the NUMBER and LEVEL that its file
+ * chose. */
 #ifndef TRAINER_CPU_REAL_H
 #define TRAINER_CPU_REAL_H
 
 #include "trainer/cpu/device.h"
 
-/* For NUMBER and LEVEL. Each level contains those before it; doubles exist for tests, in LEVEL_BASE. */
+/* Values of NUMBER and LEVEL. Each level contains those before it; fp64 exists for tests, at LEVEL_BASE only. */
 #define NUMBER_FP64 64
 #define NUMBER_FP32 32
 #define NUMBER_BF16 16
@@ -13,7 +14,7 @@
 #define LEVEL_BASE        0
 #define LEVEL_AVX2        1
 #define LEVEL_AVX512      2
-#define LEVEL_AVX512_BF16 3 /* of bf16 only: one instruction multiplies pairs of them */
+#define LEVEL_AVX512_BF16 3 /* for bf16 only: one instruction multiplies pairs of them */
 
 #if LEVEL >= LEVEL_AVX2
 #include <immintrin.h>

@@ -45,7 +45,7 @@ static void scatter(struct device *device, const struct scatter_args *args)
     each_rows(device, (size_t)args->rows.live, BLOCK_ROWS, scatter_rows, args);
 }
 
-/* The pooler is one row a sequence, so the C library's tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */
+/* The pooler has one row per sequence, so the C library's tanh is fast enough; tanh(0) = 0 keeps dead rows zero. */
 static void tanh_rows(struct device *device, const struct tanh_rows_args *args)
 {
     (void)device;

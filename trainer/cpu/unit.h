@@ -5,9 +5,8 @@
  *     #include "trainer/cpu/unit.h"
  *     const struct kernels kernels_bf16_avx512 = KERNELS;
  *
- * and exports nothing but that table. The compiler's own vectoriser does most of the rest. Function multi-versioning
- * (target_clones) would do for one instruction set at a time, but clang 14 lacks it and it leaves no way to force a
- * level (--cpu). */
+ * and exports nothing but that table. The compiler vectorises most loops by itself. Function multi-versioning
+ * (target_clones) was no choice: clang 14 lacks it, and it leaves no way to force a level (--cpu). */
 #ifndef TRAINER_CPU_UNIT_H
 #define TRAINER_CPU_UNIT_H
 

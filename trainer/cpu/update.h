@@ -1,6 +1,6 @@
-/* What an optimizer does to flat memory, chunk by chunk: sums of squares, Adam's update in one pass, the others' in
- * two; and, between them, the few numbers per tensor (optim/update_numbers.h), which are doubles whatever the type
- * is. */
+/* What an optimizer does to flat memory, chunk by chunk: sums of squares; the update, in one pass for Adam and in two
+ * for the others; and between the passes the few numbers per tensor (optim/update_numbers.h), which are always
+ * doubles. */
 #ifndef TRAINER_CPU_UPDATE_H
 #define TRAINER_CPU_UPDATE_H
 
@@ -91,13 +91,13 @@ static void squares(struct device *device, const struct squares_args *args)
     each_task(args->range, squares_block, args);
 }
 
-/* One chunk's operands. */
+/* The operands of one chunk. */
 struct operands {
     real *p, *m, *v;
     const real *gradients;
     size_t count;
     real factor, beta1, beta2, share1, share2, lead, root, epsilon;
-    real decay, added; /* beside the step, or through the gradient: one of them is 0 */
+    real decay, added; /* decoupled weight decay, or that added to the gradient: one of them is 0 */
 };
 
 static struct operands operands_of(const struct update_args *a, const struct param_chunk *chunk)
