@@ -1,11 +1,12 @@
-/* In: what each process takes for true. Out: the same verdict everywhere, because everybody compares the same blocks in
- * the same order. */
+/* In: the facts of each process. Out: the same verdict in every process, because all compare the same blocks in the
+ * same order. */
 #include "trainer/comm/meet_parts.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-/* A block is the host, then name and value of each fact, each text with its NUL. "" at its end. */
+/* Takes the next text of a block; NULL at its end. A block is the host, then name and value of each fact, each text
+ * with its NUL. */
 static const char *next_text(struct str *block)
 {
     const char *text = block->data;

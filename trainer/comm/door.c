@@ -1,4 +1,4 @@
-/* Rank 0's door: who comes to the meeting. Strangers have little memory and little time each, and nobody waits for
+/* Rank 0's door: who joins the meeting. Unknown connections get little memory and little time, and nobody waits for
  * one. */
 #include "trainer/comm/hub.h"
 
@@ -56,7 +56,7 @@ void door_begin(struct meet *meet)
     pthread_cond_broadcast(&meet->changed);
 }
 
-/* What a hello asks for contradicts what we are: that ends the meeting for all. */
+/* Fails if a hello contradicts this meeting; that ends the meeting for all. */
 static int check_hello(struct meet *meet, const struct hello *hello, struct error *err)
 {
     const struct peer guest = {.rank = hello->rank, .pid = hello->pid};
@@ -77,7 +77,7 @@ static int check_hello(struct meet *meet, const struct hello *hello, struct erro
     return hint(err, "each process needs a --rank of its own, from 0 to %u", meet->options.size - 1);
 }
 
-/* The stranger's line becomes a rank's. */
+/* Makes the stranger's line a rank's. */
 static void take_seat(struct meet *meet, struct stranger *stranger, const struct hello *hello)
 {
     struct seat *seat = &meet->hub->seats[hello->rank];
@@ -94,7 +94,7 @@ static void take_seat(struct meet *meet, struct stranger *stranger, const struct
     line_put(&seat->line, FRAME_WELCOME, &welcome, sizeof welcome);
 }
 
-/* false: it is nobody we know, or it was sent away. */
+/* false: the stranger is unknown, or was sent away with the verdict. */
 static bool admit(struct meet *meet, struct stranger *stranger, const struct frame *frame)
 {
     struct hello hello;

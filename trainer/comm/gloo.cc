@@ -30,18 +30,18 @@ namespace
 
 using std::chrono::milliseconds;
 
-/* Names of messages that gloo's collectives do not use: theirs begin with a byte that counts kinds from 1. */
+/* Slots of our own messages; those of gloo's collectives begin with a byte that counts kinds from 1. */
 const uint64_t ALARM_SLOT = 0xa1, PROBE_SLOT = 0xa2;
 
-const milliseconds GRACE(500);       /* for an operation that learns by itself */
-const milliseconds CLOSE_TIME(5000); /* in which all processes close */
+const milliseconds GRACE(500);       /* for an operation to notice a broken connection by itself */
+const milliseconds CLOSE_TIME(5000); /* within which all processes close */
 
-/* An error that the store reported, on its way through gloo. */
+/* An error of the store, thrown through gloo. */
 struct store_failure {
     struct error err;
 };
 
-/* gloo's table of names, over the caller's. */
+/* gloo's store of names, kept in the caller's. */
 class named_values : public gloo::rendezvous::Store
 {
   public:
@@ -103,22 +103,22 @@ struct connections {
     uint32_t rank, size;
     milliseconds timeout;
     std::shared_ptr<gloo::rendezvous::Context> context;
-    std::shared_ptr<gloo::transport::Context> transport; /* gloo's own, below ours */
-    uint32_t tag; /* of the next operation: a message never meets another operation's */
+    std::shared_ptr<gloo::transport::Context> transport; /* gloo's own, which ours wraps */
+    uint32_t tag; /* of the next operation, so that messages of different operations never mix */
 
     char nothing;
-    std::unique_ptr<gloo::transport::UnboundBuffer> alarm; /* a message from every other process, which never comes */
-    pthread_t watcher;                                     /* waits for it */
+    std::unique_ptr<gloo::transport::UnboundBuffer> alarm; /* receives from every other process what never comes */
+    pthread_t watcher;                                     /* waits until the alarm fails: a connection broke */
 
-    std::mutex lock; /* of all below */
+    std::mutex lock; /* guards all below */
     std::condition_variable changed;
     std::set<gloo::transport::UnboundBuffer *> buffers; /* of the operation under way */
-    bool broken;                                        /* given up: what an operation returns is void */
-    int lost; /* the process whose connection broke, where the watcher saw it; -1 */
+    bool broken;                                        /* aborted: results of operations are void */
+    int lost; /* the process whose connection the watcher saw break; -1: none */
     bool closing;
 };
 
-/* Asking for a message throws where the connection is closed. -1: all are open. */
+/* Posts a receive from each process: gloo throws where the connection is closed. -1: all are open. */
 int lost_peer(connections &all)
 {
     char nothing;
@@ -169,7 +169,7 @@ template <typename call_type> int guarded(connections &all, struct error *err, c
     }
 }
 
-/* gloo's buffer, whose waits an abort can end: they throw then. */
+/* gloo's buffer; an abort ends its waits, which then throw. */
 class buffer : public gloo::transport::UnboundBuffer
 {
   public:
@@ -250,7 +250,7 @@ class transport : public gloo::transport::Context
     connections &all_;
 };
 
-/* What the collectives are given. */
+/* The context that the collectives are given. */
 class context : public gloo::rendezvous::Context
 {
   public:
@@ -264,9 +264,9 @@ class context : public gloo::rendezvous::Context
     }
 };
 
-/* A wait that times out makes gloo close all connections, and fail what waits for one; there is no other call for it.
- * Where gloo's own write is the first to meet a broken connection, it forgets the message that this was about: nothing
- * but the timeout or this would end the wait for it. */
+/* A wait that times out makes gloo close all connections and fail what waits for one; gloo has no other call for that.
+ * Where gloo's own write is the first to meet a broken connection, gloo forgets the message, and only the timeout or
+ * abortWait ends the wait for it. */
 void gloo_abort(void *opened)
 {
     auto &all = *static_cast<connections *>(opened);
@@ -276,7 +276,7 @@ void gloo_abort(void *opened)
     try {
         char nothing;
         all.transport->createUnboundBuffer(&nothing, 1)->waitRecv(milliseconds(1));
-    } catch (const std::exception &) { /* that is how it ends */
+    } catch (const std::exception &) { /* expected */
     }
     hold.lock();
     while (!all.buffers.empty()) {
@@ -290,7 +290,7 @@ void gloo_abort(void *opened)
     }
 }
 
-/* A connection breaks, and the operation under way did not learn of it by itself. */
+/* Aborts when a connection breaks and the operation under way does not notice it by itself within GRACE. */
 void *watch(void *opened)
 {
     auto &all = *static_cast<connections *>(opened);
@@ -362,7 +362,7 @@ void *gloo_open(const struct comm_options *options, struct error *err)
     return nullptr;
 }
 
-/* Round a ring, which comm_wire_bytes counts; gloo's default for what is small could change. */
+/* Uses the ring, whose bytes comm_wire_bytes counts; gloo's default for small arrays could change. */
 template <typename number>
 void reduce(connections &all, enum comm_operation operation, void *data, size_t count, milliseconds timeout)
 {
@@ -377,14 +377,14 @@ void reduce(connections &all, enum comm_operation operation, void *data, size_t 
     gloo::allreduce(options);
 }
 
-/* A sum, which nobody has before all have come. */
+/* A barrier: no process has the sum before all have come. */
 int meet(connections &all, milliseconds timeout, struct error *err)
 {
     int64_t number = 0;
     return guarded(all, err, [&] { reduce<int64_t>(all, COMM_SUM, &number, 1, timeout); });
 }
 
-/* A process that closed its connections while another still computes would fail it. */
+/* Waits for the others first: a process that closed its connections while another still computes would make it fail. */
 void gloo_close(void *opened, bool well)
 {
     auto *all = static_cast<connections *>(opened);

@@ -1,4 +1,4 @@
-/* Rank 0's thread: seats for all ranks, and what it hears from them. Who comes to the meeting is door.c's. */
+/* Rank 0's thread: the seats of all ranks, and what it hears from them. door.c has how they join. */
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/progress.h"
@@ -96,7 +96,7 @@ void hub_set(struct meet *meet, struct str key, struct str bytes)
     }
 }
 
-/* The bound on what one rank may want at once is that of its threads; more breaks its line. */
+/* GETs of one rank that have no answer yet, at most; more breaks its line. */
 #define WANTED_MAX 64u
 
 static int hub_want(struct meet *meet, struct seat *seat, struct str key)
@@ -119,7 +119,7 @@ static int hub_want(struct meet *meet, struct seat *seat, struct str key)
     return 0;
 }
 
-/* Who left in good order gives no more: whoever gave waits for nothing. */
+/* A process that left gives no further block, so a rank that has given its own would wait forever: ends the meeting. */
 static void check_left(struct meet *meet)
 {
     const struct seat *seats = meet->hub->seats;
@@ -168,7 +168,7 @@ static void hub_left(struct meet *meet, uint32_t rank)
         check_left(meet);
 }
 
-/* An error from outside. */
+/* An error from another process; untrusted. */
 static void hub_failed(struct meet *meet, struct str bytes)
 {
     struct error err;
@@ -222,7 +222,7 @@ static int seat_frame(struct meet *meet, uint32_t rank, const struct frame *fram
     return -1;
 }
 
-/* The line of a rank broke without a BYE. Before all are there its seat is free again: it may be started anew. */
+/* A rank's line broke without a BYE. Before all are there its seat is freed, because the rank may be started again. */
 static void seat_broken(struct meet *meet, uint32_t rank)
 {
     struct error err;
@@ -258,7 +258,7 @@ static void send_all(struct meet *meet)
     struct hub *hub = meet->hub;
     if (meet_is_due(meet))
         for (uint32_t i = 1; meet->begun && i < meet->options.size; i++)
-            if (line_is_empty(&hub->seats[i].line)) /* else it reads nothing, and has enough to read */
+            if (line_is_empty(&hub->seats[i].line)) /* otherwise it does not read: queue no more */
                 line_put(&hub->seats[i].line, FRAME_REPORT, &meet->report, sizeof meet->report);
     if (meet->closing && !hub->bye) {
         hub_put_all(meet, FRAME_BYE, NULL, 0);
@@ -280,7 +280,7 @@ static bool has_closed(const struct meet *meet)
     return all || meet->now - meet->closing_since > CLOSE_SECONDS;
 }
 
-/* Rank 0 knows its own state as it is now: a verdict must not judge it by a report that is a second old. */
+/* Rank 0 takes its own state as it is now: a verdict must not depend on a report that is a second old. */
 static void hear_self(struct meet *meet)
 {
     meet->report.waits = meet->waits > 0;
@@ -330,7 +330,7 @@ void *hub_run(void *context)
     return NULL;
 }
 
-/* Who waits for somebody is told for whom. */
+/* Waits until all are here; logs now and then whom it waits for. */
 int hub_await(struct meet *meet, struct error *err)
 {
     const double from = clock_now(), patience = meet->options.patience;

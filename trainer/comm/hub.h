@@ -1,17 +1,17 @@
-/* Rank 0's part of a meeting, for hub.c and door.c. All calls have the lock. */
+/* Rank 0's part of a meeting, for hub.c and door.c. All functions are called with the lock held. */
 #ifndef TRAINER_COMM_HUB_H
 #define TRAINER_COMM_HUB_H
 
 #include "trainer/comm/meet_parts.h"
 
-#define STRANGERS_MAX 64u /* at the door at one time; the one that came first makes room */
+#define STRANGERS_MAX 64u /* connections without a HELLO, at most; a further one replaces the oldest */
 
 struct stranger {
     struct line line;
     double since;
 };
 
-/* Of one rank; its peer stands in meet->peers. */
+/* The seat of one rank; its peer is in meet->peers. */
 struct seat {
     struct line line;
     bool has_given;
@@ -21,25 +21,26 @@ struct seat {
 };
 
 struct hub {
-    int listener; /* -1: all are here */
+    int listener; /* -1: closed */
     uint64_t number;
     struct rendezvous rendezvous;
-    struct buf description; /* what the FILE says */
+    struct buf description; /* the content of the FILE */
     struct seat *seats;     /* [size]; [0] is this process, without a line */
     struct stranger strangers[STRANGERS_MAX];
     uint32_t strangers_count;
     bool bye;
 };
 
-/* Forgets who sat there. */
+/* Closes the line and frees what belongs to it. */
 void seat_clear(struct seat *seat);
 
-/* Tells the others where we are: by FILE, by what started us, or not at all where they know. */
+/* Announces where rank 0 listens: in the FILE, through what started us (MPI), or not at all where the others know
+ * it. */
 int door_announce(struct meet *meet, struct error *err);
-void door_accept(struct meet *meet);                             /* those that connect are strangers */
-void door_read(struct meet *meet, const struct poll_set *ready); /* who says hello gets a seat */
-void door_begin(struct meet *meet);                              /* if all are here */
-/* All are here, or will not be: nobody may come any more. */
+void door_accept(struct meet *meet);                             /* new connections become strangers */
+void door_read(struct meet *meet, const struct poll_set *ready); /* a stranger that says hello gets a seat */
+void door_begin(struct meet *meet);                              /* begins the meeting if all are here */
+/* Closes the listener and drops strangers: all are here, or the meeting is over. */
 void door_shut(struct meet *meet);
 
 #endif

@@ -1,12 +1,12 @@
-/* In: reports and when they came. Out: who is lost, in words. A process that waits for others cannot be what they wait
- * for; so of those that do not move, the one that does not wait is the culprit. */
+/* In: reports and when they came. Out: which process is lost, in words. A process that waits for others cannot be what
+ * they wait for; so among those that do not move, the one that does not wait is the culprit. */
 #include "trainer/comm/judge.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define WAITING_SHOWN 4u /* so many of those that wait are named */
+#define WAITING_SHOWN 4u /* waiting ranks that a message names, at most */
 
 char *peer_text(const struct peer *peer, char text[PEER_TEXT])
 {
@@ -45,7 +45,7 @@ int judge_silent(const struct peer *peer, double now, double timeout, struct err
     return hint(err, "it was stopped, or its machine or the network hangs");
 }
 
-/* "; rank 0 waits in bucket 3, rank 1 …" after the text so far; without `culprit`. */
+/* Appends "; rank 0 waits in bucket 3, rank 1 …" to the text, without `culprit`. */
 static void add_waiting(const struct peer *peers, uint32_t count, const struct peer *culprit, struct error *err)
 {
     uint32_t shown = 0;

@@ -1,4 +1,4 @@
-/* Who is lost, of those whose reports rank 0 hears: a pure function of these and the time. */
+/* Decides which process is lost: a pure function of the reports that rank 0 received and of the time. */
 #ifndef TRAINER_COMM_JUDGE_H
 #define TRAINER_COMM_JUDGE_H
 
@@ -12,39 +12,39 @@
 #define PLACE_TEXT 46
 #define NOBODY     UINT32_MAX
 
-/* What a process says once a second. */
+/* What a process reports once a second. */
 struct rank_report {
     uint64_t step;
     uint64_t moves; /* calls of meet_move and ends of waiting */
-    uint8_t waits;  /* for others */
-    uint8_t begun;  /* meet_move was called */
+    uint8_t waits;  /* 1: it waits for others */
+    uint8_t begun;  /* 1: it has reached its first step */
     char place[PLACE_TEXT];
 };
 _Static_assert(sizeof(struct rank_report) == 64, "a report's bytes travel");
 
 struct peer {
     uint32_t rank, pid;
-    bool here; /* has come, and has not left in good order */
+    bool here; /* has joined, and its line has not ended */
     char host[HOST_TEXT];
     struct rank_report report;
-    double heard; /* when the last report came. Seconds in which the judge was awake */
-    double moved; /* when one said that it moves */
+    double heard; /* when its last report came, in seconds in which the judge was awake */
+    double moved; /* when a report last showed that it had moved */
 };
 
 /* "rank 2 (node7, pid 123)" */
 #define PEER_TEXT (HOST_TEXT + 48)
 char *peer_text(const struct peer *peer, char text[PEER_TEXT]);
 
-/* ERR_PEER: its line broke. */
+/* The error of a process whose line broke: ERR_PEER. */
 int judge_lost(const struct peer *peer, struct error *err);
-/* Has it said nothing for `timeout`? */
+/* Has it sent nothing for `timeout` seconds? */
 bool judge_is_silent(const struct peer *peer, double now, double timeout);
 int judge_silent(const struct peer *peer, double now, double timeout, struct error *err);
-/* 0: nobody is lost. ERR_PEER and *who (NOBODY: they wait for each other): one is silent; one has not moved for
- * `timeout` while others have waited as long; or all wait. `timeout` 0: never. */
+/* 0: nobody is lost. ERR_PEER: process *who is silent, or has not moved for `timeout` seconds while others have waited
+ * for as long; with *who NOBODY, all have waited for each other for as long. `timeout` 0: never. */
 int judge(const struct peer *peers, uint32_t count, double now, double timeout, uint32_t *who, struct error *err);
 
-/* The missing of `count` ranks as "2, 5-7" into `text`, cut where it is full. */
+/* Lists the missing ones of `count` ranks as "2, 5-7" in `text`, cut where it is full. */
 void judge_missing(const struct peer *peers, uint32_t count, char *text, size_t size);
 
 #endif

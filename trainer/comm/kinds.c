@@ -1,4 +1,4 @@
-/* In: what --comm says. Out: an open comm, or what stands in the way. */
+/* In: the value of --comm. Out: an open comm, or an error that says why it cannot be used. */
 #include "trainer/comm/library.h"
 
 #include <stdio.h>
@@ -24,8 +24,8 @@
 
 static const struct kind {
     const char *name;
-    const struct comm_library *library; /* in the program, or */
-    const char *file;                   /* in a module */
+    const struct comm_library *library; /* part of the program; NULL: */
+    const char *file;                   /* in this module */
     bool built;
     const char *what, *package, *option;
 } kinds[COMM_KINDS] = {

@@ -1,5 +1,6 @@
-/* In: calls of the trainer. Out: what all processes know. Here stands what rank 0 and the others share: opening, the
- * verdict, places and stops; values.c has values and blocks. hub.c is rank 0's thread, member.c that of every other. */
+/* In: calls of the trainer. Out: what all processes know. This file has what rank 0 and the others share: opening, the
+ * verdict, places and stops. values.c has values and blocks, hub.c rank 0's thread, member.c that of every other
+ * process. */
 #include "trainer/comm/meet.h"
 
 #include "base/mem.h"
@@ -21,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AWAKE_SECONDS_MAX 1.0 /* between two looks; more means that this process was stopped, or had no core */
-#define BEGIN_SECONDS     5.0 /* rank 0 gives up before the others do, because it knows who is missing */
+#define AWAKE_SECONDS_MAX 1.0 /* between two polls; a longer gap means that this process was stopped, or got no core */
+#define BEGIN_SECONDS     5.0 /* rank 0 gives up this much earlier than the others, because it knows who is missing */
 
 /* ---------------------------------------------------------------------------------------------------- the thread */
 
@@ -63,7 +64,7 @@ void meet_rest(struct meet *meet, struct poll_set *set)
         set->fds[i].revents = 0;
     const ssize_t drained = read(meet->wake, &woken, sizeof woken);
     (void)drained; /* it may have been empty */
-    /* Time in which we could hear nobody is nobody's fault: a machine that was suspended goes on. */
+    /* Time in which this process could hear nothing counts against nobody: a machine that was suspended goes on. */
     const double clock = clock_now();
     meet->now += fmin(clock - meet->clock, AWAKE_SECONDS_MAX);
     meet->clock = clock;
@@ -273,7 +274,7 @@ const char *meet_address(const struct meet *meet)
 
 /* ------------------------------------------------------------------------------------------- where, failure, stop */
 
-/* A test asks by DS_FAIL_PLACE=RANK:STEP:PLACE:kill (or :stop) that a process ends, or stops, where it moves there. */
+/* For tests: DS_FAIL_PLACE=RANK:STEP:PLACE:kill (or :stop) kills, or stops, the process when it gets there. */
 static void fall_at(const struct meet *meet)
 {
     char place[PLACE_TEXT + 32];
@@ -293,7 +294,7 @@ void meet_move(struct meet *meet, uint64_t step, const char *place, ...)
     vsnprintf(meet->report.place, sizeof meet->report.place, place, args);
     va_end(args);
     if (step > 0 && !meet->report.begun) {
-        meet->reported = -REPORT_SECONDS; /* the first step is reported at once: until then we are before it */
+        meet->reported = -REPORT_SECONDS; /* report the first step at once, not up to a second late */
         meet_wake(meet);
     }
     meet->report.step = step;
@@ -340,7 +341,7 @@ int meet_failed(struct meet *meet, struct error *err)
     return -1;
 }
 
-/* "rank 2 (node7): " before the text. */
+/* Puts "rank 2 (node7): " before the text. */
 static void put_name(const struct meet *meet, struct error *err)
 {
     struct error named = *err;
@@ -365,8 +366,8 @@ int meet_fail(struct meet *meet, struct error *err)
     return -1;
 }
 
-/* Rank 0 speaks, and rank 1 where it is rank 0 that cannot. One that failed by itself is not lost: it waits in
- * meet_close until the others know. */
+/* Rank 0 speaks, or rank 1 where rank 0 is lost. A rank 0 that failed by itself is not lost: it waits in meet_close
+ * until the others know. */
 bool meet_speaks(const struct meet *meet)
 {
     return !meet || meet->options.rank == (meet->failed && meet->verdict.lost == 0 ? 1 : 0);

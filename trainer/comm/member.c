@@ -1,6 +1,6 @@
-/* Every process but rank 0: how it finds rank 0, and its thread. Whatever answers at an address counts as rank 0 only
- * when it greets as rank 0 does, with the number that the FILE names; a FILE that an earlier run left leads nowhere,
- * and is read again. */
+/* Every process but rank 0: how it finds rank 0, and its thread. A listener counts as rank 0 only when it greets as
+ * rank 0 does, with the number that the FILE names. A FILE that an earlier run left leads nowhere, and is read
+ * again. */
 #include "base/progress.h"
 #include "trainer/comm/meet_parts.h"
 
@@ -27,7 +27,7 @@ static bool greets(const struct frame *frame, uint64_t number, struct welcome *w
     return memcmp(welcome->magic, MEET_MAGIC, sizeof welcome->magic) == 0 && welcome->number == number;
 }
 
-/* A text from outside. */
+/* A verdict from rank 0; untrusted. */
 static void read_verdict(struct meet *meet, struct str bytes)
 {
     struct meet_verdict verdict;
@@ -41,7 +41,7 @@ static void read_verdict(struct meet *meet, struct str bytes)
     meet_judge(meet, verdict.lost, err);
 }
 
-/* The first frame that comes within WELCOME_SECONDS; < 0: none did. */
+/* Receives the first frame, within WELCOME_SECONDS; < 0: none came. */
 static int first_frame(struct line *line, struct frame *frame)
 {
     const double until = clock_now() + WELCOME_SECONDS;
@@ -58,7 +58,7 @@ static int first_frame(struct line *line, struct frame *frame)
     return -1;
 }
 
-/* Says hello there. 0: that is rank 0, or it sent us away (meet->failed). */
+/* Says hello at places->at[i]. 0: that is rank 0, or it sent us away (meet->failed). */
 static int try_place(struct meet *meet, const struct places *places, size_t i)
 {
     struct hello hello = {.magic = MEET_MAGIC,
@@ -94,7 +94,7 @@ static int try_place(struct meet *meet, const struct places *places, size_t i)
     return -1;
 }
 
-/* Where rank 0 is, as something else carried it; `places` then stands. */
+/* Gets rank 0's addresses from `give`. */
 static int carried(struct meet *meet, struct places *places, struct error *err)
 {
     char bytes[RENDEZVOUS_BYTES] = {0};
@@ -155,7 +155,7 @@ static void begin(struct meet *meet, struct str bytes)
     pthread_cond_broadcast(&meet->changed);
 }
 
-/* < 0: rank 0 sent what it never sends. */
+/* < 0: rank 0 never sends such a frame. */
 static int take_frame(struct meet *meet, const struct frame *frame)
 {
     struct str key, bytes;
@@ -195,7 +195,7 @@ static int take_frame(struct meet *meet, const struct frame *frame)
     return -1;
 }
 
-/* Without a BYE: rank 0 died. */
+/* The line ended without a BYE: rank 0 died. */
 static void broken(struct meet *meet)
 {
     struct error err;
@@ -258,7 +258,7 @@ void *member_run(void *context)
         set.count = 0;
         if (meet->line.fd >= 0)
             poll_add(&set, meet->line.fd, &meet->line);
-        read_line(meet); /* what came with the welcome is here already */
+        read_line(meet); /* frames that came with the welcome are here already */
         send_line(meet);
         meet_rest(meet, &set);
         watch_first(meet);

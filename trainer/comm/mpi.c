@@ -1,8 +1,9 @@
-/* dstrain_mpi.so. In: blocking calls of library.h. Out: MPI's non-blocking collectives, polled asleep, so that an abort
- * and the timeout end them. Open MPI 4 and MPICH 4: only calls of MPI 3.
+/* dstrain_mpi.so. In: blocking calls of library.h. Out: MPI's non-blocking collectives, polled between sleeps, so that
+ * an abort and the timeout can end them. For Open MPI 4 and MPICH 4: only calls of MPI 3.
  *
- * MPI's counts are ints. Arrays are cut in pieces of at most piece_bytes; the parts of an all-to-all are described by
- * types, which hold addresses, because the processes could not agree on a cut: each knows its own parts only. */
+ * MPI's counts are ints, so arrays are cut into pieces of at most piece_bytes. The parts of an all-to-all are described
+ * by datatypes, which hold addresses, because each process knows only its own parts: the processes could not agree on a
+ * cut. */
 #include "trainer/comm/library.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@
 #include "base/progress.h"
 
 #define PIECE_BYTES   ((size_t)1 << 30)
-#define CLOSE_SECONDS 5.0 /* in which all processes close */
+#define CLOSE_SECONDS 5.0 /* within which all processes close */
 
 struct processes {
     uint32_t size;
@@ -40,8 +41,8 @@ static int fail_mpi(int code, struct error *err)
             return fail_mpi(code, err);                                                                                \
     } while (0)
 
-/* Between two looks: a 32nd of the time waited so far, which delays the end by so much at most. A message moves on only
- * when MPI is called, hence no more than a tenth of a millisecond. */
+/* Sleeps between two polls: for a 32nd of the time waited so far, which bounds the delay, and for a tenth of a
+ * millisecond at most, because MPI moves messages only when it is called. */
 static void rest(double waited)
 {
     const double most = 1e-4, least = 2e-5, seconds = waited / 32 < most ? waited / 32 : most;
@@ -73,7 +74,7 @@ static int wait_for(struct processes *all, MPI_Request *request, struct error *e
 
 /* ---------------------------------------------------------------------------------------------- open and close */
 
-/* "Open MPI v4.1.4": what follows the first comma is about how it was built. */
+/* "Open MPI v4.1.4": the text after the first comma says how it was built. */
 static const char *mpi_version(void)
 {
     static char text[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -118,7 +119,7 @@ static int meet(struct processes *all, double timeout, struct error *err)
     return wait_until(all, &request, timeout, err);
 }
 
-/* Without the others MPI_Finalize would wait for ever: then this process just ends. */
+/* Without the others MPI_Finalize would wait forever: then it is not called. */
 static void mpi_close(void *opened, bool well)
 {
     struct error ignored;
@@ -169,7 +170,7 @@ static int mpi_broadcast(void *opened, uint32_t root, void *data, size_t bytes, 
     return 0;
 }
 
-/* All know all sizes: what is too long for ints goes as one broadcast per process. */
+/* All processes know all sizes, so what is too long for ints goes as one broadcast per process. */
 static int gather_long(struct processes *all, char *out, const size_t *sizes, struct error *err)
 {
     for (uint32_t i = 0; i < all->size; i++) {
@@ -205,7 +206,7 @@ static int mpi_gather(void *opened, void *out, const size_t *sizes, struct error
     return result;
 }
 
-/* For each process a type: bytes [offset, offset + size) after a pointer, in pieces. */
+/* Makes a datatype for each process: bytes [offset, offset + size) after a pointer, in pieces. */
 static int describe(const struct processes *all, const size_t *sizes, MPI_Datatype *types, int *counts,
                     struct error *err)
 {
@@ -227,7 +228,7 @@ static int describe(const struct processes *all, const size_t *sizes, MPI_Dataty
     return 0;
 }
 
-/* In and out: [size] each, after one another. */
+/* Each array has [size] entries for `in`, then [size] for `out`. */
 struct description {
     MPI_Datatype *types;
     int *counts, *zeros;

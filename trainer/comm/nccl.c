@@ -1,11 +1,11 @@
 /* dstrain_nccl.so. In: blocking calls of library.h. Out: NCCL's collectives on the GPU, in a stream of their own, after
- * the event that says when an array is there. The thread that calls sleeps and looks: an event, NCCL's own error, an
- * abort and the timeout end a call, so no call of NCCL or CUDA may wait itself. NCCL 2.18 or later.
+ * the event that says that an array is ready. The calling thread polls between sleeps: an event, NCCL's own error, an
+ * abort or the timeout ends a call, so no call of NCCL or CUDA may itself wait. NCCL 2.18 or later.
  *
  * Arrays of the host go through `scratch`, memory of the GPU: sums and broadcasts in pieces, the parts of an all-gather
- * or all-to-all as groups of send and receive, because they are not equal.
+ * or all-to-all as groups of send and receive, because the parts differ in size.
  *
- * It has not run on a GPU yet. tests/cuda/nccl.c stands in for NCCL there. */
+ * It has not run on a GPU yet; tests use tests/cuda/nccl.c in place of NCCL. */
 #include "trainer/comm/library.h"
 
 #include <cuda_runtime_api.h>
@@ -24,28 +24,28 @@
 #endif
 
 #define VERSION_LEAST   21800 /* 10000 * major + 100 * minor + patch */
-#define VERSION_SHARING 23000 /* from here on ranks may share a GPU, where NCCL_MULTI_RANK_GPU_ENABLE says so */
+#define VERSION_SHARING 23000 /* from here on ranks may share a GPU, if NCCL_MULTI_RANK_GPU_ENABLE is 1 */
 #define PIECE_BYTES     ((size_t)16 << 20)
-#define CLOSE_SECONDS   5.0 /* in which all processes close */
+#define CLOSE_SECONDS   5.0 /* within which all processes close */
 #define ID_NAME         "nccl/id"
 
 struct processes {
     uint32_t rank, size;
     double timeout; /* seconds */
     size_t piece_bytes;
-    ncclComm_t comm;         /* NULL: given up */
+    ncclComm_t comm;         /* NULL: aborted */
     cudaStream_t stream;     /* of all calls */
-    cudaEvent_t done;        /* after the call under way */
-    char *scratch;           /* the GPU's */
+    cudaEvent_t done;        /* recorded after the call under way */
+    char *scratch;           /* memory of the GPU */
     size_t scratch_bytes;    /* at least piece_bytes */
-    struct comm_store store; /* while the processes connect; its check is NULL afterwards */
+    struct comm_store store; /* used while the processes connect; its check is NULL afterwards */
     atomic_bool aborted;
 };
 
 /* A call under way. */
 struct call {
-    double began;      /* clock_now from which the timeout counts */
-    cudaEvent_t ready; /* it cannot begin before; NULL: it can */
+    double began;      /* clock_now() from which the timeout counts */
+    cudaEvent_t ready; /* the call cannot begin before this event; NULL: it can */
 };
 
 static int fail_nccl(const struct processes *all, ncclResult_t code, struct error *err)
@@ -66,7 +66,7 @@ static int fail_nccl(const struct processes *all, ncclResult_t code, struct erro
 
 /* ---------------------------------------------------------------------------------------------------- waiting */
 
-/* Between two looks: a 32nd of the time waited so far, which delays the end by so much at most. */
+/* Sleeps between two polls: for a 32nd of the time waited so far, which bounds the delay. */
 static void rest(double waited)
 {
     const double most = 1e-4, least = 2e-5, seconds = waited / 32 < most ? waited / 32 : most;
@@ -74,8 +74,8 @@ static void rest(double waited)
         nanosleep(&(struct timespec){.tv_nsec = (long)(seconds * 1e9)}, NULL);
 }
 
-/* What hangs on the GPU for a process that is lost ends with the communicator; whoever frees memory would wait for
- * it. */
+/* Aborts the communicator, and with it work on the GPU that waits for a lost process: freeing memory would wait for
+ * that work. */
 static void give_up(struct processes *all)
 {
     if (all->comm)
@@ -83,7 +83,7 @@ static void give_up(struct processes *all)
     all->comm = NULL;
 }
 
-/* -1: it has failed. Else rests, and *state is what NCCL says. */
+/* Polls once. -1: the call has failed. Otherwise sleeps, and *state is what NCCL says. */
 static int look(struct processes *all, struct call *call, ncclResult_t *state, struct error *err)
 {
     if (all->aborted)
@@ -104,7 +104,7 @@ static int look(struct processes *all, struct call *call, ncclResult_t *state, s
     return 0;
 }
 
-/* Until NCCL has queued what `code` came of, which may take it a while. */
+/* Waits until NCCL has queued the call that returned `code`, which may take a while. */
 static int queued(struct processes *all, struct call *call, ncclResult_t code, struct error *err)
 {
     if (code != ncclSuccess && code != ncclInProgress)
@@ -125,7 +125,7 @@ static int finished(struct processes *all, struct call *call, struct error *err)
     return 0;
 }
 
-/* What `code` came of, to its end. */
+/* Waits until the call that returned `code` is complete. */
 static int complete(struct processes *all, cudaEvent_t ready, ncclResult_t code, struct error *err)
 {
     struct call call = {.began = clock_now(), .ready = ready};
@@ -157,7 +157,7 @@ static bool nccl_shares_gpu(void)
     return version() >= VERSION_SHARING && wish && strcmp(wish, "1") == 0;
 }
 
-/* Rank 0 makes the id by which the processes know each other. */
+/* Rank 0 makes the id by which the processes find each other. */
 static int exchange_id(const struct comm_options *options, ncclUniqueId *id, struct error *err)
 {
     const struct comm_store *store = &options->store;
@@ -220,7 +220,7 @@ static void *nccl_open(const struct comm_options *options, struct error *err)
     return NULL;
 }
 
-/* The others finalize too; whoever does not is not waited for. */
+/* All processes finalize; one that does not is waited for only as long as CLOSE_SECONDS. */
 static void nccl_close(void *opened, bool well)
 {
     struct processes *all = opened;
@@ -262,7 +262,8 @@ static int nccl_reduce_device(void *opened, enum comm_type type, void *data, siz
                     err);
 }
 
-/* Copies from pageable memory return when they have read it. Those to it wait for the stream, which is done by then. */
+/* A copy from pageable memory returns when it has read the memory. A copy to it waits for the stream, which is done by
+ * then. */
 static int to_scratch(struct processes *all, size_t at, const void *data, size_t bytes, struct error *err)
 {
     if (bytes > 0)
@@ -337,7 +338,7 @@ static int scratch_for(struct processes *all, size_t bytes, struct error *err)
     return 0;
 }
 
-/* Within a group: a part for process r, and one from it. */
+/* Within a group: sends a part to process r, and receives one from it. */
 static ncclResult_t pair(struct processes *all, uint32_t r, const char *in, size_t in_bytes, char *out,
                          size_t out_bytes)
 {
@@ -349,7 +350,7 @@ static ncclResult_t pair(struct processes *all, uint32_t r, const char *in, size
     return code == ncclInProgress ? ncclSuccess : code;
 }
 
-/* Everybody's part of `out` stands at its place. */
+/* Each process's part goes to its place in `out`; our own is there already. */
 static int gather_parts(struct processes *all, char *out, const size_t *sizes, struct error *err)
 {
     const char *own = out + sum_of(sizes, all->rank);

@@ -1,7 +1,7 @@
 /* In: operations, one after another. Out: each done by the library in the communication thread, or the first error.
  *
- * Operations end in the order in which they were started, so two counters say all: slot n % COMM_QUEUE is the thread's
- * while done <= n < started, and the caller's otherwise. */
+ * Operations end in the order in which they were started, so two counters say who owns a slot: slot n % COMM_QUEUE
+ * belongs to the thread while done <= n < started, and to the caller otherwise. */
 #include "trainer/comm/work.h"
 
 #include <assert.h>
@@ -23,12 +23,12 @@ struct slot {
 
 struct comm {
     const struct comm_library *library;
-    struct comm_options options; /* the strings in it are the caller's, and only open reads them */
+    struct comm_options options; /* its strings are the caller's, and only open reads them */
     void *opened;                /* the library's; set before the first operation */
     struct work_scratch scratch; /* the communication thread's */
     pthread_t thread;
 
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* guards all below */
     pthread_cond_t changed;
     enum { OPENING, OPEN, CLOSING } state;
     uint64_t started, done;
@@ -54,7 +54,7 @@ bool comm_takes_device(const struct comm *comm)
 
 /* -------------------------------------------------------------------------------------- communication thread */
 
-/* Adds to the library's words what was being done. */
+/* Adds to the library's message which operation it was. */
 static void say_where(struct error *err, const struct comm_work *work, uint64_t number, uint32_t size)
 {
     char bytes[32];
@@ -63,7 +63,7 @@ static void say_where(struct error *err, const struct comm_work *work, uint64_t 
              work_name(work->operation), format_bytes(work_bytes(work, size), bytes), number);
 }
 
-/* Without the lock: the slot is this thread's. */
+/* Called without the lock: the slot belongs to this thread. */
 static int do_work(struct comm *comm, uint64_t number, struct error *err)
 {
     struct slot *slot = &comm->slots[number % COMM_QUEUE];
@@ -78,7 +78,7 @@ static int do_work(struct comm *comm, uint64_t number, struct error *err)
     return result;
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void set_failure(struct comm *comm, const struct error *err)
 {
     if (!comm->failed) {
@@ -128,7 +128,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Signals are the main thread's: this one and those that the library starts take none. */
+/* Signals go to the main thread: this one and those that the library starts block them. */
 static int start_thread(struct comm *comm, struct error *err)
 {
     sigset_t all, before;
@@ -139,7 +139,7 @@ static int start_thread(struct comm *comm, struct error *err)
     return result == 0 ? 0 : fail(err, ERR_RESOURCE, "no further thread can be made: %s", strerror(result));
 }
 
-/* ------------------------------------------------------------------------------------------------ the caller's */
+/* --------------------------------------------------------------------------------------------- the caller's side */
 
 static void release(struct comm *comm)
 {

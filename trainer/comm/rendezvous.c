@@ -24,7 +24,7 @@
 #define FIRST_LINE  "dstrain meeting 1\n"
 #define SOCKET_KIND (SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
-/* A number, and no name to be asked for. */
+/* Resolves a numeric address; NULL for a name. */
 static struct addrinfo *numeric(const struct rendezvous *rendezvous)
 {
     const struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
@@ -81,7 +81,7 @@ static int listen_at(const struct sockaddr *address, socklen_t size, int *listen
     return 0;
 }
 
-/* At every address: by IPv6, which takes IPv4 too, or by IPv4 where the system has no other. */
+/* Listens on every address: with IPv6, which takes IPv4 too, or with IPv4 where the system has no IPv6. */
 static int listen_anywhere(uint16_t port, int *listener)
 {
     const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = in6addr_any};
@@ -120,7 +120,7 @@ int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error 
 {
     const struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
-    struct sockaddr_in6 bound; /* of either family: the port stands at one place */
+    struct sockaddr_in6 bound; /* of either family: the port is at the same place */
     _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one place");
     socklen_t size = sizeof bound;
     if (listen_at((const struct sockaddr *)&four, sizeof four, listener) < 0 &&
@@ -143,7 +143,7 @@ static bool is_loopback(const struct sockaddr *address)
            (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && six->sin6_addr.s6_addr[12] == 127);
 }
 
-/* IPv4 and IPv6 addresses that mean the same from every machine: a link-local one needs the name of an interface. */
+/* Does the address mean the same on every machine? A link-local one needs the name of an interface. */
 static bool is_usable(const struct sockaddr *address)
 {
     const struct sockaddr_in6 *six = (const void *)address;
@@ -264,7 +264,7 @@ int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, 
     return result;
 }
 
-/* Where nobody listens at a port that the system also hands out by itself, a socket may connect to its own. */
+/* Did the socket connect to itself? It may where nobody listens at a port of the range that the system assigns. */
 static bool is_own_end(int fd)
 {
     struct sockaddr_storage near = {0}, far = {0};

@@ -1,4 +1,4 @@
-/* Where processes find rank 0: HOST:PORT, or a FILE in which rank 0 says where it listens. */
+/* Where processes find rank 0: at HOST:PORT, or through a FILE in which rank 0 says where it listens. */
 #ifndef TRAINER_COMM_RENDEZVOUS_H
 #define TRAINER_COMM_RENDEZVOUS_H
 
@@ -11,16 +11,16 @@
 #include <sys/socket.h>
 
 #define ADDRESS_TEXT      64   /* bytes of an address as text */
-#define RENDEZVOUS_BYTES  4096 /* of such a FILE */
-#define RENDEZVOUS_PLACES 32   /* addresses of one rank 0 */
+#define RENDEZVOUS_BYTES  4096 /* of a FILE, at most */
+#define RENDEZVOUS_PLACES 32   /* addresses of rank 0, at most */
 
 struct rendezvous {
-    const char *path; /* of the FILE; NULL: host and port */
-    char host[256];   /* a name or a number */
+    const char *path; /* of the FILE; NULL: host and port count */
+    char host[256];   /* a name or a numeric address */
     char port[8];
 };
 
-/* Where rank 0 may be: an address each, and the number by which it must answer (0: none was made). */
+/* Addresses where rank 0 may be, and the number with which it must answer (0: none). */
 struct places {
     struct sockaddr_storage at[RENDEZVOUS_PLACES];
     socklen_t size[RENDEZVOUS_PLACES];
@@ -28,37 +28,37 @@ struct places {
     uint64_t number;
 };
 
-/* "[::1]:29500", "node1:29500", "tcp://node1:29500"; everything else is a FILE. ERR_USAGE: it is empty, or port 0.
- * `text` stays. */
+/* "[::1]:29500", "node1:29500", "tcp://node1:29500"; everything else is a FILE. ERR_USAGE: it is empty, or no valid
+ * host and port. `text` must outlive *rendezvous. */
 int rendezvous_parse(struct rendezvous *rendezvous, const char *text, struct error *err);
 
-/* Rank 0. A socket that listens there, or, where `rendezvous` is NULL or a FILE, at any free port of every address. A
- * name is listened for at every address too, because a machine may know its own name as 127.0.1.1. ERR_USAGE: the port
- * is taken, or the host is not this one. */
+/* For rank 0: a socket that listens there or, where `rendezvous` is NULL or a FILE, at any free port on every address.
+ * For a name it also listens on every address, because a machine may know its own name as 127.0.1.1. ERR_USAGE: the
+ * port is taken, or the host is not this one. */
 int rendezvous_listen(const struct rendezvous *rendezvous, int *listener, struct error *err);
-/* The same at a free port of the loopback address alone, written to `text` as HOST:PORT. */
+/* The same at a free port of the loopback address only; writes HOST:PORT to `text`. */
 int rendezvous_listen_here(int *listener, char text[ADDRESS_TEXT], struct error *err);
-/* What the FILE says: the number, and every address of this machine with the listener's port, loopback last. */
+/* The content of the FILE: the number, and every address of this machine with the listener's port, loopback last. */
 void rendezvous_describe(int listener, uint64_t number, struct buf *text);
-/* Writes the FILE, readable by its owner alone: temporary name, fsync, rename. */
+/* Writes the FILE, readable only by its owner: temporary name, fsync, rename. */
 int rendezvous_publish(const struct rendezvous *rendezvous, struct str text, struct error *err);
-/* Removes it, if it still says the same. */
+/* Removes the FILE if it still says `text`. */
 void rendezvous_withdraw(const struct rendezvous *rendezvous, struct str text);
 
-/* The others. Where rank 0 may be now; fails while nobody knows (no such name, no FILE yet). A name is asked for again
- * each time, and a FILE read again. */
+/* For the others: where rank 0 may be now; fails while that is unknown (no such name, no FILE yet). Each call resolves
+ * the name, or reads the FILE, again. */
 int rendezvous_look(const struct rendezvous *rendezvous, struct places *places, struct error *err);
-int rendezvous_read(struct str text, struct places *places); /* what rendezvous_describe wrote; < 0: it did not */
-/* A socket connected to one of them within `seconds`, with errno where it returns -1. */
+int rendezvous_read(struct str text, struct places *places); /* parses what rendezvous_describe wrote; < 0: malformed */
+/* A socket connected to places->at[i] within `seconds`, or -1 with errno. */
 int rendezvous_connect(const struct places *places, size_t i, double seconds);
 
-/* A number other than 0 that nobody can guess. */
+/* A random number other than 0, which nobody can guess. */
 uint64_t rendezvous_number(void);
-/* Settings of a connected socket: small frames leave at once, a machine that is gone is noticed. */
+/* Sets options of a connected socket: small frames leave at once, and a machine that is gone is noticed. */
 void socket_tune(int fd);
-/* Its own address; an IPv4 address that travels as IPv6 is IPv4. */
+/* The socket's own address; an IPv4 address mapped into IPv6 is written as IPv4. */
 void socket_address(int fd, char text[ADDRESS_TEXT]);
-/* Do both ends have one address, or that of a loopback? Then they are on one machine. */
+/* Do both ends have the same address, or a loopback address? Then they are on one machine. */
 bool socket_is_here(int fd);
 
 #endif

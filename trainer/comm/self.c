@@ -1,4 +1,4 @@
-/* One process. In: its arrays. Out: the same. */
+/* A run of one process. In: its arrays. Out: the same. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* In: how many processes. Out: one exit code and at most one error. */
+/* In: the number of processes. Out: one exit code and at most one error. */
 #include "trainer/comm/spawn.h"
 
 #include "base/mem.h"
@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #define REPORT_VARIABLE "DS_CHILD_ERRORS" /* the descriptor to which a child reports its error */
-#define ASK_SECONDS     5.0               /* after the first error: those that still run are asked to stop */
-#define KILL_SECONDS    75.0              /* and killed, */
-#define LOST_SECONDS    10.0              /* or where one was lost: the others leave at once, it may never */
+#define ASK_SECONDS     5.0               /* after the first error: children that still run are asked to stop, */
+#define KILL_SECONDS    75.0              /* and after this they are killed, */
+#define LOST_SECONDS    10.0              /* or after this where one was lost: the others leave at once, it may never */
 
 struct child {
     pid_t pid; /* 0: it has ended */
@@ -33,16 +33,16 @@ struct family {
     uint32_t alive;
     int signals;     /* a signalfd */
     int errors[2];   /* the pipe for their reports */
-    sigset_t before; /* the mask that children get */
-    int asked;       /* signals that came */
-    bool ending;     /* we have asked or killed those that were left after the first failure */
-    bool has_lost;   /* a signal that was not ours has ended */
-    uint32_t lost;   /* this one */
-    int lost_by;     /* by this signal */
-    double failed;   /* clock_now() when the first had ended with an error; 0: none has */
+    sigset_t before; /* the signal mask of the children */
+    int asked;       /* stop signals that came */
+    bool ending;     /* we have asked the rest to stop, or killed them, after the first failure */
+    bool has_lost;   /* a signal that we did not send has ended */
+    uint32_t lost;   /* this rank: */
+    int lost_by;     /* this signal */
+    double failed;   /* clock_now() when the first child ended with an error; 0: none has */
     bool has_error;
-    struct error error; /* the best so far, */
-    uint32_t who;       /* and whose it is */
+    struct error error; /* the error that says most so far, */
+    uint32_t who;       /* and the rank that reported it */
 };
 
 /* ------------------------------------------------------------------------------------------------------ children */
@@ -56,7 +56,7 @@ static void become_silent(void)
     dup2(nothing, STDOUT_FILENO);
 }
 
-/* In the child. */
+/* In the child: becomes a rank. */
 static void become(const struct family *family, uint32_t i, pid_t parent, char **argv)
 {
     struct launch launch = family->launch;
@@ -68,7 +68,7 @@ static void become(const struct family *family, uint32_t i, pid_t parent, char *
     if (launch.rank > 0)
         launch.listener = -1;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* it died before that */
+    if (getppid() != parent) /* the parent died before prctl */
         _exit(ERR_PEER);
     launch_child_text(&launch, text);
     snprintf(fd, sizeof fd, "%d", family->errors[1]);
@@ -96,7 +96,7 @@ void spawn_child_open(const struct launch *launch)
     fcntl(atoi(fd), F_SETFD, FD_CLOEXEC);
     if (launch->listener >= 0)
         fcntl(launch->listener, F_SETFD, FD_CLOEXEC);
-    unsetenv(REPORT_VARIABLE); /* whatever we start is none of them */
+    unsetenv(REPORT_VARIABLE); /* a program that we start is not a rank */
     unsetenv(LAUNCH_CHILD_VARIABLE);
 }
 
@@ -128,7 +128,8 @@ static int start_all(struct family *family, char **argv, struct error *err)
 
 /* -------------------------------------------------------------------------------------------------------- the end */
 
-/* What says more about why the run ended: an error of its own, the loss of another, a stop; of two the lower rank's. */
+/* How much an error says about why the run ended: a process's own error most, then the loss of another, then a stop. Of
+ * equal ones, that of the lower rank counts. */
 static int weight(const struct error *err)
 {
     return err->kind == ERR_STOPPED ? 0 : err->kind == ERR_PEER ? 1 : 2;
@@ -177,11 +178,11 @@ static void read_signals(struct family *family)
     while (read(family->signals, &info, sizeof info) == sizeof info)
         if (is_stop((int)info.ssi_signo))
             signal_all(family, (int)info.ssi_signo, ++family->asked + family->ending);
-    reap(family); /* several ends may be one SIGCHLD */
+    reap(family); /* several ended children may cause one SIGCHLD */
 }
 
-/* Those that the meeting does not reach, because they wait for somebody who will not come. A stop takes as long as a
- * checkpoint does: nobody is killed for that. */
+/* Ends the children that the meeting does not reach, because they wait for a process that will not come. A stop takes
+ * as long as a checkpoint: nobody is killed for that. */
 static void end_the_rest(struct family *family)
 {
     const double since = family->failed > 0 ? clock_now() - family->failed : 0;

@@ -1,4 +1,4 @@
-/* In: a process's values and blocks. Out: those of all. */
+/* In: the values and blocks of a process. Out: those of all. */
 #include "base/mem.h"
 #include "base/progress.h"
 #include "trainer/comm/meet_parts.h"
@@ -88,7 +88,7 @@ int meet_set(struct meet *meet, const char *key, struct str value, struct error 
     return result;
 }
 
-/* Whoever waits here for rank 0 waits for nothing when that has left. */
+/* Fails if the meeting has failed, or if rank 0 has left: then no answer will come. */
 static int check_line(struct meet *meet, struct error *err)
 {
     if (meet->failed)
@@ -213,8 +213,8 @@ void meet_blocks_release(struct meet_blocks *blocks)
 
 /* ------------------------------------------------------------------------------------------- a stop inside a step */
 
-/* Of a step, one value says what becomes of it. The first that is set counts, and both cannot be set: a process has
- * begun or has halted. */
+/* One value per step says what becomes of it. The first that is set counts. Both cannot be set: a process has either
+ * begun or halted. */
 #define DISCARD STR("discard")
 #define GO_ON   STR("go on")
 
@@ -255,7 +255,7 @@ bool meet_has_begun(struct meet *meet, uint64_t step)
     return begun;
 }
 
-/* Of rank 0: until all have halted, or one has begun. */
+/* On rank 0: waits until all have halted, or one has begun. */
 static int count_halted(struct meet *meet, uint64_t step, struct error *err)
 {
     char key[40];

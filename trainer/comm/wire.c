@@ -1,4 +1,4 @@
-/* In: an operation. Out: the bytes of arrays that one process sends in it. Source: gloo 0.5, allreduce.cc (ring),
+/* In: an operation. Out: how many bytes of arrays one process sends in it. Source: gloo 0.5, allreduce.cc (ring),
  * broadcast.cc, allgatherv.cc, alltoallv.cc. */
 #include "trainer/comm/work.h"
 
@@ -22,8 +22,8 @@ static uint64_t ring_block(uint64_t bytes, size_t element, uint32_t size, uint32
     return begin >= bytes ? 0 : bytes - begin < each ? bytes - begin : each;
 }
 
-/* A process passes on every block but its own while sums are formed, and every block but that of the one before it when
- * they are handed round: 2 (size - 1) / size of the array where the blocks are equal. */
+/* A process passes on every block but its own while sums are formed, and every block but its predecessor's while the
+ * sums are distributed: 2 (size - 1) / size of the array where the blocks are equal. */
 static uint64_t ring_sum(uint64_t bytes, size_t element, uint32_t rank, uint32_t size)
 {
     return 2 * bytes - ring_block(bytes, element, size, rank) -
@@ -54,7 +54,7 @@ size_t comm_part(size_t count, uint32_t rank, uint32_t size)
     return count / size + (rank < count % size ? 1 : 0);
 }
 
-/* An all-to-all of the parts, and an all-gather of their sums. */
+/* An all-to-all of the parts, then an all-gather of their sums. */
 static uint64_t sum_of_parts(size_t count, size_t element, uint32_t rank, uint32_t size)
 {
     return (2 * count - comm_part(count, rank, size) - comm_part(count, (rank + 1) % size, size)) * element;
@@ -76,7 +76,7 @@ uint64_t comm_wire_bytes(const struct comm_work *work, uint32_t rank, uint32_t s
         return ring_sum(work->count * element, element, rank, size);
     case COMM_BROADCAST:
         return tree_broadcast(work->count * element, work->root, rank, size);
-    case COMM_ALL_GATHER: /* a ring: everything passes but what the next one gave */
+    case COMM_ALL_GATHER: /* a ring: a process passes on all parts but that of the next one */
         return all_but(work->out_counts, size, (rank + 1) % size) * element;
     case COMM_ALL_TO_ALL:
     case COMM_REDUCE_SCATTER:

@@ -125,7 +125,7 @@ static void add_floats(const float *parts, uint32_t size, float *out, size_t cou
             out[i] += parts[r * count + i];
 }
 
-/* Unsigned, because the sum of the caller's integers is known to fit and that of two of them need not be. */
+/* Unsigned: the sum of all the integers is known to fit, but partial sums may overflow. */
 static void add_integers(const uint64_t *parts, uint32_t size, uint64_t *out, size_t count)
 {
     memcpy(out, parts, count * sizeof *out);
@@ -134,7 +134,7 @@ static void add_integers(const uint64_t *parts, uint32_t size, uint64_t *out, si
             out[i] += parts[r * count + i];
 }
 
-/* In fp32, and rounded once. */
+/* Adds in fp32 and rounds once. */
 static void add_bf16(const uint16_t *parts, uint32_t size, uint16_t *out, size_t count)
 {
     enum { BLOCK = 1024 };
@@ -191,7 +191,7 @@ static int reduce_scatter(const struct comm_work *work, const struct comm_librar
     return 0;
 }
 
-/* Each process adds the part that it owns, and all gather the sums. */
+/* Each process sums the part that it owns; then all gather the sums. */
 static int sum_bf16(const struct comm_work *work, const struct comm_library *library, void *opened, uint32_t rank,
                     uint32_t size, struct work_scratch *scratch, struct error *err)
 {
