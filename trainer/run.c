@@ -87,7 +87,7 @@ int run_read(const char *directory, json_t **record, struct error *err)
     return result;
 }
 
-/* Only our own leftovers may stand where a run begins: the lock. */
+/* Checks that a directory without a run is empty, apart from files of ours: the lock and a run.json.tmp. */
 static int check_empty(const char *directory, struct error *err)
 {
     struct path_list list;
@@ -101,7 +101,7 @@ static int check_empty(const char *directory, struct error *err)
     return result;
 }
 
-/* DIR.1, or the first number that is free. */
+/* Renames the directory to DIR.1, or to the first number that is free. */
 static int move_away(const char *directory, char **moved, struct error *err)
 {
     struct buf name = {0};
@@ -142,7 +142,8 @@ static int write_record(struct run *run, struct error *err)
     return result;
 }
 
-/* A lock of a run that is moved would move with it, so it is taken only to see that nobody works there. */
+/* Moves an existing run away. The lock is only taken to check that no process works there: it would move with the
+ * directory. */
 static int make_room(const char *directory, char **moved, struct error *err)
 {
     json_t *record = NULL;
@@ -187,7 +188,7 @@ void run_close(struct run *run)
     lock_release(&run->lock);
     struct error ignored = {0};
     if (mine && !run->recorded)
-        path_remove(run->directory, &ignored); /* nothing began: an empty directory should not stay; others do */
+        path_remove(run->directory, &ignored); /* the run never began; this removes only an empty directory */
     json_decref(run->record);
     mem_free(run->directory);
     *run = (struct run){0};
@@ -230,7 +231,7 @@ const char *run_precision(const struct run *run)
     return json_string_value(json_object_get(run->record, "precision"));
 }
 
-/* Only the saves whose checkpoints are there matter; a fixed number of them keeps the file small. */
+/* Only saves whose checkpoints still exist matter, so keeping a fixed number of them is enough. */
 #define SAVES_KEPT 100
 
 int run_saved(struct run *run, uint64_t step, double seconds, struct error *err)
@@ -238,7 +239,7 @@ int run_saved(struct run *run, uint64_t step, double seconds, struct error *err)
     json_t *saves = json_object_get(run->record, "saves");
     for (size_t i = json_array_size(saves); i-- > 0;)
         if (json_integer_value(json_object_get(json_array_get(saves, i), "step")) >= (json_int_t)step)
-            json_array_remove(saves, i); /* of another past */
+            json_array_remove(saves, i); /* the run was resumed from before it */
     if (json_array_size(saves) >= SAVES_KEPT)
         json_array_remove(saves, 0);
     json_array_append_new(saves, json_pack("{s:I, s:f}", "step", (json_int_t)step, "seconds", seconds));
@@ -270,9 +271,9 @@ uint64_t run_ended(const struct run *run, const char **early)
     return (uint64_t)json_integer_value(json_object_get(ended, "step"));
 }
 
-/* ---- runs beside this one ---- */
+/* ---- similar runs ---- */
 
-/* Is the run unfinished, with the same data and layers? Then its step and differences go to out. */
+/* If `directory` has an unfinished run with the same data and shape, appends its step and differences to out. */
 static bool describe(const char *directory, const json_t *identity, struct buf *out)
 {
     struct error ignored = {0};

@@ -1,7 +1,7 @@
-/* A run's directory: which run lives there (its identity), who holds it (a lock), and run.json, which records what a
- * checkpoint must not hold: settings in force, starts, the seconds at each save.
+/* A run's directory: the identity of its run, a lock, and run.json, which records what a checkpoint must not contain:
+ * settings in force, starts, the seconds at each save.
  *
- *     run_open → NEW: write the first checkpoint when there is one; RESUMED: go on from `latest`; FINISHED: say so
+ *     run_open → NEW: begin; RESUMED: continue from `latest`, if there is one; FINISHED: nothing to do
  *       → run_start → { run_saved … } → run_finish → run_close */
 #ifndef TRAINER_RUN_H
 #define TRAINER_RUN_H
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define RUN_NAME      "run.json"
-#define RUN_BYTES_MAX (16u << 20) /* of some ten thousand starts */
+#define RUN_BYTES_MAX (16u << 20) /* enough for about ten thousand starts */
 
 enum run_kind { RUN_NEW, RUN_RESUMED, RUN_FINISHED };
 
@@ -23,47 +23,49 @@ struct run {
     char *directory; /* owned */
     struct lock lock;
     json_t *record; /* run.json */
-    bool recorded;  /* it is on disk */
+    bool recorded;  /* the record is on disk */
     enum run_kind kind;
 };
 
 /* "runs/base-128-5b81d4": model's name, length, hash of the identity. The caller mem_free's it. */
 char *run_directory(const char *model, uint32_t seq, const json_t *identity);
 
-/* Takes the directory: makes it, locks it (ERR_LOCKED), and compares what it holds with `identity`. Another run there:
- * ERR_MISMATCH with the differences; something else: ERR_USAGE. `fresh` first renames an existing run to DIR.1 (or .2,
- * …); *moved is then its new name (mem_free), else NULL. On error too the caller calls run_close. */
+/* Creates and locks the directory (ERR_LOCKED) and compares its contents with `identity`. If it has another run:
+ * ERR_MISMATCH with the differences; if it has other files: ERR_USAGE. `fresh` first renames an existing run to DIR.1
+ * (or .2, …); *moved is then its new name (mem_free), else NULL. The caller calls run_close, on errors too. */
 int run_open(struct run *run, const char *directory, const json_t *identity, bool fresh, char **moved,
              struct error *err);
 void run_close(struct run *run); /* safe on a zeroed one */
 
-/* Records a start: from which step, with what. `facts` says where and how, `settings` what is in force; both are taken
- * over. */
+/* Records a start at `step`. `facts` are about the machine and this start, `settings` the options in force; takes
+ * ownership of both. */
 int run_start(struct run *run, uint64_t step, const char *precision, json_t *facts, json_t *settings,
               struct error *err);
-/* Of the start before this one, or NULL: what differs may change bits. */
+/* The last recorded start, or NULL. Differences from it, as another device, may change bits. */
 const json_t *run_last_start(const struct run *run);
 size_t run_starts(const struct run *run);
 const char *run_precision(const struct run *run); /* recorded at the first start; NULL: a new run */
 
-/* Records a save at `step` after `seconds` of training. Forgets those before `oldest`. */
+/* Records a save at `step` after `seconds` of training. Drops records of later steps, and beyond a fixed number the
+ * oldest. */
 int run_saved(struct run *run, uint64_t step, double seconds, struct error *err);
-double run_seconds(const struct run *run, uint64_t step); /* at that save; 0 where it is not recorded */
-/* At this step; before the last one because of `early` ("patience"), else NULL. */
+double run_seconds(const struct run *run, uint64_t step); /* at that save; 0 if it is not recorded */
+/* Records that the run finished at this step. `early`: why it did so before the last step ("patience"), or NULL. */
 int run_finish(struct run *run, uint64_t step, const char *early, struct error *err);
-/* Where a finished run ended: its step (0: after the last one), and why before the last one, or NULL. */
+/* The step at which a run finished early, and *early, the reason; 0 and NULL if it finished after the last step. */
 uint64_t run_ended(const struct run *run, const char **early);
 
-/* "lr 0.0002 (now 0.0001), steps 40 (now 20)". */
+/* Appends the differences: "lr 0.0002 (now 0.0001), steps 40 (now 20)". */
 void run_differences(const json_t *there, const json_t *here, struct buf *out);
-/* ERR_MISMATCH with the differences where the checkpoint at `path` is not of the run `here`. */
+/* ERR_MISMATCH with the differences if the checkpoint at `path`, whose identity is `there`, is not of the run
+ * `here`. */
 int run_is_of(const char *path, const json_t *there, const json_t *here, struct error *err);
 
-/* run.json of a directory, for one that only reads it; NULL where there is none. */
+/* Reads run.json of a directory, without locking it; *record is NULL if there is none. */
 int run_read(const char *directory, json_t **record, struct error *err);
 
-/* An unfinished run of the same model and dataset beside `directory`: its name and how it differs, into out (left empty
- * where there is none). */
+/* Looks for an unfinished run with the same model and dataset in the parent folder of `directory`, and appends its name
+ * and differences to out; nothing if there is none. */
 void run_similar(const char *directory, const json_t *identity, struct buf *out);
 
 #endif

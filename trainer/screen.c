@@ -1,4 +1,4 @@
-/* Facts of a run come in; lines for a person go out, to stderr. */
+/* In: facts of a run. Out: lines for the user, on stderr. */
 #include "trainer/screen.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 /* ---- opening ---- */
 
-/* "110.1 M", or all digits below a million. */
+/* "110.1 M"; all digits below a million. */
 static char *millions_text(double count, char out[32])
 {
     if (count < 1e6)
@@ -62,7 +62,7 @@ static void say_disk(const struct screen_opening *opening)
         log_warn("the disk has room for less than two checkpoints");
 }
 
-/* ", about 3:05", or nothing where no steps are left. */
+/* ", about 3:05", or nothing if no steps are left. */
 static char *time_text(const struct screen_opening *opening, char out[64])
 {
     char time[32];
@@ -75,7 +75,7 @@ static char *time_text(const struct screen_opening *opening, char out[64])
     return out;
 }
 
-#define EPOCHS_MANY 40 /* of Devlin et al. 2019, appendix A.2 */
+#define EPOCHS_MANY 40 /* the epochs of Devlin et al. 2019, appendix A.2 */
 
 char *epochs_text(double epochs, char out[40])
 {
@@ -145,9 +145,9 @@ void screen_open(struct screen *screen, const struct screen_opening *opening)
     progress_open(&screen->progress);
 }
 
-/* ---- on the way ---- */
+/* ---- during training ---- */
 
-/* "one 2.251, other 0.063": the metrics of a kind that the model has; returns how many. */
+/* "one 2.251, other 0.063": the model's metrics of one kind; returns their number. */
 static size_t list_metrics(const struct metric_table *metrics, const struct evaluation *means, enum metric_kind kind,
                            char out[LOSS_TEXT_SIZE])
 {
@@ -173,7 +173,7 @@ char *loss_text(const struct metric_table *metrics, const struct evaluation *mea
     return out;
 }
 
-/* " │ acc 41.2 %": the first accuracy of the table; nothing where the task has none. */
+/* " │ acc 41.2 %": the first accuracy of the table; nothing if the task has none. */
 static char *accuracy_text(const struct metric_table *metrics, const struct evaluation *means, char out[32])
 {
     size_t i = 0;

@@ -1,4 +1,4 @@
-/* What a person sees of a training while it runs, on stderr. Facts come in; it knows nothing of where they are from. */
+/* The output of a training while it runs, on stderr. It is passed facts and does not know where they come from. */
 #ifndef TRAINER_SCREEN_H
 #define TRAINER_SCREEN_H
 
@@ -18,25 +18,25 @@
 /* What is known before the first step; borrowed during the call. */
 struct screen_opening {
     const char *directory;
-    const char *similar; /* an unfinished run beside it (run_similar), or "" */
-    uint64_t step;       /* where the run goes on */
+    const char *similar; /* a similar unfinished run (run_similar), or "" */
+    uint64_t step;       /* that the run resumes from; 0: it is new */
     const struct recipe *recipe;
     const struct metric_table *metrics; /* outlives the screen */
     enum precision precision;
     const char *device; /* ops->name */
     uint32_t micro_batch;
     uint32_t processes;
-    uint64_t parameters;                     /* count */
+    uint64_t parameters;                     /* their number */
     uint64_t memory_bytes, checkpoint_bytes; /* of the device; of one checkpoint */
-    uint64_t keep_last;                      /* checkpoints; 0: all */
-    uint64_t samples;                        /* of the dataset, or of all that are mixed, */
-    const char *mixture;                     /* as this says; "" where there is one */
-    double epochs;                           /* of what the run reads most often */
+    uint64_t keep_last;                      /* checkpoints to keep; 0: all */
+    uint64_t samples;                        /* of the dataset, or of all datasets of the mixture */
+    const char *mixture;                     /* the mixture as text; "" for a single dataset */
+    double epochs;                           /* of the dataset that the run reads most often */
     bool evaluates;                          /* there are validation samples */
-    struct estimate estimate;                /* zeroed where no step is left */
+    struct estimate estimate;                /* zeroed if no step is left */
 };
 
-/* What the lines need from one to the next. */
+/* State that is kept from line to line. */
 struct screen {
     struct progress progress;
     const struct metric_table *metrics;
@@ -45,9 +45,9 @@ struct screen {
     struct batch_plan batches;
     uint64_t steps; /* seen */
     struct step_facts first, last;
-    struct interval shown; /* steps since the progress line was written */
-    double rate;           /* sequences per second, a moving mean over about 20 steps */
-    double waited, busy;   /* seconds: for data, in all */
+    struct interval shown; /* steps since the last progress line */
+    double rate;           /* sequences per second, a moving average over about 20 steps */
+    double waited, busy;   /* seconds waited for data, and in total */
     struct spikes spikes;
 };
 
@@ -57,27 +57,27 @@ void screen_step(struct screen *screen, const struct step_facts *facts);
 void screen_evaluation(const struct screen *screen, const struct evaluation *means, uint64_t step);
 void screen_close(struct screen *screen); /* clears the progress line */
 
-/* One line of loss and accuracy; and the same as an object, which the caller json_decref's. */
+/* Logs a line with losses and accuracies; or makes an object of them, which the caller json_decref's. */
 void screen_means(const struct metric_table *metrics, const struct evaluation *means, const char *split);
 json_t *screen_means_json(const struct metric_table *metrics, const struct evaluation *means);
-/* The same of each of the first `count` datasets: a line each; [{"dataset": directory, "root_hash": …, "samples": …,
- * "loss": …}]. */
+/* The same for each of the first `count` datasets: a line each, or [{"dataset": directory, "root_hash": …,
+ * "samples": …, "loss": …}]. */
 void screen_datasets(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
                      const struct datasets *datasets);
 json_t *screen_datasets_json(const struct metric_table *metrics, const struct evaluation *each, uint32_t count,
                              const struct datasets *datasets);
 
-/* What the lines are made of. */
-/* "12.3 epochs"; many of them as a whole number. */
+/* ---- texts ---- */
+/* "12.3 epochs"; a whole number from 1,000 on. */
 char *epochs_text(double epochs, char out[40]);
-/* The line of datasets_add_text, if it says anything. */
+/* Logs the text of datasets_add_text unless it is empty. */
 void screen_mixture(const char *text);
-/* Warns where a run reads its samples more often than BERT's authors did. */
+/* Warns if a run reads its samples more often than BERT's authors did. */
 void screen_epochs(double epochs);
 #define LOSS_TEXT_SIZE 160
-/* "loss 2.314 (one 2.251, other 0.063)"; a single part is not told apart. */
+/* "loss 2.314 (one 2.251, other 0.063)"; just "loss 2.314" if there is a single part. */
 char *loss_text(const struct metric_table *metrics, const struct evaluation *means, char out[LOSS_TEXT_SIZE]);
 char *rate_text(double rate, char out[32]);               /* "0.52", "12.3" or "5,230" */
-double screen_share_of_peak(const struct screen *screen); /* of the products' measured rate, in percent */
+double screen_share_of_peak(const struct screen *screen); /* in % of the measured rate of products */
 
 #endif

@@ -1,4 +1,4 @@
-/* What a dstrain command line says: one field per row of the option table in options.c. */
+/* The settings of a dstrain command line: one field per row of the option table in options.c. */
 #ifndef TRAINER_SETTINGS_H
 #define TRAINER_SETTINGS_H
 
@@ -6,67 +6,67 @@
 
 struct settings {
     /* data */
-    struct opt_paths shards; /* DIR, or several DIR=WEIGHT (datasets.h); none: must be given */
+    struct opt_paths shards; /* DIR, or several DIR=WEIGHT (datasets.h); required */
     uint64_t seq;            /* 0: the shortest */
     int masks;               /* enum mask_policy of data/shard_source.h */
     bool no_shuffle;
 
     /* model and recipe */
-    const char *model; /* NULL: base, or what --init holds */
-    const char *init;  /* NULL: drawn by seed */
+    const char *model; /* NULL: base, or the model of --init */
+    const char *init;  /* NULL: weights are initialized from the seed */
     bool init_moments;
-    const char *resume;   /* NULL: a run begins at step 0 */
+    const char *resume;   /* NULL: a new run begins at step 0 */
     const char *config;   /* DeepSpeed's JSON; NULL: our defaults */
-    int recipe;           /* --recipe: its number (keys/recipes.h) */
+    int recipe;           /* number of the recipe (keys/recipes.h) */
     struct opt_paths set; /* key.path=value */
     bool pld_compat;
-    uint64_t batch[2];     /* of the first step, and after the warm-up */
-    double batch_warmup;   /* below 1 a share of the steps, else steps */
-    uint32_t mask_prob[2]; /* of fresh masks, at the beginning and the end: millionths */
-    uint64_t micro_batch;  /* 0: by arithmetic */
+    uint64_t batch[2];     /* samples in the first step, and after the warm-up */
+    double batch_warmup;   /* below 1 a fraction of the steps, else a number of steps */
+    uint32_t mask_prob[2]; /* of fresh masks at the beginning and the end, in millionths */
+    uint64_t micro_batch;  /* 0: computed */
     uint64_t steps;
     double epochs;
     double lr, warmup, decay, dropout;
     int schedule, optimizer; /* enum schedule_kind, enum optimizer_kind */
-    int precision;           /* enum precision; where not given, by processor */
+    int precision;           /* enum precision; if not given, depends on the device */
     uint64_t seed;
     bool same_bits;
-    int zero; /* stage; where not given, the configuration's */
+    int zero; /* ZeRO stage; if not given, the configuration's */
 
     /* the run */
-    const char *out; /* NULL: runs/ and a name */
+    const char *out; /* NULL: a generated name in runs/ */
     bool fresh;
     struct opt_count_or_time save_every;
     uint64_t keep_last;
-    uint64_t keep_every; /* 0: none for ever */
+    uint64_t keep_every; /* 0: none is kept permanently */
     bool keep_best;
-    int save_fails; /* 0: stop, 1: go on */
+    int save_fails; /* 0: stop, 1: continue */
     bool skip_damaged;
-    uint64_t eval_every, eval_samples; /* eval_every 0: at the end only */
-    uint64_t patience;                 /* evaluations; 0: for ever */
-    uint64_t shown;                    /* of eval: samples with guesses */
+    uint64_t eval_every, eval_samples; /* eval_every 0: only at the end */
+    uint64_t patience;                 /* evaluations; 0: unlimited */
+    uint64_t shown;                    /* for eval: samples to show with guesses */
     uint64_t log_every;
     uint64_t norms_every; /* 0: never */
     uint64_t stop_after;  /* 0: never */
     uint64_t time_limit;  /* seconds; 0: none */
     bool dry_run;
 
-    /* this machine, this time */
-    int device;                /* enum device_kind; where not given, CUDA if it is there */
-    const char *price;         /* of plan: "2.50/h"; NULL: not asked for */
-    const char *tune;          /* a table of product algorithms; NULL: the run's own, or none */
-    int cpu;                   /* enum cpu_level; where not given, what the machine has */
-    int split;                 /* of eval: enum split */
-    uint64_t top;              /* of fill-mask: pieces for each mask */
-    struct opt_paths scores;   /* of export: results for the card */
-    uint64_t limit;            /* of score: pairs; 0: all */
-    const char *details;       /* of score: scores of each pair; NULL: not written */
-    bool replay;               /* of verify, with */
-    uint64_t from, to;         /* steps of checkpoints; where not given, the oldest and the newest */
+    /* this machine, this start */
+    int device;                /* enum device_kind; if not given, CUDA if available */
+    const char *price;         /* for plan: "2.50/h"; NULL: costs are not wanted */
+    const char *tune;          /* file with a table of product algorithms; NULL: the run's own, or none */
+    int cpu;                   /* enum cpu_level; if not given, the machine's */
+    int split;                 /* for eval: enum split */
+    uint64_t top;              /* for fill-mask: pieces per mask */
+    struct opt_paths scores;   /* for export: results for the model card */
+    uint64_t limit;            /* for score: pairs; 0: all */
+    const char *details;       /* for score: file for the scores of each pair; NULL: none */
+    bool replay;               /* for verify */
+    uint64_t from, to;         /* for --replay: steps of checkpoints; if not given, the oldest and the newest */
     uint64_t threads;          /* 0: all cores */
-    uint64_t processes, gpus;  /* to start here; 0: none */
-    uint64_t rank, world_size; /* world_size 0: what a launcher says */
-    const char *rendezvous;    /* NULL: what a launcher says */
+    uint64_t processes, gpus;  /* to start on this machine; 0: none */
+    uint64_t rank, world_size; /* world_size 0: set by the launcher */
+    const char *rendezvous;    /* NULL: set by the launcher */
     int comm;                  /* auto, gloo, mpi, nccl */
     int wire;                  /* 0: fp32, 1: bf16 */
     const char *share;         /* "equal", or a weight */
@@ -74,19 +74,19 @@ struct settings {
     const char *dump_gradients;
     bool timings;
     bool json, quiet, verbose;
-    bool mute; /* set by a verb that fails: another process reports the error */
+    bool mute; /* set by a verb that fails if another process reports the error */
 
-    /* of glue */
+    /* for glue */
     const char *glue; /* folder of the tasks */
     uint64_t seeds;   /* runs */
-    /* of squad */
-    const char *train, *dev; /* files of questions; NULL: not to be trained on, not to be answered */
+    /* for squad */
+    const char *train, *dev;                            /* files of questions, to train on and to answer; NULL: none */
     uint64_t doc_stride, max_query, max_answer, n_best; /* pieces, pieces, pieces, answers */
     double null_threshold;
     const char *logits; /* for tests: a file of logits instead of the model's; NULL: the model's */
 
-    const struct tuning *tuning; /* what a verb other than train trains on (setup.h); NULL: shards */
-    const struct launch *launch; /* which of how many processes this is; NULL: the only one */
+    const struct tuning *tuning; /* the training data of a verb other than train (setup.h); NULL: shards */
+    const struct launch *launch; /* this process's rank among how many; NULL: the only one */
 
     const struct opt_program *program; /* for opts_given and opts_json */
     const struct opt_result *result;
@@ -94,14 +94,14 @@ struct settings {
     char **argv;
 };
 
-/* Was this option typed? */
+/* Whether this option is on the command line. */
 static inline bool settings_given(const struct settings *settings, const char *name)
 {
     return opts_given(settings->program, settings->result, name);
 }
 
 int dstrain_train(void *settings, struct opt_paths bare, struct error *err);
-/* One training to its end, with its closing lines: what dstrain_train is but for --dry-run. */
+/* Runs one training to its end, with its closing lines: dstrain_train without --dry-run. */
 int train_run(struct settings *settings, struct error *err);
 int dstrain_plan(void *settings, struct opt_paths bare, struct error *err);
 int dstrain_eval(void *settings, struct opt_paths bare, struct error *err);

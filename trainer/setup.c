@@ -1,5 +1,5 @@
-/* A command line and the files it names come in; what stands for the whole run goes out: recipe, datasets, tokenizer
- * files, identity. What is wrong with the command is found here, before anything is written. */
+/* In: a command line and the files it names. Out: what is fixed for the whole run: recipe, datasets, tokenizer files,
+ * identity. Mistakes in the command are found here, before anything is written. */
 #include "trainer/setup.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "trainer/config.h"
 #include "trainer/tune/text.h"
 
-#define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt that is read */
+#define VOCAB_BYTES_MAX (256u << 20) /* of a vocab.txt */
 
 /* ---- vocabulary and model ---- */
 
@@ -38,7 +38,7 @@ static int make_tokenizer(struct setup *s, const struct origin *origin, int32_t 
     return result;
 }
 
-/* The origin's, whatever its vocabulary. */
+/* Reads the origin's config.json, without comparing the vocabulary. */
 static int config_there(const struct origin *origin, struct model_config *config, struct error *err)
 {
     char *path = path_join(origin->files, "config.json");

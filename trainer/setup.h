@@ -1,4 +1,4 @@
-/* What stands for the whole run: the recipe, and the files it is made of. Nothing changes it once it is open. */
+/* What is fixed for the whole run: the recipe and its input files. Nothing changes after it is opened. */
 #ifndef TRAINER_SETUP_H
 #define TRAINER_SETUP_H
 
@@ -12,35 +12,35 @@
 
 #include <jansson.h>
 
-/* What a verb other than train trains on: samples that it makes from texts, with the vocabulary of the model that it
- * begins with. It brings one more head. */
+/* The training data of a verb other than train: samples made from texts, with the vocabulary of the model to fine-tune.
+ * It adds one head to the model. */
 struct tuning {
     void *context;
-    /* Reads the texts. Puts the head on *config, which is the origin's, and says what there is to train on. */
+    /* Reads the texts, adds the head to *config, which is the origin's, and describes the data in *material. */
     int (*open)(void *context, const struct settings *settings, const struct origin *origin,
                 struct model_config *config, struct material *material, struct error *err);
-    const struct text *(*text)(void *context); /* the tokenizer that it opened */
+    const struct text *(*text)(void *context); /* the tokenizer that `open` has opened */
     struct task (*task)(void *context, const struct recipe *recipe);
 };
 
 struct setup {
     const struct settings *settings; /* borrowed: the command line */
     struct recipe recipe;            /* the mathematics */
-    struct material material;        /* what is trained on: */
-    struct datasets datasets;        /* shards, with those to evaluate on; not of a tuning */
+    struct material material;        /* facts about the training data */
+    struct datasets datasets;        /* both splits; empty with a tuning */
     uint32_t pad_id;
-    struct pretraining pretraining; /* what the task reads */
+    struct pretraining pretraining; /* the sources of `task`, without a tuning */
     struct task task;
     struct tokenizer_files tokenizer;
-    json_t *identity; /* of the run: recipe_identity */
+    json_t *identity; /* the run's (recipe_identity) */
 };
 
-/* What can be known before a device is opened and before anything is written; *origin is what the model begins with. On
- * error too the caller calls setup_close and origin_release. */
+/* Opens and checks everything that needs no device, before anything is written; *origin becomes what the model starts
+ * from. The caller calls setup_close and origin_release, on errors too. */
 int setup_open(struct setup *setup, const struct settings *settings, struct origin *origin, struct error *err);
-/* The same of a process beside the one that has the run, with the recipe of that one: it needs the samples alone. */
+/* The same for the processes other than rank 0, with rank 0's recipe: they need only the samples. */
 int setup_follow(struct setup *setup, const struct settings *settings, const struct recipe *recipe, struct error *err);
-/* How often the whole run reads its samples; of several datasets those of the one that it reads most often. */
+/* The epochs of the whole run; for a mixture those of the dataset that is read most often. */
 double setup_epochs(const struct setup *setup);
 void setup_close(struct setup *setup); /* safe on a zeroed one */
 

@@ -1,5 +1,5 @@
-/* In: how many units there are, and the weights of all processes. Out: the borders of their shares. Integers only, so
- * that every process finds the same ones. */
+/* In: the number of units and the weights of all processes. Out: the borders of their shares. Integers only, so that
+ * every process computes the same ones. */
 #include "trainer/share.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ void share_divide(uint64_t units, const uint64_t *weights, uint32_t ranks, uint6
         rest[r] = (uint64_t)(product % sum);
         left -= borders[r + 1];
     }
-    for (; left > 0; left--) { /* fewer than there are ranks */
+    for (; left > 0; left--) { /* fewer units than ranks are left */
         uint32_t most = 0;
         for (uint32_t r = 1; r < ranks; r++)
             if (rest[r] > rest[most])

@@ -1,4 +1,4 @@
-/* Loss spikes: a step whose loss lies far above those of the steps before it, in standard deviations of them. */
+/* Loss spikes: steps whose loss is far above those of the steps before them, in standard deviations. */
 #ifndef TRAINER_SPIKES_H
 #define TRAINER_SPIKES_H
 
@@ -7,7 +7,7 @@
 
 enum {
     SPIKES_WINDOW = 128, /* losses that a new one is compared with */
-    SPIKES_LEAST = 32,   /* before there are so many nothing is said */
+    SPIKES_LEAST = 32,   /* with fewer losses before it, no step is a spike */
 };
 #define SPIKES_DEVIATIONS 6.0
 
@@ -15,13 +15,13 @@ enum {
 struct spikes {
     double losses[SPIKES_WINDOW];
     uint64_t seen;
-    uint64_t count; /* spikes among them */
-    double largest; /* deviations of the largest spike, and its step */
+    uint64_t count; /* spikes so far */
+    double largest; /* deviations of the largest spike */
     uint64_t largest_step;
 };
 
-/* Takes the loss of a step; true: it is a spike. *mean and *deviations are of the losses before it, NAN where they are
- * too few. A loss that is not finite is passed over. */
+/* Adds the loss of a step and returns whether it is a spike. *mean is that of the losses before it, *deviations its
+ * distance from them; both are NAN if there are too few. A loss that is not finite is ignored. */
 bool spikes_add(struct spikes *spikes, uint64_t step, double loss, double *mean, double *deviations);
 
 #endif

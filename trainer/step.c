@@ -1,4 +1,4 @@
-/* A batch comes in through the loader; gradients, an update on the device, and then the facts of the step go out. */
+/* In: a batch, from the loader. Out: gradients and an update on the device, and later the facts of the step. */
 #include "trainer/step.h"
 
 #include <assert.h>
@@ -76,7 +76,7 @@ int step_gradients(struct engine *engine, struct position *position, struct step
         return -1;
     }
     if (position->queued == 0)
-        position->clock = fmax(position->clock, clock_now() - samples->waited); /* a step before may have waited */
+        position->clock = fmax(position->clock, clock_now() - samples->waited); /* count waiting only once */
     step->loss_scale = step_loss_scale(position);
     engine_begin(engine, number, counts->marks, step->loss_scale);
     const double from = clock_now(), before = samples->loader ? loader_waited(samples->loader) : 0;
@@ -104,7 +104,7 @@ int step_update(struct engine *engine, struct position *position, struct error *
     return 0;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static struct step_facts facts_of(const struct engine *engine, const struct position *position,
                                   const struct queued_step *step, const struct step_record *record)
@@ -128,8 +128,8 @@ static struct step_facts facts_of(const struct engine *engine, const struct posi
     return facts;
 }
 
-/* fp16: a step that overflowed is skipped, unless the scale cannot fall further; moves the scale, before the next
- * step is queued. */
+/* For fp16: a step that overflowed is skipped, unless the scale cannot be lowered further. Adjusts the scale, which
+ * must happen before the next step is queued. */
 static void scale_loss(const struct scaler_settings *settings, struct position *position, struct step_facts *facts)
 {
     struct scaler_state *scaler = &position->state.scaler;
@@ -155,7 +155,7 @@ static void move_on(struct position *position, const struct queued_step *step, c
         return;
     state->updates++;
     if ((float)facts->norm > (float)state->norm_max) {
-        state->norm_max = (double)(float)facts->norm; /* so that it comes back from 15 digits as it was */
+        state->norm_max = (double)(float)facts->norm; /* a float survives the 15 digits of state.json exactly */
         state->norm_max_step = state->step;
     }
 }

@@ -1,4 +1,4 @@
-/* A launcher's words come in; processes that know and hear each other go out. */
+/* In: what the launcher set. Out: processes that are connected to each other. */
 #include "trainer/team.h"
 
 #include <assert.h>
@@ -15,11 +15,11 @@
 #include "trainer/processes.h"
 #include "trainer/share.h"
 
-#define COMM_SECONDS    1e5 /* of one operation: the meeting knows better who stands still, and aborts it */
-#define LEAVE_SECONDS   8.0 /* after a failure, for a process that hangs in something else */
-#define MEETING_SECONDS 5.0 /* in which the meeting learns of a process that died */
+#define COMM_SECONDS    1e5 /* timeout of one operation; the meeting notices stalled processes earlier and aborts it */
+#define LEAVE_SECONDS   8.0 /* after a failure, until a process that hangs elsewhere is ended */
+#define MEETING_SECONDS 5.0 /* in which the meeting notices that a process died */
 
-/* ---- the store of gloo and NCCL is the meeting ---- */
+/* ---- the meeting as store of gloo and NCCL ---- */
 
 static int store_set(void *context, const char *name, const void *bytes, size_t size, struct error *err)
 {
@@ -46,7 +46,7 @@ static int store_check(void *context, struct error *err)
 
 /* ---- opening ---- */
 
-/* The meeting knows first what failed: operations under way end with that. */
+/* Called by the meeting, which notices a failure first: makes operations under way fail with the same error. */
 static void abort_comm(void *context, const struct error *why)
 {
     struct team *team = context;
@@ -56,7 +56,7 @@ static void abort_comm(void *context, const struct error *why)
     pthread_mutex_unlock(&team->lock);
 }
 
-/* Everybody's --share, in rank order. */
+/* Exchanges --share of all processes, in rank order. */
 static int exchange_weights(struct team *team, uint64_t weight, struct error *err)
 {
     struct meet_blocks blocks = {0};
@@ -83,7 +83,8 @@ static int exchange_weights(struct team *team, uint64_t weight, struct error *er
     return result;
 }
 
-/* Where MPI started us it joins us first, and tells the others where rank 0 is; else the meeting does. */
+/* Opens the communication library. If MPI started us without a rendezvous, this comes before the meeting, because MPI
+ * then tells the others where rank 0 is; otherwise the meeting comes first. */
 static int open_comm(struct team *team, struct error *err)
 {
     struct comm *comm = comm_open(team->carrier.kind,
@@ -135,7 +136,7 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
                      err);
 }
 
-/* What makes a run, and so must be rank 0's where another process was told it too. */
+/* Options that define a run: given to another process too, they must have rank 0's values. */
 static const char *const compared[] = {
     "comm",   "seq",          "model",      "recipe", "set",       "pld-compat", "batch",     "steps",
     "epochs", "batch-warmup", "mask-prob",  "lr",     "warmup",    "schedule",   "optimizer", "precision",
@@ -143,7 +144,7 @@ static const char *const compared[] = {
 };
 #define COMPARED (sizeof compared / sizeof *compared)
 
-/* Of rank 0 what is in force, of the others what was typed. */
+/* Compares the values in force at rank 0 with the options that other processes were given explicitly. */
 static int compare_settings(struct team *team, const struct settings *settings, struct error *err)
 {
     json_t *all = opts_json(settings->program, settings->result->verb, settings);
@@ -218,10 +219,10 @@ void team_close(struct team *team)
     *team = (struct team){0};
 }
 
-/* A child's error goes to its parent, which chooses. */
+/* A child process never mutes its error: its parent gets the errors of all children and chooses one. */
 bool team_leave(struct team *team, int result, struct error *err)
 {
-    if (result < 0 && err->kind != ERR_NUMERIC && err->kind != ERR_STOPPED) /* those all have */
+    if (result < 0 && err->kind != ERR_NUMERIC && err->kind != ERR_STOPPED) /* all processes have these anyway */
         team_fail(team, err);
     const bool mute = result < 0 && team->meet && !meet_speaks(team->meet) && team->launched != LAUNCH_CHILD;
     team_close(team);
@@ -234,7 +235,7 @@ int team_fail(struct team *team, struct error *err)
 {
     if (!team->meet)
         return -1;
-    /* A line of comm that breaks says less than the meeting will in a moment: who it was, and where. */
+    /* A broken connection of comm says less than the meeting will in a moment: which process failed, and where. */
     const double from = clock_now();
     meet_wait(team->meet, true);
     while (err->kind == ERR_PEER && !meet_has_failed(team->meet) && clock_now() - from < MEETING_SECONDS)
@@ -260,7 +261,7 @@ int team_compare(struct team *team, const char *name, const char *value, struct 
     return team->size == 1 ? 0 : meet_compare(team->meet, &(struct meet_fact){name, value}, 1, err);
 }
 
-/* What waits for others does not stand still. */
+/* Waits for an operation, and tells the meeting so: a process that waits for others is not one that has stalled. */
 static int await(struct team *team, uint64_t number, struct error *err)
 {
     meet_wait(team->meet, true);
@@ -315,7 +316,7 @@ int team_gather(struct team *team, struct str text, struct buf *all, struct erro
     return result;
 }
 
-/* The first of those that most are equal to. */
+/* The first rank that has the most common hash. */
 static uint32_t commonest(const int64_t *hashes, uint32_t size)
 {
     uint32_t best = 0, most = 0;

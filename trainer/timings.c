@@ -1,6 +1,7 @@
-/* In: calls of ops. Out: the same calls to another backend, and a table. For each op X a function X_work says what a
- * call amounts to: operations of its products (2 a multiply-add; attention's backward pass counts as twice its forward,
- * though it works the probabilities out again), and the bytes that its operands have. TIMED makes the rest. */
+/* In: calls of ops. Out: the same calls to another backend, and a table. For each op X a function X_work returns the
+ * work of a call: floating-point operations of its products (2 per multiply-add; attention's backward pass counts as
+ * twice its forward pass, although it computes the probabilities again), and the bytes of its operands. TIMED defines
+ * the rest. */
 #include "trainer/timings.h"
 
 #include "base/log.h"
@@ -13,28 +14,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 96 /* of the table; what does not fit is left out of it, and so among the rest */
+#define ROWS_MAX 96 /* of the table; ops that do not fit are counted in "the rest" */
 
 struct timings {
     struct decorator decorator; /* first */
-    double from;                /* clock_now at the beginning of the op under way */
-    double pairs;               /* of a token and one that it attends to, in the batch that was brought last */
-    double read_pairs;          /* the same, where the first is a row that heads read */
+    double from;                /* clock_now at the beginning of the current op */
+    double pairs;               /* pairs of query and key tokens in the batch that was uploaded last */
+    double read_pairs;          /* the same, counting only queries in rows that heads read */
     struct timings_row {
         enum op op;
-        int32_t out, in; /* of a linear layer; 0, 0: no such */
+        int32_t out, in; /* of a linear layer; 0, 0: not one */
         uint64_t calls;
         double seconds, flops, bytes;
-        size_t tasks; /* of its smallest parallel region, on the CPU; SIZE_MAX: it had none */
+        size_t tasks; /* of its smallest parallel region, on the CPU; SIZE_MAX: none */
     } rows[ROWS_MAX];
     size_t count;
 };
 
-/* ---- what the work of a call is ---- */
+/* ---- the work of a call ---- */
 
 struct work {
     double flops, bytes;
-    int32_t out, in; /* of a linear layer; 0, 0: no such */
+    int32_t out, in; /* of a linear layer; 0, 0: not one */
 };
 
 static double real_bytes(const struct timings *timings, double count)
@@ -75,7 +76,7 @@ static struct work dropout_work(const struct timings *timings, const struct drop
     return (struct work){.bytes = stored_bytes(timings, 2.0 * args->rows.live * args->hidden)};
 }
 
-/* Of a product: its operations, the numbers of its three matrices, and `beside` more. */
+/* The work of a product: its operations, the elements of its three matrices, and `beside` more elements. */
 static struct work product_work(const struct timings *timings, struct rows rows, int32_t out, int32_t in, double beside)
 {
     const double total = rows.total, width = out, depth = in;
@@ -111,7 +112,7 @@ static struct work linear_backward_weight_work(const struct timings *timings,
     return work;
 }
 
-/* Rows of norm: x, y, and where they are others residual and z. */
+/* Rows of norm: x, y, the residual if there is one, and z if it is separate. */
 static struct work norm_work(const struct timings *timings, const struct norm_args *args)
 {
     const int rows = 2 + (args->residual ? 1 : 0) + (args->z != args->x || args->residual ? 1 : 0);
@@ -124,8 +125,8 @@ static struct work norm_backward_work(const struct timings *timings, const struc
     return (struct work){.bytes = stored_bytes(timings, (double)rows * args->rows.total * args->hidden)};
 }
 
-/* Two products, of queries and keys and of probabilities and values. Query and context move so many rows of `hidden` a
- * query, and keys and values as many a token. */
+/* The work of two products, queries with keys and probabilities with values. `rows` is the number of rows of `hidden`
+ * elements that are moved per query (query and context) and per token (keys and values). */
 static struct work attend_work(const struct timings *timings, const struct attention_shape *shape,
                                const struct batch *batch, const struct batch *queries, int rows)
 {
@@ -188,7 +189,7 @@ static struct work span_loss_work(const struct timings *timings, const struct sp
     return (struct work){.bytes = stored_bytes(timings, passes * 2 * args->batch->tokens)};
 }
 
-/* Bytes of `each` reals for every parameter of a range, nearly: chunks count the same. */
+/* Approximately the bytes of `each` reals for every parameter of a range: all chunks count as equally large. */
 static struct work range_work(const struct timings *timings, const struct update_work *work, struct chunk_range range,
                               double each)
 {
@@ -267,7 +268,7 @@ static struct work fixed_take_work(const struct timings *timings, const struct f
     return (struct work){.bytes = real_bytes(timings, count) + 2 * count * sizeof(int64_t)};
 }
 
-/* ---- the op itself, between two looks at the clock ---- */
+/* ---- timed ops ---- */
 
 static void end(struct device *device, enum op op, struct work work)
 {
@@ -305,7 +306,7 @@ static void end(struct device *device, enum op op, struct work work)
 OPS_COMPUTING(TIMED)
 #define SET_TIMED(op) ops->op = timed_##op;
 
-/* Also counts the pairs of query and key, by which attention's work is counted. */
+/* Also counts the pairs of query and key, from which attention's work is computed. */
 static const struct batch *bring(struct device *device, const struct batch *batch)
 {
     const struct ops *inner = decorator_inner(device);
@@ -325,7 +326,7 @@ struct ops *timings_open(struct ops *inner)
     struct timings *timings = mem_clear(1, sizeof *timings);
     struct ops *ops = &timings->decorator.ops;
     decorator_init(&timings->decorator, inner);
-    ops->late = false; /* every op is waited for */
+    ops->late = false; /* timings wait for every op */
     ops->bring = bring;
     OPS_COMPUTING(SET_TIMED)
     return ops;
@@ -349,7 +350,8 @@ static int by_time(const void *a, const void *b)
     return (left->seconds < right->seconds) - (left->seconds > right->seconds);
 }
 
-/* "612.3 TFLOP/s of 790.1, 77.5 %": of what limits the row; without limits, of what its op mostly does. */
+/* "612.3 TFLOP/s of 790.1, 77.5 %": the rate of operations or bytes, whichever limits the row. If the limits are not
+ * known: of operations if the op has any. */
 static void say_rate(const struct timings_row *row, const struct timings_limits *limits, char *out, size_t size)
 {
     const bool known = limits->flops > 0 && limits->bytes > 0;

@@ -1,33 +1,33 @@
-/* Where the time of a run goes (--timings): a backend that measures another. It hands every op on, waits for it, and
- * keeps its calls, seconds, floating-point operations and bytes. */
+/* Where the time of a run goes (--timings): a backend that measures another one. It forwards every op, waits for it,
+ * and records calls, seconds, floating-point operations and bytes. */
 #ifndef TRAINER_TIMINGS_H
 #define TRAINER_TIMINGS_H
 
 #include "trainer/gradient_sum.h"
 #include "trainer/ops.h"
 
-/* Takes over `ops`: closing what comes back closes it too. */
+/* Takes ownership of `ops`: closing the result closes it too. */
 struct ops *timings_open(struct ops *ops);
-/* Ends the measuring alone and gives `ops` back. */
+/* Ends the measuring and returns the inner `ops`, which stay open. */
 struct ops *timings_end(struct ops *timed);
 
-void timings_clear(struct ops *timed); /* as just opened */
+void timings_clear(struct ops *timed); /* forgets all measurements */
 
-/* What else a run spent its time on. */
+/* Something other than ops that a run spent its time on. */
 struct timings_beside {
     const char *name; /* NULL ends the list */
     double seconds;
 };
-/* What this machine can do at most, each a second; 0: not known. */
+/* The machine's limits, per second; 0: not known. */
 struct timings_limits {
     double flops, bytes;
 };
-/* The table, to standard error: ops by time, a product's by its shape too, with the rate of what limits each
- * (operations or bytes) beside that limit; then `beside`, then what is left of `seconds`. */
+/* Logs the table: ops by time, products separately for each shape, each with its rate of operations or bytes, whichever
+ * limits it, and that limit; then `beside`; then the rest of `seconds`. */
 void timings_say(const struct ops *timed, double seconds, const struct timings_limits *limits,
                  const struct timings_beside *beside);
-/* A row for each sum of a bucket of gradients over processes: bytes, how long it took and how long it was waited
- * for. */
+/* Logs a row for each bucket of gradients that is summed over processes: its bytes, how long its sums took, and how
+ * long the process waited for them. */
 void timings_say_buckets(const struct bucket_times *buckets, size_t count);
 
 #endif
