@@ -31,6 +31,22 @@ templates = {
     "Dollaro": "${{{1}}} e {x|y}",
     "Fam": "'''{{{1}}}''' ([[{{{2}}}|{{{3|il suo}}}]])",
     "Errore": "{{#iferror:{{#expr:1/0}}|no|si}}",
+    "Grida": "{{uc:{{{1}}}}}, {{lc:{{{1}}}}}, {{ucfirst:{{{1}}}}}, {{lcfirst:{{{1}}}}}",
+    "Caso": "{{#switch:{{lc:{{{1}}}}}|si|sì=vero|no=falso}}",
+    "Pagina": "{{PAGENAME}} ({{FULLPAGENAME}}), {{#if:{{NAMESPACE}}|altro|articolo}}",
+    "Oggi": "{{CURRENTYEAR}}, {{LOCALMONTH1}}, {{REVISIONDAY}}, {{#time:Y-m-d|{{{1|}}}}}",
+    "Sicuro": "{{{{{|safesubst:}}}TA|{{safesubst:#if:{{{1|}}}|{{{1}}}|niente}}}}",
+    "Tinta-rosso": "rosso{{#if:{{{1|}}}|&nbsp;{{{1}}}}}",
+    "Tinta-blu notte": "blu|notte",
+    "Tinta nulla": "[[Categoria:X]]",
+    "Tinta": "di {{tinta-{{{1}}}|{{{2|}}}}} colore",
+    "Tinta minuscola": "{{tinta-{{lc:{{{1|rosso}}}}}}}",
+    "Chiama": "{{ {{{1}}} |{{{2}}}|{{{3|}}}}}",
+    "Chiama km": "{{Chiama|Km|{{{1}}}}}",
+    "Chiama e chiama": "{{chiama|chiama|km|{{{1}}}}}",
+    "Chiama se": "{{Chiama|Chiama se|{{{1}}}}}",
+    "Tre lua": "{{lua-{{{1}}}}}",
+    "Lua-uno": "{{#invoke:Foo|bar}}",
 }
 text = """La superficie è di {{TA|892 km²}}. Ha {{km|1234}} e {{Km|5|sei}} qui, {{tutto attaccato|9 m}}, {{vecchio nome|7}}.
 
@@ -42,12 +58,18 @@ Distano {{distanza|10|km|mi}} e {{distanza breve|5|km}}, {{lingua|en|word}} dice
 
 Sono {{somma|2|3}} e {{pari|si}} o {{pari|no}}, {{ciclo|x}} fine, {{lua}} basta.
 
-A{{spazio}}B costa {{dollaro|5}} con {{fam|A|B}} e {{fam|A|B|c}}, {{errore}} certo."""
+A{{spazio}}B costa {{dollaro|5}} con {{fam|A|B}} e {{fam|A|B|c}}, {{errore}} certo.
+
+Dice {{grida|éCo Di}}, {{caso|Sì}} o {{caso|NO}}, {{pagina}}, {{oggi}}, {{oggi|3 May 1999}}, {{sicuro|9 m}}, {{sicuro}} ora.
+
+È {{tinta|rosso}}, {{tinta|rosso|vivo}}, {{tinta|blu notte}}, {{tinta|verde}}, {{tinta minuscola|ROSSO}}, {{tinta minuscola}} qui.
+
+Fa {{chiama km|5}}, {{chiama e chiama|1234}}, {{chiama|km|9}}, {{chiama se|5}}, {{tre lua|uno}} fine."""
 print('<mediawiki xml:lang="it"><siteinfo><dbname>itwiki</dbname></siteinfo>')
 pages = [("Uno", 0, text)] + [(f"Articolo {i}", 0, f"Una frase di {i} parole. Un'altra con {{{{TA|{i} km}}}}.\n" * 5)
                               for i in range(40)]
 for number, (title, ns, body) in enumerate(pages + [(f"Template:{name}", 10, body) for name, body in templates.items()]):
-    print(f"<page><title>{escape(title)}</title><ns>{ns}</ns><id>{number + 1}</id><revision><id>1</id>"
+    print(f"<page><title>{escape(title)}</title><ns>{ns}</ns><id>{number + 1}</id><revision><id>1</id><timestamp>2026-02-03T04:05:06Z</timestamp>"
           f"<text>{escape(body)}</text></revision></page>")
 print("</mediawiki>")
 PYTHON
@@ -59,13 +81,17 @@ text_of() {
 
 case_begin "what the templates show"
 expect_exit 0 "$dsdata" extract "$dump"
-expect_words "templates  21 read, 15 render"
+expect_words "templates  37 read, 26 render"
 expect_equal "text" "$(text_of)" "La superficie è di 892 km². Ha 1 234 km e 5 km (sei) qui, 9 m, 7 km.
 Roma ha 2 800 000 abitanti, Milano 1 400 000, altri ignoti ancora.
 Testo e ancora fine.
 Distano 10 km (6,2 mi) e 5 km (3,1 mi), word dice Ciao mondo! Ciao Ada! Ciao Bea!
 Sono 5 e vero o falso, fine, basta.
-A – B costa \$5 e {x|y} con A (il suo) e A (c), si certo."
+A – B costa \$5 e {x|y} con A (il suo) e A (c), si certo.
+Dice ÉCO DI, éco di, ÉCo Di, éCo Di, vero o falso, Uno (Uno), articolo, 2026, 2, 3, 2026-02-03, 2026, 2, 3, 1999-05-03,\
+ 9 m, niente ora.
+È di rosso colore, di rosso vivo colore, di blu|notte colore, rosso, rosso qui.
+Fa 5 km, 1 234 km, fine."
 
 case_begin "without them, and by a file"
 expect_exit 0 "$dsdata" extract "$dump" --templates none
@@ -94,7 +120,7 @@ case_begin "they belong to the dataset"
 expect_exit 0 "$dsdata" vocab "$dump" --vocab-size 300 --out "$scratch/vocab.txt"
 words=("$dump" --vocab "$scratch/vocab.txt" --accents keep --seq 32)
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
-expect_words "templates  21 read"
+expect_words "templates  37 read"
 cmp -s "$scratch/one/templates.txt" "$scratch/own" || complain "templates.txt is another file"
 expect_exit 0 "$dsdata" build "${words[@]}" --out "$scratch/one"
 expect_words "finished already"

@@ -142,7 +142,13 @@ static void a_file_adds_renderings(void **state)
     shows("a = {#ifeq $1|x|same|other}", "b {{a|{{unknown}}}} c", "b c\n"); /* a value that nobody knows */
     shows("a = {#switch $1|p=P|q|r=R{, $2}|#default=D}", "{{a|p}} {{a|q|z}} {{a|r}} {{a|s}}", "P R, z R D\n");
     shows("a = {#expr $1*2} {#ifexpr $1>2|more|less} {#num $1}", "{{a|1000}} {{a|1}}", "2000 more 1,000 2 less 1\n");
-    shows("a = x {#if |}", "{{a}}y", "x y\n"); /* keeps a blank at the end */
+    shows("a = {#lc $1} {#uc $1} {#lcfirst $1} {#ucfirst $1}", "{{a|ÉCo}} {{a|éCo}}",
+          "éco ÉCO éCo ÉCo éco ÉCO éCo ÉCo\n");
+    shows("a = {#uc $1}", "b {{a|x {{nowrap|''y''}}}} c", "b x y c\n"); /* who knows what it shows */
+    shows("a = {#switch {#lc $1}|y=Y|#default=D}", "{{a|Y}} {{a|z}} b", "Y D b\n");
+    shows("a = {#title }, {#time Y|3 May 1999}, {#time Y.m|$1}", "{{a|2001-02-03}}", "X, 1999, 2001.02\n");
+    shows("a = {#now Y}{#time Y|}", "b {{a}} c", "b c\n"); /* nobody says when the page was saved */
+    shows("a = x {#if |}", "{{a}}y", "x y\n");             /* keeps a blank at the end */
     shows("a = \\@b\\|c", "{{a}}", "@b|c\n");
 }
 
@@ -163,6 +169,7 @@ static void mistakes_are_told_with_their_line(void **state)
     mistaken("a =>\n", "line 1: after => stands");
     mistaken("a = @nothing\n", "line 1: after an @ stands");
     mistaken("a = {#while $1|x}\n", "line 1: after {# stands");
+    mistaken("a = {#title }{#time Y|}{#now m}{#title }{#title }\n", "more than 4 times");
     mistaken("a = {#if $1|x\n", "line 1: a { is not closed");
     mistaken("a = {#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|{#if 1|}}}}}}}}}\n", "more than 8 deep");
     mistaken("a = b\n\nc\n", "line 3: it is no \"name = rendering\"");

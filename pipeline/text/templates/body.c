@@ -330,8 +330,10 @@ static void compile_invoke(struct compiler *c, struct str module)
 static void compile_function(struct compiler *c, struct str name, uint32_t colon, const struct piece *pieces,
                              size_t count, unsigned depth)
 {
-    static const char *const functions[][2] = {{"#if", "if"},     {"#ifeq", "ifeq"},     {"#ifexpr", "ifexpr"},
-                                               {"#expr", "expr"}, {"#switch", "switch"}, {"formatnum", "num"}};
+    static const char *const functions[][2] = {{"#if", "if"},          {"#ifeq", "ifeq"},     {"#ifexpr", "ifexpr"},
+                                               {"#expr", "expr"},      {"#switch", "switch"}, {"#time", "time"},
+                                               {"formatnum", "num"},   {"lc", "lc"},          {"uc", "uc"},
+                                               {"lcfirst", "lcfirst"}, {"ucfirst", "ucfirst"}};
     const bool outer = c->in_function;
     if (str_starts(name, STR("#invoke")) || str_equal(name, STR("#invoque"))) {
         compile_invoke(c, str_range(c->text.data + colon, c->text.data + pieces[0].to));
@@ -344,10 +346,6 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
     if (str_equal(name, STR("#iferror"))) { /* nothing here errs */
         const struct piece *shown = count > 2 ? &pieces[2] : &pieces[0];
         compile_piece(c, count > 2 ? shown->from : colon, shown->to, shown->child, depth);
-        return;
-    }
-    if (str_equal(name, STR("ucfirst")) || str_equal(name, STR("lcfirst"))) {
-        compile_piece(c, colon, pieces[0].to, pieces[0].child, depth);
         return;
     }
     const char *short_name = NULL;
@@ -376,28 +374,98 @@ static void compile_function(struct compiler *c, struct str name, uint32_t colon
     c->in_function = outer;
 }
 
+/* {{PAGENAME}}, {{NAMESPACE}}, {{CURRENTYEAR}} and their kin, of an article; false where the name is none of them. */
+static bool compile_variable(struct compiler *c, struct str name)
+{
+    static const char *const titles[] = {"PAGENAME",     "FULLPAGENAME", "SUBPAGENAME",    "BASEPAGENAME",
+                                         "ROOTPAGENAME", "SEITENNAME",   "NOMPAGE",        "PAGINANAAM",
+                                         "NAZWASTRONY",  "NOMEDAPAGINA", "NOMBREDEPAGINA", "НАЗВАНИЕСТРАНИЦЫ"};
+    static const char *const spaces[] = {"NAMESPACE",  "NAMESPACEE",       "SUBJECTSPACE",  "ARTICLESPACE",
+                                         "NAMENSRAUM", "NAZWAPRZESTRZENI", "ESPACENOMMAGE", "ПРОСТРАНСТВОИМЁН"};
+    static const char *const moments[] = {"CURRENT", "LOCAL", "REVISION"};
+    static const char *const parts[][2] = {{"YEAR", "Y"},      {"MONTH", "m"}, {"MONTH1", "n"}, {"MONTH2", "m"},
+                                           {"MONTHNAME", "F"}, {"DAY", "j"},   {"DAY2", "d"},   {"HOUR", "H"}};
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (str_equal(name, str_of(titles[i]))) {
+            buf_add_text(c->out, "{#title }");
+            return true;
+        }
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (str_equal(name, str_of(spaces[i])))
+            return true;
+    if (str_equal(name, STR("NAMESPACENUMBER"))) {
+        add_literal(c, STR("0"));
+        return true;
+    }
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+        if (!str_starts(name, str_of(moments[i])))
+            continue;
+        const size_t size = strlen(moments[i]);
+        for (size_t part = 0; part < sizeof parts / sizeof *parts; part++)
+            if (str_equal((struct str){name.data + size, name.size - size}, str_of(parts[part][0]))) {
+                buf_addf(c->out, "{#now %s}", parts[part][1]);
+                return true;
+            }
+    }
+    return false;
+}
+
+/* After "subst:" and "safesubst:", also as {{{|safesubst:}}}, which say nothing in a page that is stored: where the name
+ * begins. */
+static uint32_t skip_subst(const struct compiler *c, uint32_t index, uint32_t from, uint32_t to)
+{
+    static const char *const words[] = {"safesubst:", "subst:"};
+    const struct spans *spans = c->spans;
+    const char *text = c->text.data;
+    uint32_t child = index + 1;
+    for (bool more = true; more;) {
+        more = false;
+        while (from < to && is_blank(text[from]))
+            from++;
+        if (child < spans->count && spans->items[child].start == from && spans->items[child].end <= to &&
+            spans->items[child].kind == SPAN_ARGUMENT && text[spans->items[child].inner_start] == '|') {
+            from = spans->items[child].end;
+            child = spans->items[child].next;
+            more = true;
+        }
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            const size_t size = strlen(words[i]);
+            if (to - from > size && str_equal_ascii_nocase((struct str){text + from, size}, str_of(words[i]))) {
+                from += (uint32_t)size;
+                more = true;
+            }
+        }
+    }
+    return from;
+}
+
 static void compile_template(struct compiler *c, uint32_t index, unsigned depth)
 {
     struct piece pieces[PIECES_MAX];
     const size_t count = cut_pieces(c, index, pieces);
     const char *text = c->text.data;
     char folded[NAME_BYTES_MAX], canonical[NAME_BYTES_MAX];
-    const struct span *span = &c->spans->items[index];
+    uint32_t start = skip_subst(c, index, pieces[0].from, pieces[0].to), child = index + 1;
     uint32_t end = pieces[0].to; /* of what stands before any inner span */
-    if (index + 1 < c->spans->count && c->spans->items[index + 1].start < end)
-        end = c->spans->items[index + 1].start;
+    while (child < c->spans->count && c->spans->items[child].start < start)
+        child++;
+    if (child < c->spans->count && c->spans->items[child].start < end)
+        end = c->spans->items[child].start;
     if (count == PIECES_MAX) {
         stop(c, BODY_OTHER);
         return;
     }
-    const char *colon = memchr(text + span->inner_start, ':', end - span->inner_start);
-    struct str typed = str_trim(str_range(text + span->inner_start, text + end));
+    const char *colon = memchr(text + start, ':', end - start);
+    struct str typed = str_trim(str_range(text + start, text + end));
+    const bool is_computed = end < pieces[0].to;
     if (str_equal(typed, STR("!")) || str_equal(typed, STR("="))) {
         add_literal(c, str_equal(typed, STR("!")) ? STR("|") : STR("="));
         return;
     }
+    if (!is_computed && count == 1 && compile_variable(c, typed))
+        return;
     if (colon) {
-        const struct str name = name_fold(str_range(text + span->inner_start, colon), folded);
+        const struct str name = name_fold(str_range(text + start, colon), folded);
         const bool is_function = name.size > 0 && (name.data[0] == '#' || str_equal(name, STR("formatnum")) ||
                                                    str_ends(name, STR("first")) || str_equal(name, STR("lc")) ||
                                                    str_equal(name, STR("uc")) || str_equal(name, STR("displaytitle")) ||
@@ -407,16 +475,22 @@ static void compile_template(struct compiler *c, uint32_t index, unsigned depth)
             return;
         }
         typed = str_trim(str_range(colon + 1, text + end)); /* Template:name */
+        start = (uint32_t)(colon - text) + 1;
     }
     const struct str name = name_canonical(typed, canonical);
-    if (end < pieces[0].to || name.size == 0) { /* the name is computed */
+    if (!is_computed && name.size == 0) {
         stop(c, BODY_OTHER);
         return;
     }
     const bool outer = c->in_function;
     c->in_function = true;
     buf_add_byte(c->out, BODY_CALL);
-    buf_add_str(c->out, name);
+    if (is_computed) {
+        buf_add_byte(c->out, BODY_COMPUTED);
+        compile_piece(c, start, pieces[0].to, child, depth);
+    } else {
+        buf_add_str(c->out, name);
+    }
     unsigned position = 0;
     for (size_t i = 1; i < count; i++) {
         uint32_t from = pieces[i].from;

@@ -3,7 +3,8 @@
  * templates, which wait for theirs (dictionary.h).
  *
  * A call in a rendering that waits stands between BODY_CALL and BODY_END: the name, and after a BODY_KEY each the name
- * of an argument, a BODY_VALUE and its rendering. */
+ * of an argument, a BODY_VALUE and its rendering. A name that is computed is a rendering too, after a
+ * BODY_COMPUTED. */
 #ifndef PIPELINE_TEXT_TEMPLATES_BODY_H
 #define PIPELINE_TEXT_TEMPLATES_BODY_H
 
@@ -11,10 +12,11 @@
 #include "pipeline/text/markup/spans.h"
 #include "pipeline/text/words/languages.h"
 
-#define BODY_CALL  '\x01'
-#define BODY_KEY   '\x02'
-#define BODY_VALUE '\x03'
-#define BODY_END   '\x04'
+#define BODY_CALL     '\x01'
+#define BODY_KEY      '\x02'
+#define BODY_VALUE    '\x03'
+#define BODY_END      '\x04'
+#define BODY_COMPUTED '\x05'
 
 enum body_kind {
     BODY_PATTERN, /* a pattern */

@@ -59,6 +59,12 @@ void show(struct call *call, struct str text);
 void show_text(struct call *call, const char *text);
 void show_plain_number(struct call *call, struct str plain);            /* as the page's language writes it */
 void show_argument(struct call *call, const struct argument *argument); /* NULL: a gap */
+/* A part of the revision's time: Y, m, n (month), d, j (day), H, F (name of the month, in English). */
+bool call_revision_time(const struct call *call, char part, char out[16]);
+/* What {{#time: format | text }} shows; without a text, the revision's time. */
+bool call_format_time(struct call *call, struct str format, struct str text, struct buf *out);
+/* lc, uc, lcfirst, ucfirst */
+void case_add(struct str name, struct str text, struct buf *out);
 /* "$1 ($2)": see templates.h */
 bool show_pattern(struct call *call, struct str pattern);
 

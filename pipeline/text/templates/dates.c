@@ -171,12 +171,9 @@ bool render_age(struct call *call)
     return true;
 }
 
-/* {{CURRENTYEAR}}: a part of the revision's time. The parameter says which: Y, m, n (month), d, j (day), H, F
- * (name). */
-bool render_now(struct call *call)
+bool call_revision_time(const struct call *call, char part, char out[16])
 {
     const struct str time = call->page->timestamp;
-    const char part = call->parameter.data[0];
     if (time.size < strlen("2026-11-01T12:34:56Z") || (part == 'F' && !call_english(call)))
         return false;
     const size_t at = part == 'Y' ? 0 : part == 'H' ? 11 : part == 'd' || part == 'j' ? 8 : 5;
@@ -184,27 +181,42 @@ bool render_now(struct call *call)
     const bool leads = digits.data[0] == '0' && (part == 'n' || part == 'j');
     const int month = (digits.data[0] - '0') * 10 + digits.data[1] - '0';
     if (part != 'F')
-        show(call, (struct str){digits.data + leads, digits.size - leads});
+        snprintf(out, 16, "%.*s", (int)digits.size - leads, digits.data + leads);
     else if (month >= 1 && month <= 12)
-        show_text(call, month_names[month - 1]);
+        snprintf(out, 16, "%s", month_names[month - 1]);
     return part != 'F' || (month >= 1 && month <= 12);
+}
+
+/* {{CURRENTYEAR}}; the parameter says which part of the time. */
+bool render_now(struct call *call)
+{
+    char text[16];
+    if (!call_revision_time(call, call->parameter.data[0], text))
+        return false;
+    show_text(call, text);
+    return true;
+}
+
+bool call_format_time(struct call *call, struct str format, struct str text, struct buf *out)
+{
+    const struct moment none = {.year = 1, .month = 1, .day = 1};
+    struct moment now, moment;
+    const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
+    const bool is_now = text.size == 0 || str_equal(text, STR("now")) || str_equal(text, STR("today"));
+    call->steps += format.size + text.size;
+    return format.size > 0 && (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment) &&
+           moment_format(&moment, format, call_english(call), out);
 }
 
 /* {{#time: j F Y | 2001-02-03 }}; without a date, that of the revision. */
 bool render_time(struct call *call)
 {
     const struct str format = call_value(call, "0"), text = call_value(call, "1");
-    const struct moment none = {.year = 1, .month = 1, .day = 1};
-    struct moment now, moment;
     struct buf shown = {0};
-    if (call->is_opaque || format.size == 0 || call_argument(call, "2"))
+    if (call->is_opaque || call_argument(call, "2"))
         return false;
-    const bool has_now = call->page->timestamp.size > 0 && moment_read(call->page->timestamp, &none, &now);
-    const bool is_now = text.size == 0 || str_equal(text, STR("now")) || str_equal(text, STR("today"));
-    const bool read = (has_now || !is_now) && moment_read(text, has_now ? &now : &none, &moment);
-    const bool written = read && moment_format(&moment, format, call_english(call), &shown) &&
+    const bool written = call_format_time(call, format, text, &shown) &&
                          shown.size <= 3 * (size_t)(call->span->end - call->span->start); /* text must not grow */
-    call->steps += format.size + text.size;
     if (written)
         show(call, buf_str(&shown));
     buf_release(&shown);

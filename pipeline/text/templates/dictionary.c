@@ -7,12 +7,15 @@
 
 #include <stdlib.h>
 
-#define DEPTH_MAX   16u /* templates in templates */
-#define ALIASES_MAX 8u
-#define ARGS_MAX    48u
+#define DEPTH_MAX    16u /* templates in templates */
+#define COMPUTED_MAX 48u /* templates that one computed name may be */
+#define TRIES_MAX    64u /* of computed names, for one template */
+#define ALIASES_MAX  8u
+#define ARGS_MAX     48u
 
 struct entry {
     struct str name, text;
+    struct str waiting; /* its rendering with the calls in it, where one of their names is computed; else "" */
     enum body_kind kind;
     enum { ENTRY_RAW, ENTRY_OPEN, ENTRY_DONE } state;
     size_t number; /* in the order of adding */
@@ -24,6 +27,7 @@ struct dictionary {
     struct arena arena;
     size_t bytes;
     struct str code;
+    unsigned tries; /* left for the template that is resolved */
 };
 
 struct dictionary *dictionary_open(void)
@@ -285,20 +289,34 @@ static enum body_kind pattern_of(struct dictionary *d, struct str name, unsigned
 
 static enum body_kind expand(struct dictionary *d, struct str text, bool in_function, unsigned depth, struct buf *out);
 
-/* The call that is text: its name, then its arguments. */
-static enum body_kind expand_call(struct dictionary *d, struct str text, bool in_function, unsigned depth,
-                                  struct buf *out)
+/* What a template shows whose own calls have computed names, with the arguments of this call in them. */
+static enum body_kind expand_waiting(struct dictionary *d, struct str waiting, const struct args *args,
+                                     bool in_function, unsigned depth, struct buf *out)
 {
-    size_t at = 1;
-    while (at < text.size && text.data[at] != BODY_KEY && text.data[at] != BODY_END)
-        at++;
-    const struct str name = {text.data + 1, at - 1};
-    struct str pattern;
+    struct buf text = {0};
+    enum body_kind kind = BODY_OTHER;
+    if (d->tries > 0 && depth <= DEPTH_MAX) {
+        d->tries--;
+        if (put(waiting, args, in_function, depth, &text))
+            kind = expand(d, buf_str(&text), in_function, depth + 1, out);
+    }
+    buf_release(&text);
+    return kind;
+}
+
+/* Of the template's arguments, which stand from text[at] on. */
+static enum body_kind expand_named(struct dictionary *d, struct str name, struct str text, size_t at, bool in_function,
+                                   unsigned depth, struct buf *out)
+{
+    struct str pattern, called = name;
     enum body_kind kind = pattern_of(d, name, depth + 1, &pattern);
+    const struct entry *entry = find_behind(d, &called);
+    const struct str waiting = kind == BODY_OTHER && entry ? entry->waiting : STR("");
     if (kind == BODY_NOTE)
         return BODY_PATTERN;
-    if (kind != BODY_PATTERN)
+    if (kind != BODY_PATTERN && waiting.size == 0)
         return kind == BODY_BOUND ? BODY_OTHER : kind;
+    kind = BODY_PATTERN;
     struct args args = {0};
     struct buf values[ARGS_MAX] = {{0}};
     while (at < text.size && text.data[at] == BODY_KEY && args.count < ARGS_MAX && kind == BODY_PATTERN) {
@@ -317,10 +335,117 @@ static enum body_kind expand_call(struct dictionary *d, struct str text, bool in
         if (out->size > 0 || in_function)
             kind = BODY_BOX;
     }
-    if (kind == BODY_PATTERN && !put(pattern, &args, in_function, depth, out))
+    if (kind == BODY_PATTERN && waiting.size > 0)
+        kind = expand_waiting(d, waiting, &args, in_function, depth, out);
+    else if (kind == BODY_PATTERN && !put(pattern, &args, in_function, depth, out))
         kind = BODY_OTHER;
     for (size_t i = 0; i < args.count; i++)
         buf_release(&values[i]);
+    return kind;
+}
+
+/* Appends the text of a pattern that asks for nothing. */
+static void add_plain(struct str pattern, struct buf *out)
+{
+    for (size_t at = 0; at < pattern.size; at++) {
+        at += pattern.data[at] == '\\' && at + 1 < pattern.size;
+        buf_add_byte(out, pattern.data[at]);
+    }
+}
+
+static void add_escaped(struct str text, struct buf *out)
+{
+    for (size_t at = 0; at < text.size; at++) {
+        if (strchr("${}\\|=", text.data[at]))
+            buf_add_byte(out, '\\');
+        buf_add_byte(out, text.data[at]);
+    }
+}
+
+/* "tl-${1}x" → "Tl-", "${1}", "x", where the name asks once; false where it asks for nothing, or is nothing else. */
+static bool cut_name(struct str pattern, struct buf *prefix, struct str *asked, struct buf *suffix)
+{
+    size_t from = 0;
+    while (from < pattern.size && pattern.data[from] != '$' && pattern.data[from] != '{')
+        from += pattern.data[from] == '\\' ? 2 : 1;
+    if (from >= pattern.size)
+        return false;
+    size_t end = from + 1;
+    if (pattern.data[from] == '{' || (end < pattern.size && pattern.data[end] == '{'))
+        end = pattern_skip(pattern, pattern.data[from] == '{' ? from : end);
+    else
+        while (end < pattern.size && pattern.data[end] >= '0' && pattern.data[end] <= '9')
+            end++;
+    const struct str rest = {pattern.data + end, pattern.size - end};
+    *asked = (struct str){pattern.data + from, end - from};
+    add_plain((struct str){pattern.data, from}, prefix);
+    add_plain(rest, suffix);
+    return is_constant(rest) && prefix->size + suffix->size >= 2;
+}
+
+/* A name that depends on an argument: a choice among the templates whose names it can give. */
+static enum body_kind expand_choice(struct dictionary *d, struct str computed, struct str text, size_t at,
+                                    unsigned depth, struct buf *out)
+{
+    struct buf prefix = {0}, suffix = {0};
+    struct str asked;
+    char canonical[NAME_BYTES_MAX];
+    enum body_kind kind = cut_name(computed, &prefix, &asked, &suffix) ? BODY_PATTERN : BODY_OTHER;
+    size_t count = 0;
+    buf_add_byte(&prefix, 'X'); /* so that a blank before the argument stays */
+    struct str begin = name_canonical(buf_str(&prefix), canonical);
+    const struct str end = buf_str(&suffix);
+    if (begin.size < 2)
+        kind = BODY_OTHER;
+    begin.size -= begin.size > 0;
+    if (kind == BODY_PATTERN) {
+        buf_addf(out, "{#switch ");
+        buf_add_str(out, asked);
+    }
+    for (size_t i = 0; i < d->count && kind == BODY_PATTERN; i++) {
+        const struct str name = d->entries[i].name;
+        if (name.size <= begin.size + end.size || !str_starts(name, begin) || !str_ends(name, end))
+            continue;
+        if (++count > COMPUTED_MAX || d->tries == 0 || out->size > 4 * PATTERN_BYTES_MAX) {
+            kind = BODY_OTHER;
+            break;
+        }
+        d->tries--;
+        buf_add_byte(out, '|');
+        add_escaped((struct str){name.data + begin.size, name.size - begin.size - end.size}, out);
+        buf_add_byte(out, '=');
+        kind = expand_named(d, name, text, at, true, depth, out);
+    }
+    if (count == 0)
+        kind = BODY_OTHER;
+    buf_add_text(out, "|#default={#expr ?}}"); /* an error, so that other names are not rendered */
+    buf_release(&prefix);
+    buf_release(&suffix);
+    return kind;
+}
+
+/* The call that is text: its name, then its arguments. */
+static enum body_kind expand_call(struct dictionary *d, struct str text, bool in_function, unsigned depth,
+                                  struct buf *out)
+{
+    const size_t at = value_end(text, 1);
+    struct str name = {text.data + 1, at - 1};
+    struct buf computed = {0}, plain = {0};
+    char canonical[NAME_BYTES_MAX];
+    enum body_kind kind = BODY_PATTERN;
+    if (name.size == 0 || name.data[0] != BODY_COMPUTED)
+        return expand_named(d, name, text, at, in_function, depth, out);
+    kind = expand(d, (struct str){name.data + 1, name.size - 1}, true, depth + 1, &computed);
+    name = str_trim(buf_str(&computed));
+    if (kind == BODY_PATTERN && is_constant(name)) {
+        add_plain(name, &plain);
+        name = name_canonical(buf_str(&plain), canonical);
+        kind = name.size > 0 ? expand_named(d, name, text, at, in_function, depth, out) : BODY_OTHER;
+    } else if (kind == BODY_PATTERN) {
+        kind = expand_choice(d, name, text, at, depth, out);
+    }
+    buf_release(&computed);
+    buf_release(&plain);
     return kind;
 }
 
@@ -357,10 +482,7 @@ static bool takes_over(struct dictionary *d, struct entry *entry, unsigned depth
     const struct str text = entry->text;
     if (text.size == 0 || text.data[0] != BODY_CALL || call_end(text, 0) != text.size)
         return false;
-    size_t at = 1;
-    while (at < text.size && text.data[at] != BODY_KEY && text.data[at] != BODY_END)
-        at++;
-    struct str name = {text.data + 1, at - 1};
+    struct str name = {text.data + 1, value_end(text, 1) - 1};
     struct entry *other = find_behind(d, &name);
     if (!other)
         return false;
@@ -382,9 +504,12 @@ static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
 {
     if (entry->state != ENTRY_RAW)
         return; /* one that calls itself stays unknown */
+    const unsigned tries = d->tries;
     entry->state = ENTRY_OPEN;
+    d->tries = TRIES_MAX;
     if (entry->kind == BODY_PATTERN && !takes_over(d, entry, depth)) {
         struct buf out = {0};
+        const struct str waiting = entry->text;
         enum body_kind kind = depth > DEPTH_MAX ? BODY_OTHER : expand(d, entry->text, false, depth, &out);
         const struct str pattern = buf_str(&out);
         if (kind == BODY_PATTERN && str_trim(pattern).size == 0)
@@ -392,11 +517,14 @@ static void resolve(struct dictionary *d, struct entry *entry, unsigned depth)
         else if (kind == BODY_PATTERN && (pattern_mistake(pattern) || !utf8_valid(pattern)))
             kind = BODY_OTHER;
         settle(d, entry, kind, pattern);
+        if (kind == BODY_OTHER && memchr(waiting.data, BODY_COMPUTED, waiting.size))
+            entry->waiting = waiting;
         buf_release(&out);
     } else if (entry->kind == BODY_BOUND && str_equal(entry->text, STR("lang"))) {
         settle(d, entry, BODY_PATTERN, STR("${text|2}"));
     }
     entry->state = ENTRY_DONE;
+    d->tries = tries;
 }
 
 /* A line cannot say it of any name. */

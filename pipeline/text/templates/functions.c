@@ -129,13 +129,9 @@ bool render_switch(struct call *call)
     return show_choice(call, shows ? &chosen : NULL);
 }
 
-/* lc, uc, lcfirst, ucfirst: the parameter's first letter says which way, a second one "first only". */
-bool render_case(struct call *call)
+void case_add(struct str name, struct str text, struct buf *out)
 {
-    const struct str text = call_value(call, "0");
-    if (call->is_opaque || text.size == 0)
-        return false;
-    const bool upper = call->parameter.data[0] == 'u', first_only = call->parameter.size > 1;
+    const bool upper = str_starts(name, STR("u")), first_only = str_ends(name, STR("first"));
     for (size_t at = 0; at < text.size;) {
         uint32_t code_point;
         unsigned skip;
@@ -145,9 +141,20 @@ bool render_case(struct call *call)
             code_point = (uint32_t)(upper ? utf8proc_toupper((utf8proc_int32_t)code_point)
                                           : utf8proc_tolower((utf8proc_int32_t)code_point));
         if (size > 0)
-            show(call, (struct str){encoded, utf8_write(code_point, encoded)});
+            buf_add(out, encoded, utf8_write(code_point, encoded));
         at += size ? size : skip;
     }
+}
+
+bool render_case(struct call *call)
+{
+    const struct str text = call_value(call, "0");
+    struct buf shown = {0};
+    if (call->is_opaque || text.size == 0)
+        return false;
+    case_add(call->parameter, text, &shown);
+    show(call, buf_str(&shown));
+    buf_release(&shown);
     return true;
 }
 

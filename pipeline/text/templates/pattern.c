@@ -159,7 +159,7 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
         sink->failed = true;
         return;
     }
-    const struct str first = value_of(call, pattern_part(&inner, '|'), &value, depth, &opaque);
+    const struct str whole = pattern_part(&inner, '|'), first = value_of(call, whole, &value, depth, &opaque);
     sink->asked = true;
     if (str_equal(name, STR("if"))) {
         const struct str then = pattern_part(&inner, '|'), otherwise = pattern_part(&inner, '|');
@@ -185,6 +185,30 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
         else
             give_text(call, str_of(expr.text), sink);
         sink->found = true;
+    } else if (str_equal(name, STR("title"))) {
+        give_text(call, call->page->title, sink);
+        sink->found = true;
+    } else if (str_equal(name, STR("now"))) {
+        char text[16];
+        sink->failed |= first.size != 1 || !call_revision_time(call, first.data[0], text);
+        if (!sink->failed)
+            give_text(call, str_of(text), sink);
+        sink->found = true;
+    } else if (str_equal(name, STR("time"))) {
+        struct buf shown = {0};
+        const struct str text = value_of(call, pattern_part(&inner, '|'), &other, depth, &other_opaque);
+        sink->failed |= opaque || other_opaque || !call_format_time(call, first, text, &shown) || shown.size > PATTERN_TIME_MAX;
+        give_text(call, buf_str(&shown), sink);
+        sink->found = true;
+        buf_release(&shown);
+    } else if (str_ends(name, STR("first")) || str_equal(name, STR("lc")) || str_equal(name, STR("uc"))) {
+        if (opaque) { /* as it stands: its words are what matters */
+            walk_pattern(call, whole, sink, depth + 1);
+        } else {
+            case_add(name, first, &other);
+            give_text(call, buf_str(&other), sink);
+            sink->found |= first.size > 0;
+        }
     } else if (str_equal(name, STR("num"))) {
         char out[NUMBER_BYTES_MAX], local[NUMBER_BYTES_MAX];
         double number;

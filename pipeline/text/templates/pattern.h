@@ -8,6 +8,8 @@
 #define PATTERN_PARTS_MAX 64u  /* a bound on how often a byte of an argument is shown */
 #define PATTERN_DEPTH_MAX 8u   /* functions in functions */
 #define PATTERN_VALUE_MAX 512u /* bytes of a text to compute with */
+#define PATTERN_PAGE_MAX  4u   /* titles and times, which may be longer than what asks for them */
+#define PATTERN_TIME_MAX  256u /* bytes of a time */
 
 /* After the '}' that belongs to the '{' at pattern[at]. */
 size_t pattern_skip(struct str pattern, size_t at);

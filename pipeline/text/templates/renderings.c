@@ -88,7 +88,8 @@ static size_t check_argument(struct str pattern, size_t at)
 /* After "#name " at pattern[at]; 0 where there is no such function. */
 static size_t check_function(struct str pattern, size_t at)
 {
-    static const char *const names[] = {"#expr ", "#if ", "#ifeq ", "#ifexpr ", "#num ", "#switch "};
+    static const char *const names[] = {"#expr ", "#if ",     "#ifeq ", "#ifexpr ", "#lc ", "#lcfirst ", "#now ",
+                                        "#num ",  "#switch ", "#time ", "#title ",  "#uc ", "#ucfirst "};
     const struct str rest = {pattern.data + at, pattern.size - at};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (str_starts(rest, str_of(names[i])))
@@ -99,7 +100,7 @@ static size_t check_function(struct str pattern, size_t at)
 const char *pattern_mistake(struct str pattern)
 {
     bool in_group = false;
-    size_t parts = 0, depth = 0;
+    size_t parts = 0, depth = 0, of_page = 0;
     if (pattern.size > PATTERN_BYTES_MAX)
         return "the rendering is longer than 1024 bytes";
     for (size_t at = 0; at < pattern.size;) {
@@ -117,9 +118,15 @@ const char *pattern_mistake(struct str pattern)
         if (byte == '{' && in_group)
             return "a { stands in another {; a brace that shows is \\{";
         if (byte == '{' && at + 1 < pattern.size && pattern.data[at + 1] == '#') {
+            const struct str function = {pattern.data + at + 2, pattern.size - at - 2};
+            of_page += str_starts(function, STR("ti")) || str_starts(function, STR("now"));
+            if (of_page > PATTERN_PAGE_MAX)
+                return "the rendering asks more than 4 times for the page's title or time";
             at = check_function(pattern, at + 1);
             if (at == 0)
-                return "after {# stands if, ifeq, switch, expr, ifexpr or num, and a blank";
+                return "after {# stands expr, if, ifeq, ifexpr, lc, lcfirst, now, num, switch, time, title, uc or "
+                       "ucfirst, and a "
+                       "blank";
             if (++depth > PATTERN_DEPTH_MAX)
                 return "functions stand more than 8 deep";
             continue;
