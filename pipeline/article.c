@@ -261,16 +261,21 @@ void article_count(const struct article_reader *reader, const struct article *ar
     }
     for (size_t i = 0; i < FATES; i++)
         counts->fates[i] += facts->bytes[i];
-    counts->templates += facts->unknown;
+    counts->templates += facts->unknown - facts->sentences;
+    counts->template_sentences += facts->sentences;
     for (size_t i = 0; i < facts->unknown; i++) {
         char folded[NAME_BYTES_MAX];
         struct str text;
-        bool is_hole;
-        const struct str name = wikitext_unknown(reader->wikitext, i, folded, &text, &is_hole);
+        enum unknown_kind kind;
+        const struct str name = wikitext_unknown(reader->wikitext, i, folded, &text, &kind);
+        if (kind == UNKNOWN_SENTENCE) {
+            tally_add(&missing->sentences, name, 1, 1);
+            continue;
+        }
         counts->template_bytes += text.size;
         counts->template_characters += count_characters(text);
         tally_add(&missing->templates, name, 1, text.size);
-        if (is_hole)
+        if (kind == UNKNOWN_HOLE)
             tally_add(&missing->holes, name, 1, 1);
     }
     if (!article->is_wiki)

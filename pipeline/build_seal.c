@@ -47,8 +47,10 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
                                  counts->dropped[fate]);
     for (int fate = 0; fate < FATES; fate++)
         manifest_add_fate(manifest, fate_name((enum fate)fate), counts->fates[fate]);
-    manifest->unknown = (struct manifest_unknown){
-        .count = counts->templates, .bytes = counts->template_bytes, .characters = counts->template_characters};
+    manifest->unknown = (struct manifest_unknown){.count = counts->templates,
+                                                  .bytes = counts->template_bytes,
+                                                  .characters = counts->template_characters,
+                                                  .sentences = counts->template_sentences};
     const struct tally *languages = &build->whole.missing.languages;
     for (size_t i = 0; i < languages->count; i++)
         manifest_add_language(manifest, tally_name(languages, &languages->rows[i]), languages->rows[i].count,

@@ -20,6 +20,7 @@ struct counts {
     uint64_t template_bytes;             /* what of the page text they were */
     uint64_t template_characters;        /* and in code points */
     uint64_t holes;                      /* those of them that stood in a sentence */
+    uint64_t template_sentences;         /* and others, whose one argument is a sentence, which shows */
     uint64_t wiki_bytes;                 /* plain text of the kept pages of wikis */
     uint64_t gaps, gap_bytes;            /* damaged places of the files, and bytes of them passed over */
     uint64_t sums_right, sums_wrong;     /* files that were checked by a SHA-256, to their ends */

@@ -176,10 +176,11 @@ static void say_damage(const struct counts *counts)
     buf_release(&damage);
 }
 
-/* "holes      21 per MB of wiki text (de 20, fi 212); worst: {{TA}} 61" */
+/* "holes      21 per MB of wiki text (de 20, fi 212); worst: {{TA}} 61; kept as sentences 2: {{X}} 2" */
 static void say_holes(const struct manifest *manifest, const struct missing *missing)
 {
     struct buf line = {0};
+    char count[32];
     const struct manifest_language all = manifest_holes(manifest);
     if (all.bytes == 0)
         return;
@@ -191,7 +192,11 @@ static void say_holes(const struct manifest *manifest, const struct missing *mis
     }
     buf_add_text(&line, manifest->language_count > LANGUAGES_NAMED ? " …)" : manifest->language_count > 1 ? ")" : "");
     buf_add_text(&line, missing->holes.count > 0 ? "; worst: " : "");
-    missing_worst(missing, &line);
+    missing_worst(&missing->holes, &line);
+    if (manifest->unknown.sentences > 0) {
+        buf_addf(&line, "; kept as sentences %s: ", format_count(manifest->unknown.sentences, count));
+        missing_worst(&missing->sentences, &line);
+    }
     log_say("holes      %s", buf_text(&line));
     buf_release(&line);
 }
@@ -327,15 +332,15 @@ static json_t *templates_json(const struct tally *templates)
     return json_pack("{so sI}", "rows", rows, "missed", (json_int_t)templates->missed);
 }
 
-/* [{"name", "count"}, … most first]: of the holes. */
-static json_t *holes_json(const struct tally *holes)
+/* [{"name", "count"}, … most first]: of the holes, of the sentences. */
+static json_t *names_json(const struct tally *tally)
 {
     uint32_t top[BUILD_TEMPLATES_MAX];
-    const size_t count = tally_top(holes, top, BUILD_TEMPLATES_MAX);
+    const size_t count = tally_top(tally, top, BUILD_TEMPLATES_MAX);
     json_t *rows = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(rows, json_pack("{ss sI}", "name", tally_name(holes, &holes->rows[top[i]]), "count",
-                                              (json_int_t)holes->rows[top[i]].count));
+        json_array_append_new(rows, json_pack("{ss sI}", "name", tally_name(tally, &tally->rows[top[i]]), "count",
+                                              (json_int_t)tally->rows[top[i]].count));
     return rows;
 }
 
@@ -354,15 +359,16 @@ int summary_build_json(const char *directory, const struct dsdata_settings *sett
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     struct utsname host;
     uname(&host);
-    json_t *object = json_pack(
-        "{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so so}", "sources", sources, "command", command,
-        "identity", identity, "date", date, "host", host.nodename, "versions", settings->program->version, "processes",
-        (json_int_t)facts->processes, "threads", (json_int_t)plan->threads, "memory", (json_int_t)plan->memory,
-        "seconds", facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
-        (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage", "places",
-        (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums", "right",
-        (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong, "thread_seconds", loads_json(facts),
-        "templates", templates_json(&missing->templates), "holes", holes_json(&missing->holes));
+    json_t *object = json_pack("{so so sO ss ss ss sI sI sI sf sI sI sI s{sIsI} s{sIsI} so so so so}", "sources",
+                               sources, "command", command, "identity", identity, "date", date, "host", host.nodename,
+                               "versions", settings->program->version, "processes", (json_int_t)facts->processes,
+                               "threads", (json_int_t)plan->threads, "memory", (json_int_t)plan->memory, "seconds",
+                               facts->seconds, "peak_memory_bytes", (json_int_t)mem_peak_bytes(), "xml_bytes",
+                               (json_int_t)counts->input_bytes, "duplicates", (json_int_t)facts->duplicates, "damage",
+                               "places", (json_int_t)counts->gaps, "bytes", (json_int_t)counts->gap_bytes, "sums",
+                               "right", (json_int_t)counts->sums_right, "wrong", (json_int_t)counts->sums_wrong,
+                               "thread_seconds", loads_json(facts), "templates", templates_json(&missing->templates),
+                               "holes", names_json(&missing->holes), "sentences", names_json(&missing->sentences));
     char *text = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     json_decref(object);
     if (!text)

@@ -10,7 +10,7 @@
  *
  *     "pages": {"kept": 35, "dropped": {"redirect": 5, …}},
  *     "text": {"bytes": 81234, "kept": 61002, "markup": 9105, … every fate …, "dropped": {"redirect": 210, …}},
- *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080},
+ *     "templates_unknown": {"count": 7, "bytes": 4096, "characters": 4080, "sentences": 2},
  *     "languages": {"fi": {"holes": 3, "bytes": 50310}} */
 #ifndef SHARDS_MANIFEST_H
 #define SHARDS_MANIFEST_H
@@ -54,10 +54,11 @@ struct manifest_dropped {
     uint64_t pages, bytes;
 };
 
-/* Templates without a rendering: how often they occurred in kept pages, and how much wikitext was left out for them.
- * build.json names them. */
+/* Templates without a rendering: how often they occurred in kept pages, and how much wikitext was left out for them; and
+ * how many others were kept, because their one argument is a sentence. build.json names them. */
 struct manifest_unknown {
     uint64_t count, bytes, characters;
+    uint64_t sentences; /* 0 in manifests of text_version 2 and before */
 };
 
 /* Plain text of the wikis of one language, and the holes in it: templates without a rendering inside a sentence. */

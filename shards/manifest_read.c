@@ -187,7 +187,9 @@ static int read_templates(struct reading *r, json_t *root, struct manifest *m)
     const json_t *unknown = json_object_get(root, "templates_unknown");
     TRY(read_count(r, unknown, "count", COUNT_MAX, &m->unknown.count));
     TRY(read_count(r, unknown, "bytes", COUNT_MAX, &m->unknown.bytes));
-    return read_count(r, unknown, "characters", m->unknown.bytes, &m->unknown.characters);
+    TRY(read_count(r, unknown, "characters", m->unknown.bytes, &m->unknown.characters));
+    return json_object_get(unknown, "sentences") ? read_count(r, unknown, "sentences", COUNT_MAX, &m->unknown.sentences)
+                                                 : 0;
 }
 
 static int read_languages(struct reading *r, json_t *root, struct manifest *m)

@@ -104,8 +104,8 @@ static int add_text(const struct manifest *m, struct buf *out, struct error *err
     const struct manifest_unknown *u = &m->unknown;
     buf_addf(out,
              "}},\n\"templates_unknown\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"characters\": %" PRIu64
-             "},\n",
-             u->count, u->bytes, u->characters);
+             ", \"sentences\": %" PRIu64 "},\n",
+             u->count, u->bytes, u->characters, u->sentences);
     buf_add_text(out, "\"languages\": {");
     for (size_t i = 0; i < m->language_count; i++) {
         buf_add_text(out, i ? ", " : "");

@@ -20,15 +20,43 @@ static void add_holes(struct buf *page, const struct corpus_report *report)
         buf_addf(page, " %.0f", manifest_holes_per_mb(language));
     }
     buf_addf(page, "%s.</p>\n", report->manifest.language_count > 0 ? ")" : "");
-    if (!build_hole(report->build, 0, &first))
+    if (!build_name(report->build, "holes", 0, &first))
         return;
     html_table(page, "Templates by the holes that they left", columns);
-    for (size_t i = 0; build_hole(report->build, i, &row); i++) {
+    for (size_t i = 0; build_name(report->build, "holes", i, &row); i++) {
         buf_add_text(page, "<tr><th scope=\"row\">");
         html_name(page, row.name);
         buf_add_text(page, "</th>");
         html_cell_count(page, row.count);
         html_cell_share(page, row.count, all.holes);
+        html_cell_bar(page, row.count, first.count);
+        buf_add_text(page, "</tr>\n");
+    }
+    html_table_end(page);
+}
+
+/* What was kept of templates that nobody renders: the list to look for notes in. */
+static void add_sentences(struct buf *page, const struct corpus_report *report)
+{
+    static const char *const columns[] = {"Template", "#Sentences", "#Share", "", NULL};
+    char count[32];
+    struct build_template row, first = {0};
+    if (report->manifest.unknown.sentences == 0)
+        return;
+    buf_addf(
+        page,
+        "<p>%s others have one argument that is a sentence, which was kept: a line <code>name&#160;=</code> in that "
+        "file drops it.</p>\n",
+        format_count(report->manifest.unknown.sentences, count));
+    if (!build_name(report->build, "sentences", 0, &first))
+        return;
+    html_table(page, "Templates by the sentences that were kept", columns);
+    for (size_t i = 0; build_name(report->build, "sentences", i, &row); i++) {
+        buf_add_text(page, "<tr><th scope=\"row\">");
+        html_name(page, row.name);
+        buf_add_text(page, "</th>");
+        html_cell_count(page, row.count);
+        html_cell_share(page, row.count, report->manifest.unknown.sentences);
         html_cell_bar(page, row.count, first.count);
         buf_add_text(page, "</tr>\n");
     }
@@ -41,7 +69,7 @@ void section_templates(struct buf *page, const struct corpus_report *report)
     const struct manifest *m = &report->manifest;
     char count[32], bytes[32];
     html_section(page, "templates", "Templates without a rendering");
-    if (m->unknown.count == 0) {
+    if (m->unknown.count == 0 && m->unknown.sentences == 0) {
         buf_add_text(page, "<p>None: every template in a kept page has a rendering.</p>\n");
         html_section_end(page);
         return;
@@ -53,6 +81,7 @@ void section_templates(struct buf *page, const struct corpus_report *report)
              "line.</p>\n",
              format_count(m->unknown.count, count), format_bytes(m->unknown.bytes, bytes));
     add_holes(page, report);
+    add_sentences(page, report);
     html_table(page, "Templates by the bytes left out for them", columns);
     struct build_template row, first = {0};
     build_template(report->build, 0, &first);

@@ -77,7 +77,7 @@ static bool is_text_alone(const struct renders *renders, const struct rendering 
     return renders->count == rendering->part + 1 && renders->parts[rendering->part].kind == PART_TEXT;
 }
 
-static void note_unknown(struct wikitext *w, bool is_silent)
+static void note_unknown(struct wikitext *w, enum unknown_kind kind, bool is_silent)
 {
     if (w->facts->unknown == w->unknown_capacity) {
         w->unknown_capacity = w->unknown_capacity ? w->unknown_capacity * 2 : 64;
@@ -86,7 +86,61 @@ static void note_unknown(struct wikitext *w, bool is_silent)
     }
     if (!is_silent)
         w->open[w->open_count++] = (uint32_t)w->facts->unknown;
-    w->unknown[w->facts->unknown++] = (struct unknown){.span = w->span, .out = w->paragraphs.out->size};
+    w->unknown[w->facts->unknown++] = (struct unknown){.span = w->span, .kind = kind, .out = w->paragraphs.out->size};
+}
+
+static bool is_wide(const char *text)
+{
+    return (unsigned char)text[0] >= 0xE0 && (unsigned char)text[0] <= 0xE9;
+}
+
+/* May words stand there? After a blank, a bracket or a quotation mark of the same sentence; where a script has no
+ * blanks, between two of its letters. What stands right after a word or a full stop is a note's sign. */
+static bool stands_in_sentence(const struct wikitext *w, const struct span *span, struct str argument)
+{
+    static const char *const before[] = {" ", "\xC2\xA0", "(", "[", "\"", "“", "«", "„", "‘", "「", "『", "（"};
+    const struct str out = {w->paragraphs.out->data + w->line_out, w->paragraphs.out->size - w->line_out};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (str_ends(out, str_of(before[i])))
+            return true;
+    return out.size >= 3 && is_wide(out.data + out.size - 3) && span->end < w->size &&
+           is_wide(w->text.data + span->end) && !paragraph_text_stops(argument) && !paragraph_text_stops(out);
+}
+
+/* A line that a template begins: what follows a paragraph of its section may be a quotation or go on with it; what
+ * begins a section is a remark about it, or a box. A list may begin one. */
+static bool stands_as_line(const struct wikitext *w, const struct span *span, struct str argument, bool is_list)
+{
+    uint32_t at = span->end;
+    while (at < w->size && w->text.data[at] == ' ')
+        at++;
+    const bool ends_line = at == w->size || w->text.data[at] == '\n';
+    const bool has_prose =
+        w->section_has_prose || (w->paragraphs.is_open && !paragraph_is_empty(&w->paragraphs, w->paragraphs.start));
+    return is_list ? ends_line : has_prose && (ends_line ? paragraph_text_stops(argument) : at > span->end);
+}
+
+/* A template that nobody renders, in a place where one argument that is a sentence can only be text. */
+static bool read_sentence(struct wikitext *w, const struct template_page *page, struct rendering *rendering)
+{
+    const struct span *span = &w->spans.items[w->span];
+    struct rendering sentence;
+    if (!template_sentence(page, w->span, &w->renders, &sentence, &w->facts->steps))
+        return false;
+    const struct part *part = &w->renders.parts[sentence.part];
+    const struct str argument = str_range(w->text.data + part->from, w->text.data + part->to);
+    const bool is_prose = !w->paragraphs.is_open || w->paragraphs.kind == PARAGRAPH_PROSE;
+    const bool begins_line = !w->paragraphs.is_open || paragraph_is_empty(&w->paragraphs, w->line_out);
+    if (begins_line
+            ? is_prose && w->depth == 0 && stands_as_line(w, span, argument, sentence.is_block)
+            : !sentence.is_block && w->paragraphs.kind != PARAGRAPH_HEADING && stands_in_sentence(w, span, argument)) {
+        note_unknown(w, UNKNOWN_SENTENCE, true);
+        w->facts->sentences++;
+        *rendering = sentence;
+        return true;
+    }
+    renders_pop(&w->renders, &sentence);
+    return false;
 }
 
 static void read_template(struct wikitext *w, const struct span *span)
@@ -100,12 +154,14 @@ static void read_template(struct wikitext *w, const struct span *span)
                                        .style = w->style,
                                        .templates = w->options.templates};
     const bool is_argument = span->kind == SPAN_ARGUMENT;
-    const struct rendering rendering = is_argument ? argument_render(&page, w->span, &w->renders, &w->facts->steps)
-                                                   : template_render(&page, w->span, &w->renders, &w->facts->steps);
+    struct rendering rendering = is_argument ? argument_render(&page, w->span, &w->renders, &w->facts->steps)
+                                             : template_render(&page, w->span, &w->renders, &w->facts->steps);
+    if (rendering.is_unknown && !rendering.is_silent)
+        rendering.dropped = !read_sentence(w, &page, &rendering);
     w->line_hides_block |= rendering.dropped && !is_argument;
     if (rendering.dropped) {
         if (rendering.is_unknown)
-            note_unknown(w, rendering.is_silent);
+            note_unknown(w, UNKNOWN_APART, rendering.is_silent);
         walk_skip(w, span->end, FATE_TEMPLATE);
         walk_gap(w);
         return;

@@ -109,12 +109,17 @@ bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, 
     return (*last)-- > *first;
 }
 
+bool paragraph_text_stops(struct str text)
+{
+    return takes_stop(&text);
+}
+
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at)
 {
     struct str before = {paragraphs->out->data + from, at - from};
     while (before.size > 0 && before.data[before.size - 1] == GAP)
         before.size--;
-    return takes_stop(&before);
+    return paragraph_text_stops(before);
 }
 
 static bool wants(const struct paragraphs *paragraphs, struct str text)

@@ -33,6 +33,8 @@ bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from);
 /* Where the first word of what stands in out after `from` begins, and the last letter of the last one; false where
  * there is none. */
 bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, size_t *last);
+/* Does the text end as a sentence does? A bracket or quotation mark may close after it. */
+bool paragraph_text_stops(struct str text);
 /* Does a sentence end at `at`, without a blank after it? */
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at);
 /* Tidies and ends the open paragraph, if any; false where --keep does not want it, so that it is not in the text. */

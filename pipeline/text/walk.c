@@ -78,9 +78,10 @@ static void find_holes(struct wikitext *w, size_t from)
                      paragraph_words(&w->paragraphs, from, &word, &last);
     for (; w->open_count > 0 && w->unknown[w->open[w->open_count - 1]].out >= from; w->open_count--) {
         struct unknown *unknown = &w->unknown[w->open[w->open_count - 1]];
-        unknown->is_hole =
-            any && unknown->out > word && unknown->out <= last && !paragraph_stops(&w->paragraphs, from, unknown->out);
-        w->facts->holes += unknown->is_hole;
+        if (!any || unknown->out <= word || unknown->out > last || paragraph_stops(&w->paragraphs, from, unknown->out))
+            continue;
+        unknown->kind = UNKNOWN_HOLE;
+        w->facts->holes++;
     }
 }
 
@@ -88,8 +89,8 @@ static void find_holes(struct wikitext *w, size_t from)
 static void forget_holes(struct wikitext *w, size_t open)
 {
     for (size_t i = 0; i < open; i++) {
-        w->facts->holes -= w->unknown[w->open[i]].is_hole;
-        w->unknown[w->open[i]].is_hole = false;
+        w->facts->holes -= w->unknown[w->open[i]].kind == UNKNOWN_HOLE;
+        w->unknown[w->open[i]].kind = UNKNOWN_APART;
     }
 }
 
@@ -100,7 +101,9 @@ void walk_end_paragraph(struct wikitext *w)
     const enum paragraph_kind kind = w->paragraphs.kind;
     const size_t open = w->open_count;
     find_holes(w, w->paragraphs.start);
+    const size_t start = w->paragraphs.start;
     const bool is_wanted = paragraph_end(&w->paragraphs);
+    w->section_has_prose |= is_wanted && kind == PARAGRAPH_PROSE && w->paragraphs.out->size > start;
     if (is_wanted)
         count_mended(w, w->paragraph_bytes);
     else

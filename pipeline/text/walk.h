@@ -47,8 +47,8 @@ struct walk_frame {
 /* A template without a rendering. */
 struct unknown {
     uint32_t span;
-    bool is_hole; /* known when its paragraph or caption has ended */
-    size_t out;   /* size of the text where it stood */
+    enum unknown_kind kind; /* UNKNOWN_HOLE is known when its paragraph or caption has ended */
+    size_t out;             /* size of the text where it stood */
 };
 
 struct wikitext {
@@ -88,6 +88,7 @@ struct wikitext {
     bool stray_table_breaks;        /* and a blank line in them */
     bool line_hides_block;          /* the line has a template or a picture that does not show */
     bool is_poem;
+    bool section_has_prose; /* a paragraph of the open section has ended */
 };
 
 /* Every byte of the page passes through one of these three. */

@@ -73,6 +73,7 @@ static bool read_heading(struct wikitext *w)
     level = level < 6 ? level : 6;
 
     walk_end_paragraph(w);
+    w->section_has_prose = false;
     const struct str title = str_range(text + w->at + level, text + last - level);
     if (!(w->options.keep & KEEP_HEADINGS)) {
         if (w->dropped_section == 0 || level <= w->dropped_section)

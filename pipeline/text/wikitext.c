@@ -87,6 +87,7 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
     w->break_out = SIZE_MAX;
     w->line_start = true;
     w->line_hides_block = w->is_poem = w->after_hidden = w->in_stray_table = w->stray_table_breaks = false;
+    w->section_has_prose = false;
     walk(w);
 
     assert(w->depth == 0 && w->inline_depth == 0 && !w->paragraphs.is_open && w->renders.count == 0);
@@ -98,11 +99,11 @@ void wikitext_read(struct wikitext *w, const struct page *page, struct buf *out,
 }
 
 struct str wikitext_unknown(const struct wikitext *w, size_t i, char name[NAME_BYTES_MAX], struct str *text,
-                            bool *is_hole)
+                            enum unknown_kind *kind)
 {
     const struct span *span = &w->spans.items[w->unknown[i].span];
     *text = str_range(w->text.data + span->start, w->text.data + span->end);
-    *is_hole = w->unknown[i].is_hole;
+    *kind = w->unknown[i].kind;
     return template_name(w->text, &w->spans, w->unknown[i].span, name);
 }
 

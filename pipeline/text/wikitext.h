@@ -38,8 +38,9 @@ struct wikitext_facts {
     bool is_redirect;      /* by its text: #REDIRECT [[…]]; then no text goes out */
     uint32_t kinds;        /* enum kind: which of options.kinds the page is */
     uint64_t bytes[FATES]; /* of the page's text by their fate; they add up to its size */
-    size_t unknown;        /* templates left out because no row renders them: see wikitext_unknown */
+    size_t unknown;        /* templates that no row renders: see wikitext_unknown */
     size_t holes;          /* those of them that stood in a sentence: words before and after them in a kept paragraph */
+    size_t sentences;      /* those of them that were not left out: their one argument is a sentence, which shows */
     uint64_t steps;        /* bytes looked at, some of them more than once */
 };
 
@@ -50,10 +51,11 @@ struct wikitext;
 struct wikitext *wikitext_open(const struct wikitext_options *options); /* keeps the pointers, copies the names */
 /* Appends the text of the page: paragraphs, each ended by '\n'. *facts is overwritten. */
 void wikitext_read(struct wikitext *wikitext, const struct page *page, struct buf *out, struct wikitext_facts *facts);
-/* Template number i of those that the page read last left out: its folded name (empty where it has none that we could
- * know), all of it as it stands in the page, and whether it is a hole. */
+enum unknown_kind { UNKNOWN_APART, UNKNOWN_HOLE, UNKNOWN_SENTENCE };
+/* Template number i of facts.unknown, of the page read last: its folded name (empty where it has none that we could
+ * know), all of it as it stands in the page, and its kind. */
 struct str wikitext_unknown(const struct wikitext *wikitext, size_t i, char name[NAME_BYTES_MAX], struct str *text,
-                            bool *is_hole);
+                            enum unknown_kind *kind);
 /* The namespace a title names, for dumps whose pages have no <ns>. */
 int32_t wikitext_namespace(const struct wikitext *wikitext, struct str title);
 void wikitext_close(struct wikitext *wikitext);

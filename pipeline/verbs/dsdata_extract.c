@@ -182,13 +182,19 @@ static int run(struct extraction *extraction, const struct resource_plan *plan, 
 
 static void say_holes(const struct extraction *extraction)
 {
-    struct buf worst = {0};
-    missing_worst(&extraction->missing, &worst);
+    struct buf worst = {0}, sentences = {0};
+    char count[32];
+    missing_worst(&extraction->missing.holes, &worst);
+    missing_worst(&extraction->missing.sentences, &sentences);
     if (extraction->counts.wiki_bytes > 0)
         log_say("holes: %.0f per MB%s%s",
                 1e6 * (double)extraction->counts.holes / (double)extraction->counts.wiki_bytes,
                 worst.size ? "; worst: " : "", buf_text(&worst));
+    if (sentences.size > 0)
+        log_say("templates without a rendering kept as sentences: %s; most: %s",
+                format_count(extraction->counts.template_sentences, count), buf_text(&sentences));
     buf_release(&worst);
+    buf_release(&sentences);
 }
 
 int dsdata_extract(void *settings, struct opt_paths bare, struct error *err)

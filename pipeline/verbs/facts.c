@@ -40,12 +40,12 @@ bool build_template(const json_t *build, size_t i, struct build_template *out)
     return true;
 }
 
-bool build_hole(const json_t *build, size_t i, struct build_template *out)
+bool build_name(const json_t *build, const char *key, size_t i, struct build_template *out)
 {
     json_int_t count;
     if (i >= BUILD_TEMPLATES_MAX ||
-        json_unpack(json_array_get(json_object_get(build, "holes"), i), "{ss sI}", "name", &out->name, "count",
-                    &count) < 0 ||
+        json_unpack(json_array_get(json_object_get(build, key), i), "{ss sI}", "name", &out->name, "count", &count) <
+            0 ||
         count < 0)
         return false;
     out->count = (uint64_t)count;
@@ -133,8 +133,8 @@ static json_t *templates_json(const json_t *build)
 
 static json_t *unknown_json(const struct manifest_unknown *unknown)
 {
-    return json_pack("{sI sI sI}", "count", (json_int_t)unknown->count, "bytes", (json_int_t)unknown->bytes,
-                     "characters", (json_int_t)unknown->characters);
+    return json_pack("{sI sI sI sI}", "count", (json_int_t)unknown->count, "bytes", (json_int_t)unknown->bytes,
+                     "characters", (json_int_t)unknown->characters, "sentences", (json_int_t)unknown->sentences);
 }
 
 /* {"count", "per_mb", "worst": [{"name", "count"}, …], "languages": {"fi": {"count", "per_mb"}, …}} */
@@ -143,7 +143,7 @@ static json_t *holes_json(const struct manifest *manifest, const json_t *build)
     const struct manifest_language all = manifest_holes(manifest);
     json_t *worst = json_array(), *languages = json_object();
     struct build_template row;
-    for (size_t i = 0; build_hole(build, i, &row); i++)
+    for (size_t i = 0; build_name(build, "holes", i, &row); i++)
         json_array_append_new(worst, json_pack("{ss sI}", "name", row.name, "count", (json_int_t)row.count));
     for (size_t i = 0; i < manifest->language_count; i++) {
         const struct manifest_language *language = &manifest->languages[i];

@@ -38,6 +38,7 @@ assert shown["templates"] == templates
 holes = shown["holes"]
 assert holes["worst"] == build["holes"] and holes["count"] >= sum(row["count"] for row in build["holes"])
 assert holes["count"] == sum(language["holes"] for language in manifest["languages"].values()) <= unknown["count"]
+assert unknown["sentences"] >= sum(row["count"] for row in build["sentences"])
 size = sum(language["bytes"] for language in manifest["languages"].values())
 assert abs(holes["per_mb"] - (1e6 * holes["count"] / size if size else 0)) < 0.01
 for key in ("text", "templates_unknown"):
@@ -87,18 +88,25 @@ print("<page><title>C</title><id>3</id><revision><text>not closed</revision></pa
 print(page(4, "List of lakes", prose))
 print(page(5, "D", prose + "{{lake-stub}}"))
 print(page(6, "E", "{{only|a template}}"))
-print(page(7, "F", prose * 30 + "(; )<!-- -->"))
+odd = "He was {{odd &lt;b&gt;|the first man who ever stood on that old hill}}, they say. "
+print(page(7, "F", prose * 30 + odd + "(; )<!-- -->"))
 print("</mediawiki>")
 PYTHON
     expect_exit 0 "$dsdata" build "$scratch/rare.xml" --vocab "$vocab" --seq 64 --valid 0 \
         --drop disambiguation,lists,stubs --out "$scratch/rare"
-    expect_words "1 lists" "1 stubs" "1 malformed"
+    expect_words "1 lists" "1 stubs" "1 malformed" "; kept as sentences 1: {{Odd <b>}} 1"
     # Of a malformed page no text can be read.
     check_table "$scratch/rare" "$(json "$scratch/rare/manifest.json" 'o["text"]["bytes"]')"
     expect_equal "dropped bytes" "$(json "$scratch/rare/manifest.json" \
         '[o["text"]["dropped"][k] for k in ("list", "stub", "empty", "malformed")]')" "[82, 95, 19, 0]"
     expect_equal "a hostile name" "$(json "$scratch/rare/build.json" \
         '[row["name"] for row in o["templates"]["rows"]]')" "['<script>alert(1)</script> \"\\\\', 'Nobody knows']"
+
+    expect_equal "sentences that were kept" "$(json "$scratch/rare/build.json" 'o["sentences"]')" \
+        "[{'name': 'Odd <b>', 'count': 1}]"
+    expect_equal "their count" "$(json "$scratch/rare/manifest.json" 'o["templates_unknown"]["sentences"]')" 1
+    expect_exit 0 "$dsdata" report "$scratch/rare" --out "$scratch/rare.html"
+    grep -q 'Odd &lt;b&gt;' "$scratch/rare.html" || complain "the report does not name the template"
 
     case_begin "text and JSON lines"
     printf '  A line.  \nAnother.\n\nA document.\n\n\n...\n' >"$scratch/text"

@@ -47,16 +47,17 @@ static void check_page(struct wikitext *wikitext, const struct trace *trace, str
     for (int fate = 0; fate < FATES; fate++)
         sum += facts.bytes[fate];
     assert(sum == text.size);
-    size_t holes = 0;
+    size_t holes = 0, sentences = 0;
     for (size_t i = 0; i < facts.unknown; i++) {
         char folded[NAME_BYTES_MAX];
         struct str whole;
-        bool is_hole;
-        const struct str name = wikitext_unknown(wikitext, i, folded, &whole, &is_hole);
-        holes += is_hole;
+        enum unknown_kind kind;
+        const struct str name = wikitext_unknown(wikitext, i, folded, &whole, &kind);
+        holes += kind == UNKNOWN_HOLE;
+        sentences += kind == UNKNOWN_SENTENCE;
         assert(utf8_valid(name) && whole.data >= text.data && whole.data + whole.size <= text.data + text.size);
     }
-    assert(holes == facts.holes);
+    assert(holes == facts.holes && sentences == facts.sentences);
     wikitext_read(wikitext, &page, &again, &facts_again);
     assert(str_equal(buf_str(&out), buf_str(&again)));
     buf_release(&out);

@@ -269,6 +269,31 @@ static void holes_stand_in_sentences(void **state)
     buf_release(&out);
 }
 
+/* Neither left out nor holes, and told apart. */
+static void sentences_of_unknown_templates_are_counted(void **state)
+{
+    (void)state;
+    const struct str text = STR("He {{odd|was the first man who stood on that hill}} or {{odd|not}} there.\n\n"
+                                "{{odd|\n* an item of a list that has words enough for it}}");
+    struct wikitext *wikitext = wikitext_open(&(struct wikitext_options){.language = language_find(STR("en"))});
+    struct wikitext_facts facts;
+    struct buf out = {0};
+    wikitext_read(wikitext, &(struct page){.title = STR("X"), .text = text}, &out, &facts);
+    assert_int_equal(facts.unknown, 3);
+    assert_int_equal(facts.sentences, 2);
+    assert_int_equal(facts.holes, 1);
+    static const enum unknown_kind kinds[] = {UNKNOWN_SENTENCE, UNKNOWN_HOLE, UNKNOWN_SENTENCE};
+    for (size_t i = 0; i < 3; i++) {
+        char folded[NAME_BYTES_MAX];
+        struct str whole;
+        enum unknown_kind kind;
+        assert_true(str_equal(wikitext_unknown(wikitext, i, folded, &whole, &kind), STR("Odd")));
+        assert_int_equal(kind, kinds[i]);
+    }
+    wikitext_close(wikitext);
+    buf_release(&out);
+}
+
 static void templates_without_a_row_are_told(void **state)
 {
     (void)state;
@@ -289,9 +314,9 @@ static void templates_without_a_row_are_told(void **state)
         for (size_t i = 0; i < facts.unknown; i++) {
             char folded[NAME_BYTES_MAX];
             struct str whole;
-            bool is_hole;
-            const struct str name = wikitext_unknown(wikitext, i, folded, &whole, &is_hole);
-            assert_false(is_hole);
+            enum unknown_kind kind;
+            const struct str name = wikitext_unknown(wikitext, i, folded, &whole, &kind);
+            assert_int_equal(kind, UNKNOWN_APART);
             assert_int_equal(name.size, strlen(expected[i].name));
             assert_memory_equal(name.data, expected[i].name, name.size);
             assert_int_equal(whole.size, strlen(expected[i].text));
@@ -469,6 +494,7 @@ int main(void)
         cmocka_unit_test(namespaces_come_from_the_dump),
         cmocka_unit_test(every_byte_has_one_fate),
         cmocka_unit_test(templates_without_a_row_are_told),
+        cmocka_unit_test(sentences_of_unknown_templates_are_counted),
         cmocka_unit_test(holes_stand_in_sentences),
         cmocka_unit_test(hostile_pages_cost_no_more_steps),
         cmocka_unit_test(deep_nesting_ends),

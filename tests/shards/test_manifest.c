@@ -60,6 +60,7 @@ static void what_goes_in_comes_out(void **state)
     assert_int_equal(manifest.fates[1].bytes, 381);
     assert_int_equal(manifest_text_bytes(&manifest), 6000 + 381 + 120);
     assert_int_equal(manifest.unknown.characters, 100);
+    assert_int_equal(manifest.unknown.sentences, 4);
     assert_string_equal(manifest.options[0].name, "copies");
     assert_string_equal(manifest.options[1].value, "en \"\\ \xc3\xa9");
     assert_int_equal(manifest.sources[0].hash, 0xfedcba9876543210);
@@ -146,6 +147,8 @@ static void values_out_of_range_are_refused(void **state)
         {"\"templates_unknown\": {", "\"templates_unknown\": [], \"else\": {"},
         {"\"characters\": 100", "\"characters\": 110"},
         {"\"characters\": 100", "\"characters\": -1"},
+        {"\"sentences\": 4", "\"sentences\": -4"},
+        {"\"sentences\": 4", "\"sentences\": \"4\""},
         {"\"languages\": {", "\"languages\": [], \"else\": {"},
         {"\"holes\": 3", "\"holes\": -3"},
         {"\"holes\": 3, ", ""},

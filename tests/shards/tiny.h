@@ -135,7 +135,7 @@ __attribute__((unused)) static void tiny_manifest(struct manifest *manifest)
     manifest_add_dropped(manifest, "empty", 0, 0);
     manifest_add_fate(manifest, "kept", 6000);
     manifest_add_fate(manifest, "markup", 381);
-    manifest->unknown = (struct manifest_unknown){.count = 7, .bytes = 109, .characters = 100};
+    manifest->unknown = (struct manifest_unknown){.count = 7, .bytes = 109, .characters = 100, .sentences = 4};
     manifest_add_language(manifest, "fi", 3, 1500);
     manifest_add_language(manifest, "de", 1, 500);
     manifest_add_length(manifest, 32, 5, SPLIT_VALID, 0, 0, 0);

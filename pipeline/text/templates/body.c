@@ -410,8 +410,7 @@ static bool compile_variable(struct compiler *c, struct str name)
     return false;
 }
 
-/* After "subst:" and "safesubst:", also as {{{|safesubst:}}}, which say nothing in a page that is stored: where the name
- * begins. */
+/* Where the name begins: after "subst:" and "safesubst:", also as {{{|safesubst:}}}, which a stored page never has. */
 static uint32_t skip_subst(const struct compiler *c, uint32_t index, uint32_t from, uint32_t to)
 {
     static const char *const words[] = {"safesubst:", "subst:"};

@@ -197,7 +197,8 @@ static void walk_function(struct call *call, struct str inner, struct sink *sink
     } else if (str_equal(name, STR("time"))) {
         struct buf shown = {0};
         const struct str text = value_of(call, pattern_part(&inner, '|'), &other, depth, &other_opaque);
-        sink->failed |= opaque || other_opaque || !call_format_time(call, first, text, &shown) || shown.size > PATTERN_TIME_MAX;
+        sink->failed |=
+            opaque || other_opaque || !call_format_time(call, first, text, &shown) || shown.size > PATTERN_TIME_MAX;
         give_text(call, buf_str(&shown), sink);
         sink->found = true;
         buf_release(&shown);

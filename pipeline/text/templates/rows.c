@@ -154,6 +154,7 @@ const struct row template_rows[] = {
     {"Colon", ":", NULL, NULL},
     {"Color", "$2", NULL, NULL},
     {"Colour", "$2", NULL, NULL},
+    {"Columns", "¶{${col1}}{${col2}}{${col3}}{${col4}}{${col5}}", NULL, "en"},
     {"Columns-list", "${2|1}", NULL, NULL},
     {"Columnslist", "${2|1}", NULL, NULL},
     {"Comma", ",", NULL, NULL},

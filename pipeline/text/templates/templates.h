@@ -75,6 +75,11 @@ struct rendering {
  * those of the template that are in none of its inner spans, a bounded number of times. */
 struct rendering template_render(const struct template_page *page, uint32_t index, struct renders *renders,
                                  uint64_t *steps);
+/* One that template_render told to be unknown, and not silent: true where it has one argument without a name that is a
+ * sentence, of at least eight words (in scripts without blanks, as many letters as those have), or a list (is_block),
+ * and no table or picture; its name may not say that it is a note, a source or a box. Pushes that argument. */
+bool template_sentence(const struct template_page *page, uint32_t index, struct renders *renders,
+                       struct rendering *rendering, uint64_t *steps);
 /* {{{name|default}}}: its default. */
 struct rendering argument_render(const struct template_page *page, uint32_t index, struct renders *renders,
                                  uint64_t *steps);

@@ -1,0 +1,132 @@
+/* A template that nobody renders, whose one argument is a sentence or a list: a person wrote it to be read. Names that
+ * say note, source, box or banner in any language are none of them. */
+#include "pipeline/text/templates/call.h"
+#include "pipeline/text/words/links.h"
+#include "pipeline/text/words/silent.h"
+
+#define SENTENCE_WORDS_MIN 8u
+#define NAMED_WORDS_MAX    3u /* of an argument with a name: a date, a code */
+
+/* What stands in no span of page[from, to), as words in tenths: what blanks part is a word, as is a link; in scripts
+ * without blanks, two ideographs or five letters of Thai, Lao, Burmese and Khmer are. */
+static unsigned count_words(struct call *call, uint32_t from, uint32_t to, uint32_t child)
+{
+    const struct spans *spans = call->page->spans;
+    const unsigned char *text = (const unsigned char *)call->page->text.data;
+    unsigned tenths = 0;
+    bool in_word = false;
+    while (child < spans->count && spans->items[child].start < from)
+        child++;
+    for (uint32_t at = from; at < to && tenths < 10 * SENTENCE_WORDS_MIN; call->steps++) {
+        if (child < spans->count && spans->items[child].start == at) {
+            tenths += spans->items[child].kind == SPAN_LINK && !in_word ? 10 : 0;
+            in_word |= spans->items[child].kind == SPAN_LINK;
+            at = spans->items[child].end;
+            child = spans->items[child].next;
+            continue;
+        }
+        const unsigned char byte = text[at++];
+        const unsigned char second = at < to ? text[at] : 0;
+        const bool is_wide = byte >= 0xE3 && byte <= 0xE9 && !(byte == 0xE3 && second == 0x80);
+        const bool is_unspaced = (byte == 0xE0 && second >= 0xB8 && second <= 0xBB) ||
+                                 (byte == 0xE1 && (second == 0x80 || second == 0x81 || second == 0x9E));
+        const bool is_letter =
+            byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
+        tenths += is_wide ? 5 : is_unspaced ? 2 : is_letter && !in_word ? 10 : 0;
+        in_word = !strchr(" \t\n", byte) && (in_word || is_letter);
+    }
+    return tenths;
+}
+
+static bool is_list(struct str page, const struct argument *argument)
+{
+    return argument->from < argument->to && strchr("*#", page.data[argument->from]) &&
+           page.data[argument->from - 1] == '\n';
+}
+
+/* No list, table or heading begins in it, and it has no picture; in a list there are items. */
+static bool is_running_text(struct call *call, const struct argument *argument, bool is_list)
+{
+    const struct spans *spans = call->page->spans;
+    const char *text = call->page->text.data;
+    uint32_t child = argument->child, at = argument->from;
+    while (child < spans->count && spans->items[child].start < at)
+        child++;
+    const char *const signs = is_list ? "|!{=\n" : "*#:;|!{=\n";
+    if (!is_list && strchr("*#:;|!{=<[&", text[at]) && !(child < spans->count && spans->items[child].start == at))
+        return false;
+    while (at < argument->to) {
+        const bool inside = child < spans->count && spans->items[child].start < argument->to;
+        const uint32_t end = inside ? spans->items[child].start : argument->to;
+        for (; at < end; at++, call->steps++)
+            if (text[at] == '\n' && at + 1 < argument->to && strchr(signs, text[at + 1]))
+                return false;
+        if (!inside)
+            break;
+        const struct span *span = &spans->items[child];
+        char folded[NAME_BYTES_MAX];
+        const uint32_t size = span->inner_end - span->inner_start;
+        const char *inner = text + span->inner_start;
+        const char *colon = memchr(inner, ':', size < NAME_BYTES_MAX ? size : NAME_BYTES_MAX);
+        if (span->kind == SPAN_TABLE)
+            return false;
+        if (span->kind == SPAN_LINK && colon) {
+            const struct str prefix = name_fold(str_range(inner, colon), folded);
+            if (words_have(file_namespaces, prefix) || str_equal(prefix, STR("file")) ||
+                str_equal(prefix, STR("image")))
+                return false;
+        }
+        call->steps += size < NAME_BYTES_MAX ? size : NAME_BYTES_MAX;
+        at = span->end;
+        child = span->next;
+    }
+    return true;
+}
+
+/* Parts of the names of notes, sources, boxes, banners and captions. */
+static bool says_note(struct str name)
+{
+    static const char *const within[] = {
+        "note",    "nota",   "noot",    "fußn",   "anmerk",  "ref",     "cite",    "cita",    "quelle", "source",
+        "fonte",   "fuente", "przyp",   "pozn",   "źródł",   "zdroj",   "vir",     "примеч",  "сноск",  "источник",
+        "приміт",  "бележк", "注",      "註",     "脚注",    "出典",    "각주",    "출처",    "주석",   "box",
+        "banner",  "hatnot", "stub",    "about",  "bandeau", "homonym", "warning", "hinweis", "aviso",  "avviso",
+        "mbox",    "navi",   "legend",  "image",  "bild",    "caption", "picture", "map",     "foto",   "file",
+        "commons", "portal", "cleanup", "update", "ملاحظ",   "هامش",    "הער",     "ויקי",    "پانوی",  "টীকা"};
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (str_find(name, str_of(within[i])) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+bool template_sentence(const struct template_page *page, uint32_t index, struct renders *renders,
+                       struct rendering *rendering, uint64_t *steps)
+{
+    char canonical[NAME_BYTES_MAX], folded[NAME_BYTES_MAX];
+    struct call call = {.page = page, .span = &page->spans->items[index], .out = renders};
+    const struct str name = name_fold(template_name(page->text, page->spans, index, canonical), folded);
+    const struct argument *sentence = NULL;
+    bool has_items = false;
+    bool is_one = name.size > 0 && !memchr(name.data, ':', name.size) && !template_is_silent(name) && !says_note(name);
+    if (is_one)
+        call_read(&call, index, 0);
+    for (size_t i = 0; i < call.count && is_one; i++) {
+        const struct argument *argument = &call.arguments[i];
+        if (argument->from == argument->to)
+            continue;
+        const bool is_named = argument->name.size > 0 && argument->number != 1;
+        const unsigned tenths = count_words(&call, argument->from, argument->to, argument->child);
+        is_one = is_named ? tenths <= 10 * NAMED_WORDS_MAX : !sentence && tenths >= 10 * SENTENCE_WORDS_MIN;
+        if (!is_named) {
+            sentence = argument;
+            has_items = is_list(page->text, argument);
+        }
+    }
+    is_one = is_one && sentence && is_running_text(&call, sentence, has_items);
+    *steps += call.steps;
+    if (!is_one)
+        return false;
+    *rendering = (struct rendering){.part = renders->count, .text = renders->text.size, .is_block = has_items};
+    renders_push(renders, (struct part){PART_ARGUMENT, sentence->from, sentence->to});
+    return true;
+}
