@@ -54,8 +54,8 @@ struct manifest_dropped {
     uint64_t pages, bytes;
 };
 
-/* Templates without a rendering: how often they occurred in kept pages, and how much wikitext was left out for them; and
- * how many others were kept, because their one argument is a sentence. build.json names them. */
+/* Templates without a rendering: how often they occurred in kept pages, and how much wikitext was left out for them;
+ * and how many others were kept, because their one argument is a sentence. build.json names them. */
 struct manifest_unknown {
     uint64_t count, bytes, characters;
     uint64_t sentences; /* 0 in manifests of text_version 2 and before */
