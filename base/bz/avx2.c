@@ -3,9 +3,9 @@
 #include "base/bz/crc_fold.h"
 #include "base/bz/moves.h"
 
-#define NEAR 32 /* symbols below move a byte within two registers; 3 of 100 do not */
+#define NEAR 32 /* smaller symbols move a byte within two registers; 3 of 100 symbols do not */
 
-/* For each symbol: where the new bytes come from, in the old ones of the same half and in those of the other half; 128
+/* For each symbol: which old bytes the new bytes of a half come from, within the same half and from the other half; 128
  * gives 0. */
 struct move {
     uint8_t low_of_low[16], low_of_high[16], high_of_low[16], high_of_high[16];
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void list_move(struct list *list, u
 
 static inline __attribute__((always_inline)) uint32_t list_step(struct list *list, unsigned symbol)
 {
-    if (RARE(symbol >= NEAR)) { /* the last near byte comes to the front, and from there goes after the others */
+    if (RARE(symbol >= NEAR)) { /* rotate the last near byte to the front, then swap it for the far one */
         list_move(list, NEAR - 1);
         const uint8_t last = (uint8_t)_mm_cvtsi128_si32(list->low);
         const uint8_t front = moves_far(list->memory->bytes, NEAR - 1, symbol, last);

@@ -3,7 +3,7 @@
 #include "base/bz/crc_fold.h"
 #include "base/bz/moves.h"
 
-#define NEAR 64 /* symbols below move a byte within the register; 5 of 1000 do not */
+#define NEAR 64 /* smaller symbols move a byte within the register; 5 of 1000 symbols do not */
 
 struct list_memory {
     uint8_t bytes[256]; /* from place NEAR - 1 on */
@@ -31,7 +31,7 @@ static inline uint32_t first_byte(__m512i bytes)
 static inline __attribute__((always_inline)) uint32_t list_step(struct list *list, unsigned symbol)
 {
     struct list_memory *memory = list->memory;
-    if (RARE(symbol >= NEAR)) { /* the last near byte comes to the front, and from there goes after the others */
+    if (RARE(symbol >= NEAR)) { /* rotate the last near byte to the front, then swap it for the far one */
         list->near = _mm512_permutexvar_epi8(_mm512_load_si512(memory->moves[NEAR - 1]), list->near);
         const uint8_t front = moves_far(memory->bytes, NEAR - 1, symbol, (uint8_t)first_byte(list->near));
         list->near = _mm512_mask_set1_epi8(list->near, 1, (char)front);

@@ -1,4 +1,4 @@
-/* The stages in plain C, for any machine, and what the other levels' lists compute. */
+/* The stages in plain C, for any machine; the reference for the lists of the other levels. */
 #include "base/bz/block.h"
 #include "base/bz/moves.h"
 
@@ -8,7 +8,7 @@ struct list_memory {
     uint8_t bytes[256]; /* from place PLACES on */
 };
 
-/* The first one lowest. */
+/* The first byte is the lowest. */
 struct list {
     uint64_t low, high;
     struct list_memory *memory;
@@ -25,7 +25,7 @@ static inline struct list list_open(struct list_memory *memory, const uint8_t by
     return list;
 }
 
-/* The bytes [0, n) of a word become `moved`, the others stay. */
+/* Replaces the bytes [0, n) of a word by those of `moved`. */
 static inline uint64_t word_mix(uint64_t word, uint64_t moved, unsigned n)
 {
     const uint64_t stay = n < 8 ? UINT64_MAX << 8 * n : 0;

@@ -1,5 +1,5 @@
-/* Reading bits, the highest of a byte first. After the end there are zero bits without end: who reads asks in time
- * whether bits_place has passed it. */
+/* Reads bits, the highest of a byte first. After the end of the bytes it reads zeros without limit, so the caller must
+ * check in time whether bits_place has passed the end. */
 #ifndef BASE_BZ_BITS_H
 #define BASE_BZ_BITS_H
 
@@ -8,19 +8,19 @@
 #include <stdint.h>
 #include <string.h>
 
-#define BITS_FILLED 56 /* bits that bits_fill makes sure of */
+#define BITS_FILLED 56 /* the least number of bits after bits_fill */
 
 #define RARE(condition) __builtin_expect((condition), 0)
 
 struct bits {
     const uint8_t *bytes;
     size_t size;
-    size_t next;   /* first byte of which no bit counts in `have` */
-    uint64_t word; /* the next bits, from the highest on; what stands after the `have` first is of bytes[next..) */
+    size_t next;   /* first byte that has no bit counted in `have` */
+    uint64_t word; /* the next bits, from the highest on; bits after the first `have` are from bytes[next..) */
     unsigned have;
 };
 
-/* bytes[next..next + 8) where they do not all exist. */
+/* bytes[next..next + 8), with zeros for those that do not exist. */
 __attribute__((noinline, cold)) static uint64_t bits_tail(const uint8_t *bytes, size_t size, size_t next)
 {
     uint64_t word = 0;
@@ -52,13 +52,13 @@ static inline struct bits bits_from(const uint8_t *bytes, size_t size, uint64_t 
     return bits;
 }
 
-/* The next bit's place, from bytes[0] on. */
+/* The position of the next bit, counted from bytes[0]. */
 static inline uint64_t bits_place(const struct bits *bits)
 {
     return (uint64_t)bits->next * 8 - bits->have;
 }
 
-static inline uint32_t bits_take(struct bits *bits, unsigned count) /* 1 to 32, of those that are filled in */
+static inline uint32_t bits_take(struct bits *bits, unsigned count) /* count is 1 to 32 and at most `have` */
 {
     uint32_t value = (uint32_t)(bits->word >> (64 - count));
     bits->word <<= count;

@@ -24,7 +24,7 @@ const struct block_stages *block_stages(enum vector_level level)
 #endif
 }
 
-/* The bytes have ended in the block or right after it; is what there is damaged anyway? */
+/* The bytes end in the block or right after it. Is what there is damaged anyway? */
 static bool is_damaged(const struct block_space *space, size_t size_max, bool whole)
 {
     uint64_t size = 0;
@@ -33,7 +33,7 @@ static bool is_damaged(const struct block_space *space, size_t size_max, bool wh
     return size > size_max || space->origin >= (whole ? size : size_max);
 }
 
-/* A magic stands after the block. */
+/* Checks that a magic follows the block. */
 static enum bzip2_result check_end(const uint8_t *bytes, size_t size, uint64_t end)
 {
     if (end + MAGIC_BITS > (uint64_t)size * 8)

@@ -1,13 +1,13 @@
-/* Our own decoder of a bzip2 block. It takes what encoders write; of a block that is odd or wrong it says
- * BZIP2_DAMAGED, and whoever has libbz2 lets that decide (pipeline/dump/bzip2.c). What it takes, libbz2 takes with the
- * same text.
+/* Our own decoder of a bzip2 block. It decodes what encoders write. For an odd or wrong block it returns BZIP2_DAMAGED,
+ * and a caller that has libbz2 lets that decide (pipeline/dump/bzip2.c). What it accepts, libbz2 decodes to the same
+ * text.
  *
  *     bits ── head.c ──► tables, selectors
  *          ── symbols.h ─► runs    length and byte of every run of the last column      Huffman, move to front
  *             bz_rows.h ────► text    the column's permutation, followed from many places  Burrows-Wheeler
  *             unroll.h ──► output  runs of 4 to 259 equal bytes written out, CRC        run lengths
  *
- * Alphabets of up to 254 bytes are taken, so a symbol fits into a byte. */
+ * Alphabets of up to 254 bytes are supported, so a symbol fits into a byte. */
 #ifndef BASE_BZ_BLOCK_H
 #define BASE_BZ_BLOCK_H
 
@@ -18,21 +18,22 @@
 
 #include <stdint.h>
 
-#define BLOCK_BYTES_MAX 900000u /* of text, before its runs are written out */
+#define BLOCK_BYTES_MAX 900000u /* of text, before its runs are expanded */
 #define CODE_BITS_MAX   20
 #define TABLES_MAX      6
 #define GROUP_SYMBOLS   50
-#define SELECTORS_MAX   18002u /* more can be announced, none of them can be reached */
+#define SELECTORS_MAX   18002u /* more can be announced, but never used */
 #define SYMBOLS_MAX     256u
-#define PAIR_BITS       11 /* of a look-up in the table of pairs */
+#define PAIR_BITS       11 /* bits that index the table of pairs */
 #define RUNS_MAX        (SELECTORS_MAX * GROUP_SYMBOLS + 1)
-#define ALPHABET_MAX    258u  /* of libbz2: two digits of runs, 255 bytes, the end */
-#define STARTS_MAX      1024u /* places from which bz_rows.h follows the text at once */
+#define ALPHABET_MAX    258u  /* of libbz2: two run digits, 255 bytes, the end */
+#define STARTS_MAX      1024u /* places from which bz_rows.h follows the text */
 #define LANES           20
-#define LANE_BYTES      (1375u * 64) /* odd, so that lanes lie in different sets of the cache; twice what text needs */
+#define LANE_BYTES      (1375u * 64) /* odd, so lanes use different cache sets; twice what text needs */
 
-/* Bits of the longest block: magic, CRC, randomised, origin; bytes in use; counts; selectors, up to 6 bits each, also
- * those that cannot be reached; for each code a first length and for each symbol steps of 2 bits and a 0; symbols. */
+/* Bits of the longest block: magic, CRC, randomised, origin; bytes in use; counts; selectors, up to 6 bits each,
+ * including those that are never used; for each code a first length and for each symbol steps of 2 bits and a 0;
+ * symbols. */
 #define BLOCK_BITS_MAX                                                                                                 \
     (48 + 32 + 1 + 24 + 16 * 17 + 3 + 15 + 32767 * 6 +                                                                 \
      TABLES_MAX * (5 + ALPHABET_MAX * (2 * (CODE_BITS_MAX - 1) + 1)) + SELECTORS_MAX * GROUP_SYMBOLS * CODE_BITS_MAX)
@@ -42,8 +43,8 @@ _Static_assert(BLOCK_BITS_MAX / 8 + (800u << 10) < BZIP2_BLOCK_BYTES_MAX, "the l
  *
  *     bits of all 0…5 │ bits of the first 6…11 │ symbols, the first one lowest 14…29 │ how many symbols 30…31
  *
- * or 0 where the first code is longer than PAIR_BITS, is that of the block's end, or is none. Then, for codes of n
- * bits: those below limit[n] (as the highest of CODE_BITS_MAX) that are not shorter ones are by_code[code -
+ * or 0 if the first code is longer than PAIR_BITS, is that of the block's end, or is invalid. Such a code has n bits if
+ * limit[n] is the first limit above it (as the highest of CODE_BITS_MAX bits), and its symbol is by_code[code -
  * offset[n]]. */
 #define PAIR_FIRST   6
 #define PAIR_SYMBOLS 14
@@ -58,28 +59,28 @@ struct code {
 /* Part of the text, written backwards from one start to the next. */
 struct bz_stretch {
     uint32_t entry; /* of its first row, which is marked in the table itself */
-    uint32_t next;  /* the stretch before it in the text */
+    uint32_t next;  /* the stretch that precedes it in the text */
     const uint8_t *bytes;
     size_t size;
 };
 
-/* For CRCs of bzip2: remainders by the polynomial 0x104c11db7, the highest bit first. */
+/* For the CRC of bzip2: remainders by the polynomial 0x104c11db7, the highest bit first. */
 struct crc_tables {
-    uint32_t of_byte[8][256];      /* of a byte with n zero bytes after it (and four more) */
+    uint32_t of_byte[8][256];      /* of a byte followed by n zero bytes (and four more) */
     uint64_t fold_1[2], fold_4[2]; /* of x^128 and x^192, of x^512 and x^576: for folding 16 and 64 bytes */
 };
 
-/* What one block needs; 7.4 MB, of which text touches about 5. */
+/* Memory for one block: 7.4 MB, of which text uses about 5. */
 struct block_space {
     struct crc_tables crcs;
     struct code codes[TABLES_MAX];
     uint8_t selectors[SELECTORS_MAX];
     uint8_t bytes[256]; /* those in use, ascending */
-    unsigned symbols;   /* two digits of runs, the bytes in use but one, the end */
+    unsigned symbols;   /* two run digits, the bytes in use but one, the end */
     uint32_t selector_count, origin, crc;
 
     struct bz_stretch stretches[STARTS_MAX + 1];
-    union { /* the runs are dead when the text begins */
+    union { /* the runs are no longer needed when the text is written */
         uint32_t runs[RUNS_MAX + 64];
         struct {
             uint8_t lanes[LANES][LANE_BYTES];
@@ -106,11 +107,11 @@ uint32_t crc_by_tables(const struct crc_tables *tables, const uint8_t *bytes, si
 /* Without the inversions at both ends. */
 uint32_t crc_more(const struct crc_tables *tables, uint32_t crc, const uint8_t *bytes, size_t size);
 
-/* From after the block's magic to the last table. */
+/* Reads from after the block's magic to the end of the last table. */
 enum bzip2_result block_head(struct block_space *space, struct bits *in);
 struct block_space *block_space_new(void); /* mem_free it */
 
-/* All of it, as bzip2_decode; *end is the bit after the block. */
+/* Decodes a whole block, as bzip2_decode does; *end is the bit after the block. */
 enum bzip2_result block_decode(struct block_space *space, const struct block_stages *stages, const uint8_t *bytes,
                                size_t size, uint64_t bit, uint32_t level, size_t text_max, struct buf *text,
                                uint64_t *end);

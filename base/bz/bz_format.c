@@ -1,4 +1,4 @@
-/* Bytes in, bits out. */
+/* Reads bits at any position. */
 #include "base/bz/bz_format.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
-/* The format of bzip2, as far as all that reads it must know:
+/* The format of bzip2, as far as every reader must know it:
  *
  *     stream   BZh level │ block │ block │ … │ 0x177245385090, combined CRC │ bits up to the next byte
  *     block    0x314159265359, CRC (32 bits), …        starts and ends at any bit
  *
- * Bits are counted from the first byte's highest. Format:
+ * Bits are counted from the first byte's highest bit. Format:
  * https://github.com/dsnet/compress/blob/master/doc/bzip2-format.pdf */
 #ifndef BASE_BZ_BZ_FORMAT_H
 #define BASE_BZ_BZ_FORMAT_H
@@ -15,16 +15,16 @@
 #define BZIP2_MAGIC_END   0x177245385090u
 #define BZIP2_LEVEL_MAX   9
 
-/* Compressed bytes of a block: the longest that an encoder can write takes 2.3 MB (the sum is asserted in block.h). For
- * libbz2 there is no longest one, because it lets the lengths of codes go up and down without end; a block that does so
- * for 800 kB is refused, so that hostile input cannot ask for any amount of memory. */
+/* Compressed bytes of a block. The longest that an encoder can write has 2.3 MB (the sum is asserted in block.h).
+ * libbz2 has no limit, because it lets the lengths of codes go up and down endlessly. A block that does so for 800 kB
+ * is refused, so that hostile input cannot make us allocate any amount of memory. */
 #define BZIP2_BLOCK_BYTES_MAX (3u << 20)
 /* Decoded bytes of a block: 900,000 in runs of 5 that stand for up to 259. */
 #define BZIP2_TEXT_BYTES_MAX (900000u / 5 * 259)
 
 enum bzip2_result {
     BZIP2_DONE,
-    BZIP2_SHORT,   /* the bytes end before the block and the magic after it do */
+    BZIP2_SHORT,   /* the bytes end before the block and the magic after it */
     BZIP2_DAMAGED, /* not a block, a wrong CRC, too long for the level, or no magic after it */
     BZIP2_LONG,    /* decodes to more than text_max */
 };

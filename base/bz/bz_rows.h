@@ -1,14 +1,14 @@
-/* In: the runs of the last column. Out: the text. The block holds the last column of the sorted rotations of a text.
- * The row whose rotation begins one byte earlier than row i's is
+/* Decodes the runs of the last column to the text. A block holds the last column of the sorted rotations of a text. The
+ * row whose rotation begins one byte earlier than row i's is
  *
  *     back(i) = rows that begin with a smaller byte + rows above i that end with the same byte
  *
- * so for a run of equal bytes the rows are consecutive numbers, and the table of all entries (back(i), byte of i) is
- * written from top to bottom in vectors. From row `origin` on, the entries tell the text from its last byte to the
- * first; each step waits for the one before (a read from a far cache). Hence the text is followed from 1,024 rows
- * anywhere, 20 at a time: such a row's entry is marked, a stretch ends where it comes to a marked row, and that says
- * which stretch goes on there. At the end the stretches are put together from `origin` on, until they come back to it;
- * that is early where the text is a period repeated.
+ * so the entries of a run of equal bytes are consecutive numbers, and the table of all entries (back(i), byte of i) is
+ * written from top to bottom in vectors. Starting at row `origin`, the entries give the text from its last byte to the
+ * first, but each step depends on the one before (a read from a distant cache). So the text is followed from 1,024 rows
+ * spread over the table, 20 at a time. Each of these rows is marked in the table. A stretch ends at a marked row, which
+ * names the stretch that continues there. Finally the stretches are joined, beginning at `origin`, until `origin` comes
+ * again; that is before all are used if the text is periodic.
  *
  *     entry    byte 0…7 │ back(i), or the number of the stretch 8…30 │ mark 31 */
 #ifndef BASE_BZ_BZ_ROWS_H
@@ -17,12 +17,12 @@
 #include "base/bz/block.h"
 
 #define MARK  (1u << 31)
-#define CAME  (MARK >> 8) /* the mark in a lane's row */
-#define WIDTH 16          /* rows written at a time */
+#define CAME  (MARK >> 8) /* the mark, as it appears in a lane's row */
+#define WIDTH 16          /* rows written at once */
 
 typedef uint32_t row_vector __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
 
-/* Fills the table; false where the runs are no column of a block. */
+/* Fills the table; false if the runs cannot be a column of a block. */
 static bool fill_rows(struct block_space *space, size_t size_max)
 {
     const row_vector ascending = {0,      1 << 8, 2 << 8,  3 << 8,  4 << 8,  5 << 8,  6 << 8,  7 << 8,
@@ -42,17 +42,17 @@ static bool fill_rows(struct block_space *space, size_t size_max)
         const uint32_t run = space->runs[i], length = run >> 8, byte = run & 255;
         const row_vector from = ascending + entry[byte];
         entry[byte] += length << 8;
-        *(row_vector *)row = from; /* reaches beyond the run, where the next one writes */
+        *(row_vector *)row = from; /* may write beyond the run; the next run overwrites it */
         for (uint32_t done = WIDTH; RARE(done < length); done += WIDTH)
             *(row_vector *)(row + done) = from + (done << 8);
         row += length;
     }
-    space->rows[size] = (uint32_t)size << 8; /* idle lanes stay there */
+    space->rows[size] = (uint32_t)size << 8; /* idle lanes loop here */
     space->size = size;
     return true;
 }
 
-/* Takes the row's entry out and marks it; 0 where it is marked already. */
+/* Saves the row's entry and marks the row; 0 if it is marked already. */
 static unsigned mark_row(struct block_space *space, uint32_t row, uint32_t stretch)
 {
     if (space->rows[row] & MARK)
@@ -73,12 +73,12 @@ static uint32_t mark_rows(struct block_space *space)
 
 struct lanes {
     uint32_t row[LANES];
-    uint32_t stretch[LANES]; /* that is being written */
-    size_t end[LANES];       /* of that, in the lane's bytes */
+    uint32_t stretch[LANES]; /* the stretch that is being written */
+    size_t end[LANES];       /* of that stretch, in the lane's bytes */
     uint32_t starts, started, busy;
 };
 
-/* Writes the first byte of the next start, or leaves the lane idle. */
+/* Writes the first byte of the next stretch, or leaves the lane idle. */
 static void begin_stretch(struct block_space *space, struct lanes *lanes, unsigned lane, size_t place)
 {
     if (lanes->started == lanes->starts) {
@@ -93,7 +93,7 @@ static void begin_stretch(struct block_space *space, struct lanes *lanes, unsign
     space->lanes[lane][place] = (uint8_t)entry;
 }
 
-/* The stretch of a lane has come to a marked row. */
+/* Records the stretch of a lane that has reached a marked row. */
 static void end_stretch(struct block_space *space, struct lanes *lanes, unsigned lane, size_t place)
 {
     struct bz_stretch *stretch = &space->stretches[lanes->stretch[lane]];
@@ -102,8 +102,8 @@ static void end_stretch(struct block_space *space, struct lanes *lanes, unsigned
     stretch->next = lanes->row[lane] & ~CAME;
 }
 
-/* Each lane writes a byte at a time, downwards, until one comes to a mark. Written out so that most lanes' rows stay in
- * registers: the more steps of all lanes fit into the processor's window, the more reads are under way at once. */
+/* Each lane writes one byte per step, downwards, until any lane reaches a mark. Unrolled so that most lanes' rows stay
+ * in registers: the more steps fit into the processor's out-of-order window, the more reads are in flight. */
 #define STEP(lane)                                                                                                     \
     entry = rows[row[lane]], any |= entry, bytes[place + (lane)*LANE_BYTES] = (uint8_t)entry, row[lane] = entry >> 8
 #define STEPS(lane) STEP(lane), STEP(lane + 1), STEP(lane + 2), STEP(lane + 3)
@@ -120,7 +120,7 @@ static size_t follow_lanes(const uint32_t *rows, uint32_t lanes[LANES], uint8_t 
     return place;
 }
 
-/* False where a few stretches are so long that a lane is too short for them. */
+/* Follows all stretches; false if a few are so long that a lane is too short for them. */
 static bool follow(struct block_space *space)
 {
     struct lanes lanes = {.starts = mark_rows(space), .busy = LANES};

@@ -1,9 +1,10 @@
-/* CRC-32 as bzip2 has it: the highest bit first, begun and ended with an inversion. Eight bytes at a time by tables. */
+/* CRC-32 as bzip2 defines it: the highest bit first, inverted at the start and the end. Eight bytes at a time by
+ * tables. */
 #include "base/bz/block.h"
 
 #define POLYNOMIAL 0x04c11db7u /* and x^32 */
 
-/* remainder · x^bits. */
+/* remainder · x^bits */
 static uint32_t times_x(uint32_t remainder, unsigned bits)
 {
     for (; bits > 0; bits--)

@@ -1,10 +1,10 @@
-/* The CRC by products without carries (PCLMULQDQ): 16 bytes are a polynomial of 128 bits, high · x^64 + low; n bits
- * further on in the text it weighs as much as
+/* The CRC by carry-less products (PCLMULQDQ): 16 bytes are a polynomial of 128 bits, high · x^64 + low. Moved n bits
+ * further on in the text, it is equivalent to
  *
  *     high · (x^(n + 64) mod P) + low · (x^n mod P)
  *
- * there, which is at most 96 bits long. So four vectors are carried along 64 bytes at a time and added to those they
- * meet; the last one's CRC, by tables, is that of all of them. */
+ * which has at most 96 bits. So four vectors are moved forward 64 bytes at a time and added to the bytes there. The CRC
+ * of the last vector, by tables, is that of all of them. */
 #ifndef BASE_BZ_CRC_FOLD_H
 #define BASE_BZ_CRC_FOLD_H
 
@@ -33,7 +33,7 @@ static uint32_t crc_by_folding(const struct crc_tables *tables, const uint8_t *b
     __m128i carried[4];
     for (unsigned i = 0; i < 4; i++)
         carried[i] = load_reversed(bytes + 16 * i);
-    carried[0] = _mm_xor_si128(carried[0], _mm_set_epi32(-1, 0, 0, 0)); /* the inversion at the beginning */
+    carried[0] = _mm_xor_si128(carried[0], _mm_set_epi32(-1, 0, 0, 0)); /* the inversion at the start */
     for (bytes += 64, size -= 64; size >= 64; bytes += 64, size -= 64)
         for (unsigned i = 0; i < 4; i++)
             carried[i] = fold(carried[i], by_4, load_reversed(bytes + 16 * i));

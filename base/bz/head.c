@@ -1,9 +1,9 @@
-/* In: the bits after a block's magic. Out: its CRC, origin, bytes in use, selectors and Huffman codes, as tables.
+/* Reads the bits after a block's magic: its CRC, origin, bytes in use, selectors and Huffman codes, as tables.
  *
  *     CRC 32 │ randomised 1 │ origin 24 │ bytes in use 16 + 16·n │ codes 3 │ selectors 15 │ selectors, unary │ lengths
  *
- * A head that is not whole is left to libbz2, and so are codes that are over-subscribed, fewer than 2 or more than 6,
- * or longer than 20 bits, and randomised blocks (no encoder has written one since 1997). */
+ * An incomplete head is left to libbz2. So are over-subscribed codes, fewer than 2 or more than 6 codes, codes longer
+ * than 20 bits, and randomised blocks (no encoder has written one since 1997). */
 #include "base/bz/block.h"
 
 static bool read_bytes_in_use(struct block_space *space, struct bits *in)
@@ -24,8 +24,8 @@ static bool read_bytes_in_use(struct block_space *space, struct bits *in)
     return count > 0 && space->symbols <= SYMBOLS_MAX;
 }
 
-/* A selector is the place of its code in a list that it then moves to the front: that many ones, and a zero. The list
- * is kept as nibbles, the first one lowest. */
+/* A selector is coded as the position of its code in a move-to-front list: that many ones, and a zero. The list is kept
+ * as nibbles, the first one lowest. */
 static enum bzip2_result read_selectors(struct block_space *space, struct bits *in, unsigned codes, uint32_t count)
 {
     uint32_t list = 0x543210;
@@ -49,7 +49,7 @@ static enum bzip2_result read_selectors(struct block_space *space, struct bits *
     return BZIP2_DONE;
 }
 
-/* Each length is the one before, changed by steps (10: one more, 11: one less) up to a 0. */
+/* Each length is the previous one, changed by steps (10: one more, 11: one less) up to a 0. */
 static enum bzip2_result read_lengths(struct bits *in, unsigned symbols, uint8_t lengths[SYMBOLS_MAX])
 {
     bits_fill(in);
@@ -70,13 +70,13 @@ static enum bzip2_result read_lengths(struct bits *in, unsigned symbols, uint8_t
     return BZIP2_DONE;
 }
 
-/* Codes of a length are consecutive numbers, in the order of their symbols, after the shorter ones. */
+/* The codes of one length are consecutive numbers, in the order of their symbols, and follow the shorter codes. */
 static bool make_code(struct code *code, unsigned symbols, const uint8_t lengths[SYMBOLS_MAX])
 {
     unsigned of_length[CODE_BITS_MAX + 1] = {0}, place[CODE_BITS_MAX + 1];
     for (unsigned i = 0; i < symbols; i++)
         of_length[lengths[i]]++;
-    uint32_t next = 0; /* code, as the highest of CODE_BITS_MAX bits */
+    uint32_t next = 0; /* the next code, as the highest of CODE_BITS_MAX bits */
     unsigned before = 0;
     for (unsigned n = 1; n <= CODE_BITS_MAX; n++) {
         code->offset[n] = (next >> (CODE_BITS_MAX - n)) - before;
@@ -90,8 +90,8 @@ static bool make_code(struct code *code, unsigned symbols, const uint8_t lengths
     return next <= 1u << CODE_BITS_MAX;
 }
 
-/* The single symbols first: they lie in the order of their codes. Then a second one after each that leaves room; it
- * was itself a single one, since it stands in the same table. */
+/* First the entries of single symbols, which are in the order of their codes. Then a second symbol is added to every
+ * entry that leaves room for it. */
 static void make_pairs(struct code *code, unsigned symbols)
 {
     uint32_t single[1u << PAIR_BITS];

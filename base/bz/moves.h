@@ -1,12 +1,12 @@
-/* The list of bytes by how recently they stood in the column, its near places in registers and the far ones in memory:
- * what is the same for every width of registers. */
+/* The move-to-front list of bytes: its near places in registers and the far ones in memory. This part is the same for
+ * every register width. */
 #ifndef BASE_BZ_MOVES_H
 #define BASE_BZ_MOVES_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* Where each of the first `count` bytes comes from when the one at place symbol - 1 moves to the front. */
+/* For each of the first `count` bytes, where it comes from when the one at place symbol - 1 moves to the front. */
 static inline void moves_of(unsigned symbol, unsigned count, uint8_t *from)
 {
     const unsigned place = symbol < 2 ? 0 : symbol - 1;
@@ -14,7 +14,7 @@ static inline void moves_of(unsigned symbol, unsigned count, uint8_t *from)
         from[i] = (uint8_t)(i == 0 ? place : i <= place ? i - 1 : i);
 }
 
-/* The byte at place symbol - 1 >= near leaves its place; `last`, until now at place near - 1, moves to place near. */
+/* Removes the byte at place symbol - 1 >= near; `last`, until now at place near - 1, moves to place near. */
 __attribute__((noinline, cold)) static uint8_t moves_far(uint8_t *bytes, unsigned near, unsigned symbol, uint8_t last)
 {
     const unsigned place = symbol - 1;

@@ -1,4 +1,4 @@
-/* Bytes of a file come in, its text goes out: headers, blocks and ends of streams in turn. */
+/* Decodes a bzip2 file: headers, blocks and ends of streams in turn. */
 #include "base/bz/stream.h"
 
 #include "base/bz/block.h"
@@ -12,8 +12,8 @@ struct unpacking {
     const char *name;
     const uint8_t *bytes;
     size_t size, text_max;
-    uint64_t bit;        /* all before it has been read */
-    uint32_t level, crc; /* of the stream; level 0: between two */
+    uint64_t bit;        /* all bits before it have been read */
+    uint32_t level, crc; /* of the stream; level 0: between two streams */
     struct block_space *space;
     const struct block_stages *stages;
 };
@@ -41,7 +41,7 @@ static int damaged(const struct unpacking *u, const char *what, struct error *er
     return hint(err, "'bzip2 -t' tests the file; where that finds nothing, give what bzcat makes of it");
 }
 
-/* A header, or zero bytes up to the end. */
+/* Reads a header, or zero bytes up to the end. */
 static int read_header(struct unpacking *u, struct error *err)
 {
     const size_t at = (size_t)(u->bit / 8);

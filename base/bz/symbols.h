@@ -1,16 +1,16 @@
-/* In: the bits of a block's symbols, its codes. Out: the runs of the last column. A template: a level's file (base.c,
- * avx2.c, avx512.c) brings struct list, the list of bytes by how recently they stood in the column:
+/* Decodes the bits of a block's symbols to the runs of the last column. This is a template: the file of a level
+ * (base.c, avx2.c, avx512.c) defines struct list, the move-to-front list of bytes:
  *
  *     list = list_open(memory, bytes)  the bytes in use, ascending
  *     list_step(list, symbol)          moves the byte at place symbol - 1 to the front (0 and 1 change nothing) and
  *                                      returns the first byte
  *
- * Symbols 0 and 1 are digits: n of them in a row, s0 s1 …, make the run of the first byte longer by the sum of
- * (s + 1)·2^i. Any other symbol begins a run of length 1.
+ * Symbols 0 and 1 are digits: n of them in a row, s0 s1 …, lengthen the run of the first byte by the sum of (s +
+ * 1)·2^i. Any other symbol begins a run of length 1.
  *
- * The two chains of dependences, bits → look-up → bits and list → list, take turns: while a group of 50 symbols is
- * looked up, those of the group before move their bytes. 24 look-ups of at most two symbols never pass the group's
- * end, so only the few after them ask for it. */
+ * There are two chains of dependences, bits → look-up → bits and list → list. To overlap them, the symbols of one group
+ * of 50 are looked up while those of the previous group move their bytes. 24 look-ups of at most two symbols cannot
+ * pass the end of the group, so only the few look-ups after them check for it. */
 #ifndef BASE_BZ_SYMBOLS_H
 #define BASE_BZ_SYMBOLS_H
 
@@ -18,21 +18,22 @@
 
 #define INLINE         static inline __attribute__((always_inline))
 #define SURE_LOOKUPS   24
-#define LOOKUPS_A_FILL 4 /* of at most PAIR_BITS each: fewer than BITS_FILLED */
+#define LOOKUPS_A_FILL 4 /* of at most PAIR_BITS each: together fewer than BITS_FILLED */
 
-/* The run that is being read. Lengths and weights are in units of 1 << 8, so that the byte fits below, and one less,
- * so that those of a new run are 0. */
+/* The run that is being read. Lengths and weights are in units of 1 << 8, so that the byte fits below. They are stored
+ * minus one unit, so that those of a new run are 0. */
 struct running {
     uint32_t *run;
     uint64_t length, weight;
-    uint64_t over; /* weights that were reached, for the check at the end */
+    uint64_t over; /* all weights so far ORed, for the check at the end */
 };
 
 #define RUN_UNIT ((uint64_t)1 << 8)
 #define WEIGHT_MAX                                                                                                     \
     ((RUN_UNIT << 19) - RUN_UNIT) /* 20 digits: a run longer than any block, and 2 more fit into 32 bits */
 
-/* Without a branch: whether a symbol is a digit is as good as random. gcc would make one if it saw the mask. */
+/* Branch-free: whether a symbol is a digit is unpredictable. The asm hides the mask from gcc, which would otherwise
+ * make a branch of it. */
 INLINE void run_step(struct running *running, unsigned symbol, uint32_t front)
 {
     uint64_t digit = 0 - (uint64_t)(symbol < 2);
@@ -50,7 +51,7 @@ INLINE void take_pair(struct list *list, struct running *running, const uint8_t 
     running->over |= running->weight;
 }
 
-/* A code that the pairs do not have: its symbol and, from bit 8 on, its length; or 0 where it is none. */
+/* Decodes a code that is not in the table of pairs: its symbol and, from bit 8 on, its length; 0 if it is invalid. */
 __attribute__((noinline)) static uint32_t long_code(const struct code *code, uint32_t next)
 {
     for (unsigned n = 1; n <= CODE_BITS_MAX; n++)
@@ -59,7 +60,8 @@ __attribute__((noinline)) static uint32_t long_code(const struct code *code, uin
     return 0;
 }
 
-/* One or two symbols, or none: then long_code knows. The bits they took are added to the lowest 6 of *took. */
+/* Looks up one or two symbols. False: none, use long_code. The bits consumed are added to the lowest 6 bits of
+ * *took. */
 INLINE bool look_up(const uint32_t *pairs, struct bits *in, uint8_t **to, uint32_t *took)
 {
     const uint32_t entry = pairs[in->word >> (64 - PAIR_BITS)];
@@ -71,7 +73,7 @@ INLINE bool look_up(const uint32_t *pairs, struct bits *in, uint8_t **to, uint32
     return entry != 0;
 }
 
-/* The same one by one, where there may be room for one symbol only. */
+/* The same near the end of a group. `single`: there is room for one symbol only. */
 INLINE bool look_up_last(const uint32_t *pairs, struct bits *in, uint8_t **to, unsigned single)
 {
     const uint32_t entry = pairs[in->word >> (64 - PAIR_BITS)];
@@ -84,7 +86,7 @@ INLINE bool look_up_last(const uint32_t *pairs, struct bits *in, uint8_t **to, u
     return entry != 0;
 }
 
-/* False at the block's end, and where the bits are no code. */
+/* Decodes a symbol by long_code. False at the block's end, and if the bits are not a code. */
 INLINE bool look_up_long(const struct code *code, struct bits *in, uint8_t **to, unsigned end,
                          enum bzip2_result *result)
 {
@@ -105,7 +107,8 @@ INLINE bool look_up_long(const struct code *code, struct bits *in, uint8_t **to,
 
 static enum bzip2_result decode_symbols(struct block_space *space, struct bits *from)
 {
-    uint8_t groups[2][GROUP_SYMBOLS + 2] = {0}; /* the first "group before" is of digits that are forgotten */
+    uint8_t groups[2][GROUP_SYMBOLS + 2] = {0}; /* the symbols before the first group are dummy digits, and their run is
+                                                 * discarded */
     struct list_memory memory;
     struct list list = list_open(&memory, space->bytes);
     struct running running = {.run = space->runs};
@@ -120,7 +123,7 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
         }
         const struct code *code = &space->codes[space->selectors[group]];
         const uint32_t *pairs = code->pairs;
-        __asm__("" : "+r"(pairs)); /* one register; gcc would add three numbers for each look-up */
+        __asm__("" : "+r"(pairs)); /* keep it in one register; gcc would add three numbers for each look-up */
         const uint8_t *before = groups[~group & 1], *const before_end = before + GROUP_SYMBOLS;
         uint8_t *to = groups[group & 1], *const last = to + GROUP_SYMBOLS - 1;
 #define LOOK_UP_AND_TAKE                                                                                               \
@@ -149,7 +152,7 @@ static enum bzip2_result decode_symbols(struct block_space *space, struct bits *
         }
         for (; before < before_end; before += 2)
             take_pair(&list, &running, before);
-        if (group == 0) { /* the first run is of the first byte in use, and mostly empty */
+        if (group == 0) { /* discard the dummy digits; the first run is of the first byte in use, and usually empty */
             running = (struct running){.run = space->runs, .length = 0 - RUN_UNIT};
             *running.run = 0;
         }

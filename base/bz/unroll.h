@@ -1,5 +1,5 @@
-/* In: the text of a block. Out: the text before its runs were shortened: after four equal bytes stands a count of how
- * many more of them there were. */
+/* Undoes the first run-length coding of a block: four equal bytes are followed by a count of how many more there
+ * were. */
 #ifndef BASE_BZ_UNROLL_H
 #define BASE_BZ_UNROLL_H
 
@@ -16,7 +16,7 @@
 
 typedef int8_t byte_vector __attribute__((vector_size(WIDE), aligned(1), may_alias));
 
-/* Are there four equal bytes that begin in text[0..WIDE)? */
+/* Do four equal bytes begin anywhere in text[0..WIDE)? */
 static inline bool has_equals(const uint8_t *text)
 {
     const byte_vector *first = (const byte_vector *)text;
@@ -30,7 +30,7 @@ static inline bool has_equals(const uint8_t *text)
     return any != 0;
 }
 
-/* The first place from `at` on where four equal bytes stand, or `size`. The text has bytes to read after its end. */
+/* The first place, from `at` on, where four equal bytes begin, or `size`. Reads beyond the end of the text. */
 static size_t find_equals(const uint8_t *text, size_t at, size_t size)
 {
     while (at < size && !has_equals(text + at))
