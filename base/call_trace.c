@@ -1,4 +1,4 @@
-/* In: the changes of files as calls.c makes them. Out: a line each in the trace, after what the kernel did. */
+/* Writes the changes of files that calls.c makes to the trace, a line each, after the kernel has made them. */
 #include "base/call_trace.h"
 
 #include "base/error.h"

@@ -1,6 +1,5 @@
-/* In: a call on a file. Out: the system call, unless a test wants it to fail. One counter for all that change what is
- * on disk and one for all that read, so that a test can walk through every moment at which a disk may fill up or fail
- * or a machine may stop. */
+/* The system calls on files, which a test may make fail. One counter covers all calls that change what is on disk,
+ * another all that read, so a test can try every moment at which a disk fills up or fails, or a machine stops. */
 #include "base/calls.h"
 
 #include "base/call_trace.h"
@@ -21,8 +20,8 @@
 #define EXIT_KILLED 137 /* what a shell says after kill -9 */
 
 static atomic_uint_fast64_t calls[FILE_CALL_KINDS];
-static atomic_uint_fast64_t fault_call[FILE_CALL_KINDS]; /* the value of calls[] that is hit; 0: none */
-static struct file_fault planned[FILE_CALL_KINDS];       /* set while no other thread uses files */
+static atomic_uint_fast64_t fault_call[FILE_CALL_KINDS]; /* the value of calls[] at which the fault happens; 0: none */
+static struct file_fault planned[FILE_CALL_KINDS];       /* set only while no other thread uses files */
 
 void file_fault_set(struct file_fault fault)
 {
@@ -48,7 +47,7 @@ static bool is_hit(enum file_call_kind kind)
     return true;
 }
 
-/* Is this the call that stops half way? */
+/* Is this the call that is cut short? */
 static bool is_short(enum file_call_kind kind)
 {
     return planned[kind].kind == FILE_FAULT_SHORT;
@@ -63,7 +62,7 @@ int call_open(const char *path)
     return fd;
 }
 
-/* Until there is something to read, or the end: 0, or -1 where a stop is requested. */
+/* Waits for data or the end of the file: 0, or -1 if a stop is requested. */
 static int wait_for_data(int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
@@ -107,7 +106,7 @@ int call_create(const char *path, int flags)
     return fd;
 }
 
-/* At `offset`, or where the file stands (AT_PLACE). */
+/* An offset that stands for the file's position. */
 #define AT_PLACE (-1)
 static ssize_t write_once(int fd, const void *data, size_t bytes, off_t offset)
 {

@@ -1,6 +1,6 @@
-/* Inside base only: the system calls on files. Each is counted, and a test may make one of them fail (struct file_fault
- * in base/file.h) or have those that change what is on disk written down (call_trace.h). They behave as the calls they
- * are named after, but go on after EINTR. */
+/* Inside base only: the system calls on files. Each is counted. A test may make one fail (struct file_fault in
+ * base/file.h) or have every change on disk recorded (call_trace.h). They behave like the calls they are named after,
+ * but retry after EINTR. */
 #ifndef BASE_CALLS_H
 #define BASE_CALLS_H
 
@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 int call_open(const char *path); /* for reading, with O_CLOEXEC and O_NONBLOCK: a FIFO without a writer opens at once */
-/* Waits until there is something to read; -1 with EINTR where a stop is requested meanwhile. */
+/* Waits until there is something to read; -1 with EINTR if a stop is requested meanwhile. */
 ssize_t call_read_next(int fd, void *out, size_t bytes);
 ssize_t call_read_at(int fd, void *out, size_t bytes, uint64_t offset);
 

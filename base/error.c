@@ -1,5 +1,5 @@
-/* In: what went wrong, in words. Out: a filled struct error, and at the end of the program one message and an exit
- * code. Texts are cleaned when they are printed and not before, because file names may hold any byte. */
+/* Fills struct error with what went wrong, and at the end of the program prints one message and returns the exit code.
+ * Texts are cleaned only when they are printed, because file names may hold any byte. */
 #include "base/error.h"
 
 #include "base/log.h"
@@ -83,7 +83,7 @@ int hint(struct error *err, const char *format, ...)
     return -1;
 }
 
-/* One object on stdout; false where there is no memory for it. */
+/* Prints one object on stdout; false if there is no memory for it. */
 static bool print_json(const struct error *err, const char *text, const char *file, const char *advice)
 {
     json_t *object = json_object();
@@ -106,7 +106,7 @@ void error_report_to(int fd, uint32_t who)
     report_who = who;
 }
 
-/* One write of few bytes is never mixed with another's (pipe(7)). false: nobody reads it. */
+/* Writes to the parent's pipe; a write this small is atomic (pipe(7)). false: there is no pipe or no reader. */
 static bool report(const struct error *err)
 {
     const struct error_report report = {.who = report_who, .error = *err};
@@ -149,7 +149,7 @@ void die(enum error_kind kind, const char *format, ...)
 void error_leave(const struct error *err)
 {
     const int code = error_print(err, program_invocation_short_name, log_is_json());
-    /* Other threads may still be at work: no exit handlers, which would free what they use. */
+    /* Other threads may still be running: skip exit handlers, which would free what they use. */
     fflush(stdout);
     _exit(code);
 }

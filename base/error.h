@@ -1,4 +1,4 @@
-/* Errors of the world (files, input, options) travel as a value; our own bugs are asserts.
+/* External errors (files, input, options) are returned as values; our own bugs are asserts.
  *
  *     int page_next(..., struct error *err)
  *     {
@@ -7,8 +7,8 @@
  *             return fail_at(err, ERR_INPUT, path, byte, "block CRC does not match");
  *     }
  *
- * Callees print nothing; `main` prints once (error_print) and exits with the kind, which is the exit code.
- * Never write over an error that already says what happened. */
+ * Callees print nothing; `main` prints once (error_print) and exits with the kind, which is the exit code. Never
+ * overwrite an error that already says what happened. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
@@ -62,19 +62,19 @@ __attribute__((format(printf, 2, 3))) int hint(struct error *err, const char *fo
  * in names from outside are replaced. */
 int error_print(const struct error *err, const char *program, int json);
 
-/* For one of several processes that a parent started: from now on error_print (and die, error_leave) writes such a
- * report to this pipe instead, so that the parent can print one error of all. `who` comes back in it. */
+/* For one of several processes started by a parent: from now on error_print (and die, error_leave) writes the error to
+ * this pipe, so that the parent can print one error for all. `who` is returned in it. */
 struct error_report {
     uint32_t who;
     struct error error;
 };
 void error_report_to(int fd, uint32_t who);
 
-/* Hopeless (out of memory, a broken GPU): say why on stderr and leave with `kind`. */
+/* For fatal conditions (out of memory, a broken GPU): prints why on stderr and exits with `kind`. */
 __attribute__((format(printf, 2, 3), noreturn)) void die(enum error_kind kind, const char *format, ...);
-__attribute__((noreturn)) void error_leave(const struct error *err); /* the same, with an error that is filled */
+__attribute__((noreturn)) void error_leave(const struct error *err); /* the same, with a filled error */
 
-/* For callers that hold nothing: pass a failure on. */
+/* For callers that hold no resources: passes a failure on. */
 #define TRY(call)                                                                                                      \
     do {                                                                                                               \
         if ((call) < 0)                                                                                                \

@@ -1,5 +1,5 @@
-/* In: paths and bytes. Out: files that are there as a whole or not at all. Nothing is buffered here, because callers
- * hand over large pieces. Names and directories stand in path.c, the counted system calls in calls.c. */
+/* Files that appear completely or not at all. There is no buffering, because callers write large blocks. Names and
+ * directories are in path.c, the counted system calls in calls.c. */
 #include "base/file.h"
 
 #include "base/calls.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define TEMPORARY_SUFFIX ".tmp"
-#define LOOK_MS          200 /* between looks whether to stop, where no bytes come */
+#define LOOK_MS          200 /* between checks for a stop request while no bytes come */
 #define READ_BYTES       ((size_t)64 << 10)
 #define WRITE_BACK_BYTES ((size_t)64 << 10)
 
@@ -36,11 +36,11 @@ static void forget(struct file *file)
 static int open_existing(const char *path)
 {
     if (strcmp(path, "-") == 0)
-        return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3); /* so that closing it leaves ours open */
+        return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3); /* a duplicate, so that closing it leaves ours open */
     return call_open(path);
 }
 
-/* What stands there in place of a file. */
+/* What is under the name instead of a file. */
 static const char *kind_name(mode_t mode)
 {
     return S_ISFIFO(mode) ? "a named pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
@@ -57,7 +57,7 @@ static int open_read(struct file *file, const char *path, bool is_input, struct 
     }
     int result = fstat(fd, &status) < 0 ? fail_errno(err, path, "cannot be examined") : 0;
     if (result == 0 && S_ISDIR(status.st_mode)) {
-        errno = EISDIR; /* open takes directories, and only the first read would say so */
+        errno = EISDIR; /* open accepts directories; only the first read would fail */
         result = fail_errno(err, path, "cannot be read");
     } else if (result == 0 && !S_ISREG(status.st_mode) && !is_input) {
         result =
@@ -106,15 +106,15 @@ int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t 
     return (int64_t)done;
 }
 
-/* Until a read does not block. A signal may come just before it would: then only a look at the clock tells. Regular
- * files are always ready. -1: a stop was asked for. */
+/* Waits until a read would not block; regular files are always ready. A signal may arrive just before poll starts
+ * waiting, so poll wakes up regularly to check for a stop. -1: a stop was requested. */
 static int await_bytes(int fd)
 {
     struct pollfd waits = {.fd = fd, .events = POLLIN};
     for (;;) {
         const int ready = poll(&waits, 1, LOOK_MS);
         if (ready > 0 || (ready < 0 && errno != EINTR))
-            return 0; /* the read says what is wrong */
+            return 0; /* the read reports what is wrong */
         if (ready < 0 || stop_requested())
             return -1;
     }
@@ -187,7 +187,7 @@ void file_unmap(struct mapping *mapping)
 
 /* ------------------------------------------------------------------------------------------------ writing */
 
-/* The bytes of a file that is not committed yet. The caller frees the name. */
+/* The temporary name of a file that is not committed yet. The caller frees it. */
 static char *temporary_name(const char *path)
 {
     const size_t size = strlen(path);
@@ -201,12 +201,12 @@ int file_create(struct file *file, const char *path, struct error *err)
 {
     struct stat status;
     *file = FILE_CLOSED;
-    /* The rename at the end would replace a device or a pipe by a file. */
+    /* The rename at the end would replace a device or a pipe with a file. */
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
         return fail_at(err, ERR_USAGE, path, ERROR_NO_OFFSET, "cannot be written: it is not a regular file");
     char *name = temporary_name(path);
     int fd = call_create(name, O_RDWR | O_EXCL);
-    if (fd < 0 && errno == EEXIST && call_remove(name) == 0) /* what a killed process left */
+    if (fd < 0 && errno == EEXIST && call_remove(name) == 0) /* left by a process that was killed */
         fd = call_create(name, O_RDWR | O_EXCL);
     mem_free(name);
     if (fd < 0)
@@ -230,7 +230,7 @@ int file_append_open(struct file *file, const char *path, struct error *err)
     return 0;
 }
 
-/* So that a sync at the end has little left to wait for. Where the system cannot, nothing is lost. */
+/* Starts writing to disk early, so that a sync at the end has little left to wait for. Failure is harmless. */
 static void start_write_back(const struct file *file, size_t bytes)
 {
     if (bytes >= WRITE_BACK_BYTES)
@@ -278,12 +278,12 @@ int file_sync(struct file *file, struct error *err)
     return 0;
 }
 
-/* Closes the descriptor; some file systems tell only here that the bytes did not arrive. */
+/* Closes the descriptor. Some file systems report only here that bytes could not be written. */
 static int close_written(struct file *file, struct error *err)
 {
     const int fd = file->fd;
     file->fd = -1;
-    if (close(fd) < 0 && errno != EINTR) /* Linux has closed it even then */
+    if (close(fd) < 0 && errno != EINTR) /* even then Linux has closed it */
         return fail_errno(err, file->path, "cannot be written to disk");
     return 0;
 }
@@ -317,7 +317,7 @@ void file_close(struct file *file)
         close(file->fd);
     if (file->temporary) {
         char *name = temporary_name(file->path);
-        call_remove(name); /* where this fails there is nothing left to do: the next file_create takes the name over */
+        call_remove(name); /* a failure is harmless: the next file_create takes the name over */
         mem_free(name);
     }
     forget(file);

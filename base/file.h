@@ -1,11 +1,11 @@
-/* The one layer through which files are touched. Errors name the path. Two ways to write:
+/* The only layer that touches files. Errors name the path. There are two ways to write:
  *
  *     file_create → file_write … → file_commit      a whole file: temporary name, fsync, rename, fsync of the directory
  *     file_append_open → file_write … → file_sync   a log that grows (spill, journal); never seen under a final name
  *
- * Every state-changing call (create, write, sync, rename, truncate, remove, mkdir) and every one that reads is counted,
- * and a test can make the n-th of either kind fail, be short, or end the process: see struct file_fault. A struct file
- * belongs to one thread, except that file_read_at and file_write_at may be called from any thread. */
+ * Every call that changes state (create, write, sync, rename, truncate, remove, mkdir) and every call that reads is
+ * counted, and a test can make the n-th of either kind fail, be short, or end the process: see struct file_fault. A
+ * struct file belongs to one thread, except that file_read_at and file_write_at may be called from any thread. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -23,17 +23,17 @@ struct file {
     uint64_t written; /* bytes handed to file_write since it was opened or created */
 };
 
-/* Reading. A regular file only: what else stands under the name, in a dataset from elsewhere say, is ERR_UNSAFE (a
- * directory ERR_USAGE), and no open waits. An input that the user names may also be a pipe or a device, and "-" is
- * standard input; those have no file_size and no file_read_at, and reading them ends with ERR_STOPPED at a request to
- * stop. */
+/* Reading. file_open_read opens regular files only: anything else under the name, in a dataset from outside say, is
+ * ERR_UNSAFE (a directory ERR_USAGE), and opening never blocks. file_open_input is for an input that the user names: it
+ * may also be a pipe or a device, and "-" is standard input. Those have no file_size and no file_read_at, and reading
+ * them ends with ERR_STOPPED at a request to stop. */
 int file_open_read(struct file *file, const char *path, struct error *err);
 int file_open_input(struct file *file, const char *path, struct error *err);
 int64_t file_size(const struct file *file, struct error *err); /* bytes, < 0 on error */
 /* Reads up to `bytes` at `offset`; fewer only at the end of the file. Returns the bytes read, < 0 on error. */
 int64_t file_read_at(const struct file *file, void *out, size_t bytes, uint64_t offset, struct error *err);
-/* Reads the next bytes of a file or pipe; fewer than asked only at the end. ERR_STOPPED: a stop was asked for while no
- * bytes came. */
+/* Reads the next bytes of a file or pipe; fewer than requested only at the end. ERR_STOPPED: a stop was requested while
+ * waiting for bytes. */
 int64_t file_read(struct file *file, void *out, size_t bytes, struct error *err);
 /* The whole file into *out (appended), at most `bytes_max`, else ERR_UNSAFE. */
 int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct error *err);
@@ -42,13 +42,13 @@ int file_read_all(const char *path, size_t bytes_max, struct buf *out, struct er
 int file_create(struct file *file, const char *path, struct error *err); /* a whole new file, under a temporary name */
 int file_append_open(struct file *file, const char *path, struct error *err); /* created where absent, at its end */
 int file_write(struct file *file, const void *data, size_t bytes, struct error *err);
-/* At `offset`, wherever file_write stands. */
+/* Writes at `offset`, independently of the position of file_write. */
 int file_write_at(const struct file *file, const void *data, size_t bytes, uint64_t offset, struct error *err);
-int file_truncate(struct file *file, uint64_t bytes, struct error *err); /* then writes go on at the new end */
+int file_truncate(struct file *file, uint64_t bytes, struct error *err); /* later writes continue at the new end */
 int file_sync(struct file *file, struct error *err);
 /* fsync, close, rename to the final name, fsync of the directory. On error the temporary file is removed. */
 int file_commit(struct file *file, struct error *err);
-/* Closes; a created file that was not committed is removed. Safe on a closed or zeroed file with fd -1. */
+/* Closes the file; a created file that was not committed is removed. Safe on FILE_CLOSED and after file_commit. */
 void file_close(struct file *file);
 #define FILE_CLOSED ((struct file){-1, false, NULL, 0})
 /* file_create + file_write + file_commit. */
@@ -66,7 +66,7 @@ void file_unmap(struct mapping *mapping);
 bool path_exists(const char *path);
 bool path_is_file(const char *path); /* a regular one, or a link to one */
 bool path_is_directory(const char *path);
-/* What a name itself is: a link is PATH_OTHER, whatever it leads to. */
+/* The kind of the name itself: a symbolic link is PATH_OTHER, whatever its target. */
 enum path_kind { PATH_ABSENT, PATH_FILE, PATH_FOLDER, PATH_OTHER };
 enum path_kind path_kind(const char *path);
 bool path_same(const char *a, const char *b); /* do both lead to one file or directory, by device and inode? */
@@ -75,15 +75,15 @@ int path_remove(const char *path, struct error *err);                 /* a file 
 int path_remove_empty(const char *path, struct error *err);           /* a directory, if it is empty; else nothing */
 int path_rename(const char *from, const char *to, struct error *err); /* and fsync of the directory */
 int path_sync_directory(const char *path, struct error *err);
-int path_sync_directory_of(const char *path, struct error *err); /* the one that holds path */
-int64_t path_free_bytes(const char *path, struct error *err);    /* free for us on its file system */
+int path_sync_directory_of(const char *path, struct error *err); /* the directory that holds path */
+int64_t path_free_bytes(const char *path, struct error *err);    /* available to us on its file system */
 /* Joins with one '/' into a new string that the caller frees with mem_free. */
 char *path_join(const char *directory, const char *name);
-/* To the error of a name that leads nowhere: how to download what it seems to be, a URL or, where a `model` is asked
- * for, a name of a model hub. Returns -1. */
+/* For an error about a name that leads nowhere: adds a hint how to download what the name seems to be, a URL or, if a
+ * `model` is expected, a name on a model hub. Returns -1. */
 int path_hint_download(const char *name, bool model, struct error *err);
-/* The path from the root, without links, for a record that is read elsewhere; the path itself where it leads nowhere.
- * The caller mem_free's it. */
+/* The absolute path without links, for a record that is read elsewhere; the path itself if it leads nowhere. The caller
+ * mem_free's it. */
 char *path_full(const char *path);
 /* Names in a directory, sorted bytewise, without . and ..; names and the array are freed by path_list_release. */
 struct path_list {
@@ -93,21 +93,22 @@ struct path_list {
 int path_list(struct path_list *list, const char *directory, struct error *err);
 void path_list_release(struct path_list *list);
 
-/* One process at a time in a directory: a lock on all of DIR/.lock (fcntl's, of the open file), ERR_LOCKED with the
- * holder's pid and host otherwise. The lock ends with the process; the file stays until lock_release. */
+/* One process at a time in a directory: a lock on all of DIR/.lock (an open file description lock of fcntl); otherwise
+ * ERR_LOCKED with the holder's pid and host. The lock ends with the process; the file stays until lock_release. */
 struct lock {
     int fd;
-    char *path; /* NULL: the file is another's to remove */
+    char *path; /* NULL: another process removes the file */
 };
 int lock_take(struct lock *lock, const char *directory, struct error *err);
-void lock_release(struct lock *lock); /* fine where it was not taken, or is zeroed */
+void lock_release(struct lock *lock); /* safe on a lock that was not taken or is zeroed */
 
-/* Several processes of one job: who has the lock keeps byte 0 of it and lets others in, each of which holds bytes of
- * its own. Whoever takes the lock meanwhile is refused, also when only some are left. Such a byte says that its holder
- * lives, or whatever it stands for; the system lets it go when the holder dies, on other machines too. */
+/* Several processes of one job: the holder of the lock keeps byte 0 of it and admits others, each of which holds bytes
+ * of its own. A process outside the job cannot take the lock, even when only some of the job's processes are left. Such
+ * a byte says that its holder is alive, or whatever else it is used for; the system releases it when the holder dies,
+ * also on another machine. */
 int lock_admit(struct lock *lock, struct error *err);
-int lock_enter(struct lock *lock, const char *directory, struct error *err); /* without any byte yet */
-int lock_hold(struct lock *lock, uint32_t byte, struct error *err);          /* ERR_LOCKED: it is held */
+int lock_enter(struct lock *lock, const char *directory, struct error *err); /* holds no byte yet */
+int lock_hold(struct lock *lock, uint32_t byte, struct error *err);          /* ERR_LOCKED: it is held already */
 void lock_let_go(struct lock *lock, uint32_t byte);
 bool lock_is_held(const struct lock *lock, uint32_t byte); /* by another process */
 
@@ -132,7 +133,7 @@ struct file_fault {
 void file_fault_set(struct file_fault fault);
 uint64_t file_calls(enum file_call_kind call); /* so far */
 
-/* For tests of whole programs, called by the mains; a message on stderr says what is in force.
+/* For tests of whole programs, called by the mains; a message on stderr says which faults are set.
  *   DS_FAIL_FILE=n:kill | n:short | n:ERRNO-number    the n-th change; DS_FAIL_READ the n-th read; DS_FAIL_ALLOC=n
  *   DS_TRACE_FILE=PATH                                every change is written down there: see base/call_trace.h */
 void faults_from_environment(void);

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Not seen, or changes what is seen around it: controls, directions (Unicode annex 9), separators, zero widths but for
- * the two joiners that scripts need, tags, and what XML cannot hold. */
+/* Characters that are invisible or change the text around them: controls, directions (Unicode annex 9), separators,
+ * zero widths except the two joiners that scripts need, tags, and what XML cannot hold. */
 static bool is_hidden(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xAD || c == 0x061C || c == 0x180E || c == 0x200B ||
@@ -103,7 +103,7 @@ void html_table(struct buf *page, const char *caption, const char *const *column
         else if (**columns)
             buf_addf(page, "<th scope=\"col\">%s</th>", *columns);
         else
-            buf_add_text(page, "<td class=\"b\"></td>"); /* of bars: their figures stand beside them */
+            buf_add_text(page, "<td class=\"b\"></td>"); /* the column of bars; its figures are beside it */
     buf_add_text(page, "</tr></thead>\n<tbody>\n");
 }
 

@@ -1,6 +1,5 @@
-/* The look of pages: one column, two palettes, no picture, no font, nothing fetched. Measures are in rem, so that
- * the reader's own text size rules; tables and figures scroll inside themselves, so that a phone shows the page
- * whole. */
+/* The style of pages: one column, two palettes, no images, no fonts, nothing fetched. Sizes are in rem, so the reader's
+ * own text size applies. Tables and figures scroll inside themselves, so a phone shows the page at full width. */
 #include "base/html.h"
 
 const char html_style[] =
@@ -66,7 +65,7 @@ const char html_style[] =
     "svg rect{fill:var(--bar)}svg rect:hover{fill:var(--bar3)}"
     ".axis{display:flex;justify-content:space-between;border-top:1px solid var(--drop);font-size:.8rem;"
     "color:var(--soft)}\n"
-    /* Samples: what a model sees or guesses, what was there above it. */
+    /* Samples: what a model sees or guesses, with the original above. */
     ".legend{display:flex;flex-wrap:wrap;gap:.3rem 1.4rem;font-size:.9rem;margin:.8rem 0 0;padding:0;list-style:none;"
     "line-height:2.1}"
     ".text{font:1.06rem/2.35 Charter,\"Bitstream Charter\",\"Iowan Old Style\",Georgia,\"Noto Serif\",serif;"

@@ -1,6 +1,6 @@
-/* In: text. Out: jansson's tree. What a tree takes is counted where jansson asks for memory, so the bound needs no
- * model of its nodes. It is kept by ending the text early: an allocation that fails would do too, but jansson 2.14
- * ignores some of these (lex_save) and then reads past its buffers. */
+/* Parses JSON text with jansson. The memory of the tree is counted in jansson's allocator, so the bound needs no model
+ * of its nodes. When the bound is reached, the text is ended early. A failing allocation would seem simpler, but
+ * jansson 2.14 ignores some failures (lex_save) and then reads past its buffers. */
 #include "base/json.h"
 
 #include "base/file.h"
@@ -10,9 +10,9 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#define BLOCK_BYTES 8u /* malloc's own, of each piece */
+#define BLOCK_BYTES 8u /* malloc's overhead per allocation */
 
-/* What the parse of this thread has taken and not given back. */
+/* Bytes that this thread's parse has allocated and not freed. */
 static _Thread_local struct {
     bool counts;
     size_t bytes;
@@ -50,7 +50,7 @@ struct feed {
     bool refused;
 };
 
-/* The next bytes of the text, a kilobyte at a time; 0 at its end. */
+/* Gives jansson the next bytes of the text, a kilobyte at a time; 0 at its end or at the bound. */
 static size_t feed_next(void *out, size_t room, void *context)
 {
     struct feed *feed = context;

@@ -1,7 +1,7 @@
-/* JSON from outside, as jansson's tree, in bounded memory: such a tree takes 4 to 9 times the text of the files that
- * we know (manifests, tokenizers, headers of tensors), but up to 75 times where a text is nothing but "{},". So each
- * kind of file has its limit, and its tree may take JSON_TREE_PER_BYTE times that limit (for a moment up to twice as
- * much, while a table grows). */
+/* JSON from outside, as jansson's tree, in bounded memory. A tree takes 4 to 9 times the text of the files we know
+ * (manifests, tokenizers, headers of tensors), but up to 75 times for a text of nothing but "{},". So each kind of file
+ * has a limit of its size, and its tree may take JSON_TREE_PER_BYTE times that limit (briefly up to twice as much,
+ * while a hash table grows). */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -12,14 +12,14 @@
 
 #define JSON_TREE_PER_BYTE 8u
 
-/* For process_open: jansson takes its memory from base/mem.h. */
+/* For process_open: makes jansson allocate from base/mem.h. */
 void json_memory_open(void);
 
-/* The text as an object or array (duplicate keys are refused), which the caller json_decref's; NULL and *why where it
- * is none, or where the tree would take more than JSON_TREE_PER_BYTE * bytes_max. Any thread. */
+/* The text as an object or array (duplicate keys are refused), which the caller json_decref's. NULL and *why if it is
+ * neither, or if the tree would take more than JSON_TREE_PER_BYTE * bytes_max. Any thread. */
 json_t *json_parse(struct str text, size_t bytes_max, json_error_t *why);
 
-/* A whole file of at most bytes_max (else ERR_UNSAFE) that holds one object (else `kind`). */
+/* Reads a whole file of at most bytes_max (else ERR_UNSAFE) that holds one object (else `kind`). */
 int json_read(const char *path, size_t bytes_max, enum error_kind kind, json_t **out, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* In: lines for people. Out: stderr, whole lines only, whoever speaks; a progress line that stands is cleared first. */
+/* Writes lines for people to stderr: whole lines only, from any thread. A visible progress line is cleared first. */
 #include "base/log.h"
 
 #include "base/str.h"
@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define LINE_BYTES_MAX 4096 /* of a line; a longer one holds a name that somebody made long, and is cut */
+#define LINE_BYTES_MAX 4096 /* of a line; longer ones, which hold an overlong name, are cut */
 
 /* Set once by log_open, before there are threads. */
 static const char *program_name = "";
@@ -58,7 +58,7 @@ static void clear_status(void)
     status_stands = false;
 }
 
-/* Bytes of text that fit into `columns`, counting a character as one column. */
+/* The bytes of text that fit into `columns`, counting one column per character. */
 static size_t fitting_bytes(const char *text, size_t columns)
 {
     size_t at = 0;
@@ -172,7 +172,7 @@ void log_warn(const char *format, ...)
     va_end(args);
 }
 
-/* C0, DEL, C1, and the characters that turn the direction of the text around (Unicode annex 9, "Trojan Source"). */
+/* C0, DEL, C1, and the characters that change the direction of the text (Unicode annex 9, "Trojan Source"). */
 bool log_is_harmful(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||

@@ -1,5 +1,5 @@
-/* Talk for people, on stderr; data goes to stdout and never through here. Any thread. Used by mains, build.c, train.c
- * and verbs only: pure rooms have no log. With `json`, every line is one JSON object {"level":…,"text":…}. */
+/* Messages for people, on stderr; data goes to stdout and never through here. Any thread. Used by mains, build.c,
+ * train.c and verbs only: pure rooms do not log. With `json`, every line is one JSON object {"level":…,"text":…}. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -13,27 +13,25 @@ bool log_is_json(void);
 enum log_level log_level_now(void);
 bool log_colours(void); /* stderr is a terminal, TERM is not dumb, NO_COLOR is unset or empty */
 
-/* Every line is cleaned (log_safe) and cut at 4 KiB: callers put names from outside into it as they are. */
+/* Every line is cleaned (log_safe) and cut at 4 KiB, so callers may insert names from outside unchanged. */
 
-/* A line at LOG_NORMAL (log_say), at LOG_VERBOSE (log_detail), and "warning: ..." always, under -q too (log_warn). No
- * newline at the end. They first clear a progress line that stands. */
+/* A line at LOG_NORMAL (log_say), at LOG_VERBOSE (log_detail), and "warning: ..." always, even under -q (log_warn). No
+ * newline at the end. They first clear a visible progress line. */
 __attribute__((format(printf, 1, 2))) void log_say(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_detail(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void log_warn(const char *format, ...);
 
-/* A line of progress under --json: with `share` (done, 0 to 1) and `left` (seconds), each left out where it is
- * negative. */
+/* A line of progress under --json: with `share` (done, 0 to 1) and `left` (seconds), each omitted if negative. */
 void log_progress_json(const char *text, double share, double left);
 
-/* The line that stands at the bottom of a terminal until the next output: NULL clears it, text and its end replace it
- * (the text is cut so that both fit the terminal's width). Only for a stderr that log_terminal() calls one. progress.h
- * makes the text. */
+/* The line that stays at the bottom of a terminal until the next output: NULL clears it, text and its end replace it
+ * (the text is cut so that both fit the terminal's width). Only if log_terminal(). progress.h makes the text. */
 bool log_terminal(void);
 void log_status(const char *text, const char *end);
 
-/* Copies text with control characters (C0, C1, DEL) and bidirectional overrides and ill-formed UTF-8 replaced by '?',
+/* Copies text, replacing control characters (C0, C1, DEL), bidirectional overrides and ill-formed UTF-8 by '?'. Writes
  * at most out_size - 1 bytes, cut at a character: for titles and names printed to a terminal. Returns out. */
 char *log_safe(const char *text, char *out, unsigned long out_size);
-bool log_is_harmful(uint32_t code_point); /* one of those */
+bool log_is_harmful(uint32_t code_point); /* is it one of those characters? */
 
 #endif

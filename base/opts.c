@@ -1,6 +1,6 @@
-/* In: argv and a table of options. Out: a verb, its settings and its bare arguments, or an error that says what to
- * type. Not getopt_long: names are never abbreviated, bare arguments behind an option for paths belong to it, and a
- * wrong name deserves the right one as an answer. */
+/* Parses argv by a table of options into a verb, its settings and its bare arguments, or an error that says what to
+ * type. getopt_long is not used: here names are never abbreviated, bare arguments after an option for paths belong to
+ * that option, and an error for a wrong name suggests the right one. */
 #include "base/opts.h"
 
 #include "base/mem.h"
@@ -18,7 +18,7 @@ struct parser {
     char **argv;
     void *settings;
     struct opt_result *result;
-    const struct opt_row *paths; /* the option that takes the bare arguments which come now, or NULL */
+    const struct opt_row *paths; /* the option that takes the following bare arguments, or NULL */
     bool printed;                /* --help or --version: nothing more to do */
 };
 
@@ -39,13 +39,14 @@ bool opt_row_is_for(const struct opt_row *row, const struct opt_verb *verb)
 
 /* ------------------------------------------------------------------------------------------------ wrong names */
 
-/* Longer names are nobody's slip of the finger. */
+/* Names of 64 bytes and more are not typing errors. */
 static unsigned distance(struct str a, struct str b)
 {
     return a.size < 64 && b.size < 64 ? str_distance(a, b) : UINT32_MAX;
 }
 
-/* How little `name` is like what was typed: 0 the same but for '_', 1 its beginning, more with the distance. */
+/* How unlike `name` is to what was typed: 0 if equal but for case and '_', 1 if `name` begins with it, more with the
+ * distance. */
 static unsigned unlikeness(struct str typed, const char *name)
 {
     char folded[64];
@@ -118,7 +119,7 @@ static void suggest_row(const struct parser *parser, struct str typed, struct er
         hint(err, "%s %s --help lists the options", parser->program->name, parser->verb->name);
 }
 
-/* `typed` is the name without dashes and value, `dashes` what stood in front. */
+/* `typed` is the name without dashes and value; `dashes` is what preceded it. */
 static int unknown_option(const struct parser *parser, const char *dashes, struct str typed, struct error *err)
 {
     const struct opt_program *program = parser->program;
@@ -205,7 +206,7 @@ static int no_value(const struct opt_row *row, struct error *err)
     return -1;
 }
 
-/* `value` is what stood after '=', or NULL. */
+/* `value` is the text after '=', or NULL. */
 static int take_row(struct parser *parser, const struct opt_row *row, const char *value, struct error *err)
 {
     parser->paths = row->type == OPT_PATHS && !row->each ? row : NULL;
@@ -320,7 +321,7 @@ static int short_help(const struct opt_program *program, struct error *err)
     return fail(err, ERR_USAGE, "nothing to do: no verb given");
 }
 
-/* Finds the verb, and where its arguments start; prints what `help` asks for. */
+/* Finds the verb and where its arguments start. Prints what `help` asks for. */
 static int find_verb(struct parser *parser, struct error *err)
 {
     const struct opt_program *program = parser->program;
@@ -428,7 +429,7 @@ const char *opts_repeated(const struct opt_program *program, const struct opt_re
 bool opts_given(const struct opt_program *program, const struct opt_result *result, const char *name)
 {
     const struct opt_row *row = row_named(program, result->verb, str_of(name));
-    if (!row) /* the verb does not take it, so nobody gave it; but it must be an option of ours */
+    if (!row) /* the verb does not take it, so it was not given; assert that it exists at all */
         for (row = program->rows; row->name && strcmp(row->name, name) != 0; row++)
             ;
     assert(row->name);

@@ -1,7 +1,7 @@
-/* One table of options per program. A row gives parsing, default, range check, --help, man page, shell completion and
- * the record of settings in force. Options are long, never abbreviated; `--name value` and `--name=value` are the same.
- * An option that may be given "where it applies" names its verbs. Settings live in one struct per program; a row holds
- * the offset of its field there. */
+/* One table of options per program. Each row provides parsing, default, range check, --help, man page, shell completion
+ * and the record of settings in force. Options are long, never abbreviated; `--name value` and `--name=value` are the
+ * same. A row lists the verbs that take the option. Settings are one struct per program; a row holds the offset of its
+ * field. */
 #ifndef BASE_OPTS_H
 #define BASE_OPTS_H
 
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each with the type of its field. */
+/* Each with the type of its field in the settings. */
 enum opt_type {
     OPT_FLAG,          /* bool: no value, sets true */
     OPT_COUNT,         /* uint64_t, decimal, no suffix, within [min, max] */
@@ -25,7 +25,7 @@ enum opt_type {
     OPT_CHOICE,        /* int: index in `choices` ("token|whole-word"), or what `choice` says */
     OPT_SET,           /* uint32_t: bit i set for the i-th of `choices`; a comma list; "" and "none" are empty */
     OPT_NUMBERS,       /* struct opt_numbers: a comma list of counts, each within [min, max] */
-    OPT_PATHS,         /* struct opt_paths: this and the bare arguments that follow it; repeated adds */
+    OPT_PATHS,         /* struct opt_paths: its value and the bare arguments that follow; repeating adds */
     OPT_COUNT_OR_TIME, /* struct opt_count_or_time: a count, or a duration with a suffix */
 };
 
@@ -46,9 +46,9 @@ struct opt_count_or_time {
     uint64_t seconds; /* 0 where a count was given */
 };
 
-/* One value of an option whose values stand in a table of their own. */
+/* One value of an option whose values come from another table. */
 struct opt_choice {
-    const char *name; /* NULL: there are no more */
+    const char *name; /* NULL: the end of the table */
     const char *help; /* a few words for --help, or NULL */
     int value;        /* what the field gets */
 };
@@ -60,13 +60,13 @@ struct opt_row {
     size_t field;              /* offsetof(struct settings, ...) */
     const char *value;         /* name of the value in the help ("FILE"), NULL for a flag */
     const char *default_text;  /* parsed like a value; NULL: the field stays zero */
-    const char *default_help;  /* what --help says the default is, where default_text says too little; or NULL */
+    const char *default_help;  /* the default in --help, if default_text is not clear enough; or NULL */
     uint64_t min, max;         /* for counts, sizes, numbers; max 0 = no upper bound */
     double real_min, real_max; /* for OPT_REAL; both 0 = any finite */
     bool ramp;                 /* for counts and millionths: "X" or "X:Y"; the field is an array of two, equal for X */
     const char *choices;       /* for OPT_CHOICE and OPT_SET: "a|b|c" */
     struct opt_choice (*choice)(size_t i); /* for OPT_CHOICE in place of `choices`: the i-th, from 0 */
-    bool each;                             /* for OPT_PATHS: one to each option; bare arguments are not taken */
+    bool each;                             /* for OPT_PATHS: one path per option; bare arguments are not taken */
     const char *verbs;                     /* " build vocab ": verbs that take it, each between blanks; NULL: all */
     const char *help;                      /* one sentence */
 };
@@ -81,7 +81,7 @@ struct opt_verb {
     size_t bare_min, bare_max; /* how many bare arguments; bare_max SIZE_MAX = any */
 };
 
-/* A name that users of other tools type, and ours. `from` without dashes. */
+/* A name that users of other tools type, and our name for it. `from` has no dashes. */
 struct opt_foreign {
     const char *from;
     const char *ours; /* "--steps" */
@@ -104,13 +104,13 @@ struct opt_program {
      * "not built yet". Values to come are not in the row's `choices`. */
     const char *not_built_yet;
     const char *version;                /* the lines that --version prints */
-    void (*print_more)(void);           /* and what it takes time to find; NULL: nothing */
+    void (*print_more)(void);           /* the part of --version that takes time to find; NULL: nothing */
     const struct opt_note *files;       /* ends with a row whose name is NULL; may be NULL, as the next */
-    const struct opt_note *environment; /* beside NO_COLOR, which every program heeds */
+    const struct opt_note *environment; /* besides NO_COLOR, which every program obeys */
     const char *see_also;               /* "dstrain(1)", or NULL */
 };
 
-/* What the command line said. */
+/* The result of parsing a command line. */
 struct opt_result {
     const struct opt_verb *verb; /* NULL: --help or --version was asked for and printed (on stdout); exit 0 */
     struct opt_paths bare;       /* owned: opts_release */
@@ -118,32 +118,33 @@ struct opt_result {
     uint64_t repeated[4];        /* bit i: more than once, with one place for its value */
 };
 
-/* Parses into settings (which it sets to defaults first). Error ERR_USAGE: unknown verb or option (with the nearest
- * spelling, or our name for a foreign one), option of another verb, missing or bad value, range, not built yet.
- * `--help`, `VERB --help`, `help VERB`, `--version` print and leave result->verb NULL; a bare program name prints a
- * short help on stderr and is ERR_USAGE. `--` ends the options. Values "-" and negative numbers are values. Of a
- * repeated option the last one counts. One name may stand in several rows, for different verbs; rows of the verb in
- * force set their defaults last. On error, and where verb is NULL, nothing is held. */
+/* Parses into settings (which it sets to defaults first). ERR_USAGE: an unknown verb or option (with the nearest
+ * spelling, or our name for a foreign one), an option of another verb, a missing, bad or out-of-range value, something
+ * not built yet. `--help`, `VERB --help`, `help VERB` and `--version` print and leave result->verb NULL; a bare program
+ * name prints a short help on stderr and is ERR_USAGE. `--` ends the options. "-" and negative numbers are values. Of a
+ * repeated option the last one counts. One name may be in several rows, for different verbs; the rows of the verb in
+ * force set their defaults last. On error, and if verb is NULL, nothing is held. */
 int opts_parse(const struct opt_program *program, int argc, char **argv, void *settings, struct opt_result *result,
                struct error *err);
 void opts_release(const struct opt_program *program, void *settings, struct opt_result *result);
 
-/* The next option, from *at = 0 on, that was given more than once though one value counts, the last; NULL: no more. */
+/* Iterates, from *at = 0, over the options that were given more than once although only the last value counts; NULL: no
+ * more. */
 const char *opts_repeated(const struct opt_program *program, const struct opt_result *result, size_t *at);
 
-/* Was the option given on the command line (and not only by its default)? The name must exist. */
+/* Was the option given on the command line (rather than set by its default)? The name must exist. */
 bool opts_given(const struct opt_program *program, const struct opt_result *result, const char *name);
 
-/* Is "--name" on the command line, before any "--"? For what must be known even if opts_parse fails: --json. */
+/* Is "--name" on the command line, before any "--"? For --json, which must be known even if opts_parse fails. */
 bool opts_typed(int argc, char **argv, const char *name);
 
-/* The verb's options in force, for the record of a run: an object of strings, each as the command line would have it;
- * an option that takes paths is an array of strings. Texts and paths that are not set are left out. Ill-formed UTF-8 in
- * a text becomes '?' (json_name). The caller json_decref's it. */
+/* The verb's options in force, for the record of a run: an object of strings, each as one would type it; an option that
+ * takes paths is an array of strings. Texts and paths that are not set are omitted. Ill-formed UTF-8 in a text becomes
+ * '?' (json_name). The caller json_decref's it. */
 json_t *opts_json(const struct opt_program *program, const struct opt_verb *verb, const void *settings);
 
-/* Generated documents: a roff man page, completion scripts for bash, zsh and fish. opts_parse prints them for the
- * hidden arguments `--man`, `--completion`, `--completion-zsh` and `--completion-fish`, each alone on the command line:
+/* Generated documents: a roff man page, and completion scripts for bash, zsh and fish. opts_parse prints them for the
+ * hidden arguments `--man`, `--completion`, `--completion-zsh` and `--completion-fish`, each alone on the command line;
  * the build uses them at install time. */
 void opts_man_page(const struct opt_program *program, struct buf *out);
 void opts_completion(const struct opt_program *program, struct buf *out);

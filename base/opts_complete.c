@@ -57,7 +57,7 @@ void opts_completion(const struct opt_program *program, struct buf *out)
 
 /* ---- zsh ---- */
 
-/* Text between quotes '…', within which every character of `special` gets a backslash. */
+/* Adds text for use between quotes '…': every character of `special` gets a backslash. */
 static void add_quoted(struct buf *out, const char *text, const char *special)
 {
     for (; *text; text++) {
@@ -71,7 +71,7 @@ static void add_quoted(struct buf *out, const char *text, const char *special)
     }
 }
 
-/* "a b c": what an option may be given, or nothing where that is not a list. */
+/* The names that an option accepts, as "a b c"; adds nothing if they are not a list. */
 static bool add_choice_words(const struct opt_row *row, struct buf *out)
 {
     if (row->type != OPT_CHOICE && row->type != OPT_SET)
@@ -83,7 +83,7 @@ static bool add_choice_words(const struct opt_row *row, struct buf *out)
     return true;
 }
 
-/* Those whose values may be a path. */
+/* Options whose values may be a path. */
 static bool takes_files(const struct opt_row *row)
 {
     return row->type == OPT_TEXT || row->type == OPT_PATHS;
@@ -129,7 +129,7 @@ void opts_completion_zsh(const struct opt_program *program, struct buf *out)
 
 /* ---- fish ---- */
 
-/* The rest of a quoted text, and the line's end. */
+/* Adds the rest of a quoted text and the end of the line. */
 static void add_fish_text(const char *text, struct buf *out)
 {
     for (; *text; text++) {

@@ -7,7 +7,7 @@
 #define LEFT_MAX    26 /* longer left sides get a line of their own */
 #define VERB_INDENT 2
 
-/* Columns that text takes: one per character. */
+/* The width of the text in columns: one per character. */
 static size_t width_of(struct str text)
 {
     size_t width = 0;
@@ -39,7 +39,7 @@ static void add_wrapped(struct buf *out, size_t column, size_t indent, const cha
     buf_add_byte(out, '\n');
 }
 
-/* "  left    right", right from column `indent` on. */
+/* "  left  right", with right from column `indent` on. */
 static void add_entry(struct buf *out, struct str left, size_t indent, const char *right)
 {
     size_t column = width_of(left);
@@ -83,7 +83,7 @@ static void add_left(const struct opt_row *row, struct buf *out)
     opt_value_name(row, out);
 }
 
-/* " adam: decoupled decay; lamb: DeepSpeed's.", where the table says what they are. */
+/* " adam: decoupled decay; lamb: DeepSpeed's.", if the table explains its choices. */
 static void add_choices_help(const struct opt_row *row, struct buf *out)
 {
     const char *between = " ";
@@ -102,7 +102,7 @@ void opt_help_text(const struct opt_row *row, struct buf *out)
     buf_add_text(out, row->help);
     if (row->value && (row->choice || (row->choices && strcmp(row->value, row->choices) != 0))) {
         const bool sentence = out->size > 0 && out->data[out->size - 1] == '.';
-        out->size -= sentence; /* its full stop goes after the list */
+        out->size -= sentence; /* the list goes before the full stop */
         buf_add_text(out, ": ");
         add_choices(row, ", ", out);
         buf_add_text(out, sentence ? "." : "");

@@ -6,7 +6,7 @@
 
 #define OPT_MILLION 1000000u
 
-/* The row's field in the settings; the callers keep const where it was. */
+/* The row's field in the settings. Callers that got const settings must not write to it. */
 static inline void *opt_field(const struct opt_row *row, const void *settings)
 {
     return (char *)(uintptr_t)settings + row->field;
@@ -24,15 +24,15 @@ struct opt_paths *opt_paths_of(const struct opt_row *row, void *settings);
 void opt_paths_add(struct opt_paths *paths, const char *item);
 /* The i-th name among the row's choices; size 0 and data NULL after the last. */
 struct str opt_choice_name(const struct opt_row *row, size_t i);
-/* What the field of an OPT_CHOICE holds for it. */
+/* The value of the field of an OPT_CHOICE for its i-th name. */
 int opt_choice_value(const struct opt_row *row, size_t i);
 
 /* opts_help.c */
 void opt_help_program(const struct opt_program *program, bool in_short, struct buf *out);
 void opt_help_verb(const struct opt_program *program, const struct opt_verb *verb, struct buf *out);
-/* What stands after the option's name: " FILE", " a|b|c", "" for a flag. */
+/* The text after the option's name: " FILE", " a|b|c", "" for a flag. */
 void opt_value_name(const struct opt_row *row, struct buf *out);
-/* The option's sentence, the choices where the value's name does not show them, what each is, and the default. */
+/* The option's sentence; the choices, unless the value's name lists them; what each means; and the default. */
 void opt_help_text(const struct opt_row *row, struct buf *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* In: the text of a value. Out: the field of the settings, checked. Numbers are read here digit by digit, so
- * no locale, sign, blank or hexadecimal form slips in, as it would with strtoul. */
+/* Converts the text of a value into a field of the settings, checked. Numbers are read digit by digit, so no locale,
+ * sign, blank or hexadecimal form is accepted, as strtoul would. */
 #include "base/opts_rows.h"
 
 #include "base/error.h"
@@ -46,7 +46,7 @@ int opt_choice_value(const struct opt_row *row, size_t i)
 
 /* ------------------------------------------------------------------------------------------------ numbers */
 
-/* The digits at the start of text, all of them; false where there is none or they do not fit. */
+/* Reads all digits at the start of the text; false if there are none or the number does not fit. */
 static bool read_digits(struct str *text, uint64_t *value)
 {
     const char *at = text->data, *end = text->data + text->size;
@@ -83,7 +83,7 @@ static int read_count(const struct opt_row *row, struct str text, uint64_t *valu
     return check_range(row, text, *value, err);
 }
 
-/* Digits and one letter of `units`, which are worth `worth`. */
+/* Digits and at most one letter of `units`, whose factors are `worth`. */
 static bool read_with_unit(struct str text, const char *units, const uint64_t *worth, uint64_t *value)
 {
     if (!read_digits(&text, value) || text.size != 1 || !text.data[0])
@@ -124,12 +124,12 @@ static int read_count_or_time(const struct opt_row *row, struct str text, struct
     return 0;
 }
 
-/* Whole millionths of a decimal fraction; what lies behind the sixth place is rounded, half to even. */
+/* A decimal fraction as whole millionths; digits after the sixth place are rounded, half to even. */
 static int read_millionths(const struct opt_row *row, struct str text, uint32_t *value, struct error *err)
 {
     uint32_t whole = 0, millionths = 0;
     size_t at = 0, digits = 0, places = 0;
-    int below = 0; /* the rest against half a millionth: digit 7 decides, later ones break the tie */
+    int below = 0; /* the rest compared with half a millionth: digit 7 decides, later ones break the tie */
     bool tail = false;
     for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++, digits++)
         whole = whole > 1 ? 2 : whole * 10 + (uint32_t)(text.data[at] - '0');
@@ -203,7 +203,7 @@ static int read_choice(const struct opt_program *program, const struct opt_row *
     return unknown_choice(program, row, text, err);
 }
 
-/* Cuts the next item off a comma list; false at the end. An empty item counts: "1,,2" is a slip. */
+/* Takes the next item of a comma list; false at the end. An empty item counts as an item: "1,,2" is a mistake. */
 static bool next_item(const char **list, struct str *item)
 {
     if (!*list)
@@ -276,7 +276,7 @@ static int read_one(const struct opt_program *program, const struct opt_row *row
     case OPT_PATHS:
         break;
     }
-    if (!text[0]) /* an unset variable of a shell script, most likely */
+    if (!text[0]) /* most likely an unset variable of a shell script */
         return fail(err, ERR_USAGE, "--%s: the value is empty", row->name);
     if (row->type == OPT_TEXT)
         *(const char **)field = text;
@@ -304,7 +304,7 @@ static size_t field_size(enum opt_type type)
     return sizes[type];
 }
 
-/* Both numbers of a ramp. */
+/* Reads both numbers of a ramp. */
 static int read_ramp(const struct opt_program *program, const struct opt_row *row, const char *text, char *fields,
                      struct error *err)
 {

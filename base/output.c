@@ -1,4 +1,4 @@
-/* In: facts and commands with names from outside. Out: bytes that are safe to show, and to paste into a shell. */
+/* Makes facts and commands that contain names from outside safe to show, and to paste into a shell. */
 #include "base/output.h"
 
 #include "base/log.h"
@@ -31,7 +31,7 @@ void output_line(const char *format, ...)
     free(line);
 }
 
-/* JSON text is ASCII but for the inside of strings, so every harmful character stands in one. */
+/* In JSON text only strings hold non-ASCII or control characters, so every harmful character is inside a string. */
 static void put_escaped(struct str text)
 {
     size_t from = 0;
@@ -41,7 +41,7 @@ static void put_escaped(struct str text)
         const unsigned length = utf8_decode(text.data + at, text.size - at, &code_point, &skip);
         if (length > 0 && text.data[at] != '\n' && log_is_harmful(code_point)) {
             fwrite(text.data + from, 1, at - from, stdout);
-            printf("\\u%04x", code_point); /* none of them lies beyond 0xFFFF */
+            printf("\\u%04x", code_point); /* they are all at most 0xFFFF */
             from = at + length;
         }
         at += length ? length : skip;
@@ -81,7 +81,7 @@ json_t *json_name(const char *name)
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+,:@%=-";
 
-/* Bash, zsh and POSIX 2024: $'…' with escapes. */
+/* Quoting with $'…' and escapes: bash, zsh and POSIX 2024. */
 static void add_escaped(struct buf *command, const char *word)
 {
     buf_add_text(command, "$'");
@@ -129,7 +129,7 @@ char *command_of(const char *word, ...)
 
 void say_next(char *command)
 {
-    fflush(stdout); /* what it comes after, where both go to one pipe */
+    fflush(stdout); /* what was printed before comes first, even if both go to one pipe */
     log_say("next       %s", command);
     mem_free(command);
 }

@@ -1,6 +1,6 @@
-/* Facts on standard output: lines for people, or one JSON object under --json. Texts from outside may be in them, so
- * what could harm a terminal is replaced or escaped here and in log.h, and nowhere else. Whether standard output took
- * everything is asked once, at the end (process_close). One thread. */
+/* Facts on standard output: lines for people, or one JSON object under --json. They may contain text from outside, so
+ * whatever could harm a terminal is replaced or escaped here and in log.h, and nowhere else. Whether standard output
+ * took everything is checked once, at the end (process_close). One thread. */
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H
 
@@ -19,15 +19,15 @@ __attribute__((format(printf, 1, 2))) void output_line(const char *format, ...);
  * (C1, DEL, bidirectional overrides) are written as \uXXXX: another spelling of the same value. Takes over `facts`. */
 void output_json(json_t *facts, size_t flags);
 
-/* A string for JSON of a name that may hold any bytes: ill-formed UTF-8, which JSON cannot hold, becomes '?'. */
+/* A name of any bytes as a JSON string: ill-formed UTF-8, which JSON cannot hold, becomes '?'. */
 json_t *json_name(const char *name);
 
-/* A command line to type, of words up to NULL: each quoted for a POSIX shell where it has to be, control characters as
+/* A command line to type, from words up to NULL: each is quoted for a POSIX shell if necessary, control characters as
  * $'\xNN'. The caller frees it with mem_free. */
 __attribute__((sentinel)) char *command_of(const char *word, ...);
-/* The same, one word more. */
+/* Adds one more word. */
 void command_add(struct buf *command, const char *word);
-/* The line "next       COMMAND" that every verb ends with, on stderr. Frees the command. */
+/* Prints the line "next  COMMAND" that every verb ends with, on stderr. Frees the command. */
 void say_next(char *command);
 
 #endif

@@ -1,5 +1,5 @@
-/* Names in the file system: directories, renames, lists, and the lock on a directory. A name is on disk only when its
- * directory has been synced, so whatever changes one ends with that. */
+/* Names in the file system: directories, renames, lists, and the lock of a directory. A new name is on disk only after
+ * its directory has been synced, so every function that changes a name ends with that sync. */
 #include "base/file.h"
 
 #include "base/calls.h"
@@ -47,7 +47,7 @@ bool path_same(const char *a, const char *b)
     return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* The directory that holds the last component: "a/b" and "a/b/" are in "a", "b" is in ".". The caller frees it. */
+/* The directory of the last component: of "a/b" and "a/b/" it is "a", of "b" it is ".". The caller frees it. */
 static char *parent_of(const char *path)
 {
     size_t size = strlen(path);
@@ -74,7 +74,7 @@ int path_sync_directory(const char *path, struct error *err)
     const int number = errno;
     close(fd);
     errno = number;
-    if (result < 0 && number != EINVAL && number != ENOTSUP) /* some network file systems have no sync of a directory */
+    if (result < 0 && number != EINVAL && number != ENOTSUP) /* some network file systems cannot sync a directory */
         return fail_errno(err, path, "cannot be written to disk");
     return 0;
 }
@@ -148,7 +148,7 @@ int64_t path_free_bytes(const char *path, struct error *err)
 {
     struct statvfs status;
     char *at = mem_copy_text(path);
-    /* What is not there yet will be made where its nearest existing parent is. */
+    /* A path that does not exist yet will be created in its nearest existing parent. */
     while (!path_exists(at) && strcmp(at, ".") != 0 && strcmp(at, "/") != 0) {
         char *parent = parent_of(at);
         mem_free(at);
@@ -161,7 +161,7 @@ int64_t path_free_bytes(const char *path, struct error *err)
     return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
 }
 
-/* "NAME" or "USER/NAME" of the letters that model hubs allow. */
+/* "NAME" or "USER/NAME" in the characters that model hubs allow. */
 static bool is_hub_name(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -247,7 +247,8 @@ void path_list_release(struct path_list *list)
 
 /* ------------------------------------------------------------------------------------------------ lock */
 
-/* The holder writes "PID HOST\n" into the lock file. */
+/* Reports the holder, who has written "PID HOST
+ * " into the lock file. */
 static int say_who_holds(int fd, const char *directory, struct error *err)
 {
     char holder[300] = "";
@@ -277,7 +278,8 @@ static int sign(int fd, const char *path, struct error *err)
     return written < size ? fail_errno(err, path, "cannot be written") : 0;
 }
 
-/* A lock of the open file, not of the process, on `bytes` bytes (0: all there may ever be); as fcntl says. */
+/* Sets a lock of the open file, not of the process, on `bytes` bytes from `from` (0: to the end of the file, however it
+ * grows). Returns what fcntl returns. */
 static int set_lock(int fd, short type, uint32_t from, uint32_t bytes)
 {
     struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = from, .l_len = bytes};
@@ -293,7 +295,7 @@ static bool is_refused(void)
     return errno == EAGAIN || errno == EACCES;
 }
 
-/* 1: locked; 0: the name went away under us, try again; < 0: error. */
+/* 1: locked; 0: the file was removed meanwhile, try again; < 0: error. */
 static int try_lock(int fd, const char *path, const char *directory, struct error *err)
 {
     struct stat ours, there;
@@ -368,8 +370,9 @@ bool lock_is_held(const struct lock *lock, uint32_t byte)
 void lock_release(struct lock *lock)
 {
     if (lock->path)
-        call_remove(lock->path);    /* while we hold it: whoever waits for the name finds it gone and makes a new one */
-    if (lock->path || lock->fd > 0) /* zeroed, it was never taken */
+        call_remove(lock->path);    /* while the lock is held: a process that waits for it finds the name gone and
+                                     * creates a new file */
+    if (lock->path || lock->fd > 0) /* a zeroed lock was never taken */
         close(lock->fd);
     mem_free(lock->path);
     *lock = (struct lock){.fd = -1};

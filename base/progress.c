@@ -1,4 +1,4 @@
-/* In: how far the work is, as often as the caller likes. Out: a line now and then, and the flag that asks to stop. */
+/* Shows the progress that the caller reports, a line now and then, and keeps the flag that requests a stop. */
 #include "base/progress.h"
 
 #include "base/log.h"
@@ -15,7 +15,7 @@
 
 #define TERMINAL_SECONDS 0.1
 #define LINE_SECONDS     30.0
-#define GUESS_SECONDS    2.0 /* before that, the time left would be a wild guess */
+#define GUESS_SECONDS    2.0 /* before that, an estimate of the time left would be too inaccurate */
 
 #define EXIT_STOPPED 75
 
@@ -56,7 +56,7 @@ bool progress_due(struct progress *progress)
     return clock_now() - progress->shown >= (rewrites() ? TERMINAL_SECONDS : line_seconds());
 }
 
-/* Seconds, from the speed since the stage began; -1 while nobody can know. */
+/* Seconds left, by the speed since the stage began; -1 while that is unknown. */
 static double time_left(struct progress *progress, double share)
 {
     if (share < 0)
@@ -103,11 +103,11 @@ void progress_close(struct progress *progress)
 }
 
 static atomic_bool asked;  /* by stop_request */
-static atomic_int signals; /* how many came */
-static atomic_int handed;  /* how many our parent got, as it said when it handed them on */
+static atomic_int signals; /* how many have arrived */
+static atomic_int handed;  /* how many our parent received, as passed on with the signal */
 
-/* A signal to all processes of a terminal or a Slurm step reaches us twice where our parent hands it on; so those do
- * not add up. */
+/* A signal to all processes of a terminal or a Slurm step reaches us twice if our parent passes it on, so signals
+ * received directly and signals passed on are counted separately. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
@@ -127,7 +127,7 @@ void stop_on_signals(void)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct sigaction before;
         if (sigaction(numbers[i], NULL, &before) == 0 && numbers[i] == SIGHUP && before.sa_handler == SIG_IGN)
-            continue; /* nohup: the run outlives its terminal */
+            continue; /* under nohup: the run outlives its terminal */
         const int failed = sigaction(numbers[i], &action, NULL);
         assert(!failed);
     }

@@ -1,8 +1,8 @@
-/* One line that tells how far a run is: rewritten in place on a terminal (at most 10 times a second), a line of its
- * own every 30 s otherwise (the environment variable DS_PROGRESS_SECONDS says another time), a JSON object per line
- * under --json. The caller makes the text; the clock lives here. Nothing is printed under -q. One thread at a time.
+/* One line that shows how far a run is: rewritten in place on a terminal (at most 10 times a second), otherwise a line
+ * of its own every 30 s (the environment variable DS_PROGRESS_SECONDS changes that), one JSON object per line under
+ * --json. The caller makes the text; the timing is here. Nothing is printed under -q. One thread at a time.
  *
- * Shares are of one stage of a run; the time left is that of the whole run, as far as the caller knows it. */
+ * Shares are of one stage of a run; the time left is of the whole run, as far as the caller knows it. */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 
@@ -12,9 +12,9 @@ struct progress {
     double started;     /* clock_now at progress_open */
     double shown;       /* clock_now of the last line */
     double first_share; /* where the stage begins, < 0: not known yet */
-    double first_time;  /* and when it does */
-    double guess;  /* seconds of the stage, for as long as its speed is not known; < 0: none. The caller's to set */
-    double behind; /* seconds of the stages after it. The caller's to set */
+    double first_time;  /* and when it began */
+    double guess;       /* seconds of the stage while its speed is unknown; < 0: none. Set by the caller */
+    double behind;      /* seconds of the stages after it. Set by the caller */
 };
 
 void progress_open(struct progress *progress);
@@ -23,7 +23,7 @@ void progress_open(struct progress *progress);
 void progress_begin(struct progress *progress, double share);
 /* Is it time for a line? Cheap; ask before making the text. */
 bool progress_due(struct progress *progress);
-/* Shows `text` and the time left that `share` (of the stage, 0 to 1) gives; a negative share leaves the time out. */
+/* Shows `text` and the time left computed from `share` (of the stage, 0 to 1); a negative share omits the time. */
 __attribute__((format(printf, 3, 4))) void progress_show(struct progress *progress, double share, const char *format,
                                                          ...);
 void progress_close(struct progress *progress); /* clears the line */
@@ -31,8 +31,8 @@ void progress_close(struct progress *progress); /* clears the line */
 double clock_now(void); /* monotonic seconds */
 
 /* Requests to stop: SIGINT, SIGTERM, SIGUSR1 and, unless it is ignored (nohup), SIGHUP set a flag that long work polls;
- * a second signal leaves at once with exit code 75. What a parent hands on by sigqueue, with the number of signals it
- * got as value, does not add to what came directly. */
+ * a second signal exits at once with code 75. A signal that a parent passes on by sigqueue, with the number of signals
+ * it got as value, does not add to those received directly. */
 void stop_on_signals(void);
 bool stop_requested(void);
 void stop_request(void); /* as a signal would; for tests and --stop-after */

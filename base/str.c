@@ -147,7 +147,7 @@ char *format_bytes(uint64_t bytes, char out[32])
         snprintf(out, 32, "%u B", (unsigned)bytes);
         return out;
     }
-    /* The limits are where three digits would round up to four: 999.5 kB is 1.00 MB. */
+    /* Beyond these limits three digits would round up to four: 999.5 kB is 1.00 MB. */
     double value = (double)bytes / 1000;
     size_t unit = 0;
     while (value >= 999.5) {

@@ -42,7 +42,7 @@ static inline bool str_ends(struct str text, struct str suffix)
 }
 
 bool str_equal_ascii_nocase(struct str a, struct str b);
-struct str str_trim(struct str text);              /* without ASCII blanks, tabs, CR, LF at both ends */
+struct str str_trim(struct str text);              /* without ASCII blanks, tabs, CR and LF at both ends */
 int str_compare(struct str a, struct str b);       /* bytewise order, shorter first: <0, 0, >0 */
 size_t str_find(struct str text, struct str part); /* first position, or SIZE_MAX */
 
@@ -88,7 +88,7 @@ bool utf8_valid(struct str text);
 /* Removes ill-formed bytes in place; returns the new size and adds the removed bytes to *dropped (may be NULL). */
 size_t utf8_repair(char *text, size_t size, uint64_t *dropped);
 
-/* Human figures for screens, into a caller's buffer of at least 32 bytes; each returns out. */
+/* Figures for people, into a caller's buffer of at least 32 bytes; each returns out. */
 char *format_bytes(uint64_t bytes, char out[32]);   /* "1.02 GB": decimal units, three digits */
 char *format_count(uint64_t count, char out[32]);   /* "1,412,870" */
 char *format_seconds(double seconds, char out[32]); /* "0:18", "1:02:03"; from 48 h on "3.5 days" */

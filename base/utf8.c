@@ -1,10 +1,10 @@
-/* UTF-8 by the letter: what is well-formed is table 3-7 of the Unicode standard, and how much of an ill-formed sequence
- * goes at once is its "maximal subpart" (section 3.9, table 3-8), so that we drop what others replace by U+FFFD. */
+/* UTF-8 to the letter of the Unicode standard: table 3-7 says what is well-formed. An ill-formed sequence is dropped by
+ * its "maximal subpart" (section 3.9, table 3-8), where other programs write one U+FFFD. */
 #include "base/str.h"
 
 #include <assert.h>
 
-/* Number of bytes that `lead` announces (0: none starts so) and the range of the byte after it: table 3-7. */
+/* The number of bytes that `lead` announces (0: it starts no character) and the range of the second byte: table 3-7. */
 static unsigned announced(unsigned char lead, unsigned char *low, unsigned char *high)
 {
     *low = 0x80;
@@ -72,7 +72,7 @@ unsigned utf8_write(uint32_t code_point, char out[4])
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
-/* The first byte at or after `at` that is none of ASCII, or `size`. */
+/* The first byte at or after `at` that is not ASCII, or `size`. */
 static size_t skip_ascii(const char *text, size_t at, size_t size)
 {
     uint64_t bytes[4];
@@ -91,7 +91,8 @@ static bool goes_on(char byte)
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-/* The bytes of the character at text[0..size), where its lead byte leaves no doubt about the next one; else 0. */
+/* The length of the character at text[0..size) in the simple cases, where any continuation byte may follow the lead
+ * byte; else 0. */
 static unsigned plain_bytes(const char *text, size_t size)
 {
     const unsigned char lead = (unsigned char)text[0];
@@ -100,7 +101,7 @@ static unsigned plain_bytes(const char *text, size_t size)
     return lead >= 0xC2 && lead <= 0xDF && size > 1 && goes_on(text[1]) ? 2 : 0;
 }
 
-/* How many bytes at the start of text are well-formed. */
+/* The number of well-formed bytes at the start of the text. */
 static size_t valid_bytes(const char *text, size_t size, unsigned *skip)
 {
     uint32_t code_point;
