@@ -1,6 +1,6 @@
-/* In: requests of any size. Out: pieces cut from a list of kept chunks. Chunks grow with what the arena holds, up to 1
- * MiB, so few jobs need more than one. A request that does not fit takes the next kept chunk that is large enough, and
- * moves it up after the current one: chunks in front of `current` are full, those after it are free. */
+/* Pieces of any size, cut from a list of kept chunks. Chunks grow with what the arena holds, up to 1 MiB, so few jobs
+ * need more than one. A request that does not fit uses the next kept chunk that is large enough, which is moved to
+ * follow the current one: chunks before `current` are full, those after it are free. */
 #include "base/arena.h"
 
 #include "base/mem.h"
@@ -20,7 +20,7 @@
 #include <sanitizer/asan_interface.h>
 #define POISON(data, bytes)   ASAN_POISON_MEMORY_REGION(data, bytes)
 #define UNPOISON(data, bytes) ASAN_UNPOISON_MEMORY_REGION(data, bytes)
-#define RED_ZONE              16 /* between two pieces, so that an overrun by one is seen */
+#define RED_ZONE              16 /* between two pieces, so that an overrun is detected */
 #else
 #define POISON(data, bytes)   ((void)(data), (void)(bytes))
 #define UNPOISON(data, bytes) ((void)(data), (void)(bytes))
@@ -28,7 +28,7 @@
 #endif
 
 #define CHUNK_BYTES_MIN ((size_t)64 << 10)
-#define CHUNK_BYTES_MAX ((size_t)1 << 20) /* except for one piece that is larger */
+#define CHUNK_BYTES_MAX ((size_t)1 << 20) /* unless a single piece is larger */
 
 struct arena_chunk {
     struct arena_chunk *next;

@@ -1,6 +1,6 @@
-/* Memory that lives as long as one job: taken piece by piece, given back all at once. A struct arena belongs to one
- * thread at a time. After arena_reset the chunks are kept, so a job in the steady state allocates nothing; under the
- * address sanitizer the memory is poisoned, so a pointer that outlives its job is caught. */
+/* Memory that lives as long as one job: allocated piece by piece, released all at once. A struct arena belongs to one
+ * thread at a time. arena_reset keeps the chunks, so a job in the steady state allocates nothing. Under the address
+ * sanitizer the memory is poisoned, so a pointer that outlives its job is caught. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -20,8 +20,9 @@ struct arena {
 void *arena_alloc(struct arena *arena, size_t bytes);               /* 16-byte aligned, not cleared */
 void *arena_array(struct arena *arena, size_t count, size_t bytes); /* dies where count * bytes overflows */
 struct str arena_copy(struct arena *arena, struct str text);        /* copy, with a NUL after it */
-void arena_reset(struct arena *arena);                              /* all pieces are gone, the memory is kept */
-void arena_release(struct arena *arena);                            /* all memory is given back; ready to use again */
+void arena_reset(struct arena *arena);                              /* frees all pieces, keeps the memory */
+void arena_release(struct arena *arena);                            /* frees all memory; the arena is ready to use
+                                                                     * again */
 size_t arena_bytes(const struct arena *arena);                      /* memory held */
 
 #endif

@@ -1,15 +1,15 @@
-/* In: steps and a crew. Out: every job through every step, and the first error in job order.
+/* Runs every job through every step, and reports the first error in job order.
  *
- * Everything the threads share is under one lock, and all decisions stand in three short functions: find() picks work,
+ * One lock protects everything that the threads share, and three short functions make all decisions: find() picks work,
  * finish() moves a job on, is_over() ends it. Jobs tail <= j <= next[0] are alive:
  *
  *      tail           next[2]         next[1]         next[0]          end
  *       │               │               │               │ the next       │ does not count any more: the source
  *       ▼ the oldest    ▼ due there     ▼ due there     ▼ from the source▼ ended, it failed, or a step said END
  *
- * `end` only falls. So the first failure in job order wins, however late it comes, and jobs before it are not
- * disturbed. A thread that takes work wakes another one if there is still more to do. So nobody sleeps beside ready
- * work, and nobody is woken for nothing. */
+ * `end` only decreases. So the first failure in job order wins, however late it comes, and earlier jobs are not
+ * disturbed. A thread that takes work wakes another one if more work is ready. So no thread sleeps while work is ready,
+ * and none is woken without work. */
 #include "base/belt.h"
 
 #include "base/mem.h"
@@ -26,8 +26,8 @@ enum slot_state { SLOT_FREE, SLOT_WAITING, SLOT_RUNNING };
 
 struct slot {
     enum slot_state state;
-    size_t step;     /* that it waits for or is in; step_count: through all steps */
-    uint8_t pending; /* bit s: step s said BELT_MORE and wants the job back */
+    size_t step;     /* the step it waits for or is in; step_count: it has passed all steps */
+    uint8_t pending; /* bit s: step s returned BELT_MORE and gets the job back */
 };
 
 struct belt {
@@ -38,15 +38,15 @@ struct belt {
     pthread_t *threads; /* [thread_count] */
     size_t thread_count;
 
-    pthread_mutex_t lock; /* over all that follows */
+    pthread_mutex_t lock; /* protects all that follows */
     pthread_cond_t crew;
     pthread_cond_t consumer;
     struct slot *slots;           /* [depth] */
     uint64_t tail, end;           /* see above */
-    uint64_t next[STEPS_MAX + 1]; /* per ordered step: the job it is to take next */
+    uint64_t next[STEPS_MAX + 1]; /* per ordered step: the next job it takes */
     bool stop;                    /* belt_close: end at once */
     bool held;                    /* the consumer has a job */
-    struct error error;           /* of job `end`; kind ERR_NONE: none */
+    struct error error;           /* of job `end`; kind ERR_NONE: no error */
     struct belt_load *loads;      /* the caller's, or NULL */
 };
 
@@ -75,7 +75,7 @@ static bool is_over(const struct belt *belt)
     return belt->stop || belt->tail == belt->end;
 }
 
-/* The furthest-downstream step that is ready, for the oldest job there; the source is the last resort. */
+/* Finds the ready step that is furthest downstream, for the oldest job there. The source comes last. */
 static bool find(struct belt *belt, struct task *task)
 {
     bool found = false;
@@ -98,7 +98,7 @@ static bool find(struct belt *belt, struct task *task)
     return found;
 }
 
-/* The job is the first one that does not count: an error of a later job is forgotten. */
+/* Ends the belt at a failed job. An error of a later job is forgotten. */
 static void fail_at_job(struct belt *belt, uint64_t number, const struct error *err)
 {
     if (number >= belt->end)
@@ -107,7 +107,8 @@ static void fail_at_job(struct belt *belt, uint64_t number, const struct error *
     belt->error = *err;
 }
 
-/* There is no job from `end` on, so none that could have failed: not even job `end` itself, which may have. */
+/* Ends the belt because there is no job from `end` on. Any error so far is of such a job, even of job `end` itself, and
+ * is forgotten. */
 static void end_at(struct belt *belt, uint64_t end)
 {
     if (end > belt->end)
@@ -116,14 +117,14 @@ static void end_at(struct belt *belt, uint64_t end)
     belt->error = (struct error){.kind = ERR_NONE};
 }
 
-/* The job has left `step` behind. While an earlier step wants it back, the ordered steps stay reserved for it. */
+/* The job has passed `step`. While an earlier step wants the job back, the ordered steps stay reserved for it. */
 static void leave(struct belt *belt, uint64_t number, size_t step)
 {
     if (is_ordered(belt, step) && !slot_of(belt, number)->pending)
         belt->next[step] = number + 1;
 }
 
-/* The job went through everything: back to the step that wants it again, or its slot is free. */
+/* The job has passed all steps: it returns to the step that wants it again, or its slot becomes free. */
 static void come_home(struct belt *belt, uint64_t number)
 {
     struct slot *slot = slot_of(belt, number);
@@ -184,7 +185,7 @@ static bool consumer_ready(struct belt *belt)
            (number < belt->next[0] && number < belt->end && slot->state == SLOT_WAITING && slot->step == last);
 }
 
-/* Takes ready work and wakes a colleague for what else is ready; false at the end. */
+/* Takes ready work and wakes another thread if there is more; false at the end. */
 static bool take(struct belt *belt, struct task *task)
 {
     struct task other;
@@ -202,7 +203,7 @@ static bool take(struct belt *belt, struct task *task)
     return true;
 }
 
-/* What every thread of the crew does. */
+/* The loop of each thread of the crew. */
 static void *serve(void *argument)
 {
     struct belt *belt = argument;

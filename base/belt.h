@@ -4,10 +4,10 @@
  *     │ read │ ─► │ decode │ ─► │  cut  │ ─► │ digest │ ─► │ collect │
  *        ring of `depth` jobs, job j sits in slot j mod depth; a crew of exactly `threads` serves all steps
  *
- * A free thread takes the furthest-downstream step that is ready. An ordered step runs for job j when it has run for
- * job j-1, by whoever finds it due, one thread at a time. The first step is ordered and is the source. There is no
+ * A free thread takes the furthest-downstream step that is ready. An ordered step runs for job j only after job j-1, on
+ * whichever thread finds it ready, one thread at a time. The first step is ordered and is the source. There is no
  * deadlock, because the oldest job can always move. Jobs keep their buffers, so the steady state allocates nothing.
- * Data and errors go down; only room (free slots) and stop travel back. The error reported is the first in job order,
+ * Data and errors move downstream; only free slots and stop travel back. The error reported is the first in job order,
  * whatever the timing: jobs before a failed one still finish all their steps, jobs after it are dropped. */
 #ifndef BASE_BELT_H
 #define BASE_BELT_H
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a step's run() returns besides < 0 (failed, *err filled). */
+/* What a step's run() returns, unless it failed (< 0, *err filled). */
 enum belt_result {
     BELT_NEXT = 0, /* the job goes on to the next step */
     BELT_END = 1,  /* source: there is no job; ordered step: this job is the last one that goes on, later ones are
@@ -46,14 +46,14 @@ struct belt_options {
     void *context;
 };
 
-/* Per step, for progress and summaries. It grows while the belt runs and may be looked at by any thread. */
+/* Per step, for progress and summaries. Updated while the belt runs; any thread may read it. */
 struct belt_load {
     const char *name;
     atomic_uint_fast64_t runs, nanoseconds; /* summed over threads, monotonic clock */
 };
 double belt_seconds(const struct belt_load *load);
 
-/* Runs the whole belt; the calling thread waits, because the stack of a main thread may be too small for the steps.
+/* Runs the whole belt while the calling thread waits: the stack of a main thread may be too small for the steps.
  * Returns 0 when the last job has finished all steps, < 0 with the first error in job order. */
 int belt_run(const struct belt_options *options, struct belt_load *loads /* [step_count] or NULL */, struct error *err);
 
@@ -61,9 +61,9 @@ int belt_run(const struct belt_options *options, struct belt_load *loads /* [ste
  *     belt_open → { belt_next → use the job → belt_done } … → belt_close */
 struct belt;
 struct belt *belt_open(const struct belt_options *options);
-/* The next job that went through all steps: 1 and *job, 0 at the end, < 0 on the first error in job order. Waits. */
+/* Waits for the next job that has passed all steps: 1 and *job, 0 at the end, < 0 on the first error in job order. */
 int belt_next(struct belt *belt, void **job, struct error *err);
-void belt_done(struct belt *belt);  /* gives that job's slot back, or the job to the step that said BELT_MORE */
+void belt_done(struct belt *belt);  /* frees the job's slot, or returns the job to the step that said BELT_MORE */
 void belt_close(struct belt *belt); /* stops at once, drops what is under way, joins the crew, frees everything */
 
 #endif

@@ -1,5 +1,5 @@
-/* In: what the kernel lets this process have. Out: its memory, and how many threads can really run. Containers bound
- * CPU time by a quota of their cgroup, which the affinity mask does not show. */
+/* What the kernel lets this process use: memory, and threads that can really run at once. Containers limit CPU time by
+ * a quota of their cgroup, which the affinity mask does not show. */
 #include "base/cores.h"
 
 #include "base/log.h"
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define KEEP_CORES 8         /* from so many on threads keep to their cores */
+#define KEEP_CORES 8         /* threads are pinned to cores from this many on */
 #define CORES_MAX  (1 << 16) /* in an affinity mask */
 
-/* Cores by affinity; 0 where the kernel does not say. */
+/* Cores by affinity; 0 if the kernel does not say. */
 static unsigned cores_by_affinity(void)
 {
     unsigned cores = 0;
@@ -29,7 +29,7 @@ static unsigned cores_by_affinity(void)
     return cores;
 }
 
-/* Quota over period, rounded up; 0 where there is none. */
+/* Quota over period, rounded up; 0 if there is none. */
 static unsigned cores_of(double quota, double period)
 {
     return quota > 0 && period > 0 ? (unsigned)fmin(ceil(quota / period), 1e6) : 0;
@@ -40,7 +40,7 @@ static unsigned smaller(unsigned a, unsigned b)
     return a && (!b || a < b) ? a : b;
 }
 
-/* The numbers at the start of a file; returns how many of the two there are. */
+/* Reads up to two numbers at the start of a file; returns how many there are. */
 static int numbers_in(const char *path, double *first, double *second)
 {
     char line[128] = "", *end = line, *after;
@@ -85,7 +85,7 @@ static unsigned cores_by_cgroup2(void)
     return cores;
 }
 
-/* Inside a container the group's own files stand at the root of the mount. Without a quota it is -1. */
+/* Inside a container, the group's own files are at the root of the mount. The quota is -1 if there is none. */
 static unsigned cores_by_cgroup1(void)
 {
     double quota, period, none;
@@ -118,7 +118,7 @@ void cores_keep(unsigned which)
     if (core >= 0 && core < CORES_MAX) {
         CPU_ZERO_S(size, one);
         CPU_SET_S((size_t)core, size, one);
-        (void)sched_setaffinity(0, size, one); /* a wish: nothing depends on it */
+        (void)sched_setaffinity(0, size, one); /* only a hint: nothing depends on it */
     }
     CPU_FREE(set);
     CPU_FREE(one);
@@ -132,7 +132,7 @@ void cores_warn(uint64_t threads)
                  threads, cores);
 }
 
-/* The number in a small file, or UINT64_MAX where there is none ("max"). */
+/* The number in a small file, or UINT64_MAX if there is none ("max"). */
 static uint64_t number_in(const char *path)
 {
     char line[64] = "", *end;

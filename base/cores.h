@@ -1,4 +1,4 @@
-/* How many threads can run at once here, and in how much memory. */
+/* How many threads can run at once on this machine, and how much memory there is. */
 #ifndef BASE_CORES_H
 #define BASE_CORES_H
 
@@ -7,16 +7,16 @@
 
 /* Threads that affinity and cgroup limits allow (at least 1). */
 unsigned cores_allowed(void);
-/* Warns, from a main, of more than four times as many threads as that. */
+/* Warns if threads are more than four times as many. For mains. */
 void cores_warn(uint64_t threads);
 
-/* May threads keep to a core each? Where the process has as many threads as the machine has cores, and nobody bound it:
- * no affinity, no quota. On a few cores they may not: there another program's load costs more than moving does. */
+/* May threads be pinned to a core each? Yes if the process has as many threads as the machine has cores, and no
+ * affinity or quota is set. Not on a few cores: there, load of other programs costs more than migration does. */
 bool cores_are_ours(unsigned threads);
-/* From now on the calling thread runs on core `which` of those that it has, counted from 0. */
+/* Pins the calling thread to core `which` of those that it may use, counted from 0. */
 void cores_keep(unsigned which);
 
-/* Bytes of memory that this process may have at most: the machine's, or the limit of its control group. */
+/* The most memory in bytes that this process may have: the machine's, or the limit of its control group. */
 uint64_t memory_allowed(void);
 
 #endif

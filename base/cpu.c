@@ -1,4 +1,4 @@
-/* In: what the processor says of itself, and the environment. Out: a level. */
+/* Chooses a vector level from what the processor reports and the environment. */
 #include "base/cpu.h"
 
 #include <stdatomic.h>
@@ -42,7 +42,7 @@ static enum vector_level level_wanted(enum vector_level most)
 
 enum vector_level vector_level(void)
 {
-    static atomic_int known = -1; /* threads that find it out at once find the same */
+    static atomic_int known = -1; /* concurrent callers find the same answer */
     int level = atomic_load_explicit(&known, memory_order_relaxed);
     if (level < 0) {
         level = (int)level_wanted(level_of_machine());

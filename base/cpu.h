@@ -1,7 +1,7 @@
-/* Which vector instructions our own loops may use. A level never changes a byte of a result, only its time.
- * A source file whose name ends in avx2.c or avx512.c is compiled with the instructions of that level
- * (cmake/rooms.cmake): nothing of it may run unless vector_level() says so. (trainer/cpu has levels of its own,
- * whose bits differ: cpu_level().) Any thread. */
+/* Which vector instructions our own loops may use. A level never changes a byte of a result, only its time. A source
+ * file whose name ends in avx2.c or avx512.c is compiled with the instructions of that level (cmake/rooms.cmake): call
+ * nothing in it unless vector_level() allows it. (trainer/cpu has levels of its own, whose bits differ: cpu_level().)
+ * Any thread. */
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 
@@ -11,8 +11,8 @@ enum vector_level {
     VECTOR_AVX512, /* F, BW, VL, VBMI: Intel since 2019, AMD since 2022 */
 };
 
-/* The best level of this machine, or the lower one that the environment variable DSDATA_CPU=base|avx2|avx512 named when
- * this was first asked for. */
+/* The best level of this machine, or the lower one that the environment variable DSDATA_CPU=base|avx2|avx512 named at
+ * the first call. */
 enum vector_level vector_level(void);
 const char *vector_level_name(enum vector_level level); /* "avx2" */
 

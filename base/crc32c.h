@@ -8,8 +8,8 @@
 
 uint32_t crc32c(const void *data, size_t bytes);
 
-/* As a TFRecord stores it: turned right by 15 bits, plus a constant, so that a CRC of data that holds CRCs stays a good
- * one. */
+/* As stored in a TFRecord: rotated right by 15 bits, plus a constant, so that a CRC of data that contains CRCs is still
+ * sound. */
 static inline uint32_t crc32c_masked(const void *data, size_t bytes)
 {
     const uint32_t crc = crc32c(data, bytes);

@@ -1,4 +1,4 @@
-/* In: bytes. Out: their XXH3-64, from libxxhash, and its sixteen digits. */
+/* XXH3-64 of bytes, from libxxhash, and its sixteen hexadecimal digits. */
 #include "base/hash.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
-/* A struct hash is an XXH3_state_t under our name; its layout stays the library's affair. */
+/* A struct hash is an XXH3_state_t; only the library knows its layout. */
 static XXH3_state_t *state_of(struct hash *hash)
 {
     return (XXH3_state_t *)hash;

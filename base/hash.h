@@ -1,4 +1,5 @@
-/* XXH3-64 (https://xxhash.com, seed 0 unless said), the hash of everything here: files, names, keys. */
+/* XXH3-64 (https://xxhash.com, seed 0 unless stated otherwise): the hash of files, names and keys everywhere in this
+ * project. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

@@ -1,4 +1,5 @@
-/* In: the command line's options and the environment. Out: rank, size and meeting place, or what is wrong with them. */
+/* Finds rank, size and meeting place of this process from the command line's options and the environment, or what is
+ * wrong with them. */
 #include "base/launcher.h"
 
 #include <ctype.h>
@@ -7,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of the variables in which a launcher says it. */
+/* The names of a launcher's variables. */
 struct family {
     enum launch_kind kind;
     const char *rank, *size, *local_rank;
-    const char *size_else; /* where `size` is not set */
+    const char *size_else; /* used if `size` is not set */
 };
 
 static const struct family families[] = {
@@ -58,7 +59,7 @@ static const char *look_up(struct environment environment, const char *name)
     return value && value[0] ? value : NULL;
 }
 
-/* A whole number of at most `max`; false where the text is none. */
+/* Parses a whole number of at most `max`; false if the text is not one. */
 static bool whole_number(const char *text, uint64_t max, uint64_t *number)
 {
     char *end;
@@ -68,7 +69,7 @@ static bool whole_number(const char *text, uint64_t max, uint64_t *number)
     return *end == '\0' && *number <= max;
 }
 
-/* The ids from 0xfffffff0 on are no steps of srun but batch scripts, interactive shells and the like (slurm.h). */
+/* Step ids from 0xfffffff0 on are not steps of srun but batch scripts, interactive shells and the like (slurm.h). */
 static bool in_slurm_step(struct environment environment)
 {
     const char *step = look_up(environment, "SLURM_STEP_ID");
@@ -76,7 +77,7 @@ static bool in_slurm_step(struct environment environment)
     return step && whole_number(step, UINT32_MAX, &id) && id < 0xfffffff0u;
 }
 
-/* The variable that holds a family's number of processes, NULL where none counts; *value is its text. */
+/* The variable that holds a family's number of processes, or NULL if none applies; *value is its text. */
 static const char *size_of(const struct family *family, struct environment environment, const char **value)
 {
     if (family->kind == LAUNCH_SLURM && !in_slurm_step(environment))
@@ -138,7 +139,7 @@ static void first_host(const char *list, char host[256])
     host[size] = '\0';
 }
 
-/* Below the ports that systems hand out by themselves (from 32768 on), and the same for every process of the step. */
+/* A port below those that systems assign automatically (from 32768 on), the same for every process of the step. */
 static uint64_t port_of_step(uint64_t job, uint64_t step)
 {
     return 15000 + (job * 1009 + step) % 15000;
@@ -160,7 +161,7 @@ static int place_of_step(struct launch *launch, struct environment environment, 
     return place_at(launch, host, port_of_step(job_id, step_id), err);
 }
 
-/* An agent of torchrun that keeps a store listens at MASTER_PORT itself; we take the port beside it. */
+/* If torchrun's agent keeps a store, it listens at MASTER_PORT itself; then we use the next port. */
 static int place_of_torchrun(struct launch *launch, struct environment environment, struct error *err)
 {
     const char *host = look_up(environment, "MASTER_ADDR"), *text = look_up(environment, "MASTER_PORT");
@@ -177,7 +178,8 @@ static int place_of_torchrun(struct launch *launch, struct environment environme
     return place_at(launch, host, port, err);
 }
 
-/* srun's own PMI counts as srun does: then the step says where to meet. Elsewhere MPI itself carries the address. */
+/* Does Slurm agree with PMI about rank and size? Then srun started us with its own PMI, and the step says where to
+ * meet. Otherwise MPI itself carries the address. */
 static bool is_step_of(const struct launch *launch, struct environment environment)
 {
     const struct family *slurm = &families[FAMILIES - 1];
@@ -238,7 +240,7 @@ static int by_family(struct launch *launch, const struct family *family, const c
     return flags->rendezvous ? place(launch, flags->rendezvous, err) : place_of_family(launch, environment, err);
 }
 
-/* A launcher that says our rank above 0 and no size started several of us all the same. */
+/* A launcher that gives us a rank above 0 but no size has started several of us nevertheless. */
 static int no_rank_without_size(struct environment environment, struct error *err)
 {
     for (size_t i = 0; i < FAMILIES; i++) {

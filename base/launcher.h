@@ -1,5 +1,5 @@
-/* Who this process is among how many: has a launcher (mpirun, srun, torchrun) started several of us, or does the
- * command line say so? Looked for in this order; the first that says more than one process counts:
+/* Which process this is, and of how many: either a launcher (mpirun, srun, torchrun) started several of us, or the
+ * command line says so. Sources are tried in this order; the first that says more than one process counts:
  *
  *     DS_CHILD                            what a command with --processes tells its children
  *     --rank, --world-size, --processes
@@ -31,12 +31,12 @@ enum launch_kind {
 
 struct launch {
     enum launch_kind kind;
-    uint32_t rank, size;             /* 0 of 1 for one alone; of a parent, the first rank of its children */
-    uint32_t children;               /* > 0: this process is none of the ranks, but starts so many of them */
-    uint32_t local_rank, local_size; /* among those of this machine, or of one command; local_size 0: not known */
-    char rendezvous[512];            /* HOST:PORT or FILE; "": none was named */
-    int listener;                    /* of the child that is rank 0: a socket that listens there; else -1 */
-    uint64_t number;                 /* of children: what they know each other by; else 0 */
+    uint32_t rank, size;             /* 0 of 1 for a single process; of a parent, the first rank of its children */
+    uint32_t children;               /* > 0: this process is not a rank, but starts this many of them */
+    uint32_t local_rank, local_size; /* among the ranks of this machine or command; local_size 0: not known */
+    char rendezvous[512];            /* HOST:PORT or FILE; "": none was given */
+    int listener;                    /* of the child that is rank 0: a socket that listens at `rendezvous`; else -1 */
+    uint64_t number;                 /* of children: a random number that all of them share; else 0 */
 };
 
 /* What the command line said. */
@@ -54,26 +54,26 @@ struct environment {
     void *context;
 };
 
-/* ERR_USAGE: what was said contradicts itself, or says too little. Pure. */
+/* Pure. ERR_USAGE: what was given is contradictory or incomplete. */
 int launch_find(struct launch *launch, const struct launch_flags *flags, struct environment environment,
                 struct error *err);
 /* For the screen: "mpirun", "srun". */
 const char *launch_name(enum launch_kind kind);
 /* Did MPI start us, so that MPI can carry our messages? */
 bool launch_is_mpi(enum launch_kind kind);
-/* How many of `threads` the process has: an equal share of what one command has for its processes, at least one. */
+/* How many of `threads` this process gets: an equal share of what one command has for its processes, at least one. */
 uint64_t launch_threads(const struct launch *launch, uint64_t threads);
 
 #define LAUNCH_CHILD_VARIABLE "DS_CHILD"
 #define LAUNCH_CHILD_BYTES    640
-/* The value of DS_CHILD from which launch_find makes such a launch. */
+/* The value of DS_CHILD from which launch_find makes this launch. */
 void launch_child_text(const struct launch *launch, char text[LAUNCH_CHILD_BYTES]);
 
-/* How many processes the environment announces, and which variable does: 1 and NULL where none announces several. */
+/* How many processes the environment announces, and which variable does so: 1 and NULL if none announces several. */
 unsigned long launcher_processes(const char **variable);
 
-/* For what one process does alone: several equal ones side by side would waste the machine and fight for one directory.
- * ERR_USAGE where there are several. `program`: its name, for the hint. */
+/* For work of one process: several identical ones side by side would waste the machine and compete for one directory.
+ * ERR_USAGE if there are several. `program`: its name, for the hint. */
 int launcher_refuse(const char *program, struct error *err);
 
 #endif

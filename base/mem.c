@@ -1,5 +1,5 @@
-/* In: sizes. Out: memory, or the end of the program with exit code 7. Everything comes from malloc, so that one
- * mem_free fits all and the sanitizers see each piece. */
+/* Memory, or the end of the program with exit code 7. Everything comes from malloc, so one mem_free fits all, and
+ * sanitizers see every allocation. */
 #include "base/mem.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define LARGE_PAGE ((size_t)2 << 20) /* of most machines */
+#define LARGE_PAGE ((size_t)2 << 20) /* on most machines */
 
 static atomic_uint_fast64_t calls;
 static atomic_uint_fast64_t fail_call; /* the value of calls at which memory "runs out"; 0: never */
@@ -66,10 +66,10 @@ void *mem_aligned_new(size_t bytes)
     if (bytes > SIZE_MAX - 2 * LARGE_PAGE)
         mem_exhausted(1, bytes);
     const size_t unit = bytes < LARGE_PAGE ? 64 : LARGE_PAGE;
-    const size_t total = bytes ? (bytes + unit - 1) / unit * unit : unit; /* aligned_alloc wants whole multiples */
+    const size_t total = bytes ? (bytes + unit - 1) / unit * unit : unit; /* aligned_alloc requires whole multiples */
     void *memory = checked(aligned_alloc(unit, total), bytes);
     if (unit == LARGE_PAGE)
-        (void)madvise(memory, total, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+        (void)madvise(memory, total, MADV_HUGEPAGE); /* only a hint: nothing depends on it */
     return memory;
 }
 

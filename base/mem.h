@@ -1,4 +1,4 @@
-/* The one layer through which memory is asked for. It dies with exit code 7 when there is none, so no caller has an
+/* The only layer that allocates memory. If there is none, it ends the program with exit code 7, so no caller has an
  * out-of-memory path; what is on disk stays resumable. Every size that comes from a file is checked against a named
  * limit before it gets here. All calls may be made from any thread. */
 #ifndef BASE_MEM_H
@@ -11,18 +11,17 @@ void *mem_alloc(size_t bytes);                            /* not cleared; 0 byte
 void *mem_clear(size_t count, size_t bytes);              /* cleared; dies where count * bytes overflows */
 void *mem_array(size_t count, size_t bytes);              /* not cleared; dies where count * bytes overflows */
 void *mem_grow(void *memory, size_t count, size_t bytes); /* realloc of an array */
-/* Cleared, 64-byte aligned (a cache line, a vector register); from 2 MiB on in large pages, where the system has
- * them. */
+/* Cleared, 64-byte aligned (a cache line, a vector register); from 2 MiB on in huge pages, if the system has them. */
 void *mem_aligned(size_t bytes);
-void *mem_aligned_new(size_t bytes);   /* the same, not cleared: whoever writes a page first has it near */
+void *mem_aligned_new(size_t bytes);   /* not cleared, so the first thread to write a page decides its NUMA node */
 char *mem_copy_text(const char *text); /* strdup */
-void mem_free(void *memory);           /* NULL is fine; any of the above */
+void mem_free(void *memory);           /* for all of the above; NULL is fine */
 
-/* Ends the program as every call here does when `count` times `bytes` cannot be had: exit 7. */
+/* Ends the program with exit code 7, as every call here does when `count` times `bytes` cannot be allocated. */
 _Noreturn void mem_exhausted(size_t count, size_t bytes);
 
-/* Test seam: the n-th allocation from now (1 = the next) fails as if memory had run out; 0 switches it off.
- * Set from the environment variable DS_FAIL_ALLOC by faults_from_environment() (base/file.h). */
+/* For tests: the n-th allocation from now (1 = the next) fails as if memory had run out; 0 turns this off. Set from the
+ * environment variable DS_FAIL_ALLOC by faults_from_environment() (base/file.h). */
 void mem_fail_at(uint64_t n);
 uint64_t mem_calls(void); /* allocations so far */
 

@@ -1,5 +1,5 @@
-/* The few messages that the processes of one job send each other, and the interface to whatever carries them. One
- * thread calls. Waiting is asleep, and ends when `given_up` says so. Only ranks.c uses it.
+/* The few messages that the processes of one job send each other, and the interface to whatever carries them. Only one
+ * thread calls. Waiting sleeps rather than spins, and ends when `given_up` says so. Only ranks.c uses it.
  *
  * messages_mpi.c is compiled into the programs that want MPI and not into base, so that a program without it needs
  * none. */
@@ -17,17 +17,17 @@ struct patience {
 
 struct messages {
     const char *name; /* for people: "MPI" */
-    /* 0, or -1 where the carrier is not there or fails. `here`: how many of the processes are on this machine. */
+    /* 0, or -1 if the transport is missing or fails. `here`: how many of the processes are on this machine. */
     int (*open)(uint32_t *rank, uint32_t *count, uint32_t *here);
-    /* In good order: every process must call it. One that leaves otherwise just ends. */
+    /* Orderly shutdown: every process must call it. A process that leaves in any other way just exits. */
     void (*close)(void);
-    /* Of all processes: 0, or -1 where it failed or was given up. values[i] becomes the sum over all. */
+    /* Called by all processes: 0, or -1 if it failed or was given up. values[i] becomes the sum over all. */
     int (*sum)(uint64_t *values, size_t count, struct patience patience);
-    /* The bytes of process `from` for all. */
+    /* Sends the bytes of process `from` to all. */
     int (*give)(uint32_t from, void *bytes, size_t size, struct patience patience);
 };
 
-/* NULL where this program was built without MPI. */
+/* NULL if this program was built without MPI. */
 const struct messages *messages_mpi(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* In: messages. Out: MPI's calls, none of which waits inside the library, where a process spins. */
+/* Messages over MPI. No call waits inside the library, because it would spin. */
 #include "base/messages.h"
 
 #ifdef DS_MPI
@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <time.h>
 
-#define ASLEEP_NS 1000000 /* between two looks at a message that has not come */
+#define ASLEEP_NS 1000000 /* between two polls for a message */
 
 static int mpi_open(uint32_t *rank, uint32_t *count, uint32_t *here)
 {

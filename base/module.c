@@ -1,4 +1,4 @@
-/* In: the name of a module. Out: what it exports, checked to belong to this program. */
+/* Loads a module by name and checks that it belongs to this program. */
 #include "base/module.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,7 @@
 
 #ifdef DS_STATIC
 
-/* Nothing that is loaded is built with it, so nobody asks. */
+/* This build has no modules, so this is never called. */
 const void *module_load(const char *file, const char *symbol, int interface, const char *what, struct error *err)
 {
     (void)symbol;
@@ -21,7 +21,7 @@ const void *module_load(const char *file, const char *symbol, int interface, con
 
 #else
 
-/* Beside the program. */
+/* The path of a file in the program's directory. */
 static int module_path(const char *file, char *out, size_t size, struct error *err)
 {
     const ssize_t length = readlink("/proc/self/exe", out, size - 1);

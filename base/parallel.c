@@ -1,11 +1,11 @@
-/* A pool of threads that sleep between regions. In: a region, tasks of one function. Out: all of them done. The caller
- * works too, and waits for nobody who has not begun: where another program has a core, the rest is done on the others.
- * (OpenMP's threads all come to the end of a region, and spin while they wait: on two cores with a load of 6 to 11 a
- * training made a half to a quarter of the steps.)
+/* A pool of threads that sleep between regions; a region is a set of tasks of one function. The caller works too, and
+ * does not wait for workers that have not begun: if another program occupies a core, the other threads do its share.
+ * (OpenMP's threads must all reach the end of a region, and spin while they wait: on two cores with a load of 6 to 11,
+ * training made a quarter to a half of the steps.)
  *
- * Nobody takes a lock. A worker counts itself in, and only then looks whether the region is open; the caller closes the
- * region, and only then looks who is in: one of the two sees the other. Who has nothing to do looks for a while, then
- * sleeps on the word that it looked at (futex(2)). */
+ * There are no locks. A worker first increments `inside` and then checks whether the region is open; the caller first
+ * closes the region and then checks `inside`. So one of the two always sees the other. A thread without work spins for
+ * a while, then sleeps on the word that it watched (futex(2)). */
 #include "base/parallel.h"
 
 #include <assert.h>
@@ -23,7 +23,7 @@
 #include "base/thread.h"
 
 #define THREADS_MAX 1024
-#define SPINS       1000 /* looks before sleep, some tens of microseconds: most regions come closer upon another */
+#define SPINS       1000 /* some tens of microseconds, then sleep: most regions follow each other faster */
 
 struct region {
     void (*run)(const void *args, size_t task, int thread);
@@ -31,19 +31,19 @@ struct region {
     size_t tasks;
 };
 
-/* Words that different threads write lie on lines of their own. */
+/* Words that different threads write are on separate cache lines. */
 static struct pool {
-    atomic_int wanted;               /* threads of a region, the caller's among them; 0: not said yet */
-    int workers;                     /* threads that were started, for ever */
-    bool pinned;                     /* each keeps a core */
+    atomic_int wanted;               /* threads of a region, including the caller; 0: not set yet */
+    int workers;                     /* threads that were started; they never end */
+    bool pinned;                     /* each thread is pinned to a core */
     size_t least;                    /* tasks of the smallest region (parallel_least) */
-    struct region region;            /* written while none is open and nobody is in */
+    struct region region;            /* written only while no region is open and `inside` is 0 */
     _Alignas(64) atomic_uint opened; /* number of the last region, never 0 */
-    atomic_uint open;                /* its number, or 0: nobody may enter any more */
+    atomic_uint open;                /* its number, or 0: no worker may enter any more */
     atomic_int sleepers;             /* workers that sleep on `opened` */
-    _Alignas(64) atomic_uint inside; /* workers that count themselves in */
+    _Alignas(64) atomic_uint inside; /* workers between entering and leaving */
     atomic_bool waits;               /* the caller sleeps on `inside` */
-    _Alignas(64) atomic_size_t next; /* task */
+    _Alignas(64) atomic_size_t next; /* the next task */
 } pool = {.least = SIZE_MAX};
 
 static void pause_briefly(void)
@@ -53,7 +53,7 @@ static void pause_briefly(void)
 #endif
 }
 
-/* Sleeps while the word has this value, until it is woken; may come back for no reason. */
+/* Sleeps while the word has this value, until it is woken; spurious wake-ups are possible. */
 static void sleep_on(atomic_uint *word, unsigned value)
 {
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
@@ -70,7 +70,7 @@ static void take_tasks(const struct region *region, int thread)
         region->run(region->args, task, thread);
 }
 
-/* Returns the number of a region after `seen`. */
+/* Waits for a region other than `seen`; returns its number. */
 static unsigned await_region(unsigned seen)
 {
     for (int i = 0; i < SPINS; i++) {
@@ -85,7 +85,7 @@ static unsigned await_region(unsigned seen)
     return atomic_load(&pool.opened);
 }
 
-/* A worker's life: it enters each region it comes in time for. */
+/* A worker's loop: it works on every region that is still open when it arrives. */
 static void *serve(void *context)
 {
     const int thread = (int)(intptr_t)context;
@@ -94,7 +94,8 @@ static void *serve(void *context)
     for (unsigned seen = 0;;) {
         seen = await_region(seen);
         atomic_fetch_add(&pool.inside, 1);
-        if (atomic_load(&pool.open) != 0) { /* and it cannot close while we are in; nor are others `wanted` meanwhile */
+        if (atomic_load(&pool.open) != 0) { /* while this worker is inside, the region cannot close and `wanted` does
+                                             * not change */
             seen = atomic_load(&pool.open);
             if (thread < atomic_load(&pool.wanted))
                 take_tasks(&pool.region, thread);
@@ -105,7 +106,7 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* Where the system gives no more threads, those that are there do the work. */
+/* If the system gives no more threads, the existing ones do the work. */
 static void start_workers(void)
 {
     if (pool.workers == 0)
@@ -131,7 +132,7 @@ static void open_region(const struct region *region)
         wake(&pool.opened, INT_MAX);
 }
 
-/* Nobody enters any more; waits for those who are in. */
+/* Keeps further workers out and waits for those inside. */
 static void close_region(void)
 {
     atomic_store(&pool.open, 0);

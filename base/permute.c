@@ -1,6 +1,6 @@
-/* In: a position. Out: where a keyed permutation puts it. Four Feistel rounds suffice for large halves (Luby and
- * Rackoff); with halves of two bits, eight still favour some orders by a percent, which a test sees, and twelve do
- * not. The order of training samples depends on every constant here: never change one. */
+/* A keyed permutation of positions. Four Feistel rounds suffice for large halves (Luby and Rackoff). With halves of two
+ * bits, eight rounds still favour some orders by a percent, which a test detects, and twelve do not. The order of
+ * training samples depends on every constant here: never change one. */
 #include "base/permute.h"
 
 #include "base/random.h"
@@ -58,7 +58,7 @@ static uint64_t backward(const struct network *net, uint64_t x)
     return (uint64_t)left << net->half_bits | right;
 }
 
-/* The walk ends, because the cycle that starts at i < n comes back to i. On average it takes fewer than four steps. */
+/* Terminates, because the cycle that starts at i < n comes back to i. On average it takes fewer than four steps. */
 uint64_t permute(uint64_t i, uint64_t n, uint64_t key)
 {
     assert(i < n);

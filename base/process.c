@@ -1,5 +1,5 @@
-/* In: the descriptors and signals that a caller left us. Out: ones that cannot turn a good run into damage or a silent
- * end. */
+/* Repairs the descriptors and signals inherited from the caller, so that they cannot turn a good run into damage or a
+ * silent end. */
 #include "base/process.h"
 
 #include "base/error.h"
@@ -24,11 +24,11 @@ static void open_standard_files(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) /* the lowest free number, hence this one */
-            _exit(ERR_RESOURCE);                                       /* there is nowhere to say why */
+            _exit(ERR_RESOURCE);                                       /* there is no descriptor to report it on */
 }
 
-/* The file that is mapped at `address`, and the byte there; false where none is. The line of /proc/self/maps is
- * "from-to access offset device inode   path" (proc(5)). */
+/* The file that is mapped at `address`, and the offset in it; false if none is. A line of /proc/self/maps is "from-to
+ * access offset device inode  path" (proc(5)). */
 static bool mapped_at(uintptr_t address, char path[512], uint64_t *byte)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -52,8 +52,8 @@ static bool mapped_at(uintptr_t address, char path[512], uint64_t *byte)
     return found;
 }
 
-/* It comes in the thread that read the mapping, in code of ours that only computes: no lock of the library is held
- * here, so that this handler may print. */
+/* SIGBUS arrives in the thread that read the mapping, in our own code that only computes. No lock of the C library is
+ * held there, so this handler may print. */
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -61,11 +61,11 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     char path[512];
     uint64_t byte;
     static atomic_flag met = ATOMIC_FLAG_INIT;
-    while (atomic_flag_test_and_set(&met)) /* another thread of ours met it first, and ends the process */
+    while (atomic_flag_test_and_set(&met)) /* another of our threads was first, and ends the process */
         pause();
     if (info->si_code <= 0 || !mapped_at((uintptr_t)info->si_addr, path, &byte)) {
         signal(number, SIG_DFL);
-        raise(number); /* taken when the handler returns */
+        raise(number); /* delivered when the handler returns */
         return;
     }
     fail_at(&err, ERR_VERIFY, path, byte, "cannot be read any more: it became shorter, or its disk fails");

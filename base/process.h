@@ -5,18 +5,17 @@
 #define BASE_PROCESS_H
 
 /* Call it first: it may open files.
- * - File descriptors 0 to 2 are open afterwards (on /dev/null where the caller closed them), so that no data file gets
- *   one of these numbers and is written to by whoever prints.
+ * - File descriptors 0 to 2 are open afterwards (on /dev/null if the caller closed them), so that no data file gets one
+ *   of these numbers and is written to by code that prints.
  * - SIGPIPE and SIGXFSZ are ignored: the write that meets the closed pipe or the limit fails with EPIPE or EFBIG.
  * - A mapped file that became shorter, or whose disk fails while it is read (SIGBUS), ends the process with ERR_VERIFY
- * and
- *   the file's name instead of a core dump.
- * - jansson takes its memory from base/mem.h, which ends the program with ERR_RESOURCE when there is none.
- * - The faults that tests ask for in the environment are in force (base/file.h). */
+ *   and the file's name instead of a core dump.
+ * - jansson allocates from base/mem.h, which ends the program with ERR_RESOURCE when there is no memory.
+ * - The faults that tests request in the environment are set (base/file.h). */
 void process_open(const char *program);
 
-/* Call it last, with the exit code so far. Writes what stdout still holds. Where that fails, or an earlier
- * write to it did, and the code was 0: says so and returns ERR_RESOURCE. */
+/* Call it last, with the exit code so far. Flushes stdout. If that fails, or an earlier write to stdout did, and the
+ * code was 0: reports it and returns ERR_RESOURCE. */
 int process_close(int code);
 
 #endif

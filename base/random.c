@@ -1,4 +1,4 @@
-/* In: the name of a draw. Out: 32 random bits, from Philox 4x32-10 as SC 2011 and Random123 define it. */
+/* Random bits by name: 32 bits for each draw, from Philox 4x32-10 as SC 2011 and Random123 define it. */
 #include "base/random.h"
 
 #include "base/cpu.h"
@@ -61,7 +61,7 @@ static void random_row_base(const struct random_stream *stream, uint32_t index, 
     }
 }
 
-/* In the files of these names, by random_row.h. */
+/* Defined in the files of these names, from random_row.h. */
 void random_row_avx2(const struct random_stream *, uint32_t, uint32_t, size_t, uint32_t *const[4]);
 void random_row_avx512(const struct random_stream *, uint32_t, uint32_t, size_t, uint32_t *const[4]);
 

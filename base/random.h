@@ -38,7 +38,7 @@ struct random_stream random_stream(uint64_t seed, enum random_purpose purpose, u
 uint32_t random_at(const struct random_stream *stream, uint32_t index, uint32_t draw);
 void random_at4(const struct random_stream *stream, uint32_t index, uint32_t draw, uint32_t out[4]);
 
-/* `count` neighbouring draws at once: out[w][i] is word w of random_at4(stream, index, first + i). The four arrays do
+/* `count` consecutive draws at once: out[w][i] is word w of random_at4(stream, index, first + i). The four arrays must
  * not overlap. */
 void random_row(const struct random_stream *stream, uint32_t index, uint32_t first, size_t count,
                 uint32_t *const out[4]);
@@ -64,8 +64,8 @@ static inline uint32_t random_below(uint32_t random, uint32_t n)
     return (uint32_t)(((uint64_t)random * n) >> 32);
 }
 
-/* The next number of [-1, 1), even, quick and poor: for measuring, where it only has to look like data. The state
- * begins anywhere (a linear congruence of Numerical Recipes). */
+/* The next number of a fast, low-quality uniform sequence in [-1, 1], for benchmarks that only need plausible data. Any
+ * state is a valid start (a linear congruential generator of Numerical Recipes). */
 static inline float random_quick(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;

@@ -1,7 +1,6 @@
-/* Inside base only: the loop of random_row for a level with vectors. The file that includes this says what a vector is:
- * it holds LANES numbers of 64 bits, of which the low 32 count, because the product of two such numbers is what Philox
- * takes apart. What stands above is rubbish that no product reads. The twin that states what is computed is in
- * random.c. */
+/* Inside base only: the loop of random_row for one vector level. The file that includes this defines the vector type,
+ * which holds LANES numbers of 64 bits. Only the low 32 bits of each count; the product of two such numbers is what
+ * Philox splits. The upper bits are garbage that no product reads. The scalar reference is in random.c. */
 #include "base/random.h"
 
 #include <immintrin.h>
@@ -10,8 +9,8 @@
 
 void RANDOM_ROW(const struct random_stream *, uint32_t, uint32_t, size_t, uint32_t *const[4]);
 
-/* The four words of LANES neighbouring draws. `keys`: those of the rounds, in memory, where a vector takes them
- * from. */
+/* The four words of LANES consecutive draws. `keys` holds the keys of the rounds; they stay in memory, because there
+ * are not enough registers. */
 static inline void draw(const struct random_stream *stream, uint32_t index, uint32_t first,
                         const vector keys[PHILOX_ROUNDS][2], vector c[4])
 {

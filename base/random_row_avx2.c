@@ -1,4 +1,4 @@
-/* random_row with AVX2: four draws at a time. What a vector is to random_row.h, which holds the loop. */
+/* random_row with AVX2: four draws at a time. Defines the vector type for the loop in random_row.h. */
 #define LANES          4
 #define vector         __m256i
 #define ALL(x)         _mm256_set1_epi64x(x)

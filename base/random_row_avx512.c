@@ -1,4 +1,4 @@
-/* random_row with AVX-512: eight draws at a time. What a vector is to random_row.h, which holds the loop. */
+/* random_row with AVX-512: eight draws at a time. Defines the vector type for the loop in random_row.h. */
 #define LANES          8
 #define vector         __m512i
 #define ALL(x)         _mm512_set1_epi64(x)

@@ -1,7 +1,7 @@
-/* Who is alive: process r holds byte ALIVE + r of the directory's lock as long as it lives, and byte GOES_ON + r until
- * it stops or fails. The first watches all others, they watch the first; so what happens to one is known to all after
- * two looks. Byte BEATS + r it holds and releases in turns. A process whose beat stands still is reported, waited for
- * until the peer timeout, because one that was stopped may go on, and then given up as if it had died. */
+/* Liveness: process r holds byte ALIVE + r of the directory's lock as long as it lives, and byte GOES_ON + r until it
+ * stops or fails. The first process watches all others, and they watch the first, so all know within two looks what
+ * happened to one. Each process holds and releases byte BEATS + r in turn. A process whose beat stops is reported. It
+ * may only have been suspended, so it is given until the peer timeout before it counts as dead. */
 #include "base/ranks.h"
 
 #include "base/launcher.h"
@@ -24,15 +24,15 @@
 #define RANKS_MAX     GOES_ON
 #define NOBODY        UINT32_MAX
 #define LOOK_SECONDS  1.0
-#define BEAT_LOOKS    2u  /* long enough that no beat falls between two looks of another process */
-#define STILL_LOOKS   10u /* without a beat: reported */
+#define BEAT_LOOKS    2u  /* long enough that another process's looks miss no beat */
+#define STILL_LOOKS   10u /* without a beat: then it is reported */
 #define CLOSE_SECONDS 5.0
 #define TICK_NS       50000000
 
-/* Of a process that is watched. */
+/* What is known about a process that is watched. */
 struct pulse {
     bool held;
-    unsigned looks; /* since it changed; no seconds, in which we may have been stopped ourselves */
+    unsigned looks; /* since `held` changed; not seconds, because we may have been suspended ourselves */
 };
 
 struct ranks {
@@ -42,13 +42,13 @@ struct ranks {
     char *directory; /* NULL: nobody is watched yet */
     pthread_t watcher;
     unsigned looks;
-    unsigned patient_looks; /* without a beat: given up; 0: never */
+    unsigned patient_looks; /* without a beat until a process is given up; 0: never */
     struct pulse *pulses;   /* [count] */
     atomic_bool ending;     /* others may leave now */
-    atomic_bool stops;      /* this one does not go on, and says so */
-    atomic_uint lost;       /* who has died or hangs, or NOBODY */
-    atomic_bool hangs;      /* it has not died */
-    double waiting;         /* clock: since when for a message */
+    atomic_bool stops;      /* this process stops, and has announced it */
+    atomic_uint lost;       /* the process that has died or hangs, or NOBODY */
+    atomic_bool hangs;      /* it hangs rather than died */
+    double waiting;         /* clock: when waiting for a message began */
 };
 
 int ranks_open(struct ranks **ranks, const struct messages *messages, uint64_t timeout, struct error *err)
@@ -118,7 +118,7 @@ bool ranks_speaks(const struct ranks *ranks)
     return !ranks || ranks->rank == (ranks->lost == 0 ? 1 : 0);
 }
 
-/* When work that cannot be interrupted goes on for too long, or the launcher is about to kill us. */
+/* Exits at once: work that cannot be interrupted takes too long, or the launcher is about to kill us. */
 static void leave(struct ranks *ranks)
 {
     struct error err = {0};
@@ -144,7 +144,7 @@ static void feel_pulse(struct ranks *ranks, uint32_t other)
         return;
     }
     pulse->looks++;
-    if (pulse->looks == STILL_LOOKS && ranks->rank <= 1) /* one of those who see it says it */
+    if (pulse->looks == STILL_LOOKS && ranks->rank <= 1) /* rank 0 and, for rank 0, rank 1 report it */
         log_warn("process %u of %u has not moved for %.0f s: it was stopped, or its machine hangs; waiting for it",
                  other, ranks->count, STILL_LOOKS * LOOK_SECONDS);
     if (pulse->looks == ranks->patient_looks) {
@@ -164,7 +164,7 @@ static void beat(struct ranks *ranks)
         lock_let_go(ranks->lock, BEATS + ranks->rank);
 }
 
-/* One look at those that this one watches. */
+/* Checks the processes that this one watches. */
 static void look(struct ranks *ranks)
 {
     beat(ranks);
@@ -180,7 +180,8 @@ static void look(struct ranks *ranks)
     }
 }
 
-/* mpirun kills all when one has died: it asks first, and a second later does no more ask. */
+/* The watching thread. When one process has died, mpirun ends all others: first by SIGTERM, and a second later by
+ * SIGKILL. So on a signal it looks at once, and leaves if a process is lost. */
 static void *watch(void *context)
 {
     struct ranks *ranks = context;
@@ -229,7 +230,7 @@ int ranks_watch(struct ranks *ranks, const char *directory, struct lock *lock, s
 
 /* --------------------------------------------------------------------------------------------------- messages */
 
-/* Before the watch begins only the clock can say so: nothing takes long until then. */
+/* Before the watch begins only the clock can tell; nothing takes long until then. */
 static bool is_lost(void *context)
 {
     const struct ranks *ranks = context;
@@ -251,7 +252,7 @@ int ranks_sum(struct ranks *ranks, uint64_t *values, size_t count, struct error 
     return ranks->messages->sum(values, count, (struct patience){is_lost, ranks}) < 0 ? fail_lost(ranks, err) : 0;
 }
 
-/* Of several errors: one that is more than a stop, of the lowest rank. */
+/* Chooses among several errors: a failure before a stop, then the lowest rank. */
 int ranks_agree(struct ranks *ranks, int result, struct error *err)
 {
     if (!ranks)
@@ -303,11 +304,11 @@ void ranks_close(struct ranks *ranks, struct lock *lock)
     ranks->ending = true;
     if (ranks->directory)
         pthread_join(ranks->watcher, NULL);
-    /* Who holds no lock any more looks dead: nobody may look by then. */
+    /* A process that holds no lock looks dead, so wait until all have stopped watching. */
     uint64_t nothing = 0;
     ranks->waiting = clock_now();
     const bool all = ranks->lost == NOBODY && ranks->messages->sum(&nothing, 1, (struct patience){is_late, ranks}) == 0;
-    if (!all) { /* the file stays: others may still hold it */
+    if (!all) { /* keep the file: others may still hold it */
         mem_free(lock->path);
         lock->path = NULL;
     }

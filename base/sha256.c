@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 4.2.2: the first 32 bits of the fractions of the cube roots of the first 64 primes. */
+/* Section 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64 primes. */
 const uint32_t sha256_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -18,7 +18,7 @@ const uint32_t sha256_k[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-/* 5.3.3: the same of the square roots of the first 8. */
+/* Section 5.3.3: the first 32 bits of the fractional parts of the square roots of the first 8 primes. */
 struct sha256 sha256_begin(void)
 {
     return (struct sha256){
@@ -35,7 +35,7 @@ static uint32_t big_endian(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* 6.2.2 */
+/* Section 6.2.2. */
 static void add_block(uint32_t state[8], const uint8_t *block)
 {
     uint32_t w[64];
@@ -98,7 +98,7 @@ void sha256_add(struct sha256 *sha, const void *data, size_t bytes)
 
 char *sha256_text(struct sha256 *sha, char out[65])
 {
-    /* 5.1.1: a one bit, zeros up to 8 bytes before the end of a block, the length in bits. */
+    /* Section 5.1.1: a one bit, zeros up to 8 bytes before the end of a block, the length in bits. */
     static const uint8_t padding[64] = {0x80};
     const uint64_t bits = sha->bytes * 8;
     uint8_t length[8];
@@ -114,7 +114,7 @@ char *sha256_text(struct sha256 *sha, char out[65])
 /* ------------------------------------------------------------------------------------------------ lists and
  * journals */
 
-/* 0 to 15, or -1. */
+/* The value of a hexadecimal digit, or -1. */
 static int digit_of(char byte)
 {
     if (byte >= '0' && byte <= '9')
@@ -149,7 +149,7 @@ void sha256_save(const struct sha256 *sha, struct buf *out)
         buf_addf(out, "%02x", sha->block[i]);
 }
 
-/* `count` digits as a number, or -1. */
+/* `count` hexadecimal digits as a number, or -1. */
 static int64_t read_digits(const char *digits, size_t count)
 {
     int64_t value = 0;

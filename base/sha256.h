@@ -1,5 +1,5 @@
-/* SHA-256 (FIPS 180-4), for sums that strangers compare and sign: XXH3 (hash.h) finds accidents, and an
- * attacker can make two texts with one XXH3. With the processor's own instructions where it has them. */
+/* SHA-256 (FIPS 180-4), for sums that others compare and sign. XXH3 (hash.h) detects accidents only: an attacker can
+ * make two texts with one XXH3. Uses the processor's SHA instructions if it has them. */
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -22,11 +22,12 @@ void sha256_add(struct sha256 *sha, const void *data, size_t bytes);
 /* SHA256_DIGITS hexadecimal digits and a NUL. Returns out. Nothing may be added afterwards. */
 char *sha256_text(struct sha256 *sha, char out[SHA256_DIGITS + 1]);
 
-/* A line of a list as sha256sum(1) writes it, without its '\n': the digits, a blank, a blank or '*', the name; a '\r'
- * at the end is none of the name. The digits come out in lower case. False: it is none. */
+/* Parses a line of a list as sha256sum(1) writes it, without its '\n': the digits, a blank, a blank or '*', the name. A
+ * '\r' at the end does not belong to the name. The digits are returned in lower case. False: not such a line. */
 bool sha256_line(struct str line, char digits[SHA256_DIGITS + 1], struct str *name);
 
-/* A sum that is not complete as text, for a journal; and from it, with the bytes it had. False: it is none. */
+/* A sum in progress as text, for a journal; and back, given the number of bytes added so far. False: not such a
+ * text. */
 void sha256_save(const struct sha256 *sha, struct buf *out);
 bool sha256_load(struct sha256 *sha, uint64_t bytes, struct str saved);
 

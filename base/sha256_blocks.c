@@ -20,7 +20,7 @@ static bool look(void)
 
 bool sha256_has_instructions(void)
 {
-    static atomic_int known = -1; /* asking takes long on virtual machines; threads that ask at once find the same */
+    static atomic_int known = -1; /* asking is slow on virtual machines; concurrent callers find the same answer */
     int has = atomic_load_explicit(&known, memory_order_relaxed);
     if (has < 0) {
         has = look();
@@ -29,7 +29,7 @@ bool sha256_has_instructions(void)
     return has;
 }
 
-/* Words t … t + 3 of the message schedule, of the sixteen before them. */
+/* Words t … t + 3 of the message schedule, from the sixteen before them. */
 __attribute__((target("sha,sse4.1"))) static __m128i next_words(const __m128i w[4])
 {
     const __m128i seventh = _mm_alignr_epi8(w[3], w[2], 4); /* w[t - 7] … */

@@ -12,9 +12,9 @@
 #define TFRECORD_BYTES_BEFORE 12u
 #define TFRECORD_BYTES_BEHIND 4u
 
-/* Frames the message of `bytes` that stands at record + TFRECORD_BYTES_BEFORE; returns the bytes of the record. */
+/* Frames the message of `bytes` bytes at record + TFRECORD_BYTES_BEFORE; returns the size of the record. */
 size_t tfrecord_frame(void *record, size_t bytes);
-/* The message of the record at `data`; false where no whole record with the right CRCs stands there. */
+/* The message of the record at `data`; false if there is no complete record with valid CRCs. */
 bool tfrecord_message(struct str data, struct str *message);
 
 #endif

@@ -1,4 +1,4 @@
-/* In: a function. Out: a thread that runs it on a stack of the size that thread.h names, whatever ulimit -s says. */
+/* Starts threads whose stack has the size in thread.h, whatever ulimit -s says. */
 #include "base/thread.h"
 
 #include <assert.h>

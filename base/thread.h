@@ -6,11 +6,11 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* Over ten times what was ever needed (the masking of a sample of 4,096 pieces: 150 KiB, with sanitizers at most 192).
- * Only what is touched takes memory. */
+/* Over ten times the most ever needed (masking a sample of 4,096 pieces: 150 KiB, at most 192 KiB with sanitizers).
+ * Only pages that are touched take memory. */
 #define THREAD_STACK_BYTES ((size_t)2 << 20)
 
-/* Starts a thread, to be joined or detached. 0, or an errno value where the system gives no more. */
+/* Starts a thread, to be joined or detached. Returns 0, or an errno value if the system has no more threads. */
 int thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 
 #endif
