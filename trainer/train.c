@@ -1,9 +1,9 @@
-/* The recipe. Comes in: a command line. Goes out: a run directory with checkpoints, metrics.jsonl and a model.
+/* The training loop. In: a command line. Out: a run directory with checkpoints, metrics.jsonl and a model.
  *
  *     training_open (training.c) → { verdict → a step, or a pause to save and evaluate } … → the end
  *
- * What a step is stands in step.c, what a verdict is in verdict.h. What a step computes is named by its number, so a
- * run that was stopped goes on to the same bits. */
+ * step.c computes a step, verdict.h defines a verdict. What a step computes depends only on its number, so a run that
+ * was stopped and resumed has the same bits. */
 #include "trainer/training.h"
 
 #include <inttypes.h>
@@ -19,9 +19,9 @@
 #include "trainer/timings.h"
 #include "trainer/verdict.h"
 
-/* ---- verdicts: the only place that asks clocks and signals what to do ---- */
+/* ---- verdicts: only here do clocks and signals decide what to do ---- */
 
-/* Would a save that is begun now end after the deadline? */
+/* Whether the deadline has come, or with `save` whether a save begun now would end after it. */
 static bool deadline_nears(const struct training *t, bool save)
 {
     return clock_now() + (save ? limit_save_seconds(t) : 0) >= t->deadline;
@@ -33,14 +33,15 @@ static bool halts(const struct training *t, bool save)
     return t->team->size == 1 ? asked || deadline_nears(t, save) : team_has_failed(t->team);
 }
 
-/* One process discards what it is at. Several finish an evaluation, unless one of them failed. */
+/* A single process discards an evaluation on a stop request or near the deadline; several processes finish it, unless
+ * one of them has failed. */
 static bool evaluation_halts(void *context)
 {
     const struct training *t = context;
     return halts(t, t->position.state.step != t->keeper.saved_step);
 }
 
-/* Several discard a step where none has begun its sums, and none by the clock. */
+/* Several processes discard a step on a stop request if none has begun its sums, but never because of the deadline. */
 static bool step_halts(void *context)
 {
     const struct training *t = context;
@@ -63,7 +64,7 @@ static struct rules rules_of(const struct training *t)
     };
 }
 
-/* Of what is done after the steps that are queued, and the `under_way`, 0 or 1, that is computed now. */
+/* Decides what is done after the queued steps and the step that is being computed, if any (`under_way` is 0 or 1). */
 static struct verdict decide(const struct training *t, uint64_t under_way, enum error_kind failure)
 {
     const struct rules rules = rules_of(t);
@@ -89,9 +90,9 @@ static struct verdict decide(const struct training *t, uint64_t under_way, enum 
                               });
 }
 
-/* Tells all what this process has of the next batch and, rank 0, what is done before it. One process asks after a step;
- * several ask as soon as the sums of gradients are there, so that the message travels during the update. Where a stop
- * is asked for later, the next step is discarded. */
+/* Starts the message with this process's counts of the next batch and, from rank 0, the verdict on what is done before
+ * it. A single process asks after a step. Several ask as soon as the sums of gradients are complete, so that the
+ * message travels during the update; if a stop is requested after that, the next step is discarded. */
 static void ask(struct training *t, uint64_t under_way)
 {
     const uint64_t step = t->position.state.step + t->position.queued + under_way;
@@ -108,7 +109,7 @@ static void ask(struct training *t, uint64_t under_way)
 
 /* ---- a turn ---- */
 
-/* Receives what came of queued steps until `left` are still on their way. */
+/* Receives the results of queued steps until at most `left` remain queued. */
 static int settle(struct training *t, uint64_t left, struct error *err)
 {
     struct step_facts facts;
@@ -129,8 +130,9 @@ static bool norms_due(const struct training *t)
     return t->norms.engine && (t->position.state.step + t->position.queued + 1) % t->setup.settings->norms_every == 0;
 }
 
-/* While the device is at a step, the host queues the next one and receives the one before. fp16 must know of an
- * overflow first, and a device that is done when an op returns leaves nothing to wait for. */
+/* Makes one step. If possible the host runs ahead: while the device computes this step, the host receives the previous
+ * one and goes on to the next. Not with fp16, which must know about an overflow first, nor on a device whose ops are
+ * done when they return, where nothing is gained. */
 static int step(struct training *t, const struct step_counts *counts, struct error *err)
 {
     const bool ahead = t->engine.ops->late && t->engine.ops->precision != PRECISION_FP16;
@@ -156,7 +158,7 @@ static int step(struct training *t, const struct step_counts *counts, struct err
     return keeper_norms(&t->keeper, &t->position, &t->norms, err);
 }
 
-/* A test asks by DS_FAIL_WEIGHT=RANK:STEP that the weights of a process are others at that step. */
+/* For tests: DS_FAIL_WEIGHT=RANK:STEP makes that process's weights seem different at that step. */
 static bool is_faulty(const struct training *t)
 {
     char place[40];
@@ -165,7 +167,8 @@ static bool is_faulty(const struct training *t)
     return fault && strcmp(fault, place) == 0;
 }
 
-/* Every process has made the same updates, or a machine has computed wrongly. */
+/* Checks that all processes have the same parameters; they made the same updates, so otherwise a machine computes
+ * wrongly. */
 static int same_replicas(struct training *t, struct error *err)
 {
     if (t->team->size == 1)
@@ -181,7 +184,8 @@ static int same_replicas(struct training *t, struct error *err)
                 t->keeper.saved_step);
 }
 
-/* It may take longer than --peer-timeout, while the others wait. */
+/* Saves a checkpoint, while the other processes wait and send what only they have. It may take longer than
+ * --peer-timeout, so the meeting is told (meet_work). */
 static int save(struct training *t, bool go_on, struct error *err)
 {
     meet_move(t->team->meet, t->position.state.step, "saving");
@@ -198,7 +202,7 @@ static int save(struct training *t, bool go_on, struct error *err)
     return result;
 }
 
-/* Only the last save must succeed where --save-fails says so. */
+/* Saves and evaluates as the verdict says. With --save-fails go-on only the last save must succeed. */
 static int pause_steps(struct training *t, const struct verdict *verdict, struct error *err)
 {
     const struct settings *settings = t->setup.settings;
@@ -232,8 +236,8 @@ static int pause_steps(struct training *t, const struct verdict *verdict, struct
 
 /* ---- the loop ---- */
 
-/* The same verdict for all processes, rank 0's, and the counts of the batch to come. What failed here is told to all;
- * what failed elsewhere is what fails here. */
+/* Gets the verdict, rank 0's in all processes, and the counts of the next batch. If `result` is a failure of this
+ * process, the others are told; if another process failed, this one fails too. */
 static struct verdict next_turn(struct training *t, int result, struct step_counts *counts, struct error *err)
 {
     struct control control;
@@ -244,7 +248,7 @@ static struct verdict next_turn(struct training *t, int result, struct step_coun
         meet_move(t->team->meet, t->position.state.step + t->position.queued + 1, "counts");
         result = team_control_end(t->team, &control, err);
     } else if (err->kind != ERR_NUMERIC && (err->kind != ERR_STOPPED || team_has_failed(t->team))) {
-        team_fail(t->team, err); /* else all have it */
+        team_fail(t->team, err); /* the other errors occur in all processes */
     }
     if (result < 0)
         return decide(t, 0, err->kind);
@@ -252,7 +256,8 @@ static struct verdict next_turn(struct training *t, int result, struct step_coun
     return control.verdict;
 }
 
-/* What fails in a turn is a fact for the verdict that follows; *err then says what. */
+/* Runs steps and pauses until a verdict says stop. A failure becomes a fact for the next verdict; *err has the
+ * error. */
 static struct verdict loop(struct training *t, struct error *err)
 {
     struct step_counts counts = {0};
@@ -265,7 +270,8 @@ static struct verdict loop(struct training *t, struct error *err)
     return verdict;
 }
 
-/* What a run that stops before its end says; a turn that was discarded said already why. */
+/* Makes the error of a run that stops before its end. If a step or evaluation was discarded, *err already has the
+ * reason. */
 static int fail_stopped(const struct training *t, enum stop_cause cause, struct error *err)
 {
     char text[160] = "stopped on request";
@@ -284,7 +290,7 @@ static int fail_stopped(const struct training *t, enum stop_cause cause, struct 
     return hint(err, "the same command goes on from there");
 }
 
-/* What the task makes of the model; the others wait. */
+/* Lets rank 0 write what the task makes of the model, while the others wait, and marks the run as finished. */
 static int finish(struct training *t, bool early, struct error *err)
 {
     const struct task *task = &t->setup.task;
@@ -309,7 +315,8 @@ static int finish(struct training *t, bool early, struct error *err)
     return keeper_finish(&t->keeper, &t->position, early, err);
 }
 
-/* Queued steps are received first; what came of them may be a failure of its own. */
+/* Ends the run as the verdict says. Queued steps are received first, unless the run has failed and is not saved; they
+ * may turn out to have failed too. */
 static int end_run(struct training *t, const struct verdict *verdict, struct error *err)
 {
     const bool failed = verdict->stop == STOP_FAILED;
@@ -325,7 +332,7 @@ static int end_run(struct training *t, const struct verdict *verdict, struct err
         saved = save(t, false, &second);
     if (saved < 0) {
         if (!failed)
-            *err = second; /* 75 would promise that all is saved */
+            *err = second; /* exit code 75 would promise that everything is saved */
         return -1;
     }
     if (failed)
@@ -367,7 +374,7 @@ int train(struct training *t, struct error *err)
     return result;
 }
 
-/* After a process was lost: what is safe, after what may have become of it. */
+/* After a process was lost: appends to the hint what is safe. */
 static void hint_lost(uint64_t saved, struct error *err)
 {
     char why[200];

@@ -1,5 +1,4 @@
-/* Opening a training: a command line comes in, a struct training goes out that stands at the step where the run goes
- * on. */
+/* In: a command line. Out: a struct training, positioned at the step from which the run continues. */
 #include "trainer/training.h"
 
 #include <inttypes.h>
@@ -18,7 +17,7 @@
 #include "trainer/record.h"
 #include "trainer/share.h"
 
-#define PRODUCT_SECONDS 0.2 /* of products that are measured before the first step */
+#define PRODUCT_SECONDS 0.2 /* for measuring products before the first step */
 
 static int weights_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                          struct error *err)
@@ -39,7 +38,7 @@ static int weights_begin(struct training *t, const struct origin *origin, const 
         const struct scaler_state fresh = t->position.state.scaler;
         t->position.state = origin->state;
         t->restored = mem_copy_text(origin->files);
-        if (fresh.scale == 0 || t->position.state.scaler.scale == 0) /* one of the two runs is not of fp16 */
+        if (fresh.scale == 0 || t->position.state.scaler.scale == 0) /* one of the two runs does not use fp16 */
             t->position.state.scaler = fresh;
     }
     return result;
@@ -62,8 +61,8 @@ static char *checkpoint_before(const char *run, const char *name)
     return before;
 }
 
-/* Verifies the run's newest checkpoint, or with --skip-damaged the newest that verifies; *files is then its directory,
- * which the caller mem_free's. */
+/* Verifies the run's newest checkpoint; with --skip-damaged finds the newest one that is intact. *files becomes its
+ * directory, which the caller mem_free's. */
 static int find_checkpoint(struct training *t, char **files, json_t **identity, struct error *err)
 {
     enum model_source source;
@@ -89,7 +88,7 @@ static int find_checkpoint(struct training *t, char **files, json_t **identity, 
     return 0;
 }
 
-/* Is a verified checkpoint one of this run? Then its weights and moments are taken. */
+/* Checks that a verified checkpoint is one of this run, then reads its weights and moments. */
 static int take_checkpoint(const struct training *t, const char *files, const json_t *identity,
                            const struct flat_state *flat, struct error *err)
 {
@@ -109,7 +108,7 @@ static int resume(struct training *t, const struct flat_state *flat, struct erro
     int result = find_checkpoint(t, &files, &identity, err);
     if (result == 0)
         result = take_checkpoint(t, files, identity, flat, err);
-    if (result == 0) /* a crash may have come before the last save did it */
+    if (result == 0) /* the last save may have crashed before it did this */
         result = checkpoint_keep(t->keeper.run.directory, t->position.state.step, t->setup.settings->keep_last,
                                  t->setup.settings->keep_every, err);
     if (result == 0)
@@ -136,14 +135,14 @@ static int resume_again(struct training *t, const struct flat_state *flat, struc
 static bool has_checkpoint(const struct run *run)
 {
     if (!run->directory)
-        return false; /* of a silent keeper */
+        return false; /* the keeper is silent */
     char *latest = path_join(run->directory, LATEST_NAME);
     const bool there = path_exists(latest);
     mem_free(latest);
     return there;
 }
 
-/* How a run that --resume branched off differs from the one it goes on from. */
+/* Logs how a run that --resume branched off differs from the one it continues. */
 static void say_branch(const struct training *t, const struct origin *origin)
 {
     struct buf differences = {0};
@@ -158,9 +157,10 @@ static void say_branch(const struct training *t, const struct origin *origin)
     buf_release(&differences);
 }
 
-/* ---- its beginning ---- */
+/* ---- model and state ---- */
 
-/* In the precision of the run's first start, which rank 0 knows, and with its own table of product algorithms. */
+/* Opens the model in the precision of the run's first start, which rank 0 knows, and with the run's own table of
+ * product algorithms. */
 static int model_begin(struct training *t, struct error *err)
 {
     const struct run *run = &t->keeper.run;
@@ -176,7 +176,8 @@ static int model_begin(struct training *t, struct error *err)
         result = engine_load(&t->engine, ENGINE_TRAINING, err);
     TRY(team_agree(t->team, result, err));
     char device[OPS_NAME_SIZE];
-    /* Who computes a part must not matter; and products make an update of whole matrices, the same in all processes. */
+    /* With --same-bits it must not matter which process computes a part. Updates of whole matrices contain products,
+     * whose results must be the same in all processes. Both need the same device everywhere. */
     if (t->setup.recipe.part > 0 || optimizer_kinds[t->setup.recipe.optimizer.kind].matrices)
         TRY(team_compare(t->team, "device", ops_device(t->engine.ops, device), err));
     if (t->engine.ops->precision == PRECISION_FP16)
@@ -184,7 +185,7 @@ static int model_begin(struct training *t, struct error *err)
     return 0;
 }
 
-/* Weights, moments and position in the data, from a checkpoint of this run or from where it begins. */
+/* Sets weights, moments and position, from a checkpoint of this run or from the origin. */
 static int state_begin(struct training *t, const struct origin *origin, const struct flat_state *flat,
                        struct error *err)
 {
@@ -195,7 +196,7 @@ static int state_begin(struct training *t, const struct origin *origin, const st
                                             : weights_begin(t, origin, flat, err);
 }
 
-/* From after step `step` on. */
+/* This process's samples of the steps after `step`. */
 static struct loader_options samples_behind(const struct training *t, uint64_t step)
 {
     const struct recipe *recipe = &t->setup.recipe;
@@ -220,7 +221,7 @@ struct loader_options training_samples(const struct training *t)
 
 /* ---- with the other processes ---- */
 
-/* Rank 0 makes the recipe; the others need the dataset alone. */
+/* Rank 0 makes the recipe; the others open only the dataset. */
 static int setup_begin(struct training *t, const struct settings *settings, struct origin *origin, struct error *err)
 {
     struct recipe recipe;
@@ -238,7 +239,7 @@ static int setup_begin(struct training *t, const struct settings *settings, stru
     return team_compare(t->team, "dataset", hash_text(s->material.hash, hash), err);
 }
 
-/* Takes the run's directory, at rank 0; all learn whether the run is finished. */
+/* Rank 0 takes the run's directory; all processes learn whether the run is finished. */
 static int run_begin(struct training *t, bool silent, struct error *err)
 {
     const int result = keeper_take(&t->keeper, &t->setup, silent || !team_leads(t->team), err);
@@ -247,13 +248,13 @@ static int run_begin(struct training *t, bool silent, struct error *err)
     return team_give(t->team, &t->finished, sizeof t->finished, err);
 }
 
-/* What shares are made of: samples, or with --same-bits whole parts. */
+/* The number of units that are divided into shares: samples, or with --same-bits whole parts. */
 static uint64_t units_of_batch(const struct recipe *recipe)
 {
     return recipe->part > 0 ? recipe_parts(recipe) : recipe->batch;
 }
 
-/* Borders in units become those in samples. */
+/* Converts the borders from units to samples. */
 static void set_borders(struct training *t)
 {
     const struct recipe *recipe = &t->setup.recipe;
@@ -263,7 +264,7 @@ static void set_borders(struct training *t)
     }
 }
 
-/* The same, of shares that follow speeds. */
+/* Divides the batch again by the seconds per sample of all processes (--share auto), if that gains. */
 static void recut(struct training *t, const double *seconds)
 {
     const struct recipe *recipe = &t->setup.recipe;
@@ -299,13 +300,13 @@ int training_adapt(struct training *t, struct error *err)
     return result;
 }
 
-/* Cuts the batch. */
+/* Divides the batch among the processes. */
 static int shares_begin(struct training *t, struct error *err)
 {
     const struct recipe *recipe = &t->setup.recipe;
     const uint32_t size = t->team->size;
     const uint64_t units = units_of_batch(recipe);
-    int64_t hosts = t->engine.ops->memory == 0; /* processes whose gradients the host has */
+    int64_t hosts = t->engine.ops->memory == 0; /* summed: processes whose gradients are in host memory */
     uint64_t *units_of = t->borders;
     if (units < size)
         return fail(err, ERR_USAGE, "%" PRIu32 " processes, and a batch of %" PRIu64 " %s", size, units,
@@ -320,7 +321,7 @@ static int shares_begin(struct training *t, struct error *err)
         t->keeper.borders = t->borders;
         t->keeper.processes = size;
     }
-    for (uint32_t r = 0; r < size; r++) { /* of every batch, the smallest too */
+    for (uint32_t r = 0; r < size; r++) { /* a share must not be empty in a smaller batch of the warm-up */
         const uint64_t share = t->borders[r + 1] - t->borders[r];
         if (share > 0 && share * recipe->batches.first < recipe->batch)
             return fail(err, ERR_USAGE,
@@ -331,8 +332,9 @@ static int shares_begin(struct training *t, struct error *err)
     return 0;
 }
 
-/* What rank 0 draws, reads or resumes, for all; divided, nobody else has all of it, and rank 0 has it for a moment: of
- * weights a copy only where they are not the model's own, in the host's memory. */
+/* Distributes the state that rank 0 initializes, reads or resumes when it is divided among the processes (ZeRO). Rank 0
+ * needs memory for all of it until it is scattered; for the weights it uses the model's own if they are fp32 in host
+ * memory. */
 static int divide_state(struct training *t, const struct origin *origin, struct error *err)
 {
     const size_t count = team_leads(t->team) ? model_table(t->engine.model)->size : 0;
@@ -353,7 +355,7 @@ static int divide_state(struct training *t, const struct origin *origin, struct 
     return result;
 }
 
-/* What rank 0 drew, read or resumed. */
+/* Copies the state that rank 0 has initialized, read or resumed to all processes. */
 static int give_state(struct training *t, struct error *err)
 {
     const size_t bytes = model_table(t->engine.model)->size * sizeof(float);
@@ -385,7 +387,7 @@ static int whole_state(struct training *t, const struct origin *origin, struct e
     return give_state(t, err);
 }
 
-/* What 1-bit Adam keeps beside moments, where it has begun to compress. */
+/* Restores the compression errors of 1-bit Adam, if it has begun to compress. */
 static int errors_begin(struct training *t, struct error *err)
 {
     struct checkpoint_state *state = &t->position.state;
@@ -400,7 +402,7 @@ static int errors_begin(struct training *t, struct error *err)
     return 0;
 }
 
-/* ---- all together ---- */
+/* ---- opening ---- */
 
 static int start_keeper(struct training *t, struct error *err)
 {
@@ -412,7 +414,7 @@ static int start_keeper(struct training *t, struct error *err)
     return team_agree(t->team, result, err);
 }
 
-/* A test asks by DS_SLOW=SECONDS,SECONDS,… that the sequences of a rank take so much longer. */
+/* For tests: DS_SLOW=SECONDS,SECONDS,… sets by how much longer each sequence takes in each rank. */
 static double slowed(uint32_t rank)
 {
     const char *at = getenv("DS_SLOW");
@@ -429,7 +431,7 @@ static void samples_begin(struct training *t)
         t->samples.loader = loader_open(&samples);
 }
 
-/* How long a step takes here; a time limit that is too short for one is refused before anything is recorded. */
+/* Estimates how long a step takes; a time limit that is too short for one is refused before anything is recorded. */
 static int estimate_begin(struct training *t, struct error *err)
 {
     const double share = (double)(t->borders[1] - t->borders[0]) / t->setup.recipe.batch;
@@ -460,7 +462,7 @@ static int open_all(struct training *t, const struct settings *settings, bool si
     TRY(t->engine.zero ? divide_state(t, origin, err) : whole_state(t, origin, err));
     TRY(errors_begin(t, err));
     t->position.begun_at = t->position.state.step;
-    if (t->position.state.step < t->setup.recipe.schedule.steps) /* else only the evaluation is missing */
+    if (t->position.state.step < t->setup.recipe.schedule.steps) /* otherwise only the evaluation is missing */
         samples_begin(t);
     t->opening = clock_now() - from;
     TRY(team_agree(t->team, estimate_begin(t, err), err));

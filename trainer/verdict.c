@@ -1,7 +1,7 @@
-/* Rules and facts come in; what is to be done between two steps goes out. */
+/* In: rules and facts. Out: what to do between two steps. */
 #include "trainer/verdict.h"
 
-#define TIME_MARGIN 1.5 /* what is ahead may take this much longer than the longest so far */
+#define TIME_MARGIN 1.5 /* the next step, save or evaluation may take this many times the longest so far */
 
 static bool save_due(const struct rules *rules, const struct verdict_facts *facts)
 {
@@ -22,7 +22,7 @@ static bool evaluation_due(const struct rules *rules, const struct verdict_facts
            (rules->eval_every > 0 && facts->step > 0 && facts->step % rules->eval_every == 0);
 }
 
-/* Might what takes `seconds`, and a save, end after the deadline? */
+/* Whether work that takes `seconds`, and with `save` a save after it, might end after the deadline. */
 static bool is_late(const struct rules *rules, const struct verdict_facts *facts, double seconds, bool save)
 {
     const double ahead = seconds + (save ? facts->save_seconds : 0);
@@ -33,8 +33,9 @@ struct verdict verdict_of(const struct rules *rules, const struct verdict_facts 
 {
     const bool unsaved = facts->step != facts->saved_step, last = facts->step == rules->steps;
     const bool save = save_due(rules, facts), evaluate = evaluation_due(rules, facts);
-    /* A damaged shard bars the way on and nothing else. After a full disk or a step that is not finite, the checkpoint
-     * before it is the better place to go on from. */
+    /* With a damaged shard (ERR_VERIFY) the state is good, only the next samples are missing, so it is saved. After any
+     * other failure, as a full disk or a step that is not finite, the previous checkpoint is the better one to resume
+     * from. */
     if (facts->failure != ERR_NONE && facts->failure != ERR_STOPPED)
         return (struct verdict){.save = unsaved && facts->failure == ERR_VERIFY, .stop = STOP_FAILED};
     if (facts->failure == ERR_STOPPED || (facts->asked && !(last && !evaluate)))
@@ -50,7 +51,7 @@ struct verdict verdict_of(const struct rules *rules, const struct verdict_facts 
     if (rules->stop_at > 0 && facts->step == rules->stop_at)
         return (struct verdict){.save = unsaved, .stop = STOP_AFTER};
     if (is_late(rules, facts, (double)(facts->queued + 1) * facts->step_seconds,
-                true)) /* the queued ones, and another */
+                true)) /* the queued steps and one more */
         return (struct verdict){.save = unsaved, .stop = STOP_TIME};
     return (struct verdict){0};
 }

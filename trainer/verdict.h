@@ -1,6 +1,6 @@
-/* What is to be done between two steps: save, evaluate, stop, or go on. A pure function of what the command asked
- * for and of facts that the loop gathered, clocks and signals among them; nothing below the loop asks those to
- * decide anything. A verdict is a few small integers, so that one process can make it for all. */
+/* Decides what to do between two steps: save, evaluate, stop, or continue. It is a pure function of the command's
+ * options and of facts that the loop gathers, including clocks and signals; nothing below the loop uses those to decide
+ * anything. A verdict is a few small integers, so that one process can decide for all. */
 #ifndef TRAINER_VERDICT_H
 #define TRAINER_VERDICT_H
 
@@ -10,45 +10,45 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the command asked for; steps are the run's, counted from 1, and 0 is before the first one. */
+/* The command's options; steps are the run's, counted from 1, and 0 is before the first one. */
 struct rules {
-    uint64_t steps;                      /* after which the run is finished */
-    uint64_t stop_at;                    /* step; 0: none (--stop-after) */
+    uint64_t steps;                      /* the last step of the run */
+    uint64_t stop_at;                    /* step to stop after; 0: none (--stop-after) */
     struct opt_count_or_time save_every; /* --save-every */
-    uint64_t keep_every;                 /* these are saved too; 0: none (--keep-every) */
-    bool evaluates;                      /* there is something to evaluate on: */
-    uint64_t eval_every;                 /* 0: after the last step only (--eval-every) */
-    uint64_t patience; /* evaluations without a better one that end the run; 0: none do (--patience) */
+    uint64_t keep_every;                 /* multiples of this are saved too; 0: none (--keep-every) */
+    bool evaluates;                      /* there is something to evaluate on */
+    uint64_t eval_every;                 /* 0: only after the last step (--eval-every) */
+    uint64_t patience; /* evaluations without improvement that end the run; 0: unlimited (--patience) */
     double deadline;   /* clock by which to leave; INFINITY: none (--time-limit) */
 };
 
 struct verdict_facts {
     uint64_t step;           /* the last one that is queued or done */
-    uint64_t queued;         /* steps that were not received yet */
-    uint64_t saved_step;     /* of the newest checkpoint, or where this start began */
-    uint64_t tried_step;     /* at which a save was last made, or failed and was passed over */
-    uint64_t evaluated_step; /* after which was last evaluated; more than `steps`: never */
-    bool keep;               /* what was evaluated after this step is the best: it is to be saved (--keep-best) */
-    uint64_t since_best;     /* evaluations after the best one */
-    double now, saved_clock; /* seconds of one clock: this moment, and the last save or the start */
-    double step_seconds, save_seconds, evaluation_seconds; /* the longest so far; before the first, an estimate */
-    bool fresh;              /* nothing was done yet since the start: estimates are taken as they are */
-    bool asked;              /* to stop, by a signal */
-    enum error_kind failure; /* of what the last verdict ordered; ERR_STOPPED: it was discarded, asked to or in time */
+    uint64_t queued;         /* steps whose results were not received yet */
+    uint64_t saved_step;     /* step of the newest checkpoint, or where this start began */
+    uint64_t tried_step;     /* step of the last attempt to save, whether it succeeded or its failure was ignored */
+    uint64_t evaluated_step; /* step of the last evaluation; more than `steps`: none */
+    bool keep;               /* the evaluation after this step is the best so far and must be saved (--keep-best) */
+    uint64_t since_best;     /* evaluations since the best one */
+    double now, saved_clock; /* seconds of one clock: now, and at the last save or the start */
+    double step_seconds, save_seconds, evaluation_seconds; /* the longest so far; an estimate before the first */
+    bool fresh;              /* nothing was done since the start: estimates are used without a margin */
+    bool asked;              /* a signal asked to stop */
+    enum error_kind failure; /* of what the last verdict ordered; ERR_STOPPED: discarded on request or in time */
 };
 
 enum stop_cause {
     STOP_NONE,
     STOP_FINISHED, /* nothing is left to do */
-    STOP_ENOUGH,   /* as many evaluations as --patience says were not better: the run is finished too */
+    STOP_ENOUGH,   /* --patience has run out; the run is finished too */
     STOP_ASKED,    /* by a signal */
-    STOP_AFTER,    /* as many steps as --stop-after says */
+    STOP_AFTER,    /* after the steps of --stop-after */
     STOP_TIME,     /* another step or evaluation, and a save, might end after the deadline */
     STOP_FAILED,
 };
 
-/* With `stop` the run ends, after a save where `save` says so; else what it says is done and the next verdict is asked
- * for; nothing at all: a step. */
+/* With `stop` the run ends, after a save if `save` is set. Otherwise it saves or evaluates and asks for the next
+ * verdict; if nothing is set, it makes a step. */
 struct verdict {
     bool save, evaluate;
     enum stop_cause stop;
@@ -56,7 +56,7 @@ struct verdict {
 
 struct verdict verdict_of(const struct rules *rules, const struct verdict_facts *facts);
 
-/* Is what is under way to be discarded? Long work asks at the border of two micro-batches; the loop answers. */
+/* Asks the loop whether to discard the work under way; called by long work between two micro-batches. */
 struct halt {
     bool (*asked)(void *context);
     void *context;

@@ -1,4 +1,4 @@
-/* Ids of a batch come in; rows of the table that stand elsewhere for a while go out. */
+/* In: the ids of a batch. Out: a table whose rows are moved temporarily, and the batch with ids changed to match. */
 #include "trainer/word_rows.h"
 
 #include <assert.h>
@@ -12,16 +12,16 @@ struct word_rows {
     size_t count, hidden;
     uint32_t rank, size;
 
-    size_t bytes;   /* of a process's marks: a bit a row */
-    uint8_t *marks; /* [size, bytes]; after word_rows_move the first has those of all */
-    size_t *counts; /* [size] of bytes */
+    size_t bytes;   /* of one process's marks: a bit per row */
+    uint8_t *marks; /* [size, bytes]; after word_rows_move the first row is the union of all */
+    size_t *counts; /* [size] `bytes` for each process */
 
-    int32_t *places; /* [count] where each row stands */
-    int32_t *moved;  /* [moves] rows that have changed places with those at places[row] */
+    int32_t *places; /* [count] where each row is */
+    int32_t *moved;  /* [moves] rows that were swapped with the row at places[row] */
     size_t moves;
 
-    struct batch batch; /* that word_rows_batch returned */
-    size_t room;        /* of its ids */
+    struct batch batch; /* returned by word_rows_batch */
+    size_t room;        /* for its ids */
 };
 
 struct word_rows *word_rows_open(const struct params *params, float *gradients, uint32_t rank, uint32_t size)
@@ -31,7 +31,7 @@ struct word_rows *word_rows_open(const struct params *params, float *gradients, 
     assert(word == params->items && word->offset == 0 && params->count > 1);
     rows->table = gradients;
     rows->hidden = (size_t)word->shape[1];
-    rows->count = word[1].offset / rows->hidden; /* with the rows that pad the vocabulary */
+    rows->count = word[1].offset / rows->hidden; /* including rows that pad the vocabulary */
     rows->rank = rank;
     rows->size = size;
     rows->bytes = blocks_of(rows->count, 8);
@@ -82,7 +82,8 @@ static void swap(float *a, float *b, size_t count)
     }
 }
 
-/* Those that are marked and stand before the end change places with those that are not and stand there: as many. */
+/* Marked rows move to the end of the table: each marked row before `end` is swapped with an unmarked row from `end` on;
+ * there are as many of one as of the other. */
 size_t word_rows_move(struct word_rows *rows)
 {
     size_t marked = 0;

@@ -1,7 +1,8 @@
-/* The rows of the word table's gradient that the last pass of a step still changes when its heads are done: those that
- * its input names. The table is the decoder's too, so all its other rows are final by then, early in the backward pass,
- * and it has half of a small model's bytes. Every process marks the rows of its own last pass; what anybody marked is
- * moved to the end of the table, and what stands before it can be summed while the backward pass goes on:
+/* Allows most of the word table's gradient to be summed early. In the last pass of a step, once the heads are done,
+ * only the rows of the pass's input ids still change; all other rows of the table, which is also the decoder's, are
+ * final early in the backward pass, and the table is half of a small model's bytes. Every process marks the rows of its
+ * own last pass. Rows that any process has marked are moved to the end of the table, and those before them can be
+ * summed while the backward pass goes on:
  *
  *     word_rows_tell → all-gather of the marks → word_rows_move → word_rows_batch → … sums … → word_rows_back
  *
@@ -19,17 +20,19 @@
 
 struct word_rows;
 
-/* `gradients`: flat floats, the host's. Takes a bit a row and process, and 12 bytes a row. */
+/* `gradients` are flat floats in host memory. Needs a bit per row and process, and 8 bytes per row. */
 struct word_rows *word_rows_open(const struct params *params, float *gradients, uint32_t rank, uint32_t size);
 void word_rows_close(struct word_rows *rows); /* NULL is fine */
 
-/* Marks the rows of this process's last batch, NULL if it has none, and returns the exchange, of all. */
+/* Marks the rows of this process's last batch (NULL: it has none) and returns the exchange of all marks, which is
+ * collective. */
 struct comm_work word_rows_tell(struct word_rows *rows, const struct batch *batch);
-/* After the exchange. Returns how many elements, from the start of flat memory, hold rows that nobody marked. */
+/* After the exchange: moves the marked rows. Returns the number of elements, from the start of flat memory, in rows
+ * that no process has marked. */
 size_t word_rows_move(struct word_rows *rows);
-/* The batch with ids that say where its rows stand now; valid until the next call. */
+/* The batch with ids changed to where its rows are now; valid until the next call. */
 const struct batch *word_rows_batch(struct word_rows *rows, const struct batch *batch);
-/* Moves all rows back to their places; at any time. */
+/* Moves all rows back to their places; may be called at any time. */
 void word_rows_back(struct word_rows *rows);
 
 #endif
