@@ -18,8 +18,9 @@ Two namespaces, `tc tbf` on each side of a veth pair, a process with one thread 
     equal    parameters after 20 steps of N = 2, 3, 4, equal and 1:3 shares, fp32, dropout, against one process
     bits     --same-bits against none, base, 16 and 64 sequences a part
     onebit   a step of mini, batch 32, at the first of --rates, by Adam and by onebit_adam behind the freeze
-    memory   the most that each of 4 processes of base has resident, --zero 0 and 1, and what its step sends
-    speeds   sequences/s of three processes of a very small model that sleep 1 : 2 : 4 for each, --share auto, over the three alone
+    memory   the most that each of 4 processes of base has resident, with each of --stages, and what its step sends
+    speeds   sequences/s of three processes of a very small model that sleep 1 : 2 : 4 for each, --share auto, over what the
+             three reach alone, each with batches of the share that is in proportion, added
 
 The median step counts, the first one left out; best of --rounds."""
 
@@ -53,6 +54,7 @@ parser.add_argument("--models", default="mini,small", help="of hidden")
 parser.add_argument("--share", type=int, default=32, help="sequences of each process, of hidden")
 parser.add_argument("--batch", type=int, default=256, help="of ddp, over both processes")
 parser.add_argument("--bits", default="16,64", help="sequences a part, of bits")
+parser.add_argument("--stages", default="0,1,2", help="--zero, of memory")
 parser.add_argument("--steps", type=int, default=6)
 parser.add_argument("--rounds", type=int, default=2)
 parser.add_argument("--jsonl", type=pathlib.Path)
@@ -361,7 +363,7 @@ def onebit(cable, scratch):
 
 
 def memory(_, scratch):
-    for zero in (0, 1):
+    for zero in options.stages.split(","):
         out, most = scratch / "memory", {}
         shutil.rmtree(out, ignore_errors=True)
         job = subprocess.Popen(training(out, "base", 4, "--micro-batch", 1, "--processes", 4, "--zero", zero, steps=2))
@@ -379,17 +381,28 @@ def memory(_, scratch):
               f"{lines_of(out)[0]['wire_bytes']} bytes sent", flush=True)
 
 
+def slowed(out, model, batch, steps, each, *more):
+    """Its lines: processes that sleep so many seconds for each sequence."""
+    shutil.rmtree(out, ignore_errors=True)
+    subprocess.run(training(out, model, batch, *more, steps=steps), check=True,
+                   env={**os.environ, "DS_SLOW": ",".join(map(str, each))})
+    return lines_of(out)
+
+
+def speed(lines):
+    return statistics.median(line["sequences_per_second"] for line in lines)
+
+
 def speeds(_, scratch):
     each, out = (0.1, 0.2, 0.4), scratch / "speeds"
     model = scratch / "small.json"  # what it computes takes next to no time beside the sleep
     model.write_text(json.dumps({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
                                  "intermediate_size": 64, "max_position_embeddings": 128, "hidden_act": "gelu_new"}))
-    subprocess.run(training(out, model, 14, "--processes", 3, "--share", "auto", steps=22), check=True,
-                   env={**os.environ, "DS_SLOW": ",".join(map(str, each))})
-    lines = lines_of(out)
-    after = statistics.median(line["sequences_per_second"] for line in lines[11:])
+    alone = [speed(slowed(out, model, share, 8, [seconds])[1:]) for share, seconds in zip((8, 4, 2), each)]
+    lines = slowed(out, model, 14, 22, each, "--processes", 3, "--share", "auto")
+    after = speed(lines[11:])
     print(f"speeds   {lines[0]['shares']}, then {lines[-1]['shares']}: {after:.1f} sequences/s, alone "
-          f"{sum(1 / seconds for seconds in each):.1f}: {after / sum(1 / seconds for seconds in each):.3f} x", flush=True)
+          f"{' + '.join(f'{one:.1f}' for one in alone)}: {after / sum(alone):.3f} x", flush=True)
 
 
 PARTS = {"rates": rates, "hidden": hidden, "ddp": ddp, "start": start, "bytes": bytes_sent, "equal": equal, "bits": bits,
