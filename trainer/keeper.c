@@ -1,5 +1,4 @@
-/* Facts of a run come in: its start, its steps, its evaluations; its directory, checkpoints, metrics and the screen go
- * out. */
+/* In: facts of a run: its start, steps and evaluations. Out: its directory, checkpoints, metrics and the screen. */
 #include "trainer/keeper.h"
 
 #include <assert.h>
@@ -41,8 +40,7 @@ bool keeper_keeps(const struct keeper *k, uint64_t step)
     return k->setup->settings->keep_best && !k->silent && k->evaluated_step == step && k->best.last < k->kept_loss;
 }
 
-/* The checkpoint of this step, which is there, becomes the best where the evaluation after it says so; the one before
- * may go. */
+/* Makes the checkpoint of this step the best one if its evaluation is; the previous best may then be removed. */
 static int keep_best(struct keeper *k, uint64_t step, struct error *err)
 {
     const struct settings *settings = k->setup->settings;
@@ -65,7 +63,7 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
         return 0;
     energy_open_here(&k->energy);
     TRY(record_start(&k->run, k->setup, engine, ranks, step,
-                     err)); /* first: what comes after is then known to be a run's */
+                     err)); /* first, so that the files written after it are known to belong to a run */
     TRY(record_files(&k->run, k->setup, engine, err));
     past.kept_step = checkpoint_best(k->run.directory);
     TRY(metrics_open(&k->metrics, k->run.directory, step, &past, err));
@@ -74,7 +72,7 @@ int keeper_begin(struct keeper *k, const struct engine *engine, const struct pos
     if (!past.evaluated)
         return 0;
     k->evaluated_step = step;
-    return step > 0 ? keep_best(k, step, err) : 0; /* a crash may have come after the evaluation */
+    return step > 0 ? keep_best(k, step, err) : 0; /* the last start may have crashed before it did this */
 }
 
 void keeper_close(struct keeper *k)
@@ -153,7 +151,7 @@ void keeper_closing(struct keeper *k, const struct engine *engine, const struct 
 
 /* ---- metrics ---- */
 
-/* What a line says of the run, whatever it is about. */
+/* The fields that lines of training and of evaluation have in common. */
 static struct metrics_line line_of(const struct keeper *k, const struct position *position,
                                    const struct evaluation *means)
 {
@@ -223,7 +221,7 @@ int keeper_evaluation(struct keeper *k, const struct position *position, const s
     if (k->silent)
         return 0;
     energy_poll(&k->energy);
-    if (position->state.step < k->setup->recipe.schedule.steps) { /* else the closing lines have it */
+    if (position->state.step < k->setup->recipe.schedule.steps) { /* the closing lines show the last evaluation */
         screen_evaluation(&k->screen, evaluation, position->state.step);
         screen_datasets(k->screen.metrics, each, datasets, &k->setup->datasets);
     }

@@ -1,4 +1,4 @@
-/* Seconds that were measured and estimated come in; what fits before the deadline goes out. */
+/* In: measured and estimated seconds. Out: what fits before the deadline. */
 #include "trainer/limit.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "trainer/keep/checkpoint.h"
 
-#define SAVE_SPEED 1e8 /* bytes/s that are assumed of a disk before the first save */
+#define SAVE_SPEED 1e8 /* bytes/s, assumed for the disk before the first save */
 
 double limit_deadline(const struct settings *settings)
 {

@@ -1,5 +1,5 @@
-/* What a time limit leaves room for: --time-limit, or the end of the Slurm job that we are in. What is ahead takes as
- * long as the longest of its kind so far; before the first, as estimated. All in seconds of clock_now. */
+/* What fits into a time limit: --time-limit, or the end of the Slurm job. A step, save or evaluation is assumed to take
+ * as long as the longest so far, or before the first one as long as estimated. All in seconds of clock_now. */
 #ifndef TRAINER_LIMIT_H
 #define TRAINER_LIMIT_H
 
@@ -11,11 +11,11 @@ double limit_step_seconds(const struct training *training);
 double limit_save_seconds(const struct training *training);
 double limit_evaluation_seconds(const struct training *training);
 
-/* Has this start made a step or an evaluation? */
+/* Whether this start has made a step or an evaluation. */
 bool limit_moved(const struct training *training);
-/* ERR_USAGE where no step can be made and saved before the deadline. */
+/* ERR_USAGE if no step can be made and saved before the deadline. */
 int limit_check(const struct training *training, struct error *err);
-/* Fails with ERR_USAGE: this start has made nothing in time, and a start like it would not. */
+/* Fails with ERR_USAGE: this start could do nothing in time, nor could another one like it. */
 int limit_fail(const struct training *training, struct error *err);
 
 #endif

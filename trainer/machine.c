@@ -1,4 +1,4 @@
-/* In: nothing, or a backend. Out: bytes, operations a second. */
+/* In: a backend, or nothing. Out: bytes, operations per second. */
 #include "trainer/machine.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ uint64_t machine_memory_for(const struct ops *ops)
     return ops->memory > 0 ? ops->memory : memory_allowed();
 }
 
-/* As activations have them: a GPU multiplies zeros at a higher clock. */
+/* Makes `count` random numbers in storage, similar to activations: a GPU runs at a higher clock on zeros. */
 static void *made_up(const struct ops *ops, size_t count)
 {
     const size_t bytes = count * ops->real_size;
@@ -40,7 +40,7 @@ double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, in
     void *w = made_up(ops, (size_t)out * (size_t)in);
     void *y = ops->allocate(ops->device, (size_t)rows * (size_t)out * ops->storage_size);
     const struct rows all = {rows, rows};
-    CALL(ops, linear, .y = y, .x = x, .w = w, .rows = all, .out = out, .in = in); /* makes what is made once */
+    CALL(ops, linear, .y = y, .x = x, .w = w, .rows = all, .out = out, .in = in); /* does one-time work */
     ops->wait(ops->device);
     const double from = clock_now();
     double shortest = HUGE_VAL, before = from;
@@ -117,7 +117,7 @@ double machine_waits_share(const struct machine_waits *waits)
     return seconds > 0 ? fmin((double)longest * 1e-9 / seconds, 1) : 0;
 }
 
-#define UPDATE_MAX ((size_t)1 << 24) /* more parameters do not take longer each; the host's memory is not to see them */
+#define UPDATE_MAX ((size_t)1 << 24) /* more parameters take no longer each, and would need much memory */
 
 double machine_update_rate(const struct ops *ops, size_t count)
 {
@@ -138,7 +138,7 @@ double machine_update_rate(const struct ops *ops, size_t count)
     struct update_work work;
     optimizer_work_init(&work, OPTIMIZER_ADAM, ops,
                         &(struct params){.count = 1, .total = taken, .chunks = table, .chunk_count = chunks});
-    CALL(ops, adam, &memory, &work, &step, all_chunks(&work)); /* memory is there from its first use on */
+    CALL(ops, adam, &memory, &work, &step, all_chunks(&work)); /* the first use maps the memory */
     ops->wait(ops->device);
     const double from = clock_now();
     CALL(ops, adam, &memory, &work, &step, all_chunks(&work));

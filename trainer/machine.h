@@ -1,4 +1,4 @@
-/* What this machine has, as a plan and doctor need it. */
+/* Measures what this machine has, for plan and doctor. */
 #ifndef TRAINER_MACHINE_H
 #define TRAINER_MACHINE_H
 
@@ -6,17 +6,16 @@
 
 #include <stdint.h>
 
-/* Bytes of the memory that a backend's buffers come from: the device's, or what this process may have
- * (base/cores.h). */
+/* Bytes of the memory that a backend's buffers come from: the device's, or what this process may use (base/cores.h). */
 uint64_t machine_memory_for(const struct ops *ops);
 
-/* Floating-point operations a second of ops' products of rows x in by in x out: the fastest of those that fit into
- * `seconds`, or of a thousand; others may have been held up by whatever else the machine does. */
+/* Floating-point operations per second of products of rows x in by in x out: the fastest of as many as fit into
+ * `seconds`, at most a thousand. Slower ones may have been delayed by other programs. */
 double machine_product_rate(const struct ops *ops, int32_t rows, int32_t out, int32_t in, double seconds);
-/* Bytes a second of a pass over memory that reads and writes: conversion to storage. */
+/* Bytes per second of a pass over memory that reads and writes, a conversion to storage. */
 double machine_bandwidth(const struct ops *ops);
-/* How long this process's threads, those that were there at the beginning, have waited for a core since: what other
- * programs take of the machine, as Linux counts it (/proc/PID/task/TID/schedstat; without it nobody waits). */
+/* How long the threads that this process has at the beginning wait for a core, which shows how busy the machine is with
+ * other programs. Linux counts it in /proc/PID/task/TID/schedstat; without that file it is 0. */
 #define MACHINE_THREADS 256
 struct machine_waits {
     double from; /* clock */
@@ -27,10 +26,10 @@ struct machine_waits {
     } threads[MACHINE_THREADS];
 };
 void machine_waits_begin(struct machine_waits *waits);
-/* Of the time since, the share that the thread waited which waited longest: all wait for it at the end of an
- * operation. */
+/* The share of the time since the beginning for which the longest waiting thread has waited: all others wait for it at
+ * the end of an operation. */
 double machine_waits_share(const struct machine_waits *waits);
-/* Parameters a second of Adam's pass over flat memory of `count` parameters, or of the first ones of so many. */
+/* Parameters per second of Adam's pass over flat memory of `count` parameters; measured on fewer if there are many. */
 double machine_update_rate(const struct ops *ops, size_t count);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a step or a split came to, and what its numbers are called. Each task has a table of its metrics (task.h); where
- * they are written or shown, names and order come from that table alone. */
+/* The metrics of a step or a split, and their names. Each task has a table of its metrics (task.h); wherever they are
+ * written or shown, names and order come from that table. */
 #ifndef TRAINER_METRIC_H
 #define TRAINER_METRIC_H
 
@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 enum metric_kind {
-    METRIC_LOSS,     /* a head's mean loss; the step's loss is the sum of these */
+    METRIC_LOSS,     /* a head's mean loss; the sum of these is the step's loss */
     METRIC_ACCURACY, /* share of a head's labels that have the largest logit, 0 to 1 */
 };
 
 struct metric {
-    const char *key;    /* in metrics.jsonl, after "valid/" or alone in TensorBoard's events, under --json */
+    const char *key;    /* in metrics.jsonl and --json; in TensorBoard's events, with "valid/" before it or without */
     const char *column; /* on the screen, after "loss" or "accuracy" */
     enum metric_kind kind;
     enum head_kind head;

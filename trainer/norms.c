@@ -1,5 +1,5 @@
-/* Parameters before and after an update, and the sums of squares that it made of gradients, come in; norms of tensors
- * go out. Sums are over the table's chunks, in their order: no bit depends on threads. */
+/* In: parameters before and after an update, and the update's sums of squares of gradients. Out: norms of tensors. The
+ * chunks of the table are added in order, so no bit depends on the number of threads. */
 #include "trainer/norms.h"
 
 #include <math.h>

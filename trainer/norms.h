@@ -1,5 +1,5 @@
 /* Norms of every tensor at a step (--norms-every): of its gradient, averaged and not clipped, of its weights after the
- * step, and of what the step added to them.
+ * step, and of the step's change to them.
  *
  *     norms_open → { a step's gradients → norms_before → its update → norms_after } … → norms_close */
 #ifndef TRAINER_NORMS_H
@@ -14,7 +14,7 @@ struct norms {
     double *tensors;       /* [count, 3] gradient, weights, update */
 };
 
-/* Takes memory for one copy of the parameters. Of an engine that has all of them: not with a struct zero. */
+/* Allocates memory for a copy of the parameters. The engine must have all of them: not with a struct zero. */
 void norms_open(struct norms *norms, struct engine *engine);
 void norms_close(struct norms *norms); /* safe on a zeroed one */
 void norms_before(struct norms *norms);

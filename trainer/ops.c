@@ -1,4 +1,4 @@
-/* The table of precisions, the names of ops, and what a backend is called, for people and for a run's record. */
+/* The table of precisions, the names of ops, and the name of a backend, for the user and for a run's record. */
 #include "trainer/ops.h"
 
 #include "trainer/cpu/bf16.h"

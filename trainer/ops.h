@@ -2,16 +2,16 @@
  * buffer; a backend (cpu/, cuda/) says how. Ops own nothing and allocate nothing: what they need beyond their
  * operands is `scratch`, lent by the model and sized once by scratch_bytes.
  *
- * Two number types. STORAGE is what travels: activations, their gradients, tables and matrices of weights (float, bf16,
- * fp16, double). REAL is what sums: master parameters, gradients of parameters, bias and LayerNorm vectors, statistics
- * (float; double where storage is double). Pointers are void: their type is said beside each. All matrices are
- * row-major and dense; weights are [out, in] as in PyTorch.
+ * Two number types. STORAGE is for activations, their gradients, and tables and matrices of weights (float, bf16, fp16,
+ * double). REAL is for master parameters, gradients of parameters, bias and LayerNorm vectors, and statistics (float;
+ * double if storage is double). Pointers are void; a comment beside each gives its type. All matrices are row-major and
+ * dense; weights are [out, in] as in PyTorch.
  *
  * Dead rows (struct rows) are zero in everything an op writes, forward and backward, so that a product may run over all
- * of them. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (Law 4).
- * Results do not depend on the number of threads, to the bit. One thread calls; the backend spreads the work, and may
- * still be at it when an op returns: what the host wants to see it asks for by map or wait, which let the device run
- * dry, or by send and receive, which do not. Operands are the device's memory, a batch what bring made of it. */
+ * rows. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (Law 4). Results
+ * are bit-exact for any number of threads. One thread calls; the backend distributes the work, and may still be working
+ * when an op returns. The host gets results with map or wait, which drain the device, or with send and receive, which
+ * do not. Operands are in the device's memory, batches are those that bring has uploaded. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 
@@ -26,48 +26,48 @@ enum precision {
     PRECISION_FP32 = 0,
     PRECISION_BF16 = 1,
     PRECISION_FP16 = 2,
-    PRECISION_FP64 = 3, /* tests: finite differences */
+    PRECISION_FP64 = 3, /* for tests with finite differences */
     PRECISION_KINDS,
 };
 
 struct precision_facts {
     const char *name;    /* "fp32" */
-    size_t storage_size; /* bytes of a number of STORAGE, */
-    size_t real_size;    /* and of REAL */
-    bool offered;        /* by --precision; else for tests */
+    size_t storage_size; /* bytes of a STORAGE number */
+    size_t real_size;    /* bytes of a REAL number */
+    bool offered;        /* by --precision; else only for tests */
 };
 extern const struct precision_facts precision_kinds[]; /* [PRECISION_KINDS], by enum */
 const char *precision_name(enum precision precision);
-enum precision precision_named(const char *name); /* fp32 where there is no such */
-/* Number i of an array in STORAGE of that precision. */
+enum precision precision_named(const char *name); /* fp32 if there is none of that name */
+/* Element i of an array in STORAGE of that precision. */
 float precision_load(enum precision precision, const void *stored, size_t i);
 
 struct device; /* a backend's own state */
 
-/* What scratch_bytes must know: the largest operands that any call will have. */
+/* The largest operands that any call will have, for scratch_bytes. */
 struct ops_limits {
     int32_t rows_max;            /* rows of any operand */
-    int32_t columns_max;         /* columns of any operand but the vocabulary's */
-    int32_t vocabulary_rows_max; /* rows of an operand that has a column for each piece */
+    int32_t columns_max;         /* columns of any operand, except those with a column per piece */
+    int32_t vocabulary_rows_max; /* rows of an operand with a column per piece */
     int32_t vocabulary;
     int32_t length_max; /* of one sequence */
     int32_t head_size;
 };
 
-/* What the host wants of the device's memory. */
+/* How the host wants to access the device's memory. */
 enum map_mode {
-    MAP_READ,   /* what is there, not to be changed */
-    MAP_FILL,   /* to say anew what is there; where it is a copy, it begins cleared */
-    MAP_CHANGE, /* what is there, to be changed */
+    MAP_READ,   /* read only */
+    MAP_FILL,   /* write only; if it is a copy, it is cleared first */
+    MAP_CHANGE, /* read and write */
 };
 
-/* What computes. Another device, processor or library may change the last bits, another number of units does not. */
+/* What computes. Another kind, processor or library may change the last bits; another number of units does not. */
 struct ops_facts {
     const char *kind;      /* "cpu", "cuda" */
     const char *processor; /* instruction set or card: "avx512_bf16", "NVIDIA H200" */
-    const char *library;   /* that multiplies: "oneDNN 2.6.3", "own products" */
+    const char *library;   /* that computes products: "oneDNN 2.6.3", "own products" */
     const char *unit;      /* "threads", "multiprocessors" */
-    int units;             /* of them */
+    int units;             /* their number */
 };
 #define OPS_NAME_SIZE 192
 
@@ -77,8 +77,8 @@ struct ops_facts {
  *
  * which is CALL(ops, adam, .memory = memory, .work = work, .step = &step).
  *
- * From this list are made the members of struct ops, enum op and its names, every backend's table and every
- * decorator's: what lacks an op does not compile. */
+ * This list generates the members of struct ops, enum op and its names, and the tables of all backends and decorators;
+ * one that lacks an op does not compile. */
 #define OPS_COMPUTING(OP)                                                                                              \
     OP(clear)                                                                                                          \
     OP(convert)                                                                                                        \
@@ -126,31 +126,32 @@ struct ops {
     enum precision precision;
     size_t storage_size; /* bytes of one stored number */
     size_t real_size;
-    struct ops_facts facts;   /* their texts live as long as the backend */
+    struct ops_facts facts;   /* its strings live as long as the backend */
     char name[OPS_NAME_SIZE]; /* ops_describe: "cpu bf16 (avx512_bf16, oneDNN 2.6.3), 2 threads" */
-    uint64_t memory;          /* bytes that the device has in all; 0: it uses the host's */
-    uint64_t rest;            /* of these, what allocate gives at most; others may hold the device too */
+    uint64_t memory;          /* total bytes of the device's memory; 0: it uses the host's */
+    uint64_t rest;            /* the part of it that allocate can give; other programs may use the device too */
     int32_t wave_rows;        /* products are fastest with multiples of this many rows; 0: any */
-    bool late; /* ops return before they are done: facts of a step had better be asked for a step later */
+    bool late;                /* ops return before they are done; read a step's results one step later */
 
-    void (*close)(struct ops *ops); /* ends the backend; frees ops */
+    void (*close)(struct ops *ops); /* closes the backend; frees ops */
 
-    /* Memory of the device, 64-byte aligned and cleared. */
+    /* Allocates memory of the device, 64-byte aligned and cleared. */
     void *(*allocate)(struct device *device, size_t bytes);
     void (*release)(struct device *device, void *memory);
-    /* The same memory where the host can follow it, from map to unmap: itself, or a copy. */
+    /* Gives the host access to memory until unmap: the memory itself, or a copy. */
     void *(*map)(struct device *device, void *memory, size_t bytes, enum map_mode mode);
     void (*unmap)(struct device *device, void *memory, void *host, size_t bytes, enum map_mode mode);
-    void (*wait)(struct device *device);                      /* until all is done that was asked for */
-    void (*begin_step)(struct device *device, uint64_t step); /* whose ops follow: for messages. NULL: has no use */
-    /* A few bytes for the host, copied when their turn comes into slot 0 or 1; receive waits for that copy alone. A
-     * slot is received before it is sent again. */
+    void (*wait)(struct device *device);                      /* until all ops so far are done */
+    void (*begin_step)(struct device *device, uint64_t step); /* names the step in messages; may be NULL */
+    /* Queues a copy of a few bytes to slot 0 or 1 for the host; receive waits only for that copy. A slot must be
+     * received before it is sent again. */
     void (*send)(struct device *device, int slot, const void *memory, size_t bytes);
     void (*receive)(struct device *device, int slot, void *host, size_t bytes);
-    /* Event n of the backend's library, for another stream: it comes when all is done that was asked for by now. n may
-     * be marked again once it came. NULL: the device's memory is the host's. */
+    /* Records event n of the backend's library, for another stream to wait for: it occurs when all ops so far are done.
+     * n may be used again after that. NULL if the device's memory is the host's. */
     void *(*mark)(struct device *device, size_t n);
-    /* A batch of the host's as the ops below want it, until the next call; the host's may change at once. */
+    /* Uploads a batch for the ops below. The result is valid until the next call; the host's batch may change at
+     * once. */
     const struct batch *(*bring)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
 

@@ -1,6 +1,6 @@
-/* What each op is called with: for an op X one struct X_args, and what several of them share. Above each struct stands
- * what the op computes, beside each field its shape and type; ops.h says what holds for all. A field that is left out
- * of an initialiser is 0 or NULL. Fields of `const` pointers are read, others written. */
+/* The arguments of each op: a struct X_args for op X, and types that several of them share. The comment above a struct
+ * says what the op computes, the one beside a field gives its shape and type; ops.h says what holds for all ops. A
+ * field that is left out of an initialiser is 0 or NULL. Pointers to const are read, others written. */
 #ifndef TRAINER_OPS_ARGS_H
 #define TRAINER_OPS_ARGS_H
 
@@ -14,18 +14,19 @@
 enum gelu { GELU_TANH, GELU_ERF }; /* transformers' "gelu_new" and "gelu" */
 
 struct rows {
-    int32_t live;  /* rows that mean something */
-    int32_t total; /* rows the buffer has for this call; those from `live` on are dead: zero */
+    int32_t live;  /* rows with data */
+    int32_t total; /* rows of the buffer in this call; those from `live` on are dead: zero */
 };
 
-/* Keyed dropout (Law 4): word w of Philox(key, counter) with counter = (column / 8, position in its sequence, number of
- * the sequence in the step, name) gives the 16-bit lanes of columns 2w (low half) and 2w + 1 of each eight. Kept where
- * lane >= threshold, and then scaled by 65536 / (65536 - threshold), and by 1 / share where that is not 0. */
+/* Keyed dropout (Law 4): word w of Philox(key, counter), with counter = (column / 8, position in its sequence, number
+ * of the sequence in the step, name), gives the 16-bit lanes of columns 2w (low half) and 2w + 1 of each eight. An
+ * element is kept if lane >= threshold; it is then scaled by 65536 / (65536 - threshold), and by 1 / share if share is
+ * not 0. */
 struct dropout {
     uint32_t key[2];    /* seed, step */
     uint32_t threshold; /* round(65536 p), below 65536; 0: no dropout */
     uint32_t name;      /* site * heads (+ head, added by attention) */
-    float share;        /* of all steps in which a branch exists at all (layer drop), for norm alone; 0: always */
+    float share;        /* only for norm: the share of steps in which the branch exists (layer drop); 0: all */
 };
 
 static inline bool dropout_acts(const struct dropout *dropout)
@@ -37,12 +38,12 @@ struct attention_shape {
     int32_t heads;
     int32_t head_size;      /* hidden = heads * head_size */
     int32_t length_max;     /* longest sequence of the batch's budget */
-    struct dropout dropout; /* of the probabilities; column = key position, position = query position */
+    struct dropout dropout; /* of the probabilities; column is the key's position, position the query's */
 };
 
 /* ---- memory ---- */
 
-/* Zeros. */
+/* memory = 0. */
 struct clear_args {
     void *memory;
     size_t bytes;
@@ -57,7 +58,7 @@ struct convert_args {
 
 /* ---- embedding ---- */
 
-/* y [row] = word [id] + position [place] + type [segment], of each token. */
+/* y [row] = word [id] + position [place] + type [segment], for each token. */
 struct embed_args {
     void *y;              /* [T, hidden] storage */
     const void *word;     /* [vocabulary, hidden] storage */
@@ -76,15 +77,15 @@ struct embed_backward_args {
     void *scratch;
 };
 
-/* y = dropout(x); y may be x. Forward and backward are the same. */
+/* y = dropout(x); y may be x. The backward pass is the same. */
 struct dropout_args {
     void *y;                   /* [rows, hidden] storage */
     const void *x;             /* the same */
-    const struct batch *batch; /* names the rows: */
-    const int32_t *index;      /* [rows.live] token row of each; NULL: they are the token rows */
+    const struct batch *batch; /* identifies the rows for dropout */
+    const int32_t *index;      /* [rows.live] token row of each row; NULL: they are the token rows */
     struct rows rows;
     int32_t hidden;
-    const struct dropout *dropout; /* its share has no part in this */
+    const struct dropout *dropout; /* its share is not used */
 };
 
 /* ---- linear layers ----
@@ -117,7 +118,7 @@ struct linear_gelu_args {
  * which makes it the gradient of pre. */
 struct linear_backward_input_args {
     void *dx;        /* [rows, in] */
-    bool adds;       /* to what is there */
+    bool adds;       /* dx += instead of dx = */
     const void *dy;  /* [rows, out] */
     const void *w;   /* storage */
     const void *pre; /* [rows, in], or NULL */
@@ -151,23 +152,23 @@ struct norm_args {
     double epsilon;
     struct rows rows;
     int32_t hidden;
-    const struct batch *batch;     /* names the rows for dropout; without one it may be NULL */
+    const struct batch *batch;     /* identifies the rows for dropout; may be NULL without dropout */
     const struct dropout *dropout; /* NULL: none */
 };
 
-/* dz = gradient of z (so also of residual), or dz += it; dx = what dz then is, as gradient of x. dgain and dbias +=
- * their gradients. dx may be dy; so may dz where it is not added to. */
+/* dz = or += the gradient of z, which is also that of residual; dx = the gradient of x that follows from the resulting
+ * dz. dgain and dbias += their gradients. dx may be dy; so may dz unless it is added to. */
 struct norm_backward_args {
-    void *dx;               /* [rows, hidden] storage; NULL where there was no dropout: then dz serves */
+    void *dx;               /* [rows, hidden] storage; NULL without dropout: then it equals dz */
     void *dz;               /* [rows, hidden] storage */
-    bool adds;              /* to what is in dz */
+    bool adds;              /* dz += instead of dz = */
     void *dgain, *dbias;    /* [hidden] real */
     const void *dy, *z;     /* [rows, hidden] storage */
     const void *statistics; /* those of norm */
     const void *gain;
     struct rows rows;
     int32_t hidden;
-    const struct batch *batch; /* and dropout: those of norm */
+    const struct batch *batch; /* batch and dropout are those of norm */
     const struct dropout *dropout;
     void *scratch;
 };
@@ -175,13 +176,13 @@ struct norm_backward_args {
 /* ---- attention ---- */
 
 /* context = dropout(softmax(Q K^T / sqrt(head_size))) V per sequence and head, for R query rows. A query attends to all
- * keys of its sequence, whether or not the other rows of the sequence are queries too. */
+ * keys of its sequence, even if not all rows of the sequence are queries. */
 struct attention_args {
-    void *context;  /* [R, hidden] storage */
-    void *log_sums; /* [heads, R] real: log of the softmax's denominators, for the backward pass */
-    const void *q;  /* [R, hidden] storage, and [T, 2 hidden], K and V side by side. A row begins so many numbers */
-    const void *kv; /* after the one before: */
-    int32_t q_stride, kv_stride;
+    void *context;               /* [R, hidden] storage */
+    void *log_sums;              /* [heads, R] real: log of the softmax's denominators, for the backward pass */
+    const void *q;               /* [R, hidden] storage */
+    const void *kv;              /* [T, 2 hidden] storage, K and V side by side */
+    int32_t q_stride, kv_stride; /* elements from one row to the next */
     const struct batch *batch;   /* of the T rows */
     const struct batch *queries; /* of the R rows: the batch, or its `read` */
     const struct attention_shape *shape;
@@ -191,7 +192,7 @@ struct attention_args {
 struct attention_backward_args {
     void *dq, *dkv;       /* as q and kv, with their strides */
     const void *dcontext; /* [R, hidden] storage */
-    const void *q, *kv;   /* the rest is attention's */
+    const void *q, *kv;   /* these and all below are those of attention */
     int32_t q_stride, kv_stride;
     const void *context;
     const void *log_sums;
@@ -216,7 +217,7 @@ struct gather_args {
 struct scatter_args {
     void *y;              /* [.., hidden] storage */
     const void *x;        /* [rows, hidden] storage */
-    const int32_t *index; /* as of gather */
+    const int32_t *index; /* as in gather */
     struct rows rows;
     int32_t hidden;
 };
@@ -231,7 +232,7 @@ struct tanh_rows_args {
 /* dy *= 1 - y^2, in place. */
 struct tanh_backward_args {
     void *dy;      /* [rows, columns] storage */
-    const void *y; /* the same: what tanh_rows made */
+    const void *y; /* the same: the output of tanh_rows */
     struct rows rows;
     int32_t columns;
 };
@@ -245,12 +246,12 @@ struct gelu_backward_args {
     enum gelu gelu;
 };
 
-/* Softmax cross-entropy over the first `vocabulary` columns: of each row -log p(label), and 1 where the largest logit
- * is the label's (the first one where equal); sums[0] and sums[1] += theirs over all rows. With a factor the logits are
- * replaced by factor * (softmax - one-hot), padding columns by 0. */
+/* Softmax cross-entropy over the first `vocabulary` columns. The results of a row are -log p(label), and 1 if the
+ * label's logit is the largest (the first of equals), else 0; they are added to sums[0] and sums[1]. With a factor the
+ * logits are replaced by factor * (softmax - one-hot), padding columns by 0. */
 struct loss_args {
     double *sums;          /* [2], the device's */
-    double *results;       /* [rows.live, 2] of each row, the device's; NULL: nobody wants them */
+    double *results;       /* [rows.live, 2] of each row, the device's; NULL: not wanted */
     void *logits;          /* [rows, columns] storage */
     const int32_t *labels; /* [rows.live] */
     struct rows rows;
@@ -270,13 +271,13 @@ struct square_loss_args {
     void *scratch;
 };
 
-/* Softmax cross-entropy of where a span begins and where it ends, each over the tokens of its sequence: sums[0] += the
- * mean of both, sums[1] += spans of which both ends have the largest logit (the first one where equal). With a factor
- * the logits are replaced by factor / 2 * (softmax - one-hot). */
+/* Softmax cross-entropy of the begin and of the end of a span, each over the tokens of its sequence. sums[0] += the
+ * mean of both; sums[1] += 1 if both have the largest logit (the first of equals). With a factor the logits are
+ * replaced by factor / 2 * (softmax - one-hot). */
 struct span_loss_args {
     double *sums;              /* [2], the device's */
     void *logits;              /* [T, 2] storage: begin, end */
-    const struct batch *batch; /* every sequence of it has one span */
+    const struct batch *batch; /* each sequence has one span */
     const int32_t *first;      /* [sequences] token row where the span begins, sequences in order */
     const int32_t *last;       /* [sequences] place in its sequence where it ends */
     double factor;             /* 0: the logits are left as they are */
@@ -285,15 +286,16 @@ struct span_loss_args {
 
 /* ---- an update ----
  *
- * With the formulas of optim/update_numbers.h: squares, factors, then adam, or moments, shares and apply. Sums over
- * chunks and over tensors have a fixed order. Where the record says that the step is skipped, adam, moments and apply
- * change nothing.
+ * The formulas are in optim/update_numbers.h. First squares and factors, then either adam, or moments, shares and
+ * apply. Sums over chunks and over tensors have a fixed order. If the record says that the step is skipped, adam,
+ * moments and apply change nothing.
  *
- * All but factors work on a range of chunks, so that a process may update its part alone, and a part of the parameters
- * as soon as it can be: no bit depends on how the chunks are cut into ranges. What an op reads of chunks outside its
- * range (factors: all squares; shares: the sums of every chunk of its tensors) must be there. */
+ * All ops except factors work on a range of chunks, so that a process can update only its part, and a part of the
+ * parameters can be updated as soon as its gradients are ready. No bit depends on how the chunks are divided into
+ * ranges. What an op reads of chunks outside its range must have been computed (factors: all squares; shares: the sums
+ * of every chunk of its tensors). */
 
-/* One piece of a tensor: norms are sums over chunks, so their bits depend on nothing but the values. */
+/* A part of a tensor. Norms are sums over chunks, so their bits depend only on the values. */
 struct param_chunk {
     size_t offset;  /* elements from the start of flat memory */
     int32_t count;  /* elements, at most PARAM_CHUNK */
@@ -318,25 +320,26 @@ struct update_memory {
     void *first;  /* m, zero at the start */
     void *second; /* v, zero at the start */
     const void *gradients;
-    /* Elements of flat memory in front of first[0] and second[0]: moments may be held for a part alone. A multiple of
-     * 4, on which the order of sums over a chunk may depend. */
+    /* Elements of flat memory before first[0] and second[0]: moments may be held only for a part of it. A multiple of
+     * 4, because the order of sums over a chunk may depend on the remainder. */
     size_t held_from;
-    size_t params_from;    /* the same of params: 0, where they are whole, or held_from; */
-    size_t gradients_from; /* and of gradients */
+    size_t params_from;    /* the same for params: held_from, or 0 if all of them are held */
+    size_t gradients_from; /* the same for gradients */
 };
 
-/* Beside flat memory: the table of chunks, and numbers per chunk and per tensor (optimizer_work_init takes it). */
+/* What an update needs besides flat memory: the table of chunks, and numbers per chunk and per tensor (allocated by
+ * optimizer_work_init). */
 struct update_work {
-    size_t numbers, chunk_count, tensors; /* the first: elements of all chunks */
+    size_t numbers, chunk_count, tensors; /* `numbers`: elements of all chunks */
     struct param_chunk *chunks;           /* [chunk_count], those of a tensor side by side, tensors in order */
-    int32_t *firsts;                      /* [tensors + 1] its first chunk; closed by chunk_count */
+    int32_t *firsts;                      /* [tensors + 1] first chunk of each; the last entry is chunk_count */
     double *squares;                      /* [chunk_count] */
     double *sums;                         /* [chunk_count, 3] */
-    double *factors;                      /* [tensors] multiply gradients first: unscaling and clipping */
-    double *shares;                       /* [tensors, 2] multiply directions */
+    double *factors;                      /* [tensors] by which gradients are multiplied: unscaling and clipping */
+    double *shares;                       /* [tensors, 2] by which directions are multiplied */
     struct step_record *record;
-    /* Of an optimizer that updates whole matrices (optimizer.h); the table is the host's: */
-    struct update_matrix *matrices; /* [matrix_count] in the order of chunks */
+    /* For an optimizer that updates whole matrices (optimizer.h): */
+    struct update_matrix *matrices; /* [matrix_count] in host memory, in the order of chunks */
     size_t matrix_count;
     void *lent; /* storage, for one matrix at a time */
 };
@@ -355,7 +358,7 @@ struct squares_args {
     size_t from;        /* elements of flat memory in front of values[0], as update_memory has them */
 };
 
-/* work->record from work->squares and the losses; then each tensor's factor. */
+/* Computes work->record from work->squares and the losses; then each tensor's factor. */
 struct factors_args {
     const struct update_work *work;
     const struct update_step *step;
@@ -370,8 +373,8 @@ struct adam_args {
     struct chunk_range range;
 };
 
-/* The same in two, for optimizers that look at whole tensors in between: first m and v, with work->sums[3i] = |p|^2,
- * [3i + 1] = |u|^2, [3i + 2] = |c|^2 (0 but for LANS) of chunk i; */
+/* The same in three ops, for optimizers that need norms of whole tensors in between. First m and v, and for chunk i
+ * work->sums[3i] = |p|^2, [3i + 1] = |u|^2, [3i + 2] = |c|^2 (0 except for LANS). */
 struct moments_args {
     const struct update_memory *memory;
     const struct update_work *work;
@@ -379,14 +382,14 @@ struct moments_args {
     struct chunk_range range;
 };
 
-/* the shares, from them, of each tensor that has a chunk in the range; */
+/* Then the shares of each tensor that has a chunk in the range, from those sums. */
 struct shares_args {
     const struct update_work *work;
     const struct update_step *step;
     struct chunk_range range;
 };
 
-/* then p -= shares[2 t] * u + shares[2 t + 1] * c, where t is the chunk's tensor. */
+/* Then p -= shares[2 t] * u + shares[2 t + 1] * c, where t is the chunk's tensor. */
 struct apply_args {
     const struct update_memory *memory;
     const struct update_work *work;
@@ -396,11 +399,12 @@ struct apply_args {
 
 /* ---- an update of a whole matrix ----
  *
- * Momentum, direction, products (linear layers') and combinations of what they make, shift. Between direction and shift
- * a matrix lies in storage, dense, and wide: [columns, rows] where it has more rows than columns. */
+ * Momentum, direction, then products (ops of linear layers) and combinations of their results, then shift. Between
+ * direction and shift a matrix is dense, in storage, and wide: transposed to [columns, rows] if it has more rows than
+ * columns. */
 
-/* m = beta m + (1 - beta) g, and work->sums[3i] = |u|^2 of chunk i, where u = m, or beta m + (1 - beta) g ahead of it
- * (Nesterov). Nothing where the record says that the step is skipped. */
+/* m = beta m + (1 - beta) g, and work->sums[3i] = |u|^2 of chunk i, where u = m. With `ahead` (Nesterov)
+ * u = beta m + (1 - beta) g of the new m. Does nothing if the record says that the step is skipped. */
 struct momentum_args {
     const struct update_memory *memory;
     const struct update_work *work;
@@ -409,7 +413,7 @@ struct momentum_args {
     bool ahead;
 };
 
-/* x = u / max(|u|, epsilon), of momentum's arguments. */
+/* x = u / max(|u|, epsilon); u is that of momentum, with the same arguments. */
 struct direction_args {
     struct momentum_args momentum;
     void *x; /* storage, wide */
@@ -424,7 +428,7 @@ struct combine_args {
     double a, b;
 };
 
-/* p = keep p - scale x. Nothing where the record says that the step is skipped. */
+/* p = keep p - scale x. Does nothing if the record says that the step is skipped. */
 struct shift_args {
     const struct update_memory *memory;
     const struct update_work *work;
@@ -435,14 +439,16 @@ struct shift_args {
 
 /* ---- sums that have no order ----
  *
- * A sum of floats depends on its order, a sum of integers does not. Gradients become whole multiples of 2^-FIXED_BITS
- * and are added as int64, over the parts of a batch and over processes, so the bits do not depend on who computed which
- * part (docs/DESIGN.md, section 5). With a step's loss scale, a power of two, unit is 2^FIXED_BITS / loss_scale. */
+ * A sum of floats depends on its order, a sum of integers does not. Gradients are rounded to multiples of 2^-FIXED_BITS
+ * and added as int64, over the parts of a batch and over processes, so the bits do not depend on which process computed
+ * which part (docs/DESIGN.md, section 5). The loss scale of a step is a power of two, and unit is
+ * 2^FIXED_BITS / loss_scale. */
 
 #define FIXED_BITS 44
 
-/* sums += rint(gradient * unit), and the gradient is 0 afterwards. An element that is not finite, or whose product is
- * not below the limit, adds nothing, and *refused is set. Below 2^61 / parts no sum of `parts` of them overflows. */
+/* sums += rint(gradient * unit); the gradients are then set to 0. An element that is not finite, or whose product is
+ * not below the limit, adds nothing, and *refused is set. With a limit below 2^61 / parts no sum over `parts` parts
+ * overflows. */
 struct fixed_add_args {
     int64_t *sums;   /* [count] */
     void *gradients; /* [count] real */
@@ -451,7 +457,7 @@ struct fixed_add_args {
     int64_t *refused; /* [1] 0 or 1 */
 };
 
-/* gradients = sums / unit, rounded once; the sums are 0 afterwards. */
+/* gradients = sums / unit, rounded once; the sums are then set to 0. */
 struct fixed_take_args {
     void *gradients; /* [count] real */
     int64_t *sums;   /* [count] */

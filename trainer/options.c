@@ -1,5 +1,5 @@
-/* The options of dstrain: one table holds them all, what they are called elsewhere, and the verbs. Each verb is a
- * function of the settings (settings.h). */
+/* Tables of dstrain's options, of their names in other programs, and of the verbs. Each verb is a function of the
+ * settings (settings.h). */
 #include "trainer/options.h"
 
 #include "base/launcher.h"
@@ -382,7 +382,7 @@ static const char *version_text(void)
     return text;
 }
 
-/* Of the modules, which are loaded to know. */
+/* Prints the versions of the modules' libraries; the modules are loaded for that. */
 static void print_modules(void)
 {
     char text[COMM_TEXT_BYTES];

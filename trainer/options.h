@@ -1,10 +1,10 @@
-/* What the command line of dstrain may say. */
+/* The command line of dstrain. */
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
 
 #include "base/opts.h"
 
-/* The program, its verbs and its options, for opts_parse into a struct settings. What it points to stays. */
+/* The program, its verbs and its options, for opts_parse into a struct settings. Everything it points to is static. */
 struct opt_program options_program(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* --init in, files that are there, whole and readable, out; every other format that people publish gets its
- * sentence. */
+/* In: --init or --resume. Out: files that exist, are intact and can be read. Other published formats get an error that
+ * says how to convert them. */
 #include "trainer/origin.h"
 
 #include <inttypes.h>
@@ -18,13 +18,13 @@ void origin_release(struct origin *origin)
     *origin = (struct origin){0};
 }
 
-/* Formats that can run code, or that others read: a script turns them into what is read here. */
+/* Adds the hint for formats that can run code or need other software: a script converts them. */
 static int say_conversion(const char *source, const char *out, struct error *err)
 {
     return hint(err, "convert it once: scripts/to_safetensors.py %.150s %.150s.safetensors", source, out);
 }
 
-/* Says which of the formats that people publish is there instead. */
+/* Makes the error that says which other format the directory has. */
 static int no_weights(const struct origin *origin, struct error *err)
 {
     static const struct {
@@ -56,7 +56,7 @@ static int no_weights(const struct origin *origin, struct error *err)
     return say_conversion(origin->files, origin->files, err);
 }
 
-/* A file where a directory is meant: of weights, most likely. */
+/* Refuses a file of weights given in place of a directory. */
 static int check_directory(const struct origin *origin, struct error *err)
 {
     static const char *const ends[] = {".bin", ".pt", ".pth", ".ckpt", ".index"};
@@ -68,7 +68,7 @@ static int check_directory(const struct origin *origin, struct error *err)
     return 0;
 }
 
-/* The hash of a file as 16 digits after `text`. */
+/* Appends the hash of a file, 16 digits, to `text`. */
 static int add_file_hash(const char *path, char *text, size_t text_size, struct error *err)
 {
     struct mapping file;

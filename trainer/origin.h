@@ -1,5 +1,4 @@
-/* What a model begins with where --init or --resume names it: the files of a Hugging Face directory, a run or a
- * checkpoint. */
+/* What a model starts from with --init or --resume: the files of a Hugging Face directory, a run or a checkpoint. */
 #ifndef TRAINER_ORIGIN_H
 #define TRAINER_ORIGIN_H
 
@@ -9,19 +8,19 @@
 #include "trainer/settings.h"
 
 struct origin {
-    const char *name; /* as the user said it; NULL: none, weights are drawn by seed */
+    const char *name; /* as the user gave it; NULL: none, weights are initialized from the seed */
     char *files;      /* their directory; NULL: none */
     char *weights;    /* path of model.safetensors */
     enum model_source source;
-    bool moments;  /* are taken too */
-    bool goes_on;  /* --resume: step, schedule and data position too */
-    char hash[64]; /* of the weights (and moments): they stand for them in the run's identity; "random" without */
+    bool moments;  /* moments are taken too */
+    bool goes_on;  /* --resume: step, schedule and data position are taken too */
+    char hash[64]; /* of the weights (and moments), for the run's identity; "random" if there are none */
     struct checkpoint_state state; /* of a run or checkpoint */
-    json_t *identity;              /* of the run that they are of, or NULL */
+    json_t *identity;              /* of the run that the files belong to, or NULL */
 };
 
 /* Finds the files of --init or --resume and checks those of our own against their hashes. ERR_USAGE: missing, or
- * options that contradict; ERR_UNSAFE: another format, with the line that converts it; ERR_VERIFY: damaged. */
+ * contradictory options; ERR_UNSAFE: another format, with the command that converts it; ERR_VERIFY: damaged. */
 int origin_find(struct origin *origin, const struct settings *settings, struct error *err);
 void origin_release(struct origin *origin);
 

@@ -20,7 +20,7 @@ int pretraining_heads(const struct manifest *manifest, struct model_config *conf
     return 0;
 }
 
-/* What the run reads of dataset d: `rule` says which of its samples are the run's, NULL: all. */
+/* How the run reads dataset d. `rule` says which samples of the run are from it; NULL: all. */
 static struct shard_reading run_reading(const struct dataset *dataset, const struct mixture *rule, uint32_t d,
                                         const struct recipe *recipe)
 {
@@ -49,7 +49,7 @@ static struct source run_source(struct pretraining *p, const struct datasets *da
     return several ? mixture_source(&p->mixed) : p->mixed.sources[0];
 }
 
-/* In file order, with the masks that are stored: the same samples in every evaluation. */
+/* For evaluations: in file order with the stored masks, so that the samples are always the same. */
 static struct source split_source(struct pretraining *p, const struct datasets *datasets, enum split split,
                                   uint64_t evaluated)
 {

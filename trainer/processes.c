@@ -1,4 +1,4 @@
-/* In: options, environment. Out: a rank, or why there is none. */
+/* In: options and environment. Out: this process's rank, or an error. */
 #include "trainer/processes.h"
 
 #include "base/cores.h"
@@ -43,7 +43,8 @@ static int refuse(const char *verb, const struct launch *launch, struct error *e
     return hint(err, "--threads uses all cores of this machine");
 }
 
-/* How many GPUs this process may see. What CUDA shows is fixed when it is first asked, so it is not asked here. */
+/* The number of GPUs that this process may see. CUDA is not asked, because that would fix which GPUs it shows, before
+ * take_gpu can choose one. */
 static uint32_t gpus_visible(void)
 {
     const char *at = getenv("CUDA_VISIBLE_DEVICES");
@@ -55,7 +56,7 @@ static uint32_t gpus_visible(void)
     return count;
 }
 
-/* One GPU a process: the n-th of those that CUDA may use. */
+/* Restricts this process to one GPU, the n-th of those that CUDA may use. */
 static void take_gpu(uint32_t n)
 {
     const char *at = getenv("CUDA_VISIBLE_DEVICES");
@@ -68,7 +69,7 @@ static void take_gpu(uint32_t n)
     setenv("CUDA_VISIBLE_DEVICES", one, 1);
 }
 
-/* Of the command that starts --gpus processes: are there so many? */
+/* For the command that starts --gpus processes: checks that there are that many GPUs. */
 static int check_gpus(const struct settings *settings, struct error *err)
 {
     struct cuda_facts facts;
@@ -81,7 +82,7 @@ static int check_gpus(const struct settings *settings, struct error *err)
     return hint(err, "dstrain doctor says what is there; CUDA_VISIBLE_DEVICES says which GPUs a program sees");
 }
 
-/* The processes of a machine take its GPUs in turn, before anything asks CUDA. */
+/* Assigns the machine's GPUs to its processes in turn, before anything calls CUDA. */
 static void share_gpus(const struct settings *settings, const struct launch *launch)
 {
     const bool cpu = settings_given(settings, "device") && settings->device == DEVICE_CPU;

@@ -10,7 +10,7 @@
 #include "trainer/keys/keys.h"
 #include "trainer/model/head.h"
 
-/* ---- all together ---- */
+/* ---- making ---- */
 
 static int steps_of(const struct settings *settings, uint64_t samples, const struct recipe *recipe, double warmup,
                     uint64_t *steps, struct error *err)
@@ -27,8 +27,8 @@ static int steps_of(const struct settings *settings, uint64_t samples, const str
     return 0;
 }
 
-/* What decides the bits of a part may depend on nothing but the recipe; and only powers of two scale without
- * rounding. */
+/* Chooses the size of a part for --same-bits. What affects the bits of a part may depend only on the recipe, and only
+ * loss scales that are powers of two do not round. */
 static int choose_part(struct recipe *recipe, struct error *err)
 {
     int exponent;
@@ -68,7 +68,7 @@ int recipe_make(const struct settings *settings, const struct material *material
         return fail(err, ERR_MISMATCH, "--seq %" PRIu32 " is above the model's %" PRId32 " positions", recipe->seq,
                     config->positions);
     struct keys keys;
-    double warmup = 0; /* of the batch */
+    double warmup = 0; /* of the batch size */
     int result = keys_read(&keys, settings, err);
     if (result == 0)
         result = keys_batch(&keys, settings, recipe, &warmup, err);
@@ -90,7 +90,7 @@ int recipe_make(const struct settings *settings, const struct material *material
 
 /* ---- identity ---- */
 
-/* Takes over `part`. */
+/* Takes ownership of `part`. */
 static void add_all(json_t *identity, json_t *part)
 {
     json_object_update(identity, part);
@@ -134,7 +134,7 @@ static json_t *model_identity(const struct model_config *config)
     return json;
 }
 
-/* What `holder` has in the fields of a table. */
+/* Adds the fields of a table with their values in `holder`. */
 static void add_fields(json_t *json, const struct json_field *fields, const void *holder)
 {
     for (; fields->key; fields++) {
@@ -146,7 +146,7 @@ static void add_fields(json_t *json, const struct json_field *fields, const void
     }
 }
 
-/* What every optimizer has, then what only this one has. */
+/* The fields of every optimizer, then those of this kind. */
 static json_t *optimizer_identity(const struct recipe *recipe)
 {
     const struct optimizer *o = &recipe->optimizer;

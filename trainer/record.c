@@ -1,5 +1,4 @@
-/* What stands for a run and what computes it come in; what run.json says of this start goes out, and the small files
- * beside it. */
+/* In: a run's setup and engine. Out: the entry of this start in run.json, and the small files beside it. */
 #include "trainer/record.h"
 
 #include <inttypes.h>
@@ -20,7 +19,7 @@ static int write_small(const char *directory, const char *name, const struct buf
     return result;
 }
 
-/* What may change the last bits and yet is the same run. */
+/* Facts that are not part of the run's identity but may change the last bits. */
 static json_t *facts_of(const struct engine *engine)
 {
     char device[OPS_NAME_SIZE];
@@ -30,16 +29,16 @@ static json_t *facts_of(const struct engine *engine)
                      engine->zero ? (int)engine->recipe->zero : 0, "arithmetic_version", ARITHMETIC_VERSION);
 }
 
-/* The options, with what was chosen where they were left open. */
+/* The options, with the chosen values of those that were not given. */
 static json_t *settings_in_force(const struct setup *setup, const struct engine *engine, const char *directory)
 {
     char name[32];
     json_t *json = opts_json(setup->settings->program, setup->settings->result->verb, setup->settings);
-    json_object_del(json, "epochs"); /* steps say it */
+    json_object_del(json, "epochs"); /* converted to steps */
     if (!settings_given(setup->settings, "cpu"))
-        json_object_del(json, "cpu"); /* the device says it */
+        json_object_del(json, "cpu"); /* contained in the device's name */
     if (!settings_given(setup->settings, "device"))
-        json_object_del(json, "device"); /* each start says it */
+        json_object_del(json, "device"); /* recorded with each start */
     json_object_set_new(json, "model", json_string(config_name(&setup->recipe.config, name)));
     json_object_set_new(json, "seq", json_sprintf("%" PRIu32, setup->recipe.seq));
     json_object_set_new(json, "steps", json_sprintf("%" PRIu64, setup->recipe.schedule.steps));
@@ -59,7 +58,7 @@ static json_t *settings_in_force(const struct setup *setup, const struct engine 
     return json;
 }
 
-/* Of the facts above, all but what the sums of --same-bits do not depend on. */
+/* Whether a fact may change bits; with --same-bits the number of processes and the ZeRO stage do not. */
 static bool decides(const char *fact, bool same_bits)
 {
     return !same_bits || (strcmp(fact, "processes") != 0 && strcmp(fact, "zero") != 0);
@@ -128,7 +127,8 @@ int record_start(struct run *run, const struct setup *setup, const struct engine
                      settings_in_force(setup, engine, run->directory), err);
 }
 
-/* A table that is given or was made becomes the run's, before its first step: later starts choose the same. */
+/* Keeps the table of product algorithms, given or measured, before the run's first step, so that later starts use the
+ * same algorithms. */
 static int keep_products(const char *directory, const struct engine *engine, struct error *err)
 {
     struct buf table = {0};
