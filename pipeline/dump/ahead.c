@@ -1,4 +1,4 @@
-/* In: a place in a file. Out: the text of the units that begin there. */
+/* Decodes the units that begin at a place in a file, ahead of their use. */
 #include "pipeline/dump/ahead.h"
 
 #include "base/mem.h"
@@ -10,17 +10,17 @@ struct unit {
     const uint8_t *in;
     size_t in_bytes;
     struct buf text;
-    bool whole; /* it decoded to its last byte */
+    bool whole; /* it was decoded to its last byte */
 };
 
 struct ahead {
     const struct codec *codec;
     uint8_t *in; /* [AHEAD_STORED_MAX] */
     void **decoders;
-    size_t decoder_count; /* one a thread */
+    size_t decoder_count; /* one per thread */
     struct unit units[AHEAD_UNITS_MAX];
-    size_t count, given; /* of those that are whole */
-    size_t text_max;     /* of a unit; 0: none was decoded yet */
+    size_t count, given; /* units decoded completely; of these, units given */
+    size_t text_max;     /* largest text of a unit; 0: none was decoded yet */
 };
 
 struct ahead *ahead_open(const struct codec *codec)
@@ -56,7 +56,8 @@ size_t ahead_memory(const struct ahead *ahead)
     return bytes;
 }
 
-/* A unit of more text than its share of the room, or many times as long as it is stored, is for the other reader. */
+/* A unit with more text than its share of the buffer, or this many times as much as its stored bytes, is left to the
+ * other reader. */
 #define TIMES_MAX 64
 
 static void decode_unit(const void *args, size_t task, int thread)

@@ -1,6 +1,6 @@
-/* Units of a compressed file that stand in a row and tell where they end (frames of Zstandard, members of gzip as bgzip
- * writes them), decoded side by side by the threads of base/parallel.h. What is odd about a unit is left to a reader
- * who takes the file a step at a time: only units that decoded to their last byte are given. */
+/* Decodes consecutive units of a compressed file in parallel (base/parallel.h), if units tell where they end: frames of
+ * Zstandard, and members of gzip as bgzip writes them. Only units that decoded to their last byte are given. Anything
+ * odd is left to a reader that decodes the file step by step. */
 #ifndef PIPELINE_DUMP_AHEAD_H
 #define PIPELINE_DUMP_AHEAD_H
 
@@ -13,20 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AHEAD_STORED_MAX ((size_t)4 << 20)  /* bytes of the file at a time */
+#define AHEAD_STORED_MAX ((size_t)4 << 20)  /* bytes of the file at once */
 #define AHEAD_TEXT_MAX   ((size_t)32 << 20) /* of text */
 #define AHEAD_UNITS_MAX  256
 
 struct ahead;
 
-struct ahead *ahead_open(const struct codec *codec); /* NULL: units of this codec do not tell where they end */
+struct ahead *ahead_open(const struct codec *codec); /* NULL: units of this codec do not tell their size */
 void ahead_close(struct ahead *ahead);               /* NULL is fine */
 
-/* Decodes units from byte `from` of the file on, at least two and as many as there is room for. Returns how many; 0:
- * what begins there is for the other reader. */
+/* Decodes units from byte `from` of the file on, at least two and as many as fit. Returns how many; 0: what begins
+ * there is left to the other reader. */
 int ahead_make(struct ahead *ahead, struct file *file, uint64_t from, struct error *err);
-/* The next of them: its text, valid until ahead_make, and its bytes in the file. False: they have all been given. */
+/* The next of these units: its text, valid until ahead_make, and its size in the file. False: all have been given. */
 bool ahead_next(struct ahead *ahead, struct str *text, size_t *stored);
-size_t ahead_memory(const struct ahead *ahead); /* bytes that it holds at most */
+size_t ahead_memory(const struct ahead *ahead); /* the most bytes that it holds */
 
 #endif

@@ -1,6 +1,6 @@
-/* A file's size is taken when it is opened: one that grows afterwards is read up to there. What is no regular file
+/* The size of a file is taken when it is opened: bytes appended later are not read. What is not a regular file
  * (standard input, a named pipe, a shell's <(…)) cannot be read twice, so its bytes stay in memory until they are
- * forgotten; asking for a later offset reads on up to it. */
+ * forgotten. Asking for a later offset reads up to it. */
 #include "pipeline/dump/byte_source.h"
 
 #include "base/progress.h"
@@ -73,7 +73,7 @@ static int64_t next_bytes(struct byte_source *source, void *out, size_t bytes, s
     return unpack_read(source->unpack, out, bytes, err);
 }
 
-/* Reads on in the pipe, or text, until the bytes before `end` are kept. */
+/* Reads on in the pipe or text until the bytes before `end` are kept. */
 static int pipe_read_to(struct byte_source *source, uint64_t end, struct error *err)
 {
     while (!source->ended && source->kept_from + source->kept.size < end) {
@@ -91,7 +91,7 @@ static int pipe_read_to(struct byte_source *source, uint64_t end, struct error *
     return 0;
 }
 
-/* Of text: what stands before `offset` is passed over; where that was already, from the beginning on. */
+/* Of text: skips the bytes before `offset`, from the beginning again if that has been passed. */
 static int text_pass_to(struct byte_source *source, uint64_t offset, struct error *err)
 {
     if (offset < source->kept_from)

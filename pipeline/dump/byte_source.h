@@ -1,6 +1,6 @@
-/* The bytes of an input: a file, read at any offset, or a pipe, of which what is still needed is kept; or the text of a
- * file or pipe that is compressed as a whole (codecs.h), which is read like a pipe, but again from its beginning where
- * a place before is asked for. */
+/* The bytes of an input. It is a file, read at any offset; a pipe, whose bytes are kept while they are needed; or the
+ * text of a file or pipe that is compressed as a whole (codecs.h), which is read like a pipe, but from its beginning
+ * again if an earlier offset is needed. */
 #ifndef PIPELINE_DUMP_BYTE_SOURCE_H
 #define PIPELINE_DUMP_BYTE_SOURCE_H
 
@@ -18,44 +18,44 @@ struct byte_source {
     const char *name; /* for messages; the caller's */
     bool pipe;
     uint64_t stored; /* size of the file; 0 for a pipe */
-    uint64_t bytes;  /* of what is read from it: the same, or of the text once it was measured, before that 0 */
-    /* Of a pipe, and of text: */
-    struct buf kept;    /* bytes that were read and not forgotten */
+    uint64_t bytes;  /* size of what is read: of the file; of text 0 until it was measured */
+    /* Of a pipe or text: */
+    struct buf kept;    /* bytes read and not yet forgotten */
     uint64_t kept_from; /* their offset */
     bool ended;
     /* Of text: */
-    struct unpack_options packed; /* CONTAINER_NONE: it is none */
+    struct unpack_options packed; /* CONTAINER_NONE: not compressed */
     struct unpack *unpack;        /* NULL: at the beginning, or at the end */
-    uint64_t text_bytes;          /* once it was read to its end */
+    uint64_t text_bytes;          /* set once it was read to its end */
     size_t memory;                /* the most that the decoder has held */
 };
 
 int byte_source_open(struct byte_source *source, const char *path, struct error *err);
 void byte_source_close(struct byte_source *source);
 
-/* From now on its bytes are the text of this container, read from its beginning. Before anything was forgotten. */
+/* From now on the source gives the text of this container, from its beginning. Call it before anything is forgotten. */
 void byte_source_unpack(struct byte_source *source, const struct unpack_options *options);
 static inline bool byte_source_is_packed(const struct byte_source *source)
 {
     return source->packed.container != CONTAINER_NONE;
 }
-/* Where text is missing in [from, end) (salvage), of what was read last. */
+/* The gaps (salvage) in [from, end) of what was read last. */
 size_t byte_source_gaps(const struct byte_source *source, uint64_t from, uint64_t end, const struct gap **gaps);
-/* Of a file: lets go of the decoder and of what is kept; reading goes on from the beginning. */
+/* Of a file: frees the decoder and the bytes kept; reading continues at the beginning. */
 void byte_source_rewind(struct byte_source *source);
-/* At its end: lets go of the decoder. */
+/* At the end of the source: frees the decoder. */
 void byte_source_let_go(struct byte_source *source);
-/* Makes source->bytes known, by decoding the file once where it is not. ERR_STOPPED: stopped on request. */
+/* Sets source->bytes, by decoding the whole file if necessary. ERR_STOPPED: stopped on request. */
 int byte_source_measure(struct byte_source *source, struct error *err);
 
 /* Appends the bytes [offset, offset + bytes) to *out; fewer only at the end of the input. */
 int byte_source_read(struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out, struct error *err);
-/* The same on a file, by any thread; of a pipe, or text, it reads nothing. */
+/* The same for a file, from any thread; of a pipe or text it reads nothing. */
 int byte_source_read_file(const struct byte_source *source, uint64_t offset, size_t bytes, struct buf *out,
                           struct error *err);
-/* Where the input ends: known of a file, and of a pipe that was read to its end. */
+/* The end of the input: known for a file, and for a pipe that was read to its end. */
 uint64_t byte_source_end(const struct byte_source *source);
-/* Bytes before `offset` will not be asked for again. */
+/* Declares that bytes before `offset` are no longer needed. */
 void byte_source_forget(struct byte_source *source, uint64_t offset);
 
 #endif

@@ -1,9 +1,9 @@
-/* Blocks are decoded by base/bz. One that it finds odd or wrong is given to libbz2, which decides, as a stream of its
- * own: "BZh", the level, and the bits from the block's start on, shifted to a byte border. No end of that stream is
- * made up: libbz2 takes its input byte by byte as it needs bits, so with no room for output it stops right after the
- * block's last bit, and the block's end is one of the eight bits before the next byte, namely the one where a magic
- * follows. (No two of these can have one: neither magic equals a part of the other or of itself.) Then the text is
- * taken out without further input; libbz2 has checked the CRC when it asks for the next byte. */
+/* Blocks are decoded by base/bz. A block that it finds odd or wrong is given to libbz2, which decides, as a stream of
+ * its own: "BZh", the level, and the bits from the block's start on, shifted to a byte boundary. The end of that stream
+ * is not made up. libbz2 takes its input byte by byte as it needs bits, so with no room for output it stops right after
+ * the block's last bit. The block's end is one of the last eight bit positions: the one that a magic follows. (Only one
+ * can, because neither magic contains a part of the other or of itself.) Then the text is taken out without further
+ * input; libbz2 has checked the CRC when it asks for the next byte. */
 #include "pipeline/dump/bzip2.h"
 
 #include "base/bz/block.h"
@@ -15,11 +15,11 @@
 #include <stdlib.h>
 
 #define MAGIC_BITS    48
-#define SHIFTED_BYTES 4096u        /* shifted at a time */
-#define TEXT_STEP     (256u << 10) /* room asked for at a time */
+#define SHIFTED_BYTES 4096u        /* shifted at once */
+#define TEXT_STEP     (256u << 10) /* room given to libbz2 at once */
 
-/* Every magic covers the third byte after the one it starts in. `phases[b]` has bit s where b can be that byte of a
- * magic that starts s bits into its first one: 3 of 100 bytes are looked at closer. */
+/* A magic covers all eight bits of the third byte from its start. `phases[b]` has bit s if b can be that byte of a
+ * magic that starts s bits into its first byte. Only 3 of 100 bytes need a closer look. */
 static void find_phases(uint8_t phases[256])
 {
     memset(phases, 0, 256);
@@ -60,7 +60,7 @@ void bzip2_release(struct bzip2_memory *memory)
     *memory = (struct bzip2_memory){0};
 }
 
-/* The decoders that nobody has. */
+/* Decoders that are not in use. */
 static struct {
     pthread_mutex_t mutex;
     struct bzip2_memory *memories;
@@ -89,7 +89,7 @@ void bzip2_give(struct bzip2_memory *memory)
     *memory = (struct bzip2_memory){0};
 }
 
-/* libbz2 asks for two parts of memory per stream: its state, and four bytes for each of the block. */
+/* libbz2 allocates twice per stream: its state, and four bytes for each byte of the block. */
 static void *memory_take(void *opaque, int count, int bytes)
 {
     struct bzip2_memory *memory = opaque;
@@ -105,8 +105,8 @@ static void memory_give(void *opaque, void *part)
     (void)part;
 }
 
-/* Gives libbz2 the bits from `bit` on until it has read a whole block. 1: it has, the bit after its last byte in
- * *behind; 0: the bytes have ended; -1: libbz2 refuses them. */
+/* Feeds libbz2 the bits from `bit` on until it has read a whole block. 1: it has, and *behind is the bit after its last
+ * byte; 0: the bytes have ended; -1: libbz2 refuses them. */
 static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint64_t bit, uint64_t *behind)
 {
     unsigned shift = (unsigned)(bit % 8);
@@ -130,7 +130,7 @@ static int read_block(bz_stream *stream, const uint8_t *bytes, size_t size, uint
     return 0;
 }
 
-/* Takes the text out. */
+/* Writes the text of the block that libbz2 has read. */
 static enum bzip2_result write_text(bz_stream *stream, size_t text_max, struct buf *text)
 {
     size_t from = text->size;
@@ -138,7 +138,8 @@ static enum bzip2_result write_text(bz_stream *stream, size_t text_max, struct b
     do {
         if (text->size - from > text_max)
             return BZIP2_LONG;
-        size_t room = text_max - (text->size - from) + 1; /* one more tells a block that is too long */
+        size_t room = text_max - (text->size - from) + 1; /* one byte more than allowed reveals a block that is too
+                                                           * long */
         if (room > TEXT_STEP)
             room = TEXT_STEP;
         buf_reserve(text, room);
@@ -151,7 +152,7 @@ static enum bzip2_result write_text(bz_stream *stream, size_t text_max, struct b
     return text->size - from > text_max ? BZIP2_LONG : BZIP2_DONE;
 }
 
-/* The block's end among the eight bits up to `behind`. */
+/* Finds the block's end among the eight bits up to `behind`. */
 static enum bzip2_result find_end(const uint8_t *bytes, size_t size, uint64_t behind, uint64_t *end)
 {
     if (behind + MAGIC_BITS > (uint64_t)size * 8)

@@ -1,5 +1,5 @@
-/* One bzip2 block at a time, from memory: where blocks may start, and what a block says. Pure. Knows nothing of files,
- * streams, levels or CRCs of streams: that is chain.h. The format is drawn in base/bz/bz_format.h. */
+/* One bzip2 block at a time, from memory: where blocks may start, and the text of a block. Pure. Files, streams, levels
+ * and the CRCs of streams are left to chain.h. The format is drawn in base/bz/bz_format.h. */
 #ifndef PIPELINE_DUMP_BZIP2_H
 #define PIPELINE_DUMP_BZIP2_H
 
@@ -13,28 +13,28 @@
 struct bzip2_block {
     uint64_t start, end; /* bits: of its magic, and of the magic after it */
     uint32_t crc;
-    uint32_t level;              /* it is not longer than this level allows */
-    size_t text_from, text_size; /* in the buffer it was decoded to */
+    uint32_t level;              /* the block is not longer than this level allows */
+    size_t text_from, text_size; /* in the buffer that it was decoded to */
 };
 
-/* A decoder and its memory (7.4 MB, of which text touches 5). Zeroed is ready to use; one thread at a time. The
- * environment variable DSDATA_BZIP2=libbz2 makes it libbz2 alone. */
+/* A decoder and its memory (7.4 MB, of which text uses 5). Ready to use when zeroed; one thread at a time. The
+ * environment variable DSDATA_BZIP2=libbz2 makes it use libbz2 only. */
 struct bzip2_memory {
     struct block_space *space;
-    const struct block_stages *stages; /* NULL: libbz2 alone */
-    unsigned parts;                    /* that libbz2 has taken of the space */
+    const struct block_stages *stages; /* NULL: libbz2 only */
+    unsigned parts;                    /* allocations of libbz2 in the space */
 };
 void bzip2_release(struct bzip2_memory *memory);
-/* One that was given back, or a new one. Those that nobody has are kept until the program ends: as many as threads have
- * ever decoded at once. Any thread. */
+/* Takes an unused decoder, or a new one. Unused decoders are kept until the program ends: as many as threads have ever
+ * decoded at once. Any thread. */
 struct bzip2_memory bzip2_take(void);
 void bzip2_give(struct bzip2_memory *memory);
 
-/* First bit in [from, to) where a block's magic stands that is wholly in bytes[0..size), or UINT64_MAX. */
+/* The first bit in [from, to) at which a block's magic starts that is completely in bytes[0..size), or UINT64_MAX. */
 uint64_t bzip2_find(const uint8_t *bytes, size_t size, uint64_t from, uint64_t to);
 
-/* Decodes the block at `bit` and appends its text, at most text_max bytes. *block is filled and *text is longer only
- * where the result is BZIP2_DONE: then its CRC holds. Bits in *block are those of `bytes`. */
+/* Decodes the block at `bit` and appends its text, at most text_max bytes. Only if the result is BZIP2_DONE is *block
+ * filled and *text longer; then the CRC is right. Bits in *block are counted in `bytes`. */
 enum bzip2_result bzip2_decode(struct bzip2_memory *memory, const uint8_t *bytes, size_t size, uint64_t bit,
                                uint32_t level, size_t text_max, struct buf *text, struct bzip2_block *block);
 

@@ -1,6 +1,6 @@
-/* Mostly this compares numbers: the blocks were decoded by piece_decode. A block that is not among the piece's, or
- * was decoded as if its stream allowed more than it does, is decoded here, so that the verdict on a file is libbz2's
- * whatever was guessed before. */
+/* Usually this only compares numbers: the blocks were decoded by piece_decode. A block that is not in the piece, or was
+ * decoded with a level higher than its stream's, is decoded here. So the verdict on a file is libbz2's, whatever was
+ * guessed before. */
 #include "pipeline/dump/chain.h"
 
 #include "pipeline/dump/window.h"
@@ -22,7 +22,7 @@ static const uint8_t *piece_at(const struct dump_piece *piece, uint64_t offset, 
 
 static uint64_t file_end(const struct dump_piece *piece)
 {
-    return piece->from + piece->bytes.size; /* where piece->last */
+    return piece->from + piece->bytes.size; /* the end of the file, if piece->last */
 }
 
 static int truncated(const struct byte_source *source, uint64_t end, uint64_t start, const char *what,
@@ -33,7 +33,7 @@ static int truncated(const struct byte_source *source, uint64_t end, uint64_t st
     return hint(err, DAMAGE_HINT);
 }
 
-/* Every byte of the window from the chain on must be zero. */
+/* Checks that every byte of the window from the chain on is zero. */
 static int take_padding(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
                         struct error *err)
 {
@@ -50,7 +50,7 @@ static int take_padding(struct chain *chain, const struct byte_source *source, c
     return 0;
 }
 
-/* Between streams: a header, or the padding begins. */
+/* Between streams: reads a header, or begins the padding. */
 static int take_header(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
                        struct error *err)
 {
@@ -70,7 +70,7 @@ static int take_header(struct chain *chain, const struct byte_source *source, co
     return take_padding(chain, source, piece, err);
 }
 
-/* The end of a stream: magic, combined CRC, and bits up to the next byte whatever they are. */
+/* Reads the end of a stream: magic, combined CRC, and any bits up to the next byte. */
 static int take_trailer(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
                         struct error *err)
 {
@@ -96,7 +96,7 @@ static int take_trailer(struct chain *chain, const struct byte_source *source, c
     return 0;
 }
 
-/* Says why the block at the chain's bit does not count. */
+/* Reports why the block at the chain's bit is refused. */
 static int refuse_block(struct chain *chain, const struct byte_source *source, struct dump_piece *piece,
                         enum bzip2_result result, struct error *err)
 {
@@ -121,7 +121,7 @@ static int take_block(struct chain *chain, const struct byte_source *source, str
                       struct error *err)
 {
     while (piece->next_block < piece->block_count && piece->blocks[piece->next_block].start < chain->bit)
-        piece->next_block++; /* false starts inside true blocks */
+        piece->next_block++; /* false starts inside real blocks */
     struct bzip2_block block = {0};
     const struct buf *from = &piece->text;
     if (piece->next_block < piece->block_count)
@@ -147,8 +147,8 @@ static int take_block(struct chain *chain, const struct byte_source *source, str
     return CHAIN_TEXT;
 }
 
-/* After damage, or where a part of the file begins: the next block in the window whose CRC holds. Nothing is known of
- * its stream. */
+/* After damage, or at the beginning of a part of a file: finds the next block in the window whose CRC is right. Nothing
+ * is known about its stream. */
 static int look_for_block(struct chain *chain, const struct byte_source *source, struct dump_piece *piece,
                           struct error *err)
 {

@@ -1,5 +1,6 @@
-/* The truth of a bzip2 file: block by block from the first bit on. The end of a block is the start of the next one,
- * or a stream's end whose combined CRC matches, then a new header, or zero bytes up to the end of the file. */
+/* The verdict on a bzip2 file, block by block from its first bit. At the end of a block there is the next block, or the
+ * end of a stream whose combined CRC matches. After that there is a new header, or zero bytes up to the end of the
+ * file. */
 #ifndef PIPELINE_DUMP_CHAIN_H
 #define PIPELINE_DUMP_CHAIN_H
 
@@ -10,24 +11,24 @@
 #include <stdint.h>
 
 struct chain {
-    uint64_t bit; /* all before it has been verified */
+    uint64_t bit; /* everything before it has been verified */
     uint32_t level, crc;
     bool padding;
     bool unsure;
     uint64_t lost;
-    struct dump_head head; /* these seven as in struct dump_state */
-    bool salvage;          /* damage is passed over */
-    uint64_t gap_bytes;    /* of the file, where the last call returned CHAIN_GAP */
-    struct buf text;       /* of a block that the piece did not have */
+    struct dump_head head; /* all up to here as in struct dump_state */
+    bool salvage;          /* damage is skipped */
+    uint64_t gap_bytes;    /* of the file, if the last call returned CHAIN_GAP */
+    struct buf text;       /* of a block that is not in the piece */
 };
 
-/* The text of the next block that starts in the piece's window; its CRC holds. CHAIN_TEXT: *text is valid until the
- * next call; CHAIN_END: no more starts there; < 0: damage. With salvage, damage is CHAIN_GAP as soon as a block is
- * found after it whose CRC holds: text was lost, the next call goes on with that block. */
+/* The text of the next block that starts in the piece's window and has the right CRC. CHAIN_TEXT: *text is valid until
+ * the next call; CHAIN_END: no further block starts there; < 0: damage. With salvage, damage gives CHAIN_GAP once a
+ * block with the right CRC is found after it: text was lost, and the next call continues with that block. */
 enum { CHAIN_END = 0, CHAIN_TEXT = 1, CHAIN_GAP = 2 };
 int chain_next(struct chain *chain, const struct byte_source *source, struct dump_piece *piece, struct str *text,
                struct error *err);
-/* The same as far as the next block, which is left: CHAIN_TEXT, the chain's bit is its first; CHAIN_END; < 0. */
+/* Advances to the next block without decoding it. CHAIN_TEXT: the chain's bit is its first; CHAIN_END; < 0. */
 int chain_to_block(struct chain *chain, const struct byte_source *source, const struct dump_piece *piece,
                    struct error *err);
 /* At the END piece: may the file end here? 0, CHAIN_GAP, < 0. */

@@ -1,5 +1,5 @@
-/* In: compressed bytes. Out: text. Formats: gzip RFC 1952, Zstandard RFC 8878, xz "The .xz File Format" 1.1.0; the
- * libraries check what the formats hold of checksums. */
+/* Decoders for gzip (RFC 1952), Zstandard (RFC 8878) and xz ("The .xz File Format" 1.1.0). The libraries verify the
+ * checksums that the formats have. */
 #include "pipeline/dump/codecs.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 #include <zstd_errors.h>
 
 #define WINDOW_LOG_MAX 27               /* of Zstandard: CODEC_BYTES_MAX */
-#define GZIP_BITS      (16 + MAX_WBITS) /* zlib's way to say: with the header of gzip */
+#define GZIP_BITS      (16 + MAX_WBITS) /* tells zlib to read gzip headers */
 
 static void no_memory(void)
 {
@@ -21,7 +21,7 @@ static void no_memory(void)
 
 /* ------------------------------------------------------------------------------------------------------ gzip */
 
-/* bgzip (SAM/BAM specification, 4.1 "The BGZF compression format") writes a member's bytes, less one, into its
+/* bgzip (SAM/BAM specification, 4.1 "The BGZF compression format") stores the size of a member, minus one, in its
  * header. */
 static bool gzip_measure(const uint8_t *in, size_t size, size_t *bytes)
 {
@@ -68,7 +68,7 @@ static void gzip_again(void *decoder)
 static size_t gzip_memory(const void *decoder)
 {
     (void)decoder;
-    return (size_t)48 << 10; /* zlib.h tells of 32 KiB and 7 KB more */
+    return (size_t)48 << 10; /* zlib.h says 32 KiB and 7 KB */
 }
 
 static void gzip_close(void *decoder)
@@ -80,9 +80,9 @@ static void gzip_close(void *decoder)
 
 /* ------------------------------------------------------------------------------------------------- Zstandard */
 
-/* RFC 8878, 3.1.1.1: the byte after the magic has a flag for "the window is the content", else a byte with the window's
- * power of two, less 10, follows. A frame with a window above 16 MiB does not count as measured: each thread would take
- * so much. */
+/* RFC 8878, 3.1.1.1: in the byte after the magic a flag says that the window is as large as the content. Otherwise the
+ * next byte has the binary logarithm of the window, minus 10. Frames with a window above 16 MiB are treated as not
+ * measurable, because every thread would need that much. */
 static bool zstd_measure(const uint8_t *in, size_t size, size_t *bytes)
 {
     const bool skippable = size > 6 && (in[0] & 0xf0) == 0x50;
@@ -203,7 +203,7 @@ static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, si
 
 bool codec_begins(const struct codec *codec, const uint8_t *bytes, size_t size)
 {
-    if (codec == &codecs[0]) /* method 8, and flags of which three are never set */
+    if (codec == &codecs[0]) /* method 8, and flags of which the highest three are zero */
         return begins_with(bytes, size, "\x1f\x8b\x08", 3) && (size < 4 || bytes[3] < 0x20);
     if (codec == &codecs[2])
         return begins_with(bytes, size,

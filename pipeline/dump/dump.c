@@ -1,5 +1,5 @@
-/* The dump's own flow: open (what is it, its head), read, decode, cut, and the state for a restart. Start reading at
- * dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), pages (records),
+/* The flow of a dump: open (recognise it, read its head), read, decode, cut, and the state for a restart. Start reading
+ * at dump_cut. The parts: source (bytes), window (pieces), bzip2 (one block), chain (the verdict), pages (records),
  * sniff and siteinfo (the head). */
 #include "pipeline/dump/dump.h"
 
@@ -22,27 +22,27 @@
 struct dump {
     struct dump_options options;
     char *path;
-    struct arena arena; /* of the siteinfo */
+    struct arena arena; /* holds the siteinfo */
     struct siteinfo siteinfo;
     enum input_kind kind;
     enum container container;
     bool compressed; /* bzip2: windows of blocks */
     bool bom;        /* the text begins with a byte order mark */
-    struct buf head; /* its first bytes, unless it is a wiki's */
-    uint32_t level;  /* of the first stream: a guess for windows in the middle of one */
+    struct buf head; /* its first bytes; not for a wiki */
+    uint32_t level;  /* of the first stream: the guess for windows inside a stream */
 
-    struct byte_source source; /* dump_read's; the others use it by source_read_file only */
+    struct byte_source source; /* owned by dump_read; the other steps only use source_read_file */
 
     /* dump_cut's: */
     struct chain chain;
     struct pages pages;
-    uint64_t next_window; /* to be cut */
-    bool inside;          /* of that window: the call before returned 1 */
-    uint64_t expanded;    /* bytes of text that have come out of it */
-    struct str rest;      /* of the chain's last text, to be cut */
+    uint64_t next_window; /* the next window to be cut */
+    bool inside;          /* in that window: the previous call returned 1 */
+    uint64_t expanded;    /* bytes of text of that window so far */
+    struct str rest;      /* of the chain's last text, still to be cut */
     struct group complete;
-    bool waits;  /* `complete` is one, for the next call */
-    bool failed; /* the chain did, which is for the next call to tell */
+    bool waits;  /* `complete` is a group for the next call */
+    bool failed; /* the chain failed; the next call reports it */
     struct error failure;
     uint64_t hash;
     struct file_sum sum;
@@ -126,7 +126,7 @@ bool dump_is_summed(const struct dump *dump)
 static int read_window(struct dump *dump, uint64_t window, struct dump_piece *piece, struct error *err)
 {
     size_t beyond = !dump->compressed   ? 0
-                    : dump->source.pipe ? WINDOW_BEYOND + BZIP2_BLOCK_BYTES_MAX /* no reading on later */
+                    : dump->source.pipe ? WINDOW_BEYOND + BZIP2_BLOCK_BYTES_MAX /* it cannot read on later */
                                         : WINDOW_BEYOND;
     return piece_read(&dump->source, window, dump_window_bytes(dump), beyond, piece, err);
 }
@@ -152,7 +152,8 @@ int dump_decode(const struct dump *dump, struct dump_piece *piece, struct error 
 
 /* ------------------------------------------------------------------------------------------------------- cut */
 
-/* A few bytes can be made to decompress to gigabytes. Honest text gives 3 to 30 bytes for one. */
+/* Refuses bombs: a few bytes can be made to decompress to gigabytes. Honest text is 3 to 30 times its compressed
+ * size. */
 static int refuse_bomb(struct dump *dump, const struct dump_piece *piece, struct error *err)
 {
     const uint64_t at = dump->chain.bit / 8, bytes = at > piece->from ? at - piece->from : 1;
@@ -160,7 +161,7 @@ static int refuse_bomb(struct dump *dump, const struct dump_piece *piece, struct
     char text[32], ratio[32], compressed[32];
     if (dump->expanded <= dump->options.ratio_text_min || dump->expanded / bytes <= dump->options.ratio_max)
         return 0;
-    while (allows < 2 * (dump->expanded / bytes)) /* it goes on rising */
+    while (allows < 2 * (dump->expanded / bytes)) /* leave room: the ratio may rise further */
         allows *= 10;
     fail_at(err, ERR_UNSAFE, dump->source.name, at, "%s before here decompress to %s, %s times as much",
             format_bytes(bytes, compressed), format_bytes(dump->expanded, text),
@@ -168,7 +169,7 @@ static int refuse_bomb(struct dump *dump, const struct dump_piece *piece, struct
     return hint(err, "a file made to fill memory and disks? if you trust it: --max-ratio %" PRIu64, allows);
 }
 
-/* The window's text is its bytes, up to the next gap or its end. */
+/* The next text of a window without blocks: its bytes up to the next gap or the window's end. */
 static int plain_next(struct dump *dump, struct dump_piece *piece, struct str *text)
 {
     const bool gap = piece->next_gap < piece->gap_count;
@@ -184,7 +185,7 @@ static int plain_next(struct dump *dump, struct dump_piece *piece, struct str *t
     return CHAIN_GAP;
 }
 
-/* The next text of the window, from whatever the file is: as chain_next. */
+/* The next text of the window for any kind of file; results as for chain_next. */
 static int text_next(struct dump *dump, struct dump_piece *piece, struct str *text, struct error *err)
 {
     if (dump->compressed) {
@@ -227,7 +228,7 @@ static void window_enter(struct dump *dump, const struct dump_piece *piece)
     dump->expanded = 0;
 }
 
-/* At the end: where inputs are many, their buffers together would be too much. */
+/* Frees buffers at the end of the input: with many inputs they would add up. */
 static void let_go(struct dump *dump)
 {
     group_release(&dump->complete);
@@ -235,7 +236,7 @@ static void let_go(struct dump *dump)
     buf_release(&dump->chain.text);
 }
 
-/* The END piece. With salvage a dump may end anywhere, but where it does so too early that is damage too. */
+/* Cuts the END piece. With salvage a dump may end anywhere, but a premature end counts as damage. */
 static int cut_end(struct dump *dump, const struct dump_piece *piece, struct group *out, struct error *err)
 {
     int gap = dump->compressed ? chain_end(&dump->chain, &dump->source, piece, err) : 0;
@@ -256,7 +257,8 @@ static int cut_end(struct dump *dump, const struct dump_piece *piece, struct gro
     return dump_is_summed(dump) ? file_sum_check(&dump->sum, &dump->source, dump->options.salvage, out, err) : 0;
 }
 
-/* The complete group goes to the caller; false where he has got one in this call, so that it must wait for the next. */
+/* Gives the complete group to the caller. False if this call has given one already, so that it must wait for the
+ * next. */
 static bool hand_over(struct dump *dump, struct group *out, bool *given)
 {
     if (*given)
@@ -282,7 +284,7 @@ int dump_cut(struct dump *dump, struct dump_piece *piece, struct group *out, str
     for (;;) {
         if (dump->rest.size == 0) {
             const int more = dump->failed ? -1 : text_next(dump, piece, &dump->rest, err);
-            if (more < 0 && given) { /* first what came before it */
+            if (more < 0 && given) { /* first return the group that came before the damage */
                 dump->failed = true;
                 dump->failure = *err;
                 return 1;
@@ -337,12 +339,13 @@ void dump_state(const struct dump *dump, struct dump_state *state)
         state->next_part = pages->resume_part;
 }
 
-/* A state that is none would trip asserts; one of another file of this size is found out by its hash. */
+/* Rejects impossible states, which would trip asserts. The state of another file of the same size is detected by its
+ * hash. */
 static bool state_is_possible(const struct dump *dump, const struct dump_state *state)
 {
     uint64_t at = state->bit / 8, windows = dump_windows(dump);
     if (byte_source_is_packed(&dump->source) && windows == 0)
-        return at == 0; /* not measured: whether it has that window shows when it is read */
+        return at == 0; /* not measured: reading will show whether the window exists */
     if (state->next_window > windows || state->level > BZIP2_LEVEL_MAX || at > dump->source.bytes)
         return false;
     if (!dump->compressed || state->next_window == windows)
@@ -434,7 +437,7 @@ void dump_entry(const struct dump *dump, struct dump_state *state)
     state_now(dump, state);
 }
 
-/* Follows the chain from `window` on to the next block, over headers and ends of streams alone; 0 where none comes. */
+/* Advances the chain from `window` to the next block, over headers and ends of streams only; 0 if there is none. */
 static int find_block(struct dump *dump, uint64_t window, struct error *err)
 {
     struct dump_piece piece = {0};
@@ -448,15 +451,15 @@ static int find_block(struct dump *dump, uint64_t window, struct error *err)
     return more < 0 ? -1 : at_block;
 }
 
-/* Of a stream: the CRC of its blocks so far, and further blocks with a combined CRC of their own. The combining is
- * linear: crc = rotl(crc, 1) ^ crc of the block. */
+/* Combines the CRC of a stream's blocks so far with the combined CRC of `blocks` further blocks. Possible because the
+ * combination is linear: crc = rotl(crc, 1) ^ crc of the block. */
 static uint32_t combine(uint32_t crc, const uint64_t blocks, uint32_t further)
 {
     const unsigned turn = (unsigned)(blocks % 32);
     return (turn ? crc << turn | crc >> (32 - turn) : crc) ^ further;
 }
 
-/* Damage is for whoever reads on from `truth` to tell. */
+/* Damage is not reported here: the process that reads on from `truth` will find it. */
 int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth, const struct dump_head *head,
               struct dump_state *end, struct error *err)
 {
@@ -486,7 +489,7 @@ int dump_join(struct dump *dump, uint64_t window, const struct dump_state *truth
 
 /* ------------------------------------------------------------------------------------------- open and close */
 
-/* Adds text to the head, which ends with the first <page>. True where it is complete. */
+/* Adds text to the head, which ends with the first <page>. True once it is complete. */
 static bool head_add(struct buf *head, struct str text)
 {
     size_t room = HEAD_BYTES_MAX - head->size, before = head->size < 5 ? head->size : 5; /* the tag may have begun */
@@ -498,7 +501,7 @@ static bool head_add(struct buf *head, struct str text)
     return page != SIZE_MAX || head->size == HEAD_BYTES_MAX;
 }
 
-/* Reads the head as the belt will read it again. */
+/* Reads the head; the belt will read these bytes again. */
 static int read_head(struct dump *dump, struct buf *head, struct error *err)
 {
     struct dump_piece piece = {0};
@@ -548,7 +551,7 @@ static int open_text(struct dump *dump, struct error *err)
 {
     struct buf head = {0};
     const bool packed = dump->container != CONTAINER_NONE;
-    enum container nested; /* bzip2 in bzip2 is no text either */
+    enum container nested; /* bzip2 inside bzip2 is not text either */
     const char *name = dump->source.name;
     int result = read_head(dump, &head, err);
     if (result == 0 && packed)

@@ -1,16 +1,16 @@
-/* One state machine per kind, stepped by bytes but moved by memchr: inside a page only '<' is looked at, inside a
- * document only line ends, so this runs at the speed of memory. Each byte of a record is copied once, into the group.
+/* One state machine per kind. It steps by bytes but skips with memchr: inside a page only '<' matters, inside a
+ * document only line ends, so it runs at the speed of memory. Each byte of a record is copied once, into the group.
  *
- * The whole state between two bytes is small numbers, because the tags are known: of a tag that has begun, only which
- * and how far is kept, and its text is written when it turns out to be <page>. That makes a restart in the middle of a
- * page, or of a tag, a matter of five numbers. */
+ * The state between two bytes is a few small numbers. The tags are known, so of an incomplete tag only its number and
+ * length are kept, and its text is written once it proves to be <page>. So restarting in the middle of a page or tag
+ * needs five numbers. */
 #include "pipeline/dump/pages.h"
 
 #include "base/mem.h"
 
 #include <assert.h>
 
-#define WINDOW_PAST UINT32_MAX /* "in a window before the restart": what begins there came out already */
+#define WINDOW_PAST UINT32_MAX /* a window before the restart: records that begin there were given already */
 
 void group_reset(struct group *group)
 {
@@ -51,7 +51,8 @@ static void group_take_gaps(struct pages *pages)
     pages->gaps = pages->gap_bytes = 0;
 }
 
-/* In this window; or a further part of the window before, where a tag began that ended here. */
+/* Begins the group of this window; or a further part of the previous window's group, for a tag that began there and
+ * ended here. */
 static void group_begin(struct pages *pages, uint32_t window)
 {
     assert(!pages->begun && (window == pages->window || window == pages->part_window));
@@ -67,7 +68,7 @@ static void group_begin(struct pages *pages, uint32_t window)
         group_take_gaps(pages);
 }
 
-/* The group is complete: gives it out by swapping memory. False where there is nothing in it, or it is out already. */
+/* Gives out the complete group by swapping memory. False if it is empty, or was given before a restart. */
 static bool group_hand_out(struct pages *pages, struct group *out)
 {
     struct group *group = &pages->group;
@@ -90,7 +91,7 @@ static bool group_hand_out(struct pages *pages, struct group *out)
 
 /* --------------------------------------------------------------------------------------------------- records */
 
-/* A record begins, its first byte in `window`. True where the group before it is full and now in *out. */
+/* Begins a record whose first byte is in `window`. True if the group before it is full, and now in *out. */
 static bool record_begin(struct pages *pages, uint32_t window, struct group *out)
 {
     struct group *group = &pages->group;
@@ -121,7 +122,7 @@ static void record_add(struct pages *pages, struct str text)
     buf_add_str(&group->text, text);
 }
 
-/* The record has ended; its last `less` bytes are not of it. */
+/* Ends the record; its last `less` bytes do not belong to it. */
 static void record_end(struct pages *pages, size_t less)
 {
     struct group *group = &pages->group;
@@ -142,8 +143,8 @@ static void record_end(struct pages *pages, size_t less)
 enum tag { TAG_PAGE, TAG_PAGE_END, TAG_WIKI, TAG_WIKI_END, TAG_NONE };
 static const char *const tags[] = {"<page>", "</page>", "<mediawiki", "</mediawiki>"};
 
-/* One byte further in a tag. *match is 0, or 16 · tag + bytes of it that were seen, with the first tag that begins
- * so. */
+/* Advances the tag matcher by one byte. *match is 0, or 16 · tag + bytes matched, for the first tag with that
+ * beginning. */
 static enum tag tag_step(unsigned *match, char byte)
 {
     unsigned like = *match / 16, seen = *match % 16;
@@ -163,7 +164,7 @@ static enum tag tag_step(unsigned *match, char byte)
 
 static size_t feed_wiki(struct pages *pages, struct str text, struct group *out, bool *full)
 {
-    size_t at = 0, from = 0; /* text[from, at) is of the open record and not yet added */
+    size_t at = 0, from = 0; /* text[from, at) belongs to the open record and is not added yet */
     while (at < text.size) {
         if (pages->match == 0) {
             const char *tag = memchr(text.data + at, '<', text.size - at);
@@ -182,10 +183,10 @@ static size_t feed_wiki(struct pages *pages, struct str text, struct group *out,
             pages->guessed = false;
             pages->doubt = tag == TAG_PAGE && window != pages->window;
         }
-        if (pages->open && tag != TAG_WIKI) { /* </page>, or what cannot stand in a page */
+        if (pages->open && tag != TAG_WIKI) { /* </page>, or a tag that cannot be inside a page */
             record_add(pages, str_range(text.data + from, text.data + at));
             record_end(pages, tag == TAG_PAGE_END ? 0 : strlen(tags[tag]));
-            window = pages->window; /* until here it was of another group */
+            window = pages->window; /* until now it was the window of another group */
         }
         if (tag == TAG_WIKI || tag == TAG_WIKI_END) {
             pages->closed = tag == TAG_WIKI_END;
@@ -219,7 +220,7 @@ static size_t blanks_at(const char *from, const char *to)
     return (size_t)(at - from);
 }
 
-/* Ends the record without the blanks at its end. */
+/* Ends the record without its trailing blanks. */
 static void lines_end(struct pages *pages)
 {
     size_t less = 0;
@@ -283,14 +284,14 @@ size_t pages_feed(struct pages *pages, struct str text, struct group *out, bool 
 bool pages_leave(struct pages *pages, struct group *out)
 {
     bool full = false;
-    bool half = pages->kind == INPUT_WIKI && pages->match; /* that tag may become a page of the window where it began */
+    bool half = pages->kind == INPUT_WIKI && pages->match; /* the tag may become a page of the window where it began */
     if (pages->open)
         return false;
     if (pages->begun && !(half && pages->group.window == pages->tag_window))
         full = group_hand_out(pages, out);
     if (!pages->begun && half && pages->tag_window == pages->window) {
         group_begin(pages, pages->window);
-    } else if (!full && pages->gaps) { /* this window held nothing but a gap's end */
+    } else if (!full && pages->gaps) { /* the only event of this window was a gap */
         group_begin(pages, pages->window);
         full = group_hand_out(pages, out);
     }
@@ -304,7 +305,7 @@ void pages_gap(struct pages *pages, uint64_t gap_bytes, bool end)
         group->text.size = pages->record_from;
         group->cut++;
     }
-    /* Of lines, what comes first is the end of one that began in the gap. */
+    /* For lines: text after a gap starts inside a record, so skip to its end. */
     pages->open = pages->skip = pages->kind != INPUT_WIKI;
     pages->match = 0;
     pages->closed = end;
@@ -345,7 +346,7 @@ int pages_end(struct pages *pages, const char *name, uint64_t end, struct group 
     if (pages->open)
         lines_end(pages);
     if (pages->begun) {
-        group_take_gaps(pages); /* of lines that a gap broke off, and that went on to the end */
+        group_take_gaps(pages); /* if a gap cut off a line that lasted to the end of the input */
         group_hand_out(pages, out);
     }
     return 0;
@@ -355,7 +356,7 @@ void pages_peek(struct pages *pages, struct str text, bool first, bool last, str
 {
     bool full = false;
     group_reset(out);
-    pages->open = pages->skip = !first && pages->kind != INPUT_WIKI; /* the end of another window's record */
+    pages->open = pages->skip = !first && pages->kind != INPUT_WIKI; /* skip the end of another window's record */
     pages_enter(pages, 0, &(struct dump_state){0});
     pages_feed(pages, text, out, &full);
     if (full)
@@ -389,10 +390,11 @@ static bool match_is_possible(const struct pages *pages, const struct dump_state
 
 int pages_restore(struct pages *pages, const struct dump_state *state)
 {
-    pages->open = pages->skip = state->open; /* of a group that came out */
+    pages->open = pages->skip = state->open; /* of a group that was given before */
     if (!match_is_possible(pages, state))
         return -1;
-    if (state->next_window > 0) /* at the beginning it is a byte order mark's, whatever the state says */
+    if (state->next_window > 0) /* at the beginning `match` counts the bytes of a byte order mark, whatever the state
+                                 * says */
         pages->match = state->match;
     pages->closed = state->closed;
     pages->closed_in = WINDOW_PAST;

@@ -1,6 +1,6 @@
-/* <mediawiki xml:lang="…"> <siteinfo> <sitename/> <dbname/> <case/> <namespaces> <namespace key="0">…
- * Elements are known by name, wherever they stand in the head: there are no others of these names, and schema versions
- * have moved them. The document is not complete here, so the parser is never told that it has ended. */
+/* <mediawiki xml:lang="…"> <siteinfo> <sitename/> <dbname/> <case/> <namespaces> <namespace key="0">… Elements are
+ * recognised by name, wherever they are in the head: their names are unique, and schema versions have moved them. The
+ * document is incomplete here, so the parser is never told that it has ended. */
 #include "pipeline/dump/siteinfo.h"
 
 #include <expat.h>
@@ -13,8 +13,8 @@ struct reader {
     XML_Parser parser;
     struct siteinfo *info;
     struct arena *arena;
-    struct buf text; /* of the element that is open */
-    int32_t key;     /* of the namespace that is open */
+    struct buf text; /* of the open element */
+    int32_t key;     /* of the open namespace */
     size_t capacity;
     bool doctype;
 };

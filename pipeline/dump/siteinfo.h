@@ -1,4 +1,4 @@
-/* The head of a dump, up to its first page -> struct siteinfo. */
+/* Parses the head of a dump, up to its first page, into a struct siteinfo. */
 #ifndef PIPELINE_DUMP_SITEINFO_H
 #define PIPELINE_DUMP_SITEINFO_H
 
@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "pipeline/page_parts.h"
 
-/* `head` is well-formed XML as far as it goes. What it does not say stays empty. The strings are in `arena`.
- * ERR_INPUT: not well-formed; ERR_UNSAFE: it declares a document type (dumps have none; entity bombs do). */
+/* `head` must be well-formed XML as far as it goes. What is missing stays empty. The strings are in `arena`. ERR_INPUT:
+ * not well-formed; ERR_UNSAFE: it declares a document type (dumps have none; entity bombs need one). */
 int siteinfo_read(const char *name, struct str head, struct siteinfo *info, struct arena *arena, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Users feed what they have downloaded: recompressed dumps, archives, a mirror's error page. Each is named, with what
- * to type instead. */
+/* Recognises what users have downloaded instead of a dump: recompressed dumps, archives, a mirror's error page. Each is
+ * named, with what to type instead. */
 #include "pipeline/dump/sniff.h"
 
 #include "pipeline/dump/codecs.h"
@@ -7,23 +7,23 @@
 
 #include <stdio.h>
 
-#define LOOK_BYTES ((size_t)4096) /* of text, to see whether it is some */
+#define LOOK_BYTES ((size_t)4096) /* of text, to decide whether it is text at all */
 
 static const struct foreign {
     const char *name;
     size_t at;
     struct str magic;
-    const char *command; /* that writes what FILE holds to its output */
+    const char *command; /* writes the content of FILE to its output */
 } others[] = {
     {"compress", 0, {"\x1f\x9d", 2}, "gzip -dc"},   {"lzip", 0, {"LZIP", 4}, "lzip -dc"},
     {"LZ4", 0, {"\x04\x22\x4d\x18", 4}, "lz4 -dc"}, {"7-Zip", 0, {"7z\xbc\xaf\x27\x1c", 6}, "7z x -so"},
     {"zip", 0, {"PK\x03\x04", 4}, "unzip -p"},      {"tar", 257, {"ustar", 5}, "tar -xOf"},
 };
 
-/* By container: the command that writes its text to the output. */
+/* By container: the command that writes its text to standard output. */
 static const char *const unpacking[] = {"", "bzip2 -dc ", "gzip -dc ", "zstd -dc ", "xz -dc "};
 
-/* The name as it can be typed in a shell, if that needs no thought. */
+/* The name as typed in a shell, if it needs no quoting; else "FILE". */
 static const char *typed(const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+,:@%=-";
@@ -76,7 +76,7 @@ static bool is_html(struct str text)
     return starts_nocase(text, STR("<!doctype html")) || starts_nocase(text, STR("<html"));
 }
 
-/* { and then a key or nothing: unlike {{templates}} and {| tables of a wiki. */
+/* '{' followed by a key or nothing, unlike the {{templates}} and {| tables of a wiki. */
 static bool is_json(struct str text)
 {
     if (text.size < 2 || text.data[0] != '{')
@@ -85,14 +85,14 @@ static bool is_json(struct str text)
     return rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '}');
 }
 
-/* A JSON array of objects, arrays or strings; "[1] Smith, 1990" is none. */
+/* A JSON array of objects, arrays or strings; "[1] Smith, 1990" is not one. */
 static bool is_json_array(struct str text)
 {
     const struct str rest = text.size > 1 ? str_trim((struct str){text.data + 1, text.size - 1}) : STR("");
     return text.size > 1 && text.data[0] == '[' && rest.size > 0 && strchr("{[\"]", rest.data[0]);
 }
 
-/* Fields of the first line of `text`: at least one, by separators outside of quotes. */
+/* The number of fields of the first line of `text`, split by separators outside quotes; at least one. */
 static size_t count_fields(struct str text, char separator)
 {
     size_t count = 1;
@@ -104,10 +104,10 @@ static size_t count_fields(struct str text, char separator)
     return count;
 }
 
-/* Are the fields of a line names, without blanks, as the head of a table has them? */
+/* Are the fields of a line names without blanks, as in the head of a table? */
 static bool are_names(struct str line, char separator)
 {
-    bool begins = true; /* a field */
+    bool begins = true; /* of a field */
     for (size_t i = 0; i < line.size; i++) {
         const unsigned char c = (unsigned char)line.data[i];
         const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
@@ -120,7 +120,7 @@ static bool are_names(struct str line, char separator)
     return !begins;
 }
 
-/* The separator of a table with a head (CSV): a line of names, and a line of as many fields. 0: it is none. */
+/* The separator of a table with a head (CSV): a line of names, then a line with as many fields. 0: not a table. */
 static char table_separator(struct str text)
 {
     const char *stop = memchr(text.data, '\n', text.size);
@@ -157,7 +157,7 @@ static int refuse_array(const char *name, struct error *err)
     return hint(err, "jq -c '.[]' %s | dsdata build --out D --jsonl -", typed(name));
 }
 
-/* Few bytes are neither UTF-8 nor usual controls (some Latin-1 letters are let through). */
+/* Is nearly every byte either UTF-8 or a common control character? (Some Latin-1 letters are tolerated.) */
 static bool is_text(struct str text)
 {
     size_t strange = 0, size = text.size < LOOK_BYTES ? text.size : LOOK_BYTES;
@@ -178,7 +178,7 @@ static int unrecognised(const char *name, const char *what, const char *advice, 
     return hint(err, "%s", advice);
 }
 
-/* The encoding that an XML declaration names (XML 1.0, 2.8 and 4.3.3); empty where there is none. */
+/* The encoding that an XML declaration names (XML 1.0, 2.8 and 4.3.3); empty if it names none. */
 static struct str declared_encoding(struct str text)
 {
     static const char blanks[] = " \t\r\n";
@@ -193,7 +193,7 @@ static struct str declared_encoding(struct str text)
     return close && (*from == '"' || *from == '\'') ? str_range(from + 1, close) : STR("");
 }
 
-/* As its name can stand in a message and a command (XML's EncName). */
+/* Is it safe in a message and a command? (XML's EncName.) */
 static bool is_encoding_name(struct str name)
 {
     for (size_t i = 0; i < name.size; i++)
@@ -209,7 +209,7 @@ static bool is_utf8_name(struct str name)
            str_equal_ascii_nocase(name, STR("us-ascii")) || str_equal_ascii_nocase(name, STR("ascii"));
 }
 
-/* The hint takes the declaration's encoding out, which would be wrong afterwards. */
+/* The hint removes the encoding from the declaration, because it would be wrong after conversion. */
 static int refuse_encoding(const char *name, enum container container, struct str encoding, struct error *err)
 {
     if (!is_encoding_name(encoding)) {
@@ -230,7 +230,7 @@ static bool head_has_nul(struct str head)
     return memchr(head.data, 0, head.size < LOOK_BYTES ? head.size : LOOK_BYTES) != NULL;
 }
 
-/* Some NUL bytes in text are passed over where the user says that it is text. UTF-16 has one in every second byte. */
+/* Tolerates some NUL bytes if the user says that it is text. UTF-16 has one in every second byte. */
 static int recognise_with_nul(const char *name, struct str head, enum input_kind asked, enum input_kind *kind,
                               struct error *err)
 {
@@ -250,7 +250,7 @@ static int recognise_with_nul(const char *name, struct str head, enum input_kind
                         "is it UTF-16 or UTF-32? convert it to UTF-8 with iconv", err);
 }
 
-/* The kind that the text is, INPUT_SNIFF where that is unclear; an error where it is none whatever was asked for. */
+/* The kind of the text, INPUT_SNIFF if that is unclear; an error if it is no input, whatever kind was requested. */
 static int recognise(const char *name, struct str head, enum container container, enum input_kind asked,
                      enum input_kind *kind, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* The SHA-256 that a file must have, followed while its windows are read in order. */
+/* The SHA-256 that a file must have, computed while its windows are read in order. */
 #ifndef PIPELINE_DUMP_SUM_H
 #define PIPELINE_DUMP_SUM_H
 
@@ -11,11 +11,12 @@ struct file_sum {
     struct sha256 is;               /* of its bytes so far */
 };
 
-/* Adds the file's bytes from where the sum stands up to `end`, read for it alone: all of a file whose windows are not
- * its own bytes (gzip), the beginning of one that an earlier start has read without a sum. ERR_STOPPED: stopped on
+/* Adds the file's bytes from where the sum is up to `end`, reading them for this purpose: the whole file if windows are
+ * not its own bytes (gzip), or the beginning that an earlier start has read without a sum. ERR_STOPPED: stopped on
  * request. */
 int file_sum_to(struct file_sum *sum, const struct byte_source *source, uint64_t end, struct error *err);
-/* At the file's end; counts it in *group. Another sum is ERR_INPUT, with `salvage` a warning. */
+/* At the end of the file: checks the sum and counts the result in *group. A wrong sum is ERR_INPUT, with `salvage` a
+ * warning. */
 int file_sum_check(struct file_sum *sum, const struct byte_source *source, bool salvage, struct group *group,
                    struct error *err);
 

@@ -1,5 +1,5 @@
 /* The decoder always works from one buffer of fixed size into another, so that where an error is seen, and how much
- * text comes before it, does not depend on how much a caller asks for at a time. */
+ * text precedes it, does not depend on how much a caller requests at once. */
 #include "pipeline/dump/unpack.h"
 
 #include "base/mem.h"
@@ -10,7 +10,7 @@
 
 #define IN_BYTES    ((size_t)128 << 10)
 #define OUT_BYTES   ((size_t)256 << 10)
-#define PROBE_BYTES ((size_t)256 << 10) /* of text that decodes after damage: not by accident */
+#define PROBE_BYTES ((size_t)256 << 10) /* this much text decoded after damage is no accident */
 
 #define DAMAGE_HINT                                                                                                    \
     "compare the file with the checksum published beside it; if they differ, download it again, or leave out what is " \
@@ -20,22 +20,23 @@ struct unpack {
     struct unpack_options options;
     const struct codec *codec;
     void *decoder;
-    struct ahead *ahead; /* NULL: a pipe, or units that do not tell where they end */
-    uint64_t alone_to;   /* up to this byte of the file units are decoded one after another */
+    struct ahead *ahead; /* NULL: a pipe, or units that do not tell their size */
+    uint64_t alone_to;   /* up to this byte of the file, units are decoded one by one */
     struct file *file;
     bool pipe;
-    bool inside;        /* a unit */
-    bool ended;         /* nothing comes any more */
-    bool at_end;        /* of the file: it was read to there */
-    struct buf in;      /* bytes of the file, of which in_taken are done with; */
-    size_t in_taken;    /* */
-    uint64_t in_from;   /* in.data[0] is this byte of the file */
+    bool inside;   /* inside a unit */
+    bool ended;    /* there is no more text */
+    bool at_end;   /* the file was read to its end */
+    struct buf in; /* bytes of the file; the first in_taken are consumed */
+    size_t in_taken;
+    uint64_t in_from;   /* offset of in.data[0] in the file */
     uint64_t unit_from; /* where the unit begins */
     uint8_t *out;       /* [OUT_BYTES] */
-    const char *given;  /* text: `out`, or a unit's of `ahead`; of it [given_taken, given_size) are still to be given */
+    const char *given;  /* text to give: `out`, or a unit of `ahead`; [given_taken, given_size) of it are left */
     size_t given_taken, given_size;
-    uint64_t made;                                /* bytes of the stream so far, given or not */
-    uint64_t stretch, stretch_from, stretch_made; /* a piece of the file, where it begins, its text so far */
+    uint64_t made;                                /* bytes of text so far, given or not */
+    uint64_t stretch, stretch_from, stretch_made; /* the current stretch of the file, where it begins, its text so
+                                                   * far */
     struct gap *gaps;
     size_t gap_count;
 };
@@ -82,7 +83,7 @@ uint64_t unpack_stored(const struct unpack *unpack)
     return unpack->in_from + unpack->in_taken;
 }
 
-/* Reads on where fewer than `bytes` are left in the buffer. */
+/* Reads on if fewer than `bytes` are left in the buffer. */
 static int refill(struct unpack *unpack, size_t bytes, struct error *err)
 {
     if (unpack->at_end || unpack->in.size - unpack->in_taken >= bytes)
@@ -105,7 +106,7 @@ static int refill(struct unpack *unpack, size_t bytes, struct error *err)
 
 /* ---------------------------------------------------------------------------------------------------- salvage */
 
-/* Can a unit that begins there be decoded for a while? Its first bytes are those of one. */
+/* Does a unit that can be decoded for a while begin at `from`? Its first bytes look like one. */
 static int probe(struct unpack *unpack, uint64_t from, struct error *err)
 {
     void *decoder = unpack->codec->open();
@@ -130,7 +131,7 @@ static int probe(struct unpack *unpack, uint64_t from, struct error *err)
     return got < 0 ? -1 : result == CODEC_END || (result == CODEC_MORE && made > 0);
 }
 
-/* The first unit from `from` on that can be decoded. 1, 0: there is none, < 0. */
+/* Finds the first unit from `from` on that can be decoded. 1; 0: there is none; < 0. */
 static int find_unit(struct unpack *unpack, uint64_t from, uint64_t *found, struct error *err)
 {
     uint8_t *bytes = mem_array(IN_BYTES, 1);
@@ -157,8 +158,8 @@ static void gap_add(struct unpack *unpack, uint64_t bytes)
     unpack->gaps[unpack->gap_count++] = (struct gap){unpack->made, bytes};
 }
 
-/* Goes on after damage. A decoder that was led astray may have run over the beginning of the next unit, so that is
- * sought from the beginning of this one on. A pipe cannot be read again: there nothing more comes. */
+/* Continues after damage. A misled decoder may have run past the beginning of the next unit, so the search starts at
+ * the beginning of the damaged one. A pipe cannot be read again, so its text ends here. */
 static int pass_over(struct unpack *unpack, struct error *err)
 {
     const uint64_t at = unpack_stored(unpack);
@@ -180,7 +181,7 @@ static int pass_over(struct unpack *unpack, struct error *err)
     return 0;
 }
 
-/* *err says what is damaged. */
+/* *err says what is damaged. With salvage, skips it. */
 static int refuse(struct unpack *unpack, struct error *err)
 {
     hint(err, DAMAGE_HINT);
@@ -233,7 +234,7 @@ static int begin_unit(struct unpack *unpack, struct error *err)
     return 0;
 }
 
-/* A few bytes can be made to decompress to gigabytes. */
+/* Refuses bombs: a few bytes can be made to decompress to gigabytes. */
 static int refuse_bomb(const struct unpack *unpack, struct error *err)
 {
     const uint64_t at = unpack_stored(unpack), bytes = at > unpack->stretch_from ? at - unpack->stretch_from : 1;
@@ -242,7 +243,7 @@ static int refuse_bomb(const struct unpack *unpack, struct error *err)
     char text[32], times[32], compressed[32];
     if (unpack->stretch_made <= unpack->options.ratio_text_min || ratio <= unpack->options.ratio_max)
         return 0;
-    while (allows < 2 * ratio) /* it goes on rising */
+    while (allows < 2 * ratio) /* leave room: the ratio may rise further */
         allows *= 10;
     fail_at(err, ERR_UNSAFE, unpack->options.name, at, "%s before here decompress to %s, %s times as much",
             format_bytes(bytes, compressed), format_bytes(unpack->stretch_made, text), format_count(ratio, times));
@@ -260,7 +261,7 @@ static int refuse_large(const struct unpack *unpack, struct error *err)
                          : "if you trust it: xz -dc FILE | dsdata build - --out D");
 }
 
-/* What is made of the file from `at` on, and of `bytes` of it, belongs to the stretch where it begins. */
+/* Counts `bytes` of text made from the file at `at`; they belong to the stretch where `at` is. */
 static int count_text(struct unpack *unpack, uint64_t at, size_t bytes, struct error *err)
 {
     if (at / RATIO_STRETCH != unpack->stretch) {
@@ -273,7 +274,7 @@ static int count_text(struct unpack *unpack, uint64_t at, size_t bytes, struct e
     return refuse_bomb(unpack, err);
 }
 
-/* The next unit that was decoded ahead. */
+/* Gives the next unit that was decoded ahead. */
 static int take_ahead(struct unpack *unpack, struct str text, size_t stored, struct error *err)
 {
     const uint64_t at = unpack_stored(unpack);

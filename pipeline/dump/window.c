@@ -1,6 +1,6 @@
-/* A window is decoded without knowing what stands before it: a magic inside a block that began earlier is taken for a
- * block too, and the level of the stream is a guess. That costs time, never truth: chain.c takes only the blocks that
- * it reaches, and decodes itself what is missing here. */
+/* A window is decoded without knowing what precedes it: a magic inside an earlier block is taken for a block too, and
+ * the level of the stream is a guess. That costs time, never correctness: chain.c takes only the blocks that it
+ * reaches, and decodes what is missing here. */
 #include "pipeline/dump/window.h"
 
 #include "base/hash.h"
@@ -8,9 +8,9 @@
 
 #include <assert.h>
 
-#define READ_ON_BYTES ((size_t)384 << 10) /* at a time; a full block of text takes 230 to 330 KB */
-#define EXPANSION     5                   /* of text, at most as a rule */
-#define FALSE_MAX     16                  /* starts that were none: whoever planted so many waits for the chain */
+#define READ_ON_BYTES ((size_t)384 << 10) /* at once; a full block of text takes 230 to 330 KB */
+#define EXPANSION     5                   /* of text, usually at most */
+#define FALSE_MAX     16                  /* false starts; with more of them, the rest is left to the chain */
 
 uint32_t stream_level(const uint8_t *bytes, size_t size)
 {
@@ -27,7 +27,7 @@ void piece_release(struct dump_piece *piece)
     *piece = (struct dump_piece){0};
 }
 
-/* Those in its window; the END piece has those at the end. */
+/* Takes the gaps in the piece's window; the END piece takes those at the end. */
 static void piece_take_gaps(const struct byte_source *source, struct dump_piece *piece)
 {
     const struct gap *gaps;
@@ -51,7 +51,7 @@ int piece_read(struct byte_source *source, uint64_t window, size_t window_bytes,
                                  .block_capacity = piece->block_capacity};
     buf_reset(&piece->bytes);
     buf_reset(&piece->text);
-    if (beyond > 0) /* blocks may go on: what is reserved and not touched costs nothing */
+    if (beyond > 0) /* blocks may extend further; memory reserved and not touched costs nothing */
         buf_reserve(&piece->bytes, window_bytes + beyond + READ_ON_BYTES);
     TRY(byte_source_read(source, piece->from, window_bytes + beyond, &piece->bytes, err));
     piece->last = piece->bytes.size < window_bytes + beyond;
@@ -64,7 +64,7 @@ int piece_read(struct byte_source *source, uint64_t window, size_t window_bytes,
     return !piece->end;
 }
 
-/* Reads on so that the bytes before `end` (counted from the piece's first) are there, if the file goes so far. */
+/* Reads on until the bytes before `end` (counted from the piece's first) are there, if the file has them. */
 static int piece_extend(const struct byte_source *source, struct dump_piece *piece, size_t end, struct error *err)
 {
     if (piece->last || source->pipe || piece->bytes.size >= end)
@@ -137,7 +137,7 @@ int piece_decode(const struct byte_source *source, struct dump_piece *piece, uin
         size_t room = text_max > piece->text.size ? text_max - piece->text.size : 0;
         uint64_t at = piece->from * 8 + bit;
         TRY(piece_block(source, piece, at, level, room, &piece->text, &block, &result, err));
-        if (result == BZIP2_DAMAGED && level < BZIP2_LEVEL_MAX) /* perhaps the guess was too low */
+        if (result == BZIP2_DAMAGED && level < BZIP2_LEVEL_MAX) /* perhaps the guessed level was too low */
             TRY(piece_block(source, piece, at, BZIP2_LEVEL_MAX, room, &piece->text, &block, &result, err));
         if (result == BZIP2_LONG)
             break;

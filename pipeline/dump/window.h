@@ -9,27 +9,27 @@
 
 #include <stdint.h>
 
-/* Bytes after the window that every piece of a bzip2 file has (as far as the file goes): enough for a magic, a
- * stream's header and its trailer that begin in the window. */
+/* Bytes after the window in every piece of a bzip2 file (as far as the file goes): enough for a magic, a stream's
+ * header and a trailer that begin in the window. */
 #define WINDOW_BEYOND 64u
 
-/* Fills the piece with bytes [from, from + window_bytes) and `beyond` more. 0 where `from` is the end of the input or
- * after it: then the piece is the END piece, and its `from` is the end of the input; else 1. */
+/* Fills the piece with bytes [from, from + window_bytes) and `beyond` more. 0 if `from` is at or after the end of the
+ * input: then the piece is the END piece, and its `from` is the end of the input; else 1. */
 int piece_read(struct byte_source *source, uint64_t window, size_t window_bytes, size_t beyond,
                struct dump_piece *piece, struct error *err);
 
-/* Decodes the block at `bit` of the file, reading on as far as it goes. BZIP2_SHORT: the input ends in it. Bits in
- * *block are those of the file. */
+/* Decodes the block at `bit` of the file, reading on as far as it extends. BZIP2_SHORT: the input ends inside it. Bits
+ * in *block are counted in the file. */
 int piece_block(const struct byte_source *source, struct dump_piece *piece, uint64_t bit, uint32_t level,
                 size_t text_max, struct buf *text, struct bzip2_block *block, enum bzip2_result *result,
                 struct error *err);
 
-/* Finds and decodes what looks like a block and starts in the window, up to text_max bytes of text. `level`: of the
- * stream, where no header in the window says it. */
+/* Finds and decodes what looks like a block that starts in the window, up to text_max bytes of text. `level`: of the
+ * stream, unless a header in the window says it. */
 int piece_decode(const struct byte_source *source, struct dump_piece *piece, uint32_t level, size_t text_max,
                  struct error *err);
 
-/* The level that the header of a stream at bytes[0..4) names, or 0 if there is none. */
+/* The level in the stream header at bytes[0..4), or 0 if there is none. */
 uint32_t stream_level(const uint8_t *bytes, size_t size);
 
 #endif
