@@ -16,8 +16,14 @@ runs() {
     expect_exit 0 "${mixed[@]}" --out whole
     expect_words "mixture    0.7 $data (" "0.3 other (" "epochs)" \
         "dstrain --shards $data=0.7 --shards other=0.3 --seq 64 --init whole"
-    python3 - <<'PYTHON' || complain "run.json"
-import json, os
+    python3 - "$scratch/stderr" <<'PYTHON' || complain "epochs, or run.json"
+import json, os, re, sys
+
+said = [float(n) for n in re.findall(r"\(([0-9.e-]+) epochs\)", open(sys.argv[1]).read())]
+train = [next(l["samples"] for l in json.load(open(f"{d}/manifest.json"))["lengths"] if l["seq"] == 32 and l["split"] == "train")
+         for d in ("data", "other")]
+for epochs, share, samples in zip(said, (0.7, 0.3), train, strict=True):
+    assert abs(epochs - share * 96 / samples) < 0.006 * epochs, (said, train)
 
 run, a, b = (json.load(open(p)) for p in ("whole/run.json", "data/manifest.json", "other/manifest.json"))
 assert run["identity"]["mixture"] == f"0.7 of {a['root_hash']}, 0.3 of {b['root_hash']}", run["identity"]
@@ -71,6 +77,8 @@ refused() {
     expect_words "less than a millionth"
     expect_exit 2 "$dstrain" --shards "$data=1" --shards "$data/=2" "${common[@]}"
     expect_words "one and the same dataset"
+    expect_exit 2 "$dstrain" --shards "$data=1" --shards other=2 --shards other/=1 "${common[@]}"
+    expect_words "one and the same dataset" other
     expect_exit 2 "$dstrain" --shards "$data=1" --shards nowhere=2 "${common[@]}"
     expect_words nowhere
 
