@@ -1,5 +1,5 @@
-/* A run's records come in, and results that the user names; Markdown goes out. Texts from files go into cells of tables
- * alone, where what Markdown or HTML would take for its own is escaped. */
+/* In: a run's records and result files that the user names. Out: Markdown. Text from files goes only into table cells,
+ * where everything with a meaning in Markdown or HTML is escaped. */
 #include "trainer/verbs/card.h"
 
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static void add_count(struct buf *card, const char *key, uint64_t count)
     add_row(card, key, format_count(count, text));
 }
 
-/* Numbers, texts and truths; names what lies deeper: "by_paradigm agreement". */
+/* Adds a row for a number, a string or a boolean; nothing for any other value. */
 static void add_value(struct buf *card, const char *key, const json_t *value)
 {
     struct buf text = {0};
@@ -69,7 +69,8 @@ static void add_value(struct buf *card, const char *key, const json_t *value)
     buf_release(&text);
 }
 
-/* `depth`: objects in objects that are followed: tasks, their seeds' spread, its numbers. */
+/* Adds a row for each value of an object. Objects in it are followed to `depth`; their keys are joined by blanks:
+ * "by_paradigm agreement". */
 static void add_object(struct buf *card, const json_t *object, const char *before, int depth)
 {
     const char *key;
@@ -92,7 +93,7 @@ static void begin_table(struct buf *card, const char *title)
     buf_addf(card, "\n## %s\n\n| | |\n|---|---|\n", title);
 }
 
-/* ---- what the records say ---- */
+/* ---- the records ---- */
 
 static json_t *read_quietly(const char *directory, const char *name, size_t bytes_max)
 {
@@ -111,14 +112,14 @@ static char *run_of(const struct card_facts *facts)
     return facts->source == SOURCE_CHECKPOINT ? path_join(facts->files, "../..") : mem_copy_text(facts->from);
 }
 
-/* The code that a dump's name begins with: "en" of "enwiki"; 0: none. */
+/* The length of the language code at the start of a dump's name, "en" in "enwiki"; 0: none. */
 static size_t language_size(const char *wiki)
 {
     const size_t size = wiki ? strlen(wiki) : 0, letters = wiki ? strspn(wiki, "abcdefghijklmnopqrstuvwxyz") : 0;
     return size > 4 && letters == size && strcmp(wiki + size - 4, "wiki") == 0 && size - 4 <= 3 ? size - 4 : 0;
 }
 
-/* Of a dataset's build.json, into a set. */
+/* Adds the languages in a dataset's build.json to a set. */
 static void add_languages(json_t *languages, const json_t *build)
 {
     const char *said =
@@ -151,7 +152,7 @@ static void add_sources(struct buf *card, const json_t *build)
     }
 }
 
-/* Datasets that are still where they were when the run began, and the same: [{"manifest", "build"}]. */
+/* The run's datasets that still exist unchanged where the run found them: [{"manifest", "build"}]. */
 static json_t *datasets_there(const json_t *identity, const json_t *record)
 {
     json_t *there = json_array();
@@ -202,7 +203,7 @@ static void add_training(struct buf *card, const struct card_facts *facts)
     add_object(card, facts->identity, "", 0);
 }
 
-/* Of a line of metrics: losses and accuracies, whatever heads ran. */
+/* Whether to show a key of a line of metrics: losses and accuracies of any head, and what they are of. */
 static bool is_result(const char *key)
 {
     const struct str name = str_of(key);
@@ -244,7 +245,7 @@ static void add_score_table(struct buf *card, const char *from, const char *bega
     add_object(card, scores, "", SCORES_DEPTH);
 }
 
-/* Those of a fine-tuned run itself, which are made of its last step. */
+/* Adds the scores of a fine-tuned run itself, if this is its last step, for which they were made. */
 static void add_own_scores(struct buf *card, const struct card_facts *facts, const char *run)
 {
     const json_t *steps = json_object_get(facts->identity, "steps");
@@ -254,7 +255,7 @@ static void add_own_scores(struct buf *card, const struct card_facts *facts, con
     json_decref(scores);
 }
 
-/* Did the run in that directory begin with the card's model? NULL: nothing says so, or not. */
+/* Whether the run in that directory started from the card's model, as text; NULL: not known. */
 static const char *began_with(const char *directory, const char *hash)
 {
     json_t *record = read_quietly(directory, RUN_NAME, RUN_BYTES_MAX);
@@ -266,7 +267,7 @@ static const char *began_with(const char *directory, const char *hash)
     return answer;
 }
 
-/* As a run's identity names the weights that it began with. */
+/* The hash by which a run's identity names the weights that it started from. */
 static int hash_weights(const char *files, char hash[17], struct error *err)
 {
     struct mapping file;
@@ -310,7 +311,7 @@ static void add_shape(struct buf *card, const struct model_config *config)
     params_release(&params);
 }
 
-/* What the model is for, by its head. */
+/* The use of the model, which depends on its head. */
 struct use {
     const char *tag, *class;
 };
@@ -326,7 +327,7 @@ static const struct use *use_of(const struct model_config *config)
 static void add_head(struct buf *card, const struct card_facts *facts, const json_t *languages)
 {
     static const char own[] =
-        "\n\ntransformers has no model with its norms in these places: `dstrain --init` reads it.\n";
+        "\n\ntransformers has no model with this placement of layer norms; `dstrain --init` loads it.\n";
     const char *code;
     json_t *ignored;
     const struct use *use = use_of(facts->config);
@@ -342,7 +343,7 @@ static void add_head(struct buf *card, const struct card_facts *facts, const jso
     const char *name =
         strrchr(facts->out, '/') && strrchr(facts->out, '/')[1] ? strrchr(facts->out, '/') + 1 : facts->out;
     add_escaped(card, name);
-    if (facts->config->hidden > 0) /* else of a config.json that is not ours to judge */
+    if (facts->config->hidden > 0) /* 0: config.json could not be read */
         add_shape(card, facts->config);
     if (facts->foreign)
         buf_add_text(card, own);

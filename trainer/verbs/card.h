@@ -1,4 +1,4 @@
-/* A model card: the README.md beside a model that is given away, as model hubs show it. */
+/* A model card: the README.md of a published model, as model hubs show it. */
 #ifndef TRAINER_VERBS_CARD_H
 #define TRAINER_VERBS_CARD_H
 
@@ -14,20 +14,20 @@
 
 struct card_facts {
     const char *from;                     /* the run, checkpoint or directory, as the user named it */
-    enum model_source source;             /* its kind */
-    const char *files;                    /* where its files lie */
+    enum model_source source;             /* what `from` is */
+    const char *files;                    /* directory of the model's files */
     const struct checkpoint_state *state; /* of a run or checkpoint */
-    const json_t *identity;               /* the same; else NULL */
+    const json_t *identity;               /* of a run or checkpoint; else NULL */
     const struct model_config *config;
     bool foreign; /* transformers has no such model */
-    /* Results to show beside the run's own: files of JSON objects, or directories with a scores.json; of a run is said
-     * whether it began with this model. */
+    /* Results to show besides the run's own: files with JSON objects, or directories with a scores.json. For a run's
+     * directory the card says whether that run started from this model. */
     const struct opt_paths *scores;
     const char *out; /* the directory that the card describes */
 };
 
-/* Appends the card. What a run's files or its dataset no longer say is left out. Errors are those of reading
- * `scores`. */
+/* Appends the card. Facts whose files no longer exist, of the run or its dataset, are left out. Errors are those of
+ * reading `scores`. */
 int card_make(const struct card_facts *facts, struct buf *card, struct error *err);
 
 #endif

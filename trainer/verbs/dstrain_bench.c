@@ -1,7 +1,7 @@
-/* dstrain bench: a model's shape in, its speed on this machine out, each line as soon as it is known: a table of every
- * operation beside what the machine's products and memory give at most, then passes, updates and whole steps, all on
- * made-up batches of full sequences. With --tune it times the algorithms of products first, writes their table, and
- * measures with it. */
+/* dstrain bench. In: a model's shape. Out: its speed on this machine, each line as soon as it is known: a table of
+ * every operation with the limits of the machine's products and memory, then passes, updates and whole steps, all on
+ * random batches of full sequences. With --tune it first times the algorithms of products, writes their table, and uses
+ * it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,26 +24,26 @@
 #include "trainer/settings.h"
 #include "trainer/timings.h"
 
-#define SECONDS        3.0 /* of each measurement, and at least REPEATS */
+#define SECONDS        3.0 /* per measurement, which has at least REPEATS repetitions */
 #define REPEATS        4
 #define WARM_UP        3
 #define ACCUMULATION   16
-#define WHOLE_PRODUCT  8192 /* rows and columns of the product that stands for the machine's rate; on a CPU … */
-#define HOST_PRODUCT   2048
+#define WHOLE_PRODUCT  8192 /* rows and columns of the product that determines the machine's rate, on a GPU */
+#define HOST_PRODUCT   2048 /* the same on a CPU */
 #define MASKED_PERCENT 15
 
 struct bench {
     const struct settings *settings;
     enum device_kind device;
     struct model_config config;
-    int32_t seq, sequences, masked; /* of a micro-batch; masked tokens of a sequence */
+    int32_t seq, sequences, masked; /* tokens of a sequence, sequences of a micro-batch, masked tokens of a sequence */
     struct ops *ops;
     struct batch batch;
     struct model *model;
     struct optimizer optimizer;
     struct update_work work;
     struct update_memory memory;
-    bool sent;      /* a record is on its way that nobody has received */
+    bool sent;      /* a record was sent and not yet received */
     uint32_t steps; /* done */
 };
 
@@ -51,12 +51,12 @@ struct bench_result {
     double products, bandwidth; /* the machine's FLOP/s and bytes/s */
     double flops;               /* of a sequence */
     double pass, update;        /* seconds of a micro-batch forward and backward, of an update */
-    double step, long_step;     /* of a step of one and of ACCUMULATION micro-batches */
+    double step, long_step;     /* seconds of a step of one and of ACCUMULATION micro-batches */
 };
 
-/* ---- what is measured ---- */
+/* ---- measuring ---- */
 
-/* Made-up words; every so many are masked. */
+/* Random pieces, of which evenly spaced ones are masked. */
 static void make_sequence(const struct bench *b, uint32_t number, struct sequence *sequence)
 {
     const struct random_stream stream = random_stream(1, RANDOM_FRESH, 0, 0, 0, 0, 0);
@@ -108,7 +108,8 @@ static struct model_budget budget_of(const struct bench *b)
     };
 }
 
-/* Initial weights as far as speed can tell: even where a model's are normal, and drawn in no time. */
+/* Weights that give the same speed as initial ones: uniform instead of normally distributed, which is much faster to
+ * draw. */
 static void fill_params(const struct params *params, float *flat)
 {
     uint32_t state = 1;
@@ -177,7 +178,7 @@ static void update(struct bench *b)
     model_refresh(b->model);
 }
 
-/* Steps as training does them: what one came to is received after the next. */
+/* One step as in training: its record is received after the next step is queued. */
 static void steps(struct bench *b, int accumulation)
 {
     struct step_record record;
@@ -205,7 +206,7 @@ static void updates(struct bench *b, int accumulation)
     b->sent = false;
 }
 
-/* Mean seconds of `work`, all that it queued included. */
+/* Mean seconds of `work`, including everything that it queued. */
 static double measure(struct bench *b, void (*work)(struct bench *, int), int accumulation)
 {
     for (int i = 0; i < (accumulation > 1 ? 1 : WARM_UP); i++)
@@ -217,7 +218,7 @@ static double measure(struct bench *b, void (*work)(struct bench *, int), int ac
         work(b, accumulation);
         done++;
         if (done % REPEATS == 0)
-            b->ops->wait(b->ops->device); /* so that the clock sees what was done, not what was asked for */
+            b->ops->wait(b->ops->device); /* so that the clock measures computing, not queueing */
     }
     b->ops->wait(b->ops->device);
     return (clock_now() - from) / done;
@@ -240,7 +241,7 @@ static void say_machine(const struct bench *b, const struct bench_result *r)
             r->bandwidth * 1e-9);
 }
 
-/* `seconds` of this many micro-batches; of the update alone 0. */
+/* Logs `seconds` for `micro` micro-batches; 0: for an update alone. */
 static void say_time(const struct bench *b, const struct bench_result *r, const char *name, double seconds, int micro)
 {
     const double sequences = (double)micro * b->sequences, flops = r->flops * sequences / seconds;
@@ -264,9 +265,9 @@ static void print_json(const struct bench *b, const struct bench_result *r)
     output_json(facts, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
 }
 
-/* ---- all together ---- */
+/* ---- opening ---- */
 
-/* A whole micro-batch of the device's, or what --micro-batch says. */
+/* Chooses model, device and micro-batch: --micro-batch, or a full one for the device. */
 static int choose(struct bench *b, struct error *err)
 {
     const struct settings *settings = b->settings;
@@ -304,7 +305,7 @@ static int open_ops(struct bench *b, struct error *err)
     return b->ops ? 0 : -1;
 }
 
-/* Products as a training has them: chosen by time, among all where --tune wants to keep them. */
+/* Chooses product algorithms by time, as a training does; with --tune among all algorithms, and writes the table. */
 static int tune(struct bench *b, struct error *err)
 {
     const char *path = b->settings->tune;

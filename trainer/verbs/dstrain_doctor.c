@@ -1,4 +1,4 @@
-/* dstrain doctor: this machine in; what training would find here out, products measured for a fifth of a second
+/* dstrain doctor. In: this machine. Out: what a training would find here. Products are measured for a fifth of a second
  * each. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 /* The shape of base's feed-forward part. */
 enum { ROWS = 1024, HIDDEN = 768, INNER = 3072 };
 
-/* GFLOP/s of one precision, or below 0 where it cannot be opened. */
+/* GFLOP/s in one precision; negative if it is not available. */
 static double measure(enum precision precision, unsigned threads)
 {
     struct error ignored;
@@ -31,7 +31,8 @@ static double measure(enum precision precision, unsigned threads)
     return rate * 1e-9;
 }
 
-/* Says what CUDA has, or why there is none; the facts are the caller's: null where it cannot be used. */
+/* Logs what CUDA has, or why it cannot be used. Returns the facts, JSON null if it cannot be used; the caller
+ * json_decref's them. */
 static json_t *look_at_cuda(void)
 {
     struct cuda_facts facts;
@@ -56,7 +57,7 @@ static json_t *look_at_cuda(void)
                      (json_int_t)facts.products);
 }
 
-/* Says what can carry the numbers of several processes; null where it cannot be used. */
+/* Logs the communication libraries. Returns the version of each; JSON null if it cannot be used. */
 static json_t *look_at_comm(void)
 {
     json_t *all = json_object();

@@ -1,5 +1,5 @@
-/* dstrain eval: a run, a checkpoint or a Hugging Face directory and a dataset in; loss and accuracy on a split out, in
- * the dataset's order with the masks that are stored; --show: some samples with the model's guesses. */
+/* dstrain eval. In: a run, a checkpoint or a Hugging Face directory, and a dataset. Out: loss and accuracy on a split,
+ * in the dataset's order with the stored masks; with --show some samples with the model's guesses. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "trainer/tune/guesses.h"
 #include "trainer/verbs/dstrain_eval.h"
 
-/* What run.json says a run was trained on; NULL: no run, or not said. */
+/* The settings in a run's run.json; NULL: not a run, or not recorded. */
 static json_t *recorded_settings(const char *directory)
 {
     struct error ignored = {0};
@@ -101,7 +101,7 @@ static int open_model(struct evaluating *e, struct error *err)
     return engine_read_weights(&e->engine, e->origin.weights, &e->report, err);
 }
 
-/* Another dataset may have come to where the run's was. */
+/* Checks that the dataset at the recorded path is still the one that the run was trained on. */
 static int check_recorded(const struct setup *setup, const struct origin *origin, struct error *err)
 {
     const char *recorded = json_string_value(json_object_get(origin->identity, "dataset"));

@@ -1,4 +1,4 @@
-/* A model and the dataset that it is evaluated on, opened: for eval, and for report, which shows what it guesses. */
+/* Opens a model and the dataset that it is evaluated on: for eval, and for report, which shows the model's guesses. */
 #ifndef TRAINER_VERBS_DSTRAIN_EVAL_H
 #define TRAINER_VERBS_DSTRAIN_EVAL_H
 
@@ -8,23 +8,23 @@
 #include "trainer/team.h"
 
 struct evaluating {
-    struct settings settings; /* with the dataset and length that run.json records, where none were given */
+    struct settings settings; /* with the dataset and length from run.json if none were given */
     struct setup setup;
     struct engine engine;
     struct origin origin;
     struct team team;
     json_t *recorded;           /* settings in run.json, or NULL */
-    struct opt_paths shards;    /* the datasets in them, where none were given */
-    struct names_report report; /* of the weights that were read */
+    struct opt_paths shards;    /* the datasets in `recorded`, if none were given */
+    struct names_report report; /* from reading the weights */
 };
 
-/* `directory` is a run, a checkpoint or a Hugging Face directory; outlives the rest. On error too the caller calls
- * evaluating_close. Must not be moved. */
+/* `directory` is a run, a checkpoint or a Hugging Face directory; the string must outlive *e. The caller calls
+ * evaluating_close, on errors too. *e must not be moved in memory. */
 int evaluating_open(struct evaluating *e, const struct settings *settings, const char *directory, struct error *err);
 /* Returns what team_leave does. */
 bool evaluating_close(struct evaluating *e, int result, struct error *err);
 
-/* settings.shown of the samples with the model's guesses (tune/guesses.h). */
+/* Makes the model's guesses for settings.shown of the samples (tune/guesses.h). */
 int evaluating_guesses(struct evaluating *e, json_t **guesses, struct error *err);
 
 #endif

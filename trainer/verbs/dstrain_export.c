@@ -1,6 +1,6 @@
-/* dstrain export: a run's newest checkpoint, a checkpoint or a Hugging Face directory in, a Hugging Face directory
- * out. A checkpoint is one already, so its files are verified and copied; what only training needs stays behind. A
- * pre-LN model is rewritten into what transformers knows (preln.h). */
+/* dstrain export. In: a run, of which it takes the newest checkpoint, a checkpoint or a Hugging Face directory. Out: a
+ * Hugging Face directory. A checkpoint is one already, so its files are verified and copied, except those that only
+ * training needs. A pre-LN model is rewritten in a form that transformers knows (preln.h). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int copy_parts(const char *from, const char *to, bool rewrite, json_t *co
     return result;
 }
 
-/* A model is read before it is given to others: a header that lies is found here. */
+/* Opens the model's file before it is published, which detects an invalid header. */
 static int check_weights(const char *directory, struct error *err)
 {
     struct safetensors file;
@@ -77,7 +77,7 @@ static int check_target(const char *out, struct error *err)
     return empty ? 0 : fail_at(err, ERR_USAGE, out, ERROR_NO_OFFSET, "is not empty: give a new --out");
 }
 
-/* Into a directory of another name, so that --out is there whole or not at all. */
+/* Copies to a directory with a temporary name and renames it, so that --out is complete or does not exist. */
 static int copy_whole(const char *from, const char *out, bool rewrite, struct str card, json_t *copied,
                       struct error *err)
 {
@@ -108,7 +108,8 @@ static int copy_whole(const char *from, const char *out, bool rewrite, struct st
     return result;
 }
 
-/* A config.json that we cannot read is not ours to judge. */
+/* Reads config.json. If it cannot be read, assumes a model that transformers knows: the user may export models that
+ * dstrain cannot load. */
 static struct model_config config_in(const char *directory)
 {
     struct model_config config;
@@ -120,7 +121,7 @@ static struct model_config config_in(const char *directory)
     return config;
 }
 
-/* A pre-LN model as transformers knows it has one head alone. */
+/* Whether the model is rewritten (preln.h): pre-LN models are, if they have the masked-LM head. */
 static bool is_rewritten(const struct model_config *config)
 {
     return config->order == ORDER_PRE && !model_has(config, HEAD_SPAN) && !model_has(config, HEAD_CLASS);
@@ -134,7 +135,7 @@ static bool is_foreign(const struct model_config *config)
 #define TRIAL(task, words)                                                                                             \
     "import sys; from transformers import pipeline; print(pipeline(\"" task "\", sys.argv[1])(" words "))"
 
-/* What tries the model out. */
+/* A Python program that tries the model. */
 static const char *trial_of(const struct model_config *config)
 {
     if (model_has(config, HEAD_SPAN))
@@ -152,7 +153,7 @@ static void tell(const struct settings *settings, const char *from, uint64_t ste
     if (step > 0)
         log_say("model      %s (step %" PRIu64 ")", from, step);
     if (is_foreign(config))
-        log_say("note       transformers has no model with its norms in these places: dstrain --init reads it");
+        log_say("note       transformers has no model with this placement of layer norms; dstrain --init loads it");
     if (is_rewritten(config))
         log_say("note       written as RobertaPreLayerNorm, without next-sentence head%s",
                 config->gelu == GELU_TANH ? "; its masked-LM head has erf-GELU, the model's has tanh" : "");

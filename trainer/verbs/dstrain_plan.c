@@ -1,6 +1,6 @@
-/* dstrain plan: the options of a training in; what it needs out: memory by kind, operations, disk, time. Nothing is
- * written. What cannot fit is refused, as training would not get far; for the time of what fits, a model of the same
- * shape but few layers is opened. */
+/* dstrain plan. In: the options of a training. Out: what it needs: memory by kind, operations, disk, time. Nothing is
+ * written. A training that does not fit is an error. For the time, a model of the same shape but with few layers is
+ * opened and measured. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,37 +21,37 @@
 #include "trainer/screen.h"
 #include "trainer/setup.h"
 
-#define PRODUCT_SECONDS 1.0 /* of products that are measured */
-#define LAYERS_MEASURED 2   /* of the model that is measured */
+#define PRODUCT_SECONDS 1.0 /* for measuring products */
+#define LAYERS_MEASURED 2   /* layers of the model that is measured */
 
-/* What cards there are, in GB, and how full one may get. */
+/* Common sizes of GPU memory in GB, and how much of it may be used. */
 #define CARDS 4
 static const unsigned card_sizes[CARDS] = {16, 24, 40, 80};
 #define CARD_FILLED    0.95
 #define CARDS_MOST     1024
-#define CARDS_SAY_FROM ((uint64_t)4000000000) /* bytes: smaller ones fit everywhere */
+#define CARDS_SAY_FROM ((uint64_t)4000000000) /* bytes; a training that needs less fits everywhere */
 
-#define HELD_SAY_FROM 0.05 /* of the time, by other programs */
+#define HELD_SAY_FROM 0.05 /* a larger share of the time taken by other programs is reported */
 
 struct needs {
-    uint64_t parameters;                                                /* count */
+    uint64_t parameters;                                                /* their number */
     uint64_t weights, gradients, moments, activations, scratch, memory; /* bytes */
-    uint64_t available;                                                 /* of memory: the device's or this process's */
+    uint64_t available;                                                 /* bytes of the device, or for this process */
     uint32_t processes;
-    uint32_t cards[CARDS]; /* with --zero 1 or the stage that is asked for, of each kind; 0: none will do */
-    uint32_t passes;       /* micro-batches of a step, of the process that has the most */
-    uint64_t sent;         /* bytes, by a process in a step; 0: one process */
+    uint32_t cards[CARDS]; /* GPUs needed of each size, with --zero 1 or the given stage; 0: no number is enough */
+    uint32_t passes;       /* micro-batches of a step in the process that has the most */
+    uint64_t sent;         /* bytes that a process sends per step; 0: one process */
     uint64_t checkpoint, disk;
     double flops; /* of a full sequence, forward and backward */
     struct estimate estimate;
-    double seconds; /* of all steps, with what other programs take of the machine now */
-    double fewest;  /* seconds without them; the same where they take little */
-    double price;   /* of an hour; 0: not asked for */
-    double watts;   /* of the machine while it was measured; NAN: nobody counts */
+    double seconds; /* of all steps, while other programs run as they do now */
+    double fewest;  /* of all steps without them; the same if they take little */
+    double price;   /* per hour; 0: not given */
+    double watts;   /* of the machine while it was measured; NAN: not known */
     char directory[256];
 };
 
-/* The nearest directory above `path` that is there. */
+/* The nearest existing directory above `path`. */
 static void existing_directory(const char *path, char *out, size_t out_size)
 {
     snprintf(out, out_size, "%s", path);
@@ -86,12 +86,12 @@ static void count_memory(const struct engine *engine, const struct params *param
         needs->gradients =
             gradient_pieces_bytes(params, &engine->pieces, 0, engine->recipe->part > 0, engine->recipe->overlap);
     const uint64_t counted = plan->bytes + needs->moments + (budget.placed ? needs->gradients : 0);
-    needs->scratch += needs->memory - counted; /* of updates, and sums of integers */
+    needs->scratch += needs->memory - counted; /* for updates and integer sums */
     needs->available = machine_memory_for(engine->ops);
     mem_free(plan);
 }
 
-/* For each size of card the least number of cards, a power of two, on each of which a process has room for its part. */
+/* For each size of GPU memory the least number of GPUs, a power of two, with which each process's part fits on one. */
 static void count_cards(const struct engine *engine, const struct params *params, uint32_t cards[CARDS])
 {
     struct engine one = *engine;
@@ -129,7 +129,8 @@ static uint64_t samples_of(const struct recipe *recipe)
     return batch_plan_samples(&recipe->batches, recipe->schedule.steps);
 }
 
-/* Measures passes of a model with the first layers only, and with its weights all zero: they take as long. */
+/* Measures passes of a model with few layers and all weights zero, which take as long per layer, and computes the time
+ * of all steps from that. */
 static int count_work(const struct setup *setup, struct engine *engine, struct needs *needs, struct energy *energy,
                       struct error *err)
 {
@@ -185,7 +186,7 @@ static int check_fit(const struct needs *needs, int64_t disk_free, struct error 
     return 0;
 }
 
-/* The command that trains: this one without the word plan. */
+/* The command that trains: this one without the word plan and the options that only plan has. */
 static void add_command(const struct settings *settings, struct buf *out)
 {
     command_add(out, "dstrain");
@@ -226,7 +227,7 @@ static void say(const struct setup *setup, const struct engine *engine, const st
     buf_release(&mixture);
 }
 
-/* What N processes need each, and how many cards a model wants that is too large for some. */
+/* Logs what each of several processes needs, and for large models how many GPUs of each size. */
 static void say_processes(const struct setup *setup, const struct needs *needs)
 {
     char bytes[32];
@@ -249,12 +250,12 @@ static void say_processes(const struct setup *setup, const struct needs *needs)
         else
             buf_addf(&cards, "%sno number of %u GB", cards.size > 0 ? ", " : "", card_sizes[i]);
     if (needs->memory >= CARDS_SAY_FROM || needs->processes > 1)
-        log_say("cards      with --zero %d and such micro-batches: %s", setup->recipe.zero > 1 ? 2 : 1,
+        log_say("cards      with --zero %d and these micro-batches: %s", setup->recipe.zero > 1 ? 2 : 1,
                 buf_text(&cards));
     buf_release(&cards);
 }
 
-/* "2.50/h" */
+/* Reads "2.50/h". */
 static int read_price(const char *text, double *price, struct error *err)
 {
     const size_t digits = text ? strspn(text, "0123456789.") : 0;

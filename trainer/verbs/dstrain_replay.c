@@ -1,9 +1,10 @@
-/* dstrain verify --replay: a recorded run in; whether its checkpoints hold what its command computes out.
+/* dstrain verify --replay. In: a recorded run. Out: whether its checkpoints contain what its command computes.
  *
- *     plan (rank 0 reads run.json, and gives all what they need)
- *       → the command again, silently, from the first checkpoint → { train to the next one → compare } …
+ *     plan (rank 0 reads run.json and sends the others what they need)
+ *       → run the command again, silently, from the first checkpoint → { train to the next one → compare } …
  *
- * The run's directory is only read. What this machine cannot compute to the bit is found before the first step. */
+ * The run's directory is only read. If this machine cannot compute the same bits, that is found before the first
+ * step. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,20 +26,20 @@
 
 struct replay {
     const char *run;    /* directory */
-    json_t *record;     /* run.json; of rank 0 */
-    json_t *plan;       /* stretch_plan's */
-    const char **words; /* [command + 5] the command line to parse; into the plan and `beside` */
-    json_t *beside;     /* options of this process that stand in the place of the recorded ones */
+    json_t *record;     /* run.json, at rank 0 */
+    json_t *plan;       /* from stretch_plan */
+    const char **words; /* [command + 5] the command line to parse; pointers into `plan` and `beside` */
+    json_t *beside;     /* options of this process, some of which replace recorded ones */
     struct opt_program program;
     struct opt_result parsed;
     struct settings settings; /* the recorded command's */
-    struct tuning tuning;     /* of a fine-tuning, with one of these: */
+    struct tuning tuning;     /* for a fine-tuning, with one of the next two */
     struct squad squad;
     struct glue glue;
     struct training_again again;
-    char *checkpoint; /* to begin with */
+    char *checkpoint; /* to start from */
     struct training training;
-    char hash[34]; /* of the last checkpoint that was compared */
+    char hash[34]; /* of the last compared checkpoint */
 };
 
 static uint64_t plan_from(const struct replay *r)
@@ -46,7 +47,7 @@ static uint64_t plan_from(const struct replay *r)
     return (uint64_t)json_integer_value(json_object_get(r->plan, "from"));
 }
 
-/* Of all: rank 0's plan. The others need not see the run. */
+/* Collective (team.h): sends rank 0's plan to all. The others need no access to the run's directory. */
 static int give_plan(struct replay *r, struct team *team, struct error *err)
 {
     if (team->size == 1)
@@ -64,9 +65,9 @@ static int give_plan(struct replay *r, struct team *team, struct error *err)
     return result;
 }
 
-/* ---- the command once more ---- */
+/* ---- the recorded command ---- */
 
-/* What this process was told of its machine replaces what the recorded start was told of its own. */
+/* Replaces recorded settings about the machine by those of this process. */
 static void take_machine(struct settings *settings, const struct settings *asked, const json_t *shards)
 {
     if (asked->shards.count > 0 || shards) {
@@ -83,10 +84,10 @@ static void take_machine(struct settings *settings, const struct settings *asked
     settings->comm = asked->comm;
     settings->share = asked->share;
     settings->peer_timeout = asked->peer_timeout;
-    settings->tune = NULL; /* the run has a copy */
+    settings->tune = NULL; /* the run has a copy of the table */
 }
 
-/* Steps, and nothing beside them. */
+/* Turns off everything except the steps. */
 static void take_silence(struct settings *settings)
 {
     settings->eval_samples = 0;
@@ -97,8 +98,9 @@ static void take_silence(struct settings *settings)
     settings->dump_gradients = NULL;
 }
 
-/* A fine-tuning's task and seed are the run's: its command may have been of all tasks and several seeds. Its files are
- * read again where the command says; those that were only to be answered are not needed. */
+/* Prepares the task of a fine-tuning. Its task and seed are taken from the run, because the command may have been for
+ * all tasks and several seeds. Its training files are read again from the recorded paths; files of questions that were
+ * only answered are not needed. */
 static int take_task(struct replay *r, struct error *err)
 {
     const struct opt_verb *verb = r->parsed.verb;
@@ -121,8 +123,8 @@ static int take_task(struct replay *r, struct error *err)
     return 0;
 }
 
-/* Words from run.json are read as a command line is, and no word of them names what is done: only a training is
- * taken. */
+/* Parses the words in run.json as a command line. They cannot choose what is done here: anything but a training is
+ * refused. */
 static int read_command(struct replay *r, const struct settings *asked, struct error *err)
 {
     const json_t *command = json_object_get(r->plan, "command");
@@ -137,7 +139,7 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
     json_array_foreach(command, i, word)
     {
         if (strcmp(json_string_value(word), "--") == 0)
-            break; /* after it stand no options */
+            break; /* no options follow */
         r->words[count++] = json_string_value(word);
     }
     r->beside = opts_json(asked->program, asked->result->verb, asked);
@@ -158,7 +160,7 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
     return 0;
 }
 
-/* Can this machine give the bits of every start that computed a part of the stretch? Of rank 0. */
+/* Checks that this machine can compute the bits of every start that computed a part of the stretch. For rank 0. */
 static int same_machine(const struct replay *r, uint64_t last, struct error *err)
 {
     const struct training *t = &r->training;
@@ -186,7 +188,7 @@ static int same_machine(const struct replay *r, uint64_t last, struct error *err
 
 /* ---- comparing ---- */
 
-/* How far the run is, beside the tensors. */
+/* Compares the state, which a checkpoint has besides its tensors. */
 static int compare_state(const char *directory, const struct checkpoint_state *there,
                          const struct checkpoint_state *here, struct error *err)
 {
@@ -229,7 +231,8 @@ static int compare_files(struct replay *r, const char *directory, struct error *
     return result < 0 ? -1 : compare_state(directory, &state, &t->position.state, err);
 }
 
-/* The checkpoint of the step at which the training stands, at rank 0; the others give what they hold. */
+/* Compares the training with the recorded checkpoint of its step. Rank 0 does it; the others send what only they
+ * have. */
 static int compare_checkpoint(struct replay *r, bool leads, struct error *err)
 {
     const uint64_t step = r->training.position.state.step;
@@ -249,9 +252,9 @@ static int compare_checkpoint(struct replay *r, bool leads, struct error *err)
     return result;
 }
 
-/* ---- all of it ---- */
+/* ---- the replay ---- */
 
-/* To the step of a checkpoint; a stop before it is one that was asked for. */
+/* Trains to the step of a checkpoint. Stopping there is success; stopping before it was requested and is an error. */
 static int train_to(struct replay *r, uint64_t step, struct error *err)
 {
     struct training *t = &r->training;

@@ -1,5 +1,5 @@
-/* dstrain report RUN…: runs as one page of HTML (report/run_report.h), in the first one's directory or where --out
- * says. */
+/* dstrain report. In: directories of runs. Out: one page of HTML (report/run_report.h), in the first run's directory or
+ * at --out. */
 #include "trainer/report/run_report.h"
 
 #include "base/file.h"
@@ -14,10 +14,10 @@
 #include <stdio.h>
 
 #define GUESSES       10u
-#define GUESSES_AMONG 1000u /* samples: enough to know the commonest label */
+#define GUESSES_AMONG 1000u /* samples from which the commonest label is determined */
 
-/* Held-out samples of the first run. What stands in their way is told on the page: it may be that the dataset is
- * gone. */
+/* Adds held-out samples of the first run. If that fails, for example because the dataset no longer exists, the page
+ * gives the reason instead. */
 static int add_guesses(struct report *report, const struct settings *given, char why[512], struct error *err)
 {
     struct settings settings = *given;

@@ -1,5 +1,5 @@
-/* dstrain show: a run, a checkpoint or a Hugging Face directory in; what it is and how far it came out. Reads the small
- * files only: whether the large ones are whole, `verify` says. */
+/* dstrain show. In: a run, a checkpoint or a Hugging Face directory. Out: what it is and its progress. Only small files
+ * are read; `verify` checks the large ones. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "trainer/run.h"
 #include "trainer/settings.h"
 
-/* An object in a file of a directory, or NULL where there is no such file. */
+/* Reads an object from a file of a directory; *json is unchanged if there is no such file. */
 static int read_beside(const char *directory, const char *name, size_t bytes_max, json_t **json, struct error *err)
 {
     char *path = path_join(directory, name);
@@ -106,7 +106,7 @@ static int add_model(const char *files, json_t *facts, struct error *err)
     return 0;
 }
 
-/* ---- lines for people ---- */
+/* ---- lines of text ---- */
 
 static double real_of(const json_t *facts, const char *name)
 {
@@ -125,7 +125,7 @@ static const char *text_of(const json_t *facts, const char *name)
     return text ? text : "?";
 }
 
-/* "mlm 2.251, nsp 0.063" of the keys that end so; how many there are. */
+/* Lists the keys that end in `end`: "mlm 2.251, nsp 0.063". Returns their number. */
 static int list_means(const json_t *line, const char *end, double scale, const char *format, struct buf *out)
 {
     const char *key;
@@ -164,7 +164,7 @@ static void say_means(const char *label, const json_t *line, const char *where)
     buf_release(&accuracies);
 }
 
-/* Of a mixture each dataset's, in the order of --shards. */
+/* The means of each dataset of a mixture, in the order of --shards. */
 static void say_datasets(const json_t *datasets, const json_t *shards)
 {
     size_t d;
@@ -198,7 +198,7 @@ static void say_run(const json_t *facts)
     buf_release(&far);
 }
 
-/* Of a checkpoint alone the paths are not known. */
+/* For a checkpoint outside of its run the paths are not known. */
 static void say_mixture(const json_t *identity, const json_t *shards)
 {
     struct buf names = {0};
@@ -259,7 +259,7 @@ static void say_work(const json_t *facts)
                     checkpoints == 1 ? "" : "s");
 }
 
-/* What --json gives, in about twelve lines. */
+/* The facts of --json in about twelve lines of text. */
 static void say(const json_t *facts)
 {
     say_run(facts);
@@ -282,7 +282,7 @@ int dstrain_show(void *context, struct opt_paths bare, struct error *err)
                               source == SOURCE_HUGGING_FACE ? "model" : "checkpoint");
     int result = add_run(bare.items[0], facts, err);
     const bool begun = source != SOURCE_HUGGING_FACE || !json_object_get(facts, "starts");
-    if (result == 0 && begun) /* a run that was stopped before its first checkpoint has neither */
+    if (result == 0 && begun) /* a run that was stopped before its first checkpoint has no model and no state */
         result = add_model(files, facts, err);
     if (result == 0 && begun)
         result = add_state(files, facts, err);

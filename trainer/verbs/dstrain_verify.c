@@ -1,5 +1,5 @@
-/* dstrain verify: a dataset (shards/verify.h), a checkpoint or all checkpoints of a run in; what is damaged out, as
- * `dsdata verify` says it. */
+/* dstrain verify. In: a dataset (shards/verify.h), a checkpoint or all checkpoints of a run. Out: what is damaged, in
+ * the form of `dsdata verify`. */
 #include <stdio.h>
 
 #include "base/file.h"
@@ -20,7 +20,7 @@ static bool holds(const char *directory, const char *name)
     return there;
 }
 
-/* Do `latest`, and `best` where it is there, name checkpoints that are there? */
+/* Checks that `latest`, and `best` if it exists, name existing checkpoints. */
 static int survey_pointers(const char *run, struct verify_report *report, struct error *err)
 {
     enum model_source source;
@@ -47,7 +47,7 @@ static int survey_run(const char *run, struct verify_progress progress, struct v
     for (size_t i = 0; i < list.count && result == 0; i++) {
         char prefix[64];
         if (!state_is_step_name(list.names[i]))
-            continue; /* of a crash; the next save removes it */
+            continue; /* left by a crash; the next save removes it */
         char *directory = path_join(checkpoints, list.names[i]);
         snprintf(prefix, sizeof prefix, "%s/%.40s/", CHECKPOINTS_NAME, list.names[i]);
         result = checkpoint_survey(directory, prefix, progress, report, err);
@@ -68,7 +68,7 @@ static int survey(const char *directory, struct verify_progress progress, struct
     return dataset_verify(directory, progress, report, err);
 }
 
-/* What only --replay takes. */
+/* Refuses options that only --replay takes. */
 static int refuse_options(const struct settings *settings, struct error *err)
 {
     static const char *const names[] = {"from",         "to",         "shards",     "device", "cpu",
@@ -96,7 +96,7 @@ int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
     if (result == 0 && settings->json) {
         output_json(verify_json(&report), 0);
         if (!verify_is_good(&report))
-            result = ERR_VERIFY; /* the object has said it */
+            result = ERR_VERIFY; /* only the exit code: the object has the message */
     } else if (result == 0) {
         result = verify_say(directory, &report, err);
         if (report.count > 0 && holds(directory, MANIFEST_NAME))

@@ -11,7 +11,7 @@
 
 #define POSITIONS "bert.embeddings.position_embeddings.weight"
 
-/* The table with pad + 1 rows of zeros before it. */
+/* The table with `rows` rows of zeros before it. */
 static struct tensor shifted(const struct tensor *table, uint64_t rows, struct arena *memory)
 {
     struct tensor result = *table;

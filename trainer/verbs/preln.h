@@ -1,6 +1,6 @@
-/* A pre-LN model for others: transformers' BERT has its norms after the sums, but its RobertaPreLayerNorm is the same
- * model under other names, whose positions count from pad + 1. It has no next-sentence head, and its masked-LM head
- * knows the erf GELU alone. */
+/* Writes a pre-LN model for transformers, whose BERT has its norms after the sums. Its RobertaPreLayerNorm is the same
+ * model with other names and with positions that count from pad + 1. It has no next-sentence head, and its masked-LM
+ * head has only the erf GELU. */
 #ifndef TRAINER_VERBS_PRELN_H
 #define TRAINER_VERBS_PRELN_H
 

@@ -1,4 +1,4 @@
-/* run.json, the names of checkpoints, --from and --to come in; a command and the steps to compare go out. */
+/* In: run.json, the names of checkpoints, --from and --to. Out: a command and the steps to compare. */
 #include "trainer/verbs/stretch.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "trainer/keep/checkpoint.h"
 #include "trainer/run.h"
 
-/* ---- which stretch ---- */
+/* ---- the steps ---- */
 
 char *stretch_checkpoint(const char *run, uint64_t step)
 {
@@ -26,7 +26,7 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Steps of the checkpoints that are kept, ascending; the caller mem_free's them. */
+/* Lists the steps of the existing checkpoints, ascending; the caller mem_free's them. */
 static int kept_steps(const char *run, uint64_t **steps, size_t *count, struct error *err)
 {
     struct path_list list = {0};
@@ -78,15 +78,15 @@ static int choose_steps(const char *run, const struct settings *asked, const uin
     return 0;
 }
 
-/* ---- which starts computed it ---- */
+/* ---- the starts ---- */
 
 uint64_t stretch_start_step(const json_t *start)
 {
     return (uint64_t)json_integer_value(json_object_get(start, "step"));
 }
 
-/* The start that computed `step`: of those that began before it the last, which went on from older checkpoints and so
- * made those after them anew. NULL: there is none. */
+/* The start that computed `step`: the last one that began before it. A later start that resumed from an older
+ * checkpoint has replaced the checkpoints after that. NULL: none. */
 const json_t *stretch_start(const json_t *record, uint64_t step)
 {
     const json_t *starts = json_object_get(record, "starts");

@@ -1,5 +1,5 @@
-/* Which part of a recorded run is to be computed again: between two of its checkpoints, by the starts that run.json
- * holds. Nothing but names and run.json is read. */
+/* Determines which part of a recorded run is computed again: the steps between two of its checkpoints, and the starts
+ * in run.json that computed them. Only file names and run.json are read. */
 #ifndef TRAINER_VERBS_STRETCH_H
 #define TRAINER_VERBS_STRETCH_H
 
@@ -12,15 +12,15 @@
 /* "RUN/checkpoints/step-00001000"; the caller mem_free's it. */
 char *stretch_checkpoint(const char *run, uint64_t step);
 
-/* Reads run.json into *record, and makes *plan: {command: of the start that computed the first step, precision, task
- * (of a fine-tuning), seed, from: the step to begin after (0: where the run began), steps: [of the checkpoints to
- * compare, ascending; at least one]}, as --from and --to say. The caller json_decref's both, on error too. ERR_USAGE:
- * no run, or no such checkpoints. */
+/* Reads run.json into *record and makes *plan according to --from and --to: {command: that of the start that computed
+ * the first step, shards, precision, task (of a fine-tuning), seed, from: the step to start after (0: the run's
+ * beginning), steps: [of the checkpoints to compare, ascending; at least one]}. The caller json_decref's both, on
+ * errors too. ERR_USAGE: not a run, or no such checkpoints. */
 int stretch_plan(const char *run, const struct settings *asked, json_t **record, json_t **plan, struct error *err);
 
-/* The first step that is computed: after `from`, or after where the run began (which --resume moves). */
+/* The first step that is computed: the one after `from`, or the run's first step, which with --resume is not 1. */
 uint64_t stretch_first(const json_t *record, uint64_t from);
-/* The start that computed a step, or NULL, and the step after which a start began. */
+/* The start that computed a step, or NULL; and the step after which a start began. */
 const json_t *stretch_start(const json_t *record, uint64_t step);
 uint64_t stretch_start_step(const json_t *start);
 
