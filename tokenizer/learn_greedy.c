@@ -1,9 +1,9 @@
 /* Top-down learning (see learn.h). The tree of candidates (candidates.h) is built once; each threshold that is tried
  * costs a few walks over it:
  *
- * tally   each cut of a word adds the word's count to the node there
- * choose  children before parents: a node with enough count becomes a piece and keeps it; others pass it to the parent
- * match   parents before children: the longest piece that is a prefix of the node, which gives the next cuts
+ *     tally   each cut of a word adds the word's count to the node there
+ *     choose  children before parents: a node with enough count becomes a piece and keeps it; others pass it to the parent
+ *     match   parents before children: the longest piece that is a prefix of the node, which gives the next cuts
  *
  * Passing unclaimed counts up is the same as subtracting a piece's count from all its prefixes, for every node at
  * once. */

@@ -4,9 +4,9 @@
  * How a file is read (enum vocab_rules), as the two programs read it, except for the last rule below:
  *   - Lines end at LF. White_Space at a line's end is cut off, so CRLF is fine and so is a missing last LF. By Google's
  *     rules all that str.strip() takes is cut off, at both ends.
- * - Of equal pieces the last line's id is used; the earlier ids exist, but no text gives them.
- * - An empty line inside the file is a piece of no characters, which matches nothing; its id exists.
- * - A byte order mark is not removed: it belongs to the first piece.
+ *   - Of equal pieces the last line's id is used; the earlier ids exist, but no text gives them.
+ *   - An empty line inside the file is a piece of no characters, which matches nothing; its id exists.
+ *   - A byte order mark is not removed: it belongs to the first piece.
  *   - Text that is not UTF-8 is refused. By Google's rules the ill-formed bytes are dropped.
  *   - Empty lines at the end of the file are not pieces. By Google's rules they are. */
 #ifndef TOKENIZER_VOCAB_H

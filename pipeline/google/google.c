@@ -17,9 +17,9 @@ struct corpus {
     struct progress *progress;
     struct tokenizer_state *tokenizer;
     struct documents documents;
-    struct hash *text;       /* of the document's lines, for its id; NULL: none came yet */
+    struct hash *text;       /* of the document's lines, for its id; NULL: none yet */
     uint64_t document_bytes; /* of the same */
-    struct buf line;         /* the line that goes on in the next window */
+    struct buf line;         /* a line that continues in the next window */
     struct ids ids;
     uint64_t bytes_read;
 };
@@ -50,7 +50,7 @@ int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struc
 
 /* -------------------------------------------------------------------------------------- text → documents */
 
-/* The script opens a document at its start and after every empty line, and forgets the empty ones at the end. */
+/* The script begins a document at the start and after every empty line, and drops empty documents at the end. */
 static void end_document(struct corpus *corpus)
 {
     if (!corpus->text)
@@ -98,7 +98,7 @@ static void take_line(struct corpus *corpus, char *data, size_t size)
         counts->unknown += corpus->ids.data[i] == corpus->options->vocab->unk;
 }
 
-/* A window's bytes; a line that does not end in it waits for the next. */
+/* Splits a window into lines; a line that does not end in it waits for the next window. */
 static int take_bytes(struct corpus *corpus, const char *path, const char *data, size_t size, struct error *err)
 {
     for (const char *at = data, *end = data + size; at < end;) {
@@ -158,7 +158,7 @@ static int read_window(struct corpus *corpus, uint32_t file, uint64_t window, st
         return -1;
     if (filled)
         TRY(take_bytes(corpus, corpus->options->inputs->paths[file], piece->bytes.data, piece->window_size, err));
-    /* The groups are not ours, but the hash of the file comes with them. */
+    /* The groups are not used, but cutting computes the hash of the file. */
     TRY(dump_decode(dump, piece, err));
     int more;
     while ((more = dump_cut(dump, piece, group, err)) > 0)
@@ -166,7 +166,7 @@ static int read_window(struct corpus *corpus, uint32_t file, uint64_t window, st
     return more < 0 ? -1 : filled;
 }
 
-/* A file that does not end in a line feed ends its last line all the same, never its document. */
+/* If a file does not end in a line feed, its last line ends nevertheless, but its document continues. */
 static int read_file(struct corpus *corpus, uint32_t file, struct error *err)
 {
     struct dump_piece piece = {0};
@@ -213,8 +213,8 @@ struct writing {
     char *entry;
     size_t entry_bytes;
     const uint32_t *places;
-    uint64_t count, made; /* in all; so far */
-    unsigned shift;       /* of a place, to the top of the key */
+    uint64_t count, made; /* in all; made so far */
+    unsigned shift;       /* moves a place to the top bits of the key */
     struct error *err;
     int result;
 };
@@ -242,7 +242,7 @@ static bool write_sample(void *context, const struct sample *sample)
     return w->result == 0 && !stop_requested();
 }
 
-/* Twice over: the first time says how many there are, so that the shuffle at the end gives each its place. */
+/* Makes the instances twice: the first pass counts them, so that the shuffle at the end can give each its place. */
 static int write_instances(struct corpus *corpus, struct instances *instances, struct error *err)
 {
     const struct dataset_recipe *recipe = corpus->options->recipe;

@@ -1,6 +1,6 @@
 /* dsdata build --compat google: the dataset that Google's create_pretraining_data.py would make of the same text files,
- * instance for instance and in its order. A flow of its own, in one thread, because the script draws every random
- * number in turn; the whole corpus is in memory as pieces. What goes out are spill entries whose key is the sample's
+ * instance for instance and in its order. It has its own flow in one thread, because the script draws all random
+ * numbers in sequence; the whole corpus is in memory as pieces. The output is spill entries whose key is the sample's
  * place. */
 #ifndef PIPELINE_GOOGLE_GOOGLE_H
 #define PIPELINE_GOOGLE_GOOGLE_H
@@ -8,8 +8,8 @@
 #include "base/progress.h"
 #include "pipeline/collector.h"
 
-/* ERR_USAGE where the command line asks for what the program cannot do: --wiki, --jsonl, two lengths, --pairs, --valid,
- * --profile hf … Else sets what --compat google implies: profile google, nothing held out. */
+/* ERR_USAGE if the command line asks for what the script cannot do: --wiki, --jsonl, two lengths, --pairs, --valid,
+ * --profile hf … Otherwise sets what --compat google implies: profile google, nothing held out. */
 int google_settle(struct dsdata_settings *settings, struct opt_paths bare, struct error *err);
 
 struct google_options {
@@ -17,11 +17,11 @@ struct google_options {
     const struct dataset_recipe *recipe;
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
-    uint64_t memory_bytes; /* for pieces and places; what needs more is ERR_RESOURCE with an estimate */
+    uint64_t memory_bytes; /* for pieces and places; a corpus that needs more is ERR_RESOURCE with an estimate */
 };
 
-/* In place of reading all inputs over the belt: from their first byte, into a collector that collector_start opened.
- * Nothing is kept on the way; interrupted, the same command starts anew. */
+/* Reads all inputs from their first byte, instead of the belt, into a collector that collector_start opened. Nothing is
+ * kept on the way: after an interruption the same command starts from the beginning. */
 int google_read(const struct google_options *options, struct collector *collector, struct progress *progress,
                 struct error *err);
 

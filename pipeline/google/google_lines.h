@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 
-/* Without white space at both ends as Python's str.strip() means it (U+0085, U+3000 and others among it; U+200B and
- * U+FEFF are none). `text` is well-formed UTF-8. An empty result of a line ends a document. */
+/* Removes white space at both ends as Python's str.strip() does (U+0085 and U+3000 are white space, U+200B and U+FEFF
+ * are not). `text` is well-formed UTF-8. A line that becomes empty ends a document. */
 struct str python_strip(struct str text);
 
 #endif

@@ -13,15 +13,15 @@ struct instances {
     const struct documents *documents;
     struct instance_rules rules;
     uint32_t *order; /* [documents->count] the documents as shuffled */
-    uint32_t *words; /* [word_count] ids that a random word is drawn from */
+    uint32_t *words; /* [word_count] ids that random words are drawn from */
     uint32_t word_count;
     uint64_t *continues;   /* see mask_rules of shards/masking.h */
-    struct twister opened; /* after the first shuffle */
+    struct twister opened; /* state after the first shuffle */
     struct twister twister;
 
     struct sample sample;
-    uint32_t *candidates;  /* [seq] positions that may be masked, rising */
-    uint32_t *word_starts; /* [seq + 1] where in candidates each set of them starts that is masked together */
+    uint32_t *candidates;  /* [seq] positions that may be masked, ascending */
+    uint32_t *word_starts; /* [seq + 1] where in candidates each set that is masked together starts */
     uint32_t *word_order;  /* [seq] */
     bool *chosen;          /* [seq] */
 };
@@ -44,8 +44,8 @@ static int by_piece_then_id(const void *left, const void *right)
     return order ? order : a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The script draws from the keys of a dictionary: distinct pieces in the order of their first lines, specials too. The
- * id of a piece that stands on several lines is the last. */
+/* The script draws from the keys of a dictionary: distinct pieces in the order of their first lines, including
+ * specials. A piece on several lines has the id of the last. */
 static void list_words(struct instances *instances)
 {
     const struct vocab *vocab = instances->rules.vocab;
@@ -71,8 +71,8 @@ static void list_words(struct instances *instances)
 
 /* ---------------------------------------------------------------------------------------------- masks */
 
-/* Groups the positions that may be masked; returns the number of groups. Whole words: a piece with "##" goes to the
- * group before it, wherever that is: a B that was cut at its front may so continue the last word of A. */
+/* Groups the positions that may be masked; returns the number of groups. Whole words: a piece with "##" joins the
+ * previous group, wherever that is, so a B whose front was cut off may continue the last word of A. */
 static uint32_t group_candidates(struct instances *m, const struct sample *sample)
 {
     const struct vocab *vocab = m->rules.vocab;
@@ -101,7 +101,7 @@ static uint32_t replacement(struct instances *m, uint32_t id)
 
 static uint32_t masks_wanted(const struct instance_rules *rules, uint32_t length)
 {
-    const double share = nearbyint((double)length * rules->mask_prob); /* half to even, as Python's round */
+    const double share = nearbyint((double)length * rules->mask_prob); /* half to even, as Python's round() */
     const uint32_t wanted = share < 1.0 ? 1 : (uint32_t)share;
     return wanted < rules->predictions ? wanted : rules->predictions;
 }
@@ -114,7 +114,7 @@ static void lay_masks(struct instances *m, struct sample *sample)
     twister_shuffle(&m->twister, m->word_order, words);
     memset(m->chosen, 0, sample->length * sizeof *m->chosen);
 
-    /* Labels stand at their positions first: labels and positions have to rise in the end. */
+    /* Labels are first stored by position, because labels and positions must be ascending in the end. */
     uint32_t masked = 0, original[SHARD_SEQ_MAX];
     for (uint32_t i = 0; i < words && masked < wanted; i++) {
         const uint32_t from = m->word_starts[m->word_order[i]], to = m->word_starts[m->word_order[i] + 1];
@@ -165,8 +165,8 @@ static const struct document *shuffled(const struct instances *m, uint32_t index
     return &m->documents->items[m->order[index]];
 }
 
-/* A random document, and from a random sentence of it as many as reach `budget` pieces. After ten tries it may be the
- * document itself; the script calls that random too. */
+/* Picks a random document, and from a random sentence of it as many sentences as reach `budget` pieces. After ten tries
+ * it may be the document itself; the script calls that random too. */
 static const struct document *random_next(struct instances *m, uint32_t index, size_t budget, struct segment *b)
 {
     const uint32_t last = (uint32_t)m->documents->count - 1;
@@ -201,7 +201,7 @@ static void lay_out(struct instances *m, struct segment a, struct segment b)
     m->sample.length = (uint32_t)(at - m->sample.ids);
 }
 
-/* The instance of the chunk of sentences [from, to); returns the sentence where the next chunk begins. */
+/* Makes the instance of the chunk of sentences [from, to); returns the sentence where the next chunk begins. */
 static size_t instance_of_chunk(struct instances *m, uint32_t index, size_t from, size_t to, uint32_t target)
 {
     const struct document *document = shuffled(m, index), *other = document;
@@ -220,7 +220,7 @@ static size_t instance_of_chunk(struct instances *m, uint32_t index, size_t from
     m->sample.is_random_next = random;
     m->sample.document_a = document->id;
     m->sample.document_b = other->id;
-    return random ? a_end : to; /* of a random next, the unused sentences go back */
+    return random ? a_end : to; /* after a random next, the unused sentences go to the next chunk */
 }
 
 static bool instances_of_document(struct instances *m, uint32_t index,

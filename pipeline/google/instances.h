@@ -1,6 +1,6 @@
 /* Documents → training instances as Google's create_pretraining_data.py makes them (google-research/bert, 2018), in its
- * order and with its draws: one Mersenne Twister, every draw in turn. So whatever is drawn, or not drawn, counts; the
- * code keeps to the order of the script and says where that looks strange. */
+ * order and with its draws: one Mersenne Twister, all draws in sequence. Every draw affects all later ones, so the code
+ * follows the order of the script, and says so where that looks strange. */
 #ifndef PIPELINE_GOOGLE_INSTANCES_H
 #define PIPELINE_GOOGLE_INSTANCES_H
 
@@ -19,18 +19,17 @@ struct instance_rules {
 
 struct instances;
 
-/* Shuffles the documents (their order, not what is in them). `documents`, at least one, and the vocabulary stay the
- * caller's. */
+/* Shuffles the order of the documents. The caller keeps `documents` (at least one) and the vocabulary. */
 struct instances *instances_open(const struct documents *documents, const struct instance_rules *rules, uint64_t seed);
 void instances_close(struct instances *instances); /* NULL is fine */
 
-/* Makes all instances, in the order in which the script makes them; each is handed to `take` and valid during that
- * call. Every call gives the same ones. false: `take` did not want any more. */
+/* Makes all instances in the script's order; each is passed to `take` and is valid during that call. Every call gives
+ * the same instances. false: `take` stopped it. */
 bool instances_make(struct instances *instances, bool (*take)(void *context, const struct sample *sample),
                     void *context);
 
-/* After the first instances_make, which gave `count`: the shuffle at the script's end. places[i] is the place of the
- * i-th instance made. The caller frees it. */
+/* The shuffle at the end of the script, after the first instances_make, which gave `count`. places[i] is the place of
+ * the i-th instance made. The caller frees it. */
 uint32_t *instances_places(struct instances *instances, size_t count);
 
 #endif

@@ -12,7 +12,7 @@ static void seed_by_number(struct twister *twister, uint32_t number)
         words[i] = 1812433253u * (words[i - 1] ^ words[i - 1] >> 30) + i;
 }
 
-/* init_by_array with the 32-bit words of the seed, the lowest first; at least one. */
+/* init_by_array with the 32-bit words of the seed, the lowest first; at least one word. */
 void twister_seed(struct twister *twister, uint64_t seed)
 {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)}, key_words = key[1] ? 2 : 1;
@@ -65,7 +65,7 @@ double twister_real(struct twister *twister)
     return (high * 67108864.0 + low) / 9007199254740992.0; /* (high · 2^26 + low) / 2^53, exact */
 }
 
-/* As many bits as n has, drawn again until they are below n; one choice draws too. n >= 1. */
+/* Draws as many bits as n has until they are below n. n >= 1; even n = 1 draws. */
 static uint32_t below(struct twister *twister, uint32_t n)
 {
     const int shift = __builtin_clz(n);

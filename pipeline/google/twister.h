@@ -11,7 +11,7 @@
 
 struct twister {
     uint32_t words[TWISTER_WORDS];
-    size_t next; /* of words; TWISTER_WORDS: make new ones */
+    size_t next; /* index into words; TWISTER_WORDS: make new ones */
 };
 
 void twister_seed(struct twister *twister, uint64_t seed);

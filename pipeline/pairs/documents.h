@@ -1,6 +1,6 @@
-/* The tokenized documents of one group. Comes in: sentences as piece ids. Goes out: what pairs.c draws from.
- * All ids of a group stand end to end, so a run of sentences of one document is one range: segments are ranges and
- * nothing is copied until a sample is written. */
+/* The tokenized documents of one group: sentences arrive as piece ids, and pairs.c draws from them. All ids of a group
+ * are in one array, so consecutive sentences of a document are one range of it: segments are ranges, and nothing is
+ * copied until a sample is written. */
 #ifndef PIPELINE_PAIRS_DOCUMENTS_H
 #define PIPELINE_PAIRS_DOCUMENTS_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct document {
-    uint64_t id;       /* page id; for text without ids 52 bits of its hash */
+    uint64_t id;       /* page id; for text without ids, 52 bits of its hash */
     bool valid;        /* held out */
     uint32_t sentence; /* its first sentence */
     uint32_t sentence_count;
@@ -18,7 +18,7 @@ struct document {
 struct documents {
     struct document *items;
     size_t count, capacity;
-    uint32_t *ids; /* piece ids of all sentences, end to end */
+    uint32_t *ids; /* piece ids of all sentences, one after the other */
     size_t id_count, id_capacity;
     size_t *ends; /* ends[s]: where sentence s ends in ids; it starts where s - 1 ends */
     size_t sentence_count, sentence_capacity;
@@ -42,14 +42,14 @@ static inline size_t document_end(const struct documents *documents, uint32_t in
     return documents_sentence_start(documents, (size_t)document->sentence + document->sentence_count);
 }
 
-/* documents_begin, documents_sentence …, documents_end per document; one without sentences is forgotten. */
+/* Per document: documents_begin, documents_sentence …, documents_end. A document without sentences is dropped. */
 void documents_begin(struct documents *documents, uint64_t id, bool valid);
 void documents_sentence(struct documents *documents, const uint32_t *ids, size_t count); /* empty ones are skipped */
 bool documents_end(struct documents *documents);                                         /* false: it had no sentence */
 void documents_reset(struct documents *documents);
 void documents_release(struct documents *documents);
 
-/* Held out by a hash of the id alone: the same over dump versions, seeds and options (design, "held out"). */
+/* Decides by a hash of the id alone: the same for all dump versions, seeds and options (docs/DESIGN.md, section 3). */
 bool document_is_held_out(uint64_t id, uint32_t valid_millionths);
 
 #endif

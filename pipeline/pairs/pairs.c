@@ -27,19 +27,19 @@ struct cursor {
     enum pair_kind kind;
     uint32_t index;  /* the document */
     uint32_t room;   /* pieces that fit: S - 3 */
-    uint32_t target; /* pieces that a chunk is filled to */
+    uint32_t target; /* a chunk is filled to this many pieces */
     struct pairs *out;
 };
 
 static void emit(struct cursor *c, struct sample_pair pair);
 
-/* Ids of sentences [from, to). */
+/* The number of ids of sentences [from, to). */
 static size_t ids_between(const struct documents *documents, size_t from, size_t to)
 {
     return documents_sentence_start(documents, to) - documents_sentence_start(documents, from);
 }
 
-/* Picks the document of a random next; false where there is none to pick. */
+/* Picks the document for a random next; false if there is none. */
 static bool random_document(struct cursor *c, uint32_t *picked)
 {
     const struct documents *documents = c->documents;
@@ -48,7 +48,7 @@ static bool random_document(struct cursor *c, uint32_t *picked)
     size_t count = valid ? documents->held_out_count : documents->train_count;
     assert(count >= 1);
     if (count >= 2) {
-        /* Uniform over the others: skip the own place in the rising list. */
+        /* Uniform over the others: skip the document itself in the sorted list. */
         size_t at = draw_below(&c->draws, count - 1);
         *picked = pool[at] >= c->index ? pool[at + 1] : pool[at];
         return true;
@@ -61,7 +61,7 @@ static bool random_document(struct cursor *c, uint32_t *picked)
     return false;
 }
 
-/* A pair whose B is drawn from another document: from a random sentence on until `budget` pieces are reached. */
+/* Adds a pair whose B is from another document: from a random sentence on, until `budget` pieces are reached. */
 static bool random_next(struct cursor *c, size_t a_from, size_t a_to)
 {
     const struct documents *documents = c->documents;
@@ -85,7 +85,8 @@ static bool random_next(struct cursor *c, size_t a_from, size_t a_to)
     return true;
 }
 
-/* A pair from consecutive ids of the document, cut at `middle`; sop: swapped by the toss of a coin. */
+/* Adds a pair of consecutive ids of the document, cut at `middle`; for sop, a random bit decides whether they are
+ * swapped. */
 static void true_next(struct cursor *c, size_t first, size_t middle, size_t end)
 {
     struct sample_pair pair = {.a = first,
@@ -104,8 +105,8 @@ static void true_next(struct cursor *c, size_t first, size_t middle, size_t end)
     emit(c, pair);
 }
 
-/* Takes pieces off the longer segment (B on a tie), at its front or its end by the toss of a coin, until both fit.
- * 128 tosses come from one draw. */
+/* Removes pieces from the longer segment (B on a tie), from its front or end by a random bit, until both fit. One draw
+ * gives 128 bits. */
 static void truncate_pair(struct cursor *c, struct sample_pair *pair)
 {
     uint32_t bits[4] = {0};
@@ -127,7 +128,7 @@ static void emit(struct cursor *c, struct sample_pair pair)
     pairs_add(c->out, &pair);
 }
 
-/* Makes the pair of the chunk of sentences [from, to); returns the sentence where the next chunk starts. */
+/* Adds the pair of the chunk of sentences [from, to); returns the sentence where the next chunk starts. */
 static size_t pair_of_chunk(struct cursor *c, size_t from, size_t to)
 {
     const struct documents *documents = c->documents;
@@ -136,7 +137,7 @@ static size_t pair_of_chunk(struct cursor *c, size_t from, size_t to)
     if (count >= 2)
         a_end = from + 1 + draw_below(&c->draws, count - 1);
     if (c->kind == PAIRS_NSP && (count == 1 || draw_chance(&c->draws, MILLION / 2)) && random_next(c, from, a_end))
-        return a_end; /* the unused sentences go back */
+        return a_end; /* the unused sentences go to the next chunk */
 
     size_t first = documents_sentence_start(documents, from), end = documents_sentence_start(documents, to);
     if (count >= 2)

@@ -1,11 +1,11 @@
-/* --pairs none. In: the documents of a split, in order. Out: segments that fill the length, as ranges of their ids; cut
- * where they are full, wherever that is, so that nothing is lost. Draws are named by the document and the piece that a
- * segment starts with. */
+/* --pairs none: cuts the documents of a split, in order, into segments that fill the length, as ranges of their ids. A
+ * segment is cut wherever it is full, so nothing is lost. Draws are named by the document and the offset of the
+ * segment's first piece. */
 #include "pipeline/pairs/pairs.h"
 
 #include "base/random.h"
 
-/* Tokens that a segment takes; [CLS] and the last [SEP] are not among them. */
+/* The tokens of a segment, without [CLS] and the last [SEP]. */
 static size_t target_of(const struct pair_options *options, const struct random_stream *stream, uint32_t document,
                         size_t offset)
 {
@@ -23,7 +23,7 @@ void pairs_of_split(const struct documents *documents, bool valid, const struct 
     const uint32_t *list = valid ? documents->held_out : documents->train;
     const size_t count = valid ? documents->held_out_count : documents->train_count;
     struct sample_pair pair = {0}; /* the segment being filled; a_size 0: none */
-    size_t room = 0;               /* tokens that it still takes */
+    size_t room = 0;               /* tokens that still fit */
     for (size_t i = 0; i < count; i++) {
         const size_t start = document_start(documents, list[i]), end = document_end(documents, list[i]);
         for (size_t at = start; at < end;) {
@@ -38,7 +38,7 @@ void pairs_of_split(const struct documents *documents, bool valid, const struct 
             pair.document_b = list[i];
             room -= taken;
             at += taken;
-            /* After a document there must be room for [SEP] and a piece. */
+            /* A further document needs room for [SEP] and at least one piece. */
             if (room == 0 || (at == end && (room == 1 || !options->packed))) {
                 pairs_add(pairs, &pair);
                 pair.a_size = 0;

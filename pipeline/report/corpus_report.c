@@ -1,4 +1,4 @@
-/* In: a dataset's directory. Out: its page: facts are gathered first, then each section adds its part. */
+/* Makes the page of a dataset: gathers the facts first, then each section adds its part. */
 #include "pipeline/report/corpus_report.h"
 
 #include "base/file.h"

@@ -1,16 +1,16 @@
-/* A dataset as one page of HTML: what went in, what was left out on the way, what came out. The page stands alone: no
- * script, no network, no other file; under REPORT_BYTES_MAX, however large the dataset and whoever wrote its texts. It
- * is a function of the dataset and of the names and templates in its build.json: equal datasets give equal pages. */
+/* A dataset as one HTML page: what went in, what was left out on the way, what came out. The page stands alone: no
+ * script, no network, no other file. It stays below REPORT_BYTES_MAX, whatever the size of the dataset and its texts.
+ * It depends only on the dataset and the names and templates in its build.json: equal datasets give equal pages. */
 #ifndef PIPELINE_REPORT_CORPUS_REPORT_H
 #define PIPELINE_REPORT_CORPUS_REPORT_H
 
 #include "base/error.h"
 #include "base/str.h"
 
-#define REPORT_NAME      "report.html" /* in the dataset's directory; no part of the dataset */
+#define REPORT_NAME      "report.html" /* in the dataset's directory, but not part of the dataset */
 #define REPORT_BYTES_MAX 2000000u
 
-/* Adds the page to `page`. Errors: no dataset, a newer one, a damaged or foreign file; ERR_STOPPED. */
+/* Adds the page to `page`. Errors: no dataset, a newer version, a damaged or foreign file; ERR_STOPPED. */
 int corpus_report_make(struct buf *page, const char *directory, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The sections of the page in their order, each from its own file. They only add to the page. */
+/* The sections of the page in their order, each in its own file. They only append to the page. */
 #ifndef PIPELINE_REPORT_CORPUS_SECTIONS_H
 #define PIPELINE_REPORT_CORPUS_SECTIONS_H
 
@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* What there is to tell of. */
+/* The facts for the sections. */
 struct corpus_report {
     const char *directory;
     struct manifest manifest;
@@ -27,9 +27,9 @@ void section_pieces(struct buf *page, const struct corpus_report *report);
 void section_masks(struct buf *page, const struct corpus_report *report);
 int section_samples(struct buf *page, const struct corpus_report *report, struct error *err);
 
-/* Begins a row of a table with its name: "128 train". */
+/* Begins a table row with its name: "128 train". */
 void section_row_length(struct buf *page, const struct manifest_length *length);
-/* Says what the figures rest on: all samples, or which. */
+/* Says which samples the figures are based on: all, or a selection. */
 void section_basis(struct buf *page, const struct figures *figures);
 
 #endif

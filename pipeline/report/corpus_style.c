@@ -1,4 +1,4 @@
-/* The look of what only this page has; the rest is base/html_style.c. */
+/* The style of what only this page has; the rest is in base/html_style.c. */
 #include "pipeline/report/corpus_sections.h"
 
 const char corpus_report_style[] =

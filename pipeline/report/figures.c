@@ -5,7 +5,7 @@
 #include "shards/dataset.h"
 #include "shards/masking.h"
 
-/* One set bit for each piece: goes on inside a word; was seen. */
+/* One bit per piece: it continues a word; it was seen. */
 struct pieces {
     uint64_t *continues, *seen;
     const struct special_ids *special;
@@ -27,7 +27,7 @@ static void count_masks(struct length_figures *figures, const struct special_ids
     figures->masked += sample->masked;
 }
 
-/* Of a sample whose masks are off. */
+/* Counts a sample whose masks were removed. */
 static void count_pieces(struct length_figures *figures, const struct pieces *pieces, const struct sample *sample)
 {
     for (uint32_t i = 0; i < sample->length; i++) {

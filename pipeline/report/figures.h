@@ -1,6 +1,7 @@
-/* What the manifest does not say of a dataset and its samples do: how long they are, how words were cut, how masks
- * fell. Up to FIGURES_SAMPLES samples of a length and split are all read; of more, FIGURES_RUNS evenly spaced runs, so
- * that the time does not grow with the dataset. Samples lie in random order, so a run is a fair draw. */
+/* Facts about a dataset that come from its samples rather than the manifest: how long they are, how words were cut,
+ * where masks are. Of a length and split with up to FIGURES_SAMPLES samples, all are read; of more, FIGURES_RUNS evenly
+ * spaced runs, so that the time does not grow with the dataset. Samples are in random order, so a run is a fair
+ * selection. */
 #ifndef PIPELINE_REPORT_FIGURES_H
 #define PIPELINE_REPORT_FIGURES_H
 
@@ -11,17 +12,17 @@
 #define FIGURES_RUN      1024u /* samples */
 #define FIGURES_SAMPLES  (FIGURES_RUNS * FIGURES_RUN)
 #define FIGURES_BINS_MAX 32u
-#define FIGURES_LENGTHS  32u /* entries of a manifest that are looked at: a build makes no more */
+#define FIGURES_LENGTHS  32u /* entries of a manifest that are read: a build makes no more */
 
-/* Of the samples of one length and split that were read. Words and pieces are the originals, without [CLS] and [SEP];
- * a word is a piece that does not begin with "##". */
+/* For the samples read of one length and split. Words and pieces are the originals, without [CLS] and [SEP]; a word
+ * begins at a piece without "##". */
 struct length_figures {
     const struct manifest_length *length;
     uint64_t samples; /* read */
     uint64_t tokens;
     uint64_t pieces, words, unknown;       /* [UNK] is a word */
-    uint64_t masked, hidden, kept, random; /* predicted: in all, now [MASK], as it was, another piece */
-    uint64_t second, elsewhere;            /* samples with a segment B, and those where B does not follow A */
+    uint64_t masked, hidden, kept, random; /* masked tokens: all, now [MASK], unchanged, replaced */
+    uint64_t second, elsewhere;            /* samples with a segment B; those where B does not follow A */
     uint32_t bins;
     uint64_t histogram[FIGURES_BINS_MAX]; /* samples by length: figures_bin_first */
 };
@@ -29,10 +30,10 @@ struct length_figures {
 struct figures {
     struct length_figures *lengths; /* [count] in the manifest's order */
     size_t count;
-    uint64_t pieces_seen; /* different ones in the samples read */
+    uint64_t pieces_seen; /* distinct pieces in the samples read */
 };
 
-/* Tokens of the shortest sample of a bin; that of the bin after the last is seq + 1. */
+/* Tokens of the shortest sample of a bin; for the bin after the last, seq + 1. */
 static inline uint32_t figures_bin_first(const struct length_figures *figures, uint32_t bin)
 {
     return (bin * figures->length->seq + figures->bins - 1) / figures->bins + 1;

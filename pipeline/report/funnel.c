@@ -1,14 +1,14 @@
-/* From the bytes of the sources to samples: what is left after each step, and why the rest is not. */
+/* From the bytes of the sources to samples: what is left after each step, and why the rest was dropped. */
 #include "pipeline/report/corpus_sections.h"
 
 #include "pipeline/counts.h"
 
 #include <stdlib.h>
 
-#define ROWS_MAX 64u    /* of a table of reasons: a build knows fewer */
-#define KEPT     "kept" /* as the manifest names it */
+#define ROWS_MAX 64u    /* of a table of reasons: a build has fewer */
+#define KEPT     "kept" /* as in the manifest */
 
-/* What the names of the manifest's tables mean; a name of a later version stands for itself. */
+/* The words for the names in the manifest's tables; an unknown name (of a later version) is shown as it is. */
 static const char *words_of_fate(const char *name)
 {
     for (int fate = 0; fate < FATES; fate++)
@@ -110,7 +110,7 @@ static void put_steps(struct buf *page, const struct corpus_report *report, uint
 
 /* --------------------------------------------------------------------------------------------- the reasons */
 
-/* A row of a table of what became of pages, or of bytes. */
+/* A row of a table that says what became of pages or bytes. */
 struct reason {
     const char *words;
     uint64_t pages, bytes;
@@ -120,7 +120,7 @@ struct reason {
 struct reasons {
     struct reason rows[ROWS_MAX + 1];
     size_t count;
-    uint64_t pages, bytes; /* of all, also of those that found no row */
+    uint64_t pages, bytes; /* total, including those without a row */
 };
 
 static void add_reason(struct reasons *reasons, struct reason reason)

@@ -1,4 +1,4 @@
-/* The head of the page: what the dataset is, in one look. */
+/* The head of the page: a summary of the dataset. */
 #include "pipeline/report/corpus_sections.h"
 
 #include "base/hash.h"

@@ -1,4 +1,4 @@
-/* How many samples there are, how full, and how long. */
+/* How many samples there are, how long they are, and how full. */
 #include "pipeline/report/corpus_sections.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void put_table(struct buf *page, const struct corpus_report *report)
     html_table_end(page);
 }
 
-/* Heights by the square root: full samples are by far the most, and the few short ones are to be seen beside them. */
+/* Bar heights grow with the square root, so that the few short samples are visible beside the many full ones. */
 static void put_bars(struct buf *page, const struct length_figures *figures)
 {
     const double width = 100.0 / figures->bins;

@@ -1,4 +1,4 @@
-/* How masks and pairs fell, against what the rules ask for. */
+/* Masks and pairs as they are, compared with what the rules ask for. */
 #include "pipeline/report/corpus_sections.h"
 
 static void put_masks(struct buf *page, const struct figures *figures)

@@ -1,5 +1,5 @@
-/* The templates that the text did without: the lists to work from with --templates. Those in sentences first; the
- * others are boxes for the most part. */
+/* The templates that had no rendering: the lists to work from with --templates. Those inside sentences come first; most
+ * of the others are boxes. */
 #include "pipeline/report/corpus_sections.h"
 #include "pipeline/verbs/facts.h"
 
@@ -35,7 +35,7 @@ static void add_holes(struct buf *page, const struct corpus_report *report)
     html_table_end(page);
 }
 
-/* What was kept of templates that nobody renders: the list to look for notes in. */
+/* What was kept of templates without a rendering: the list in which to look for notes. */
 static void add_sentences(struct buf *page, const struct corpus_report *report)
 {
     static const char *const columns[] = {"Template", "#Sentences", "#Share", "", NULL};

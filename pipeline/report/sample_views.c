@@ -1,5 +1,5 @@
-/* A few samples as a reader sees them: pieces joined to words, the original above what the model has to guess. Which
- * ones, the root hash says: nobody chose them, and the same dataset shows the same. */
+/* A few samples in readable form: pieces joined to words, with the original above each word that the model has to
+ * guess. The root hash selects them, so the choice is arbitrary, and the same dataset always shows the same samples. */
 #include "pipeline/report/corpus_sections.h"
 
 #include "base/permute.h"
@@ -18,7 +18,7 @@ struct view {
     struct buf *page;
     const struct vocab *vocab;
     const struct special_ids *special;
-    const struct sample *sample; /* with its masks off: the originals */
+    const struct sample *sample; /* with its masks removed: the originals */
     const uint32_t *seen;        /* [length] ids as the model sees them */
     const bool *masked;          /* [length] is to be predicted */
 };
@@ -46,15 +46,15 @@ static bool is_one_of(uint32_t c, const char *letters)
     return c && utf8_write(c, bytes) && strstr(letters, bytes);
 }
 
-/* Scripts that write no blanks: kana, ideographs, their punctuation. */
+/* Scripts written without blanks: kana, ideographs, their punctuation. */
 static bool is_east_asian(uint32_t c)
 {
     return (c >= 0x2E80 && c < 0xA000) || (c >= 0xF900 && c < 0xFB00) || (c >= 0xFF00 && c < 0xFFA0) ||
            (c >= 0x20000 && c < 0x40000);
 }
 
-/* The pieces do not tell where blanks stood: this is how people write. `quoted`: an odd number of straight quotation
- * marks stands before. */
+/* Pieces do not record where blanks were, so this follows common typography. `quoted`: an odd number of straight
+ * quotation marks precedes. */
 static bool is_blank_between(struct str before, struct str piece, bool quoted)
 {
     const uint32_t last = last_letter(before), first = first_letter(piece);
@@ -80,7 +80,7 @@ static void put_piece(const struct view *view, uint32_t id, bool inside)
     html_text(view->page, piece, PIECE_LETTERS);
 }
 
-/* The title of a place, for who points at it: position, piece, id; isolated, as a piece may run from right to left. */
+/* The tooltip of a token: position, piece, id; isolated, because a piece may run from right to left. */
 static void put_title(const struct view *view, uint32_t position, const char *what)
 {
     const uint32_t id = view->sample->ids[position];
@@ -116,10 +116,10 @@ static void put_token(const struct view *view, uint32_t position, bool inside)
     buf_add_text(view->page, "</span>");
 }
 
-/* Tokens [from, to) as far as there is room. */
+/* Adds tokens [from, to) as far as there is room. */
 static uint32_t put_tokens(const struct view *view, uint32_t from, uint32_t to)
 {
-    const struct str *before = NULL; /* the piece before, if it is one of the text */
+    const struct str *before = NULL; /* the previous piece, if it is part of the text */
     bool quoted = false;
     uint32_t position = from;
     for (; position < to && position < TOKENS_SHOWN && view->page->size < SAMPLES_BYTES_MAX; position++) {
@@ -135,7 +135,7 @@ static uint32_t put_tokens(const struct view *view, uint32_t from, uint32_t to)
     return position;
 }
 
-/* The direction is that of the text: marks of our own say theirs, so that they do not count. */
+/* The direction is that of the text. Our own marks set theirs explicitly, so that they have no influence on it. */
 static void put_segment(const struct view *view, uint32_t from, uint32_t to, const char *name)
 {
     const char *class = from ? " second" : "";

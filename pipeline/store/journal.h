@@ -1,6 +1,6 @@
-/* DIR/journal: what a build is and at which stage, so that the same command goes on from there after any interruption.
- * How far the reading is stands beside the spills (pipeline/extent.h). Replaced as a whole (temporary name, fsync,
- * rename); removed when the dataset is complete. It is also the promise that what stands in this directory is ours. */
+/* DIR/journal: what a build is and at which stage, so that the same command can continue it after any interruption. The
+ * state of the reading is beside the spills (pipeline/extent.h). Replaced as a whole (temporary name, fsync, rename);
+ * removed when the dataset is complete. It also marks the contents of the directory as ours. */
 #ifndef PIPELINE_STORE_JOURNAL_H
 #define PIPELINE_STORE_JOURNAL_H
 
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 
 enum journal_stage {
-    JOURNAL_VOCABULARY, /* the vocabulary is not settled yet */
-    JOURNAL_HASHING,    /* --duplicates drop: the extents are of the documents' hashes */
-    JOURNAL_READING,    /* the extents say where */
+    JOURNAL_VOCABULARY, /* the vocabulary is not ready yet */
+    JOURNAL_HASHING,    /* --duplicates drop: the extents hold the documents' hashes */
+    JOURNAL_READING,    /* the extents say how far */
     JOURNAL_SEALING,    /* all input is in the spills */
 };
 
 struct journal {
-    json_t *identity; /* inputs and recipe: what must be equal for a resume. Owned. */
+    json_t *identity; /* inputs and recipe, which must be equal for a resume. Owned. */
     enum journal_stage stage;
     size_t set_count; /* of the spills */
     uint32_t bucket_bits[SETS_MAX];
@@ -30,14 +30,15 @@ int journal_read(struct journal *journal, const char *directory, struct error *e
 int journal_remove(const char *directory, struct error *err);
 void journal_release(struct journal *journal);
 
-/* What journals are made of. An object as a file, and back: NULL where it is no object (or, with *err, cannot be
- * read). */
+/* Building blocks of journals. Writes an object to a file, and reads it back: NULL if it is not an object (or, with
+ * *err, cannot be read). */
 int journal_put(const char *path, const json_t *object, struct error *err);
 json_t *journal_get(const char *path, struct error *err);
-/* A list of whole numbers, and back: the count read, at most `count`, exactly it where `exact`; -1 where it is none. */
+/* A list of whole numbers, and back: the count read, at most `count`, or exactly that if `exact`; -1 if it is not such
+ * a list. */
 json_t *numbers_json(const uint64_t *values, size_t count);
 int64_t numbers_read(const json_t *list, uint64_t *out, size_t count, bool exact);
-/* ERR_VERIFY: this journal says nothing that can be used. */
+/* ERR_VERIFY: this journal cannot be used. */
 int journal_damaged(const char *path, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Keys are random numbers, so they are sorted by their bytes; few are equal. */
+/* Loads are sorted by key with a radix sort: keys are random numbers, and few are equal. */
 #include "pipeline/store/load.h"
 
 #include "base/mem.h"
@@ -28,7 +28,7 @@ static uint64_t key_of(const char *entry)
     return key;
 }
 
-/* By the names of two entries of one key: file, window, part, copy, index (five uint32_t after the key). */
+/* Compares the names of two entries of equal key: file, window, part, copy, index (five uint32_t after the key). */
 static int compare_names(const void *left, const void *right)
 {
     const struct keyed *a = left, *b = right;
@@ -41,8 +41,8 @@ static int compare_names(const void *left, const void *right)
     return 0;
 }
 
-/* The same, by the byte of their keys at `shift`, else as they were. Returns where they are: `to`, or `from` if
- * all have the same byte. */
+/* Sorts by the byte of the keys at `shift`; stable. Returns the array with the result: `to`, or `from` if all have the
+ * same byte. */
 static struct keyed *sort_by_byte(struct keyed *from, struct keyed *to, size_t count, unsigned shift)
 {
     size_t ends[256] = {0};
@@ -52,13 +52,13 @@ static struct keyed *sort_by_byte(struct keyed *from, struct keyed *to, size_t c
         return from;
     size_t end = count;
     for (unsigned byte = 256; byte-- > 0;)
-        ends[byte] = end -= ends[byte]; /* where it begins */
+        ends[byte] = end -= ends[byte]; /* where that byte's entries begin */
     for (size_t i = 0; i < count; i++)
         to[ends[from[i].key >> shift & 0xFF]++] = from[i];
     return to;
 }
 
-/* Into the total order: by key, byte by byte from the lowest, then by name. Keys are random: few are equal. */
+/* Sorts into the total order: by key, byte by byte from the lowest, then by name. */
 static struct keyed *sort_keyed(struct keyed *keys, struct keyed *room, size_t count)
 {
     struct keyed *sorted = keys;
@@ -73,7 +73,7 @@ static struct keyed *sort_keyed(struct keyed *keys, struct keyed *room, size_t c
     return sorted;
 }
 
-/* Of the entries in `entries` after `from`, those of the load's keys stay. */
+/* Of the entries from byte `from` on, keeps those whose keys belong to the load. */
 static void keep_own(struct load *load, size_t from, size_t entry_bytes)
 {
     char *data = load->entries.data;
@@ -88,7 +88,7 @@ static void keep_own(struct load *load, size_t from, size_t entry_bytes)
     load->entries.size = to;
 }
 
-/* Adds the entries of the load's keys that stand in `file`. */
+/* Adds the entries in `file` whose keys belong to the load. */
 static int read_entries(struct load *load, size_t entry_bytes, const struct file *file, uint64_t bytes,
                         struct error *err)
 {
@@ -109,7 +109,7 @@ static int read_entries(struct load *load, size_t entry_bytes, const struct file
     return 0;
 }
 
-/* Those of all extents. */
+/* Adds the entries of all extents. */
 static int read_extents(struct load *load, const struct spills *spills, uint64_t bytes_max, struct error *err)
 {
     const uint64_t all = spills_bytes(spills, load->set, load->bucket);

@@ -1,10 +1,10 @@
-/* A run of keys of one bucket that fits into memory: comes in from the spills of all extents, goes out in order. */
+/* A range of keys of one bucket that fits into memory: read from the spills of all extents, and sorted. */
 #ifndef PIPELINE_STORE_LOAD_H
 #define PIPELINE_STORE_LOAD_H
 
 #include "pipeline/store/spill.h"
 
-/* What spill_sync said of the spills of an extent. */
+/* The spills of one extent, as reported by spill_sync. */
 struct seal_extent {
     uint64_t extent;
     const uint64_t *bytes;
@@ -22,7 +22,7 @@ uint64_t spills_bytes(const struct spills *spills, size_t set, uint32_t bucket);
 
 struct keyed {
     uint64_t key;
-    const char *entry; /* in the load's entries */
+    const char *entry; /* into the load's entries */
 };
 
 struct load {
@@ -30,16 +30,17 @@ struct load {
     uint32_t bucket;
     uint64_t first, last; /* keys */
 
-    const struct keyed *sorted; /* [count]: by key, then by name (sample_key) */
+    const struct keyed *sorted; /* [count] by key, then by name (sample_key) */
     size_t count;
 
     struct buf entries;
-    struct keyed *keys; /* [2 * capacity]: of entries, and room for as many */
+    struct keyed *keys; /* [2 * capacity] of the entries, and scratch of the same size */
     size_t capacity;
 };
 
-/* Reads what the spills hold of the load's keys, at most bytes_max at first, and sorts it. A zeroed load with set,
- * bucket and keys filled in will do; its memory is used again. ERR_VERIFY: a spill is shorter than was said. */
+/* Reads the spilled entries whose keys belong to the load, at most bytes_max at first, and sorts them. The load needs
+ * set, bucket and keys, and is otherwise zeroed or from a previous call, whose memory is reused. ERR_VERIFY: a spill is
+ * shorter than it should be. */
 int load_read(struct load *load, const struct spills *spills, uint64_t bytes_max, struct error *err);
 void load_release(struct load *load);
 

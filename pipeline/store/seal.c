@@ -1,9 +1,9 @@
 /*              ordered     parallel     ordered     parallel     ordered     parallel
  *   spills ─► │ pick │ ─► │ sort │ ─► │ enter │ ─► │ place │ ─► │ join │ ─► │ commit │ ─► shards
  *
- * What becomes of a load is settled by its first record's number: the bytes of a record stand at a known place of a
- * known shard. So whole blocks are hashed and written wherever a thread has time; only a block on the border of two
- * loads is laid together by `join`, in order. A load goes round once for every shard that it has records of. */
+ * The number of a load's first record determines everything: each record's bytes have a known place in a known shard.
+ * So whole blocks are hashed and written by any free thread; only a block shared by two loads is assembled by `join`,
+ * in order. A load passes the steps once for every shard that has records of it. */
 #include "pipeline/store/seal.h"
 
 #include "base/belt.h"
@@ -23,32 +23,32 @@ struct open_shard {
 
 struct job {
     struct load load;
-    bool is_first;   /* of the bucket's loads */
-    uint64_t record; /* of the set: the bucket's first one; from `enter` on the load's */
+    bool is_first;   /* of the loads of its bucket */
+    uint64_t record; /* in the set: of the bucket's first record; from `enter` on, of the load's */
     bool entered;
-    uint64_t next; /* of the set: to go on with in the next round */
-    /* This round: entries [from, to), records first, first + 1, … of a shard. */
+    uint64_t next; /* in the set: where the next round continues */
+    /* This round: entries [from, to) are records first, first + 1, … of a shard. */
     size_t from, to;
     uint64_t first;
     struct open_shard *shard; /* NULL: nothing to write */
     uint8_t *block;           /* [SHARD_BLOCK_BYTES] */
-    bool fills;               /* that shard; it is here then, for `commit` */
+    bool fills;               /* the shard; `commit` then finds it in `full` */
     struct open_shard full;
 };
 
 struct sealer {
     const struct seal_options *options;
-    /* where the source is */
+    /* position of the source */
     size_t set;
     uint32_t bucket;
     uint64_t slice;
-    uint64_t bucket_record; /* of the set: the first one of the bucket */
-    /* where `enter` is */
+    uint64_t bucket_record; /* in the set: number of the bucket's first record */
+    /* position of `enter` */
     size_t entering_set;
-    uint64_t record; /* of the set, to come next */
+    uint64_t record; /* in the set: number of the next record */
     uint32_t shard;
     uint64_t in_shard;
-    /* Not more shards are open than there are jobs on their way, and one that waits for the next. */
+    /* At most as many shards are open as jobs are in flight, plus one that waits for the next job. */
     struct open_shard open[SEAL_LOADS_MAX + 1];
     size_t newest;
 };
@@ -58,7 +58,7 @@ static uint64_t bucket_bytes(const struct sealer *sealer)
     return spills_bytes(&sealer->options->spills, sealer->set, sealer->bucket);
 }
 
-/* The first shard of a set that is not in shares before `share`. */
+/* The first shard of a set that does not belong to a share before `share`. */
 static uint32_t first_shard(const struct seal_options *options, size_t set, uint32_t share)
 {
     return (uint32_t)((uint64_t)options->manifest->lengths[set].shards * share / options->shares);
@@ -67,11 +67,11 @@ static uint32_t first_shard(const struct seal_options *options, size_t set, uint
 static uint64_t first_record(const struct seal_options *options, size_t set, uint32_t shard)
 {
     const struct manifest_length *length = &options->manifest->lengths[set];
-    const uint64_t more = length->shards ? length->samples % length->shards : 0; /* shards that hold one more */
+    const uint64_t more = length->shards ? length->samples % length->shards : 0; /* shards with one extra record */
     return length->shards ? length->samples / length->shards * shard + (shard < more ? shard : more) : 0;
 }
 
-/* Records [from, to) of the set are our share. */
+/* Our share of the set: records [from, to). */
 static void share_of(const struct seal_options *options, size_t set, uint64_t *from, uint64_t *to)
 {
     *from = first_record(options, set, first_shard(options, set, options->share));
@@ -80,7 +80,7 @@ static void share_of(const struct seal_options *options, size_t set, uint64_t *f
 
 /* ------------------------------------------------------------------------------------------------------- pick */
 
-/* A bucket that is larger than a load is taken in 2^bits slices by the next bits of the key. */
+/* A bucket that is larger than a load is divided into 2^bits slices by the next bits of the key. */
 static uint32_t slice_bits(const struct sealer *sealer)
 {
     const uint32_t bucket_bits = sealer->options->spills.sets[sealer->set].bucket_bits;
@@ -102,7 +102,7 @@ static void next_bucket(struct sealer *sealer)
     sealer->set++;
 }
 
-/* Has the source's bucket a record of our share? */
+/* Does the source's bucket contain a record of our share? */
 static bool is_ours(const struct sealer *sealer)
 {
     uint64_t from, to;
@@ -173,14 +173,14 @@ static int open_shard(struct sealer *sealer, struct error *err)
     return result;
 }
 
-/* Puts `enter` before the first record of our share of a set. */
+/* Moves `enter` to the first record of our share of a set. */
 static void enter_set(struct sealer *sealer)
 {
     if (sealer->entering_set < sealer->options->spills.set_count)
         sealer->shard = first_shard(sealer->options, sealer->entering_set, sealer->options->share);
 }
 
-/* Have all samples of our share of the set before been there? */
+/* Checks that all samples of our share of the previous set have arrived. */
 static int finish_set(struct sealer *sealer, struct error *err)
 {
     if (sealer->shard < first_shard(sealer->options, sealer->entering_set, sealer->options->share + 1))
@@ -190,7 +190,7 @@ static int finish_set(struct sealer *sealer, struct error *err)
     return 0;
 }
 
-/* The next round of a load: its records of the next shard, as far as they are our share. */
+/* Prepares the next round of a load: its records in the next shard, as far as they belong to our share. */
 static int enter(void *context, void *slot, uint64_t number, struct error *err)
 {
     struct sealer *sealer = context;
@@ -232,8 +232,8 @@ static int enter(void *context, void *slot, uint64_t number, struct error *err)
 
 /* ---------------------------------------------------------------------------------------------- place and join */
 
-/* Of the record area of a shard: the bytes [from, to) that a round has, and the blocks [block, block_end) whole in
- * it. */
+/* The part of a shard's record area that one round covers: bytes [from, to), and the blocks [block, block_end)
+ * completely inside. */
 struct stretch {
     uint64_t from, to;
     uint64_t block, block_end;
@@ -248,11 +248,11 @@ static struct stretch stretch_of(const struct job *job)
     stretch.block_end =
         stretch.to == shard_area_bytes(header) ? shard_block_count(header) : stretch.to / SHARD_BLOCK_BYTES;
     if (stretch.block_end < stretch.block)
-        stretch.block_end = stretch.block; /* all of it is in one block */
+        stretch.block_end = stretch.block; /* it is all in one block */
     return stretch;
 }
 
-/* The bytes of one record at byte `at` of the record area, of at most [at, end). Returns how many. */
+/* The bytes of one record from byte `at` of the record area on, but before `end`. Returns how many. */
 static size_t piece_at(const struct sealer *sealer, const struct job *job, uint64_t at, uint64_t end,
                        const uint8_t **bytes)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUFFER_BYTES (128u << 10) /* of a bucket, written in one call */
+#define BUFFER_BYTES (128u << 10) /* per bucket, written in one call */
 
 #define JOURNAL_END ".journal"
 
@@ -84,8 +84,8 @@ int spill_open(struct spill *spill, const char *directory, uint64_t extent, cons
     return result;
 }
 
-/* A write that failed may have written a part, which the next one would follow. So it is the last one: what a journal
- * says of the file stays true, and spill_open cuts the part off. */
+/* A failed write may have written a part, and a later write would follow it. So nothing is written after a failure:
+ * what a journal says about the file stays true, and spill_open removes the part. */
 static int flush(struct spill *spill, struct spill_bucket *bucket, struct error *err)
 {
     if (spill->failed)
@@ -124,8 +124,7 @@ int spill_sync(struct spill *spill, uint64_t *bytes, struct error *err)
             struct spill_bucket *bucket = &spill->buckets[set][number];
             TRY(flush(spill, bucket, err));
             if (bucket->file.written > 0) {
-                spill->failed =
-                    true; /* a sync that failed is not tried again either: the kernel may have dropped pages */
+                spill->failed = true; /* a failed sync is not retried either: the kernel may have dropped pages */
                 TRY(file_sync(&bucket->file, err));
                 spill->failed = false;
                 bucket->file.written = 0;
@@ -148,8 +147,7 @@ void spill_close(struct spill *spill)
     *spill = (struct spill){0};
 }
 
-/* The names that are ours in DIR/spill begin with the digits of an extent; 0 where this is none, else where they
- * end. */
+/* Names in DIR/spill that are ours begin with the digits of an extent. Returns where these end; 0: not ours. */
 static size_t extent_of(const char *name, uint64_t *extent)
 {
     *extent = 0;

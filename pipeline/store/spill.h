@@ -1,12 +1,12 @@
-/* Samples on their way to the shards, on disk by key range. Comes in: entries (sort key and record) in any order. Goes
- * out: files DIR/spill/EXTENT-SET-BUCKET whose entries have the top bits of their key in common, so that seal.c can
- * sort one after the other in bounded memory.
+/* Samples on their way to the shards, on disk by key range. Entries (sort key and record) arrive in any order and go to
+ * files DIR/spill/EXTENT-SET-BUCKET. The entries of a file share the top bits of their keys, so seal.c can sort one
+ * file after the other in bounded memory.
  *
  *     key  0x0…            0x4…            0x8…            0xC…
  *         │ 000-00000     │ 000-00001     │ 000-00002     │ 000-00003     │   a set of 4 buckets
  *
- * spill_sync makes everything so far durable and says how long each file is; after a crash spill_open cuts the files
- * back to the lengths that a journal kept. One thread. */
+ * spill_sync makes everything so far durable and reports the length of each file; after a crash spill_open truncates
+ * the files to the lengths in the journal. One thread. */
 #ifndef PIPELINE_STORE_SPILL_H
 #define PIPELINE_STORE_SPILL_H
 
@@ -33,12 +33,12 @@ struct spill {
     struct spill_set sets[SPILL_SETS_MAX];
     size_t set_count;
     struct spill_bucket *buckets[SPILL_SETS_MAX]; /* [sets[i]] [2^bucket_bits] */
-    bool failed;                                  /* a write did: nothing more is written or synced */
+    bool failed;                                  /* a write failed: nothing more is written or synced */
 };
 
-/* Opens the files of all sets of an extent (see pipeline/extent.h), made where absent, and cuts them to `bytes` (all
- * buckets of all sets in order; NULL: to nothing). A file shorter than its length is ERR_VERIFY: the journal's promise
- * is broken. */
+/* Opens the files of all sets of an extent (see pipeline/extent.h), creating them if necessary, and truncates them to
+ * `bytes` (all buckets of all sets in order; NULL: all to 0). ERR_VERIFY: a file is shorter than its length in the
+ * journal. */
 int spill_open(struct spill *spill, const char *directory, uint64_t extent, const struct spill_set *sets,
                size_t set_count, const uint64_t *bytes, struct error *err);
 /* `entries` is a whole number of entries of the set. */
@@ -49,15 +49,15 @@ size_t spill_bucket_count(const struct spill_set *sets, size_t set_count);
 /* The path of a bucket's file; the caller frees it with mem_free. */
 char *spill_path(const char *directory, uint64_t extent, size_t set, uint32_t bucket);
 void spill_close(struct spill *spill); /* the files stay */
-/* Removes the files of one extent, or DIR/spill with those of all. What else begins with an extent's name there is its
- * journal: that one first, because without it the others say nothing. */
+/* Removes the files of one extent, or DIR/spill with those of all. The journal of an extent is among them; it is
+ * removed first, because the spills mean nothing without it. */
 int spill_remove(const char *directory, uint64_t extent, struct error *err);
 int spill_remove_all(const char *directory, struct error *err);
 
 /* The name of an extent's journal, beside its spills. */
 #define SPILL_EXTENT_DIGITS 10
 char *spill_journal_path(const char *directory, uint64_t extent);
-/* Is this a name in DIR/spill of a journal? Then *extent is which. */
+/* Is this the name of a journal in DIR/spill? Then *extent is its extent. */
 bool spill_journal_name(const char *name, uint64_t *extent);
 
 #endif
