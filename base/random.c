@@ -1,26 +1,13 @@
-/* Random bits by name: 32 bits for each draw, from Philox 4x32-10 as SC 2011 and Random123 define it. */
+/* Random bits by name: 32 bits for each draw, from Philox. */
 #include "base/random.h"
 
 #include "base/cpu.h"
 #include "base/hash.h"
+#include "base/philox.h"
 
 void philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < PHILOX_ROUNDS; round++) {
-        const uint64_t a = (uint64_t)PHILOX_MULTIPLY_0 * c0, b = (uint64_t)PHILOX_MULTIPLY_1 * c2;
-        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)b;
-        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)a;
-        k0 += PHILOX_WEYL_0;
-        k1 += PHILOX_WEYL_1;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
+    philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1], out);
 }
 
 struct random_stream random_stream(uint64_t seed, enum random_purpose purpose, uint64_t file, uint64_t window,

@@ -1,6 +1,6 @@
 /* Random by name, not by turn: a draw is a function of its name alone, so no thread, process, order or interruption
- * can change it. Generator: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3",
- * SC 2011). Key = seed; counter = (XXH3-64 of the stream's name, index, draw).
+ * can change it. Generator: Philox 4x32-10 (philox.h). Key = seed; counter = (XXH3-64 of the stream's name, index,
+ * draw).
  *
  *     struct random_stream masks = random_stream(seed, RANDOM_MASK, file, window, part, length, copy);
  *     uint32_t r = random_at(&masks, sample, position);
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Philox 4x32-10; out may be counter. Matches the published Random123 vectors. */
+/* philox() of arrays; out may be counter. */
 void philox4x32(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 
 /* What a stream is for. The numbers are part of the dataset's bytes: never renumber. */
@@ -42,13 +42,6 @@ void random_at4(const struct random_stream *stream, uint32_t index, uint32_t dra
  * not overlap. */
 void random_row(const struct random_stream *stream, uint32_t index, uint32_t first, size_t count,
                 uint32_t *const out[4]);
-
-/* Constants of Salmon et al., table 2 and section 4.3. */
-#define PHILOX_ROUNDS     10
-#define PHILOX_MULTIPLY_0 0xD2511F53u
-#define PHILOX_MULTIPLY_1 0xCD9E8D57u
-#define PHILOX_WEYL_0     0x9E3779B9u /* golden ratio */
-#define PHILOX_WEYL_1     0xBB67AE85u /* sqrt(3) - 1 */
 
 #define MILLION 1000000u
 

@@ -1,6 +1,7 @@
 /* Inside base only: the loop of random_row for one vector level. The file that includes this defines the vector type,
  * which holds LANES numbers of 64 bits. Only the low 32 bits of each count; the product of two such numbers is what
  * Philox splits. The upper bits are garbage that no product reads. The scalar reference is in random.c. */
+#include "base/philox.h"
 #include "base/random.h"
 
 #include <immintrin.h>

@@ -1,5 +1,5 @@
 /* Keyed dropout (struct dropout in ops_args.h), sixteen Philox blocks at a time to fill the compiler's vectors. Philox
- * 4x32-10: Salmon and others, SC 2011; base/random.c has the plain form, and a test compares the two. */
+ * 4x32-10: base/philox.h has the plain form, and a test compares the two. */
 #ifndef TRAINER_CPU_KEEP_H
 #define TRAINER_CPU_KEEP_H
 

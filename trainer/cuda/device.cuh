@@ -1,5 +1,5 @@
 /* What the kernels share: 16-bit numbers to float and back, vectors of numbers in one load, sums over a warp and over a
- * block in a fixed tree, and the keyed dropout's random words (base/random.h; struct dropout in ops.h). */
+ * block in a fixed tree, and the keyed dropout's random words (base/philox.h; struct dropout in ops.h). */
 #ifndef TRAINER_CUDA_DEVICE_CUH
 #define TRAINER_CUDA_DEVICE_CUH
 
@@ -7,7 +7,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-#include "base/random.h"
+#include "base/philox.h"
 #include "trainer/cuda/kernels.h"
 
 #define WARP      32
@@ -120,28 +120,6 @@ static __device__ __forceinline__ float block_max(float x, float *room)
 }
 
 /* ---- dropout ---- */
-
-/* Philox 4x32-10 of base/random.h. */
-static __device__ __host__ __forceinline__ void philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0,
-                                                       uint32_t k1, uint32_t out[4])
-{
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-    for (int round = 0; round < PHILOX_ROUNDS; round++) {
-        const uint64_t a = (uint64_t)PHILOX_MULTIPLY_0 * c0, b = (uint64_t)PHILOX_MULTIPLY_1 * c2;
-        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)b;
-        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)a;
-        k0 += PHILOX_WEYL_0;
-        k1 += PHILOX_WEYL_1;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
 
 /* Words for columns 8 * eight … 8 * eight + 7; name, number and position as struct dropout says. */
 static __device__ __host__ __forceinline__ void dropout_words(const struct dropout &dropout, uint32_t name,
