@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/cuda/emulator.h"
+#include "tests/cuda/shadow.h"
 
 #define THREADS_MAX  1024
 #define STACK_BYTES  (64 << 10)
@@ -25,7 +26,7 @@ struct fiber {
     ucontext_t first;
     jmp_buf turn;
     bool begun, done;
-    size_t barriers, exchanges; /* that it has come to */
+    size_t barriers, exchanges, warp_barriers; /* that it has come to */
     std::vector<late_copy> copies;
 };
 
@@ -71,6 +72,13 @@ void emulate_barrier(void)
     complete_barrier();
     while (barriers_complete < mine)
         yield();
+    shadow_thread(now, self->barriers, self->warp_barriers);
+}
+
+void emulate_warp_barrier(void)
+{
+    emulate_exchange("syncwarp", "", 1);
+    shadow_thread(now, fibers[now].barriers, ++fibers[now].warp_barriers);
 }
 
 const char *emulate_exchange(const char *what, const void *in, size_t bytes)
@@ -101,16 +109,19 @@ void emulate_copy(void *to, const void *from, bool live)
         fprintf(stderr, "block %u, thread %u: a copy from or to an unaligned place\n", blockIdx.x, now);
         abort();
     }
+    shadow_copy(to, 16, false);
     fibers[now].copies.push_back({to, from, live});
 }
 
 void emulate_landed(void)
 {
-    for (const late_copy &copy : fibers[now].copies)
+    for (const late_copy &copy : fibers[now].copies) {
+        shadow_copy(copy.to, 16, true);
         if (copy.live)
             memcpy(copy.to, copy.from, 16);
         else
             memset(copy.to, 0, 16);
+    }
     fibers[now].copies.clear();
 }
 
@@ -158,7 +169,9 @@ static bool run_warp(unsigned number)
                 continue;
             threadIdx.x = now;
             const size_t came = fiber->barriers + fiber->exchanges;
+            shadow_thread(now, fiber->barriers, fiber->warp_barriers);
             resume(fiber);
+            shadow_outside();
             moved |= fiber->done || fiber->barriers + fiber->exchanges != came;
         }
         if (!moved)
@@ -172,12 +185,14 @@ extern char __start_emulated_shared[], __stop_emulated_shared[];
 static void run_block()
 {
     memset(shared, 0xff, shared_used); /* NaN in every type */
-    memset(__start_emulated_shared, 0xff, (size_t)(__stop_emulated_shared - __start_emulated_shared));
+    const size_t fixed_bytes = (size_t)(__stop_emulated_shared - __start_emulated_shared);
+    memset(__start_emulated_shared, 0xff, fixed_bytes);
+    shadow_block(shared, shared_used, __start_emulated_shared, fixed_bytes);
     memset(warps, 0, sizeof warps);
     barriers_complete = barrier_arrived = fibers_done = 0;
     for (unsigned i = 0; i < blockDim.x; i++) {
         fibers[i].done = false;
-        fibers[i].barriers = fibers[i].exchanges = 0;
+        fibers[i].barriers = fibers[i].exchanges = fibers[i].warp_barriers = 0;
         fibers[i].copies.clear();
     }
     const unsigned count = blockDim.x / 32;

@@ -40,6 +40,7 @@ struct emulated_index {
 extern struct emulated_index threadIdx, blockIdx, blockDim, gridDim;
 
 void emulate_barrier(void);
+void emulate_warp_barrier(void);
 /* Leaves `in` for the other lanes, waits for all of them, gives theirs: slot l of EMULATED_SLOT bytes is lane l's.
  * `what` must be the same in all lanes. */
 #define EMULATED_SLOT 32
@@ -62,7 +63,7 @@ static inline void __syncthreads()
 
 static inline void __syncwarp()
 {
-    emulate_exchange("syncwarp", "", 1);
+    emulate_warp_barrier();
 }
 
 template <typename number> static inline number emulate_shuffle(number x, unsigned from)
@@ -219,7 +220,9 @@ static inline void load_matrices_across(uint32_t r[4], const char *row)
 }
 
 /* A and B put together from all lanes' registers, by the PTX manual's figures for m16n8k16. */
-template <typename storage> static void multiply_add(float d[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+template <typename storage>
+__attribute__((no_sanitize("thread"))) static void multiply_add(float d[4], const uint32_t a[4], uint32_t b0,
+                                                                uint32_t b1)
 {
     const uint32_t mine[6] = {a[0], a[1], a[2], a[3], b0, b1};
     const char *slots = emulate_exchange("mma", mine, sizeof mine);

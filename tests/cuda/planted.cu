@@ -144,6 +144,106 @@ void planted_shared_left_over(bool wrong)
     check(numbers.at, 2 * THREADS, 7);
 }
 
+/* ---- races in a block ---- */
+
+/* All threads write the same number, so that no order of threads gives another result. */
+static __global__ void write_one(float *to, bool everybody)
+{
+    __shared__ float room;
+    if (everybody || threadIdx.x == 0)
+        room = 7;
+    __syncthreads();
+    to[threadIdx.x] = room;
+}
+
+void planted_two_write(bool wrong)
+{
+    memory numbers(THREADS);
+    launch(write_one, 1, THREADS, 0, NULL, numbers.at, wrong);
+}
+
+/* Each thread reads what one of another warp wrote, twice. */
+static __global__ void rotate(float *to, bool before, bool between)
+{
+    __shared__ float room[THREADS];
+    const int other = ((int)threadIdx.x + WARP) % THREADS;
+    float sum = 0;
+    room[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = 0; i < 2; i++) {
+        room[threadIdx.x] = 3.5f;
+        if (before)
+            __syncthreads();
+        sum += room[other];
+        if (between)
+            __syncthreads();
+    }
+    to[threadIdx.x] = sum;
+}
+
+void planted_read_before_barrier(bool wrong)
+{
+    memory numbers(THREADS);
+    launch(rotate, 1, THREADS, 0, NULL, numbers.at, !wrong, true);
+}
+
+void planted_write_before_barrier(bool wrong)
+{
+    memory numbers(THREADS);
+    launch(rotate, 1, THREADS, 0, NULL, numbers.at, true, !wrong);
+}
+
+/* A warp's lanes need a barrier of their own, though the emulator runs them one after the other. */
+static __global__ void neighbours(float *to, bool together)
+{
+    __shared__ float room[THREADS];
+    room[threadIdx.x] = 0;
+    __syncwarp();
+    room[threadIdx.x] = 7;
+    if (together)
+        __syncwarp();
+    to[threadIdx.x] = room[threadIdx.x ^ 1];
+}
+
+void planted_warp_not_in_step(bool wrong)
+{
+    memory numbers(THREADS);
+    launch(neighbours, 1, THREADS, 0, NULL, numbers.at, !wrong);
+}
+
+static __global__ void copy_and_use(float *to, const float *from, bool waits, int offset)
+{
+    char *room = shared_memory() + 16 * threadIdx.x + offset;
+    copy_later(room, from + 4 * threadIdx.x, true);
+    if (waits)
+        copies_landed();
+    to[threadIdx.x] = *(const float *)room;
+}
+
+void planted_copy_not_landed(bool wrong)
+{
+    memory numbers(4 * THREADS), result(THREADS);
+    launch(copy_and_use, 1, THREADS, 16 * THREADS, NULL, result.at, numbers.at, !wrong, 0);
+}
+
+void planted_copy_misaligned(bool wrong)
+{
+    memory numbers(4 * THREADS), result(THREADS);
+    launch(copy_and_use, 1, THREADS, 16 * THREADS + 16, NULL, result.at, numbers.at, true, wrong ? 8 : 0);
+}
+
+static __global__ void use_vectors(float *to, const float *from)
+{
+    const float4 four = *(const float4 *)(from + 4 * threadIdx.x);
+    to[threadIdx.x] = four.x + four.w;
+}
+
+void planted_vector_misaligned(bool wrong)
+{
+    memory numbers(4 * THREADS + 4), result(THREADS);
+    launch(use_vectors, 1, THREADS, 0, NULL, result.at, numbers.at + (wrong ? 2 : 0));
+}
+
 /* ---- streams ---- */
 
 /* Two streams, an event, and pinned memory of the host. */

@@ -18,7 +18,14 @@ extern "C" {
     WORD(shared_too_large, "with 232464 bytes of shared memory (at most")                                              \
     WORD(barrier_not_reached, "wait for one another")                                                                  \
     WORD(lanes_part, "others of its warp to")                                                                          \
-    WORD(shared_left_over, "other numbers than it should be")                                                          \
+    WORD(shared_left_over, "reads what no thread wrote")                                                               \
+    WORD(two_write, "writes what another wrote")                                                                       \
+    WORD(read_before_barrier, "with no barrier between")                                                               \
+    WORD(write_before_barrier, "with no barrier between")                                                              \
+    WORD(warp_not_in_step, "with no barrier between")                                                                  \
+    WORD(copy_not_landed, "comes to where a copy has not landed")                                                      \
+    WORD(vector_misaligned, "which is no multiple of 16")                                                              \
+    WORD(copy_misaligned, "a copy from or to an unaligned place")                                                      \
     WORD(source_reused, "other numbers than it should be")                                                             \
     WORD(result_too_early, "other numbers than it should be")                                                          \
     WORD(write_not_awaited, "other numbers than it should be")                                                         \
