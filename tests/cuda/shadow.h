@@ -1,4 +1,4 @@
-/* What is known of each byte of a block's shared memory (shadow.cpp). Without -fsanitize=thread nothing is ever asked. */
+/* What is known of each byte of a block's shared memory (shadow.cpp): nothing, without -fsanitize=thread. */
 #ifndef TESTS_CUDA_SHADOW_H
 #define TESTS_CUDA_SHADOW_H
 
