@@ -2,15 +2,15 @@
  * context and, for the backward pass, the logarithms of the softmax's denominators. One pass over keys with a running
  * maximum (Dao and others 2022); scores never leave registers.
  *
- *     block: 128 queries of a sequence and head       warp: 32 of them, whole rows, so rows meet in 4 lanes only
- *     keys and values: tiles of 64, one in use while the next is on its way
+ *     block: 128 queries of a sequence and head       warp: 32 of them, whole rows, so a row lies in 4 lanes only
+ *     keys and values: tiles of 64, one in use while the next is being loaded
  *
- * A warp has 32 rows rather than 16 because what it reads of K and V from shared memory serves twice as many products:
- * with 16, shared memory (128 bytes a clock) would be the limit, not the tensor cores. Dropout: lanes 4g … 4g + 3 hold
- * rows g and g + 8, 8 columns a product, which is one call of Philox; each lane makes a quarter of the calls and hands
- * round the bits.
+ * A warp has 32 rows rather than 16 because what it reads of K and V from shared memory then serves twice as many
+ * products: with 16, shared memory (128 bytes per clock) would be the limit, not the tensor cores. Dropout: lanes 4g …
+ * 4g + 3 hold rows g and g + 8, 8 columns per product, which is one call of Philox; each lane makes a quarter of the
+ * calls and shares the bits.
  *
- * Limits per token and layer: 8 H bytes (H100: 3.35e12 bytes/s, so 2.4 ns of H = 1024), 4 S H FLOPs (S = 128: 0.53 ns
+ * Limits per token and layer: 8 H bytes (H100: 3.35e12 bytes/s, so 2.4 ns for H = 1024), 4 S H FLOPs (S = 128: 0.53 ns
  * at 989e12); mma.sync reaches about 0.62 of that rate. */
 #include "trainer/cuda/attention.cuh"
 
@@ -21,11 +21,11 @@
 #define KEY_TILE      (KEYS * TILE_BYTES)
 #define FORWARD_BYTES (QUERIES * TILE_BYTES + 4 * KEY_TILE)
 
-/* Queries of a warp, in two blocks m of 16 rows. Of a lane's numbers of rows g (h = 0) and g + 8 (h = 1): */
+/* The queries of a warp, in two blocks m of 16 rows; a lane has numbers of rows g (h = 0) and g + 8 (h = 1). */
 struct forward_state {
     uint32_t q[2][4][4];
     float context[2][8][4];
-    float most[2][2], sum[2][2]; /* of the lane's own columns */
+    float most[2][2], sum[2][2]; /* of the row; of the lane's own columns */
 };
 
 static __device__ __forceinline__ float quad_max(float x)
@@ -40,7 +40,7 @@ static __device__ __forceinline__ float quad_sum(float x)
     return x + __shfl_xor_sync(FULL_WARP, x, 2);
 }
 
-/* score = Q K^T of 32 queries and a tile of keys. */
+/* score = Q K^T for 32 queries and a tile of keys. */
 template <typename storage>
 static __device__ __forceinline__ void score_tile(float score[2][8][4], const forward_state &s, const char *keys)
 {
@@ -59,7 +59,7 @@ static __device__ __forceinline__ void score_tile(float score[2][8][4], const fo
         }
 }
 
-/* Scores to exponentials below the new maximum; what was summed below the old one is shrunk. */
+/* Turns scores into exponentials relative to the new maximum, and rescales what was summed relative to the old one. */
 static __device__ __forceinline__ void soften(float score[2][8][4], forward_state &s, float scale)
 {
 #pragma unroll
@@ -86,7 +86,7 @@ static __device__ __forceinline__ void soften(float score[2][8][4], forward_stat
         }
 }
 
-/* Byte 2 e + h of a lane's word: columns 8 (2c + e) … + 7 of row g + 8 h. */
+/* Drops probabilities. Byte 2 e + h of a lane's word: columns 8 (2c + e) … + 7 of row g + 8 h. */
 static __device__ __forceinline__ void drop_tile(float p[2][8][4], const attention_operands &a,
                                                  const attention_work &work, int query, int key)
 {
@@ -193,7 +193,7 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_forward(const att
     load_keys<storage>(keys, a, work, 0);
     for (int key = 0, stage = 0; key < work.length; key += KEYS, stage ^= 1) {
         copies_landed();
-        __syncthreads(); /* this tile is whole, and nobody reads the other one any more */
+        __syncthreads(); /* this tile is complete, and no warp reads the other one any more */
         if (key + KEYS < work.length)
             load_keys<storage>(keys + (stage ^ 1) * KEY_TILE, a, work, key + KEYS);
         if (query >= work.queries)
@@ -251,7 +251,7 @@ static size_t storage_bytes(enum precision precision)
     return precision == PRECISION_FP32 ? sizeof(float) : sizeof(__half);
 }
 
-/* Zeros in the dead rows of a matrix; sizes in bytes. */
+/* Zeroes the dead rows of a matrix; sizes in bytes. */
 static void clear_dead(cudaStream_t stream, void *rows, size_t stride, size_t width, const batch *batch)
 {
     const size_t live = batch->tokens, dead = batch->token_rows - live;

@@ -1,4 +1,4 @@
-/* What the kernels of attention share: their operands, which sequence and head a block has, and the dropout of the
+/* What the kernels of attention share: their operands, the sequence and head of a block, and the dropout of the
  * probabilities. */
 #ifndef TRAINER_CUDA_ATTENTION_CUH
 #define TRAINER_CUDA_ATTENTION_CUH
@@ -15,21 +15,21 @@ struct attention_operands {
     float *log_sums; /* [heads, R]: the same */
     const void *q, *kv;
     void *dq, *dkv;              /* backward */
-    int32_t q_stride, kv_stride; /* numbers from row to row, of the gradients too */
+    int32_t q_stride, kv_stride; /* numbers from row to row, in the gradients too */
     const void *dcontext;        /* backward */
-    float *scratch;              /* backward, see attention_scratch */
+    float *scratch;              /* backward (kernel_scratch_bytes) */
     const int32_t *starts, *by_length;
     const int32_t *query_starts, *positions; /* of the R rows of queries */
     const uint32_t *numbers;
-    int32_t heads, query_rows; /* the second: R */
-    int32_t longest;           /* tokens of a sequence */
-    int32_t pieces;            /* blocks of a sequence and head */
+    int32_t heads, query_rows; /* query_rows: R */
+    int32_t longest;           /* tokens of the longest sequence */
+    int32_t pieces;            /* blocks per sequence and head */
     float scale;               /* of scores */
-    float keep_scale;          /* of what dropout keeps; 1 without */
+    float keep_scale;          /* of what dropout keeps; 1 without dropout */
     struct dropout dropout;
 };
 
-/* A block's work. Blocks of the longest sequences come first. */
+/* The work of a block. Blocks of the longest sequences come first. */
 struct attention_work {
     int head, piece;
     int first, length;        /* rows of the sequence: keys and values */
@@ -51,7 +51,7 @@ static __device__ __forceinline__ attention_work work_of(const struct attention_
             a.dropout.name + (uint32_t)head};
 }
 
-/* Bit i: is column 8 * eight + i of the row of a query kept? A query after the last one counts as that. */
+/* Bit i: is column 8 * eight + i of a query's row kept? A query after the last one counts as the last. */
 static __device__ __forceinline__ uint32_t keep_bits(const struct attention_operands &a, const attention_work &work,
                                                      int query, int eight)
 {
@@ -62,12 +62,12 @@ static __device__ __forceinline__ uint32_t keep_bits(const struct attention_oper
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         bits |= (uint32_t)(words[i] << 16 >= threshold) << (2 * i);
-        bits |= (uint32_t)(words[i] >= threshold) << (2 * i + 1); /* the low half below it does not matter */
+        bits |= (uint32_t)(words[i] >= threshold) << (2 * i + 1); /* the low half does not change the comparison */
     }
     return bits;
 }
 
-/* The other files' parts of kernel_attention and kernel_attention_backward. */
+/* Parts of kernel_attention and kernel_attention_backward that are in other files. */
 void attention_forward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences);
 void attention_backward_fp32(cudaStream_t stream, struct attention_operands a, size_t sequences);
 template <typename storage> void attention_backward(cudaStream_t stream, struct attention_operands a, size_t sequences);

@@ -1,24 +1,26 @@
 /* Attention of 16-bit numbers with head size 64, backward. In: the gradient of the context, and what the forward pass
- * left. Out: dQ, dK, dV. Probabilities are worked out again from the saved log-sums:
+ * left. Out: dQ, dK, dV. Probabilities are recomputed from the saved log-sums:
  *
  *     P = exp(scale Q K^T - log_sum)     dS = P (dP keep - delta), dP = dO V^T, delta = rowsum(dO O)
  *     dV = (P keep)^T dO                 dK = scale dS^T Q                       dQ = scale dS K
  *
  * A block has one sequence and head: for each tile of 128 keys it walks over all queries, 64 at a time. Everything is
- * made transposed, keys by queries: a warp owns 32 keys, so P^T and dS^T in its registers are already the left operands
- * of dV and dK, which stay in registers until the tile is done. Only dQ is a sum over warps: for it dS^T goes through
- * shared memory. Over tiles of keys dQ is added up in scratch, every number by the one thread that owns it: no atomics,
- * one order. A sequence of up to 128 tokens has one tile and needs no scratch.
+ * computed transposed, keys by queries: a warp owns 32 keys, so P^T and dS^T in its registers are already the left
+ * operands of dV and dK, which stay in registers until the tile is done. Only dQ is a sum over warps: for it dS^T goes
+ * through shared memory. Over tiles of keys dQ is added up in scratch, each number by the one thread that owns it: no
+ * atomics, one order. A sequence of up to 128 tokens has one tile and needs no scratch.
  *
- * Dropout: a lane makes the 32 bits of its warp's keys for one query; queries of a product then ask that lane.
+ * Dropout: a lane makes the 32 bits of its warp's keys for one query; the lanes that use that query get the bits from
+ * it.
  *
- * Limits per token and layer: 16 H bytes (H = 1024 on an H100: 4.9 ns), 10 S H FLOPs (S = 128: 1.3 ns at 989e12, at
- * mma.sync's rate 2.1). Shared memory moves 72 KB a warp for every 1.3e6 FLOPs, about as long as the tensor cores. */
+ * Limits per token and layer: 16 H bytes (H = 1024 on an H100: 4.9 ns), 10 S H FLOPs (S = 128: 1.3 ns at 989e12, 2.1 ns
+ * at mma.sync's rate). Shared memory moves 72 KB per warp for every 1.3e6 FLOPs, which takes about as long as the
+ * tensor cores. */
 #include "trainer/cuda/attention.cuh"
 #include "trainer/cuda/scratch.h"
 
 #define QUERIES 64             /* of a tile */
-#define KEYS    ATTENTION_KEYS /* of a tile, 32 a warp: 128 */
+#define KEYS    ATTENTION_KEYS /* of a tile: 128, 32 per warp */
 #define CHUNK_Q 32             /* queries whose scores are in registers at once */
 #define THREADS 128
 
@@ -29,8 +31,8 @@
 struct backward_room {
     char *keys, *values;
     char *queries, *slopes; /* two tiles each, Q and dO */
-    char *dscores;          /* dS^T, a row for each key */
-    float *log_sums;        /* of the queries, in units of ln 2; infinite after the last, so that P is 0 there */
+    char *dscores;          /* dS^T, one row per key */
+    float *log_sums;        /* of the queries, in units of ln 2; infinite after the last one, so that P is 0 there */
     float *deltas;
 };
 
@@ -58,7 +60,7 @@ static size_t room_bytes(int longest)
     return 3 * KEY_TILE + 4 * QUERY_TILE + 2 * padded_length(longest) * sizeof(float);
 }
 
-/* Where the head's rows stand, of the sequence and of its queries. */
+/* Where the head's rows begin, for the sequence and for its queries. */
 template <typename storage> struct backward_rows {
     const storage *q, *kv;
     storage *dq, *dkv;
@@ -84,8 +86,8 @@ static __device__ __forceinline__ backward_rows<storage> rows_of(const attention
             (size_t)a.kv_stride};
 }
 
-/* Log-sums and deltas of all queries; 8 lanes a row, and 8 rows of theirs at a time, so that they wait for their
- * loads once: a sequence of up to 128 tokens is one round. */
+/* Log-sums and deltas of all queries. 8 lanes share a row and load 8 rows at a time, so that they wait for their loads
+ * once: a sequence of up to 128 tokens is one round. */
 template <typename storage>
 static __device__ __forceinline__ void prepare(const backward_room &room, const backward_rows<storage> &rows,
                                                const attention_operands &a, const attention_work &work)
@@ -93,7 +95,7 @@ static __device__ __forceinline__ void prepare(const backward_room &room, const 
     const float *log_sums = a.log_sums + (size_t)work.head * a.query_rows + work.first_query;
     const int chunk = threadIdx.x % 8, apart = THREADS / 8;
     for (int first = threadIdx.x / 8; first < padded_length(work.queries); first += 8 * apart) {
-        const int own = first + chunk * apart; /* of the 8 rows the one that this lane stores */
+        const int own = first + chunk * apart; /* of the 8 rows, the one that this lane stores */
         const float log_sum = own < work.queries ? log_sums[own] * LOG2_E : INFINITY;
         vector<storage> x[8] = {}, dx[8] = {};
         float delta = 0;
@@ -132,7 +134,7 @@ static __device__ __forceinline__ void load_queries(const backward_room &room, i
                                 rows.hidden, queries - query);
 }
 
-/* A tile of keys and of values, and the first one of queries. */
+/* Loads a tile of keys and of values, and the first tile of queries. */
 template <typename storage>
 static __device__ __forceinline__ void load_keys(const backward_room &room, const backward_rows<storage> &rows,
                                                  const attention_work &work, int key)
@@ -143,7 +145,7 @@ static __device__ __forceinline__ void load_keys(const backward_room &room, cons
     load_queries(room, 0, rows, 0, work.queries);
 }
 
-/* x = L R^T of the warp's 32 rows of L (keys or values) and 32 rows of R (queries or slopes). */
+/* x = L R^T for the warp's 32 rows of L (keys or values) and 32 rows of R (queries or slopes). */
 template <typename storage>
 static __device__ __forceinline__ void multiply_rows(float x[2][4][4], const char *left, const char *right)
 {
@@ -167,7 +169,7 @@ static __device__ __forceinline__ void multiply_rows(float x[2][4][4], const cha
     }
 }
 
-/* sums += x R of the warp's 32 keys, 32 queries and 64 columns; x is rounded, as words[m][n][h] also leave. */
+/* sums += x R for the warp's 32 keys, 32 queries and 64 columns; x is rounded, as words[m][n][h]. */
 template <typename storage>
 static __device__ __forceinline__ void add_product(float sums[2][8][4], const uint32_t words[2][4][2],
                                                    const char *right)
@@ -189,8 +191,8 @@ static __device__ __forceinline__ void add_product(float sums[2][8][4], const ui
         }
 }
 
-/* The warp's 32 keys and 32 queries from `query` on: dV += and dK += (both unscaled), dS^T to shared memory. `first` is
- * the place of the queries in their tile. */
+/* For the warp's 32 keys and 32 queries from `query` on: dV += and dK += (both unscaled), and dS^T goes to shared
+ * memory. `first` is the place of the queries in their tile. */
 template <typename storage, bool drops>
 static __device__ __forceinline__ void
 backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room &room, int stage, int first,
@@ -242,8 +244,8 @@ backward_chunk(float dkeys[2][8][4], float dvalues[2][8][4], const backward_room
     add_product<storage>(dkeys, slope_words, queries);
 }
 
-/* dQ of the warp's 16 queries from one tile of keys, added to what earlier tiles left; the last tile stores it. What no
- * warp has written of dS, of keys after the sequence's end, is not looked at, or meets no query that exists. */
+/* Adds dQ of the warp's 16 queries from one tile of keys to what earlier tiles left; the last tile stores it. Parts of
+ * dS that no warp has written, of keys after the sequence's end, are not read, or meet no query that exists. */
 template <typename storage>
 static __device__ __forceinline__ void add_queries(const backward_room &room, const backward_rows<storage> &rows,
                                                    const attention_operands &a, const attention_work &work, int query,
@@ -293,7 +295,7 @@ static __device__ __forceinline__ void add_queries(const backward_room &room, co
         store_sums(rows.dq + (size_t)own * rows.q_stride, rows.q_stride, live, sums, scale);
 }
 
-/* dK and dV of the warp's 32 keys from `own` on. */
+/* Stores dK and dV of the warp's 32 keys from `own` on. */
 template <typename storage>
 static __device__ __forceinline__ void store_keys(const backward_rows<storage> &rows, const attention_operands &a,
                                                   int length, int own, const float dkeys[2][8][4],
@@ -323,12 +325,12 @@ static __global__ void __launch_bounds__(THREADS, 2) attention_backward_kernel(c
     for (int key = 0; key < work.length; key += KEYS) {
         float dkeys[2][8][4] = {}, dvalues[2][8][4] = {};
         if (key > 0 && work.queries > 0) {
-            __syncthreads(); /* the last tiles are read no more */
+            __syncthreads(); /* the previous tiles are no longer read */
             load_keys(room, rows, work, key);
         }
         for (int query = 0, stage = 0; query < work.queries; query += QUERIES, stage ^= 1) {
             copies_landed();
-            __syncthreads(); /* this tile is whole; nobody reads the other one nor dS any more */
+            __syncthreads(); /* this tile is complete; the other one and dS are no longer read */
             if (query + QUERIES < work.queries)
                 load_queries(room, stage ^ 1, rows, query + QUERIES, work.queries);
             if (key + own < work.length)

@@ -1,13 +1,15 @@
-/* Attention in fp32 with head size 64, for parity: plain products and sums, no tensor cores. In and out as attention.cu
- * and attention_backward.cu, whose formulas it shares. Two lanes have a row: lane t the numbers 4 (2i + t mod 2) … + 3,
- * so that a product of two rows is 32 multiplications and one exchange, and both lanes' loads of a row that all read at
- * once lie in different banks. Rows of the other side come by tiles of 32 through shared memory.
+/* Attention in fp32 with head size 64, for parity: plain products and sums, no tensor cores. Input and output are those
+ * of attention.cu and attention_backward.cu, whose formulas it shares. Two lanes share a row: lane t has the numbers
+ * 4 (2i + t mod 2) … + 3, so that a product of two rows is 32 multiplications and one exchange, and both lanes' loads
+ * from a row that all read at once are in different banks. Rows of the other side are read through shared memory, in
+ * tiles of 32.
  *
- * The backward pass is two: queries stay and keys pass by (dQ, and delta into scratch), then the other way round. */
+ * The backward pass has two kernels: one keeps queries and walks over keys (dQ, and delta into scratch), the other
+ * keeps keys and walks over queries. */
 #include "trainer/cuda/attention.cuh"
 
 #define ROWS    64 /* of a block */
-#define TILE    32 /* rows that pass by at once */
+#define TILE    32 /* rows of the other side that are read at a time */
 #define THREADS 128
 #define OWN     (HEAD_SIZE / 2) /* numbers of a lane */
 
@@ -15,7 +17,7 @@ struct own_row {
     float x[OWN];
 };
 
-/* The lane's half of a row in global or shared memory; zeros where there is none. */
+/* The lane's half of a row in global or shared memory; zeros where there is no row. */
 static __device__ __forceinline__ own_row half_of(const float *row, bool live)
 {
     own_row half;
@@ -55,7 +57,7 @@ static __device__ __forceinline__ void add(own_row &sum, const own_row &x, float
         sum.x[i] += times * x.x[i];
 }
 
-/* TILE rows of 64 numbers into shared memory; rows from `live` on become zero. */
+/* Loads TILE rows of 64 numbers into shared memory; rows from `live` on become zero. */
 static __device__ __forceinline__ void load_rows(float *tile, const float *from, size_t stride, int live)
 {
     for (int i = threadIdx.x; i < TILE * HEAD_SIZE / 4; i += THREADS) {
@@ -65,7 +67,7 @@ static __device__ __forceinline__ void load_rows(float *tile, const float *from,
     }
 }
 
-/* Dropout of a query and the 32 keys from `key` on; two lanes have the query, and each makes half of the bits. */
+/* Dropout bits of a query and the 32 keys from `key` on; two lanes share the query, and each makes half of the bits. */
 static __device__ __forceinline__ uint32_t keep_keys(const attention_operands &a, const attention_work &work, int query,
                                                      int key)
 {

@@ -1,10 +1,10 @@
-/* Batches on their way to the GPU. In: a batch of the host's, which its owner may change at once. Out: the same in the
- * device's memory, with the orders that kernels need for sums over tables and for even work (struct cuda_batch).
+/* Uploads batches to the GPU. In: a batch on the host, which its owner may change at once. Out: the same batch in
+ * device memory, with the orders that kernels need for sums over tables and for even work (struct cuda_batch).
  *
  *     host batch → pinned block of a slot → (copy stream) → device block of the slot → compute stream
  *
- * All arrays of a batch lie in one block, so one copy moves them. SLOTS blocks take turns: a slot is written again when
- * the pass that read it is done, which also keeps the host from running further ahead than that. */
+ * All arrays of a batch are in one block, so one copy moves them. SLOTS blocks take turns: a slot is written again when
+ * the pass that read it is done, which also limits how far the host runs ahead. */
 #include "trainer/cuda/device.h"
 
 #include <string.h>
@@ -12,21 +12,21 @@
 #include "base/mem.h"
 
 #define SLOTS 3
-#define ALIGN 64 /* bytes: where every array begins */
+#define ALIGN 64 /* bytes on which every array begins */
 
 struct slot {
     struct cuda_batch batch;
-    struct cuda_batch read; /* what its `read` points to; without orders, which no op asks of it */
-    char *host, *device;    /* of `bytes` each; the first is pinned */
+    struct cuda_batch read; /* what batch.read points to; it has no orders, because no op needs them */
+    char *host, *device;    /* [bytes] each; `host` is pinned */
     size_t bytes;
     cudaEvent_t brought, used;
-    bool in_use; /* `used` says when that ends */
+    bool in_use; /* until the event `used` */
 };
 
 struct bringer {
     cudaStream_t stream;
     struct slot slots[SLOTS];
-    int last; /* slot of the batch that was brought last; -1: none yet */
+    int last; /* slot of the last batch; -1: none yet */
     int32_t *counts;
     size_t counts_size;
 };
@@ -58,13 +58,13 @@ void bringer_close(struct bringer *bringer)
 
 /* ---- the layout of a block ---- */
 
-/* Walks over a block: first to count, then to place. */
+/* Walks over a block: once to count, once to place. */
 struct cursor {
     char *host, *device; /* NULL: only count */
     size_t used;
 };
 
-/* Room for an array; *there becomes its place on the device, the result is its place on the host. */
+/* Room for an array: *there becomes its place on the device, the result is its place on the host. */
 static int32_t *place(struct cursor *cursor, int32_t **there, size_t count)
 {
     const size_t at = cursor->used;
@@ -99,7 +99,8 @@ static int32_t largest(const int32_t *values, int32_t count)
     return most;
 }
 
-/* Counting sort of the live rows by id. runs [ids + 1] gets where each id that occurs begins; returns how many do. */
+/* Counting sort of the live rows by id. runs [ids + 1] gets where each id that occurs begins; returns how many
+ * occur. */
 static int32_t sort_rows(struct bringer *bringer, const struct batch *batch, int32_t *order, int32_t *runs)
 {
     const int32_t ids = largest(batch->ids, batch->tokens) + 1;
@@ -153,9 +154,9 @@ static int32_t sort_sequences(struct bringer *bringer, const struct batch *batch
     return longest;
 }
 
-/* ---- bringing ---- */
+/* ---- upload ---- */
 
-/* The rows that heads read. */
+/* Places the batch of the rows that heads read. */
 static void fill_read(struct cursor *cursor, struct slot *slot, const struct batch *batch)
 {
     struct batch *there = &slot->batch.batch, *read = &slot->read.batch;
@@ -202,7 +203,7 @@ static size_t fill(struct bringer *bringer, struct slot *slot, const struct batc
     return cursor.used;
 }
 
-/* Blocks are rounded up, so that the first full batches make them as large as they will ever be. */
+/* Blocks are larger than needed, so that those made for the first full batches serve for the whole run. */
 static void make_room(struct slot *slot, size_t bytes)
 {
     if (bytes <= slot->bytes)
@@ -217,7 +218,7 @@ static void make_room(struct slot *slot, size_t bytes)
 const struct batch *bring(struct device *device, const struct batch *batch)
 {
     struct bringer *bringer = device->bringer;
-    if (bringer->last >= 0) { /* all that reads the last batch has been queued */
+    if (bringer->last >= 0) { /* every op that reads the last batch has been queued */
         CHECK(cudaEventRecord(bringer->slots[bringer->last].used, device->stream));
         bringer->slots[bringer->last].in_use = true;
     }

@@ -1,4 +1,4 @@
-/* Opens the backend: looks for a GPU, gives its memory, and puts the table of ops together. */
+/* Opens the backend: finds a GPU, manages its memory, and builds the table of ops. */
 #include "trainer/cuda/cuda.h"
 
 #include <stdio.h>
@@ -45,8 +45,8 @@ static int look(struct cuda_facts *facts, struct error *err)
 
 /* ---- memory ---- */
 
-/* What comes beside that which is allocated: batches, and the library's kernels, which are loaded at their first use.
- * An estimate. */
+/* Memory needed besides what is allocated: for batches, and for the library's kernels, which are loaded at their first
+ * use. An estimate. */
 #define MEMORY_BESIDE ((size_t)256 << 20)
 
 static uint64_t rest_of_memory(void)
@@ -154,7 +154,7 @@ static void close_slots(struct device *device)
     }
 }
 
-/* Whatever kernels need, and a vector of sums for products with biases (linear.c). */
+/* What the kernels need, or a vector of sums for products with biases (linear.c). */
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
 {
     const size_t kernels = kernel_scratch_bytes(limits, device->ops.precision);
@@ -165,7 +165,7 @@ static size_t scratch_bytes(struct device *device, const struct ops_limits *limi
 
 /* ---- opening ---- */
 
-#define TILE_ROWS 128 /* rows of a product that the library's tiles have, mostly */
+#define TILE_ROWS 128 /* rows that most of the library's tiles of a product have */
 
 static void close_cuda(struct ops *ops)
 {

@@ -1,6 +1,6 @@
 /* The CUDA backend behind struct ops: products by cuBLASLt, everything else by our own kernels. It is a module,
- * dstrain_cuda.so, loaded by trainer/backend.c; what stands here is all that it exports, and nothing needs CUDA to be
- * compiled against it. Precisions fp32 (without TF32), bf16 and fp16; one GPU, the first that CUDA shows. */
+ * dstrain_cuda.so, loaded by trainer/backend.c; it exports only what is declared here, and code compiled against this
+ * header needs no CUDA. Precisions fp32 (without TF32), bf16 and fp16; one GPU, the first that CUDA shows. */
 #ifndef TRAINER_CUDA_CUDA_H
 #define TRAINER_CUDA_CUDA_H
 
@@ -8,23 +8,23 @@
 #include "base/str.h"
 #include "trainer/ops.h"
 
-#define CUDA_HEAD_SIZE  64 /* the only one that attention has */
+#define CUDA_HEAD_SIZE  64 /* the only head size that attention supports */
 #define CUDA_UUID_BYTES 16
 
-/* What there is, for doctor and for a plan. */
+/* What was found, for doctor and for a plan. */
 struct cuda_facts {
-    int count;     /* GPUs that this process may use; what follows is of the first */
+    int count;     /* GPUs that this process may use; the other fields describe the first */
     char name[64]; /* "NVIDIA H200" */
     unsigned char uuid[CUDA_UUID_BYTES];
     int major, minor;  /* compute capability */
     int processors;    /* multiprocessors */
-    uint64_t memory;   /* bytes, all */
-    int driver;        /* highest CUDA version it serves, 1000 * major + 10 * minor; 0: no driver */
+    uint64_t memory;   /* bytes in all */
+    int driver;        /* highest CUDA version that it supports, 1000 * major + 10 * minor; 0: no driver */
     int runtime;       /* CUDA version the module was built with */
     uint64_t products; /* version of cuBLASLt, 10000 * major + 100 * minor + patch */
 };
 
-/* The products of a model: what decides their shapes. */
+/* What decides the shapes of a model's products. */
 struct tune_sizes {
     int32_t rows, masked_rows, sequences; /* of a full micro-batch */
     int32_t hidden, intermediate, vocabulary;
@@ -32,18 +32,19 @@ struct tune_sizes {
 };
 #define TUNE_SECONDS 3
 
-/* Bumped with every change of ops.h, ops_args.h, batch.h or this file: a module beside the wrong program is refused. */
+/* Bumped with every change of ops.h, ops_args.h, batch.h or this file, so that a module of another version is
+ * refused. */
 #define CUDA_INTERFACE 14
 
 struct cuda_module {
-    int interface; /* CUDA_INTERFACE, first for ever */
-    /* ERR_RESOURCE: no driver or no GPU; facts say what was seen all the same. */
+    int interface; /* CUDA_INTERFACE; the first member in every version */
+    /* ERR_RESOURCE: no driver or no GPU; *facts has what was found all the same. */
     int (*look)(struct cuda_facts *facts, struct error *err);
     /* `tune` is a table of product algorithms (product.h), or NULL: the library's first choices. */
     struct ops *(*open)(enum precision precision, const char *tune, struct error *err);
-    /* Times the ways in which a model's products can be done, takes the fastest from now on, and adds them to `table`,
-     * which open reads. `all`: everything that the library offers, which takes minutes. Else only its epilogues, each
-     * against a plain product and a kernel after it: about TUNE_SECONDS at most. */
+    /* Times the ways to compute a model's products, uses the fastest from now on, and appends them to `table`, which
+     * open reads. `all`: times everything that the library offers, which takes minutes. Otherwise only its epilogues,
+     * each against a plain product and a kernel after it: about TUNE_SECONDS at most. */
     void (*tune)(struct ops *ops, const struct tune_sizes *sizes, bool all, struct buf *table);
 };
 

@@ -1,5 +1,6 @@
-/* What the kernels share: 16-bit numbers to float and back, vectors of numbers in one load, sums over a warp and over a
- * block in a fixed tree, and the keyed dropout's random words (base/philox.h; struct dropout in ops.h). */
+/* What the kernels share: conversion of 16-bit numbers to float and back, vectors of numbers in one load, sums over a
+ * warp and over a block in a fixed tree, and the random words of keyed dropout (base/philox.h; struct dropout in
+ * ops_args.h). */
 #ifndef TRAINER_CUDA_DEVICE_CUH
 #define TRAINER_CUDA_DEVICE_CUH
 
@@ -14,7 +15,7 @@
 #define FULL_WARP 0xffffffffu
 #define VECTOR    16 /* bytes of one load or store */
 
-/* Calls FUNCTION<storage>(…) for the type that storage has. */
+/* Calls FUNCTION<storage>(…) with the type of storage. */
 #define FOR_STORAGE(precision, FUNCTION, ...)                                                                          \
     ((precision) == PRECISION_FP32   ? FUNCTION<float>(__VA_ARGS__)                                                    \
      : (precision) == PRECISION_BF16 ? FUNCTION<__nv_bfloat16>(__VA_ARGS__)                                            \
@@ -55,7 +56,7 @@ template <> __device__ __forceinline__ __half store<__half>(float x)
     return __float2half_rn(x);
 }
 
-/* As many numbers as one load brings. */
+/* The numbers of one load. */
 template <typename storage> struct alignas(VECTOR) vector {
     static const int count = VECTOR / sizeof(storage);
     storage items[count];
@@ -78,7 +79,7 @@ static __device__ __host__ __forceinline__ bool is_aligned(const void *pointer)
 
 /* ---- sums ---- */
 
-/* The same bits in every lane: a butterfly, whose additions pair the same way whatever the lane. */
+/* Gives the same bits in every lane: a butterfly, whose additions form the same pairs in all lanes. */
 template <typename number> static __device__ __forceinline__ number warp_sum(number x)
 {
 #pragma unroll
@@ -95,8 +96,8 @@ static __device__ __forceinline__ float warp_max(float x)
     return x;
 }
 
-/* Over a block of whole warps, in every thread; all threads call. `room` is shared memory of WARP numbers, free to use
- * again after the next __syncthreads(). */
+/* The sum over a block of whole warps, in every thread; all threads must call. `room` is shared memory of WARP numbers,
+ * free to use again after the next __syncthreads(). */
 template <typename number> static __device__ __forceinline__ number block_sum(number x, number *room)
 {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
@@ -121,7 +122,7 @@ static __device__ __forceinline__ float block_max(float x, float *room)
 
 /* ---- dropout ---- */
 
-/* Words for columns 8 * eight … 8 * eight + 7; name, number and position as struct dropout says. */
+/* Random words for columns 8 * eight … 8 * eight + 7; name, number and position as in struct dropout. */
 static __device__ __host__ __forceinline__ void dropout_words(const struct dropout &dropout, uint32_t name,
                                                               uint32_t number, uint32_t position, uint32_t eight,
                                                               uint32_t words[4])
@@ -135,7 +136,7 @@ static __device__ __host__ __forceinline__ bool dropout_keeps(const uint32_t wor
     return (words[i / 2] >> (i % 2 * 16) & 0xffff) >= threshold;
 }
 
-/* What a kept number is multiplied by: as cpu/keep.h, in float. */
+/* The factor of kept numbers: as in cpu/keep.h, in float. */
 static inline __device__ __host__ float dropout_scale(const struct dropout &dropout)
 {
     float scale = (float)65536 / (float)(65536 - dropout.threshold);

@@ -1,5 +1,5 @@
-/* What the backend keeps between calls, and what its host files see. One stream computes; a second one brings batches.
- * Whatever CUDA refuses while it works is hopeless: CHECK (doing.h) leaves with exit code 7. */
+/* The state of the backend, and what its host files share. One stream computes; a second one uploads batches. An error
+ * of CUDA at work is fatal: CHECK (doing.h) exits with code 7. */
 #ifndef TRAINER_CUDA_DEVICE_H
 #define TRAINER_CUDA_DEVICE_H
 
@@ -20,18 +20,18 @@ struct staging;  /* staging.c */
 #define CONVERSIONS 8
 
 struct device {
-    struct ops ops; /* first: ops_close gets its address */
+    struct ops ops; /* first: close_cuda casts its address */
     cudaStream_t stream;
     struct bringer *bringer;
     struct products *products;
     struct staging *staging;
-    struct sent { /* slots of send: pinned, and when they are there */
+    struct sent { /* slots of send: pinned memory, and the event of its copy */
         char *host;
         cudaEvent_t there;
     } sent[2];
-    cudaEvent_t *marks; /* [mark_count] of mark, made when they are first asked for */
+    cudaEvent_t *marks; /* [mark_count] events of mark, created when first asked for */
     size_t mark_count;
-    /* Conversions whose memory is still there: biases are vectors of `real`, and products add their rounded copies. */
+    /* Conversions whose memory still exists: biases are vectors of `real`, and products add their rounded copies. */
     struct conversion {
         const char *real;
         char *stored;
@@ -40,7 +40,7 @@ struct device {
     char processor[64], library[32]; /* of ops.facts */
 };
 
-/* Queues the kernel of an op with `args` on `device`; what follows its name are its sizes, for messages. */
+/* Queues the kernel of an op with `args` on `device`; the arguments after its name are its sizes, for messages. */
 #define KERNEL(name, ...)   QUEUE(name, kernel_##name(device->stream, device->ops.precision, args), __VA_ARGS__)
 #define UPDATE_KERNEL(name) QUEUE(name, kernel_##name(device->stream, args), args->work)
 #define QUEUE(name, call, ...)                                                                                         \
@@ -55,8 +55,8 @@ struct bringer *bringer_open(void);
 void bringer_close(struct bringer *bringer);
 const struct batch *bring(struct device *device, const struct batch *batch);
 
-/* staging.c: copies in the order of the stream. staging_out has the bytes in `host` when it returns, staging_in in
- * `memory`. */
+/* staging.c: copies in the order of the stream. The bytes are in `host` when staging_out returns, and in `memory` when
+ * staging_in returns. */
 struct staging *staging_open(void);
 void staging_close(struct staging *staging);
 void staging_out(struct staging *staging, cudaStream_t stream, char *host, const char *memory, size_t bytes);

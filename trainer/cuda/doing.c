@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-#define SIZES 8 /* of an op that are kept, at most */
+#define SIZES 8 /* sizes of an op that are kept, at most */
 
 static struct {
     const char *op; /* the one queued last */
@@ -22,7 +22,7 @@ static struct {
     uint64_t step; /* 0: none yet */
 } doing = {.op = "opening the device", .inside = true};
 
-/* DSTRAIN_CUDA_SYNC=1: every op is waited for. */
+/* DSTRAIN_CUDA_SYNC=1: wait for every op. */
 static bool waits(void)
 {
     static int answer = -1;
@@ -38,7 +38,7 @@ void doing_step(uint64_t step)
     doing.step = step;
 }
 
-/* "args->hidden" is said as "hidden". */
+/* "args->hidden" is reported as "hidden". */
 static const char *field_of(const char *name)
 {
     const char *arrow = strrchr(name, '>');

@@ -1,12 +1,12 @@
-/* What the backend is at, for its error messages: the op queued last, its sizes and its step. CUDA reports what went
- * wrong in a kernel when something waits, so the op named is the one that failed or one after it; with
+/* What the backend is doing, for its error messages: the last op queued, its sizes and its step. CUDA reports an error
+ * in a kernel only when something waits, so the op named is the one that failed or a later one; with
  * DSTRAIN_CUDA_SYNC=1 in the environment every op is waited for, and the op named is the one that failed.
  *
- *     OP("gather", args->rows, args->hidden)     before: its sizes, which go by the names of their fields
+ *     OP("gather", args->rows, args->hidden)     before: its sizes, which get the names of their fields
  *     kernel_gather(stream, …, args)
- *     op_queued(stream)                          after: did the launch fail? Waits where that is wanted
+ *     op_queued(stream)                          after: checks the launch, and waits if asked to
  *
- * One thread calls. An error leaves with exit code 7. */
+ * One thread calls. An error exits with code 7. */
 #ifndef TRAINER_CUDA_DOING_H
 #define TRAINER_CUDA_DOING_H
 

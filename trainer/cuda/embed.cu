@@ -1,21 +1,21 @@
-/* Embedding rows and the gradients of their tables. In: a batch, with its live rows also ordered by id; out: rows, or
+/* Embedding rows and the gradients of their tables. In: a batch, with its live rows also ordered by id. Out: rows, or
  * gradients += in real.
  *
- * Forward a warp has a row: it moves 2 H bytes a token, and 6 H more of tables that stay in the cache.
+ * Forward, a warp has a row: it moves 2 H bytes per token, and 6 H more of tables that stay in the cache.
  *
- * Backward (2 x 2 H bytes a token, and 8 H for each id that occurs): words are summed along the order by id, in chunks
- * of 64 places. An id that lies within one chunk is added to its table row at once; where it crosses a border, each
- * chunk leaves its part in scratch, and the chunk where the id begins adds them up. Positions are summed over
- * sequences, and from the same loads the two segments. No place is added to by two blocks, and every sum has a fixed
+ * Backward (2 x 2 H bytes per token, and 8 H for each id that occurs): words are summed along the order by id, in
+ * chunks of 64 places. An id that lies within one chunk is added to its table row at once; where it crosses a border,
+ * each chunk leaves its part in scratch, and the chunk where the id begins adds the parts up. Positions are summed over
+ * sequences and, from the same loads, the two segments. No two blocks add to one place, and every sum has a fixed
  * tree. */
 #include "trainer/cuda/pack.cuh"
 #include "trainer/cuda/partials.cuh"
 #include "trainer/cuda/scratch.h"
 
 #define ROW_WARPS 8   /* rows of a block, forward */
-#define THREADS   128 /* packs of a row that a block of the backward pass has */
-#define AHEAD     8   /* loads under way in a thread */
-#define GROUPS    4   /* of THREADS in a block over positions: each has every fourth sequence */
+#define THREADS   128 /* packs of a row per block, backward */
+#define AHEAD     8   /* loads in flight per thread */
+#define GROUPS    4   /* of THREADS in a block of positions_kernel: each takes every fourth sequence */
 
 template <typename storage, int width>
 static __global__ void __launch_bounds__(ROW_WARPS *WARP)
@@ -49,12 +49,11 @@ static __global__ void __launch_bounds__(ROW_WARPS *WARP)
 
 template <typename storage> struct words_args {
     float *dword;
-    float
-        *parts; /* [chunks][2][hidden]: of the id that comes from before the chunk, of the one that goes on after it */
+    float *parts; /* [chunks][2][hidden]: of the ids that cross the chunk's begin and end */
     const storage *dy;
     const int32_t *ids, *order, *runs;
     int tokens, run_count, hidden;
-    int slices; /* of the columns: blocks of a chunk */
+    int slices; /* of the columns: blocks per chunk */
 };
 
 template <int width> static __device__ __forceinline__ void add_floats(float *to, const float more[width])
@@ -112,7 +111,7 @@ static __global__ void __launch_bounds__(THREADS) words_kernel(const words_args<
     }
 }
 
-/* The end of the run of `order` that has `place`: the first run's beginning after it. */
+/* The end of the run of `order` that contains `place`: the first begin of a run after it. */
 static __device__ __forceinline__ int run_end(const int32_t *runs, int run_count, int place)
 {
     int low = 1, high = run_count;
@@ -126,7 +125,7 @@ static __device__ __forceinline__ int run_end(const int32_t *runs, int run_count
     return runs[low];
 }
 
-/* The parts of an id, where it begins in this chunk and goes on after it. */
+/* Adds up the parts of an id that begins in this chunk and continues after it. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS) words_parts_kernel(const words_args<storage> a)
 {
@@ -153,7 +152,7 @@ static __global__ void __launch_bounds__(THREADS) words_parts_kernel(const words
 
 /* ---- positions and segments ---- */
 
-/* dposition [place] += over sequences; parts [place][2][hidden] = the same of either segment alone. */
+/* dposition [place] += sum over sequences; parts [place][2][hidden] = the same sum of each segment. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS *GROUPS)
     positions_kernel(float *dposition, float *parts, const storage *dy, struct batch batch, int hidden, int slices)

@@ -1,4 +1,4 @@
-/* Gradients to integers and back (ops_args.h); a thread has one number. Bytes of a number: 24 and 20. */
+/* Gradients to integers and back (ops_args.h); one thread per number. Bytes per number: 24 and 20. */
 #include "trainer/cuda/pack.cuh"
 
 #define THREADS 256
@@ -10,10 +10,10 @@ static __global__ void __launch_bounds__(THREADS) fixed_add_kernel(const struct 
         return;
     float *gradient = (float *)a.gradients + i;
     const double product = (double)*gradient * a.unit;
-    if (fabs(product) < a.limit) /* not so for NaN */
+    if (fabs(product) < a.limit) /* false for NaN */
         a.sums[i] += llrint(product);
     else
-        *a.refused = 1; /* whoever stores it: the same */
+        *a.refused = 1; /* all that write it write the same */
     *gradient = 0;
 }
 

@@ -1,4 +1,4 @@
-/* The ops that are no product: each hands its arguments to its kernel. All memory is the device's; nothing waits. */
+/* The ops that are not products: each passes its arguments to its kernel. All memory is the device's; nothing waits. */
 #include "trainer/cuda/device.h"
 
 /* ---- memory ---- */
@@ -8,8 +8,8 @@ void clear(struct device *device, const struct clear_args *args)
     CHECK(cudaMemsetAsync(args->memory, 0, args->bytes, device->stream));
 }
 
-/* The same again replaces itself; where all places are taken, the earlier ones stay: a run's products must not
- * change. */
+/* A conversion of the same memory replaces the earlier one. When all places are taken, the earlier conversions stay,
+ * because a run's products must not change. */
 static void note_conversion(struct device *device, const char *real, char *stored, size_t count)
 {
     struct conversion *place = NULL;
@@ -167,7 +167,7 @@ void shift(struct device *device, const struct shift_args *args)
     KERNEL(shift, args->matrix->rows, args->matrix->columns);
 }
 
-/* ---- sums that have no order ---- */
+/* ---- sums that do not depend on an order ---- */
 
 void fixed_add(struct device *device, const struct fixed_add_args *args)
 {

@@ -1,9 +1,9 @@
-/* The backend's own kernels, for its host code, which is C. One entry point for each op of ops.h that is no product,
- * with the op's arguments; `stream` is where it is queued, `precision` what storage is (fp32, bf16 or fp16; real is
- * float). Every pointer is the device's, but for args itself, batch, shape, dropout, memory, work and step, which are
- * read before the call returns. Nothing waits, nothing is allocated, nothing is copied to the host; a launch that fails
- * is found by the caller (cudaGetLastError). Rules of ops.h hold: dead rows become zero, sums have a fixed tree, no
- * float atomics.
+/* The backend's own kernels, for its host code, which is C: one entry point, with the op's arguments, for each op of
+ * ops.h that is not a product. `stream` is where it is queued, `precision` the type of storage (fp32, bf16 or fp16;
+ * real is float). All pointers are to device memory, except args itself, batch, shape, dropout, memory, work and step,
+ * which are read before the call returns. No call waits, allocates, or copies to the host; the caller finds a launch
+ * that failed (cudaGetLastError). The rules of ops.h hold: dead rows become zero, sums have a fixed tree, no float
+ * atomics.
  *
  * Alignment: rows of [.., hidden] start on 16 bytes where hidden is a multiple of 8 (16-bit) or 4 (fp32); other widths
  * must work too, at any speed. */
@@ -19,11 +19,11 @@
 extern "C" {
 #endif
 
-/* A batch as the ops get it (batch.c makes it): the arrays of `batch` are in the device's memory, its numbers here. */
+/* A batch as the ops get it (batch.c makes it): its arrays are in device memory, its numbers here. */
 struct cuda_batch {
     struct batch batch; /* first: ops get its address */
-    int32_t *order;     /* [tokens] live rows by id, rows of one id in their own order */
-    int32_t *runs;      /* [run_count + 1] places in order where another id begins; closed by tokens */
+    int32_t *order;     /* [tokens] live rows sorted by id, rows of one id in their own order */
+    int32_t *runs;      /* [run_count + 1] places in `order` where each id begins; closed by tokens */
     int32_t *by_length; /* [sequences] sequences, the longest first, equal ones in their own order */
     int32_t run_count;
     int32_t longest; /* tokens of the longest sequence */
@@ -53,7 +53,7 @@ void kernel_square_loss(cudaStream_t stream, enum precision precision, const str
 void kernel_span_loss(cudaStream_t stream, enum precision precision, const struct span_loss_args *args);
 void kernel_tanh_rows(cudaStream_t stream, enum precision precision, const struct tanh_rows_args *args);
 void kernel_tanh_backward(cudaStream_t stream, enum precision precision, const struct tanh_backward_args *args);
-/* y = gelu(pre), dead rows of both zero: what the products' fused form does, where it does not serve. */
+/* y = gelu(pre), dead rows of both zeroed: for products that are not fused with GELU. */
 void kernel_gelu(cudaStream_t stream, enum precision precision, void *y, void *pre, struct rows rows, int32_t columns,
                  enum gelu gelu);
 void kernel_gelu_backward(cudaStream_t stream, enum precision precision, const struct gelu_backward_args *args);
@@ -85,7 +85,7 @@ void kernel_attention_backward(cudaStream_t stream, enum precision precision,
 
 void kernel_loss(cudaStream_t stream, enum precision precision, const struct loss_args *args);
 
-/* ---- update.cu: what work points at is the device's ---- */
+/* ---- update.cu: the arrays of work are in device memory ---- */
 
 void kernel_squares(cudaStream_t stream, const struct squares_args *args);
 void kernel_factors(cudaStream_t stream, const struct factors_args *args);

@@ -1,11 +1,11 @@
-/* How host code queues a kernel: blocks of a one-dimensional grid, so that no limit of a second dimension matters. What
- * fails is found by the caller (cudaGetLastError). */
+/* How host code queues a kernel: with a one-dimensional grid, so that no limit of a second dimension matters. The
+ * caller finds a launch that failed (cudaGetLastError). */
 #ifndef TRAINER_CUDA_LAUNCH_CUH
 #define TRAINER_CUDA_LAUNCH_CUH
 
 #include "trainer/cuda/words.cuh"
 
-#define SHARED_PLAIN (48 << 10) /* bytes of dynamic shared memory that need no permission */
+#define SHARED_PLAIN (48 << 10) /* bytes of dynamic shared memory that a kernel may use without an attribute */
 
 template <typename... parameters, typename... arguments>
 static void launch(void (*kernel)(parameters...), size_t blocks, int threads, size_t shared_bytes, cudaStream_t stream,
@@ -18,7 +18,7 @@ static void launch(void (*kernel)(parameters...), size_t blocks, int threads, si
     start(kernel, (unsigned)blocks, threads, shared_bytes, stream, values...);
 }
 
-/* How many blocks of a kernel without dynamic shared memory the card has at once: a grid of as many is one wave. At
+/* How many blocks of a kernel without dynamic shared memory the GPU runs at once: a grid of as many is one wave. At
  * least 1. */
 template <typename... parameters> static size_t blocks_of_wave(void (*kernel)(parameters...), int threads)
 {

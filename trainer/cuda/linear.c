@@ -1,9 +1,9 @@
-/* The four products of a linear layer (ops.h) from the library's products. What it cannot fuse, or cannot do at all for
- * a shape, kernels of our own do after or instead: erf-GELU always, tanh-GELU in fp32, where results are compared to
- * the last digits. */
+/* The products of a linear layer (ops_args.h), by the library. What it cannot fuse, or cannot do at all for a shape,
+ * our own kernels do after it or instead: erf-GELU always, and tanh-GELU in fp32, where results are compared to the
+ * last digits. */
 #include "trainer/cuda/product.h"
 
-/* Rows from `live` on become zero. */
+/* Zeroes the rows from `live` on. */
 static void clear_dead(struct device *device, void *y, struct rows rows, int32_t columns, size_t size)
 {
     const size_t row = (size_t)columns * size;
@@ -18,7 +18,7 @@ static bool run(struct device *device, enum product_kind kind, enum product_fini
     return product_run(device->products, device->stream, kind, finish, beta, rows, out, in, operands);
 }
 
-/* A product that the library must do, or our own plain one does. */
+/* A product without a finish, by the library or, where it refuses, by our own kernel. */
 static void run_plain(struct device *device, enum product_kind kind, int beta, struct rows rows, int32_t out,
                       int32_t in, const struct product_operands *operands)
 {
@@ -27,7 +27,7 @@ static void run_plain(struct device *device, enum product_kind kind, int beta, s
                        rows.total, out, in);
 }
 
-/* A bias in storage: the rounded copy that a conversion left, or NULL where it is part of none. */
+/* A bias in storage: the rounded copy that a conversion left, or NULL where there is none. */
 static void *rounded(const struct device *device, const void *b)
 {
     const uintptr_t address = (uintptr_t)b;

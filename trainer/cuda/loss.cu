@@ -1,11 +1,11 @@
 /* Softmax cross-entropy in place: logits in, their gradient out. A block has a row; a vocabulary of up to 32,768 16-bit
- * logits stays in its registers, so every byte moves once each way: 4 V bytes a row, 36 ns of V = 30,528 at 3.35e12
- * bytes/s. What is beyond that is read again, mostly from the cache. Losses and hits of the rows meet in scratch,
- * or where the caller wants them, and are added by one block in a fixed tree. */
+ * logits stays in its registers, so every byte moves once each way: 4 V bytes per row, 36 ns for V = 30,528 at 3.35e12
+ * bytes/s. Logits beyond that are read again, mostly from the cache. Losses and hits of the rows go to scratch, or
+ * where the caller wants them, and are added by one block in a fixed tree. */
 #include "trainer/cuda/pack.cuh"
 
 #define THREADS_MAX 512
-#define KEPT        8 /* packs of a thread that stay in registers */
+#define KEPT        8 /* packs per thread that stay in registers */
 #define ADD_THREADS 256
 
 template <typename storage> struct loss_operands {
@@ -17,8 +17,9 @@ template <typename storage> struct loss_operands {
     float factor;
 };
 
-/* A thread's walk over its packs of a row: the first ones as they were kept, the others read again. Vectors are kept as
- * they came, so that two blocks fit a multiprocessor and one computes while the other waits for memory. */
+/* A thread's walk over its packs of a row: the first ones are kept in registers, the others read again. Vectors are
+ * kept as they were loaded, so that two blocks fit a multiprocessor and one computes while the other waits for
+ * memory. */
 template <typename storage, int width> struct row_walk {
     storage *row;
     int packs; /* of the row */
@@ -36,7 +37,7 @@ template <typename storage, int width> struct row_walk {
                 if (has(k))
                     kept[k] = reinterpret_cast<const uint4 *>(row)[threadIdx.x + k * blockDim.x];
     }
-    /* f(first column, pack) for each. */
+    /* Calls f(first column, pack) for each pack. */
     template <typename function> __device__ __forceinline__ void each(function f)
     {
         int i = (int)threadIdx.x;
@@ -81,7 +82,7 @@ static __global__ void __launch_bounds__(THREADS_MAX, 2) loss_kernel(const loss_
                 most = fmaxf(most, p.x[i]);
     });
     most = block_max(most, room);
-    bool earlier = false; /* has a column before the label the largest logit? */
+    bool earlier = false; /* does a column before the label have the largest logit? */
     walk.each([&](int column, pack<storage, width> &p) {
 #pragma unroll
         for (int i = 0; i < width; i++)
@@ -171,7 +172,7 @@ void kernel_square_loss(cudaStream_t stream, enum precision precision, const str
     FOR_STORAGE(precision, square_loss_of, stream, *args);
 }
 
-/* ---- spans: a block has a sequence, and the last one the dead rows ---- */
+/* ---- spans: a block has a sequence, the last block the dead rows ---- */
 
 #define SPAN_THREADS 128
 
@@ -183,15 +184,15 @@ template <typename storage> struct span_operands {
     float factor;
 };
 
-/* One end of a span, every second number of `logits`; in thread 0, loss += and whether the label has the largest
- * logit. */
+/* One end of a span: every second number of `logits`. In thread 0, loss += its loss, and the result is whether the
+ * label has the largest logit. */
 template <typename storage>
 static __device__ __forceinline__ bool span_end(storage *logits, int count, int label, float factor, float *room,
                                                 double *loss)
 {
     const float truth = load(logits[2 * label]);
     float most = -INFINITY, sum = 0;
-    bool earlier = false; /* has a token before the label the largest logit? */
+    bool earlier = false; /* does a token before the label have the largest logit? */
     for (int i = threadIdx.x; i < count; i += SPAN_THREADS)
         most = fmaxf(most, load(logits[2 * i]));
     most = block_max(most, room);

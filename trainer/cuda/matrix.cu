@@ -1,8 +1,8 @@
-/* What an optimizer does to a whole matrix, beside products: formulas and places are those of cpu/matrix.h. A block has
- * a chunk of at most 16,384 numbers. Where rows and columns are exchanged, neighbours lie a column apart in storage:
+/* What an optimizer does to a whole matrix besides products: the formulas and places of cpu/matrix.h. A block has a
+ * chunk of at most 16,384 numbers. Where the matrix is transposed, neighbours are a column apart in storage: that is
  * one of six matrices of a layer, and little beside its products.
  *
- * Bytes a parameter, in 16 bits: momentum 12, direction 10, shift 10; combine 6 a number. */
+ * Bytes per parameter, in 16 bits: momentum 12, direction 10, shift 10; combine 6 per number. */
 #include "trainer/cuda/pack.cuh"
 
 #define THREADS 256
@@ -53,10 +53,10 @@ void kernel_momentum(cudaStream_t stream, const struct momentum_args *args)
     launch(momentum_kernel, chunks.to - chunks.from, THREADS, 0, stream, numbers_of(args));
 }
 
-/* Where the numbers of this block's chunk lie in the wide matrix. One division is of 64 bits: the others are of a
- * chunk's length and less than a row. */
+/* Where the numbers of this block's chunk are in the wide matrix. Only one division is of 64 bits: the others are of
+ * numbers below a chunk's length plus a row. */
 struct chunk_place {
-    size_t first, row; /* number of the matrix, and row, with which the chunk begins */
+    size_t first, row; /* the chunk's first number in the matrix, and its row */
     unsigned column, rows, columns;
 
     __device__ __forceinline__ size_t of(int i) const
@@ -73,7 +73,7 @@ static __device__ __forceinline__ chunk_place place_of(const update_matrix &matr
     return {first, first / columns, (unsigned)(first % columns), rows, columns};
 }
 
-/* Every block adds up the sums of all chunks, in the same order: each has one, and they are few. */
+/* Every block adds up the sums of all chunks, in the same order: they are few, one per chunk. */
 template <typename storage>
 static __global__ void __launch_bounds__(THREADS) direction_kernel(const momentum_numbers n, double epsilon, storage *x)
 {

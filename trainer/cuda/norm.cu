@@ -1,15 +1,16 @@
-/* LayerNorm of dropout(x) + residual. In: x and residual; out: z = the sum as it is stored, kept for the backward pass,
- * its normal form y, and the statistics of the rounded z. A warp has a row, all of it in registers, so every byte moves
- * once: forward 8 H bytes a token (x, residual, z, y in 16 bits), which is 2.4 ns of H = 1024 at 3.35e12 bytes/s.
+/* LayerNorm of dropout(x) + residual. In: x and residual. Out: z = the sum as it is stored, kept for the backward pass,
+ * its normalised form y, and the statistics of the rounded z. A warp has a row, all of it in registers, so every byte
+ * moves once: forward 8 H bytes per token (x, residual, z, y in 16 bits), which is 2.4 ns for H = 1024 at 3.35e12
+ * bytes/s.
  *
  * Backward, with n = (z - mean) * scale and g = dy * gain: dz (+)= scale * (g - mean of g - n * mean of g n). It moves
- * 8 H (dy, z, dz, dx), or 10 H where dz is added to. The grid is one wave of blocks, and every warp has rows at even
- * distance until none is left, so no processor stands idle before the end. A warp keeps its columns' sums for dgain and
- * dbias in registers over all of its rows; the 4 warps of a block add theirs in turn, and the blocks' parts are added
- * in a second stage.
+ * 8 H (dy, z, dz, dx), or 10 H where it adds to dz. The grid is one wave of blocks, and every warp takes rows at an
+ * even distance until none is left, so no multiprocessor is idle before the end. A warp keeps its columns' sums for
+ * dgain and dbias in registers over all of its rows; the 4 warps of a block add theirs in turn, and a second stage adds
+ * the blocks' parts.
  *
- * Rows that are no multiple of a vector, or longer than registers hold (2,048), go through the plain kernels at the
- * end. */
+ * Rows whose length is not a multiple of a vector, or more than registers hold (2,048), go through the plain kernels at
+ * the end. */
 #include <algorithm>
 
 #include "trainer/cuda/pack.cuh"
@@ -26,7 +27,7 @@ template <typename storage> struct norm_operands {
     const float *gain, *bias;
     float epsilon;
     int live, total, hidden;
-    bool adds; /* z is more than x, or stands elsewhere */
+    bool adds; /* z is more than x, or is stored elsewhere */
     row_dropout drop;
 };
 
@@ -91,7 +92,7 @@ static __device__ __forceinline__ void clear_row(const norm_operands<storage> &a
         a.statistics[2 * (size_t)row + lane] = 0;
 }
 
-/* numbers: of a lane, at least. */
+/* `numbers`: of a row, per lane; at least hidden / WARP. */
 template <typename storage, int numbers>
 static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const norm_operands<storage> a)
 {
@@ -132,7 +133,7 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_kernel(const 
         a.statistics[2 * (size_t)row + lane] = lane == 0 ? mean : scale;
 }
 
-/* A pack of dz, and of dx, from its own z and the row's two means. */
+/* A pack of dz, and of dx, from the pack's z and the row's two means. */
 template <typename storage, int width>
 static __device__ __forceinline__ void
 slope_pack(const norm_backward_operands<storage> &a, const pack<storage, width> &dy, const pack<storage, width> &z,
@@ -164,8 +165,8 @@ static __device__ __forceinline__ void clear_slopes(const norm_backward_operands
     }
 }
 
-/* The warps' sums over their rows, one warp after the other, into the block's part. Number n of a lane stands at
- * n * WARP + lane: all banks at once. */
+/* Adds the warps' sums over their rows, one warp after the other, into the block's part. Number n of a lane is at
+ * n * WARP + lane, so that a warp uses all banks at once. */
 template <int width, int packs>
 static __device__ __forceinline__ void add_warps(float *part, const float sums[packs][width], float *room, int hidden)
 {
@@ -267,7 +268,7 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP) norm_plain_kernel(
         a.statistics[2 * (size_t)row + lane] = lane == 0 ? mean : scale;
 }
 
-/* dgain and dbias of a block of rows, a column a thread; before dy is overwritten. */
+/* dgain and dbias of a block of rows, one column per thread; runs before dy is overwritten. */
 template <typename storage>
 static __global__ void __launch_bounds__(BACKWARD_WARPS *WARP)
     norm_columns_kernel(const norm_backward_operands<storage> a)

@@ -1,5 +1,5 @@
-/* Numbers that one load brings: a vector of 16 bytes where rows begin on 16 bytes, else a single one. Kernels are
- * written once, over packs of `width` numbers. And what names a row's dropout. */
+/* Packs: the numbers of one load, a vector of 16 bytes where rows begin on 16 bytes, otherwise a single number. Kernels
+ * are written once, over packs of `width` numbers. Also the key of a row's dropout. */
 #ifndef TRAINER_CUDA_PACK_CUH
 #define TRAINER_CUDA_PACK_CUH
 
@@ -10,7 +10,7 @@ template <typename storage, int width> struct pack {
     float x[width];
 };
 
-/* By value: through a reference into memory the compiler forgets the alignment and loads byte after byte. */
+/* By value: through a reference to memory the compiler loses the alignment and loads byte by byte. */
 template <typename storage>
 static __device__ __forceinline__ pack<storage, vector<storage>::count> unpack(const uint4 bytes)
 {
@@ -32,7 +32,7 @@ static __device__ __forceinline__ pack<storage, width> load_pack(const storage *
         return unpack<storage>(*reinterpret_cast<const uint4 *>(from));
 }
 
-/* Rounds p to what is stored, and stores it. */
+/* Rounds p to storage and stores it; p has the rounded values afterwards. */
 template <typename storage, int width>
 static __device__ __forceinline__ void store_pack(storage *to, pack<storage, width> &p)
 {
@@ -77,7 +77,7 @@ template <int width> static __device__ __forceinline__ void store_floats(float *
     }
 }
 
-/* May rows of `columns` be read by vectors? Buffers begin on 64 bytes. */
+/* Can rows of `columns` numbers be read as vectors? Buffers begin on 64 bytes. */
 template <typename storage> static inline bool vectors_serve(size_t columns)
 {
     return columns % vector<storage>::count == 0;
@@ -87,7 +87,7 @@ template <typename storage> static inline bool vectors_serve(size_t columns)
 
 struct row_dropout {
     struct dropout dropout;
-    float scale; /* of what is kept */
+    float scale; /* of kept numbers */
     const int32_t *sequence_of, *positions;
     const uint32_t *numbers;
 };
@@ -106,8 +106,8 @@ static inline row_dropout row_dropout_of(const struct cuda_batch *batch, const s
     return drop;
 }
 
-/* What a row adds to the name of its dropout. To be read once a row: between stores, which might change it, it would be
- * read again for every pack. */
+/* A row's part of the key of its dropout. Read it once per row: between stores, which might change it, it would be read
+ * again for every pack. */
 struct row_name {
     uint32_t number, position;
 };
@@ -119,7 +119,7 @@ static __device__ __forceinline__ row_name name_of(const row_dropout &drop, int 
     return {drop.numbers[drop.sequence_of[row]], (uint32_t)drop.positions[row]};
 }
 
-/* p *= 0 or the scale, p being columns `column` … of a row. */
+/* p *= 0 or the scale; p has the columns of a row from `column` on. */
 template <typename storage, int width>
 static __device__ __forceinline__ void drop_pack(pack<storage, width> &p, const row_dropout &drop, const row_name &name,
                                                  int column)
@@ -133,7 +133,7 @@ static __device__ __forceinline__ void drop_pack(pack<storage, width> &p, const 
             p.x[i] *= dropout_keeps(words, i, drop.dropout.threshold) ? drop.scale : 0;
     } else {
 #pragma unroll
-        for (int i = 0; i < width; i++) { /* words are not indexed: they shall stay in registers */
+        for (int i = 0; i < width; i++) { /* words are not indexed, so that they stay in registers */
             const int lane = column % 8 + i;
             const uint32_t word = lane / 2 == 0   ? words[0]
                                   : lane / 2 == 1 ? words[1]

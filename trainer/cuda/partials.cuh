@@ -1,12 +1,13 @@
-/* Sums over rows, in two stages of a fixed tree: blocks of rows leave their parts in scratch, and this adds them up. */
+/* Sums over rows, in two stages of a fixed tree: blocks of rows leave partial sums in scratch, and this adds them
+ * up. */
 #ifndef TRAINER_CUDA_PARTIALS_CUH
 #define TRAINER_CUDA_PARTIALS_CUH
 
 #include "trainer/cuda/device.cuh"
 #include "trainer/cuda/launch.cuh"
 
-#define PARTIAL_COLUMNS 32 /* of a block */
-#define PARTIAL_GROUPS  16 /* each adds every 16th part, in order */
+#define PARTIAL_COLUMNS 32 /* columns of a block */
+#define PARTIAL_GROUPS  16 /* each adds every 16th partial sum, in order */
 
 static __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
     add_partials_kernel(float *out, const float *partials, int parts, size_t stride, int columns)
@@ -29,7 +30,7 @@ static __global__ void __launch_bounds__(PARTIAL_COLUMNS *PARTIAL_GROUPS)
         out[column] += room[0][x];
 }
 
-/* out [columns] += sum over parts of partials [parts][stride]. A sum of 0 leaves its place alone: a table of one
+/* out [columns] += sum over parts of partials [parts][stride]. A sum of 0 leaves its place untouched: a table of one
  * segment has no second row. */
 static void add_partials(cudaStream_t stream, float *out, const float *partials, size_t parts, size_t stride,
                          int columns)

@@ -1,4 +1,4 @@
-/* Plans of products and running them (product.h). In: a shape, pointers. Out: work on the stream, or "the library
+/* Makes plans of products and runs them (product.h). In: a shape and pointers. Out: work on the stream, or "the library
  * cannot". */
 #include "trainer/cuda/product.h"
 
@@ -23,18 +23,18 @@ static void blas_check(cublasStatus_t status, const char *call)
 
 struct plan {
     struct product_key key;
-    bool served; /* false: the library has nothing for it */
+    bool served; /* false: the library has no algorithm for it */
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulAlgo_t algorithm;
-    struct plan *next; /* of the same bucket */
+    struct plan *next; /* in the same bucket */
 };
 
 struct products {
     cublasLtHandle_t handle;
     enum precision precision;
     void *workspace;
-    struct product_choice *choices; /* the table's */
+    struct product_choice *choices; /* [choice_count] the table */
     size_t choice_count;
     struct plan *buckets[BUCKETS];
 };
@@ -123,7 +123,7 @@ static void set_pointers(struct plan *plan, const struct product_operands *opera
         set(plan, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &operands->aux, sizeof operands->aux);
 }
 
-/* A layout of what is stored: [rows, columns] of ours is columns x rows of theirs, dense. */
+/* The layout of a stored matrix: our [rows, columns] is the library's columns x rows, dense. */
 static cublasLtMatrixLayout_t layout(cudaDataType_t type, int32_t rows, int32_t columns)
 {
     cublasLtMatrixLayout_t made;
@@ -169,7 +169,8 @@ static void describe(struct plan *plan, enum precision precision, const struct p
 
 /* ---- which algorithm ---- */
 
-/* Float sums in a fixed order only: partial results are not rounded to storage, nor added where they land. */
+/* Only algorithms that add in float and in a fixed order: partial results are not rounded to storage, nor added in
+ * place. */
 static int offers_of(struct products *products, struct plan *plan, cublasLtMatmulHeuristicResult_t *results, int most)
 {
     cublasLtMatmulPreference_t preference;
@@ -203,7 +204,7 @@ static int offers_of(struct products *products, struct plan *plan, cublasLtMatmu
     return good;
 }
 
-/* The table's row for a product: the one whose rows are nearest. */
+/* The table's row for a product: the one with the nearest number of rows. */
 static const struct product_choice *find_choice(const struct products *products, const struct product_key *key)
 {
     const struct product_choice *best = NULL;
@@ -332,7 +333,7 @@ int product_offers(struct products *products, const struct product_choice *produ
         .rows = product->rows,
         .out = product->out,
         .in = product->in,
-        .align_a = PRODUCT_ALIGNED, /* the least that operands of a model have */
+        .align_a = PRODUCT_ALIGNED, /* the least alignment of a model's operands */
         .align_b = PRODUCT_ALIGNED,
         .align_d = PRODUCT_ALIGNED,
         .align_beside = PRODUCT_ALIGNED,
@@ -361,7 +362,7 @@ bool product_run(struct products *products, cudaStream_t stream, enum product_ki
                                                  operands->b, plan->b, &factor, operands->d, plan->d, operands->d,
                                                  plan->d, &plan->algorithm, products->workspace, WORKSPACE, stream);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE)
-        return plan->served = false; /* it offered what it cannot do */
+        return plan->served = false; /* the library offered what it cannot do */
     blas_check(status, "cublasLtMatmul");
     return true;
 }

@@ -1,4 +1,4 @@
-/* A product the plain way, an element of the result a thread: for the few shapes that the library refuses. */
+/* A plain product, one element of the result per thread: for the few shapes that the library refuses. */
 #include "trainer/cuda/device.cuh"
 #include "trainer/cuda/launch.cuh"
 

@@ -1,13 +1,13 @@
-/* Products by cuBLASLt, with what is done to their results in the same kernel where the library can. A matrix of ours,
+/* Products by cuBLASLt, with their results finished in the same kernel where the library can. A matrix of ours,
  * row-major [rows, columns], is the library's column-major [columns, rows]; so with D = op(A) op(B) of m x n x k
  *
  *     forward    y^T  [out, rows] = W x^T           A = W (transposed), B = x                 m out, n rows, k in
  *     input      dx^T [in, rows]  = W^T dy^T        A = W,              B = dy                m in,  n rows, k out
  *     weight     dW^T [in, out]   = x^T dy          A = x,              B = dy (transposed)   m in,  n out,  k rows
  *
- * A plan is what the library needs to know for one shape and alignment; it is made when first asked for and kept. Its
- * algorithm is the table's (tune.c) or the library's first choice among those that add in float and in a fixed
- * order. Nothing is chosen by time here. */
+ * A plan is what the library needs for one shape and alignment; it is made when it is first needed, and kept. Its
+ * algorithm comes from the table (tune.c), or is the library's first choice among those that add in float and in a
+ * fixed order. Nothing is chosen by time here. */
 #ifndef TRAINER_CUDA_PRODUCT_H
 #define TRAINER_CUDA_PRODUCT_H
 
@@ -19,19 +19,19 @@ enum product_kind { PRODUCT_FORWARD, PRODUCT_INPUT, PRODUCT_WEIGHT };
 
 enum product_finish {
     FINISH_NONE,
-    FINISH_BIAS,      /* + vector, of storage */
-    FINISH_GELU,      /* tanh-GELU; what went in goes to aux */
-    FINISH_BIAS_GELU, /* the same after + vector */
+    FINISH_BIAS,      /* + vector, in storage */
+    FINISH_GELU,      /* tanh-GELU; its input goes to aux */
+    FINISH_BIAS_GELU, /* + vector, then as FINISH_GELU */
     FINISH_SLOPE,     /* times the slope of tanh-GELU at aux */
-    FINISH_SUMS,      /* of weight: vector [out] (real) = column sums of dy */
+    FINISH_SUMS,      /* weight products: vector [out] (real) = column sums of dy */
 };
 
-/* All numbers, no gaps: plans are found by its bytes. */
+/* Has no padding: plans are found by its bytes. */
 struct product_key {
     int32_t kind, finish; /* enum product_kind, enum product_finish */
     int32_t beta;         /* D = … + beta D */
     int32_t rows, out, in;
-    int32_t align_a, align_b, align_d, align_beside; /* bytes, at most 256; beside: of vector and aux */
+    int32_t align_a, align_b, align_d, align_beside; /* alignments in bytes, at most 256; beside: of vector and aux */
 };
 
 struct product_operands {
@@ -40,7 +40,7 @@ struct product_operands {
     void *vector, *aux;
 };
 
-/* One of the library's ways, as the table keeps it; it serves operands that are aligned to so many bytes. */
+/* One algorithm of the library, as the table keeps it; it serves operands aligned to PRODUCT_ALIGNED bytes. */
 #define PRODUCT_ALIGNED 32
 struct product_choice {
     int32_t kind, finish, precision;
@@ -48,22 +48,22 @@ struct product_choice {
     cublasLtMatmulAlgo_t algorithm;
 };
 
-/* `tune` may be NULL. ERR_USAGE, ERR_MISMATCH: the table. */
+/* `tune` may be NULL. ERR_USAGE, ERR_MISMATCH: the table cannot be used. */
 struct products *products_open(enum precision precision, const char *tune, struct error *err);
 void products_close(struct products *products);
 
-/* False: the library cannot do this, nothing was done. */
+/* False: the library cannot do this, and nothing was done. */
 bool product_run(struct products *products, cudaStream_t stream, enum product_kind kind, enum product_finish finish,
                  int beta, struct rows rows, int32_t out, int32_t in, const struct product_operands *operands);
 
-/* From now on these are the table; plans made before are forgotten. Copies them. */
+/* Copies the choices, which are the table from now on; forgets plans made before. */
 void products_choose(struct products *products, const struct product_choice *choices, size_t count);
-/* Has a product been run as this choice says? False where the library refused it and something else was done. */
+/* Was a product run as this choice says? False where the library refused it and something else was done. */
 bool product_ran(const struct products *products, const struct product_choice *choice);
-/* Says that a product is done without this finish, by kernels of our own after it. */
+/* Does this choice compute the product without its finish, which kernels of our own then do? */
 bool choice_is_plain(const struct product_choice *choice);
-/* All that the library offers for a product, the first choice first; returns how many, at most `most`. What `operands`
- * point at is not touched. */
+/* All algorithms that the library offers for a product, its first choice first; returns how many, at most `most`. Does
+ * not touch the memory of `operands`. */
 #define PRODUCT_OFFERS 16
 int product_offers(struct products *products, const struct product_choice *product,
                    const struct product_operands *operands, cublasLtMatmulAlgo_t *offers, int most);
@@ -75,7 +75,7 @@ bool linear_fuses(enum precision precision, enum product_finish finish, enum gel
 
 /* ---- tune.c ---- */
 
-/* The whole table, which the caller mem_free's; *count of its rows. */
+/* Reads the whole table, which the caller mem_free's; *count is the number of its rows. */
 int tune_read(const char *path, struct product_choice **choices, size_t *count, struct error *err);
 void tune_make(struct ops *ops, const struct tune_sizes *sizes, bool all, struct buf *table);
 

@@ -1,6 +1,6 @@
 /* Work on whole rows and on flat numbers that needs little mathematics: picking and adding rows, biases and their
- * gradients, tanh, GELU, conversion to storage. All of it is as long as its bytes: gather 4 H a row, scatter 6 H,
- * conversion 6 a number, GELU 4 (its backward pass 6), column sums 2. */
+ * gradients, tanh, GELU, conversion to storage. All of it is limited by memory bandwidth. Bytes: gather 4 H per row,
+ * scatter 6 H, conversion 6 per number, GELU 4 (its backward pass 6), column sums 2. */
 #include "trainer/cuda/pack.cuh"
 #include "trainer/cuda/partials.cuh"
 #include "trainer/cuda/scratch.h"
@@ -10,7 +10,7 @@
 
 /* ---- number by number ---- */
 
-/* Functions of y and x, by name, that a kernel puts into y. */
+/* Functions of y and x, whose result a kernel stores in y. */
 struct tanh_of {
     __device__ float operator()(float y, float) const
     {
@@ -24,11 +24,11 @@ struct tanh_slope {
     }
 };
 
-/* GELU as cpu/functions.h has it. */
+/* GELU as in cpu/functions.h. */
 #define GELU_SLOPE 1.5957691216057308f /* 2 sqrt(2/pi) */
 #define GELU_CUBIC 0.044715f
 
-/* exp(-u2) in x logistic(u2), which is tanh-GELU. Finite, as infinity times 0 would be NaN. */
+/* exp(-u2) in x logistic(u2), which is tanh-GELU. It is kept finite, because infinity times 0 would be NaN. */
 static __device__ __forceinline__ float gelu_exponential(float x)
 {
     const float u2 = GELU_SLOPE * (x + GELU_CUBIC * x * x * x);
@@ -65,7 +65,7 @@ struct gelu_erf_slope {
     }
 };
 
-/* y = function(y, x) in the first `live` numbers, 0 after them; x is cleared there too where `clears`. */
+/* y = function(y, x) in the first `live` numbers, 0 after them; `clears`, if not NULL, becomes 0 there too. */
 template <typename storage, int width, typename function>
 static __global__ void __launch_bounds__(THREADS)
     each_kernel(storage *y, const storage *x, size_t live, size_t total, storage *clears)
@@ -237,7 +237,7 @@ void kernel_add_bias(cudaStream_t stream, enum precision precision, void *y, con
 
 /* ---- flat ---- */
 
-/* Reading 32 bytes a thread for every 16 it writes. */
+/* A thread reads 32 bytes for every 16 that it writes. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(THREADS) convert_kernel(storage *out, const float *in, size_t packs)
 {
@@ -281,7 +281,7 @@ void kernel_add(cudaStream_t stream, void *y, const void *x, size_t count)
 
 #define SUM_THREADS 128
 
-/* A thread has a pack of columns, over the block's rows in order. */
+/* A thread adds up a pack of columns, over the block's rows in order. */
 template <typename storage, int width>
 static __global__ void __launch_bounds__(SUM_THREADS)
     column_sums_kernel(float *partials, const storage *x, int live, int columns, int slices)

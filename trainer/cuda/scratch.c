@@ -19,7 +19,7 @@ size_t kernel_scratch_bytes(const struct ops_limits *limits, enum precision prec
 {
     const size_t rows = (size_t)limits->rows_max, columns = (size_t)limits->columns_max;
     const size_t masked = (size_t)limits->vocabulary_rows_max, vocabulary = (size_t)limits->vocabulary;
-    const size_t length = (size_t)limits->length_max, hidden = (columns + 2) / 3; /* attention has Q, K, V in a row */
+    const size_t length = (size_t)limits->length_max, hidden = (columns + 2) / 3; /* Q, K, V in a row */
     const size_t attention = precision == PRECISION_FP32           ? rows * (hidden / HEAD_SIZE + 1) * sizeof(float)
                              : limits->length_max > ATTENTION_KEYS ? rows * hidden * sizeof(float)
                                                                    : 0;

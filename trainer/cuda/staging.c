@@ -1,6 +1,6 @@
-/* Copies between the device's memory and the host's pageable memory. In: either; out: the same bytes. A card copies at
- * full speed only from and to pinned memory, so two pinned blocks take turns: while the card fills or empties one, the
- * host does the other. They are there from the start on; nothing is pinned while a model trains. */
+/* Copies between device memory and pageable host memory, in either direction. A GPU copies at full speed only from and
+ * to pinned memory, so two pinned blocks take turns: while the GPU works on one, the host works on the other. They are
+ * pinned at the start; nothing is pinned while a model trains. */
 #include "trainer/cuda/device.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 struct staging {
     struct block {
         char *pinned;
-        cudaEvent_t done; /* the copy that was asked for last */
+        cudaEvent_t done; /* its last copy is complete */
     } blocks[2];
 };
 
@@ -44,7 +44,7 @@ void staging_out(struct staging *staging, cudaStream_t stream, char *host, const
 {
     const size_t count = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
     for (size_t i = 0; i <= count; i++) {
-        if (i < count) { /* the host emptied this block in the round before the last */
+        if (i < count) { /* the host emptied this block in the previous round */
             const size_t at = i * BLOCK_BYTES;
             const struct block *next = &staging->blocks[i % 2];
             CHECK(cudaMemcpyAsync(next->pinned, memory + at, bytes_at(at, bytes), cudaMemcpyDeviceToHost, stream));

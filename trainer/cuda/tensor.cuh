@@ -1,8 +1,8 @@
-/* Tensor cores by mma.sync m16n8k16, which every card since sm_80 has, and the way of 16-bit numbers to them: copies
- * from global memory that do not wait, tiles in shared memory, matrices from there to registers.
+/* Tensor cores by mma.sync m16n8k16, which every GPU since sm_80 has, and how 16-bit numbers get to them: asynchronous
+ * copies from global memory, tiles in shared memory, matrices from there to registers.
  *
- * A tile has rows of 64 numbers: 8 chunks of 16 bytes. Chunk c of row r stands at place c ^ (r mod 8) of its row, so
- * that the same chunk of 8 neighbouring rows lies in all 32 banks. Tiles start on 128 bytes.
+ * A tile has rows of 64 numbers: 8 chunks of 16 bytes. Chunk c of row r is stored at place c ^ (r mod 8) of its row, so
+ * that the same chunk of 8 adjacent rows covers all 32 banks. Tiles start on 128 bytes.
  *
  * Registers of an mma, lane = 4 g + c (PTX ISA, "Matrix Fragments for mma.m16n8k16"):
  *
@@ -18,7 +18,7 @@
 
 /* ---- copies ---- */
 
-/* 16 bytes from global to shared memory, or as many zeros; `from` is a place that may be read either way. */
+/* Copies 16 bytes from global to shared memory, or writes as many zeros; `from` must be readable either way. */
 static __device__ __forceinline__ void copy_later(char *to, const void *from, bool live)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
@@ -26,7 +26,7 @@ static __device__ __forceinline__ void copy_later(char *to, const void *from, bo
                  : "memory");
 }
 
-/* This thread's copies have landed; others' after the next __syncthreads(). */
+/* Waits for this thread's copies; those of other threads are there after the next __syncthreads(). */
 static __device__ __forceinline__ void copies_landed()
 {
     asm volatile("cp.async.wait_all;" ::: "memory");
@@ -34,8 +34,8 @@ static __device__ __forceinline__ void copies_landed()
 
 /* ---- matrices ---- */
 
-/* Four 8x8 matrices. Lane l names row l mod 8 of matrix l / 8 (16 bytes in shared memory); r[i] becomes row g, columns
- * 2c and 2c + 1 of matrix i; `across`, of its transpose. */
+/* Loads four 8x8 matrices. Lane l gives the address of row l mod 8 of matrix l / 8 (16 bytes in shared memory); r[i]
+ * becomes row g, columns 2c and 2c + 1 of matrix i, or with `across`, of its transpose. */
 static __device__ __forceinline__ void load_matrices(uint32_t r[4], const char *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -71,7 +71,7 @@ __device__ __forceinline__ void multiply_add<__half>(float d[4], const uint32_t 
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/* 2^x, good to 2 units in the last place. */
+/* 2^x, accurate to 2 units in the last place. */
 static __device__ __forceinline__ float power_of_two(float x)
 {
     float y;

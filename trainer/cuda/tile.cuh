@@ -1,23 +1,24 @@
-/* Arithmetic of tiles (tensor.cuh): where a chunk stands, which row each lane names, and what a warp does with what it
- * has. */
+/* Arithmetic of tiles (tensor.cuh): where a chunk is stored, which row each lane addresses, and how a warp stores its
+ * sums. */
 #ifndef TRAINER_CUDA_TILE_CUH
 #define TRAINER_CUDA_TILE_CUH
 
 #include "trainer/cuda/tensor.cuh"
 
 #define TILE_WIDTH 64               /* numbers of a row: the head size */
-#define TILE_BYTES (TILE_WIDTH * 2) /* of a row */
+#define TILE_BYTES (TILE_WIDTH * 2) /* bytes of a row */
 #define CHUNK      8                /* numbers */
 
-/* Byte of a chunk in its tile. */
+/* The byte offset of a chunk in its tile. */
 static __host__ __device__ __forceinline__ int tile_place(int row, int chunk)
 {
     return row * TILE_BYTES + ((chunk ^ (row & 7)) << 4);
 }
 
-/* What a lane names of 16 rows and 2 chunks, matrices m = lane / 8: down first, rows 8 (m mod 2), chunk m / 2; or
- * across first, rows 8 (m / 2), chunk m mod 2. With load_matrices, down is A and across is B of two columns of D; with
- * load_matrices_across, of a tile that holds the transpose, it is the other way round. */
+/* The address that a lane gives, of 16 rows and 2 chunks; matrix m = lane / 8 is rows from 8 (m mod 2) on, chunk m / 2
+ * (down first), or rows from 8 (m / 2) on, chunk m mod 2 (across first). With load_matrices, down is A, and across is B
+ * of two blocks of 8 columns of D; with load_matrices_across, of a tile that holds the transpose, it is the other way
+ * round. */
 static __host__ __device__ __forceinline__ int lane_down(int lane)
 {
     return tile_place(lane & 15, lane >> 4);
@@ -27,13 +28,13 @@ static __host__ __device__ __forceinline__ int lane_across(int lane)
     return tile_place((lane & 7) + (lane >> 4 << 3), lane >> 3 & 1);
 }
 
-/* The same 16 rows and 2 chunks further on: `row` a multiple of 8, `chunk` of 2. */
+/* The same address `row` rows (a multiple of 8) and `chunk` chunks (a multiple of 2) further on. */
 static __host__ __device__ __forceinline__ int tile_at(int lane_place, int row, int chunk)
 {
     return (lane_place ^ chunk << 4) + row * TILE_BYTES;
 }
 
-/* Two numbers in a register, the first one low. */
+/* Two numbers in a register, the first one in the low half. */
 template <typename storage> static __device__ __forceinline__ uint32_t pair_of(float low, float high);
 template <> __device__ __forceinline__ uint32_t pair_of<__nv_bfloat16>(float low, float high)
 {
@@ -50,7 +51,7 @@ template <> __device__ __forceinline__ uint32_t pair_of<__half>(float low, float
     return bits;
 }
 
-/* Four lanes' four words: r[i] of lane c becomes r[c] of lane i, c = lane mod 4. */
+/* Transposes four lanes' four words: r[i] of lane c becomes r[c] of lane i, c = lane mod 4. */
 static __device__ __forceinline__ void transpose_quad(uint32_t r[4])
 {
     const bool odd = threadIdx.x & 1, high = threadIdx.x & 2;
@@ -68,7 +69,8 @@ static __device__ __forceinline__ void transpose_quad(uint32_t r[4])
     r[3] = high ? r[3] : d;
 }
 
-/* `rows` rows of a [.., 64] slice into a tile, by blocks of `threads`; rows from `live` (at least 1) on become zero. */
+/* Loads `rows` rows of a [.., 64] slice into a tile, with blocks of `threads`; rows from `live` (at least 1) on become
+ * zero. */
 template <int rows, int threads, typename storage>
 static __device__ __forceinline__ void load_tile(char *tile, const storage *from, size_t stride, int live)
 {
@@ -79,7 +81,8 @@ static __device__ __forceinline__ void load_tile(char *tile, const storage *from
                    row < live);
 }
 
-/* 16 rows of 64 sums, d[n] over columns 8n … 8n + 7, times `scale` into rows of `to`; of these, `live` exist. */
+/* Stores 16 rows of 64 sums, d[n] over columns 8n … 8n + 7, times `scale`, in rows of `to`; the first `live` rows
+ * exist. */
 template <typename storage>
 static __device__ __forceinline__ void store_sums(storage *to, size_t stride, int live, const float d[8][4],
                                                   const float scale[2])

@@ -1,7 +1,7 @@
-/* The table of product algorithms: made by the clock before a run's first step or by `dstrain bench --tune FILE`, read
- * wherever the same choices are wanted again. It is text, so that it can be looked at, and names the card and the
- * library it is for: an algorithm's 64 bytes mean something to that version alone. One row a product; zeros where a
- * kernel of our own after the plain product was faster. */
+/* The table of product algorithms: made by timing before a run's first step or by `dstrain bench --tune FILE`, and read
+ * wherever the same choices are wanted again. It is text, so that it can be inspected, and names the GPU and the
+ * library that it is for: an algorithm's 64 bytes mean something only to that version. One row per product; zeros where
+ * a plain product and our own kernel after it were faster. */
 #include "trainer/cuda/product.h"
 
 #include <inttypes.h>
@@ -16,10 +16,10 @@
 #include "base/random.h"
 #include "base/str.h"
 
-#define WORDS 8 /* of 64 bits: an algorithm */
+#define WORDS 8 /* of 64 bits, in an algorithm */
 _Static_assert(sizeof(cublasLtMatmulAlgo_t) == WORDS * sizeof(uint64_t), "an algorithm is eight words");
 
-/* The first line. */
+/* The first line: names the library and the GPU. */
 static void head_of(char *out, size_t size)
 {
     struct cudaDeviceProp card;
@@ -88,16 +88,16 @@ int tune_read(const char *path, struct product_choice **choices, size_t *count, 
 /* ---- timing ---- */
 
 #define NUMBERS_DRAWN ((size_t)1 << 20)
-#define EPILOGUES     17 /* of a model's products, each timed and timed without */
+#define EPILOGUES     17 /* fused products of a model; each is timed fused and not fused */
 #define CHOICES_MAX   (EPILOGUES + 14)
 
 struct layer {
     int32_t rows, out, in;
     enum product_finish finish; /* of its forward product */
-    bool slope;                 /* its input came out of a GELU */
+    bool slope;                 /* its input is the output of a GELU */
 };
 
-/* What is timed, and memory for the largest of it. */
+/* What is timed, and memory for the largest operands. */
 struct tuning {
     struct device *device;
     enum gelu gelu;
@@ -110,7 +110,7 @@ struct tuning {
     size_t count;
 };
 
-/* The op that such a product belongs to, as a model asks for it: with whatever kernels the table's choice needs. */
+/* Runs the op that a product belongs to, as a model calls it, with whatever kernels the table's choice needs. */
 static void run_once(const struct tuning *t, const struct product_choice *c)
 {
     const struct ops *ops = &t->device->ops;
@@ -136,7 +136,7 @@ static void run_once(const struct tuning *t, const struct product_choice *c)
     }
 }
 
-/* Milliseconds of one run under the table as it is: the best round, each the mean of a few. */
+/* Milliseconds of one run with the current table: the best round, where each is the mean of a few runs. */
 static float measure(const struct tuning *t, const struct product_choice *choice)
 {
     const int rounds = t->all ? 5 : 3, runs = t->all ? 8 : 4;
@@ -155,7 +155,7 @@ static float measure(const struct tuning *t, const struct product_choice *choice
     return best / (float)runs;
 }
 
-/* Puts the fastest way of one product into the table. An offer that the library then refuses is none. */
+/* Puts the fastest way to compute one product into the table. Offers that the library then refuses are skipped. */
 static void choose(struct tuning *t, enum product_kind kind, enum product_finish finish, const struct layer *layer)
 {
     struct products *products = t->device->products;
@@ -173,7 +173,7 @@ static void choose(struct tuning *t, enum product_kind kind, enum product_finish
                                       .in = layer->in};
     int count = product_offers(products, choice, &beside, offers, t->all ? PRODUCT_OFFERS : 1);
     if (finish != FINISH_NONE)
-        offers[count++] = (cublasLtMatmulAlgo_t){0}; /* without it */
+        offers[count++] = (cublasLtMatmulAlgo_t){0}; /* not fused */
     assert(t->count < CHOICES_MAX);
     for (int i = 0; i < count; i++) {
         choice->algorithm = offers[i];
@@ -195,7 +195,7 @@ static void choose(struct tuning *t, enum product_kind kind, enum product_finish
 static void choose_all(struct tuning *t, const struct layer *layers, size_t count)
 {
     for (const struct layer *layer = layers; layer < layers + count; layer++) {
-        choose(t, PRODUCT_FORWARD, FINISH_BIAS, layer); /* first: it is the other way of one with a GELU */
+        choose(t, PRODUCT_FORWARD, FINISH_BIAS, layer); /* first: a product with a GELU may fall back to it */
         if (layer->finish != FINISH_BIAS)
             choose(t, PRODUCT_FORWARD, layer->finish, layer);
         if (t->all)
@@ -226,7 +226,7 @@ static void draw_numbers(struct tuning *t)
     ops->release(device, real);
 }
 
-/* Numbers as activations have them: zeros would be multiplied at a higher clock. */
+/* Random numbers in storage, as activations have them: with zeros the GPU would run at a higher clock. */
 static void *numbers(const struct tuning *t, size_t count)
 {
     const struct ops *ops = &t->device->ops;
@@ -248,7 +248,7 @@ static void take_memory(struct tuning *t, const struct layer *layers, size_t cou
 {
     struct device *device = t->device;
     const struct ops *ops = &device->ops;
-    size_t most = 1, weights = 1, widest = 1; /* numbers of an activation, of a matrix of weights, of a bias */
+    size_t most = 1, weights = 1, widest = 1; /* elements of the largest activation, matrix of weights, bias */
     for (const struct layer *layer = layers; layer < layers + count; layer++) {
         const size_t rows = (size_t)layer->rows, out = (size_t)layer->out, in = (size_t)layer->in;
         most = larger(most, rows * larger(out, in));

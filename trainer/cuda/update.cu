@@ -1,20 +1,20 @@
-/* What an optimizer does to flat memory: a block has a chunk of at most 16,384 numbers. Formulas stand at struct
- * update_step (optim/update_numbers.h) and are those of cpu/update.h, number by number. Sums of squares are doubles, by
- * a thread over its numbers in order, then over the block in a fixed tree; so are sums over the chunks of a tensor, by
- * a block, and those over tensors, by one block, which then works out the numbers that are per tensor. An infinity or
- * NaN among gradients makes its chunk's sum one: that is how overflow is found.
+/* What an optimizer does to flat memory: a block has a chunk of at most 16,384 numbers. The formulas are at struct
+ * update_step (optim/update_numbers.h), and are those of cpu/update.h, number by number. Sums of squares are doubles:
+ * each thread adds its numbers in order, then the block adds in a fixed tree. Sums over the chunks of a tensor are made
+ * by a block, and those over tensors by one block, which then computes the numbers per tensor. An infinity or NaN among
+ * the gradients makes its chunk's sum non-finite: that is how overflow is found.
  *
- * Bytes a parameter: squares 4, adam 28, moments 24, apply 16 (LANS 20). With Adam and the norm, large (336e6) needs
+ * Bytes per parameter: squares 4, adam 28, moments 24, apply 16 (LANS 20). With Adam and the norm, large (336e6) needs
  * 3.2 ms at 3.35e12 bytes/s. */
 #include "trainer/cuda/pack.cuh"
 
 #define THREADS 256
 
-/* One chunk's operands: cpu/update.h's. */
+/* The operands of one chunk, as in cpu/update.h. */
 struct update_numbers {
     float beta1, beta2, share1, share2, lead, root, epsilon;
     float rate, shrink_rate;          /* of adam: rate * lead, rate */
-    float weight_decay, vector_decay; /* beside the step, or through the gradient */
+    float weight_decay, vector_decay; /* decoupled, or added to the gradient */
     bool decoupled, slopes;
     update_work work; /* of a range: block 0 has its first chunk */
 };
@@ -23,8 +23,8 @@ struct chunk_numbers {
     float factor, decay, added;
 };
 
-/* With what is held in part where it would be if all of it were held; what is not is not touched. A number, not a
- * pointer, may lie outside of memory. */
+/* Pointers to where arrays would begin if all of them were held; what is not held is not accessed. Computed as
+ * integers, because a pointer may not lie outside of its memory. */
 static update_memory as_whole(const struct update_memory *memory)
 {
     update_memory whole = *memory;
@@ -36,7 +36,7 @@ static update_memory as_whole(const struct update_memory *memory)
     return whole;
 }
 
-/* As if the range's first chunk were the table's. */
+/* Makes the range's first chunk the table's first. */
 static update_work of_range(const struct update_work *work, struct chunk_range range)
 {
     update_work part = *work;
@@ -71,15 +71,15 @@ static __device__ __forceinline__ chunk_numbers chunk_of(const update_numbers &u
     return {(float)u.work.factors[chunk.tensor], u.decoupled ? decay : 0, u.decoupled ? 0 : decay};
 }
 
-/* Where a number stands in all four arrays. */
+/* The values of one parameter in all four arrays. */
 struct update_place {
     float p, m, v, g;
 };
 
 enum { READS_GRADIENTS = 1, STORES_MOMENTS = 2, STORES_PARAMS = 4 };
 
-/* update(place) for each number of the chunk, whose m, v or p are then stored; g is 0 where it is not read. Four at a
- * time where the chunk begins on 16 bytes: then its moments do (held_from). */
+/* Calls update(place) for each number of the chunk and stores m, v or p; g is 0 where it is not read. Four numbers at a
+ * time where the chunk begins on 16 bytes: then its moments do too (held_from). */
 template <int what, typename function>
 static __device__ __forceinline__ void each_number(const update_memory &memory, const param_chunk &chunk,
                                                    function update)
@@ -139,7 +139,7 @@ static __global__ void __launch_bounds__(THREADS) squares_kernel(const update_wo
 
 /* ---- numbers per tensor ---- */
 
-/* Sums over a tensor's chunks of one of `each` doubles a chunk, in every thread of the block. */
+/* The sum over a tensor's chunks of of_chunks[each * chunk], in every thread of the block. */
 static __device__ __forceinline__ double tensor_sum(const update_work &work, int tensor, const double *of_chunks,
                                                     int each, double *room)
 {
@@ -149,7 +149,7 @@ static __device__ __forceinline__ double tensor_sum(const update_work &work, int
     return block_sum(sum, room);
 }
 
-/* factors[tensor] = sum of squares, for the kernel after it */
+/* factors[tensor] = sum of squares, for factors_kernel. */
 static __global__ void __launch_bounds__(THREADS) tensor_squares_kernel(const update_work work)
 {
     __shared__ double room[WARP];
@@ -158,7 +158,7 @@ static __global__ void __launch_bounds__(THREADS) tensor_squares_kernel(const up
         work.factors[blockIdx.x] = sum;
 }
 
-/* One block. */
+/* Runs as one block. */
 static __global__ void __launch_bounds__(THREADS)
     factors_kernel(const update_work work, const update_step step, const double *sums)
 {
@@ -176,7 +176,7 @@ static __global__ void __launch_bounds__(THREADS)
         work.factors[i] = tensor_factor(&step, factor, work.factors[i]);
 }
 
-/* A block has a chunk of the range, and works if this is the first one there of its tensor. */
+/* A block has a chunk of the range, and works only if that is the first one of its tensor there. */
 static __global__ void __launch_bounds__(THREADS)
     shares_kernel(const update_work work, const update_step step, size_t first)
 {
@@ -197,7 +197,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- updates ---- */
 
-/* The gradient as the step sees it; m and v after it. */
+/* The gradient as the step uses it, and the moments after it. */
 static __device__ __forceinline__ float take_gradient(const update_place &x, const chunk_numbers &c)
 {
     return x.g * c.factor + c.added * x.p;
@@ -246,7 +246,7 @@ static __global__ void __launch_bounds__(THREADS) moments_kernel(const update_me
         u.work.sums[3 * (size_t)blockIdx.x + threadIdx.x] = threadIdx.x == 0 ? pp : threadIdx.x == 1 ? uu : cc;
 }
 
-/* Gradients are looked at for LANS alone: without slopes, c has no share. */
+/* Only LANS reads gradients: without slopes, c has no share. */
 template <bool slopes>
 static __global__ void __launch_bounds__(THREADS) apply_kernel(const update_memory memory, const update_numbers u)
 {
@@ -265,7 +265,7 @@ static __global__ void __launch_bounds__(THREADS) apply_kernel(const update_memo
     });
 }
 
-/* A block a chunk. */
+/* One block per chunk. */
 template <typename... parameters, typename... arguments>
 static void launch_chunks(void (*kernel)(parameters...), struct chunk_range range, cudaStream_t stream,
                           arguments... args)

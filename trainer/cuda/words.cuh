@@ -1,5 +1,5 @@
-/* What only nvcc understands of a launch and of a block's memory: how a kernel is started, where its dynamic shared
- * memory stands, and how bytes are hidden from the compiler. */
+/* What only nvcc understands: how a kernel is started, where its dynamic shared memory is, and how bytes are hidden
+ * from the compiler. */
 #ifndef TRAINER_CUDA_WORDS_CUH
 #define TRAINER_CUDA_WORDS_CUH
 
@@ -21,8 +21,8 @@ static __device__ __forceinline__ char *shared_memory()
     return memory;
 }
 
-/* Hides from the compiler that these 16 bytes are known: what it worked out of them before, it works out again, instead
- * of keeping it in registers that are dear. */
+/* Makes the compiler forget what it knows of these 16 bytes: it recomputes what it derived from them, instead of
+ * keeping that in scarce registers. */
 static __device__ __forceinline__ void forget(uint4 &bytes)
 {
     asm volatile("" : "+r"(bytes.x), "+r"(bytes.y), "+r"(bytes.z), "+r"(bytes.w));
