@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 
-#define BUCKETS_MAX 256 /* that are made only because a bucket would be too large */
+#define BUCKETS_MAX 256 /* approximate maximum of buckets that result from the maximum size */
 
-/* Does a bucket begin with this tensor: is it the first of the heads, of a layer, or of all? */
+/* Whether a group begins with this tensor: whether it is the first one of the heads, of a layer, or of all. */
 static bool begins_group(const struct params *params, const struct param *param)
 {
     bool begins = param == params->items || param == params_heads(params);

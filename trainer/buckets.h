@@ -1,6 +1,7 @@
-/* How flat gradients are cut for the sum over processes. Buckets follow the table of parameters and nothing else, in
- * the order in which a backward pass finishes them: the heads, each layer from the last to the first, the embeddings.
- * One that would be larger than what is asked for is split at borders of chunks. So all processes cut alike. */
+/* Divides flat gradients into buckets for the sum over processes, in the order in which a backward pass finishes them:
+ * the heads, each layer from the last to the first, the embeddings. A bucket that would exceed the maximum size is
+ * split at borders of chunks. Buckets depend only on the table of parameters, so all processes compute the same
+ * ones. */
 #ifndef TRAINER_BUCKETS_H
 #define TRAINER_BUCKETS_H
 
@@ -12,8 +13,8 @@
 
 struct bucket {
     size_t from, to;             /* elements of flat memory; gaps belong to the tensor before them */
-    size_t chunk_from, chunk_to; /* chunks of the table in there */
-    size_t group;                /* 0: the heads; then the layers, from the last to the first; last the embeddings */
+    size_t chunk_from, chunk_to; /* chunks of the table */
+    size_t group;                /* 0: the heads; then the layers, from the last to the first; then the embeddings */
 };
 
 struct buckets {
@@ -21,7 +22,7 @@ struct buckets {
     size_t count;
 };
 
-/* `most` elements of each, if that is a chunk and not less than a 256th of all; 0: BUCKET_BYTES_MAX. */
+/* `most`: maximum of elements per bucket, raised to at least a chunk and a 256th of all; 0: BUCKET_BYTES_MAX. */
 void buckets_init(struct buckets *buckets, const struct params *params, uint64_t most);
 void buckets_release(struct buckets *buckets); /* safe on a zeroed one */
 

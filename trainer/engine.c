@@ -1,5 +1,5 @@
-/* A recipe and a machine come in; a micro-batch that suits both, a model on the device, its passes and updates go
- * out. */
+/* In: a recipe and a machine. Out: a micro-batch size that suits both, a model on the device, its passes and
+ * updates. */
 #include "trainer/engine.h"
 
 #include <inttypes.h>
@@ -99,7 +99,7 @@ struct model_budget engine_budget(const struct engine *e)
     return budget_of(e, &e->limits);
 }
 
-/* What updates of whole matrices work with, and sums of integers, or all gradients that the model has not. */
+/* Bytes for updates of whole matrices and for sums of gradients that are not in the model's memory. */
 static uint64_t update_bytes(const struct engine *e)
 {
     struct params params;
@@ -137,9 +137,9 @@ static uint64_t bytes_with(const struct engine *e, uint32_t micro, enum engine_m
     return bytes_of(e, &limits, kind);
 }
 
-/* The budget of a micro-batch, in full sequences. The host's caches want few tokens, a GPU as many as its memory has
- * room for with a tenth to spare, in whole waves where a batch is more than one micro-batch, and up to WAVES of them:
- * beyond, nothing is gained. */
+/* The size of a micro-batch, in full sequences. A processor's caches favour few tokens. A GPU gets as many as fit with
+ * a tenth of its memory to spare, at most WAVES waves, because more gain nothing, and a whole number of waves if a
+ * batch has several micro-batches. */
 #define WAVES 4
 static uint32_t micro_batch_of(const struct engine *e)
 {
@@ -156,7 +156,7 @@ static uint32_t micro_batch_of(const struct engine *e)
     return micro < recipe->batch && micro > wave && wave > 0 ? micro / wave * wave : micro;
 }
 
-/* The most sequences that a micro-batch may have in what the device has left, or 0. */
+/* The largest number of sequences of a micro-batch that fits in the device's remaining memory, or 0. */
 static uint32_t micro_batch_that_fits(const struct engine *e, enum engine_memory kind)
 {
     uint32_t fits = 0, beyond = e->micro_batch;
@@ -190,7 +190,8 @@ static int check_fit(const struct engine *e, enum engine_memory kind, struct err
 
 /* ---- opening and closing ---- */
 
-/* With the table of product algorithms that is given, else with the run's own where it is there and of this device. */
+/* Opens the backend with the given table of product algorithms, else with the run's own if it exists and is for this
+ * device. */
 static int open_backend(struct engine *e, const struct cpu_options *options, const char *kept, struct error *err)
 {
     const char *given = e->settings->tune;
@@ -230,7 +231,7 @@ int engine_open(struct engine *e, enum precision precision, const char *tune, st
     e->micro_batch = micro_batch_of(e);
     e->limits = recipe_limits(e->micro_batch, e->recipe->batch, &e->task->samples.room);
     if (e->recipe->part > 0)
-        e->limits.sequences = (int32_t)e->recipe->part; /* a part has so many samples, however short they are */
+        e->limits.sequences = (int32_t)e->recipe->part; /* a part has that many samples even if they are short */
     e->limits.shapes = e->ops->wave_rows > 0 ? PACK_SHAPES : 0;
     return 0;
 }
@@ -239,7 +240,7 @@ int engine_load(struct engine *e, enum engine_memory kind, struct error *err)
 {
     TRY(check_fit(e, kind, err));
     if (kind == ENGINE_TRAINING && e->device == DEVICE_CUDA &&
-        !e->products_given) /* once for a run, which keeps them */
+        !e->products_given) /* once per run, which keeps the table */
         TRY(backend_tune(e->ops, &e->recipe->config, &e->limits, false, &e->products, err));
     if (kind == ENGINE_TRAINING && e->settings->timings)
         e->ops = timings_open(e->ops);
@@ -320,7 +321,8 @@ void engine_begin(struct engine *e, uint64_t number, const int64_t counts[HEAD_K
         gradient_sum_begin(e->sum, number, loss_scale, e->onebit);
 }
 
-/* Sums of losses are asked for where each part has its own, which waits for the device; else they stay there. */
+/* With --same-bits the losses are read after every part, which waits for the device; otherwise they stay there until
+ * the step ends. */
 void engine_pass(struct engine *e, const struct micro_batch *micro)
 {
     struct model_metrics metrics = {0};
@@ -345,7 +347,7 @@ int engine_finish(struct engine *e, struct error *err)
     const size_t bytes = sizeof sums;
     if (!e->sum)
         return 0;
-    meet_begin(e->team->meet, e->number); /* of an empty share */
+    meet_begin(e->team->meet, e->number); /* needed if the share is empty: there was no pass */
     if (e->recipe->part == 0) {
         double *own = e->ops->map(e->ops->device, (void *)model_sums(e->model), bytes, MAP_READ);
         gradient_sum_pass(e->sum, own);
@@ -394,11 +396,11 @@ void engine_freeze(struct engine *e, const struct freeze_state *freeze, uint64_t
         return;
     e->freeze = *freeze;
     if (e->freeze.update == 0 && optimizer->freeze_step > 0 && (double)updates >= optimizer->freeze_step)
-        e->freeze.update = updates; /* of a run that --resume took from another optimizer */
+        e->freeze.update = updates; /* --resume continues a run of another optimizer */
     open_onebit(e);
 }
 
-/* |v|_1: chunk by chunk, so that all processes have the same. */
+/* |v|_1, added in a fixed order, so that all processes get the same. */
 static double norm_of_second(const struct engine *e)
 {
     const struct params *params = model_table(e->model);
@@ -409,7 +411,7 @@ static double norm_of_second(const struct engine *e)
     return norm;
 }
 
-/* After an update that was applied. */
+/* After an update: decides whether second moments freeze, unless it was skipped. */
 static void watch_freeze(struct engine *e, uint64_t number, uint64_t update)
 {
     const struct optimizer *optimizer = &e->recipe->optimizer;

@@ -1,4 +1,4 @@
-/* Groups of gradients of a pass come in, from the end of flat memory down; the sums of the own pieces go out. */
+/* In: groups of gradients of a pass, from the end of flat memory down. Out: the sums of the own pieces. */
 #include "trainer/gradient_pieces.h"
 
 #include <assert.h>
@@ -11,10 +11,10 @@
 #include "trainer/cpu/bf16.h"
 
 #define ADD_BLOCK 65536 /* numbers of one task */
-#define SLOTS_MAX 3     /* that groups share */
+#define SLOTS_MAX 3     /* maximum of slots that the groups share */
 
 enum group_state {
-    GROUP_AWAY,
+    GROUP_AWAY, /* it has no memory */
     GROUP_OPEN, /* a pass may write it */
     GROUP_SUMS, /* its sums are under way */
 };
@@ -24,8 +24,8 @@ struct group {
     size_t bucket_from, bucket_to;
     struct chunk_range chunks;
     enum group_state state;
-    size_t place; /* of its first element in the window; while it is not away */
-    void *host;   /* GROUP_SUMS: what travels, element `from` first */
+    size_t place; /* of its first element in the window, unless GROUP_AWAY */
+    void *host;   /* GROUP_SUMS: what is sent, from element `from` on */
 };
 
 struct gradient_pieces {
@@ -34,29 +34,29 @@ struct gradient_pieces {
     struct gradient_listener listener;
     uint32_t rank;
 
-    struct group *groups; /* [group_count] in the order in which they are final; the last one are the embeddings */
-    size_t group_count, closed; /* of this round */
+    struct group *groups; /* [group_count] in the order in which they become final; the last one is the embeddings */
+    size_t group_count, closed; /* `closed`: groups that are final in this round */
 
-    size_t slot_size, slots; /* elements of one, and how many the groups before the last share */
+    size_t slot_size, slots; /* elements of a slot, and the number of slots that all groups but the last share */
     struct group *holders[SLOTS_MAX];
 
-    float *window;     /* the device's: the embeddings' slot, then the others */
+    float *window;     /* in the device's memory: the embeddings' slot, then the others */
     int64_t *fixed;    /* the same, with same_bits */
-    uint16_t *rounded; /* the same, the host's, with wire COMM_BF16 */
-    float *sums;       /* [held] the device's: own pieces, packed */
+    uint16_t *rounded; /* the same in host memory, with wire COMM_BF16 */
+    float *sums;       /* [held] in the device's memory: own pieces, packed */
     int64_t *fixed_sums, *refused;
 
     const struct gradient_look *look;
-    bool alone;        /* a pass whose gradients nobody adds */
+    bool alone;        /* the gradients of this pass are not summed */
     uint64_t *numbers; /* [buckets->count] of operations */
-    int64_t more;      /* has any process a pass after this round? */
+    int64_t more;      /* > 0: some process has a pass after this round */
     uint64_t more_number;
     bool in_round;
     uint64_t number; /* of the step */
     double unit, waited;
     uint64_t wire_bytes;
     struct bucket_times *times; /* [buckets->count] */
-    struct error failure;       /* the first; its kind is ERR_NONE where there is none */
+    struct error failure;       /* the first one; kind ERR_NONE if there is none */
 };
 
 static size_t rounded_up(size_t elements)
@@ -66,19 +66,20 @@ static size_t rounded_up(size_t elements)
 
 /* ---- slots ---- */
 
-/* Where norms lead, the norm that a layer begins with is written with the layer before it, so two are open at a time;
- * with overlap one more is on its way. */
+/* In a pre-LN model the norm at the beginning of a layer is written together with the layer before it, so two groups
+ * are open at a time. With overlap the sums of one more are under way. */
 static size_t slots_of(const struct params *params, bool overlap)
 {
     return 1 + (params->finals > 0) + overlap;
 }
 
-/* Elements of the embeddings, and of the largest other group. */
+/* Elements of the embeddings' slot. */
 static size_t embeddings_size(const struct params *params)
 {
     return rounded_up(params_layer(params, 0, 0)->offset);
 }
 
+/* Elements of a slot that has room for the largest other group. */
 static size_t slot_size(const struct buckets *buckets)
 {
     size_t most = 0, size = 0;
@@ -176,7 +177,8 @@ static enum comm_type carried(const struct gradient_pieces *own)
     return own->options.same_bits ? COMM_INT64 : own->options.wire;
 }
 
-/* Sums of `count` elements that came, to be added to those that are held; floats to be rounded. */
+/* Sums of `count` elements that were received, in the type in which they were sent, to be added to those that are
+ * held. */
 struct addition {
     enum comm_type type;
     void *sums;
@@ -224,7 +226,7 @@ static size_t blocks(size_t count)
 
 /* ---- groups ---- */
 
-/* What travels of a group before it is rounded: floats, or integers. */
+/* The values of a group that are summed, floats or integers, before they are rounded. */
 static void *summed(const struct gradient_pieces *own, const struct group *group)
 {
     return own->options.same_bits ? (void *)(own->fixed + group->place) : own->window + group->place;
@@ -235,7 +237,7 @@ static size_t summed_bytes(const struct gradient_pieces *own, const struct group
     return (group->to - group->from) * (own->options.same_bits ? sizeof *own->fixed : sizeof *own->window);
 }
 
-/* Waits for an operation, unless one has failed. */
+/* Waits for an operation, unless one has already failed. */
 static bool await(struct gradient_pieces *own, uint64_t number)
 {
     if (own->failure.kind != ERR_NONE)
@@ -274,7 +276,7 @@ static void time_bucket(struct gradient_pieces *own, size_t b)
     own->times[b].waited += times.waited;
 }
 
-/* Waits for the sums of a group, and adds what is ours of them; its slot is free then. */
+/* Waits for the sums of a group and adds those of the own pieces; its slot is then free. */
 static void settle(struct gradient_pieces *own, struct group *group)
 {
     const struct ops *ops = own->options.ops;
@@ -285,12 +287,12 @@ static void settle(struct gradient_pieces *own, struct group *group)
         time_bucket(own, b);
         add_bucket(own, group, b);
     }
-    if (!own->rounded && own->failure.kind == ERR_NONE) /* else it may be in use still */
+    if (!own->rounded && own->failure.kind == ERR_NONE) /* after a failure it may still be in use */
         ops->unmap(ops->device, summed(own, group), group->host, summed_bytes(own, group), MAP_READ);
     group->state = GROUP_AWAY;
 }
 
-/* The slot of a group that is not the embeddings: one that is free, or else the one whose sums were begun first. */
+/* Finds a slot for a group other than the embeddings: a free one, else the one whose sums were started first. */
 static size_t find_slot(struct gradient_pieces *own)
 {
     size_t oldest = own->slots;
@@ -310,7 +312,7 @@ static void open_group(struct gradient_pieces *own, struct group *group)
 {
     const struct ops *ops = own->options.ops;
     const size_t count = group->to - group->from;
-    if (group->state == GROUP_SUMS) /* of the round before */
+    if (group->state == GROUP_SUMS) /* from the previous round */
         settle(own, group);
     group->place = 0;
     if (group != &own->groups[own->group_count - 1]) {
@@ -333,7 +335,7 @@ static void start(struct gradient_pieces *own, const struct comm_work *work, uin
     *number = comm_start(comm, *work);
 }
 
-/* The group's gradients of this pass are complete: they go to their holders. */
+/* The group's gradients of this pass are complete: starts to sum them to their holders. */
 static void close_group(struct gradient_pieces *own, struct group *group)
 {
     const struct gradient_sum_options *options = &own->options;
@@ -341,12 +343,12 @@ static void close_group(struct gradient_pieces *own, struct group *group)
     const struct pieces *pieces = options->pieces;
     const enum comm_type type = carried(own);
     const size_t count = group->to - group->from, bytes = summed_bytes(own, group);
-    if (group->state != GROUP_OPEN) /* a layer that was dropped, a head without labels, a round of zeros */
+    if (group->state != GROUP_OPEN) /* not written: a dropped layer, a head without labels, or a round of zeros */
         open_group(own, group);
     if (options->same_bits)
         CALL(ops, fixed_add, .sums = own->fixed + group->place, .gradients = own->window + group->place, .count = count,
              .unit = own->unit, .limit = FIXED_LIMIT / (double)options->parts, .refused = own->refused);
-    group->host = ops->map(ops->device, summed(own, group), bytes, MAP_READ); /* sums come there, not to the device */
+    group->host = ops->map(ops->device, summed(own, group), bytes, MAP_READ); /* only this copy gets the sums */
     if (own->rounded) {
         uint16_t *rounded = own->rounded + group->place;
         parallel(blocks(count), round_block, &(struct rounding){group->host, rounded, count});
@@ -377,7 +379,7 @@ static void look_at(struct gradient_pieces *own, struct group *group)
     group->state = GROUP_AWAY;
 }
 
-/* The listener. */
+/* The listener: returns where the pass writes the gradient of an element. */
 static void *place(void *context, size_t element)
 {
     struct gradient_pieces *own = context;
@@ -389,6 +391,7 @@ static void *place(void *context, size_t element)
     return own->window + group->place + (element - group->from);
 }
 
+/* The listener: sums the groups that are now final. */
 static void final(void *context, size_t from, size_t to)
 {
     struct gradient_pieces *own = context;
@@ -419,7 +422,7 @@ void gradient_pieces_begin(struct gradient_pieces *own, uint64_t number, double 
         CALL(ops, clear, .memory = own->sums, .bytes = held * sizeof *own->sums);
 }
 
-/* Whether a process has another pass after this round is told while the round goes on. */
+/* Begins a round. Whether any process has another pass after it is exchanged during the round. */
 static void begin_round(struct gradient_pieces *own, bool last)
 {
     own->closed = 0;
@@ -445,7 +448,7 @@ static void settle_all(struct gradient_pieces *own)
             settle(own, &own->groups[g]);
 }
 
-/* A pass that a process does not have. */
+/* Makes a round of zeros: this process has no more passes, but another has. */
 static void give_zeros(struct gradient_pieces *own)
 {
     begin_round(own, true);

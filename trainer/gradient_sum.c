@@ -1,5 +1,5 @@
-/* Ranges of final gradients come in, from the end of flat memory down but for rows of words, which come early;
- * operations of struct comm go out, and the sums come back in the same place. */
+/* In: ranges of final gradients, from the end of flat memory down, except for rows of words, which come early. Out:
+ * their sums over processes, in the same place. */
 #include "trainer/gradient_sum.h"
 
 #include <assert.h>
@@ -21,33 +21,33 @@ struct gradient_sum {
     struct buckets buckets;
     struct range {
         size_t from, to;
-    } * ranges;         /* [range_count] of this step: elements, in the order in which they are summed; with pieces */
-    size_t range_count; /* the buckets. As many as buckets; one more where rows were moved */
+    } * ranges;         /* [range_count] elements summed in this step, in order; with pieces the buckets */
+    size_t range_count; /* the number of buckets, or one more if rows were moved */
     struct gradient_listener listener;
     uint64_t *numbers;          /* [range_count] of operations */
     struct bucket_times *times; /* the same */
     uint64_t number;            /* of the step */
-    size_t started;             /* ranges of this step */
-    double waited;              /* seconds, in passes of this step */
-    bool own;                   /* no range of this step is summed */
-    double unit;                /* of fixed_add: of this step */
+    size_t started;             /* ranges of this step whose sums were started */
+    double waited;              /* seconds waited in passes of this step */
+    bool own;                   /* no gradients are summed in this step */
+    double unit;                /* of fixed_add in this step */
 
-    int64_t *fixed;   /* [params->size] the device's, with same_bits */
-    int64_t *refused; /* [1] the device's, with same_bits */
+    int64_t *fixed;   /* [params->size] in the device's memory, with same_bits */
+    int64_t *refused; /* [1] in the device's memory, with same_bits */
 
-    uint16_t *rounded; /* [params->size] the host's, with wire COMM_BF16 */
+    uint16_t *rounded; /* [params->size] in host memory, with wire COMM_BF16 */
 
     struct gradient_pieces *own_pieces; /* NULL: all gradients are kept, and this file adds them */
 
     struct word_rows *words; /* NULL: the table is summed with the other embeddings */
-    uint64_t words_number;   /* of their exchange */
-    bool words_asked;        /* that exchange was started in this step */
+    uint64_t words_number;   /* of the operation that exchanges marks */
+    bool words_asked;        /* it was started in this step */
     size_t words_to;         /* elements [0, words_to) are rows that were final early */
 
     double sums[STEP_SUMS];        /* of losses: of this process, then of all */
-    double (*of_parts)[STEP_SUMS]; /* [parts] with same_bits: of all parts of the batch */
-    size_t *counts;                /* [size] doubles in of_parts that each process has */
-    uint64_t part;                 /* the next of ours */
+    double (*of_parts)[STEP_SUMS]; /* [parts] of losses, for each part of the batch; with same_bits */
+    size_t *counts;                /* [size] doubles in of_parts from each process */
+    uint64_t part;                 /* this process's next part */
     uint64_t wire_bytes;
 };
 
@@ -159,7 +159,7 @@ static void add_ranges(struct gradient_sum *sum, size_t from, size_t to)
             add_range(sum, sum->buckets.items[i].from, sum->buckets.items[i].to);
 }
 
-/* The same where no bucket begins or ends. */
+/* Adds [from, to), whose ends need not be those of buckets, cut to the maximum size. */
 static void cut_ranges(struct gradient_sum *sum, size_t from, size_t to)
 {
     const size_t most = BUCKET_BYTES_MAX / sizeof(float);
@@ -167,7 +167,8 @@ static void cut_ranges(struct gradient_sum *sum, size_t from, size_t to)
         add_range(sum, to - smaller(most, to - from), to);
 }
 
-/* The rows of words that are final come after the heads, the others with the embeddings. */
+/* Sets the ranges of this step. Elements [0, words), rows of words that are final early, come after the heads, the
+ * other rows with the embeddings. */
 static void set_ranges(struct gradient_sum *sum, size_t words)
 {
     const struct params *params = sum->options.params;
@@ -220,7 +221,7 @@ static uint64_t start(struct gradient_sum *sum, const struct comm_work *work)
     return comm_start(comm, *work);
 }
 
-/* What --wire bf16 rounds before it travels, and takes back. */
+/* Gradients that --wire bf16 rounds before they are sent, and converts back after. */
 struct rounding {
     float *gradients;
     uint16_t *rounded;
@@ -252,8 +253,8 @@ static void convert(const struct gradient_sum *sum, const struct range *range, f
     parallel(blocks_of(r.count, ROUND_BLOCK), block, &r);
 }
 
-/* The device has memory of its own, and comm does not reach it, or the host rounds: sums are of a copy that the host
- * has, after the last pass. */
+/* Whether sums are made on a copy in host memory after the last pass: the device has its own memory, and either comm
+ * cannot sum there, as with pieces, or the host has to round. */
 static bool is_staged(const struct gradient_sum *sum)
 {
     const struct gradient_sum_options *options = &sum->options;
@@ -261,7 +262,8 @@ static bool is_staged(const struct gradient_sum *sum)
            (carried(sum) == COMM_BF16 || options->pieces || !comm_takes_device(options->comm));
 }
 
-/* What this process gets of range `i` of a step: all, or its piece. Ranges are buckets then. */
+/* The part of range `i` whose sums this process gets: all of it, or with pieces, where ranges are buckets, its
+ * piece. */
 static struct range own_range(const struct gradient_sum *sum, size_t i)
 {
     const struct pieces *pieces = sum->options.pieces;
@@ -271,7 +273,8 @@ static struct range own_range(const struct gradient_sum *sum, size_t i)
     return (struct range){piece->from, piece->to};
 }
 
-/* `memory` is what is added: floats or integers, where comm, or the host that rounds, can follow them. */
+/* Starts the sum of the next range. `memory` holds floats or integers where comm, or the host if it rounds, has access
+ * to them. */
 static void start_range(struct gradient_sum *sum, void *memory)
 {
     const struct range *range = &sum->ranges[sum->started];
@@ -305,7 +308,7 @@ static void *summed(const struct gradient_sum *sum)
     return sum->options.same_bits ? (void *)sum->fixed : sum->options.gradients;
 }
 
-/* The listener. */
+/* The listener: starts the sums of all ranges that are now final. */
 static void final(void *context, size_t from, size_t to)
 {
     struct gradient_sum *sum = context;
@@ -321,7 +324,7 @@ static void final(void *context, size_t from, size_t to)
     }
 }
 
-/* ---- rows of words that are final before the others ---- */
+/* ---- rows of words that are final early ---- */
 
 static void exchange_words(struct gradient_sum *sum, const struct batch *batch)
 {
@@ -330,7 +333,7 @@ static void exchange_words(struct gradient_sum *sum, const struct batch *batch)
     sum->words_asked = true;
 }
 
-/* Waits for the marks of all. A failure is reported again when the sums are waited for. */
+/* Waits for the marks of all processes and moves the rows. A failure is reported when the sums are waited for. */
 static void move_words(struct gradient_sum *sum)
 {
     struct error err;
@@ -343,7 +346,7 @@ static void move_words(struct gradient_sum *sum)
         set_ranges(sum, word_rows_move(sum->words));
 }
 
-/* The listener. */
+/* The listener for rows of words: starts the sums of those that are final. */
 static const struct batch *words_final(void *context, const struct batch *batch)
 {
     struct gradient_sum *sum = context;
@@ -397,7 +400,7 @@ static int add_buckets(struct gradient_sum *sum, struct error *err)
     int result = 0;
     if (staged)
         sum->started = 0;
-    if (sum->words && !sum->own && !sum->words_asked) { /* an empty share */
+    if (sum->words && !sum->own && !sum->words_asked) { /* the share is empty: there was no last pass */
         exchange_words(sum, NULL);
         move_words(sum);
     }
@@ -427,7 +430,7 @@ static void clear_fixed(const struct gradient_sum *sum, size_t from, size_t to)
         CALL(sum->options.ops, clear, .memory = sum->fixed + from, .bytes = (to - from) * sizeof *sum->fixed);
 }
 
-/* The own sums become gradients; of the others, which are somebody else's, nothing stays. */
+/* Converts the integer sums that this process gets to gradients, and clears the others. */
 static void take_fixed(const struct gradient_sum *sum)
 {
     const struct gradient_sum_options *options = &sum->options;
@@ -441,7 +444,7 @@ static void take_fixed(const struct gradient_sum *sum)
     }
 }
 
-/* A sum or exchange that is waited for at once. */
+/* Starts an operation and waits for it. */
 static int run(const struct gradient_sum *sum, struct comm_work work, struct error *err)
 {
     meet_move(sum->options.meet, sum->number, "sums of losses");
@@ -451,7 +454,7 @@ static int run(const struct gradient_sum *sum, struct comm_work work, struct err
     return result;
 }
 
-/* Losses of parts are added in the order of the parts. */
+/* Adds the losses of all parts, in the order of the parts, and completes the sums of gradients. */
 static int add_parts(struct gradient_sum *sum, struct error *err)
 {
     const struct gradient_sum_options *options = &sum->options;

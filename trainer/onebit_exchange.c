@@ -1,4 +1,5 @@
-/* Own sums of gradients come in; bits and scales travel; the same parameters in all processes go out. */
+/* In: each process's own sums of gradients. Out: the same parameters in all processes, after exchanging bits and
+ * scales. */
 #include "trainer/onebit_exchange.h"
 
 #include <string.h>
@@ -12,18 +13,18 @@ struct onebit {
     uint32_t rank, size;
     float *errors;        /* [layout.count] e_i */
     float *served;        /* [own part] s */
-    uint8_t *bits;        /* [layout.count / 8] that are sent, and then those of all parts */
+    uint8_t *bits;        /* [layout.count / 8] the bits to send, then those of all parts */
     float *alphas;        /* [unit_count] */
     float *sigmas;        /* [unit_count] */
     uint8_t *bits_of_all; /* [size, own part / 8] */
     float *alphas_of_all; /* [size, own units] */
-    double *totals;       /* [size] squares of own sums */
+    double *totals;       /* [size] sum of squares of each process's sums */
     size_t *part_bytes;   /* [size] bytes of bits of each part */
-    size_t *part_units;   /* [size] */
-    size_t *own_bytes;    /* [size] of the own part, from each */
-    size_t *own_units;    /* [size] */
-    size_t *ones;         /* [size] */
-    size_t *in, *out;     /* [size] of errors */
+    size_t *part_units;   /* [size] units of each part */
+    size_t *own_bytes;    /* [size] bytes of the own part, from each process */
+    size_t *own_units;    /* [size] units of the own part, from each process */
+    size_t *ones;         /* [size] all 1 */
+    size_t *in, *out;     /* [size] counts for moving errors */
 };
 
 static size_t own_part(const struct onebit *o, uint32_t rank)
@@ -127,7 +128,8 @@ uint64_t onebit_wire_bytes(const struct onebit *o)
     return bytes;
 }
 
-/* work->squares of own sums become those that have nu as their norm: N times the squares of all, in rank order. */
+/* Replaces work->squares by values whose sum is the square of the norm in onebit_exchange.h: N times the sum of squares
+ * of all processes, added in rank order. */
 static int share_squares(struct onebit *o, const struct update_work *work, struct error *err)
 {
     double own = 0, all = 0;
@@ -178,7 +180,7 @@ int onebit_update(struct onebit *o, const struct optimizer *optimizer, const str
 
 /* ---- errors, at rank 0 ---- */
 
-/* From `from` to `to`, of which one is rank 0. */
+/* Sends `count` floats from rank `from` to rank `to`, one of which is rank 0. */
 static int move(struct onebit *o, uint32_t from, uint32_t to, const float *in, float *out, size_t count,
                 struct error *err)
 {
@@ -198,7 +200,7 @@ static int move(struct onebit *o, uint32_t from, uint32_t to, const float *in, f
                err);
 }
 
-/* Whose errors rank 0 wants next; `size`: nobody's. */
+/* Broadcasts whose errors rank 0 wants next; `size`: no more. */
 static int ask(struct onebit *o, int64_t *asked, struct error *err)
 {
     return run(o, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 1}, err);
@@ -218,7 +220,7 @@ static int read_errors(void *context, uint32_t rank, float *worker, float *serve
     return collect(o, rank, worker, server, err);
 }
 
-/* Compact elements that do not depend on the number of processes. */
+/* The number of compact elements without padding, which depends on the number of processes. */
 static size_t whole(const struct onebit *o)
 {
     const struct onebit_layout *l = &o->layout;
@@ -253,7 +255,7 @@ int onebit_end_errors(struct onebit *o, struct error *err)
     return ask(o, &asked, err);
 }
 
-/* What rank 0 finds: 0: nothing, 1: those of as many processes, 2: of others. */
+/* What rank 0 finds in a checkpoint: no errors, those of the same number of processes, or of another number. */
 enum { ERRORS_NONE, ERRORS_OWN, ERRORS_MEAN };
 
 static int take_own(struct onebit *o, const char *directory, int *result, struct error *err)

@@ -1,9 +1,9 @@
-/* 1-bit Adam among the processes of a run: each has its own sums of gradients, and what travels in an update is a bit
- * for each parameter, twice (optim/onebit.h).
+/* 1-bit Adam over the processes of a run: each has its own sums of gradients, and an update exchanges one bit per
+ * parameter, twice (optim/onebit.h).
  *
  *     onebit_open, when v is frozen → { onebit_update } … → onebit_close
  *
- * Calls that say "of all" are made by all processes in the same order. The host computes. */
+ * Collective calls are made by all processes in the same order. Everything is computed on the host. */
 #ifndef TRAINER_ONEBIT_EXCHANGE_H
 #define TRAINER_ONEBIT_EXCHANGE_H
 
@@ -16,26 +16,28 @@
 
 struct onebit;
 
-/* Errors are zero. Takes 4 bytes a parameter, 4 over the number of processes for what it serves, and less than one for
- * what travels. `params`, `comm` and `meet` are borrowed. */
+/* The errors start at zero. Allocates 4 bytes per parameter, 4 divided by the number of processes for the part that it
+ * serves, and less than one for what is sent. `params`, `comm` and `meet` are borrowed. */
 struct onebit *onebit_open(const struct params *params, bool group, struct comm *comm, struct meet *meet);
 void onebit_close(struct onebit *onebit); /* NULL is fine */
 
-/* Of all: an update by gradients that are own sums, those of `memory`. work->record says what it came to: its norm is
- * sqrt((1 / N) sum of |h_i|^2) with h_i = N times own sums, by which all are clipped alike. A step that is not finite
- * anywhere changes nothing anywhere. */
+/* Collective: an update with the gradients in `memory`, which are the sums of this process only. The norm in
+ * work->record is sqrt((1 / N) sum of |h_i|^2), where h_i is N times the sums of process i, so all processes clip
+ * alike. If the step is not finite in any process, nothing changes in any. */
 int onebit_update(struct onebit *onebit, const struct optimizer *optimizer, const struct ops *ops,
                   const struct update_memory *memory, const struct update_work *work, const struct update *update,
                   struct error *err);
-/* Bytes that this process sends in an update, by the arithmetic of the algorithm. */
+/* Bytes that this process sends in an update, computed (comm_wire_bytes). */
 uint64_t onebit_wire_bytes(const struct onebit *onebit);
 
-/* How rank 0 writes the errors of all; meanwhile the others serve, until rank 0 ends it, whatever failed there. */
+/* How rank 0 writes the errors of all processes. Meanwhile the others call onebit_serve_errors, which returns when rank
+ * 0 calls onebit_end_errors. Rank 0 must call it even if writing has failed. */
 struct checkpoint_errors onebit_errors(struct onebit *onebit);
 int onebit_serve_errors(struct onebit *onebit, struct error *err);
 int onebit_end_errors(struct onebit *onebit, struct error *err);
-/* Of all: rank 0 has errors of a verified checkpoint in `directory`; each process gets its own, or where another number
- * of processes wrote them the mean (*mean, in all). Where there are none they stay zero. */
+/* Collective: takes the errors of a verified checkpoint in `directory` (used only at rank 0; may be NULL). Each process
+ * gets its own, or their mean if another number of processes wrote them (*mean is then true, in all). If there are
+ * none, the errors stay zero. */
 int onebit_take_errors(struct onebit *onebit, const char *directory, bool *mean, struct error *err);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 
-/* The chunk of a bucket that begins nearest to `element`; chunk_to stands for the bucket's end. */
+/* The chunk of a bucket that begins nearest to `element`; chunk_to if the bucket's end is nearest. */
 static size_t nearest(const struct params *params, const struct bucket *bucket, size_t element)
 {
     size_t chunk = bucket->chunk_from, before = bucket->from;

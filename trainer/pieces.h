@@ -1,12 +1,12 @@
-/* Who holds what under --zero. The chunks of every bucket (buckets.h) are cut into as many consecutive runs as there
- * are processes, as equal in elements as chunks allow, and process r holds run r of every bucket: its piece. So all
- * exchanges are balanced, and each bucket's can begin as soon as the bucket is final. A process keeps what it holds
- * packed: piece by piece, in the order of buckets.
+/* Which process holds what with --zero. The chunks of every bucket (buckets.h) are divided into consecutive runs, one
+ * for each process, with numbers of elements as equal as chunks allow. Process r holds run r of every bucket, its
+ * piece. So all exchanges are balanced, and the exchange of a bucket can begin as soon as the bucket is final. The
+ * memory of a process's pieces is packed: one piece after another, in the order of buckets.
  *
  *     flat memory   │ bucket 2: 0 0 1 1 2 2 │ bucket 1: 0 1 1 2 │ bucket 0: 0 0 1 2 2 │
  *     process 1     │ piece 0 │ piece 1 │ piece 2 │
  *
- * A piece may be empty. Pure: all processes cut alike. */
+ * A piece may be empty. Pure: all processes compute the same pieces. */
 #ifndef TRAINER_PIECES_H
 #define TRAINER_PIECES_H
 
@@ -15,13 +15,13 @@
 
 #include <stdint.h>
 
-#define PIECE_ALIGN 16 /* elements: 64 bytes, on which sums over a chunk may depend */
+#define PIECE_ALIGN 16 /* elements, 64 bytes; the order of sums over a chunk may depend on alignment */
 
 struct piece {
-    size_t from, to;           /* elements of flat memory, the gaps after its tensors included */
-    struct chunk_range chunks; /* the same in chunks of the table */
-    size_t held_from;          /* `from`, rounded down to PIECE_ALIGN: element e lies, packed, at */
-    size_t place;              /* place + e - held_from of its holder's memory */
+    size_t from, to;           /* elements of flat memory, including the gaps after its tensors */
+    struct chunk_range chunks; /* the same as chunks of the table */
+    size_t held_from;          /* `from` rounded down to PIECE_ALIGN */
+    size_t place;              /* element e of flat memory is element place + e - held_from of packed memory */
 };
 
 struct pieces {
@@ -32,7 +32,7 @@ struct pieces {
     size_t *held;        /* [size] elements of each process's packed memory */
 };
 
-/* `most` is of buckets_init. */
+/* `most` as in buckets_init. */
 void pieces_init(struct pieces *pieces, const struct params *params, uint64_t most, uint32_t size);
 void pieces_release(struct pieces *pieces); /* safe on a zeroed one */
 

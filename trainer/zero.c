@@ -1,4 +1,4 @@
-/* Summed gradients of the own pieces come in; parameters of all go out. */
+/* In: summed gradients of the own pieces. Out: all parameters, in all processes. */
 #include "trainer/zero.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-enum { SUMS = 3 }; /* of a chunk, for ratios: struct update_work */
+enum { SUMS = 3 }; /* sums per chunk (struct update_work) */
 
 struct zero {
     struct model *model;
@@ -17,12 +17,12 @@ struct zero {
     struct comm *comm;
     struct meet *meet;
 
-    void *arrays[CHECKPOINT_ARRAYS]; /* packed, real, the device's; of weights NULL where the model's are whole */
+    void *arrays[CHECKPOINT_ARRAYS]; /* packed, real, in the device's memory; weights are NULL if is_whole */
     uint64_t *numbers;               /* [buckets.count] of operations */
 
-    double *sums;       /* [chunk_count, SUMS] by holder, bucket and chunk */
+    double *sums;       /* [chunk_count, SUMS] ordered by holder, bucket and chunk */
     size_t *sum_counts; /* [size] doubles of each process */
-    float *vectors;     /* of all chunks of vectors, by holder, bucket and chunk; NULL where the model's are whole */
+    float *vectors;     /* of all chunks of vectors, ordered by holder, bucket and chunk; NULL if is_whole */
     size_t *vector_counts;
 
     size_t *in, *out; /* [size] elements of a part */
@@ -44,7 +44,7 @@ static bool is_vector(const struct zero *z, size_t chunk)
     return z->table->items[z->table->chunks[chunk].tensor].dimensions == 1;
 }
 
-/* Elements of vectors that a process holds. */
+/* The number of elements of vectors that a process holds. */
 static size_t vectors_of(const struct zero *z, uint32_t rank)
 {
     size_t count = 0;
@@ -124,7 +124,7 @@ static int run(struct zero *z, struct comm_work work, struct error *err)
 
 /* ---- numbers of chunks ---- */
 
-/* Between what a process's chunks have in `own`, one after the other, and their places in `all`, which is in the order
+/* Copies the numbers of a process's chunks between `own`, where they are consecutive, and `all`, which is in the order
  * of the table. */
 static void carry_sums(const struct zero *z, uint32_t rank, size_t each, double *own, double *all, bool to_all)
 {
@@ -137,7 +137,8 @@ static void carry_sums(const struct zero *z, uint32_t rank, size_t each, double 
     }
 }
 
-/* `memory`, the device's [chunk_count, each], has the numbers of the own chunks; then those of all. */
+/* Gathers `each` numbers per chunk: `memory`, [chunk_count, each] on the device, has those of the own chunks before the
+ * call and all of them after it. */
 static int gather_sums(struct zero *z, double *memory, size_t each, struct error *err)
 {
     const size_t bytes = z->table->chunk_count * each * sizeof *memory;
@@ -188,7 +189,7 @@ static struct update_memory memory_of(const struct zero *z, const struct piece *
     };
 }
 
-/* What the model multiplies with, of an own piece. */
+/* Converts an own piece of the master copy to the weights that the model computes with. */
 static void store(const struct zero *z, const struct piece *piece)
 {
     const size_t from = piece->place + piece->from - piece->held_from;
@@ -201,7 +202,7 @@ static struct comm_work gather_work(const struct zero *z, size_t bucket, void *w
 {
     return (struct comm_work){
         .operation = COMM_ALL_GATHER,
-        .type = is_whole(z) ? COMM_FLOAT : COMM_BF16, /* of any two bytes: nothing is added */
+        .type = is_whole(z) ? COMM_FLOAT : COMM_BF16, /* for fp16 too: only the size of 2 bytes matters */
         .out = at(weights, z->pieces->buckets.items[bucket].from, z->ops->storage_size),
         .out_counts = z->pieces->counts + bucket * z->pieces->size,
     };
@@ -213,7 +214,8 @@ static struct comm_work vectors_work(const struct zero *z)
         .operation = COMM_ALL_GATHER, .type = COMM_FLOAT, .out = z->vectors, .out_counts = z->vector_counts};
 }
 
-/* Copies the vectors of a process between z->vectors and, of the own, packed memory, or else what the model reads. */
+/* Copies the vectors of a process: its own from packed memory to `vectors`, or, if `packed` is NULL, from `vectors` to
+ * the memory that the model reads. Returns the end of its vectors. */
 static float *carry_vectors(const struct zero *z, uint32_t rank, float *vectors, const float *packed, float *read)
 {
     for (size_t b = 0; b < z->pieces->buckets.count; b++) {
@@ -254,8 +256,9 @@ static int gather_vectors(struct zero *z, struct error *err)
     return 0;
 }
 
-/* `apply` (with its arguments) makes each own piece; then it is stored, and all gather the bucket. A device with memory
- * of its own makes all of them first: what travels is a copy that the host has. */
+/* How gather_params makes parameters: `apply` updates each own piece, which is then stored, and its bucket is gathered
+ * over all processes. On a device with its own memory all pieces are made first, because a copy in host memory is
+ * sent. */
 struct making {
     void (*apply)(const struct zero *zero, const struct piece *piece, const void *arguments);
     const void *arguments;
@@ -391,7 +394,7 @@ int zero_scatter(struct zero *z, const float *params, const float *first, const 
     return result;
 }
 
-/* Elements of a tensor that process `rank` holds of bucket `b`. */
+/* The number of elements of a tensor that process `rank` holds in bucket `b`; *from becomes the first. */
 static size_t overlap(const struct zero *z, const struct param *param, size_t b, uint32_t rank, size_t *from)
 {
     const struct piece *piece = piece_of(z->pieces, b, rank);
@@ -400,7 +403,8 @@ static size_t overlap(const struct zero *z, const struct param *param, size_t b,
     return to > *from ? to - *from : 0;
 }
 
-/* Of all: what the bucket has of a tensor, to rank 0. Runs of a bucket follow each other, so do their parts. */
+/* Collective: sends the part of a tensor in bucket `b` to rank 0. The pieces of a bucket are consecutive, so their
+ * parts of a tensor are too. */
 static int collect_bucket(struct zero *z, enum checkpoint_array array, const struct param *param, size_t b, float *out,
                           struct error *err)
 {
@@ -436,7 +440,7 @@ static int collect(struct zero *z, enum checkpoint_array array, const struct par
                    struct error *err)
 {
     const struct ops *ops = z->ops;
-    if (!z->arrays[array]) { /* everybody has it */
+    if (!z->arrays[array]) { /* every process has all of it */
         const size_t bytes = param->count * sizeof *out;
         void *memory = at(model_params(z->model), param->offset, ops->real_size);
         if (!out)
@@ -451,7 +455,7 @@ static int collect(struct zero *z, enum checkpoint_array array, const struct par
     return 0;
 }
 
-/* What rank 0 asks for next: an array and a tensor, or CHECKPOINT_ARRAYS: nothing more. */
+/* Broadcasts what rank 0 asks for next: an array and a tensor, or CHECKPOINT_ARRAYS for nothing more. */
 static int ask(struct zero *z, int64_t asked[2], struct error *err)
 {
     return run(z, (struct comm_work){.operation = COMM_BROADCAST, .type = COMM_INT64, .out = asked, .count = 2}, err);
