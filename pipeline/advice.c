@@ -5,10 +5,10 @@
 #include "base/output.h"
 #include "base/random.h"
 
-#define DOCUMENTS_MIN 20u /* fewer at the beginning say nothing of the rest */
+#define DOCUMENTS_MIN 20u /* with fewer documents, the beginnings of inputs prove nothing */
 #define PAIRS_MIN     50u
 
-/* The command of this build, with more options after it. Freed with mem_free. */
+/* The command of this build with further options. Freed with mem_free. */
 static char *command_with(const struct dsdata_settings *settings, const char *const *options)
 {
     struct buf command = {0};
@@ -43,7 +43,8 @@ void advice_before(const struct dsdata_settings *settings, const struct inputs *
     mem_free(command);
 }
 
-/* Lengths whose samples are less than half filled are mostly padding: packing fills them, or a shorter --seq. */
+/* Warns about lengths whose samples are less than half full, which are mostly padding; packing or a shorter --seq
+ * helps. */
 static void advise_packing(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                            const struct manifest *manifest)
 {

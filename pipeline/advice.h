@@ -1,4 +1,5 @@
-/* Warnings of builds whose samples teach little, with the command to type. They decide nothing. */
+/* Warnings about builds whose samples would teach little, with the command to type instead. Nothing else depends on
+ * them. */
 #ifndef PIPELINE_ADVICE_H
 #define PIPELINE_ADVICE_H
 
@@ -6,10 +7,11 @@
 #include "pipeline/inputs.h"
 #include "shards/manifest.h"
 
-/* Before anything is read, by the beginnings of the inputs: pairs of documents that are one sentence each. */
+/* Before reading, by the beginnings of the inputs: warns about pairs if documents are one sentence each. */
 void advice_before(const struct dsdata_settings *settings, const struct inputs *inputs,
                    const struct dataset_recipe *recipe);
-/* Of a finished build: pairs that are nearly all random, or never; else samples that are mostly padding. */
+/* For a finished build: warns about pairs that are nearly all random, or never; else about samples that are mostly
+ * padding. */
 void advice_after(const struct dsdata_settings *settings, const struct dataset_recipe *recipe,
                   const struct counts *counts, const struct manifest *manifest);
 

@@ -10,10 +10,10 @@
 #define ID_BITS 52 /* an id is below 2^52, so that JSON readers keep it exact */
 
 struct article_reader {
-    const struct article_options *options; /* that `wikitext` was opened for */
+    const struct article_options *options; /* the options that `wikitext` was opened with */
     struct page_parser *parser;
     struct wikitext *wikitext;
-    struct wikitext_facts facts; /* of the page read last */
+    struct wikitext_facts facts; /* of the last page read */
     struct arena arena;          /* the parsed page */
     struct json_line json;
     struct buf text;
@@ -56,7 +56,7 @@ static void use_options(struct article_reader *reader, const struct article_opti
     reader->options = options;
 }
 
-/* Of several kinds the first one counts. */
+/* The first kind that applies counts. */
 static enum page_fate fate_of_kinds(uint32_t kinds)
 {
     if (kinds & KIND_DISAMBIGUATION)
@@ -89,8 +89,8 @@ static enum page_fate read_wiki(struct article_reader *reader, struct str fragme
     return fate_of_kinds(reader->facts.kinds);
 }
 
-/* What comes between two lines of one paragraph: a blank; nothing after a hyphen, and between signs that are written
- * without blanks. */
+/* Do two lines of a paragraph join without a blank between them? Yes after a hyphen, and between characters of scripts
+ * written without blanks. */
 static bool joins(struct str before, struct str after)
 {
     uint32_t left = 0, right = 0;
@@ -109,7 +109,7 @@ static void add_line(struct article_reader *reader, struct str line, enum text_f
 {
     struct buf *text = &reader->text;
     if (form == FORM_WRAPPED && text->size > 0) {
-        text->size--; /* the line's end */
+        text->size--; /* remove the newline */
         if (!joins(buf_str(text), line))
             buf_add_byte(text, ' ');
     }
@@ -117,7 +117,7 @@ static void add_line(struct article_reader *reader, struct str line, enum text_f
     buf_add_byte(text, '\n');
 }
 
-/* Lines as they stand, without blank ends; of wrapped text as one. */
+/* Reads text line by line, without blanks at the ends; the lines of wrapped text become one. */
 static enum page_fate read_text(struct article_reader *reader, struct str lines, enum text_form form,
                                 struct article *article)
 {
@@ -141,7 +141,7 @@ static enum page_fate read_text(struct article_reader *reader, struct str lines,
 static enum page_fate read_json(struct article_reader *reader, const struct article_options *options, struct str line,
                                 struct article *article)
 {
-    /* Where two are one key, the later one gets it. */
+    /* If two members have the same key, the later one gets the value. */
     enum { REVISION, URL, TIMESTAMP, LANG, TITLE, ID, TEXT, MEMBERS };
     struct json_member members[MEMBERS] = {[REVISION].name = "revid",
                                            [URL].name = "url",
@@ -190,7 +190,7 @@ static size_t drop_nul(char *data, size_t size, uint64_t *dropped)
     return kept;
 }
 
-/* Does the text have `least` words? Runs between blanks are words; of ideographs and kana every one is. */
+/* Does the text have at least `least` words? Runs between blanks are words, and so is each ideograph or kana. */
 static bool has_words(struct str text, uint64_t least)
 {
     uint64_t words = 0;

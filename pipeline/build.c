@@ -1,6 +1,6 @@
-/* dsdata build, in the order of the flow: inputs → vocabulary → spills → shards → manifest. Killed anywhere, the same
- * command goes on from its journals and ends with the same bytes. Several processes (ranks.h) go through all of this
- * side by side: what one alone may do the first does, and the others learn how it ended. */
+/* dsdata build, in the order of the flow: inputs → vocabulary → spills → shards → manifest. After being killed at any
+ * point, the same command continues from its journals and ends with the same bytes. Several processes (ranks.h) run all
+ * of this in parallel: what only one may do is done by the first, and the others learn the result. */
 #include "pipeline/build.h"
 
 #include "base/cores.h"
@@ -25,7 +25,7 @@ static int hint_safe(const struct build *build, struct error *err)
     return hint(err, "what was done is safe in %s; the same command goes on from there", build->directory);
 }
 
-/* The vocabulary, and its copy in the dataset. */
+/* Learns or reads the vocabulary, and copies it into the dataset. */
 static int settle_vocabulary(struct build *build, struct error *err)
 {
     char *path = path_join(build->site, VOCAB_NAME);
@@ -46,7 +46,7 @@ static int settle_vocabulary(struct build *build, struct error *err)
     return result;
 }
 
-/* --compat google: the same, as Google's program reads and draws. */
+/* --compat google: reads the inputs as Google's program does. */
 static int read_like_google(struct build *build, struct error *err)
 {
     struct collector collector = {.directory = build->site,
@@ -110,7 +110,7 @@ static int enter_hashing(struct build *build, struct error *err)
     return enter_stage(build, JOURNAL_HASHING, err);
 }
 
-/* The vocabulary and the buckets of the spills are settled, by the first process. */
+/* Settles the vocabulary and the buckets of the spills. First process only. */
 static int prepare(struct build *build, struct error *err)
 {
     struct journal *journal = &build->journal;
@@ -124,13 +124,13 @@ static int prepare(struct build *build, struct error *err)
         return fail(err, ERR_STOPPED, "stopped on request");
     if (journal->stage == JOURNAL_VOCABULARY)
         return build->recipe.drop_duplicates ? enter_hashing(build, err) : enter_reading(build, err);
-    /* A pipe cannot be read from its middle, nor can Google's draws begin there: such a build starts anew. */
+    /* A pipe cannot be read from its middle, and Google's draws cannot begin there: such a build starts again. */
     if (journal->stage == JOURNAL_READING && (inputs_pipe(&build->inputs) || build->recipe.compat == COMPAT_GOOGLE))
         return spill_remove_all(build->site, err);
     return 0;
 }
 
-/* The others take over what the first has prepared. */
+/* The other processes load what the first has prepared. */
 static int take_journal(struct build *build, struct error *err)
 {
     const int found = journal_read(&build->journal, build->site, err);
@@ -146,7 +146,8 @@ static int take_over(struct build *build, struct error *err)
     return build->recipe.learned ? settle_vocabulary(build, err) : 0;
 }
 
-/* The sets of the spills, as the journal has them: those of the samples, then that of the hashes; or that alone. */
+/* The sets of the spills, according to the journal: those of the samples, then that of the hashes; or that one
+ * alone. */
 static int settle_sets(struct build *build, struct error *err)
 {
     const struct journal *journal = &build->journal;
@@ -164,7 +165,8 @@ static int settle_sets(struct build *build, struct error *err)
     return 0;
 }
 
-/* All hashes are in the spills. A kill between the last two steps costs another pass. */
+/* Lists the duplicates when all hashes are in the spills. If killed between the last two steps, a build hashes
+ * again. */
 static int end_hashing(struct build *build, struct error *err)
 {
     TRY(extents_read(&build->extents, err));
@@ -188,8 +190,8 @@ static int find_duplicates(struct build *build, struct error *err)
     return settle_sets(build, err);
 }
 
-/* One process that reads all from its beginning can do without the number of windows of compressed inputs, which takes
- * a pass of its own. */
+/* Counts the windows of compressed inputs, which takes a pass of its own, unless a single process reads everything from
+ * the beginning and does not need the number. */
 static int know_windows(const struct build *build, struct error *err)
 {
     const int several = extents_several(build->site, err);
@@ -197,7 +199,7 @@ static int know_windows(const struct build *build, struct error *err)
     return several || ranks_count(build->ranks) > 1 ? inputs_measure(&build->inputs, err) : 0;
 }
 
-/* Everything after the plan: the directory is ours and locked. */
+/* Everything after the plan. The directory is ours and locked. */
 static int run(struct build *build, struct error *err)
 {
     struct journal *journal = &build->journal;
@@ -225,7 +227,7 @@ static int run(struct build *build, struct error *err)
 static int already_finished(struct build *build, struct error *err)
 {
     struct manifest manifest;
-    TRY(directory_tidy(build->directory, err)); /* a kill between the manifest and the end of the last start */
+    TRY(directory_tidy(build->directory, err)); /* if the last start was killed after writing the manifest */
     TRY(manifest_read(&manifest, build->directory, err));
     int result = summary_finished(build->directory, build->settings, &manifest, err);
     manifest_release(&manifest);
@@ -258,7 +260,7 @@ static int start(struct build *build, struct opt_paths bare, struct error *err)
     return run(build, err);
 }
 
-/* The cores of a machine that several processes share; what a launcher bound us to may be fewer. */
+/* Divides the cores of a machine among its processes. A launcher may have bound us to fewer. */
 static uint64_t share_cores(const struct ranks *ranks)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -1,5 +1,5 @@
-/* The first part of dsdata build: what is to be done (inputs, recipe, plan, identity), then the directory where it is
- * done. Goes out: a struct build whose directory is ours and locked. */
+/* The first part of dsdata build: what to do (inputs, recipe, plan, identity), then the directory to do it in. At the
+ * end the struct build has a directory that is ours and locked. */
 #include "pipeline/build.h"
 
 #include "base/hash.h"
@@ -14,14 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unless a stranger's files are in it. */
+/* Unless the directory holds files that are not ours. */
 static int lock_directory(struct build *build, struct error *err)
 {
     TRY(directory_check(build->directory, err));
     return build->lock.fd < 0 ? lock_take(&build->lock, build->directory, err) : 0;
 }
 
-/* What several processes cannot do. */
+/* Refuses what several processes cannot do. */
 static int refuse_several(const struct build *build, struct opt_paths bare, struct error *err)
 {
     if (ranks_count(build->ranks) == 1)
@@ -55,13 +55,14 @@ static int make_identity(const struct build *build, json_t **identity, struct er
     return 0;
 }
 
-/* The first time for the vocabulary, or for duplicates. */
+/* The first pass is for the vocabulary, or for duplicates. */
 static bool reads_twice(const struct dsdata_settings *settings)
 {
     return !settings->vocab || settings->duplicates == DUPLICATES_DROP;
 }
 
-/* Refuses first what can be refused without the input, which may take hours to come. */
+/* Stores standard input on disk. First refuses whatever can be refused without the input, which may take hours to
+ * come. */
 static int spool(struct build *build, struct error *err)
 {
     struct dataset_recipe recipe;
@@ -88,7 +89,8 @@ int build_open(struct build *build, struct opt_paths bare, struct error *err)
     return inputs_open(&build->inputs, settings, bare, err);
 }
 
-/* Those that an earlier start made for the same dataset, by its journal or manifest. False: there are none. */
+/* Takes the renderings that an earlier start made for the same dataset, according to its journal or manifest. False:
+ * there are none. */
 static bool take_templates(struct build *build)
 {
     struct error ignored;
@@ -117,7 +119,7 @@ static bool take_templates(struct build *build)
     return taken;
 }
 
-/* By the first process: the dump's own templates, which the others get as bytes. */
+/* Makes the renderings of the dump's own templates; the other processes receive them as bytes. First process only. */
 static int make_templates(struct build *build, struct error *err)
 {
     struct dictionary_facts facts;
@@ -200,7 +202,7 @@ static int check_disk(const struct build *build, struct error *err)
 
 int build_settle_fresh(struct build *build, struct error *err)
 {
-    struct error unlike = {0}; /* what is not ours is claim_fresh's to refuse */
+    struct error unlike = {0}; /* claim_fresh reports what is not ours */
     int state = build->settings->dry_run ? FRESH_ABSENT : fresh_look(build->directory, &unlike);
     if (state < 0 && unlike.kind == ERR_RESOURCE)
         *err = unlike;
@@ -217,13 +219,14 @@ int build_settle_fresh(struct build *build, struct error *err)
     return 0;
 }
 
-/* --fresh, in a directory that is ours: refuses what would be lost, then looks at the site. */
+/* --fresh, in a directory that is ours: refuses if something would be lost, then examines the site. */
 static int claim_fresh(struct build *build, struct error *err)
 {
     struct error differs = {0};
     if (build->replaced &&
         directory_look(build->directory, build->identity, &build->journal, &differs) == DIRECTORY_FINISHED)
-        return DIRECTORY_FINISHED; /* of this very command: it has only finished what it had begun */
+        return DIRECTORY_FINISHED; /* of this very command: this start has only finished what an earlier one had
+                                    * begun */
     struct path_list inputs = {.names = mem_clear(build->inputs.count + 2, sizeof *inputs.names)};
     for (size_t i = 0; i < build->inputs.count; i++)
         inputs.names[inputs.count++] = build->inputs.paths[i];
@@ -265,7 +268,7 @@ int build_claim(struct build *build, struct error *err)
     TRY(lock_directory(build, err));
     if (!build->spool.path)
         TRY(spool_clear(build->directory, err));
-    TRY(build_settle_fresh(build, err)); /* of a process that was killed since the first look */
+    TRY(build_settle_fresh(build, err)); /* for a process that was killed since the first check */
     if (build->settings->fresh)
         return claim_fresh(build, err);
     build_say_unfinished(build);

@@ -11,11 +11,11 @@ struct reading {
     struct build_facts *facts;
     struct collector collector;
     struct progress progress;
-    struct extent_task task; /* under way */
+    struct extent_task task; /* the current task */
     double task_started;     /* clock */
 };
 
-/* What travels on the belt: a window, the group that it completed, what became of it. */
+/* The job of the belt: a window, the group that it completed, and the result. */
 struct job {
     struct feed_job feed; /* first: see feed.h */
     struct harvest harvest;
@@ -28,8 +28,8 @@ static void digest_job(const void *context, void *digest, void *slot)
     digest_group(digest, &reading->options->inputs->articles[job->feed.file], &job->feed.group, &job->harvest);
 }
 
-/* Bytes that this process has to read, and those of them before a place: of all where it is alone, else of its extent.
- * In all 0: of a pipe. */
+/* How many bytes this process has to read, and how many of them precede a place: of everything for a single process,
+ * else of its extent. `total` is 0 for a pipe. */
 struct way {
     double done, total;
 };
@@ -81,7 +81,7 @@ static void close_digest(void *digest)
     digest_close(digest);
 }
 
-/* Text without a beginning in its middle is decoded from its first byte again. */
+/* A text stream can only be decoded from its first byte, so a start in its middle decodes it again. */
 static void say_again(const struct feed *feed)
 {
     char bytes[32];
@@ -93,7 +93,7 @@ static void say_again(const struct feed *feed)
             format_bytes(place.window * dump_window_bytes(inputs->dumps[place.file]), bytes));
 }
 
-/* From the extent's place to its end. */
+/* Reads from the extent's place to its end. */
 static int read_rest(struct reading *reading, struct place end, struct error *err)
 {
     const struct extent *extent = &reading->collector.extent;
@@ -110,8 +110,8 @@ static int read_rest(struct reading *reading, struct place end, struct error *er
     return 0;
 }
 
-/* Whatever ends it, what was collected before is kept, as long as a window's groups are whole; the first error is the
- * one to tell. */
+/* Reads the current extent. Whatever ends it, the results so far are saved, as long as they end with complete groups of
+ * a window. The first error is the one reported. */
 static int read_extent(struct reading *reading, struct error *err)
 {
     struct collector *collector = &reading->collector;
@@ -132,7 +132,8 @@ static int read_extent(struct reading *reading, struct error *err)
         return fail(err, ERR_STOPPED, "stopped on request");
     if (result == 0 || err->kind != ERR_INPUT || collector->extent.head.place == HEAD_TRUE)
         return result;
-    /* Damage as seen from a beginning that was a guess: whoever reads the extent before will see the truth. */
+    /* The extent began with a guess, so the damage may not be real: the process that reads the extent before will find
+     * out. */
     log_detail("the extent at window %llu was begun wrongly, or is damaged: read again from the one before",
                (unsigned long long)reading->task.first);
     *err = (struct error){0};
@@ -152,7 +153,7 @@ static int read_tasks(struct reading *reading, const struct buf *tasks, struct e
     return 0;
 }
 
-/* By the first process: what is done, and who does the rest. */
+/* Finds out what is done, and assigns the rest to processes. First process only. */
 static int share_out(struct reading *reading, bool first_time, struct buf *tasks, struct error *err)
 {
     const struct reading_options *options = reading->options;
@@ -184,7 +185,7 @@ static int share_out(struct reading *reading, bool first_time, struct buf *tasks
     return result;
 }
 
-/* One round: 1 where there was something to do, 0 where all is done. */
+/* One round: 1 if there was something to do, 0 if all is done. */
 static int read_round(struct reading *reading, bool first_time, struct error *err)
 {
     struct ranks *ranks = reading->options->ranks;

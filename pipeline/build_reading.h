@@ -1,5 +1,5 @@
-/* All inputs → the spills of all extents: the belt of a build, run for every extent that this process has to read,
- * until what the processes have read apart fits together. */
+/* Reads all inputs into the spills of all extents: runs the belt of a build for every extent that this process is
+ * assigned, until the extents that the processes have read separately fit together. */
 #ifndef PIPELINE_BUILD_READING_H
 #define PIPELINE_BUILD_READING_H
 
@@ -23,8 +23,8 @@ struct reading_options {
     struct ranks *ranks;
 };
 
-/* 0: every window is in the spills. ERR_STOPPED: stopped on request. Fills facts->loads and what earlier starts
- * took. */
+/* 0: every window is in the spills. ERR_STOPPED: stopped on request. Sets facts->loads and the figures of earlier
+ * starts. */
 int reading_run(const struct reading_options *options, struct build_facts *facts, struct error *err);
 
 #endif

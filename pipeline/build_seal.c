@@ -21,7 +21,7 @@ static void seal_progress(void *context, uint64_t records)
     }
 }
 
-/* What the dataset is, but for the hashes of its shards. */
+/* Describes the dataset, except for the hashes of its shards. */
 static void fill_manifest(const struct build *build, struct manifest *manifest)
 {
     const struct dataset_recipe *recipe = &build->recipe;
@@ -80,8 +80,8 @@ static void fill_manifest(const struct build *build, struct manifest *manifest)
     }
 }
 
-/* Documents of equal text, by the first process. Those that were dropped are counted; the others are found by their
- * hashes, the last set, which Google's program does not make. */
+/* Counts documents of equal text. Dropped ones are counted already. Others are found by their hashes, which are the
+ * last set; Google's program makes none. First process only. */
 static int count_duplicates(struct build *build, struct error *err)
 {
     build->facts.duplicates = build->whole.counts.pages[PAGE_DUPLICATE];
@@ -91,7 +91,7 @@ static int count_duplicates(struct build *build, struct error *err)
                             &build->facts.duplicates, err);
 }
 
-/* The shards of this process; the manifest has the hashes of all. */
+/* Seals this process's share of the shards. Afterwards the manifest has the hashes of all. */
 static int seal_share(struct build *build, struct manifest *manifest, struct error *err)
 {
     struct seal_extent *extents;
@@ -116,7 +116,7 @@ static int seal_share(struct build *build, struct manifest *manifest, struct err
     return result;
 }
 
-/* What makes the directory a dataset; then what only the build needed is removed. */
+/* Writes what makes the directory a dataset, then removes what only the build needed. */
 static int complete(struct build *build, struct manifest *manifest, struct error *err)
 {
     TRY(count_duplicates(build, err));
@@ -130,7 +130,7 @@ static int complete(struct build *build, struct manifest *manifest, struct error
                          &build->whole.missing, &build->facts, err);
 }
 
-/* A build without a document leaves no files, so that other options may be tried. */
+/* A build without documents leaves no files, so that other options can be tried. */
 static int refuse_nothing(const struct build *build, struct error *err)
 {
     struct error ignored;
@@ -148,7 +148,7 @@ static int refuse_nothing(const struct build *build, struct error *err)
 int build_finish(struct build *build, struct error *err)
 {
     const double begun = clock_now();
-    TRY(ranks_agree(build->ranks, inputs_measure(&build->inputs, err), err)); /* where an earlier start read them */
+    TRY(ranks_agree(build->ranks, inputs_measure(&build->inputs, err), err)); /* if an earlier start read them */
     TRY(ranks_agree(build->ranks, extents_read(&build->extents, err), err));
     extents_sum(&build->extents, &build->whole);
     if (build->whole.counts.documents == 0)

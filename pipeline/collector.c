@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A journal at least this often, and for at most 1 % of the time. */
+/* The journal is written at least this often, but takes at most 1 % of the time. */
 #define JOURNAL_SECONDS 30.0
 
-/* For tests: DS_JOURNAL_EVERY=window writes one after every window, so that a kill may meet any state of the
- * reading. */
+/* For tests: with DS_JOURNAL_EVERY=window the journal is written after every window, so that a kill can hit every state
+ * of the reading. */
 static bool every_window(void)
 {
     const char *every = getenv("DS_JOURNAL_EVERY");

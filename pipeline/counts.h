@@ -1,5 +1,5 @@
-/* What a build counts. Sums only, so that the order of adding does not matter; kept in the journal, told in the summary
- * and, where it does not depend on the run, in the manifest. */
+/* What a build counts. Only sums, so the order of adding does not matter. Kept in the journal, shown in the summary
+ * and, unless it depends on the run, in the manifest. */
 #ifndef PIPELINE_COUNTS_H
 #define PIPELINE_COUNTS_H
 
@@ -15,27 +15,28 @@
 struct counts {
     uint64_t pages[PAGE_FATES];
     uint64_t fates[FATES];               /* bytes of the page text of kept pages, by what became of them */
-    uint64_t dropped[PAGE_FATES];        /* bytes of the page text of all others; both add up to what was read */
+    uint64_t dropped[PAGE_FATES];        /* bytes of the page text of all others; with `fates`, the sum is all text
+                                          * read */
     uint64_t templates;                  /* without a rendering, in kept pages: how many, */
-    uint64_t template_bytes;             /* what of the page text they were */
+    uint64_t template_bytes;             /* their bytes in the page text */
     uint64_t template_characters;        /* and in code points */
-    uint64_t holes;                      /* those of them that stood in a sentence */
-    uint64_t template_sentences;         /* and others, whose one argument is a sentence, which shows */
+    uint64_t holes;                      /* those of them inside a sentence */
+    uint64_t template_sentences;         /* others, which show because their one argument is a sentence */
     uint64_t wiki_bytes;                 /* plain text of the kept pages of wikis */
-    uint64_t gaps, gap_bytes;            /* damaged places of the files, and bytes of them passed over */
-    uint64_t sums_right, sums_wrong;     /* files that were checked by a SHA-256, to their ends */
+    uint64_t gaps, gap_bytes;            /* damaged places of the files, and bytes skipped there */
+    uint64_t sums_right, sums_wrong;     /* files read to their ends and checked by a SHA-256 */
     uint64_t documents;                  /* kept pages, both splits */
-    uint64_t documents_valid;            /* the held-out ones among them */
+    uint64_t documents_valid;            /* of these, held out */
     uint64_t input_bytes;                /* bytes of records read (decompressed) */
     uint64_t text_bytes;                 /* plain text of kept pages */
     uint64_t ill_formed;                 /* bytes dropped because they were not UTF-8 */
-    uint64_t nul_bytes;                  /* dropped from text */
+    uint64_t nul_bytes;                  /* removed from text */
     uint64_t sentences, pieces, unknown; /* of kept pages; unknown: [UNK] pieces among them */
-    uint64_t pairs_random;               /* nsp: whose second segment is a random one */
+    uint64_t pairs_random;               /* nsp: pairs whose second segment is random */
     uint64_t pairs_borrowed;             /* held-out pairs with a training document as random next */
     uint64_t pairs_dropped;              /* single pieces without a partner */
     uint64_t samples[SETS_MAX];
-    uint64_t tokens[SETS_MAX]; /* pieces in samples, [CLS] and [SEP] among them */
+    uint64_t tokens[SETS_MAX]; /* pieces in samples, including [CLS] and [SEP] */
 };
 
 /* The struct is nothing but uint64_t: adding and storing are loops. */
@@ -57,15 +58,16 @@ static inline uint64_t counts_pages(const struct counts *counts)
     return sum;
 }
 
-/* What was left out of a group before anybody read it. */
+/* Counts what was left out of a group before its records were read. */
 void counts_group(struct counts *counts, const struct group *group);
-/* Appends what was wrong with the inputs, in words; nothing where nothing was. */
+/* Appends what was wrong with the inputs, in words; nothing if nothing was. */
 void counts_damage(const struct counts *counts, struct buf *out);
 
 /* Appends "A redirects, B malformed": the pages that were not kept. */
 void counts_dropped(const struct counts *counts, struct buf *out);
 
-/* "redirect", "namespace", … as the manifest names the reasons; for screens: "redirects", "other namespaces", … */
+/* The names of reasons: "redirect", "namespace", … as in the manifest; "redirects", "other namespaces", … for
+ * screens. */
 const char *page_fate_name(enum page_fate fate);
 const char *page_fate_words(enum page_fate fate);
 

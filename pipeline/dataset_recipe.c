@@ -96,7 +96,7 @@ static void put_list(json_t *object, const char *name, const uint32_t *values, s
 
 static void put_number(json_t *object, const char *name, uint64_t value)
 {
-    /* As text where JSON's 63 bits would not do (--seed has 64). */
+    /* A string, because --seed has 64 bits and JSON's integers only 63. */
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, value);
     json_object_set_new(object, name, value <= INT64_MAX ? json_integer((json_int_t)value) : json_string(text));
@@ -166,7 +166,7 @@ json_t *dataset_recipe_json(const struct dataset_recipe *recipe)
     return object;
 }
 
-/* Options whose bytes are whole millionths or bits, as the table of options spells them. */
+/* Options whose JSON values are whole millionths or bits, and how the table of options spells them. */
 static const char *const shares[] = {"mask-prob", "short-seq-prob", "valid"};
 static const struct {
     const char *option, *names[5];

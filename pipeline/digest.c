@@ -15,9 +15,9 @@ struct digest {
     struct documents documents;
     struct pairs pairs;
     struct shard_layout layouts[OPT_NUMBERS_MAX];
-    struct sample samples[OPT_NUMBERS_MAX]; /* scratch of each layout */
+    struct sample samples[OPT_NUMBERS_MAX]; /* scratch for each layout */
     struct mask_rules rules[OPT_NUMBERS_MAX];
-    uint64_t *continues; /* of the rules; NULL where masks are by token */
+    uint64_t *continues; /* for the rules; NULL if masking is by token */
 };
 
 struct digest *digest_open(const struct digest_options *options)
@@ -81,7 +81,7 @@ void harvest_release(struct harvest *harvest)
         buf_release(&harvest->samples[set]);
 }
 
-/* The text of one article as a document of pieces; false where it gives none. */
+/* Adds the text of one article as a document of pieces; false if it gives none. */
 static bool add_document(struct digest *digest, const struct article_options *options, const struct group *group,
                          const struct article *article, struct counts *counts)
 {
@@ -108,7 +108,7 @@ static bool add_document(struct digest *digest, const struct article_options *op
     return true;
 }
 
-/* Notes the text of a document; false where it is that of an earlier one, and to be dropped. */
+/* Records the hash of a document's text; false if the text duplicates an earlier one's and is to be dropped. */
 static bool note_text(struct digest *digest, const struct group *group, size_t index, const struct article *article,
                       struct harvest *harvest)
 {
@@ -146,7 +146,7 @@ static void read_documents(struct digest *digest, const struct article_options *
     }
 }
 
-/* Segment A; where it is packed, [SEP] stands between its documents. Returns the end of what was written. */
+/* Writes segment A, with [SEP] between its documents if it is packed. Returns the end of what was written. */
 static uint32_t *lay_out_a(const struct documents *documents, const struct sample_pair *pair, uint32_t sep,
                            uint32_t *at)
 {
@@ -189,7 +189,7 @@ static void lay_out(const struct digest *digest, const struct sample_pair *pair,
     sample->document_b = documents->items[pair->document_b].id;
 }
 
-/* The pairs of one length and copy into digest->pairs; held-out documents get one copy. */
+/* Makes the pairs of one length and copy in digest->pairs. Held-out documents have one copy only. */
 static void make_pairs(struct digest *digest, const struct pair_options *options)
 {
     const struct documents *documents = &digest->documents;
@@ -206,7 +206,8 @@ static void make_pairs(struct digest *digest, const struct pair_options *options
             pairs_of_document(documents, i, options, &digest->pairs);
 }
 
-/* The samples of length number `length` and one copy: pairs in document order, masked, encoded after their keys. */
+/* Makes the samples of length number `length` and one copy: pairs in document order, masked and encoded, each after its
+ * key. */
 static void make_samples(struct digest *digest, const struct group *group, size_t length, uint32_t copy,
                          struct harvest *harvest)
 {
@@ -231,7 +232,8 @@ static void make_samples(struct digest *digest, const struct group *group, size_
     const struct random_stream order =
         random_stream(recipe->seed, RANDOM_ORDER, group->file, group->window, group->part, recipe->seq[length], copy);
     buf_reserve(&harvest->samples[2 * length + SPLIT_TRAIN],
-                digest->pairs.count * (sizeof(struct sample_key) + layout->record_bytes)); /* most of them */
+                digest->pairs.count * (sizeof(struct sample_key) + layout->record_bytes)); /* nearly all of what is
+                                                                                            * needed */
     for (uint32_t i = 0; i < digest->pairs.count; i++) {
         const struct sample_pair *pair = &digest->pairs.items[i];
         lay_out(digest, pair, sample);

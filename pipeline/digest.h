@@ -1,5 +1,5 @@
-/* The pure middle of a build: a group of pages → encoded samples of every length and split, and counts. What comes out
- * depends on the group's bytes and name, the recipe and the vocabulary, and on nothing else. */
+/* The pure middle part of a build: a group of pages → encoded samples of every length and split, and counts. The result
+ * depends only on the group's bytes and name, the recipe and the vocabulary. */
 #ifndef PIPELINE_DIGEST_H
 #define PIPELINE_DIGEST_H
 
@@ -7,8 +7,8 @@
 #include "pipeline/dataset_recipe.h"
 #include "tokenizer/tokenizer.h"
 
-/* The name of a sample and the key it is sorted by; the total order of a dataset is by key, then by the rest. Stands
- * before the record in a spill. */
+/* The name of a sample and its sort key. Samples are ordered by key, then by the rest of this struct, which precedes
+ * the record in a spill. */
 struct sample_key {
     uint64_t key; /* random by name */
     uint32_t file, window, part, copy, index;
@@ -16,11 +16,11 @@ struct sample_key {
 };
 _Static_assert(sizeof(struct sample_key) == 32, "stands in spills");
 
-/* What one group gives. The set of hashes has an entry per document: a sample_key, with the hash as its key. */
+/* The result of one group. The set of hashes has an entry per document: a sample_key, with the hash as its key. */
 struct harvest {
     struct counts counts;
     struct missing missing;       /* in kept pages */
-    struct buf samples[SETS_MAX]; /* per set: sample_key and record, end to end */
+    struct buf samples[SETS_MAX]; /* per set: sample_key and record, alternating */
 };
 
 void harvest_reset(struct harvest *harvest);
@@ -33,13 +33,14 @@ struct digest_options {
     const struct tokenizer *tokenizer;
     const struct vocab *vocab;
     const struct duplicates *duplicates; /* to be dropped; or NULL */
-    bool only_hashes;                    /* of the documents, into set 0; else they go after the sets of samples */
+    bool only_hashes;                    /* only hashes of documents, in set 0; else they are in the set after those of
+                                          * samples */
 };
 
 /* Scratch of one thread. */
 struct digest;
 struct digest *digest_open(const struct digest_options *options);
-/* Digests a group into *harvest (reset first). `article` are the options of the group's input. */
+/* Digests a group into *harvest (reset first). `article` holds the options of the group's input. */
 void digest_group(struct digest *digest, const struct article_options *article, struct group *group,
                   struct harvest *harvest);
 void digest_close(struct digest *digest);

@@ -74,7 +74,7 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
     json_t *build = NULL;
     int result = path_exists(path) ? json_read(path, BUILD_BYTES_MAX, ERR_MISMATCH, &build, err) : 0;
     json_t *there = json_object_get(build, "identity");
-    const bool failed = result < 0 && err->kind == ERR_RESOURCE; /* that says nothing of the file */
+    const bool failed = result < 0 && err->kind == ERR_RESOURCE; /* an I/O error says nothing about the file */
     if (!failed && json_is_object(there)) {
         result = compare(directory, there, identity, err);
     } else if (!failed) {
@@ -87,7 +87,7 @@ static int compare_finished(const char *directory, json_t *identity, struct erro
     return result;
 }
 
-/* An intact one. 1, 0, < 0. */
+/* Is there an intact manifest? 1, 0, < 0. */
 static int has_manifest(const char *directory, struct error *err)
 {
     struct manifest manifest;
@@ -100,7 +100,7 @@ static int has_manifest(const char *directory, struct error *err)
 
 int directory_look(const char *directory, const json_t *identity, struct journal *journal, struct error *err)
 {
-    json_t *here = (json_t *)identity; /* jansson's readers take no const */
+    json_t *here = (json_t *)identity; /* jansson's readers do not take const */
     *journal = (struct journal){0};
     if (!path_exists(directory))
         return DIRECTORY_NEW;
@@ -146,7 +146,7 @@ int directory_check(const char *directory, struct error *err)
 {
     if (!path_is_directory(directory))
         return 0;
-    /* Twice, because another process may have put one thing into the place of the other between two looks. */
+    /* Check twice, because another process may have replaced one thing by the other between two checks. */
     int ours = is_ours(directory, err);
     if (ours == 0 || (ours < 0 && err->kind != ERR_RESOURCE)) {
         *err = (struct error){0};
@@ -162,5 +162,5 @@ int directory_tidy(const char *directory, struct error *err)
     const int result = path_remove_empty(site, err);
     mem_free(site);
     TRY(result);
-    return journal_remove(directory, err); /* last: until then the directory says that it is ours */
+    return journal_remove(directory, err); /* last: until then the directory can be recognised as ours */
 }

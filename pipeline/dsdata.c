@@ -1,5 +1,5 @@
-/* dsdata: the command line. Comes in: argv. Goes out: an exit code. One table holds every option; each verb is a
- * function of the settings (dsdata_settings.h). */
+/* dsdata: the command line, from argv to an exit code. One table holds every option; each verb is a function of the
+ * settings (dsdata_settings.h). */
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -25,7 +25,7 @@
 
 #define FIELD(name) offsetof(struct dsdata_settings, name)
 
-/* A row is read as one thing. */
+/* Unformatted, so that each row can be read as a unit. */
 // clang-format off
 static const struct opt_row rows[] = {
     {.name = "wiki", .type = OPT_PATHS, .field = FIELD(wiki), .value = "FILE...", .verbs = " build vocab extract templates ",
@@ -291,7 +291,8 @@ int main(int argc, char **argv)
         cores_warn(settings.threads);
         for (const char *name; (name = opts_repeated(&program, &result, &at));)
             log_say("note       --%s is given more than once: the last one counts", name);
-        done = result.verb->run == dsdata_build ? 0 : launcher_refuse("dsdata", &err); /* a build is shared out */
+        done = result.verb->run == dsdata_build ? 0 : launcher_refuse("dsdata", &err); /* only a build can use several
+                                                                                        * processes */
         if (done == 0)
             done = result.verb->run(&settings, result.bare, &err);
     }
@@ -299,7 +300,7 @@ int main(int argc, char **argv)
         hint(
             &err,
             "--salvage leaves out what is damaged, and here nothing can be read before the damage: get the file again");
-    /* A verb may also return an exit code of its own: verify, whose object has said all that an error would. */
+    /* A verb may also return its own exit code: the JSON object of verify already says what an error would. */
     int code = done < 0 ? error_print(&err, "dsdata", opts_typed(argc, argv, "json")) : done;
     opts_release(&program, &settings, &result);
     return process_close(code);

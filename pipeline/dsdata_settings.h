@@ -1,4 +1,4 @@
-/* What a dsdata command line says: one field per row of the option table in dsdata.c. */
+/* The settings of a dsdata command line: one field per row of the option table in dsdata.c. */
 #ifndef PIPELINE_DSDATA_SETTINGS_H
 #define PIPELINE_DSDATA_SETTINGS_H
 
@@ -17,9 +17,9 @@ enum tokenize_format { TOKENIZE_IDS, TOKENIZE_PIECES, TOKENIZE_JSON };
 struct dsdata_settings {
     /* inputs */
     struct opt_paths wiki, text, jsonl; /* bare arguments are sniffed */
-    const char *spool;                  /* the file where "-" lies by now (spool.h); NULL: it is read as a pipe */
+    const char *spool;                  /* the file that "-" was stored in (spool.h); NULL: it is read as a pipe */
     const char *lang;                   /* NULL: what the dump says */
-    const char *variant;                /* of the wiki's spellings; NULL: its own */
+    const char *variant;                /* of the wiki's spellings; NULL: none */
     const char *text_key, *id_key;      /* of JSON lines */
     int text_form;                      /* enum text_form of page_parts.h */
     uint64_t limit;                     /* 0: no limit */
@@ -33,7 +33,7 @@ struct dsdata_settings {
     int duplicates;                         /* enum duplicate_choice */
     const char *templates;                  /* "auto", "none" or a file of renderings; NULL: none */
     const char *vocab;                      /* NULL: learn one */
-    const char *check;                      /* vocab: look at this one instead */
+    const char *check;                      /* vocab: examine this one instead */
     uint64_t vocab_size;                    /* when learned */
     uint64_t unused;                        /* further [unusedN] when learned */
     uint64_t min_frequency, limit_alphabet; /* when learned */
@@ -51,7 +51,7 @@ struct dsdata_settings {
     int compat; /* enum compat */
     uint64_t copies, seed;
 
-    /* where to, and with what */
+    /* output and resources */
     const char *out;
     uint64_t shard_bytes, memory, threads; /* memory, threads 0: by default */
     uint64_t peer_timeout;                 /* seconds, 0: none */
@@ -65,7 +65,7 @@ struct dsdata_settings {
     uint64_t seq_one;    /* show, export: which length; 0: the shortest */
     int split;           /* 0: train, 1: valid */
     uint64_t files;      /* export: how many; 0: one, of mds by size */
-    uint64_t epoch;      /* export, where given: in the order of this epoch of a training with this seed */
+    uint64_t epoch;      /* export, if given: in the order of this epoch of a training with this seed */
     int masks;           /* export: enum export_masks */
     const char *sha256;  /* verify: the list of sums to write or to check, or NULL */
     bool json, quiet, verbose;

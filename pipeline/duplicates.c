@@ -7,7 +7,7 @@
 
 #define LIST_NAME SPILL_NAME "/9999999999.duplicates" /* sorts after the names of all extents; see spill_remove_all */
 
-/* < 0, 0, > 0 as `a` is before, equal to, after `b`. */
+/* Compares places: < 0, 0, > 0 if `a` is before, equal to, after `b`. */
 static int compare_places(const struct sample_key *a, const struct sample_key *b)
 {
     const uint32_t left[] = {a->file, a->window, a->part, a->index};
@@ -18,7 +18,7 @@ static int compare_places(const struct sample_key *a, const struct sample_key *b
     return 0;
 }
 
-/* Entries of one key follow each other, the first by place before the others. */
+/* Counts and lists the duplicates of a load. Entries of one key are adjacent, the first by place at the front. */
 static int find_in_load(const struct load *load, struct file *list, uint64_t *later, struct error *err)
 {
     for (size_t i = 0, end; i < load->count; i = end) {
@@ -31,7 +31,7 @@ static int find_in_load(const struct load *load, struct file *list, uint64_t *la
     return 0;
 }
 
-/* A `list` that is there gets the rows. */
+/* `list`: gets the rows; or NULL. */
 static int find(const struct spills *spills, size_t set, uint64_t load_bytes_max, struct file *list, uint64_t *later,
                 struct error *err)
 {

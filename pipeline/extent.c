@@ -38,7 +38,7 @@ bool extent_whole(const struct extent *extent, struct place end, uint64_t limit)
     return place_compare(extent_place(extent), end) >= 0 || (limit > 0 && extent->pages >= limit);
 }
 
-/* The journal as an object, both ways by the same formats. */
+/* The journal as an object: the same formats write and read it. */
 #define HEAD_FORMAT  "{si sI sI sI sI sI sb sb}"
 #define STATE_FORMAT "{sI sI sI sI sI sb sb sI sb sb sI ss so sI ss}"
 

@@ -103,7 +103,8 @@ static uint64_t row_place(const struct extents *extents, size_t at)
     return inputs_row(extents->inputs, extent_place(&extents->items[at]));
 }
 
-/* Windows that it has still to read; 1 where only the end of a file is left, or of a pipe, which nobody can count. */
+/* The number of windows still to read; 1 if only the end of a file is left, or for a pipe, whose windows are
+ * unknown. */
 static uint64_t rest_of(const struct extents *extents, size_t at)
 {
     if (is_whole(extents, at))
@@ -121,7 +122,7 @@ static uint64_t rest_of_all(const struct extents *extents)
     return sum;
 }
 
-/* The place in the row where an extent may begin: this one, or the beginning of its file. */
+/* Where an extent may begin: here, or at the beginning of this file. */
 static uint64_t beginning(const struct inputs *inputs, uint64_t row)
 {
     const struct place place = inputs_place(inputs, row);
@@ -132,7 +133,7 @@ int extents_cut(struct extents *extents, uint32_t parts, struct error *err)
 {
     const uint64_t all = rest_of_all(extents);
     for (uint32_t part = 1; part < parts && extents_divide(extents); part++) {
-        /* The place of this cut when all rests stand end to end. Earlier cuts have not changed that. */
+        /* The place of this cut if all rests are put end to end. Earlier cuts do not change it. */
         uint64_t at = all / parts * part + all % parts * part / parts;
         size_t i = 0;
         while (i < extents->count && at >= rest_of(extents, i))
@@ -146,13 +147,13 @@ int extents_cut(struct extents *extents, uint32_t parts, struct error *err)
     return 0;
 }
 
-/* Does the extent at + 1 continue the whole and true one at `at`? 1, 0, < 0. Then it is true as well. */
+/* Does extent at + 1 continue the complete and verified extent at `at`? Then it is verified as well. 1, 0, < 0. */
 static int continues(struct extents *extents, size_t at, struct error *err)
 {
     const struct extent *before = &extents->items[at];
     struct extent *extent = &extents->items[at + 1];
     const struct place first = inputs_place(extents->inputs, extent->first);
-    struct dump_state elsewhere = {0}; /* where it has left its first file, nothing of that is needed any more */
+    struct dump_state elsewhere = {0}; /* if it has left its first file, that file's state is no longer needed */
     struct dump_state *end = extent->file == first.file ? &extent->state : &elsewhere;
     int joins = dump_join(extents->inputs->dumps[first.file], first.window, &before->state, &extent->head, end, err);
     if (joins <= 0)
@@ -167,7 +168,7 @@ int extents_join(struct extents *extents, struct error *err)
     for (size_t at = 0; at + 1 < extents->count;) {
         const struct extent *next = &extents->items[at + 1];
         const bool is_true = extents->items[at].head.place == HEAD_TRUE;
-        /* Its last page may have gone on over all of the next one. */
+        /* Its last page may have continued over the whole next extent. */
         int stays = !is_true ||
                     place_compare(extent_place(&extents->items[at]), inputs_place(extents->inputs, next->first)) <= 0;
         if (stays && is_true && next->head.place != HEAD_TRUE && is_whole(extents, at) && is_whole(extents, at + 1))

@@ -65,7 +65,7 @@ int feed_decode(void *context, void *slot, uint64_t number, struct error *err)
     return BELT_NEXT;
 }
 
-/* Near the end that lies in the middle of this input. True where the extent is complete with this job. */
+/* Checks whether the end inside this input is reached. True if the extent is complete with this job. */
 static bool reaches_end(struct feed *feed, struct feed_job *job, const struct dump *dump, bool used_up)
 {
     if (job->file != feed->end.file || job->piece.end)
@@ -110,7 +110,7 @@ int feed_cut(void *context, void *slot, uint64_t number, struct error *err)
         dump_state(dump, &job->state);
     const bool ended = reaches_end(feed, job, dump, more == 0);
     const bool last = keep_to_limit(feed, job) || ended;
-    /* Only the verdict on a half-read tag is missing: until it comes, this place must not look like the end. */
+    /* Only the rest of a half-read tag is missing. Until it is known, this place must not be mistaken for the end. */
     const bool nearly =
         more == 0 && job->file == feed->end.file && !job->piece.end && job->state.next_window >= feed->end.window;
     job->used_up = last || (more == 0 && !nearly);

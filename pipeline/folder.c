@@ -14,7 +14,7 @@
 
 /* ----------------------------------------------------------------------------------------------------- names */
 
-/* Takes `end` off the end of *text; false where it does not end so. */
+/* Removes `end` from the end of *text; false if *text does not end with it. */
 static bool take_end(struct str *text, const char *end)
 {
     const bool ends = str_ends(*text, str_of(end));
@@ -22,7 +22,7 @@ static bool take_end(struct str *text, const char *end)
     return ends;
 }
 
-/* Takes a number and the letter before it off the end of *text: "…p41242" and 'p'. */
+/* Removes a number and the letter before it from the end of *text: "…p41242" and 'p'. */
 static bool take_number(struct str *text, char letter, uint64_t *number)
 {
     size_t from = text->size;
@@ -37,7 +37,7 @@ static bool take_number(struct str *text, char letter, uint64_t *number)
     return true;
 }
 
-/* Takes "-p10p1147431" or "-p45046r266092r5566832" off the end of *text. */
+/* Removes "-p10p1147431" or "-p45046r266092r5566832" from the end of *text. */
 static bool take_pages(struct str *text, struct part_name *out)
 {
     struct str rest = *text;
@@ -88,10 +88,10 @@ static bool is_partial(struct str name)
 
 /* ------------------------------------------------------------------------------------------------- the parts */
 
-/* While the folder is read. */
+/* A part found while the folder is read. */
 struct found {
     struct part_name name; /* views of `text` */
-    char *text;            /* the file's name: the list's */
+    char *text;            /* the file's name, owned by the list */
     char sha256[SHA256_DIGITS + 1];
 };
 
@@ -135,7 +135,7 @@ static struct str wiki_of(struct str export)
     return dash ? str_range(export.data, dash) : export;
 }
 
-/* Parts of several exports, or with the same pages. */
+/* Refuses parts of several exports, and parts with the same pages. */
 static int refuse_mixture(const struct look_at *look, struct error *err)
 {
     for (size_t i = 1; i < look->count; i++) {
@@ -176,7 +176,7 @@ static struct found *find(const struct look_at *look, struct str name)
     return NULL;
 }
 
-/* The lines of SHA256SUMS that name parts; *missing gets the first one of those that are not there. */
+/* Reads the lines of SHA256SUMS that name parts. *missing is the first part listed that does not exist. */
 static int read_sums(const struct look_at *look, const char *path, struct str text, struct str *missing,
                      size_t *missing_count, struct error *err)
 {
@@ -247,7 +247,7 @@ static int take_sums(const struct look_at *look, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------ all of it */
 
-/* Has a later part newer revisions of the same page? */
+/* Does a later part have newer revisions of the same page? */
 static bool is_older(const struct look_at *look, size_t i)
 {
     return i + 1 < look->count && look->parts[i].name.revision_last > 0 &&

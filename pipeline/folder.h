@@ -1,11 +1,11 @@
-/* A folder with a dump in parts → its parts in the order of their pages, with the sums they must have.
+/* A folder with a dump in parts → its parts in the order of their pages, with the sums that they must have.
  *
  *     enwiki-2026-11-01-p10p1147431.xml.bz2          first and last page: a content file export (or .gz, .zst, .xz, .xml)
  *     enwiki-2026-11-01-p45046r266092r5566832.xml    a page alone, first and last revision
  *     enwiki-20261101-pages-articles1.xml-p1p41242.bz2, fiwiki-20261101-pages-articles.xml.bz2     older dumps
  *     SHA256SUMS                                     as sha256sum(1) writes it
  *
- * What stands before the pages is the export; a folder has parts of one. Anything else in it is passed over. */
+ * The name before the pages is the export; all parts in a folder must belong to one. Other files are ignored. */
 #ifndef PIPELINE_FOLDER_H
 #define PIPELINE_FOLDER_H
 
@@ -23,12 +23,12 @@ struct part_name {
     uint64_t page, last;              /* from page to last page */
     uint64_t revision, revision_last; /* of one page's: from revision to last; else 0 */
 };
-/* False where it is no part's name. */
+/* False: not the name of a part. */
 bool part_name_read(struct str name, struct part_name *out);
 
 struct folder_part {
     char *path;                     /* FOLDER/NAME. Owned. */
-    char sha256[SHA256_DIGITS + 1]; /* as SHA256SUMS has it; "": it is not listed */
+    char sha256[SHA256_DIGITS + 1]; /* from SHA256SUMS; "": not listed */
 };
 
 struct folder {
@@ -36,10 +36,10 @@ struct folder {
     size_t count;
 };
 
-/* ERR_USAGE: it holds no part; it holds several exports, or the same pages twice, both are named. ERR_INPUT: SHA256SUMS
- * is not what sha256sum writes, or lists a part that is not there (`salvage`: a warning). Downloads that were not
- * completed, and parts that SHA256SUMS does not list, are warned of. Of a page whose revisions fill several parts, the
- * one with the newest ones is taken. */
+/* ERR_USAGE: no part in it; parts of several exports, or the same pages twice (both are named). ERR_INPUT: SHA256SUMS
+ * is not what sha256sum writes, or lists a part that does not exist (`salvage`: a warning). Incomplete downloads, and
+ * parts that SHA256SUMS does not list, give warnings. If the revisions of a page fill several parts, the one with the
+ * newest is used. */
 int folder_read(struct folder *folder, const char *path, bool salvage, struct error *err);
 void folder_release(struct folder *folder);
 

@@ -1,5 +1,5 @@
-/* In: a directory with an old dataset, or none, and what was built in DIR/.fresh. Out: the new dataset in its place.
- * Each step leaves names from which the next start knows where it was interrupted (fresh.h). */
+/* Puts the dataset built in DIR/.fresh in the place of the old one, if any. After each step, the names on disk tell the
+ * next start where this one was interrupted (fresh.h). */
 #include "pipeline/fresh.h"
 
 #include "base/mem.h"
@@ -16,7 +16,7 @@ char *fresh_site(const char *directory)
     return path_join(directory, FRESH_NAME);
 }
 
-/* 1: a manifest or journal of ours is in `site`, with *complete; 0: neither. */
+/* 1: `site` holds a manifest or journal of ours; *complete: a manifest. 0: neither. */
 static int look_inside(const char *site, bool *complete, struct error *err)
 {
     struct manifest manifest;
@@ -52,7 +52,8 @@ int fresh_look(const char *directory, struct error *err)
 
 /* ------------------------------------------------------------------------------------------------------ lists */
 
-/* What the manifest at directory/name answers for in `owner`: it may have been set aside. 1, 0: there is none, < 0. */
+/* Lists the files in `owner` that the manifest at directory/name covers; it may have been moved aside. 1, 0: there is
+ * none, < 0. */
 static int list_by_manifest(const char *directory, const char *name, const char *owner, struct path_list *files,
                             struct error *err)
 {
@@ -76,7 +77,7 @@ static int list_by_journal(const char *directory, struct path_list *files, struc
     return found;
 }
 
-/* Everything that goes. */
+/* Lists everything to be removed. */
 static int list_old(const char *directory, struct path_list *files, struct error *err)
 {
     char *site = fresh_site(directory);
@@ -149,7 +150,7 @@ int fresh_check(const char *directory, const struct path_list *inputs, const cha
 
 /* ----------------------------------------------------------------------------------------------------- remove */
 
-/* Removes files, spills and at last the journal, which until then says whose they are. */
+/* Removes files, spills and finally the journal, which until then identifies them as ours. */
 static int clear(const char *directory, const struct path_list *files, struct error *err)
 {
     TRY(spill_remove_all(directory, err));
@@ -171,7 +172,8 @@ int fresh_discard(const char *directory, struct error *err)
     return result;
 }
 
-/* The old manifest goes first, so that no reader finds it beside what is left, and is kept aside: it says what goes. */
+/* Removes the old dataset. Its manifest is moved away first, so that no reader finds it beside the remaining files; it
+ * is kept because it lists what to remove. */
 static int remove_old(const char *directory, const char *site, struct error *err)
 {
     struct path_list files = {0};
@@ -185,7 +187,7 @@ static int remove_old(const char *directory, const char *site, struct error *err
         if (result == 0)
             result = path_remove(aside, err);
     }
-    /* Else a power loss might bring back what says that files go, beside new ones of the same names. */
+    /* Otherwise a power loss might bring back the list of files to remove, beside new files of the same names. */
     if (result == 0)
         result = path_sync_directory(directory, err);
     if (result == 0)

@@ -2,7 +2,7 @@
  * costs a few walks over it:
  *
  *     tally   each cut of a word adds the word's count to the node there
- *     choose  children before parents: a node with enough count becomes a piece and keeps it; others pass it to the parent
+ *     choose  children before parents: a node with enough count becomes a piece; others pass their count to the parent
  *     match   parents before children: the longest piece that is a prefix of the node, which gives the next cuts
  *
  * Passing unclaimed counts up is the same as subtracting a piece's count from all its prefixes, for every node at
