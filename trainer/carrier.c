@@ -28,7 +28,7 @@ static int refuse_device(const struct settings *settings, struct error *err)
 {
     const bool said = settings_given(settings, "device");
     fail(err, ERR_USAGE, "--comm nccl is for --device cuda%s", said ? ", this is --device cpu" : "");
-    return hint(err, "--comm gloo carries what the CPU computes");
+    return hint(err, "--comm gloo works with the CPU");
 }
 
 /* MPI if nothing else tells the processes where to meet. Otherwise, for example in a step of srun --mpi=pmi2, gloo: an

@@ -69,7 +69,7 @@ static int take_choice(const char *path, const json_t *json, const char *key, co
             *out = choices->value;
             return 0;
         }
-    return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s %.40s: this model is not built here", key,
+    return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "%s %.40s: this kind of model is not supported", key,
                    name ? name : "is not a name");
 }
 
@@ -99,11 +99,12 @@ static int refuse_others(const char *path, const json_t *json, struct error *err
         const json_t *value = json_object_get(json, others[i]);
         if (value && !json_is_false(value) && !json_is_null(value) &&
             !((json_is_object(value) || json_is_array(value)) && json_object_size(value) + json_array_size(value) == 0))
-            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has %s: this model is not built here", others[i]);
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has %s: this kind of model is not supported",
+                           others[i]);
     }
     if (json_is_false(json_object_get(json, "tie_word_embeddings")))
         return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET,
-                       "tie_word_embeddings is false: this model is not built here");
+                       "tie_word_embeddings is false: this kind of model is not supported");
     return 0;
 }
 
@@ -126,7 +127,7 @@ static int take_order(const char *path, const json_t *json, struct model_config 
         if (orders[order].key)
             TRY(take_flag(path, json, orders[order].key, &said, err));
         if (said && config->order != ORDER_POST)
-            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has both %s and %s: one of them",
+            return fail_at(err, ERR_UNSAFE, path, ERROR_NO_OFFSET, "has both %s and %s, which exclude each other",
                            orders[config->order].key, orders[order].key);
         if (said)
             config->order = order;

@@ -69,8 +69,8 @@ static int bad_weight(const struct named *named, struct error *err)
 {
     fail(err, ERR_USAGE, "--shards %.*s=%.60s: \"%.60s\" is not a weight", (int)named->path.size, named->path.data,
          named->weight, named->weight);
-    return hint(err, "a decimal number above 0 and below 500,000: --shards A=0.7 --shards B=0.3; leave out what is not "
-                     "to be read");
+    return hint(err, "a decimal number above 0 and below 500,000: --shards A=0.7 --shards B=0.3; leave out datasets "
+                     "that are not to be read");
 }
 
 static int no_weight(const struct opt_paths *shards, const struct named *named, struct error *err)

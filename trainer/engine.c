@@ -26,9 +26,9 @@ int engine_choose(struct engine *e, const struct settings *settings, const struc
     if (e->device == DEVICE_CPU && settings->tune)
         return fail(err, ERR_USAGE, "--tune names product algorithms of CUDA; this computes on the CPU");
     if (e->device == DEVICE_CUDA && config->hidden / config->heads != CUDA_HEAD_SIZE) {
-        fail(err, ERR_USAGE, "attention on CUDA has heads of %d, this model has %" PRId32, CUDA_HEAD_SIZE,
-             config->hidden / config->heads);
-        return hint(err, "--device cpu takes any");
+        fail(err, ERR_USAGE, "attention on CUDA needs heads of size %d, this model's have size %" PRId32,
+             CUDA_HEAD_SIZE, config->hidden / config->heads);
+        return hint(err, "--device cpu supports any size");
     }
     return 0;
 }
@@ -39,11 +39,12 @@ static int check_onebit(const struct engine *e, struct error *err)
 {
     const char *name = optimizer_kinds[e->recipe->optimizer.kind].name;
     if (e->device == DEVICE_CUDA) {
-        fail(err, ERR_USAGE, "--optimizer %s computes on the CPU only, so far", name);
+        fail(err, ERR_USAGE, "--optimizer %s is available only on the CPU so far", name);
         return hint(err, "--device cpu");
     }
-    return e->recipe->zero > 0 ? fail(err, ERR_USAGE, "--zero divides moments, of which --optimizer %s needs all", name)
-                               : 0;
+    return e->recipe->zero > 0
+               ? fail(err, ERR_USAGE, "--zero divides moments, but --optimizer %s needs all of them", name)
+               : 0;
 }
 
 int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *err)
@@ -55,19 +56,19 @@ int engine_divide(struct engine *e, uint32_t rank, uint32_t size, struct error *
     if (recipe->zero == 0)
         return 0;
     if (optimizer_kinds[recipe->optimizer.kind].matrices) {
-        fail(err, ERR_USAGE, "--zero cuts matrices, which --optimizer %s updates as wholes",
+        fail(err, ERR_USAGE, "--zero divides matrices, but --optimizer %s updates them as a whole",
              optimizer_kinds[recipe->optimizer.kind].name);
         return hint(err, "--zero 0, or another optimizer");
     }
     if (size == 1)
         return 0;
     if (e->settings->dump_gradients) {
-        fail(err, ERR_USAGE, "--dump-gradients wants all gradients in one process, and --zero divides them");
-        return hint(err, "--zero 0 has the same");
+        fail(err, ERR_USAGE, "--dump-gradients needs all gradients in one process, but --zero divides them");
+        return hint(err, "the gradients are the same with --zero 0");
     }
     if (e->settings->norms_every > 0) {
-        fail(err, ERR_USAGE, "--norms-every wants all parameters in one process, and --zero divides them");
-        return hint(err, "--zero 0 has the same norms");
+        fail(err, ERR_USAGE, "--norms-every needs all parameters in one process, but --zero divides them");
+        return hint(err, "the norms are the same with --zero 0");
     }
     e->rank = rank;
     params_init(&params, &recipe->config);

@@ -62,9 +62,9 @@ int limit_fail(const struct training *t, struct error *err)
         snprintf(limit, sizeof limit, "--time-limit %" PRIu64 "s is too short", t->setup.settings->time_limit);
     if (!steps) {
         fail(err, ERR_USAGE, "%s for what comes after the last step", limit);
-        return hint(err, "it would not be done at the next start either; the last step's checkpoint is safe");
+        return hint(err, "the next start could not do it either; the last step's checkpoint is safe");
     }
     fail(err, ERR_USAGE, "%s: opening took %.1f s, a step takes about %.1f s and a checkpoint about %.1f s", limit,
          t->opening, limit_step_seconds(t), limit_save_seconds(t));
-    return hint(err, "no step was made, and none would be at the next start; what was saved before is as it was");
+    return hint(err, "no step was made, and the next start could make none either; earlier checkpoints are unchanged");
 }

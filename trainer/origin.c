@@ -62,7 +62,7 @@ static int check_directory(const struct origin *origin, struct error *err)
     static const char *const ends[] = {".bin", ".pt", ".pth", ".ckpt", ".index"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (path_is_file(origin->name) && str_ends(str_of(origin->name), str_of(ends[i]))) {
-            fail_at(err, ERR_UNSAFE, origin->name, ERROR_NO_OFFSET, "is no directory with a model.safetensors");
+            fail_at(err, ERR_UNSAFE, origin->name, ERROR_NO_OFFSET, "is not a directory with a model.safetensors");
             return say_conversion(origin->name, "model", err);
         }
     return 0;
@@ -89,7 +89,7 @@ static int check_options(const struct settings *settings, struct error *err)
     if (settings->init_moments && !settings->init)
         return fail(err, ERR_USAGE, "--init-moments takes a run's moments: name the run with --init");
     if ((settings->resume || settings->init) && settings_given(settings, "model"))
-        return fail(err, ERR_USAGE, "--%s brings the model's shape: leave --model out", name);
+        return fail(err, ERR_USAGE, "--%s determines the model's shape: leave out --model", name);
     return 0;
 }
 
@@ -124,7 +124,7 @@ int origin_find(struct origin *origin, const struct settings *settings, struct e
         return no_weights(origin, err);
     if (origin->moments && origin->source == SOURCE_HUGGING_FACE)
         return fail_at(err, ERR_USAGE, origin->name, ERROR_NO_OFFSET,
-                       "is no run or checkpoint of dstrain: %s finds no moments",
+                       "is not a run or checkpoint of dstrain, so %s finds no moments",
                        origin->goes_on ? "--resume" : "--init-moments");
     if (origin->source != SOURCE_HUGGING_FACE)
         TRY(checkpoint_verify(origin->files, &origin->state, &origin->identity, err));

@@ -74,7 +74,7 @@ static int check_gpus(const struct settings *settings, struct error *err)
 {
     struct cuda_facts facts;
     if (settings_given(settings, "device") && settings->device == DEVICE_CPU)
-        return fail(err, ERR_USAGE, "--gpus is one process a GPU, this is --device cpu: --processes starts those");
+        return fail(err, ERR_USAGE, "--gpus starts one process per GPU, but this is --device cpu: use --processes");
     TRY(backend_look(DEVICE_CUDA, &facts, err));
     if (settings->gpus <= (uint64_t)facts.count)
         return 0;
@@ -102,7 +102,7 @@ int processes_find(struct settings *settings, const char *verb, struct launch *l
                                        .rendezvous = settings->rendezvous};
     double weight;
     if (settings->processes && settings->gpus)
-        return fail(err, ERR_USAGE, "--gpus is one process a GPU: --processes cannot be given too");
+        return fail(err, ERR_USAGE, "--gpus starts one process per GPU: --processes cannot be given too");
     if (settings->share)
         TRY(processes_weight(settings->share, &weight, err));
     TRY(launch_find(launch, &flags, (struct environment){0}, err));

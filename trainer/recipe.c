@@ -38,7 +38,7 @@ static int choose_part(struct recipe *recipe, struct error *err)
     if (recipe->wire_bf16)
         return fail(err, ERR_USAGE, "--same-bits adds gradients exactly; --wire bf16 rounds them");
     if (recipe->batches.steps > 0)
-        return fail(err, ERR_USAGE, "--same-bits cuts batches of one size into parts: not with --batch-warmup");
+        return fail(err, ERR_USAGE, "--same-bits needs batches of one size, so it excludes --batch-warmup");
     if (optimizer_kinds[recipe->optimizer.kind].compresses)
         return fail(err, ERR_USAGE, "--same-bits: what %s sends depends on the number of processes",
                     optimizer_kinds[recipe->optimizer.kind].name);

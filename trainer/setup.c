@@ -102,7 +102,7 @@ int setup_open(struct setup *s, const struct settings *settings, struct origin *
     *origin = (struct origin){0};
     if (settings->patience > 0 && settings->eval_every == 0)
         return fail(err, ERR_USAGE,
-                    "--patience counts evaluations, and there is one at the end alone: --eval-every N is missing");
+                    "--patience counts evaluations, but there is only one, at the end: --eval-every N is missing");
     if (!settings->tuning)
         TRY(data_open(s, (uint32_t)settings->seq, err));
     TRY(origin_find(origin, settings, err));

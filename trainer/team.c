@@ -117,7 +117,7 @@ static int open_meeting(struct team *team, const struct settings *settings, stru
     TRY(comm_kind_check(team->carrier.kind, err));
     if (!named && team->carrier.kind != COMM_MPI)
         return fail(err, ERR_USAGE,
-                    "%s started %" PRIu32 " processes and says not where they meet: --rendezvous is missing",
+                    "%s started %" PRIu32 " processes but does not say where they meet: --rendezvous is missing",
                     launch_name(launch->kind), launch->size);
     return meet_open(&team->meet,
                      &(struct meet_options){

@@ -179,7 +179,8 @@ static int same_replicas(struct training *t, struct error *err)
     if (err->kind != ERR_NUMERIC)
         return -1;
     return hint(err,
-                "each process made the same updates, so a machine computes wrongly; what is saved was the same in all: "
+                "each process made the same updates, so a machine computes wrongly; what is saved was the same in all "
+                "processes: "
                 "the checkpoint of step %" PRIu64,
                 t->keeper.saved_step);
 }

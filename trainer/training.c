@@ -309,14 +309,14 @@ static int shares_begin(struct training *t, struct error *err)
     int64_t hosts = t->engine.ops->memory == 0; /* summed: processes whose gradients are in host memory */
     uint64_t *units_of = t->borders;
     if (units < size)
-        return fail(err, ERR_USAGE, "%" PRIu32 " processes, and a batch of %" PRIu64 " %s", size, units,
+        return fail(err, ERR_USAGE, "%" PRIu32 " processes, but a batch of only %" PRIu64 " %s", size, units,
                     recipe->part > 0 ? "parts (--same-bits: of --micro-batch samples)" : "samples");
     share_divide(units, t->team->weights, size, units_of);
     TRY(team_add_counts(t->team, &hosts, 1, err));
     engine_join(&t->engine, t->team, units_of, hosts == size);
     set_borders(t);
     if (t->team->adapts && recipe->batches.first < recipe->batch)
-        return fail(err, ERR_USAGE, "--share auto cuts batches of one size, and --batch-warmup has several");
+        return fail(err, ERR_USAGE, "--share auto needs batches of one size, but --batch-warmup has several");
     if (t->team->adapts && size > 1) {
         t->keeper.borders = t->borders;
         t->keeper.processes = size;

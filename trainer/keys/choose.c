@@ -172,7 +172,7 @@ int keys_batch(const struct keys *keys, const struct settings *settings, struct 
     if (from == 0)
         return length_flag ? fail(err, ERR_USAGE, "--batch-warmup belongs to a batch that grows: --batch 64:256") : 0;
     if (from > recipe->batch)
-        return fail(err, ERR_USAGE, "batches grow: %" PRIu64 " is above %" PRIu32, from, recipe->batch);
+        return fail(err, ERR_USAGE, "batches can only grow: %" PRIu64 " is above %" PRIu32, from, recipe->batch);
     recipe->batches.first = (uint32_t)from;
     return 0;
 }
@@ -188,7 +188,8 @@ static int mask_prob_key(const struct keys *keys, uint32_t prob[2], struct error
         const json_t *one = two ? json_array_get(value, i) : value;
         const double real = json_number_value(one);
         if (!json_is_number(one) || !(real >= 1e-6 && real <= 1))
-            return keys_complain(keys, "mask_prob", "not a number above 0 up to 1, or two as [0.3, 0.15]", err);
+            return keys_complain(keys, "mask_prob", "neither a number above 0 and at most 1, nor two, as [0.3, 0.15]",
+                                 err);
         prob[i] = (uint32_t)lround(real * 1e6);
     }
     return 0;
@@ -270,7 +271,7 @@ static int choose_precision(const struct keys *keys, struct recipe *recipe, stru
 {
     const bool fp16 = keys_enabled(keys, "fp16"), bf16 = keys_enabled(keys, "bf16") || keys_enabled(keys, "bfloat16");
     if (fp16 && bf16)
-        return keys_complain(keys, "fp16.enabled", "and bf16.enabled exclude each other", err);
+        return keys_complain(keys, "fp16.enabled", "it and bf16.enabled exclude each other", err);
     recipe->scaling = scaler_defaults();
     if ((fp16 || bf16) && !recipe->precision_given) {
         recipe->precision = fp16 ? PRECISION_FP16 : PRECISION_BF16;

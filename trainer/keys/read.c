@@ -144,7 +144,7 @@ int keys_count(const struct keys *keys, const char *path, uint64_t *out, struct 
     if (!value)
         return 0;
     if (!json_is_number(value) || !(real >= 1 && real <= 1e9) || real != floor(real))
-        return keys_complain(keys, path, "not a count from 1 on", err);
+        return keys_complain(keys, path, "not a count of at least 1", err);
     *out = (uint64_t)real;
     return 0;
 }

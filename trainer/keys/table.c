@@ -166,7 +166,7 @@ static int set_value(const struct keys *keys, const char *path, const struct fou
             return 0;
         }
         if (!json_is_number(value) || !(real >= key->min && real <= key->max) || real != floor(real))
-            return keys_complain(keys, path, "neither a count from 1 on nor \"auto\"", err);
+            return keys_complain(keys, path, "neither a count of at least 1 nor \"auto\"", err);
         *(double *)key->field = real;
         return 0;
     case KEY_FLAG:
@@ -352,9 +352,8 @@ static int choose_layer_drop(const struct keys *keys, const struct settings *set
         return 0;
     }
     recipe->config.layer_drop = (struct layer_drop){0};
-    return settings->pld_compat
-               ? fail(err, ERR_USAGE, "--pld-compat says how layers drop: --set progressive_layer_drop.enabled=true")
-               : 0;
+    return settings->pld_compat ? fail(err, ERR_USAGE, "--pld-compat needs --set progressive_layer_drop.enabled=true")
+                                : 0;
 }
 
 /* Refuses bing_bert's second configuration file, which names the model and the data. */

@@ -150,7 +150,7 @@ static int read_command(struct replay *r, const struct settings *asked, struct e
         }
     r->program = *asked->program;
     if (opts_parse(&r->program, count, (char **)r->words, &r->settings, &r->parsed, &found) < 0)
-        return fail_at(err, ERR_MISMATCH, r->run, ERROR_NO_OFFSET, "its command is not one of this version: %.200s",
+        return fail_at(err, ERR_MISMATCH, r->run, ERROR_NO_OFFSET, "this version cannot parse its command: %.200s",
                        found.text);
     r->settings.program = &r->program;
     r->settings.result = &r->parsed;

@@ -102,7 +102,7 @@ int dstrain_verify(void *context, struct opt_paths bare, struct error *err)
         if (report.count > 0 && holds(directory, MANIFEST_NAME))
             hint(err, "dsdata verify %.400s says how to rebuild it", directory);
         else if (report.count > 0)
-            hint(err, "dstrain --skip-damaged goes on from the newest checkpoint that is whole");
+            hint(err, "dstrain --skip-damaged goes on from the newest checkpoint that is intact");
     }
     verify_release(&report);
     return result;

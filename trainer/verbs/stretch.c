@@ -117,7 +117,7 @@ int stretch_plan(const char *run, const struct settings *asked, json_t **record,
     size_t count = 0;
     TRY(run_read(run, record, err));
     if (!*record)
-        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "is no run: --replay needs its " RUN_NAME);
+        return fail_at(err, ERR_USAGE, run, ERROR_NO_OFFSET, "is not a run: --replay needs its " RUN_NAME);
     *plan = json_object();
     int result = kept_steps(run, &steps, &count, err);
     if (result == 0)
