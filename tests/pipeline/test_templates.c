@@ -88,6 +88,26 @@ static void units_lead_to_units(void **state)
     }
 }
 
+static void local_units_are_sorted_and_lead_to_units(void **state)
+{
+    (void)state;
+    size_t count;
+    const struct local_unit *rows = local_unit_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        const struct unit *unit = unit_find(str_of(rows[i].symbol));
+        assert_non_null(unit);
+        assert_string_equal(unit->symbol, rows[i].symbol);
+        assert_ptr_equal(local_unit_find(str_of(rows[i].language), str_of(rows[i].shown)), unit);
+        if (i == 0)
+            continue;
+        const int order = strcmp(rows[i - 1].language, rows[i].language);
+        assert_true(order < 0 || (order == 0 && strcmp(rows[i - 1].symbol, rows[i].symbol) < 0));
+    }
+    assert_null(local_unit_shown(STR("he"), "parsnip"));
+    assert_null(local_unit_find(STR("he"), STR("ק\"")));
+    assert_string_equal(local_unit_find(STR("he"), STR("ק\"מ"))->code, "km");
+}
+
 static int read_file(struct str bytes, struct templates **templates, struct error *err)
 {
     char path[] = "/tmp/test_templates.XXXXXX", hash[17];
@@ -218,7 +238,7 @@ int main(void)
         cmocka_unit_test(rows_are_canonical_and_sorted), cmocka_unit_test(silent_names_are_folded_and_sorted),
         cmocka_unit_test(tables_are_searched_by_halves), cmocka_unit_test(units_lead_to_units),
         cmocka_unit_test(a_file_adds_renderings),        cmocka_unit_test(mistakes_are_told_with_their_line),
-        cmocka_unit_test(the_hash_is_the_files),
+        cmocka_unit_test(the_hash_is_the_files),         cmocka_unit_test(local_units_are_sorted_and_lead_to_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,11 +79,17 @@ static bool amount_at(struct call *call, unsigned number, struct amount *amount)
     return read_amount(call_plain_number(call, positional(call, number)), amount);
 }
 
-static const struct unit *find_unit(struct str code, const struct multiple **multiple)
+/* By its code, or as the page's language writes it: كم */
+static const struct unit *find_unit(const struct call *call, struct str code, const struct multiple **multiple)
 {
+    const struct unit *local = code.size > 0 ? local_unit_find(call->page->code, code) : NULL;
     *multiple = multiples;
     while (!str_starts(code, str_of((*multiple)->prefix)))
         (*multiple)++;
+    if (local) {
+        *multiple = &multiples[sizeof multiples / sizeof *multiples - 1];
+        return local;
+    }
     const size_t prefix = strlen((*multiple)->prefix);
     if (str_equal(code, STR("L/100 km")))
         return unit_find(STR("L/100km")); /* blanks stand between outputs */
@@ -91,7 +97,7 @@ static const struct unit *find_unit(struct str code, const struct multiple **mul
 }
 
 /* The outputs that `codes` names, blanks or + between; false where we do not know one. */
-static bool read_outputs(struct conversion *c, struct str codes)
+static bool read_outputs(const struct call *call, struct conversion *c, struct str codes)
 {
     c->output_count = 0;
     while (codes.size > 0) {
@@ -103,7 +109,7 @@ static bool read_outputs(struct conversion *c, struct str codes)
         const struct str code = {codes.data, size};
         const bool as_feet = str_equal(code, STR("ftin"));
         const struct multiple *multiple;
-        const struct unit *unit = find_unit(as_feet ? STR("in") : code, &multiple);
+        const struct unit *unit = find_unit(call, as_feet ? STR("in") : code, &multiple);
         if (size > 0 && (!unit || unit->quantity != c->unit->quantity || c->output_count == OUTPUTS_MAX))
             return false;
         if (size > 0) {
@@ -130,7 +136,7 @@ static unsigned read_input(struct call *call, struct conversion *c)
             break;
         at++;
     }
-    c->unit = find_unit(positional(call, at++), &c->multiple);
+    c->unit = find_unit(call, positional(call, at++), &c->multiple);
     if (!c->unit)
         return 0;
     const struct unit *lesser = unit_find(positional(call, at + 1));
@@ -150,12 +156,12 @@ static void read_outputs_and_style(struct call *call, struct conversion *c, unsi
     if (code.size == 0 || is_precision) {
         const bool in_feet = c->unit->quantity == 'L' && c->lesser_unit;
         const bool is_tall = strcmp(c->unit->outputs, "ftin") == 0 && c->amounts[0].value >= 3;
-        read_outputs(c, in_feet ? STR("m") : is_tall ? STR("ft") : str_of(c->unit->outputs));
+        read_outputs(call, c, in_feet ? STR("m") : is_tall ? STR("ft") : str_of(c->unit->outputs));
         for (size_t i = 0; i < c->output_count; i++)
             c->output_multiples[i] = c->multiple;
     } else {
         at++;
-        if (!read_outputs(c, code))
+        if (!read_outputs(call, c, code))
             c->output_count = 0;
     }
     if (code.size == 0)

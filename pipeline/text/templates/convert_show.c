@@ -23,7 +23,7 @@ static void show_spelled(struct call *call, const char *name, bool american)
     }
 }
 
-/* Units that pages in Cyrillic write in their own letters; others stand as they are. */
+/* Units that pages in other scripts write in their own letters; others stand as they are. */
 static const char *local_symbol(const struct call *call, const char *symbol)
 {
     static const char *const codes[] = {"ba", "be", "bg", "ce", "cv", "kk", "ky",
@@ -40,7 +40,8 @@ static const char *local_symbol(const struct call *call, const char *symbol)
     for (size_t i = 0; is_cyrillic && i < sizeof symbols / sizeof *symbols; i++)
         if (strcmp(symbols[i][0], symbol) == 0)
             return symbols[i][1];
-    return symbol;
+    const char *shown = local_unit_shown(code, symbol);
+    return shown ? shown : symbol;
 }
 
 static void show_unit(struct call *call, const struct conversion *c, const struct unit *unit,

@@ -216,6 +216,44 @@ const struct unit *unit_find(struct str code)
     return NULL;
 }
 
+const char *local_unit_shown(struct str language, const char *symbol)
+{
+    size_t count;
+    const struct local_unit *rows = local_unit_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(str_of(rows[i].language), language) && strcmp(rows[i].symbol, symbol) == 0)
+            return rows[i].shown;
+    return NULL;
+}
+
+/* Is the text what a row shows, whichever marks stand for the Hebrew ones? */
+static bool is_shown(const char *shown, struct str text)
+{
+    static const char *const marks[][2] = {{"״", "\""}, {"׳", "'"}};
+    struct str rest = str_of(shown);
+    while (rest.size > 0 && text.size > 0) {
+        size_t size = 1;
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+            if (str_starts(rest, str_of(marks[i][0])) && str_starts(text, str_of(marks[i][1])))
+                size = strlen(marks[i][0]);
+        if (size == 1 && rest.data[0] != text.data[0])
+            return false;
+        rest = (struct str){rest.data + size, rest.size - size};
+        text = (struct str){text.data + 1, text.size - 1};
+    }
+    return rest.size == 0 && text.size == 0;
+}
+
+const struct unit *local_unit_find(struct str language, struct str shown)
+{
+    size_t count;
+    const struct local_unit *rows = local_unit_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (str_equal(str_of(rows[i].language), language) && is_shown(rows[i].shown, shown))
+            return unit_find(str_of(rows[i].symbol));
+    return NULL;
+}
+
 const struct unit *unit_table(size_t *count)
 {
     *count = sizeof units / sizeof *units;

@@ -12,6 +12,16 @@ struct unit {
 };
 
 const struct unit *unit_find(struct str code);
+
+/* A unit as a language with letters of its own writes it. */
+struct local_unit {
+    const char *language, *symbol, *shown; /* symbol: of struct unit, and a code of it too */
+};
+/* What the symbol is on wikis of that language, and the other way round; NULL: there is none of its own. In `shown` a
+ * straight quotation mark is as good as the Hebrew one. */
+const char *local_unit_shown(struct str language, const char *symbol);
+const struct unit *local_unit_find(struct str language, struct str shown);
+const struct local_unit *local_unit_table(size_t *count); /* units_local.c */
 /* All of them, for the test. */
 const struct unit *unit_table(size_t *count);
 

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Writes pipeline/text/templates/units_local.c: how the languages that have letters of their own write the symbols of units,
+from the Common Locale Data Repository of Unicode (its short forms, else its narrow ones), as the package Babel has it (pip install babel). A unit
+whose form depends on the number is left out: its symbol is shown, for no inflection is better than a wrong one.
+
+    scripts/make_units.py"""
+
+import pathlib
+import unicodedata
+
+from babel import Locale
+
+# Languages of the larger wikis that do not write units in Latin letters; the Cyrillic ones have a table of their own, and
+# Chinese and Japanese pages show symbols.
+LANGUAGES = "ar bn el fa he hi hy ka ta te th".split()
+UNITS = {"acre": "area-acre", "cm": "length-centimeter", "ft": "length-foot", "g": "mass-gram", "ha": "area-hectare",
+         "hp": "power-horsepower", "in": "length-inch", "kW": "power-kilowatt", "kg": "mass-kilogram",
+         "km": "length-kilometer", "km/h": "speed-kilometer-per-hour", "km2": "area-square-kilometer", "lb": "mass-pound",
+         "m": "length-meter", "m2": "area-square-meter", "m3": "volume-cubic-meter", "mi": "length-mile",
+         "mm": "length-millimeter", "mph": "speed-mile-per-hour", "sq ft": "area-square-foot", "sq mi": "area-square-mile",
+         "yd": "length-yard"}
+HEAD = """/* Symbols of units in letters of their own, by language: the short or narrow forms of Unicode's Common Locale Data
+ * Repository that do not depend on the number. Written by scripts/make_units.py. Sorted bytewise by language, then by symbol. */
+#include "pipeline/text/templates/units.h"
+
+// clang-format off
+static const struct local_unit local_units[] = {
+"""
+
+
+def form(language, unit, width):
+    """The one form that it has for every number; "" where there are several, or it is the symbol itself."""
+    patterns = Locale.parse(language)._data["unit_patterns"].get(unit, {}).get(width, {})
+    forms = {"".join(c for c in str(pattern).replace("{0}", "") if unicodedata.category(c) != "Cf").strip("\u00a0\u202f ")
+             for number, pattern in patterns.items() if number in ("zero", "one", "two", "few", "many", "other")}
+    shown = forms.pop() if len(forms) == 1 else ""
+    shown = shown.replace("²", "2").replace("³", "3")  # as {{convert}} shows raised digits
+    return "" if shown.isascii() or ". " in shown else shown  # the dot would end a sentence
+
+
+rows = [(language, symbol, form(language, unit, "short") or form(language, unit, "narrow")) for language in LANGUAGES for symbol, unit in UNITS.items()]
+lines = [f'    {{"{language}", "{symbol}", "{shown}"}},\n' for language, symbol, shown in sorted(rows) if shown]
+path = pathlib.Path(__file__).resolve().parents[1] / "pipeline/text/templates/units_local.c"
+path.write_text(HEAD + "".join(lines) + """};
+// clang-format on
+
+const struct local_unit *local_unit_table(size_t *count)
+{
+    *count = sizeof local_units / sizeof *local_units;
+    return local_units;
+}
+""")
