@@ -1,4 +1,4 @@
-/* dsdata doctor: this machine in; what a build would find here out. */
+/* dsdata doctor: describes this machine and what a build would find on it. */
 #include <jansson.h>
 
 #include "base/cores.h"
@@ -16,7 +16,7 @@ static const bool has_mpi = true;
 static const bool has_mpi = false;
 #endif
 
-/* The lines of --version are this program's and its libraries', a name and a number each. */
+/* --version prints a line with a name and a version for this program and each library. */
 static void say_libraries(const char *version)
 {
     for (const char *line = version; *line;) {

@@ -1,5 +1,5 @@
-/* dsdata export DIR: the samples of one length and split, as other trainers read them. Files are written in parallel,
- * each by one thread from its first sample to its last; memory does not grow with their number. */
+/* dsdata export DIR: writes the samples of one length and split in formats of other trainers. Files are written in
+ * parallel, each by one thread from its first sample to its last; memory does not grow with their number. */
 #include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -66,7 +66,7 @@ int export_each(struct export_file *file, int (*take)(void *context, const struc
 
 /* ---- records one after the other ---- */
 
-/* A file under its final name at the end, or standard output. */
+/* An output file, which gets its final name at the end; or standard output. */
 struct sink {
     const struct export_format *format;
     const struct shard_layout *layout;
@@ -176,7 +176,7 @@ static char *path_of(const struct export_format *format, const struct export_wor
     return path_join(out, name);
 }
 
-/* A folder must be ours alone: readers of these formats take every file in it. */
+/* A folder must contain only our files: readers of these formats take every file in it. */
 static int make_folder(const char *path, struct error *err)
 {
     struct path_list list = {0};

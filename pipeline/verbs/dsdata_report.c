@@ -1,4 +1,4 @@
-/* dsdata report DIR: a dataset as one page of HTML (report/corpus_report.h), in its directory or where --out says. */
+/* dsdata report DIR: a dataset as one HTML page (report/corpus_report.h), in its directory or where --out says. */
 #include "pipeline/report/corpus_report.h"
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-/* dsdata show DIR|SHARD: what a dataset or a shard is, on a screen or as JSON. One sample: show_sample.c. */
+/* dsdata show DIR|SHARD: describes a dataset or a shard, on a screen or as JSON. One sample: show_sample.c. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -68,7 +68,7 @@ static int show_dataset(const struct dsdata_settings *settings, const char *dire
 {
     struct manifest manifest;
     int result = 0;
-    if (settings->seq_one) { /* a length that the dataset has not is an error */
+    if (settings->seq_one) { /* a length that the dataset does not have is an error */
         struct dataset dataset;
         TRY(dataset_open(&dataset, directory, (uint32_t)settings->seq_one, (enum split)settings->split, err));
         dataset_close(&dataset);

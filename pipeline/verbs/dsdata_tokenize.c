@@ -1,5 +1,6 @@
-/* dsdata tokenize: lines on standard input or in files → a line of pieces for each on standard output. Blocks of whole
- * lines go over a belt: read in order, tokenized by all threads, printed in order; memory is bounded by the blocks. */
+/* dsdata tokenize: for each line of standard input or files, prints a line of pieces on standard output. Blocks of
+ * whole lines go over a belt: read in order, tokenized by all threads, printed in order. The blocks bound the
+ * memory. */
 #include "base/belt.h"
 #include "base/cores.h"
 #include "base/file.h"
@@ -23,10 +24,10 @@ struct tokenization {
     struct tokenizer *tokenizer;
     struct workers states;
     const char *const *paths; /* [path_count] */
-    size_t path_count, path;  /* path: the one that is read now */
+    size_t path_count, path;  /* path: the one being read */
     struct file file;         /* open while fd >= 0 */
     uint64_t offset;          /* of `rest` in that file */
-    struct buf rest;          /* the begun line after the last block */
+    struct buf rest;          /* the incomplete line after the last block */
 };
 
 struct job {
@@ -34,7 +35,7 @@ struct job {
     struct ids ids;
 };
 
-/* Opens the next file if none is open: 1, or 0 where there is none left. */
+/* Opens the next file if none is open: 1; 0: there is none left. */
 static int open_next(struct tokenization *work, struct error *err)
 {
     if (work->file.fd >= 0)
@@ -46,8 +47,7 @@ static int open_next(struct tokenization *work, struct error *err)
     return 1;
 }
 
-/* Reads on until `text`, which starts with the rest of the block before, holds the end of a line or the file has
- * ended. */
+/* Reads until `text`, which begins with the rest of the previous block, contains the end of a line or the file ends. */
 static int read_lines(struct tokenization *work, struct buf *text, struct error *err)
 {
     size_t searched = 0;

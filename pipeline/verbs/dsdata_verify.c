@@ -1,6 +1,6 @@
-/* dsdata verify DIR: every byte of a dataset against its hashes (shards/verify.h), with --sha256 also against a list of
- * sums that someone vouches for (shards/sums.h). What is damaged goes to stdout, a line for each range; the exit code
- * is that of ERR_VERIFY. */
+/* dsdata verify DIR: compares every byte of a dataset with its hashes (shards/verify.h), and with --sha256 also with a
+ * list of sums from a trusted source (shards/sums.h). Damage is printed on stdout, a line for each range, and the exit
+ * code is that of ERR_VERIFY. */
 #include "shards/verify_say.h"
 
 #include "base/log.h"
@@ -12,7 +12,8 @@
 
 #include <stdlib.h>
 
-/* As a JSON array in ASCII: not to be taken for a line to type, and no byte of it means anything to a terminal. */
+/* As a JSON array in ASCII, so that nobody mistakes it for a command to type, and no byte has a meaning for a
+ * terminal. */
 static void quote_command(json_t *build)
 {
     enum { SHOWN = 400 };
@@ -23,7 +24,7 @@ static void quote_command(json_t *build)
     free(words);
 }
 
-/* What to do about damage. */
+/* Hints what to do about damage. */
 static int hint_rebuild(const char *directory, const struct verify_report *report, struct error *err)
 {
     if (strcmp(report->damaged[0].file, MANIFEST_NAME) == 0)
@@ -34,7 +35,7 @@ static int hint_rebuild(const char *directory, const struct verify_report *repor
     return -1;
 }
 
-/* After the hashes were found right. */
+/* Writes or compares sums, once the hashes were found right. */
 static int settle_sums(const char *directory, const char *path, struct verify_progress progress,
                        struct verify_report *report, struct error *err)
 {
@@ -52,7 +53,7 @@ static int print_facts(const struct verify_report *report, json_t *build, struct
     json_t *facts = verify_json(report), *words = build_words(build);
     json_object_set_new(facts, "built_by", words ? json_incref(words) : json_null());
     TRY(facts_print(facts, err));
-    return verify_is_good(report) ? 0 : ERR_VERIFY; /* the object has said it */
+    return verify_is_good(report) ? 0 : ERR_VERIFY; /* the object has reported it */
 }
 
 static int say(const char *directory, const struct verify_report *report, json_t *build, struct error *err)

@@ -1,4 +1,4 @@
-/* dsdata vocab: inputs → a vocabulary on standard output or in a file. */
+/* dsdata vocab: learns a vocabulary from inputs and writes it to standard output or a file. */
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -28,7 +28,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* The letters that the alphabet has no room for, the most frequent by name. */
+/* Reports the letters that did not fit into the alphabet, naming the most frequent. */
 static void tell_alphabet(const struct vocabulary_facts *facts)
 {
     const struct learn_report *learned = &facts->learned;
@@ -54,7 +54,7 @@ static void tell_coverage(const char *name, const struct coverage *coverage)
             100 * share(coverage->letters - coverage->foreign, coverage->letters));
 }
 
-/* With the settings that make its words ours. */
+/* The next command, with the settings that reproduce how this vocabulary cuts words. */
 static void say_next_build(const char *path, const struct dataset_recipe *recipe)
 {
     struct buf command = {0};
@@ -126,7 +126,7 @@ static void print_json(const struct dsdata_settings *settings, const struct voca
     output_json(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
 }
 
-/* Beside the vocabulary, or in the current directory. */
+/* Stores standard input beside the vocabulary, or in the current directory. */
 static int take_standard_input(struct dsdata_settings *settings, bool to_file, struct spool *spool, struct error *err)
 {
     char *directory = mem_copy_text(to_file ? settings->out : ""), *slash = strrchr(directory, '/');
@@ -162,7 +162,7 @@ int dsdata_vocab(void *argument, struct opt_paths bare, struct error *err)
     struct vocab *vocab = NULL;
     struct vocabulary_facts facts;
     int result = 0;
-    if (inputs_ask_for_pipe(settings, bare)) /* windows are chosen over the whole of it */
+    if (inputs_ask_for_pipe(settings, bare)) /* windows are chosen over all of it */
         result = take_standard_input(settings, to_file, &spool, err);
     if (result == 0)
         result = inputs_open(&inputs, settings, bare, err);

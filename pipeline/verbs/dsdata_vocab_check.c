@@ -1,5 +1,5 @@
-/* dsdata vocab --check FILE: what is wrong with a vocabulary. Defects that a stated rule heals are told, and the exit
- * code stays 0; a file that cannot be used is the error that `build` would give. */
+/* dsdata vocab --check FILE: reports what is wrong with a vocabulary. Defects that a documented rule repairs are
+ * listed, and the exit code stays 0; a file that cannot be used is the same error as in `build`. */
 #include "base/file.h"
 #include "base/log.h"
 #include "base/output.h"
@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define ID_16_PIECES_MAX 65535u /* more take four bytes an id in a shard */
+#define ID_16_PIECES_MAX 65535u /* larger vocabularies take four bytes per id in a shard */
 
 static void tell(const char *path, uint64_t line, uint64_t count, const char *what)
 {

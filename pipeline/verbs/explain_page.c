@@ -2,8 +2,8 @@
  *
  *     The ⟦'''⟧Danube⟦'''⟧⟦reference: <ref>Map 7</ref>⟧ is ⟦{{convert|2850|km}} → 2,850 km (1,770 mi)⟧ long.
  *
- * On a terminal colours stand in place of the brackets. A page is what anybody wrote: what could steer a terminal is
- * replaced. */
+ * On a terminal, colours replace the brackets. Anybody may have written the page, so characters that could control a
+ * terminal are replaced. */
 #include "pipeline/verbs/explain.h"
 
 #include "base/log.h"
@@ -17,8 +17,8 @@ struct screen {
     struct buf out;
     struct buf line;
     bool colours;
-    struct str rest; /* of the page's text: what is kept from here on shows there, but for what was mended */
-    bool is_lost;    /* it is not known where in the text */
+    struct str rest; /* the rest of the page's text, in which what is kept appears, except for repairs */
+    bool is_lost;    /* the position in the text is not known */
 };
 
 static const char *const colours[FATES] = {
@@ -41,7 +41,7 @@ static void colour(struct screen *screen, const char *code)
         buf_add_text(&screen->out, code);
 }
 
-/* Lines as they are, but for what could steer a terminal. */
+/* Adds lines, replacing what could control a terminal. */
 static void add_safe(struct screen *screen, struct str text)
 {
     for (const char *at = text.data, *end = text.data + text.size; at < end;) {
@@ -108,7 +108,7 @@ static void add_shown_otherwise(struct screen *screen, struct str text, struct s
         buf_add_text(&screen->out, "⟧");
 }
 
-/* The character that text begins with, and after it. */
+/* Takes the first character of the text. */
 static struct str take_character(struct str *text, uint32_t *code_point)
 {
     unsigned skip;
@@ -123,8 +123,9 @@ static bool is_blank(uint32_t code_point)
     return code_point == ' ' || code_point == '\t' || code_point == '\n' || code_point == 0xA0;
 }
 
-/* Is this character of what was kept in the text? Those that are not, tidying took: signs, never letters; so a letter
- * that is not next there stands elsewhere (captions follow their paragraph), and we ask no more. */
+/* Is the next character of what was kept also next in the text? If not, tidying has removed it, but tidying only
+ * removes signs. So if it is a letter, the text continues elsewhere (captions follow their paragraph), and the search
+ * ends. */
 static bool is_in_text(struct screen *screen, struct str character, uint32_t code_point)
 {
     struct str rest = screen->rest, next = STR("");
@@ -142,7 +143,7 @@ static bool is_in_text(struct screen *screen, struct str character, uint32_t cod
     return screen->is_lost;
 }
 
-/* The bytes from the start of text that are in the text (or, all of them, are not). */
+/* The number of bytes at the start of text that are all in the text, or all not. */
 static size_t run_in_text(struct screen *screen, struct str text, bool *in_text)
 {
     struct str left = text;
@@ -264,7 +265,7 @@ void explain_page(const struct article_options *options, struct group *group, si
 
     add_title(&screen, &page, article.fate);
     add_wikitext(&screen, &page, &trace, &article);
-    /* Of a page that is left out for what was found in it, the table tells what the marks tell. */
+    /* If a page is left out because of something in it, the table shows what the marks show. */
     if (trace.count > 0)
         article.fate = PAGE_KEPT;
     article_count(reader, &article, &counts, &missing);

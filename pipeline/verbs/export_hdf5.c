@@ -1,12 +1,12 @@
-/* export --format nvidia-hdf5. In: samples. Out: files as DeepLearningExamples and bing_bert name them, each written by
- * dsdata_hdf5.so (hdf5.h), which is loaded for that. */
+/* export --format nvidia-hdf5: files named as DeepLearningExamples and bing_bert expect, each written by dsdata_hdf5.so
+ * (hdf5.h), which is loaded for this. */
 #include "base/module.h"
 #include "pipeline/verbs/hdf5.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Those programs find their files by a name that holds "training" or "test". */
+/* Those programs recognise their files by "training" or "test" in the name. */
 static void name_file(const struct export_work *work, uint64_t index, uint64_t count, char out[64])
 {
     (void)count;

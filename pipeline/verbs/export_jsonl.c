@@ -1,5 +1,5 @@
-/* export --format jsonl: a line with one JSON object per sample. Numbers are written by hand: a sample has hundreds,
- * and printf would be the slowest part by far. */
+/* export --format jsonl: a line with one JSON object per sample. Numbers are formatted by our own code: a sample has
+ * hundreds, and printf would be by far the slowest part. */
 #include "base/str.h"
 #include "pipeline/verbs/export_formats.h"
 
@@ -21,7 +21,7 @@ static char *put_number(char *at, uint64_t number)
     return at;
 }
 
-/* `used` numbers, or the text `one` in the place of each where numbers is NULL; then `zero` up to `count` of them. */
+/* Adds `used` numbers, or `used` times the text `one` if numbers is NULL; then `zero` up to `count` items. */
 static char *put_list(char *at, struct str key, const uint32_t *numbers, struct str one, uint32_t used, struct str zero,
                       uint32_t count)
 {
@@ -38,7 +38,7 @@ static char *put_list(char *at, struct str key, const uint32_t *numbers, struct 
     return at;
 }
 
-/* Ids have at most 8 digits, positions 4; keys and the rest fit into 512. */
+/* Ids have at most 8 digits, positions 4; keys and the rest fit into 512 bytes. */
 static size_t line_bytes_max(const struct shard_layout *layout)
 {
     return 512 + (size_t)layout->seq * (9 + 2 + 2) + (size_t)layout->predictions * (5 + 9 + 4);

@@ -6,8 +6,8 @@
  *     a sample   u32 sizes of the columns without a fixed size │ the columns in the order of their names
  *     an array   byte 4·dimensions + log2 of the bytes of its shape's numbers │ shape │ values
  *
- * Columns: input_ids (without padding), labels where masks are laid (-100 elsewhere), and of a dataset of pairs
- * next_sentence_label and token_type_ids. Trainers that read it pad, pack and, with --masks none, mask by
+ * Columns: input_ids (without padding); labels if there are masks (-100 elsewhere); for a dataset of pairs also
+ * next_sentence_label and token_type_ids. Trainers that read this format pad, pack and, with --masks none, mask
  * themselves. */
 #include "base/file.h"
 #include "base/mem.h"
@@ -32,13 +32,13 @@ static bool has_labels(const struct export_work *work)
     return work->masks != EXPORT_UNMASKED;
 }
 
-/* Of a sample with `length` tokens: arrays are input_ids, labels, token_type_ids, as far as they are there. */
+/* The arrays of a sample: input_ids, labels, token_type_ids, as far as they exist. */
 static size_t array_count(const struct export_work *work)
 {
     return 1u + has_labels(work) + has_pairs(work);
 }
 
-/* "column_names": …, and what else describes a file. */
+/* "column_names": …, and the other members that describe a file. */
 static json_t *config_json(const struct export_work *work)
 {
     json_t *names = json_array(), *encodings = json_array(), *sizes = json_array();
@@ -128,7 +128,7 @@ static int take(void *context, const struct sample *sample, struct error *err)
     return buf->size < WRITE_BYTES ? 0 : flush(mds, err);
 }
 
-/* The front is written last: only then the offsets are known. */
+/* The front is written last, because it has the offsets. */
 static int write_all(struct mds *mds, struct export_file *file, struct error *err)
 {
     const uint32_t count = (uint32_t)file->count;
@@ -189,7 +189,7 @@ static void name_file(const struct export_work *work, uint64_t index, uint64_t c
     snprintf(out, 64, "shard.%05" PRIu64 ".mds", index);
 }
 
-/* index.json comes last: a folder without it is no dataset to anybody. */
+/* index.json is written last: without it a folder is not a dataset. */
 static int finish(const char *folder, const struct export_file *files, uint64_t count, struct error *err)
 {
     json_t *shards = json_array();

@@ -3,8 +3,8 @@
  *     Example   {1: Features {1: entry {1: key, 2: Feature}, 1: entry …}}
  *     Feature   {2: FloatList {1: packed floats}} or {3: Int64List {1: packed varints}}
  *
- * (tensorflow/core/example/{example,feature}.proto, base/tfrecord.h.) In a message every part has its length
- * before it, so it is written from its end to its front: what stands after is done and its length known. */
+ * (tensorflow/core/example/{example,feature}.proto, base/tfrecord.h.) Each part of a message is preceded by its length,
+ * so the message is written from its end to its front: then the length is known. */
 #include "base/str.h"
 #include "base/tfrecord.h"
 #include "pipeline/verbs/export_formats.h"
@@ -31,14 +31,14 @@ static void before_bytes(struct message *message, const void *bytes, size_t size
     memcpy(message->front, bytes, size);
 }
 
-/* Makes [front, end) the field `number` of what goes on before it. */
+/* Turns [front, end) into the field `number` of what is written before it. */
 static void before_part(struct message *message, unsigned number, const char *end)
 {
     before_number(message, (uint64_t)(end - message->front));
     before_number(message, number << 3 | WIRE_BYTES);
 }
 
-/* An entry of the Features from the packed values [front, end) of a list. */
+/* Turns the packed values [front, end) of a list into an entry of the Features. */
 static void before_feature(struct message *message, struct str key, unsigned list, const char *end)
 {
     before_part(message, 1, end);    /* the list's values */
@@ -50,7 +50,7 @@ static void before_feature(struct message *message, struct str key, unsigned lis
     before_part(message, 1, end);
 }
 
-/* numbers[used] or, where NULL, ones; then zeros up to `count`. */
+/* numbers[used], or ones if it is NULL; then zeros up to `count`. */
 static void before_numbers(struct message *message, struct str key, const uint32_t *numbers, uint32_t used,
                            uint32_t count)
 {
@@ -77,7 +77,7 @@ static void before_weights(struct message *message, uint32_t used, uint32_t coun
     before_feature(message, STR("masked_lm_weights"), FLOAT_LIST, end);
 }
 
-/* Ids (below 2^24) and positions (below 4096) take at most 4 and 2 bytes; names and lengths fit into 512. */
+/* Ids (below 2^24) and positions (below 4096) take at most 4 and 2 bytes; names and lengths fit into 512 bytes. */
 static size_t record_bytes_max(const struct shard_layout *layout)
 {
     return 512 + (size_t)layout->seq * (4 + 1 + 1) + (size_t)layout->predictions * (2 + 4 + 4);
@@ -88,7 +88,7 @@ static size_t put_record(char *record, const struct shard_layout *layout, const 
     const uint32_t seq = layout->seq, places = layout->predictions;
     char *end = record + record_bytes_max(layout) - TFRECORD_BYTES_BEHIND;
     struct message message = {end};
-    /* After the others first. */
+    /* written from the end: the last entry first */
     before_numbers(&message, STR("next_sentence_labels"), &sample->is_random_next, 1, 1);
     before_weights(&message, sample->masked, places);
     before_numbers(&message, STR("masked_lm_ids"), sample->labels, sample->masked, places);

@@ -1,4 +1,4 @@
-/* In: a manifest and build.json. Out: what show, verify and build tell of them. */
+/* The facts that show, verify and build print, from a manifest and build.json. */
 #include "pipeline/verbs/facts.h"
 
 #include "base/file.h"
@@ -174,7 +174,7 @@ static json_t *lengths_json(const struct manifest *manifest)
     return lengths;
 }
 
-/* As it is typed, not as the manifest spells it. */
+/* In the spelling of the command line, not of the manifest. */
 static void add_option(json_t *options, const struct manifest_option *option)
 {
     struct buf text = {0};
@@ -202,7 +202,7 @@ json_t *facts_json(const struct manifest *manifest, const json_t *build)
     json_object_set_new(facts, "pairs", json_string(pair_names[manifest->pairs]));
     json_object_set_new(facts, "masking", json_string(mask_names[manifest->masking]));
     json_object_set_new(facts, "mask_prob", json_real(manifest->mask_millionths / (double)MILLION));
-    json_object_set_new(facts, "seed", json_string(seed)); /* 64 bits: more than a JSON number keeps */
+    json_object_set_new(facts, "seed", json_string(seed)); /* 64 bits: too many for a JSON number */
     json_object_set_new(facts, "options", options);
     json_object_set_new(facts, "documents", count_json(manifest->documents));
     json_object_set_new(facts, "sources", sources_json(manifest, build));

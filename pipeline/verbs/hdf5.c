@@ -1,5 +1,5 @@
-/* dsdata_hdf5.so: the files of export --format nvidia-hdf5, which DeepLearningExamples' BERT and DeepSpeed's bing_bert
- * read, by the HDF5 library. n samples, S tokens, P predictions:
+/* dsdata_hdf5.so: writes the files of export --format nvidia-hdf5, which DeepLearningExamples' BERT and DeepSpeed's
+ * bing_bert read, with the HDF5 library. n samples, S tokens, P predictions:
  *
  *     input_ids [n, S] i32   input_mask, segment_ids [n, S] i8   masked_lm_positions, masked_lm_ids [n, P] i32
  *     next_sentence_labels [n] i8
@@ -12,9 +12,9 @@
 #include <hdf5.h>
 #include <pthread.h>
 
-#define BATCH 1024u /* samples that are written together */
+#define BATCH 1024u /* samples written together */
 
-/* The library keeps state of its own: one thread at a time. */
+/* The library has global state: one thread at a time. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum { IDS, MASK, SEGMENTS, POSITIONS, LABELS, NEXT, COLUMNS };
@@ -24,7 +24,7 @@ struct hdf5 {
     hid_t file, sets[COLUMNS];
     void *rows[COLUMNS]; /* [BATCH][columns] */
     uint64_t written;    /* samples in the file */
-    uint64_t taken;      /* and in rows */
+    uint64_t taken;      /* samples in rows */
 };
 
 static const struct {
@@ -122,7 +122,7 @@ static int close_all(struct hdf5 *h)
     return result;
 }
 
-/* The library opens files by itself: under a temporary name, which is synced and renamed when all is written. */
+/* The library opens files itself: under a temporary name, which is synced and renamed when everything is written. */
 static int write_file(struct export_file *file, export_each_fn *each, struct error *err)
 {
     struct hdf5 h = {.layout = &file->work->dataset->layout};

@@ -1,15 +1,15 @@
-/* What dsdata_hdf5.so exports (base/module.h): the HDF5 library brings some forty others, which a program that writes
- * no such file need not load. */
+/* What dsdata_hdf5.so exports (base/module.h). The HDF5 library depends on some forty others, which a program that
+ * writes no such file need not load. */
 #ifndef PIPELINE_VERBS_HDF5_H
 #define PIPELINE_VERBS_HDF5_H
 
 #include "pipeline/verbs/export_formats.h"
 
-/* Bumped with every change of this file or export_formats.h: a module beside the wrong program is refused. */
+/* Increment it with every change of this file or export_formats.h: then a module of another version is refused. */
 #define HDF5_INTERFACE 1
 #define HDF5_SYMBOL    "dsdata_hdf5"
 
-/* export_each, which is the program's. */
+/* export_each, which the program provides. */
 typedef int export_each_fn(struct export_file *file,
                            int (*take)(void *context, const struct sample *sample, struct error *err), void *context,
                            struct error *err);

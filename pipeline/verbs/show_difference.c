@@ -1,6 +1,5 @@
-/* dsdata show A B: two manifests come in; what differs between them goes out, group by group: options, sources,
- * vocabulary, what became of the pages, samples. The facts are those of `show --json`, so nothing is compared that it
- * does not tell. */
+/* dsdata show A B: how two manifests differ, group by group: options, sources, vocabulary, what became of the pages,
+ * samples. The facts are those of `show --json`, so nothing is compared that it does not show. */
 #include "pipeline/verbs/show_difference.h"
 
 #include "base/mem.h"
@@ -35,7 +34,7 @@ static void add_named(json_t *out, const char *of, struct pair facts, const char
         add(out, of, *names, json_object_get(facts.a, *names), json_object_get(facts.b, *names));
 }
 
-/* Sources are the same where hash and size are, whatever they are called. */
+/* Sources are equal if hash and size are, whatever their names. */
 static bool has_source(const json_t *sources, const json_t *source)
 {
     const json_t *other;
@@ -116,7 +115,7 @@ static void add_all(json_t *out, struct pair facts)
     add_lengths(out, facts);
 }
 
-/* A value in a few words. */
+/* Adds a value in short form. */
 static void add_value(struct buf *line, const json_t *value)
 {
     if (!value || json_is_null(value)) {

@@ -1,5 +1,5 @@
-/* In: one record and the pieces' texts. Out: a table on stdout, a line for each token: what the model sees, and where
- * it has to guess, what was there and how it was masked; or the same as JSON. */
+/* Prints one record as a table, a line for each token: what the model sees and, where it has to guess, the original and
+ * how it was masked; or the same as JSON. */
 #include "pipeline/verbs/show_sample.h"
 
 #include "base/file.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the sample stands and what is needed to print it. */
+/* The position of the sample, and what is needed to print it. */
 struct view {
     const struct sample *sample;
     const struct vocab *vocab; /* NULL: ids only */
@@ -33,7 +33,7 @@ static struct colours colours_of(const struct view *view)
                          : (struct colours){"", "", "", ""};
 }
 
-/* The text of a piece, safe for a terminal; "#17" where it is not known. */
+/* The text of a piece, safe for a terminal; "#17" if it is unknown. */
 static char *piece_text(const struct view *view, uint32_t id, char *out, size_t out_size)
 {
     if (!view->vocab || id >= view->vocab->count) {
@@ -47,13 +47,13 @@ static char *piece_text(const struct view *view, uint32_t id, char *out, size_t 
     return out;
 }
 
-/* How the masked token came to look as it does (80/10/10). */
+/* How the masked token was changed (80/10/10). */
 static const char *mask_of(const struct view *view, uint32_t id, uint32_t label)
 {
     return id == view->header->special.mask ? "masked" : id == label ? "kept" : "random";
 }
 
-/* Padding for a column, counted in characters. */
+/* Blanks that fill a column, counted in characters. */
 static int padding(const char *text, int columns)
 {
     int used = 0;
@@ -83,7 +83,7 @@ static void print_table(const struct view *view)
     }
 }
 
-/* What B is to A. */
+/* The relation of B to A. */
 static const char *relation(const struct view *view)
 {
     const bool random = view->sample->is_random_next;
@@ -197,7 +197,7 @@ int show_sample_of_dataset(const struct dsdata_settings *settings, const char *d
     return result;
 }
 
-/* The vocabulary of the dataset in which the shard lies (DIR/seqN/X.dss), if it is the shard's; else NULL. */
+/* The vocabulary of the dataset that contains the shard (DIR/seqN/X.dss), if the shard uses it; else NULL. */
 static struct vocab *vocabulary_of(const struct shard *shard)
 {
     struct error ignored;
