@@ -1,4 +1,4 @@
-/* In: the command line. Out: the files that it means, in the order in which they are read. */
+/* Turns the inputs on the command line into the files that they mean, in the order in which they are read. */
 #include "pipeline/input_names.h"
 
 #include "base/file.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FILE, or LANG=FILE: the code of LANG, else "". */
+/* Splits LANG=FILE: returns FILE, with the code of LANG in `code`; or the argument itself, with "". */
 static const char *path_of(const char *typed, char code[CODE_BYTES_MAX])
 {
     const char *equals = strchr(typed, '=');
@@ -85,7 +85,7 @@ bool inputs_ask_for_pipe(const struct dsdata_settings *settings, struct opt_path
     return false;
 }
 
-/* "name" of "/a/name", "/a/name/", and of "." in /a/name. */
+/* "name" for "/a/name", "/a/name/", and for "." in /a/name. */
 static char *base_name(const char *path)
 {
     char *whole = path_is_directory(path) ? realpath(path, NULL) : NULL;
@@ -108,7 +108,7 @@ char *inputs_stem(const struct dsdata_settings *settings, struct opt_paths bare)
         const size_t size = strlen(stem), cut = strlen(extensions[i]);
         if (size > cut && strcmp(stem + size - cut, extensions[i]) == 0) {
             stem[size - cut] = '\0';
-            i = (size_t)-1; /* another may stand before it */
+            i = (size_t)-1; /* start again: there may be another extension before it */
         }
     }
     if (!path_same(path, stem) || !path_is_directory(path))

@@ -1,5 +1,4 @@
-/* What the command line names as inputs: files, with the language before them, and the parts of folders. For
- * inputs.c. */
+/* The inputs that the command line names: files, each with its language, and the parts of folders. Used by inputs.c. */
 #ifndef PIPELINE_INPUT_NAMES_H
 #define PIPELINE_INPUT_NAMES_H
 
@@ -9,11 +8,11 @@
 #include "pipeline/text/words/codes.h"
 
 struct input_name {
-    const char *typed;              /* with LANG= */
-    char *path;                     /* owned, until it is an input's */
+    const char *typed;              /* includes LANG= */
+    char *path;                     /* owned, until it is moved to an input */
     char code[CODE_BYTES_MAX];      /* of LANG=, or "" */
-    enum input_kind kind;           /* that is asked for */
-    char sha256[SHA256_DIGITS + 1]; /* of a part that its folder has a sum of, or "" */
+    enum input_kind kind;           /* the kind requested */
+    char sha256[SHA256_DIGITS + 1]; /* of a part listed in its folder's SHA256SUMS, or "" */
     size_t parts;                   /* as in struct inputs */
 };
 
@@ -22,8 +21,8 @@ struct input_names {
     size_t count;
 };
 
-/* --wiki, --text, --jsonl and the bare arguments, in this order. Fails as folder_read does, and with ERR_USAGE for a
- * folder of --text or --jsonl. Released in any case. */
+/* Reads --wiki, --text, --jsonl and the bare arguments, in this order. Errors: those of folder_read, and ERR_USAGE for
+ * a folder of --text or --jsonl. Release *names even after an error. */
 int input_names_read(struct input_names *names, const struct dsdata_settings *settings, const struct opt_paths *bare,
                      struct error *err);
 void input_names_release(struct input_names *names);

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* What no language is called. It stands for text whose language is not clear. */
+/* No language has this code. It stands for text whose language is not clear. */
 
-#define OTHER_FILES 1024 /* spills above all */
+#define OTHER_FILES 1024 /* most of them for spills */
 
-/* xx=FILE with a FILE that is there means a language; fi=FILE as the name of a file does not. */
+/* xx=FILE, where FILE exists, must mean a language; fi=FILE, where that is the name of a file, must not. */
 static void hint_language(const struct input_name *named, struct error *err)
 {
     const char *typed = named->typed, *equals = strchr(typed, '=');
@@ -61,14 +61,14 @@ static void settle_language(struct input_language *language, const struct dsdata
     }
 }
 
-/* The tables for it. */
+/* The tables for the language. */
 static const struct language *tables_of(const struct input_language *language)
 {
     const bool unclear = language->by == LANGUAGE_GUESSED && !language->code[0];
     return language_find(language->code[0] ? str_of(language->code) : unclear ? STR(UNDETERMINED) : STR("en"));
 }
 
-/* Of the input that was opened last. Google's program knows one form. */
+/* Determines the form of the last input opened. Google's program knows one form only. */
 static void settle_form(struct inputs *inputs, const struct dsdata_settings *settings)
 {
     const size_t n = inputs->count - 1;
@@ -82,7 +82,7 @@ static void settle_form(struct inputs *inputs, const struct dsdata_settings *set
         dump_take_lines(inputs->dumps[n]);
 }
 
-/* The parts of a folder are of one wiki by their names; and by what they say. */
+/* The names of a folder's parts say that they are of one wiki; checks that their contents say so too. */
 static int check_wiki(const struct inputs *inputs, size_t n, struct error *err)
 {
     const struct str wiki = dump_siteinfo(inputs->dumps[n])->dbname;
@@ -145,7 +145,7 @@ static int open_input(struct inputs *inputs, const struct dsdata_settings *setti
     return 0;
 }
 
-/* English by a guess is what text without a language was always read as: nothing is noted of it. */
+/* A guess of English is not noted, because text of unknown language has always been read as English. */
 static bool is_noted(const struct input_language *language)
 {
     return language->by == LANGUAGE_OF_INPUT || (language->by == LANGUAGE_GUESSED && strcmp(language->code, "en") != 0);
@@ -178,8 +178,8 @@ static void note_languages(struct inputs *inputs)
     buf_release(&list);
 }
 
-/* Every input stays open, and a folder may have more parts than a process has files by default. Where the system allows
- * no more, opening says so. */
+/* Every input stays open, and a folder may have more parts than a process may open files by default. If the system
+ * allows no more, opening will fail with a message. */
 static void allow_files(size_t inputs)
 {
     struct rlimit limit;

@@ -1,4 +1,4 @@
-/* What is said of the inputs before they are read: a line each. */
+/* The lines about the inputs that are logged before reading. */
 #include "base/log.h"
 #include "pipeline/inputs.h"
 
@@ -11,7 +11,7 @@ static const char *language_words(const struct input_language *language, char ou
     const struct str code = str_of(language->code);
     const char *name = code_name(code) ? code_name(code) : language->code;
     if (language->by == LANGUAGE_OF_WIKI)
-        name = language->code; /* as the dump has it */
+        name = language->code; /* as the dump writes it */
     if (language->by == LANGUAGE_GUESSED && code.size == 0)
         snprintf(out, 128, ", language not clear (read by rules of none; --lang says it)");
     else
@@ -32,13 +32,13 @@ static const char *form_words(const struct look *look, char out[128])
     return out;
 }
 
-/* Inputs that are one dump, from this one on. */
+/* The number of inputs, from this one on, that are one dump. */
 static size_t together(const struct inputs *inputs, size_t i)
 {
     return inputs->parts[i] ? inputs->parts[i] : 1;
 }
 
-/* A file's name; of a folder "enwiki-2026-11-01/". */
+/* The name of a file; of a folder "enwiki-2026-11-01/". */
 static struct str name_of(const struct inputs *inputs, size_t i)
 {
     struct str path = str_of(inputs_name(inputs, i));
@@ -50,7 +50,7 @@ static struct str name_of(const struct inputs *inputs, size_t i)
     return slash ? str_range(slash + 1, path.data + path.size) : path;
 }
 
-/* Of a folder ", 12 parts, 11 of them with a sum". Returns out. */
+/* For a folder: ", 12 parts, 11 of them with a sum". Returns out. */
 static const char *parts_words(const struct inputs *inputs, size_t i, char out[96])
 {
     const size_t parts = inputs->parts[i];
@@ -105,7 +105,7 @@ void inputs_say_guesses(const struct inputs *inputs)
             say(inputs, i, NULL);
 }
 
-/* The first of JSON lines whose beginning has no text, or NULL. */
+/* The first input of JSON lines whose beginning has no text, or NULL. */
 static const struct look *without_text(const struct inputs *inputs, const char **path)
 {
     for (size_t i = 0; i < inputs->count; i++)

@@ -1,6 +1,6 @@
-/* In: a line. Out: whether it is a JSON object, and the members asked for. One pass from left to right, with a list of
- * the open containers in place of recursion. An object's keys are compared when it closes: sorted by hash, in place, so
- * that neither many keys nor many of one hash cost more than n log n steps and the list itself. */
+/* Checks that a line is a JSON object and extracts the members asked for, in one pass with a stack of open containers
+ * instead of recursion. An object's keys are compared when it closes: heapsorted by hash, in place, so that neither
+ * many keys nor many equal hashes take more than n log n steps, and no memory besides the list is needed. */
 #include "pipeline/json_line.h"
 
 #include "base/mem.h"
@@ -11,18 +11,18 @@
 
 #define DEPTH_MAX      2048 /* as jansson */
 #define KEYS_KEPT_MAX  (64u << 10)
-#define REAL_TENS_SAFE 308 /* 10^308 is a double */
+#define REAL_TENS_SAFE 308 /* 10^308 is still a double */
 #define IS_ARRAY       UINT32_MAX
 
 struct json_key {
-    uint32_t hash, at; /* of what the key says; offset of its first byte in the line */
+    uint32_t hash, at; /* hash of the decoded key; offset of its first byte in the line */
 };
 
 struct scan {
     const char *line, *at, *end;
     struct json_line *scratch;
     struct arena *arena;
-    struct json_member *members, *wanted; /* wanted: the one whose value comes next, or NULL */
+    struct json_member *members, *wanted; /* wanted: the member whose value is next, or NULL */
     size_t member_count;
 };
 
@@ -48,7 +48,7 @@ static int hex_digit(char byte)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* The 16 bits of a \uXXXX at `at`, or -1 where none stands before `end`. */
+/* The 16 bits of a \uXXXX at `at`, or -1 if there is none before `end`. */
 static int32_t escaped_unit(const char *at, const char *end)
 {
     int32_t value = 0;
@@ -63,7 +63,7 @@ static int32_t escaped_unit(const char *at, const char *end)
     return value;
 }
 
-/* The bytes that the escape at `at` takes, and the character that it stands for; 0 where it is none. */
+/* The length of the escape at `at`, and its character; 0 if it is invalid. */
 static unsigned escape_read(const char *at, const char *end, uint32_t *character)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -87,7 +87,7 @@ static unsigned escape_read(const char *at, const char *end, uint32_t *character
     return 12;
 }
 
-/* A string whose quotation mark has been taken: *inside is what stands up to the next one. */
+/* Takes a string after its opening quotation mark: *inside is the text up to the closing one. */
 static bool take_string(struct scan *s, struct str *inside, bool *escaped)
 {
     const char *from = s->at;
@@ -110,7 +110,7 @@ static bool take_string(struct scan *s, struct str *inside, bool *escaped)
     return s->at++ < s->end;
 }
 
-/* The next bytes of a string that has been taken, decoded; moves *at on. */
+/* Decodes the next character of a string; advances *at. */
 static unsigned string_step(const char **at, const char *end, char out[4])
 {
     uint32_t character;
@@ -137,7 +137,7 @@ static struct str decode(struct arena *arena, struct str inside)
 
 /* ------------------------------------------------------------------------------------------------------- keys */
 
-/* As memcmp, of what two keys say; both have been taken, and end with a quotation mark. */
+/* Compares two decoded keys like memcmp. Both were read before, so they end with a quotation mark. */
 static int compare_text(const char *a, const char *b, const char *end)
 {
     char left[4], right[4];
@@ -166,7 +166,7 @@ static int compare_keys(const struct scan *s, struct json_key a, struct json_key
     return compare_text(s->line + a.at, s->line + b.at, s->end);
 }
 
-/* keys[at] goes down to its place in the heap keys[0, count). */
+/* Sifts keys[at] down the heap keys[0, count). */
 static void sift(const struct scan *s, struct json_key *keys, size_t at, size_t count)
 {
     const struct json_key key = keys[at];
@@ -180,8 +180,8 @@ static void sift(const struct scan *s, struct json_key *keys, size_t at, size_t 
     keys[at] = key;
 }
 
-/* An object closes, whose keys begin at `first`: false where two of them say the same. Heapsort, for it needs no
- * room. */
+/* Closes an object whose keys begin at `first`: false if two of them are equal. Heapsort, because it needs no
+ * memory. */
 static bool close_object(struct scan *s, uint32_t first)
 {
     struct json_key *keys = s->scratch->keys + first;
@@ -213,7 +213,7 @@ static bool key_says(struct str key, const char *name)
     return *name == '\0';
 }
 
-/* A key and its colon. Those of the outer object are compared with the names asked for. */
+/* Takes a key and its colon. Keys of the outer object are compared with the names asked for. */
 static bool take_key(struct scan *s, bool outer)
 {
     struct json_line *scratch = s->scratch;
@@ -266,7 +266,7 @@ static bool integer_read(struct str digits, int64_t *out)
     return true;
 }
 
-/* Is it a finite double? Few digits and a small exponent show it without parsing. */
+/* Is it a finite double? Numbers with few digits and a small exponent need no parsing. */
 static bool real_fits(struct str number, size_t whole_digits, struct str exponent)
 {
     int64_t tens = 0;
@@ -327,7 +327,7 @@ static bool take_word(struct scan *s, struct str word)
     return true;
 }
 
-/* A value that holds no others. */
+/* Takes a value other than an object or array. */
 static bool take_scalar(struct scan *s, struct json_member *member)
 {
     struct str inside;
@@ -348,7 +348,7 @@ static bool take_scalar(struct scan *s, struct json_member *member)
 
 /* ------------------------------------------------------------------------------------------------------- flow */
 
-/* One value and all that it holds, and nothing after it. */
+/* Takes one value with everything it contains; nothing may follow it. */
 static bool scan(struct scan *s)
 {
     uint32_t open[DEPTH_MAX]; /* containers: the first key of an object, or IS_ARRAY */
@@ -359,12 +359,12 @@ static bool scan(struct scan *s)
         skip_blanks(s);
         if (s->at == s->end || depth == DEPTH_MAX)
             return false;
-        bool begins = *s->at == '{' || *s->at == '['; /* and nothing of it has been taken */
+        bool begins = *s->at == '{' || *s->at == '['; /* a container was opened, and nothing in it was taken yet */
         if (begins)
             open[depth++] = *s->at++ == '{' ? (uint32_t)s->scratch->count : IS_ARRAY;
         else if (!take_scalar(s, member))
             return false;
-        for (;; begins = false) { /* containers that end here, up to a comma or a first value */
+        for (;; begins = false) { /* close the containers that end here, up to a comma or a first value */
             skip_blanks(s);
             if (depth == 0 || s->at == s->end)
                 return depth == 0 && s->at == s->end;

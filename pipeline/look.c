@@ -1,4 +1,4 @@
-/* In: the head of an input, raw. Out: its text, well formed, and what is to be seen in it. */
+/* Examines the raw head of an input: repairs its text and finds its properties. */
 #include "pipeline/look.h"
 
 #include "base/arena.h"
@@ -14,7 +14,7 @@ const char *const text_form_names[] = {"auto", "sentences", "paragraphs", "lines
 #define WIDTH_MIN 30u /* of wrapped lines, in characters */
 #define WIDTH_MAX 200u
 
-/* The whole lines of the head, without what is no UTF-8, NUL bytes and a byte order mark. */
+/* The complete lines of the head, without ill-formed UTF-8, NUL bytes and a byte order mark. */
 static void head_lines(const struct dump *dump, struct buf *out)
 {
     struct str head = dump_head(dump);
@@ -32,7 +32,7 @@ static void head_lines(const struct dump *dump, struct buf *out)
     out->size = utf8_repair(out->data, out->size, NULL);
 }
 
-/* The texts of JSON lines, a line each or several. Returns how many hold more than blanks. */
+/* Adds the texts of JSON lines, each of which may be several lines. Returns how many are not blank. */
 static uint64_t add_texts(struct str lines, const char *text_key, struct buf *out)
 {
     struct json_line scratch = {0};
@@ -55,7 +55,7 @@ static uint64_t add_texts(struct str lines, const char *text_key, struct buf *ou
     return count;
 }
 
-/* The keys of the first line that is an object, as far as there is room. */
+/* Lists the keys of the first line that is an object, as far as they fit. */
 static void name_keys(struct str lines, char *out, size_t room)
 {
     const char *stop = memchr(lines.data, '\n', lines.size);
@@ -90,7 +90,7 @@ const char *look_language(const struct dump *dump, const char *text_key)
 
 /* ------------------------------------------------------------------------------------------------ lines of text */
 
-/* The next line of *rest, without blanks at its ends; false at the end of the text. */
+/* Takes the next line of *rest, without blanks at its ends; false at the end of the text. */
 static bool next_line(struct str *rest, struct str *line)
 {
     if (rest->size == 0)
@@ -109,17 +109,18 @@ static size_t characters(struct str text)
     return count;
 }
 
-/* Of a line: characters that a wrapped line before it would have had to find room for. */
+/* The width, in characters, that the preceding line would have needed for this line's first word. */
 static size_t first_word(struct str line)
 {
     size_t size = 0;
     while (size < line.size && line.data[size] != ' ')
         size++;
     const size_t count = characters((struct str){line.data, size});
-    return count > 0 && size >= 3 * count - count / 4 ? 1 : count; /* signs of three bytes: written without blanks */
+    return count > 0 && size >= 3 * count - count / 4 ? 1 : count; /* characters of three bytes: no blanks between
+                                                                    * words */
 }
 
-/* Does the line end as a sentence does? Quotes and brackets may follow the mark. */
+/* Does the line end like a sentence? Quotes and brackets may follow the mark. */
 static bool ends_sentence(struct str line)
 {
     static const char *const marks[] = {".", "!", "?", "…", "。", "！", "？", "؟", "۔", "।", ":"};
@@ -138,7 +139,7 @@ static bool ends_sentence(struct str line)
     return false;
 }
 
-/* A line, and the line that follows it, neither of them blank. */
+/* Finds the next two consecutive lines that are not blank. */
 static bool next_pair(struct str *rest, struct str *line, struct str *after)
 {
     *line = *after;
@@ -150,7 +151,7 @@ static bool next_pair(struct str *rest, struct str *line, struct str *after)
     return false;
 }
 
-/* The width that one in 20 of these lines passes, at most WIDTH_MAX + 1. */
+/* The width exceeded by one in 20 of the lines that another line follows, at most WIDTH_MAX + 1. */
 static size_t width_of(struct str text)
 {
     uint64_t lines[WIDTH_MAX + 2] = {0}, count = 0, beyond = 0;
@@ -179,7 +180,7 @@ static bool is_wrapped(struct str text)
     return width >= WIDTH_MIN && width <= WIDTH_MAX && count >= 3 && full * 8 >= count * 7 && ends * 2 < count;
 }
 
-/* Counts lines that are not blank, what blank lines part, and the sentences of the lines. */
+/* Counts non-blank lines, the blocks between blank lines, and the sentences of the lines. */
 static void count_lines(struct str text, const struct language *language, uint64_t *lines, uint64_t *blocks,
                         uint64_t *in_lines)
 {

@@ -1,5 +1,5 @@
-/* A look at the beginning of text or JSON lines, before anything of it is read: what only its content can tell. It
- * depends on the first DUMP_HEAD_BYTES of the input alone. */
+/* Examines the beginning of text or JSON lines before reading, for what only the content can tell. The result depends
+ * on the first DUMP_HEAD_BYTES of the input alone. */
 #ifndef PIPELINE_LOOK_H
 #define PIPELINE_LOOK_H
 
@@ -7,16 +7,16 @@
 #include "pipeline/text/words/languages.h"
 
 struct look {
-    enum text_form form; /* of text: as asked for, or recognised; of other inputs FORM_SENTENCES */
-    bool recognised;     /* it was not asked for */
-    /* Of what was looked at (0 for a wiki): */
+    enum text_form form; /* of text: as requested, or recognised; of other inputs FORM_SENTENCES */
+    bool recognised;     /* it was not requested */
+    /* In the part examined (0 for a wiki): */
     uint64_t documents, sentences;
     char keys[256]; /* "id, content": of the first JSON line */
 };
 
 extern const char *const text_form_names[];
 
-/* The language of an input that is no wiki, or NULL where none is clear. */
+/* The language of an input that is not a wiki, or NULL if none is clear. */
 const char *look_language(const struct dump *dump, const char *text_key);
 
 /* How the form of text is recognised (`asked` FORM_AUTO), in this order:

@@ -1,4 +1,4 @@
-/* In: the tallies of pages. Out: their sums, and the journal's form of them. */
+/* Merges the tallies of pages, and stores them in the journal. */
 #include "pipeline/missing.h"
 
 void missing_merge(struct missing *into, const struct missing *from)

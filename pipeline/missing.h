@@ -1,5 +1,5 @@
-/* What the text of wikis did without: templates that no row renders. Comes in: pages as they are counted. Goes out:
- * which cost most, and where. Sums only, like counts.h, and merged in a fixed order. */
+/* What the text of wikis lacks: templates that no row renders. Pages are counted one by one; the result is which
+ * templates cost most, and where. Only sums, like counts.h, merged in a fixed order. */
 #ifndef PIPELINE_MISSING_H
 #define PIPELINE_MISSING_H
 
@@ -7,9 +7,9 @@
 
 /* A zeroed one is empty. */
 struct missing {
-    struct tally templates; /* by name: how many in kept pages, and what of the page text they were */
+    struct tally templates; /* by name: how many in kept pages, and their bytes in the page text */
     struct tally holes;     /* by name: how many of them are holes (text/wikitext.h), in both columns */
-    struct tally sentences; /* by name: templates without a row of which one sentence was kept, in both columns */
+    struct tally sentences; /* by name: templates without a row of which a sentence was kept, in both columns */
     struct tally languages; /* by code: holes in the pages of its wikis, and bytes of their plain text */
 };
 
@@ -20,7 +20,7 @@ void missing_release(struct missing *missing);
 /* Appends "{{TA}} 61, {{lang}} 7": the first names of a tally of templates. */
 void missing_worst(const struct tally *templates, struct buf *out);
 
-/* For the journal, exactly. missing_read: false where it is nothing that missing_json wrote; *missing is empty then. */
+/* For the journal, without loss. missing_read: false if missing_json did not write it; *missing is then empty. */
 json_t *missing_json(const struct missing *missing);
 bool missing_read(struct missing *missing, const json_t *json);
 

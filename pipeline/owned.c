@@ -1,5 +1,5 @@
-/* In: a manifest or a journal. Out: the names of the files it answers for, computed from its lengths and counts, so
- * that no name that a stranger wrote is ever removed. */
+/* Lists the files that a manifest or journal covers. The names are computed from its lengths and counts, so no name
+ * that someone else wrote is ever removed. */
 #include "pipeline/owned.h"
 
 #include "base/hash.h"
@@ -51,7 +51,7 @@ static void add(struct path_list *files, const char *name)
     files->names[files->count++] = mem_copy_text(name);
 }
 
-/* A report says in its title of which dataset it is. 1, 0, < 0. */
+/* Is it a report on this dataset? The title of a report says which it is on. 1, 0, < 0. */
 static int is_report_of(const char *path, const struct manifest *manifest, struct error *err)
 {
     enum { HEAD_BYTES = 1024 };
@@ -109,7 +109,7 @@ static int add_shards(struct path_list *files, json_int_t seq, const char *direc
     const bool there = path_kind(path) == PATH_FOLDER;
     int result = there ? path_list(&list, path, err) : 0;
     for (size_t i = 0; there && i <= list.count; i++) {
-        /* The last need not be there: so that an empty folder has a file, and goes with it. */
+        /* The last one need not exist; an empty folder thus has a file in the list, and is removed with it. */
         const char *shard = i < list.count ? list.names[i] : "train-00000-of-00001.dss.tmp";
         if (!is_shard_name(shard))
             continue;
@@ -169,14 +169,14 @@ int owned_check(const struct path_list *files, const char *directory, struct err
     return result;
 }
 
-/* The bytes of a name before its '/'; 0 where it has none. */
+/* The bytes of a name before its '/'; 0 if it has none. */
 static size_t folder_size(const char *name)
 {
     const char *slash = strchr(name, '/');
     return slash ? (size_t)(slash - name) : 0;
 }
 
-/* After the last of its files. */
+/* Removes the folder after the last of its files. */
 static int leave_folder(const char *directory, const char *name, struct error *err)
 {
     char *path = path_join(directory, name);

@@ -10,7 +10,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* A date of this century in a name, as dumps have it: 20261101 or 2026-11-01, no digit beside it. */
+/* Finds a date of this century in a name, as dumps have it: 20261101 or 2026-11-01, without adjacent digits. */
 static bool find_date(const char *name, char out[11])
 {
     for (const char *at = name; *at; at++) {
@@ -29,7 +29,7 @@ static bool find_date(const char *name, char out[11])
     return false;
 }
 
-/* Wikis of Wikimedia whose text is under CC BY-SA. */
+/* Is it a Wikimedia wiki, whose text is under CC BY-SA? */
 static bool is_share_alike(struct str base)
 {
     static const char *const sites[] = {".wikipedia.org/",  ".wiktionary.org/",  ".wikibooks.org/", ".wikiquote.org/",

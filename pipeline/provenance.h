@@ -1,4 +1,4 @@
-/* Where an input comes from, for build.json: what a model card wants to say of it. No part of the dataset. */
+/* Where an input comes from, for build.json: facts for a model card. Not part of the dataset. */
 #ifndef PIPELINE_PROVENANCE_H
 #define PIPELINE_PROVENANCE_H
 
@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-/* {"name", "wiki"} and, where they are known, "site", "base" (of siteinfo), "date" (in the file's name, YYYY-MM-DD),
- * "licence" (of the text of Wikimedia's wikis, by their address). The caller owns the reference. */
+/* {"name", "wiki"} and, if known, "site", "base" (from siteinfo), "date" (in the file's name, YYYY-MM-DD), "licence"
+ * (of Wikimedia's wikis, recognised by their address). The caller owns the reference. */
 json_t *provenance_json(const char *path, const struct siteinfo *siteinfo);
 
 #endif

@@ -1,11 +1,11 @@
-/* --vocab and typed options in; pieces, and the options that hold, out. */
+/* Opens the vocabulary of --vocab and reconciles typed options with its files. */
 #include "pipeline/published.h"
 
 #include "base/file.h"
 #include "tokenizer/tokenizer_files.h"
 #include "tokenizer/vocab_check.h"
 
-/* A typed option may only repeat what the files say. */
+/* A typed option must agree with the files. */
 static int settle(struct dsdata_settings *settings, const struct tokenizer_options *said, struct error *err)
 {
     if (settings->cased && !said->cased) {
@@ -83,5 +83,5 @@ int published_fits(const char *path, const struct vocab *vocab, const struct tok
                 vocab->pieces[found.first].data);
         return hint(err, "this vocabulary was made otherwise: %s", choices[i].change);
     }
-    return 0; /* strange pieces, which no option helps */
+    return 0; /* no options would help: the pieces themselves are unusual */
 }

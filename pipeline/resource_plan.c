@@ -7,25 +7,25 @@
 
 #define MIB (1ull << 20)
 
-/* Memory, as measured on dumps and rounded up: the program with its tables and the spill's buffers, or the words while
- * a vocabulary is learned; the scratch of a thread; a job with its window, its text, its group and its samples. */
+/* Memory, measured on dumps and rounded up: the program with its tables and the buffers of spills, or with the words
+ * while a vocabulary is learned; the scratch of a thread; a job with its window, text, group and samples. */
 #define FIXED_BYTES  (224 * MIB)
 #define THREAD_BYTES (24 * MIB)
 #define JOB_BYTES    (40 * MIB)
 
-/* A third of those that MANIFEST_BYTES_MAX has room for, because a plan is an estimate. */
+/* A third of what fits into MANIFEST_BYTES_MAX, because a plan is an estimate. */
 #define SHARDS_MAX 200000u
 
-/* Files of spills that are open at a time, of all training sets; half as many of the others. */
+/* Spill files open at once, of all training sets; the other sets may have half as many. */
 #define BUCKETS_MAX        512u
 #define SMALL_BUCKET_BYTES (8 * MIB) /* not worth dividing */
 
-/* English Wikipedia: a dump expands 4.3 times from bzip2; by enum container. 15 bytes of XML give a piece; a sample is
- * filled to 85 %. */
+/* Expansion by enum container, for English Wikipedia: 4.3 times from bzip2. 15 bytes of XML give one piece, and samples
+ * are 85 % full. */
 static const unsigned expansion_percent[] = {100, 430, 320, 350, 420};
 #define XML_PER_PIECE    15
 #define FILLED_PERCENT   85
-#define XML_PER_DOCUMENT 500 /* few: of short texts */
+#define XML_PER_DOCUMENT 500 /* low: for short texts */
 #define HASH_BUCKETS_MAX 64u
 
 int resource_plan_threads(const struct dsdata_settings *settings, const struct inputs *inputs,
@@ -40,7 +40,8 @@ int resource_plan_threads(const struct dsdata_settings *settings, const struct i
         fail(err, ERR_USAGE, "--memory %lluM is too little for one thread", (unsigned long long)(plan->memory / MIB));
         return hint(err, "the least is --memory %lluM", (unsigned long long)((least + MIB - 1) / MIB));
     }
-    /* Twice as many jobs as threads hide a slow one; where memory is short first the depth shrinks, then the crew. */
+    /* Twice as many jobs as threads hide one slow job. If memory is short, first the depth is reduced, then the
+     * threads. */
     const uint64_t room = plan->room_bytes = plan->memory - fixed;
     while (plan->threads > 1 && plan->threads * (THREAD_BYTES + JOB_BYTES) > room)
         plan->threads--;
@@ -51,7 +52,8 @@ int resource_plan_threads(const struct dsdata_settings *settings, const struct i
     return 0;
 }
 
-/* A bucket is a load of the seal even where the estimate is far too low, and there is one for each thread. */
+/* Chooses buckets so small that each is one load of the seal even if the estimate is far too low, and at least one per
+ * thread. */
 static uint32_t bucket_bits(const struct resource_plan *plan, uint64_t spilled, uint64_t buckets_max)
 {
     uint32_t bits = 0;
@@ -63,7 +65,7 @@ static uint32_t bucket_bits(const struct resource_plan *plan, uint64_t spilled, 
     return bits;
 }
 
-/* Decompressed: estimated where it is not known. */
+/* Decompressed bytes, estimated if unknown. */
 static uint64_t text_bytes(const struct dump *dump)
 {
     const uint64_t text = dump_bytes(dump), stored = dump_stored_bytes(dump);
@@ -71,7 +73,7 @@ static uint64_t text_bytes(const struct dump *dump)
     return text > stored ? text : stored / 100 * expansion + stored % 100 * expansion / 100;
 }
 
-/* Of text and JSON lines, estimated from their beginnings: each gives a sample, however short it is. */
+/* The documents of text and JSON lines, estimated from their beginnings: each gives a sample, however short it is. */
 static uint64_t count_documents(const struct inputs *inputs)
 {
     uint64_t documents = 0;

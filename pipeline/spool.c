@@ -4,9 +4,9 @@
 #include "base/mem.h"
 #include "base/progress.h"
 
-#define READ_BYTES ((size_t)1 << 20) /* at a time */
+#define READ_BYTES ((size_t)1 << 20) /* at once */
 
-/* With the lock on its folder. */
+/* The caller holds the lock of its folder. */
 static int remove_left(const char *path, struct error *err)
 {
     if (!path_exists(path))

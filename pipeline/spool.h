@@ -1,9 +1,9 @@
-/* Standard input as a file, for what has to read it twice: DIRECTORY/.spool/input, until the command ends. What a
- * command that was killed has left there is removed by the next one in that directory, which says so.
+/* Standard input as a file, for commands that must read it twice: DIRECTORY/.spool/input, until the command ends. What
+ * a killed command has left there is removed by the next one in that directory, which logs it.
  *
  *     spool_take → the file at spool.path is read like any other → spool_release
  *
- * A lock on DIRECTORY/.spool keeps two commands apart. */
+ * A lock on DIRECTORY/.spool excludes other commands. */
 #ifndef PIPELINE_SPOOL_H
 #define PIPELINE_SPOOL_H
 
@@ -15,14 +15,14 @@ struct spool {
     struct lock lock;
     char *folder;
     char *path;     /* NULL: nothing was taken */
-    uint64_t bytes; /* of standard input, as it came */
+    uint64_t bytes; /* of standard input, as received */
 };
 
-/* Reads standard input to its end, below a directory that is there. ERR_STOPPED at a request to stop, ERR_LOCKED where
- * another command does the same; the caller releases *spool in every case. */
+/* Reads standard input to its end into an existing directory. ERR_STOPPED: stopped on request; ERR_LOCKED: another
+ * command does the same. The caller releases *spool even after an error. */
 int spool_take(struct spool *spool, const char *directory, struct error *err);
-void spool_release(struct spool *spool); /* removes the file; fine where nothing was taken */
-/* Removes what was left below the directory, unless a command is using it. */
+void spool_release(struct spool *spool); /* removes the file; fine if nothing was taken */
+/* Removes what was left in the directory, unless a command is using it. */
 int spool_clear(const char *directory, struct error *err);
 
 #endif

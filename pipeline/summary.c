@@ -26,7 +26,7 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-/* "12.3 M", "845 k": for counts that nobody needs to the last digit. */
+/* "12.3 M", "845 k": for counts that need no more precision. */
 static const char *format_short(uint64_t count, char out[32])
 {
     if (count >= 10000000)
@@ -68,7 +68,7 @@ void summary_plan(const char *directory, const struct dsdata_settings *settings,
 int summary_dry_run(const struct dsdata_settings *settings, const struct resource_plan *plan,
                     const struct dataset_recipe *recipe)
 {
-    /* 20 MB/s of XML and thread: about what a core decodes and tokenizes. */
+    /* 20 MB/s of XML per thread is about what a core decodes and tokenizes. */
     const double seconds = (double)plan->xml_bytes / 20e6 / (double)plan->threads;
     char bytes[32], time[32];
     if (settings->json) {
@@ -95,7 +95,7 @@ int summary_dry_run(const struct dsdata_settings *settings, const struct resourc
     return 0;
 }
 
-/* Sealing reads, sorts and writes what was spilled: CPU time, as measured, of the time that spilling took. */
+/* CPU time of sealing (reading, sorting and writing what was spilled) relative to that of spilling, measured. */
 #define SEAL_OVER_COLLECT 1.2
 
 double summary_seal_seconds(const struct build_facts *facts, const struct resource_plan *plan, double share)
@@ -105,7 +105,7 @@ double summary_seal_seconds(const struct build_facts *facts, const struct resour
     return share > 0 && spilling > 0 ? SEAL_OVER_COLLECT * spilling / share / (double)threads : -1.0;
 }
 
-/* "decode 61 % digest 33 % collect 2 %": of the time that all threads have, so what is missing is waiting. */
+/* "decode 61 % digest 33 % collect 2 %": of the time of all threads; the rest is waiting. */
 static void add_loads(const struct build_facts *facts, const struct resource_plan *plan, double seconds,
                       struct buf *out)
 {
@@ -116,7 +116,7 @@ static void add_loads(const struct build_facts *facts, const struct resource_pla
     }
 }
 
-/* What this start does before it reads. */
+/* The number of stages of this start before reading. */
 static unsigned stages_before(const struct build_facts *facts)
 {
     return facts->vocabulary.windows > 0;
@@ -223,7 +223,7 @@ static void say_lengths(const struct manifest *manifest)
     }
 }
 
-/* Google's program holds nothing out: there nobody misses it. */
+/* Warns about empty splits. Google's program never holds anything out, so there it is no surprise. */
 static void warn_empty(const struct manifest *manifest, const struct dsdata_settings *settings)
 {
     for (size_t i = 0; i < manifest->length_count; i++)
@@ -243,7 +243,7 @@ static const char *slowest(const struct build_facts *facts)
     return most->name ? most->name : "sealing";
 }
 
-/* The facts of `show --json`, and of this run; `facts` NULL: there was nothing to do. */
+/* The facts of `show --json` and of this run; `facts` NULL: nothing was done. */
 static int print_json(const char *directory, const struct manifest *manifest, const struct build_facts *facts,
                       struct error *err)
 {
@@ -317,8 +317,8 @@ static json_t *loads_json(const struct build_facts *facts)
     return loads;
 }
 
-/* {"rows": [{"name", "count", "bytes"}, … most bytes first, then by name], "missed": what the bytes of a row may lack}.
- * No part of the dataset, because the bounded table may forget otherwise where the work is shared out otherwise. */
+/* {"rows": [{"name", "count", "bytes"}, … most bytes first, then by name], "missed": the most that a row's bytes may
+ * lack}. Not part of the dataset, because what the bounded table forgets may depend on how the work was divided. */
 static json_t *templates_json(const struct tally *templates)
 {
     uint32_t top[BUILD_TEMPLATES_MAX];
@@ -332,7 +332,7 @@ static json_t *templates_json(const struct tally *templates)
     return json_pack("{so sI}", "rows", rows, "missed", (json_int_t)templates->missed);
 }
 
-/* [{"name", "count"}, … most first]: of the holes, of the sentences. */
+/* [{"name", "count"}, … most first]: of the holes, or of the sentences. */
 static json_t *names_json(const struct tally *tally)
 {
     uint32_t top[BUILD_TEMPLATES_MAX];

@@ -1,5 +1,5 @@
-/* What `dsdata build` tells: the plan, the progress line, the closing screen, one JSON object under --json, and
- * build.json. Figures come in finished; nothing is decided here. */
+/* The output of `dsdata build`: the plan, the progress line, the closing screen, one JSON object under --json, and
+ * build.json. The figures are computed elsewhere; nothing is decided here. */
 #ifndef PIPELINE_SUMMARY_H
 #define PIPELINE_SUMMARY_H
 
@@ -13,17 +13,17 @@
 
 #define BUILD_STEPS 5 /* of the belt */
 
-/* What is known of a build that is no part of the dataset. */
+/* Facts about a build that are not part of the dataset. */
 struct build_facts {
     struct belt_load loads[BUILD_STEPS];
     struct vocabulary_facts vocabulary;
-    double read_share; /* of what this process had to read: the part that this start has read */
+    double read_share; /* of what this process has to read, the share that this start has read */
     double seal_seconds;
     double seconds;                      /* of all starts */
     uint64_t sealed;                     /* samples, by this process */
-    uint64_t bytes_before, pages_before; /* read by earlier starts */
-    double earlier_seconds;              /* of them */
-    bool wikis;                          /* a dump is among the inputs: what it has are pages */
+    uint64_t bytes_before, pages_before; /* by earlier starts */
+    double earlier_seconds;              /* of earlier starts */
+    bool wikis;                          /* a dump is among the inputs, so records are called pages */
     uint32_t processes;                  /* of this start */
     uint64_t duplicates;                 /* documents with the text of an earlier one, kept or dropped */
 };
@@ -33,17 +33,17 @@ void summary_plan(const char *directory, const struct dsdata_settings *settings,
 /* Prints the rest of the plan; with --json the object. Returns 0. */
 int summary_dry_run(const struct dsdata_settings *settings, const struct resource_plan *plan,
                     const struct dataset_recipe *recipe);
-/* Seconds that sealing will take, from the time that it took to spill `share` of what is read; -1: unknown. */
+/* The estimated seconds of sealing, from the time taken to spill `share` of the input; -1: unknown. */
 double summary_seal_seconds(const struct build_facts *facts, const struct resource_plan *plan, double share);
-/* The line while inputs are read (`done` bytes of `total`, 0: of a pipe), `seconds` since the start, and while shards
- * are sealed. */
+/* The progress line while inputs are read (`done` bytes of `total`, 0: of a pipe; `seconds` since the start), and while
+ * shards are sealed. */
 void summary_progress(struct progress *progress, uint64_t done, uint64_t total, const struct counts *counts,
                       const struct build_facts *facts, const struct resource_plan *plan, double seconds);
 void summary_sealing(struct progress *progress, const struct build_facts *facts, uint64_t samples);
 int summary_print(const char *directory, const struct dsdata_settings *settings, const struct resource_plan *plan,
                   const struct manifest *manifest, const struct counts *counts, const struct missing *missing,
                   const struct build_facts *facts, struct error *err);
-/* The same command on a finished dataset. */
+/* The output for a dataset that is finished already. */
 int summary_finished(const char *directory, const struct dsdata_settings *settings, const struct manifest *manifest,
                      struct error *err);
 /* Writes DIR/build.json. */

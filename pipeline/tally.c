@@ -16,7 +16,7 @@ static void put_slot(struct tally *tally, uint32_t index)
     tally->slots[at] = index + 1;
 }
 
-/* At most half of the slots are taken. */
+/* At most half of the slots are used. */
 static void make_slots(struct tally *tally, size_t rows)
 {
     if (tally->slot_count < 2 * rows) {
@@ -42,7 +42,7 @@ static struct tally_row *find(const struct tally *tally, struct str name, uint32
     return NULL;
 }
 
-/* What the row can stand for at most. */
+/* The largest value that the row's bytes may really have. */
 static uint64_t upper(const struct tally_row *row)
 {
     return row->bytes + row->missed;
@@ -54,7 +54,7 @@ static int compare_falling(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* Keeps the rows above the middle one. */
+/* Forgets the rows up to the median. */
 static void forget(struct tally *tally)
 {
     uint64_t *uppers = mem_array(tally->count, sizeof *uppers);
@@ -140,7 +140,7 @@ void tally_release(struct tally *tally)
     *tally = (struct tally){0};
 }
 
-/* Does row a stand before row b? */
+/* Is row a before row b in the order of tally_top? */
 static bool is_before(const struct tally *tally, uint32_t a, uint32_t b)
 {
     const struct tally_row *left = &tally->rows[a], *right = &tally->rows[b];

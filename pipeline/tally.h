@@ -1,8 +1,8 @@
-/* Which names cost most: names with a count and bytes each, in bounded memory. A full table forgets its cheaper half; a
- * forgotten name that comes back begins at zero, and `missed` bounds what any name has lost by that: at most a share of
- * 2 / TALLY_NAMES_MAX of all bytes added (Misra and Gries, "Finding repeated elements", 1982; merged as by Agarwal et
- * al., "Mergeable summaries", 2012). Until then figures are exact, and the order of the calls does not matter; call in
- * a fixed order, so that it never does. */
+/* Which names cost most: a count and bytes for each name, in bounded memory. A full table forgets its cheaper half. A
+ * forgotten name that returns begins at zero, and `missed` bounds what any name has lost in this way: at most a share
+ * of 2 / TALLY_NAMES_MAX of all bytes added (Misra and Gries, "Finding repeated elements", 1982; merged as by Agarwal
+ * et al., "Mergeable summaries", 2012). Until the table is full the figures are exact and independent of the order of
+ * calls; call in a fixed order to make them reproducible afterwards. */
 #ifndef PIPELINE_TALLY_H
 #define PIPELINE_TALLY_H
 
@@ -15,8 +15,8 @@
 
 struct tally_row {
     uint64_t count, bytes;
-    uint64_t missed;  /* bytes that it may have lost before it came */
-    uint32_t name_at; /* in tally.names, with a NUL after it */
+    uint64_t missed;  /* the most bytes that it may have lost before it was added */
+    uint32_t name_at; /* offset in tally.names, with a NUL after the name */
     uint32_t hash;
 };
 
@@ -40,10 +40,10 @@ static inline const char *tally_name(const struct tally *tally, const struct tal
     return tally->names.data + row->name_at;
 }
 
-/* The rows of most bytes, names in bytewise order where they are equal: at most `max` indices into out; how many. */
+/* The rows of most bytes, equal ones by name: at most `max` indices in `out`; returns how many. */
 size_t tally_top(const struct tally *tally, uint32_t *out, size_t max);
 
-/* For the journal, exactly. tally_read: false where it is nothing that tally_json wrote; *tally is empty then. */
+/* For the journal, without loss. tally_read: false if tally_json did not write it; *tally is then empty. */
 json_t *tally_json(const struct tally *tally);
 bool tally_read(struct tally *tally, const json_t *json);
 

@@ -8,7 +8,7 @@
 #include "pipeline/text/xml/xml.h"
 
 #define NAMESPACE_TEMPLATE 10
-#define HEAD_BYTES         2048u /* of a page: its title and namespace stand before its revision */
+#define HEAD_BYTES         2048u /* of a page: its title and namespace come before its revision */
 
 /* Scratch of one thread. */
 struct reader {
@@ -18,7 +18,7 @@ struct reader {
     struct buf text;
 };
 
-/* What a group gives: names and renderings end to end in `text`. */
+/* The result of a group: names and renderings, one after the other in `text`. */
 struct found {
     enum body_kind kind;
     size_t name_bytes, text_bytes;

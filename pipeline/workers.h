@@ -1,5 +1,5 @@
-/* Scratch objects that parallel steps of a belt take and give back: as many exist as threads ever work at once, and
- * what an object remembers (caches) never changes a result. Any thread. */
+/* Scratch objects that parallel steps of a belt take and give back. There are as many as threads that ever work at
+ * once; caches in an object never change a result. Any thread. */
 #ifndef PIPELINE_WORKERS_H
 #define PIPELINE_WORKERS_H
 
@@ -8,7 +8,7 @@
 
 struct workers {
     pthread_mutex_t mutex;
-    void **idle; /* the ones nobody holds */
+    void **idle; /* objects not in use */
     size_t idle_count, capacity;
     void *(*open)(const void *options); /* called when none is idle */
     void (*close)(void *worker);
