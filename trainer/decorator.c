@@ -64,10 +64,10 @@ static void *mark(struct device *device, size_t n)
     return inner->mark(inner->device, n);
 }
 
-static const struct batch *bring(struct device *device, const struct batch *batch)
+static const struct batch *upload(struct device *device, const struct batch *batch)
 {
     const struct ops *inner = decorator_inner(device);
-    return inner->bring(inner->device, batch);
+    return inner->upload(inner->device, batch);
 }
 
 static size_t scratch_bytes(struct device *device, const struct ops_limits *limits)
@@ -99,7 +99,7 @@ void decorator_init(struct decorator *decorator, struct ops *inner)
         .send = send,
         .receive = receive,
         .mark = inner->mark ? mark : NULL,
-        .bring = bring,
+        .upload = upload,
         .scratch_bytes = scratch_bytes,
     };
     ops_describe(&decorator->ops);

@@ -11,7 +11,7 @@
  * rows. "+=" outputs are only ever added to, so micro-batches of a step need no division afterwards (Law 4). Results
  * are bit-exact for any number of threads. One thread calls; the backend distributes the work, and may still be working
  * when an op returns. The host gets results with map or wait, which drain the device, or with send and receive, which
- * do not. Operands are in the device's memory, batches are those that bring has uploaded. */
+ * do not. Operands are in the device's memory, batches are what `upload` returned. */
 #ifndef TRAINER_OPS_H
 #define TRAINER_OPS_H
 
@@ -152,7 +152,7 @@ struct ops {
     void *(*mark)(struct device *device, size_t n);
     /* Uploads a batch for the ops below. The result is valid until the next call; the host's batch may change at
      * once. */
-    const struct batch *(*bring)(struct device *device, const struct batch *batch);
+    const struct batch *(*upload)(struct device *device, const struct batch *batch);
     size_t (*scratch_bytes)(struct device *device, const struct ops_limits *limits);
 
 #define OP_MEMBER(op) void (*op)(struct device * device, const struct op##_args *args);

@@ -307,7 +307,7 @@ OPS_COMPUTING(TIMED)
 #define SET_TIMED(op) ops->op = timed_##op;
 
 /* Also counts the pairs of query and key, from which attention's work is computed. */
-static const struct batch *bring(struct device *device, const struct batch *batch)
+static const struct batch *upload(struct device *device, const struct batch *batch)
 {
     const struct ops *inner = decorator_inner(device);
     struct timings *timings = (struct timings *)device;
@@ -318,7 +318,7 @@ static const struct batch *bring(struct device *device, const struct batch *batc
         timings->pairs += length * length;
         timings->read_pairs += ((double)read->starts[i + 1] - read->starts[i]) * length;
     }
-    return inner->bring(inner->device, batch);
+    return inner->upload(inner->device, batch);
 }
 
 struct ops *timings_open(struct ops *inner)
@@ -327,7 +327,7 @@ struct ops *timings_open(struct ops *inner)
     struct ops *ops = &timings->decorator.ops;
     decorator_init(&timings->decorator, inner);
     ops->late = false; /* timings wait for every op */
-    ops->bring = bring;
+    ops->upload = upload;
     OPS_COMPUTING(SET_TIMED)
     return ops;
 }

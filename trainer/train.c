@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/progress.h"
-#include "trainer/blame.h"
+#include "trainer/nonfinite.h"
 #include "trainer/limit.h"
 #include "trainer/timings.h"
 #include "trainer/verdict.h"
@@ -118,7 +118,8 @@ static int settle(struct training *t, uint64_t left, struct error *err)
         if (facts.outcome == STEP_NOT_FINITE) {
             struct loader_options samples = training_samples(t);
             samples.count = loader_batch_size(&samples);
-            return blame(&t->engine, t->team, &samples, &facts, t->keeper.run.directory, t->keeper.saved_step, err);
+            return diagnose_nonfinite(&t->engine, t->team, &samples, &facts, t->keeper.run.directory,
+                                      t->keeper.saved_step, err);
         }
         TRY(keeper_step(&t->keeper, &t->position, &facts, err));
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # dstrain itself on the emulated backend: training.sh DSTRAIN MODULE MAKE_SHARDS. What the host hears late must leave no
 # trace: a run that was stopped ends with the bytes of one that was not, every step is reported once and in order, and of
-# steps with non-finite numbers the first one is blamed. Where memory is short, the micro-batch that fits is named; what
+# steps with non-finite numbers the first one is named. Where memory is short, the micro-batch that fits is named; what
 # CUDA refuses is named too.
 set -u
 scratch=$(mktemp -d)
@@ -66,7 +66,7 @@ train 8 wild --precision fp32 --save-every 3 --set scheduler.type=LRRangeTest sc
     scheduler.params.lr_range_test_staircase=true
 step=$(sed -nE 's/.*"step": ?([0-9]+).*/\1/p' wild/not-finite.json | head -1)
 last=$(wc -l <wild/metrics.jsonl)
-[ "$step" = $((last + 1)) ] || complain "step $step is blamed, $last are told"
+[ "$step" = $((last + 1)) ] || complain "step $step is named, $last are reported"
 grep -q "step $step: the " stderr || complain "the message does not name step $step"
 grep -q "the checkpoint of step $(((step - 1) / 3 * 3)) is intact" stderr || complain "the checkpoint is not named"
 # Other programs have left some memory: what is named fits, one sequence more does not, and the choice without

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/progress.h"
-#include "trainer/blame.h"
+#include "trainer/nonfinite.h"
 #include "trainer/options.h"
 #include "trainer/training.h"
 
@@ -196,7 +196,7 @@ static void fp16_hears_of_an_overflow_at_once(void **state)
 }
 
 /* The step, its tensors and its samples are the same, though another step was queued after it. */
-static void a_step_without_a_number_is_blamed_all_the_same(void **state)
+static void a_non_finite_step_is_diagnosed_all_the_same(void **state)
 {
     assert_int_equal(RUN("wild", false, WILD), (int)ERR_NUMERIC);
     char text[sizeof err->text];
@@ -204,7 +204,7 @@ static void a_step_without_a_number_is_blamed_all_the_same(void **state)
     assert_non_null(strstr(text, "not finite"));
     assert_int_equal(RUN("wild-late", true, WILD), (int)ERR_NUMERIC);
     assert_string_equal(text, strstr(err->text, "step "));
-    assert_same_file(*state, "wild", "wild-late", BLAME_NAME);
+    assert_same_file(*state, "wild", "wild-late", NONFINITE_NAME);
     assert_same_file(*state, "wild", "wild-late", "latest");
     json_t *lines = metrics_of(*state, "wild");
     const size_t told = json_array_size(lines);
@@ -240,7 +240,7 @@ static void what_comes_behind_it_is_not_applied(void **state)
     tamper = NULL;
     assert_string_equal(text, strstr(err->text, "step "));
     assert_memory_equal(params, last_params, sizeof params);
-    assert_same_file(*state, "broken", "broken-late", BLAME_NAME);
+    assert_same_file(*state, "broken", "broken-late", NONFINITE_NAME);
     assert_same_file(*state, "broken", "broken-late", "latest");
     assert_same_metrics(*state, "broken", "broken-late", 4);
 }
@@ -410,7 +410,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_silent_keeper_changes_no_bit_and_writes_nothing),
         cmocka_unit_test(a_stop_and_a_resume_lose_no_line),
         cmocka_unit_test(fp16_hears_of_an_overflow_at_once),
-        cmocka_unit_test(a_step_without_a_number_is_blamed_all_the_same),
+        cmocka_unit_test(a_non_finite_step_is_diagnosed_all_the_same),
         cmocka_unit_test(what_comes_behind_it_is_not_applied),
         cmocka_unit_test(a_signal_saves_the_last_step_that_was_queued),
         cmocka_unit_test(a_step_neither_waits_nor_allocates),

@@ -66,7 +66,7 @@ static void receive(struct device *device, int slot, void *host, size_t bytes)
     memcpy(host, device->sent[slot], bytes);
 }
 
-static const struct batch *bring(struct device *device, const struct batch *batch)
+static const struct batch *upload(struct device *device, const struct batch *batch)
 {
     (void)device;
     return batch;
@@ -156,7 +156,7 @@ struct ops *cpu_open(const struct cpu_options *options, struct error *err)
     ops->wait = wait;
     ops->send = send;
     ops->receive = receive;
-    ops->bring = bring;
+    ops->upload = upload;
     ops->scratch_bytes = scratch_bytes;
     return ops;
 }

@@ -19,11 +19,11 @@ struct slot {
     struct cuda_batch read; /* what batch.read points to; it has no orders, because no op needs them */
     char *host, *device;    /* [bytes] each; `host` is pinned */
     size_t bytes;
-    cudaEvent_t brought, used;
+    cudaEvent_t uploaded, used;
     bool in_use; /* until the event `used` */
 };
 
-struct bringer {
+struct uploader {
     cudaStream_t stream;
     struct slot slots[SLOTS];
     int last; /* slot of the last batch; -1: none yet */
@@ -31,29 +31,29 @@ struct bringer {
     size_t counts_size;
 };
 
-struct bringer *bringer_open(void)
+struct uploader *uploader_open(void)
 {
-    struct bringer *bringer = mem_clear(1, sizeof *bringer);
-    CHECK(cudaStreamCreateWithFlags(&bringer->stream, cudaStreamNonBlocking));
+    struct uploader *uploader = mem_clear(1, sizeof *uploader);
+    CHECK(cudaStreamCreateWithFlags(&uploader->stream, cudaStreamNonBlocking));
     for (int i = 0; i < SLOTS; i++) {
-        CHECK(cudaEventCreateWithFlags(&bringer->slots[i].brought, cudaEventDisableTiming));
-        CHECK(cudaEventCreateWithFlags(&bringer->slots[i].used, cudaEventDisableTiming));
+        CHECK(cudaEventCreateWithFlags(&uploader->slots[i].uploaded, cudaEventDisableTiming));
+        CHECK(cudaEventCreateWithFlags(&uploader->slots[i].used, cudaEventDisableTiming));
     }
-    bringer->last = -1;
-    return bringer;
+    uploader->last = -1;
+    return uploader;
 }
 
-void bringer_close(struct bringer *bringer)
+void uploader_close(struct uploader *uploader)
 {
     for (int i = 0; i < SLOTS; i++) {
-        CHECK(cudaEventDestroy(bringer->slots[i].brought));
-        CHECK(cudaEventDestroy(bringer->slots[i].used));
-        CHECK(cudaFree(bringer->slots[i].device));
-        CHECK(cudaFreeHost(bringer->slots[i].host));
+        CHECK(cudaEventDestroy(uploader->slots[i].uploaded));
+        CHECK(cudaEventDestroy(uploader->slots[i].used));
+        CHECK(cudaFree(uploader->slots[i].device));
+        CHECK(cudaFreeHost(uploader->slots[i].host));
     }
-    CHECK(cudaStreamDestroy(bringer->stream));
-    mem_free(bringer->counts);
-    mem_free(bringer);
+    CHECK(cudaStreamDestroy(uploader->stream));
+    mem_free(uploader->counts);
+    mem_free(uploader);
 }
 
 /* ---- the layout of a block ---- */
@@ -82,13 +82,13 @@ static void copy(struct cursor *cursor, int32_t **there, const void *from, size_
 
 /* ---- orders ---- */
 
-static void clear_counts(struct bringer *bringer, size_t size)
+static void clear_counts(struct uploader *uploader, size_t size)
 {
-    if (size > bringer->counts_size) {
-        bringer->counts = mem_grow(bringer->counts, size, sizeof *bringer->counts);
-        bringer->counts_size = size;
+    if (size > uploader->counts_size) {
+        uploader->counts = mem_grow(uploader->counts, size, sizeof *uploader->counts);
+        uploader->counts_size = size;
     }
-    memset(bringer->counts, 0, size * sizeof *bringer->counts);
+    memset(uploader->counts, 0, size * sizeof *uploader->counts);
 }
 
 static int32_t largest(const int32_t *values, int32_t count)
@@ -101,11 +101,11 @@ static int32_t largest(const int32_t *values, int32_t count)
 
 /* Counting sort of the live rows by id. runs [ids + 1] gets where each id that occurs begins; returns how many
  * occur. */
-static int32_t sort_rows(struct bringer *bringer, const struct batch *batch, int32_t *order, int32_t *runs)
+static int32_t sort_rows(struct uploader *uploader, const struct batch *batch, int32_t *order, int32_t *runs)
 {
     const int32_t ids = largest(batch->ids, batch->tokens) + 1;
-    clear_counts(bringer, (size_t)ids);
-    int32_t *counts = bringer->counts, run = 0;
+    clear_counts(uploader, (size_t)ids);
+    int32_t *counts = uploader->counts, run = 0;
     for (int32_t row = 0; row < batch->tokens; row++) {
         assert(batch->ids[row] >= 0);
         counts[batch->ids[row]]++;
@@ -137,11 +137,11 @@ static int32_t longest_of(const struct batch *batch)
 }
 
 /* Counting sort of the sequences by length, the longest first; returns that length. */
-static int32_t sort_sequences(struct bringer *bringer, const struct batch *batch, int32_t *order)
+static int32_t sort_sequences(struct uploader *uploader, const struct batch *batch, int32_t *order)
 {
     const int32_t longest = longest_of(batch);
-    clear_counts(bringer, (size_t)longest + 1);
-    int32_t *counts = bringer->counts;
+    clear_counts(uploader, (size_t)longest + 1);
+    int32_t *counts = uploader->counts;
     for (int32_t i = 0; i < batch->sequences; i++)
         counts[length_of(batch, i)]++;
     for (int32_t length = longest, from = 0; length >= 0; length--) {
@@ -171,7 +171,7 @@ static void fill_read(struct cursor *cursor, struct slot *slot, const struct bat
     slot->read.longest = longest_of(batch->read);
 }
 
-static size_t fill(struct bringer *bringer, struct slot *slot, const struct batch *batch, bool counts_only)
+static size_t fill(struct uploader *uploader, struct slot *slot, const struct batch *batch, bool counts_only)
 {
     struct cursor cursor = {counts_only ? NULL : slot->host, counts_only ? NULL : slot->device, 0};
     struct cuda_batch *there = &slot->batch;
@@ -197,8 +197,8 @@ static size_t fill(struct bringer *bringer, struct slot *slot, const struct batc
     int32_t *runs = place(&cursor, &there->runs, tokens + 1); /* at most one run a row */
     int32_t *by_length = place(&cursor, &there->by_length, sequences);
     if (!counts_only) {
-        there->run_count = sort_rows(bringer, batch, order, runs);
-        there->longest = sort_sequences(bringer, batch, by_length);
+        there->run_count = sort_rows(uploader, batch, order, runs);
+        there->longest = sort_sequences(uploader, batch, by_length);
     }
     return cursor.used;
 }
@@ -215,22 +215,22 @@ static void make_room(struct slot *slot, size_t bytes)
     CHECK(cudaMallocHost((void **)&slot->host, slot->bytes));
 }
 
-const struct batch *bring(struct device *device, const struct batch *batch)
+const struct batch *upload(struct device *device, const struct batch *batch)
 {
-    struct bringer *bringer = device->bringer;
-    if (bringer->last >= 0) { /* every op that reads the last batch has been queued */
-        CHECK(cudaEventRecord(bringer->slots[bringer->last].used, device->stream));
-        bringer->slots[bringer->last].in_use = true;
+    struct uploader *uploader = device->uploader;
+    if (uploader->last >= 0) { /* every op that reads the last batch has been queued */
+        CHECK(cudaEventRecord(uploader->slots[uploader->last].used, device->stream));
+        uploader->slots[uploader->last].in_use = true;
     }
-    bringer->last = (bringer->last + 1) % SLOTS;
-    struct slot *slot = &bringer->slots[bringer->last];
+    uploader->last = (uploader->last + 1) % SLOTS;
+    struct slot *slot = &uploader->slots[uploader->last];
     if (slot->in_use)
         CHECK(cudaEventSynchronize(slot->used));
     slot->in_use = false;
-    make_room(slot, fill(bringer, slot, batch, true));
-    const size_t bytes = fill(bringer, slot, batch, false);
-    CHECK(cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, bringer->stream));
-    CHECK(cudaEventRecord(slot->brought, bringer->stream));
-    CHECK(cudaStreamWaitEvent(device->stream, slot->brought, 0));
+    make_room(slot, fill(uploader, slot, batch, true));
+    const size_t bytes = fill(uploader, slot, batch, false);
+    CHECK(cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, uploader->stream));
+    CHECK(cudaEventRecord(slot->uploaded, uploader->stream));
+    CHECK(cudaStreamWaitEvent(device->stream, slot->uploaded, 0));
     return &slot->batch.batch;
 }

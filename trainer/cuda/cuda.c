@@ -171,7 +171,7 @@ static void close_cuda(struct ops *ops)
 {
     struct device *device = (struct device *)ops;
     CHECK(cudaStreamSynchronize(device->stream));
-    bringer_close(device->bringer);
+    uploader_close(device->uploader);
     staging_close(device->staging);
     products_close(device->products);
     close_slots(device);
@@ -193,7 +193,7 @@ static const struct ops table = {
     .send = send_bytes,
     .receive = receive_bytes,
     .mark = mark,
-    .bring = bring,
+    .upload = upload,
     .scratch_bytes = scratch_bytes,
 };
 #define SET_OP(op) device->ops.op = op;
@@ -209,7 +209,7 @@ static struct ops *open_cuda(enum precision precision, const char *tune, struct 
         return NULL;
     struct device *device = mem_clear(1, sizeof *device);
     device->products = products;
-    device->bringer = bringer_open();
+    device->uploader = uploader_open();
     device->staging = staging_open();
     open_slots(device);
     CHECK(cudaStreamCreateWithFlags(&device->stream, cudaStreamNonBlocking));

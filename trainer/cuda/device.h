@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bringer;  /* batch.c */
+struct uploader; /* batch.c */
 struct products; /* product.c */
 struct staging;  /* staging.c */
 
@@ -22,7 +22,7 @@ struct staging;  /* staging.c */
 struct device {
     struct ops ops; /* first: close_cuda casts its address */
     cudaStream_t stream;
-    struct bringer *bringer;
+    struct uploader *uploader;
     struct products *products;
     struct staging *staging;
     struct sent { /* slots of send: pinned memory, and the event of its copy */
@@ -51,9 +51,9 @@ struct device {
     } while (0)
 
 /* batch.c */
-struct bringer *bringer_open(void);
-void bringer_close(struct bringer *bringer);
-const struct batch *bring(struct device *device, const struct batch *batch);
+struct uploader *uploader_open(void);
+void uploader_close(struct uploader *uploader);
+const struct batch *upload(struct device *device, const struct batch *batch);
 
 /* staging.c: copies in the order of the stream. The bytes are in `host` when staging_out returns, and in `memory` when
  * staging_in returns. */

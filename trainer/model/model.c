@@ -211,7 +211,7 @@ static void pass(struct model *model, const struct batch *batch, bool training,
         forget(model);
     model->training = training;
     choose_layers(model);
-    const struct batch *there = model->ops->bring(model->ops->device, batch);
+    const struct batch *there = model->ops->upload(model->ops->device, batch);
     forward(model, there);
     if (training)
         CALL(model->ops, clear, .memory = output_gradient(model, there),

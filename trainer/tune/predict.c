@@ -14,7 +14,7 @@ size_t predict_rows(const struct samples *samples)
 }
 
 /* The logits of the pass that was made last: so many numbers. */
-static void bring(const struct ops *ops, void *logits, size_t count, float *out)
+static void download(const struct ops *ops, void *logits, size_t count, float *out)
 {
     const size_t bytes = count * ops->storage_size;
     void *host = ops->map(ops->device, logits, bytes, MAP_READ);
@@ -35,7 +35,7 @@ static int pass_all(const struct evaluation_work *work, const struct samples *sa
             return fail(err, ERR_STOPPED, "stopped while predicting");
         model_evaluate(work->model, &micro->batch, sums);
         const size_t count = columns * (size_t)head_rows(head, &micro->batch).rows.live;
-        bring(model_ops(work->model), model_logits(work->model, head), count, out);
+        download(model_ops(work->model), model_logits(work->model, head), count, out);
         out += count;
     }
     return result;

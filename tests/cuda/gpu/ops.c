@@ -147,13 +147,13 @@ struct case_batch {
     const struct batch *on[SIDES];
 };
 
-static void bring_all(struct case_batch *batch, const int32_t *lengths, int32_t count, int32_t vocabulary,
-                      int32_t masked_every)
+static void upload_all(struct case_batch *batch, const int32_t *lengths, int32_t count, int32_t vocabulary,
+                       int32_t masked_every)
 {
     const struct made_source source = {3, vocabulary, masked_every};
     batch->host = made_batch(&source, lengths, 7, count);
     EACH_SIDE (s)
-        batch->on[s] = OPS(s)->bring(OPS(s)->device, &batch->host);
+        batch->on[s] = OPS(s)->upload(OPS(s)->device, &batch->host);
 }
 
 static const struct dropout drops[] = {
@@ -306,7 +306,7 @@ static void check_rows(void)
     static const int32_t lengths[] = {1, 33, 128, 2, 64, 17, 100, 5, 90, 3};
     static const int32_t widths[] = {64, 128, 96, 100, 256, 768, 1024, 1600, 4096};
     struct case_batch batch;
-    bring_all(&batch, lengths, 10, 300, 4);
+    upload_all(&batch, lengths, 10, 300, 4);
     take_scratch(&(struct ops_limits){512, 4096, 512, 4096, 128, 64});
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
         for (int j = 0; j < DROPS; j++)
@@ -319,7 +319,7 @@ static void check_rows(void)
 
     static const int32_t many[] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128};
     struct case_batch full;
-    bring_all(&full, many, 16, 5, 0); /* five words: every sum is long */
+    upload_all(&full, many, 16, 5, 0); /* five words: every sum is long */
     take_scratch(&(struct ops_limits){2048, 768, 64, 768, 128, 64});
     embed_case(&full, 768, 5);
     norm_case(&full, 768, &drops[1], true);
@@ -360,7 +360,7 @@ static void attention_case(const int32_t *lengths, int32_t count, int32_t heads,
     EACH_SIDE (s) {
         const struct ops *ops = OPS(s);
         const size_t from = apart ? 0 : width * ops->storage_size;
-        const struct batch *there = ops->bring(ops->device, &batch.host);
+        const struct batch *there = ops->upload(ops->device, &batch.host);
         const struct attention_args forward = {.context = AT(context),
                                                .log_sums = AT(log_sums),
                                                .q = AT(q),

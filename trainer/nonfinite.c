@@ -4,7 +4,7 @@
  * tensor of the table to the first, the order in which the backward pass reaches them. The device may be one step
  * further by now, so they are computed again; no update was applied in between, so the bits are the same. Finally each
  * sample of the step goes through a forward pass alone, without dropout. */
-#include "trainer/blame.h"
+#include "trainer/nonfinite.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -224,8 +224,8 @@ static int fail_not_finite(const char *text, const char *directory, uint64_t sav
                 saved, directory);
 }
 
-int blame(struct engine *engine, struct team *team, const struct loader_options *samples,
-          const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err)
+int diagnose_nonfinite(struct engine *engine, struct team *team, const struct loader_options *samples,
+                       const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err)
 {
     struct error ignored = {0};
     struct buf text = {0};
@@ -245,9 +245,9 @@ int blame(struct engine *engine, struct team *team, const struct loader_options 
     json_t *all = json_pack("{s:I, s:o, s:o, s:f, s:o, s:o, s:o}", "step", (json_int_t)facts->number, "loss",
                             real_or_text(facts->means.loss), "grad_norm", real_or_text(facts->norm), "loss_scale",
                             facts->loss_scale, "weights", weights, "gradients", gradients, "samples", each);
-    char *path = directory ? path_join(directory, BLAME_NAME) : NULL;
+    char *path = directory ? path_join(directory, NONFINITE_NAME) : NULL;
     if (path && json_file_write(path, all, &ignored) == 0)
-        buf_addf(&text, " (all in %s)", BLAME_NAME);
+        buf_addf(&text, " (all in %s)", NONFINITE_NAME);
     fail_not_finite(buf_text(&text), directory, saved, err);
     if (gathered < 0)
         *err = lost;

@@ -1,19 +1,19 @@
 /* Diagnoses a step whose loss or gradient is not finite: which weights, gradients and samples cause it. */
-#ifndef TRAINER_BLAME_H
-#define TRAINER_BLAME_H
+#ifndef TRAINER_NONFINITE_H
+#define TRAINER_NONFINITE_H
 
 #include "base/error.h"
 #include "trainer/step.h"
 #include "trainer/team.h"
 
-#define BLAME_NAME "not-finite.json"
+#define NONFINITE_NAME "not-finite.json"
 
 /* Called by all processes of the team, each with the samples of its share; all get the findings of all.
  *
- * Returns ERR_NUMERIC, whose text names the step, a tensor and samples. The complete lists are written to BLAME_NAME in
+ * Returns ERR_NUMERIC, whose text names the step, a tensor and samples. The complete lists are written to NONFINITE_NAME in
  * `directory` (NULL: nothing is written), whose newest checkpoint is that of step `saved` (0: none). `samples` are the
  * step's. The parameters must be those from before the step. */
-int blame(struct engine *engine, struct team *team, const struct loader_options *samples,
-          const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err);
+int diagnose_nonfinite(struct engine *engine, struct team *team, const struct loader_options *samples,
+                       const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err);
 
 #endif
