@@ -2,14 +2,14 @@
 
 #include "base/str.h"
 
-#define LOOSE_BYTES_MAX 64u /* how far an empty bracket may reach on each side of a gap */
+#define LOOSE_BYTES_MAX 64u /* how far an empty bracket may extend on each side of a gap */
 
 enum mark {
     MARK_OTHER,
     MARK_GAP,
     MARK_BLANK,
     MARK_SEPARATOR, /* , ; */
-    MARK_LINKING,   /* - / : between two things that are gone */
+    MARK_LINKING,   /* - / : between two things that were removed */
     MARK_OPEN,
     MARK_CLOSE,
     MARK_QUOTE, /* opens and closes */
@@ -22,7 +22,7 @@ struct piece {
     size_t size;
 };
 
-/* What we look for, by its bytes; brackets of one pair have the same number. */
+/* The characters of interest, as bytes; brackets of a pair have the same number. */
 static const struct sign {
     char text[4];
     enum mark mark;
@@ -106,7 +106,7 @@ static struct piece piece_before(const char *text, size_t end)
     return piece_of(text + at, end - at);
 }
 
-/* Where the run of characters whose mark is at most `loosest` ends that begins at `at`; gaps are among them. */
+/* The end of the run, from `at` on, of gaps and characters whose mark is at most `loosest`. */
 static size_t run_right(const char *text, size_t at, size_t size, enum mark loosest, size_t bytes_max)
 {
     const size_t from = at;
@@ -131,7 +131,7 @@ static size_t run_left(const char *text, size_t end, enum mark loosest, size_t b
     return end;
 }
 
-/* Brackets with nothing in them but gaps, blanks and signs; straight quotes only with nothing but gaps. */
+/* An empty pair of brackets: only gaps, blanks and signs inside; in straight quotes only gaps. */
 static bool is_empty_pair(struct piece open, struct piece close, bool only_gaps)
 {
     if (open.mark == MARK_QUOTE && close.mark == MARK_QUOTE)
@@ -147,10 +147,10 @@ static struct piece closing(struct piece piece)
     return piece;
 }
 
-/* What one run of blanks and separators around gaps comes to. */
+/* A run of blanks and separators around gaps. */
 struct seam {
     bool blank;           /* there was one */
-    bool blank_separator; /* and one stood before the first separator, with no gap between: " ;" was typed so */
+    bool blank_separator; /* a blank came before the first separator, with no gap between: " ;" was typed like that */
     size_t separator_size;
     char separator[4];
 };
@@ -171,7 +171,7 @@ static void read_seam(struct seam *seam, const char *text, size_t from, size_t t
     }
 }
 
-/* Nothing is left of a seam at either end of a paragraph or bracket, and before a full stop that follows it. */
+/* A seam disappears at either end of a paragraph or bracket, and before a full stop. */
 static bool seam_vanishes(struct piece left, struct piece right, const char *text, size_t at, size_t size)
 {
     if (left.size == 0 || left.mark == MARK_OPEN || right.size == 0 || right.mark == MARK_CLOSE)
@@ -184,7 +184,7 @@ static bool seam_vanishes(struct piece left, struct piece right, const char *tex
     return touches && text[at] == ':';
 }
 
-/* After the full stop or colon that ended what was removed: at the start of a paragraph ("GAP. First of"), or after
+/* Skips the full stop or colon that ended the removed text: at the start of a paragraph ("GAP. First of"), or after
  * another sentence ("was. GAP."); after a dash only at the start ("GAP – a film"). */
 static size_t skip_orphan(struct piece left, const char *text, size_t at, size_t size)
 {
@@ -219,11 +219,11 @@ size_t tidy(char *text, size_t size, uint64_t *steps)
         if (is_empty_pair(open, close, only_gaps) || is_empty_pair(open, piece_at(text, right, size), only_gaps)) {
             out = left - open.size;
             in = right + close.size - 1;
-            text[in] = GAP; /* the bracket is gone: what stands around it is mended in its turn */
+            text[in] = GAP; /* the bracket is gone; the text around it is mended next */
             continue;
         }
 
-        const bool is_last = right == size && text[size - 1] == GAP; /* nothing but signs between gaps is to come */
+        const bool is_last = right == size && text[size - 1] == GAP; /* only signs between gaps follow */
         right = is_last ? size : run_right(text, gap, size, MARK_SEPARATOR, size);
         left = run_left(text, out, MARK_SEPARATOR, size);
         *steps += 2 * ((right - gap) + (out - left));

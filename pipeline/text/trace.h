@@ -1,6 +1,6 @@
-/* What the walk did with a page, from its first byte to its last: for extract --explain. The walk tells it where there
- * is one to tell (struct wikitext_options), else it costs nothing. The bytes that tidying took out of a paragraph are
- * not found again: they stay FATE_KEPT here, unless nothing is left of it. */
+/* What the walk did with a page, from its first byte to its last: for extract --explain. It costs nothing unless it is
+ * requested (struct wikitext_options). Bytes that tidying removed from a paragraph are not located: they stay FATE_KEPT
+ * here, unless nothing is left of the paragraph. */
 #ifndef PIPELINE_TEXT_TRACE_H
 #define PIPELINE_TEXT_TRACE_H
 
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 
 struct trace_step {
-    uint32_t from, to; /* bytes of the page; none where a rendering added something */
+    uint32_t from, to; /* bytes of the page; empty if a rendering added something */
     enum fate fate;
-    bool is_shown_otherwise;     /* kept, but the text holds instead: */
-    bool is_settled;             /* it does not share the fate of its paragraph */
+    bool is_shown_otherwise;     /* kept, but the text has this instead: */
+    bool is_settled;             /* its fate is not that of its paragraph */
     size_t shown_at, shown_size; /* in trace.shown */
 };
 
 /* A zeroed one is ready to use. */
 struct trace {
-    struct trace_step *steps; /* from left to right, without holes */
+    struct trace_step *steps; /* from left to right, without gaps */
     size_t count, capacity;
     size_t paragraph; /* the first step of the open paragraph */
     struct buf shown;
@@ -31,7 +31,7 @@ void trace_release(struct trace *trace);
 /* For the walk. */
 void trace_bytes(struct trace *trace, uint32_t from, uint32_t to, enum fate fate);
 void trace_shown(struct trace *trace, uint32_t from, uint32_t to, struct str shown);
-void trace_caption_end(struct trace *trace, uint32_t from, enum fate fate); /* of what was kept after `from` */
-void trace_paragraph_end(struct trace *trace, enum fate fate);              /* of what was kept since the last one */
+void trace_caption_end(struct trace *trace, uint32_t from, enum fate fate); /* of what was kept from `from` on */
+void trace_paragraph_end(struct trace *trace, enum fate fate);              /* of what was kept since the last call */
 
 #endif

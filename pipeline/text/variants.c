@@ -6,9 +6,9 @@
 #include <limits.h>
 
 #define CODE_BYTES_MAX  12u /* of a spelling */
-#define SPELLINGS_STEPS 12u /* about as many are compared */
+#define SPELLINGS_STEPS 12u /* the rank of a spelling is below about this */
 
-/* In the wiki's own order of preference, those of a script together, scripts parted by '|'. */
+/* In the wiki's order of preference, grouped by script; scripts are separated by '|'. */
 struct variant_wiki {
     const char *code, *spellings;
 };
@@ -78,7 +78,7 @@ const char *variant_codes(void)
            "wuu-hant zgh zgh-latn zh-cn zh-hans zh-hant zh-hk zh-mo zh-my zh-sg zh-tw";
 }
 
-/* The language of the spelling "zh-tw:" that begins at `at`, the better the lower; *behind: its text. */
+/* The rank (lower is better) of the spelling in "zh-tw:" at `at`; *behind: where its text begins. */
 static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t end, uint32_t *behind)
 {
     while (at < end && (w->text.data[at] == ' ' || w->text.data[at] == '\n'))
@@ -99,14 +99,15 @@ static unsigned read_spelling(const struct wikitext *w, uint32_t at, uint32_t en
     return rank;
 }
 
-/* Of "zh-hans:…; zh-hant:…" in [*from, *end) the text of the best spelling; all of it where none is named. */
+/* Narrows [*from, *end), "zh-hans:…; zh-hant:…", to the text of the best spelling; leaves it if no spelling is
+ * named. */
 static void find_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
 {
     const struct spans *spans = &w->spans;
     const uint32_t limit = *end;
     uint32_t child = w->span + 1, at = *from;
     unsigned best = UINT_MAX;
-    bool is_best = false; /* the spelling that goes on */
+    bool is_best = false; /* the current spelling */
     for (uint32_t semicolon = at;;) {
         uint32_t behind;
         const unsigned rank = read_spelling(w, at, limit, &behind);
@@ -133,7 +134,7 @@ static void find_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
     }
 }
 
-/* The same without the blanks around a spelling that is named. */
+/* The same, without the blanks around a named spelling. */
 static void choose_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
 {
     const uint32_t before = *from;
@@ -146,7 +147,7 @@ static void choose_spelling(struct wikitext *w, uint32_t *from, uint32_t *end)
         --*end;
 }
 
-/* What flags stand before the bar of -{A|…}-? */
+/* Are these flags, as before the bar of -{A|…}-? */
 static bool are_flags(struct str flags)
 {
     for (size_t i = 0; i < flags.size; i++)
@@ -155,7 +156,7 @@ static bool are_flags(struct str flags)
     return true;
 }
 
-/* -{…}-: a choice of spellings. H, T and - show nothing; other flags change other places of the page. */
+/* -{…}-: a choice of spellings. H, T and - show nothing; other flags affect other places of the page. */
 void construct_read_variant(struct wikitext *w, const struct span *span)
 {
     struct span_walk walk = span_walk(w->text, &w->spans, w->span);

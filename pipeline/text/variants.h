@@ -1,5 +1,5 @@
-/* Wikis that write their language in several spellings: "-{zh-hans:…; zh-hant:…}-", "-{ }-" around what is not
- * converted. Source: the languages that MediaWiki's LanguageConverter knows. */
+/* Wikis that support several spellings of their language: "-{zh-hans:…; zh-hant:…}-", and "-{ }-" around text that is
+ * not converted. Source: the languages of MediaWiki's LanguageConverter. */
 #ifndef PIPELINE_TEXT_VARIANTS_H
 #define PIPELINE_TEXT_VARIANTS_H
 
@@ -9,16 +9,16 @@
 
 struct variant_wiki;
 
-/* The spellings of the wiki of that language, "sr"; NULL: it has one only, and -{ is text there. */
+/* The spellings of the wiki of that language, "sr"; NULL: it has only one, and -{ is plain text there. */
 const struct variant_wiki *variant_wiki_find(struct str code);
 
-/* Is it the code of a spelling, as --variant takes it: zh-tw, sr-el? */
+/* Is it the code of a spelling that --variant accepts: zh-tw, sr-el? */
 bool variant_is_code(struct str code);
-/* All of them with blanks between. */
+/* All of them, separated by blanks. */
 const char *variant_codes(void);
 
-/* How far the spelling is from the wanted one: 0 it itself, then those of its script, then the rest in the wiki's own
- * order. `wanted` "": the wiki's own order. UINT_MAX: the wiki has no such spelling. */
+/* The distance of a spelling from the wanted one: 0 for the same, then those of its script, then the rest in the wiki's
+ * order. `wanted` "": the wiki's order. UINT_MAX: the wiki has no such spelling. */
 unsigned variant_rank(const struct variant_wiki *wiki, struct str spelling, struct str wanted);
 
 #endif

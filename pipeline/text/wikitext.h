@@ -1,12 +1,4 @@
-/* Wikitext → plain text. Comes in: a page. Goes out: what its reader sees as text, one paragraph a line.
- *
- *     wikitext_open → wikitext_read … → wikitext_close        one per thread
- *
- * Two passes, both linear in the page for any input: spans.h finds which brackets belong together; then one walk from
- * the first byte to the last copies what shows and leaves out the rest, every byte with its fate (fates.h).
- *
- * Without KEEP_HEADINGS the sections that hold no text (References, External links …: languages.h) are left out too;
- * with it they stay, as the page shows them. */
+/* Wikitext → plain text: turns a page into what its reader sees as text, one paragraph per line. */
 #ifndef PIPELINE_TEXT_WIKITEXT_H
 #define PIPELINE_TEXT_WIKITEXT_H
 

@@ -5,40 +5,40 @@
 #include "pipeline/text/sentences/sentences_items.h"
 #include "pipeline/text/sentences/sentences_marks.h"
 
-#define QUOTE_BYTES_MAX   600u /* a bracket or quotation that is longer does not keep sentences together */
-#define OPENING_BYTES_MAX 40u  /* more in front of a word are not looked through */
-#define CLAUSES_BYTES_MAX 400u /* more, where blanks part clauses, is cut at one */
-#define CLAUSES_BYTES_MIN 100u /* of what is cut off there */
+#define QUOTE_BYTES_MAX   600u /* a longer bracket or quotation does not protect its sentences */
+#define OPENING_BYTES_MAX 40u  /* no more bytes than this before a word are examined */
+#define CLAUSES_BYTES_MAX 400u /* longer sentences are cut at blanks, in scripts where blanks separate clauses */
+#define CLAUSES_BYTES_MIN 100u /* the least that such a cut leaves */
 
 /* A quotation that is open. */
 struct quotation {
-    size_t at;      /* its quote; SIZE_MAX: none is open */
-    size_t close;   /* the quote that closes it; 0: not looked for, SIZE_MAX: there is none */
+    size_t at;      /* position of its quote; SIZE_MAX: no open quotation */
+    size_t close;   /* position of the closing quote; 0: not searched yet, SIZE_MAX: none */
     unsigned style; /* of its quotes */
-    bool begins;    /* its sentence begins with it */
+    bool begins;    /* the sentence begins with it */
 };
 
 struct splitter {
     const struct language *language;
     struct str line;
     struct sentences *out;
-    size_t start;     /* of the sentence that is open */
-    size_t wide_open; /* where the outermost open 「 or （ is */
+    size_t start;     /* start of the current sentence */
+    size_t wide_open; /* position of the outermost open 「 or （ */
     unsigned wide_depth;
     struct quotation quotation;
-    size_t typed_next[TYPED_STOPS_MAX]; /* where the language's own stops are next */
-    bool dot_ends_nothing;              /* in this line */
+    size_t typed_next[TYPED_STOPS_MAX]; /* next position of each of the language's own stops */
+    bool dot_ends_nothing;              /* in the current line */
 };
 
-/* Marks in a row, what closes after them, and what comes next. */
+/* A row of marks, what closes after them, and what follows. */
 struct stop {
-    unsigned marks; /* of all of them */
-    size_t at, end; /* the marks */
-    size_t behind;  /* the quotes and brackets that close */
-    size_t next;    /* the blanks */
-    size_t word;    /* the quotes, brackets and dashes that open: where the next word is */
-    bool quoted;    /* there are some */
-    bool is_cjk;    /* a mark of Chinese or Japanese is among them */
+    unsigned marks; /* all of them ORed */
+    size_t at, end; /* position and end of the marks */
+    size_t behind;  /* end of the closing quotes and brackets */
+    size_t next;    /* end of the blanks */
+    size_t word;    /* end of the opening quotes, brackets and dashes: the next word */
+    bool quoted;    /* there are opening ones */
+    bool is_cjk;    /* one of the marks is Chinese or Japanese */
 };
 
 static struct str rest_of(const struct splitter *splitter, size_t at)
@@ -46,7 +46,7 @@ static struct str rest_of(const struct splitter *splitter, size_t at)
     return str_range(splitter->line.data + at, splitter->line.data + splitter->line.size);
 }
 
-/* Cuts what is too long; each cut leaves at least half of the bound, so the work stays linear. */
+/* Adds a sentence; cuts it if it is too long. Each cut leaves at least half of the bound, so the work stays linear. */
 static void add_piece(struct splitter *splitter, struct str rest)
 {
     while (rest.size > SENTENCE_BYTES_MAX) {
@@ -71,8 +71,8 @@ static void add_piece(struct splitter *splitter, struct str rest)
         sentences_add(splitter->out, rest);
 }
 
-/* Does a blank at `at` part two clauses? Thai writes blanks around numbers, Latin words, quotes and its sign of
- * repetition too; all its letters are three bytes that begin with 0xE0 or 0xE1. */
+/* Does the blank at `at` separate two clauses? Thai also writes blanks around numbers, Latin words, quotes and its
+ * repetition mark; all its letters are three bytes that begin with 0xE0 or 0xE1. */
 static bool parts_clauses(struct str text, size_t at)
 {
     const struct str next = {text.data + at + 1, text.size - at - 1};
@@ -85,7 +85,7 @@ static bool parts_clauses(struct str text, size_t at)
     return ((unsigned char)text.data[at - 3] & 0xFE) == 0xE0;
 }
 
-/* The place to cut a long sentence of such a script: the last one that leaves the bound, else the first; 0: none. */
+/* Where to cut a long sentence of such a script: at the last blank within the bound, else at the first; 0: nowhere. */
 static size_t clauses_end(struct str text)
 {
     for (size_t at = CLAUSES_BYTES_MAX; at > CLAUSES_BYTES_MIN; at--)
@@ -116,7 +116,7 @@ static size_t skip_blanks(const struct splitter *splitter, size_t at)
     return at;
 }
 
-/* The size of "[12]" at `at`, the number of a note, or of "[...]" and "[…]"; else 0. */
+/* The size of "[12]" at `at`, the number of a note, or of "[...]" or "[…]"; else 0. */
 static size_t bracketed(const struct splitter *splitter, size_t at, bool number)
 {
     const struct str rest = rest_of(splitter, at);
@@ -129,7 +129,7 @@ static size_t bracketed(const struct splitter *splitter, size_t at, bool number)
     return i > 1 && i < rest.size && (rest.data[i] == ']' || rest.data[i] == ')') ? i + 1 : 0;
 }
 
-/* After the closing quotes, brackets and notes at `at`. In French a blank stands before »; in Chinese “ opens. */
+/* Skips the closing quotes, brackets and notes at `at`. In French a blank precedes »; in Chinese “ opens. */
 static size_t skip_closings(const struct splitter *splitter, size_t at, bool is_cjk)
 {
     for (size_t size, blank;; at += size) {
@@ -146,7 +146,7 @@ static size_t skip_closings(const struct splitter *splitter, size_t at, bool is_
     }
 }
 
-/* After the quotes, brackets, dashes and "[…]" at `at` that stand in front of a word. */
+/* Skips the quotes, brackets, dashes and "[…]" at `at` that precede a word. */
 static size_t skip_openings(const struct splitter *splitter, size_t at)
 {
     for (size_t end = at + OPENING_BYTES_MAX, size; at < end; at += size) {
@@ -162,7 +162,7 @@ static size_t skip_openings(const struct splitter *splitter, size_t at)
     return at;
 }
 
-/* Does a bracket or quote that opens stand in front of `at`? */
+/* Does an opening bracket or quote precede `at`? */
 static bool opens_before(const struct splitter *splitter, size_t at)
 {
     size_t start = at, size;
@@ -172,7 +172,7 @@ static bool opens_before(const struct splitter *splitter, size_t at)
     return marks & MARK_OPENS && (!(marks & MARK_CLOSES) || blank_before(splitter->line, start));
 }
 
-/* Quotes that go together, or 0 where it is none. Single ones are apostrophes too often. */
+/* The style of a quote, the same for quotes that form a pair; 0: not a quote. Single quotes are usually apostrophes. */
 static unsigned quote_style(uint32_t code_point)
 {
     return code_point == '"'                              ? 1
@@ -181,8 +181,8 @@ static unsigned quote_style(uint32_t code_point)
                                                           : 0;
 }
 
-/* Does the quote at `at`, of `size` bytes, open? By what stands around it, for each of them opens somewhere: „…“, “…”,
- * ”…”, »…«, « … ». */
+/* Does the quote at `at`, of `size` bytes, open? Decided by its context, because each of them opens in some language:
+ * „…“, “…”, ”…”, »…«, « … ». */
 static bool quote_opens(const struct splitter *splitter, size_t at, size_t size, uint32_t code_point)
 {
     const struct str line = splitter->line;
@@ -198,7 +198,7 @@ static bool quote_opens(const struct splitter *splitter, size_t at, size_t size,
     return opens && (!blank_behind || code_point == 0xAB);
 }
 
-/* Keeps what "…. …." holds in one sentence: notes the quote at `at`. Others within a quotation do not count. */
+/* Records the quote at `at`, so that "…. …." stays in one sentence. Quotes inside a quotation do not count. */
 static void note_quote(struct splitter *splitter, size_t at, size_t size, uint32_t code_point)
 {
     struct quotation *open = &splitter->quotation;
@@ -211,7 +211,7 @@ static void note_quote(struct splitter *splitter, size_t at, size_t size, uint32
         open->at = SIZE_MAX;
 }
 
-/* Keeps what 「…。…」 and （…。…） hold in one sentence, and what quotes hold. */
+/* Keeps the contents of 「…。…」 and （…。…） in one sentence, and records quotes. */
 static void note_quotes(struct splitter *splitter, size_t from, size_t to)
 {
     for (size_t at = from, size; at < to; at += size) {
@@ -225,7 +225,7 @@ static void note_quotes(struct splitter *splitter, size_t from, size_t to)
     }
 }
 
-/* Where the open quotation closes, SIZE_MAX if it does not: at the first quote of its style that does not open. */
+/* Where the open quotation closes: at the first quote of its style that does not open. SIZE_MAX: it does not close. */
 static size_t quotation_close(const struct splitter *splitter)
 {
     const struct quotation *open = &splitter->quotation;
@@ -243,8 +243,8 @@ static size_t quotation_close(const struct splitter *splitter)
 
 static bool may_begin(const struct splitter *splitter, size_t at);
 
-/* Does a quotation hold the sentence together at the stop? One that was opened within it does, up to its end; one that
- * it begins with if it goes on after: "Go. Now," she said. */
+/* Does a quotation continue the sentence at the stop? One that was opened inside the sentence does, up to its end; one
+ * that begins the sentence does if the sentence continues after it: "Go. Now," she said. */
 static bool in_quotation(struct splitter *splitter, const struct stop *stop)
 {
     struct quotation *open = &splitter->quotation;
@@ -263,7 +263,7 @@ static bool in_quotation(struct splitter *splitter, const struct stop *stop)
                                           word_continues(splitter->language, rest_of(splitter, next)));
 }
 
-/* Does a quotation close at the stop, and its sentence go on? Asked where letters have no case to tell. */
+/* Does a quotation close at the stop while its sentence continues? For scripts without case. */
 static bool goes_on_behind_quote(const struct splitter *splitter, const struct stop *stop)
 {
     return stop->behind > stop->end && word_continues(splitter->language, rest_of(splitter, stop->next));
@@ -279,7 +279,8 @@ static bool is_any_digit(uint32_t code_point)
     return (code_point >= '0' && code_point <= '9') || (code_point >= 0xFF10 && code_point <= 0xFF19);
 }
 
-/* Stops of other scripts that do not: Urdu's after an initial or an abbreviation (بی۔ اے۔), Khmer's in ។ល។, "etc.". */
+/* Stops of other scripts that do not end a sentence: Urdu's after an initial or an abbreviation (بی۔ اے۔), Khmer's in
+ * ។ល។, "etc.". */
 static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop *stop)
 {
     size_t size;
@@ -295,8 +296,8 @@ static bool wide_dot_goes_on(const struct splitter *splitter, const struct stop 
     return dot_is_short(splitter->language, str_range(splitter->line.data + at, splitter->line.data + stop->at));
 }
 
-/* A wide stop ends a sentence unless a quotation goes on around it, or the sentence after it: 「はい。」と言った, え？と.
- * ． stands in numbers too. */
+/* A wide stop ends a sentence unless a quotation continues, or the sentence continues after it: 「はい。」と言った, え？と. ． is
+ * also used in numbers. */
 static bool wide_ends(struct splitter *splitter, const struct stop *stop)
 {
     size_t size;
@@ -316,7 +317,7 @@ static bool wide_ends(struct splitter *splitter, const struct stop *stop)
     return !(is_any_digit(next) && code_point_at(splitter->line, stop->at, &size) == 0xFF0E);
 }
 
-/* Does a sentence begin with the word at `at`? Not in lower case, unless it is an iPhone. */
+/* Can a sentence begin with the word at `at`? Not in lower case, except for words like iPhone. */
 static bool may_begin(const struct splitter *splitter, size_t at)
 {
     size_t size, second;
@@ -328,8 +329,7 @@ static bool may_begin(const struct splitter *splitter, size_t at)
     return !is_lower(code_point) || is_upper(code_point_at(splitter->line, at + size, &second));
 }
 
-/* Does a bracket that was opened within the sentence, in front of `at`, hold it together? One that the sentence begins
- * with does not. */
+/* Does a bracket inside the sentence, opened before `at`, continue it? A bracket that begins the sentence does not. */
 static bool in_brackets(const struct splitter *splitter, size_t at)
 {
     const char *text = splitter->line.data;
@@ -348,7 +348,7 @@ static bool in_brackets(const struct splitter *splitter, size_t at)
     return false;
 }
 
-/* Does a stop with a blank after it end the sentence? */
+/* Does a stop that is followed by a blank end the sentence? */
 static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
 {
     const struct language *language = splitter->language;
@@ -381,7 +381,7 @@ static bool stop_ends(const struct splitter *splitter, const struct stop *stop)
     return (closing != 0 && !bracket_closes) || dot_ends(language, &dot);
 }
 
-/* Does a sentence begin after the stop, though no blank stands there? */
+/* Does a sentence begin after the stop although no blank follows it? */
 static bool is_glued(const struct splitter *splitter, const struct stop *stop)
 {
     const char *text = splitter->line.data;
@@ -391,7 +391,7 @@ static bool is_glued(const struct splitter *splitter, const struct stop *stop)
     return glued_ends(splitter->language, &dot) && !in_brackets(splitter, stop->at);
 }
 
-/* Does " ." stand at `at`, as in ". . .", or the second half of "། །"? */
+/* Is there a " ." at `at`, as in ". . .", or the second half of "། །"? */
 static bool is_spaced_dot(const struct splitter *splitter, size_t at)
 {
     const struct str rest = rest_of(splitter, at);
@@ -402,7 +402,7 @@ static bool is_spaced_dot(const struct splitter *splitter, size_t at)
     return rest.size == 2 || rest.data[2] == ' ' || rest.data[2] == ']' || rest.data[2] == ')';
 }
 
-/* Which stop stands at `at`, and its size; 0: none does. What only this language stops with is a strong one. */
+/* The marks of the stop at `at`, and its size; 0: there is none. The language's own stops are strong ones. */
 static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *size)
 {
     const struct words typed = splitter->language->typed_stops;
@@ -415,7 +415,7 @@ static unsigned stop_marks(const struct splitter *splitter, size_t at, size_t *s
     return marks_of(code_point_at(splitter->line, at, size)) & MARKS_STOP;
 }
 
-/* Looks at the stop or bracket at `at` and returns where to go on. */
+/* Handles the stop or bracket at `at` and returns where to continue. */
 static size_t read_stop(struct splitter *splitter, size_t at)
 {
     if (splitter->line.data[at] == '"') {
@@ -463,7 +463,7 @@ static size_t read_stop(struct splitter *splitter, size_t at)
     return stop.next;
 }
 
-/* Where the next stop, quote or bracket may be, from `at` on. */
+/* The next position, from `at` on, that may be a stop, quote or bracket. */
 static size_t next_mark(struct splitter *splitter, size_t at)
 {
     size_t next = marks_next(splitter->line, at);
@@ -488,7 +488,7 @@ static void split_item(const struct language *language, struct str line, struct 
     add_sentence(&splitter, splitter.line.size);
 }
 
-/* "1) … 2) … 3) …" in one line: each item is split on its own. */
+/* Splits each item of "1) … 2) … 3) …" separately. */
 static void split_line(const struct language *language, struct str line, struct sentences *out)
 {
     struct items items = items_begin(language, str_trim(line));

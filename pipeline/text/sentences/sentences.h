@@ -1,8 +1,7 @@
-/* Paragraphs → sentences, by rules and tables (languages.h): a full stop ends a sentence unless it belongs to an
- * abbreviation, an initial or a number, or the text goes on in lower case or within brackets. Where the rules doubt
- * they do not cut, for two sentences in one cost less than half a sentence. The flow is here, what characters mean is
- * in sentences_marks.h, what a full stop belongs to in sentences_dots.h; tests/pipeline/sentences.cases shows what
- * comes out. */
+/* Paragraphs → sentences, by rules and tables (languages.h). A full stop ends a sentence unless it belongs to an
+ * abbreviation, an initial or a number, or the text continues in lower case or within brackets. In doubt there is no
+ * cut, because two sentences in one do less harm than half a sentence. The flow is here, the meaning of characters in
+ * sentences_marks.h, and the rules for full stops in sentences_dots.h; tests/pipeline/sentences.cases has examples. */
 #ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_H
 #define PIPELINE_TEXT_SENTENCES_SENTENCES_H
 
@@ -19,7 +18,7 @@ struct sentences {
     size_t count, capacity;
 };
 
-/* Appends the sentences of the lines of `paragraphs`; none crosses a '\n', none is empty or has blanks at its ends. */
+/* Appends the sentences of the lines of `paragraphs`. None spans a '\n', is empty, or has blanks at its ends. */
 void sentences_split(const struct language *language, struct str paragraphs, struct sentences *out);
 void sentences_add(struct sentences *sentences, struct str sentence);
 void sentences_release(struct sentences *sentences);

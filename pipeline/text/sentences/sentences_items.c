@@ -5,14 +5,14 @@
 #include <stdio.h>
 
 #define LABEL_BYTES_MAX   16u
-#define BRACKET_BYTES_MAX 600u /* a bracket that opens farther back does not count */
+#define BRACKET_BYTES_MAX 600u /* brackets opened farther back are ignored */
 
 static const char *const alphabets[] = {
     "abcdefghijklmnop", "аәбвгғд",  "абвгдежзиклмноп", "αβγδεζηθ",
     "აბგდევზთ",         "աբգդեզէը", "אבגדהוזח",        "가나다라마바사아자차카타파하"};
 static const char *const bullets[] = {"•", "⁃", "▪", "◦"};
 
-/* What stands in front of the next item, written out. */
+/* Writes the label of the next item. */
 static struct str label_write(const struct items *items, char out[LABEL_BYTES_MAX])
 {
     int size = 0;
@@ -29,7 +29,7 @@ static struct str label_write(const struct items *items, char out[LABEL_BYTES_MA
     return (struct str){out, (size_t)size};
 }
 
-/* Does an item's text stand after its label, `at`? */
+/* Is there text after the label, at `at`? */
 static bool has_text(const struct items *items, struct str text, size_t at)
 {
     const size_t blank = blank_at(text, at);
@@ -40,7 +40,7 @@ static bool has_text(const struct items *items, struct str text, size_t at)
     return !needs_capital || is_upper(code_point_at(text, at + blank, &size));
 }
 
-/* Goes on to the next number or letter; false where there is none. */
+/* Advances to the next number or letter; false if there is none. */
 static bool count_on(struct items *items)
 {
     size_t size;
@@ -74,7 +74,7 @@ static size_t next_item(const struct items *items, size_t from)
     }
 }
 
-/* Reads the label that the line begins with, of letters of that alphabet or, where it is NULL, of digits; its size, or
+/* Reads the label at the start of the line, of letters of that alphabet or, if it is NULL, of digits; its size, or
  * 0. */
 static size_t read_label(struct items *items, const char *alphabet)
 {
@@ -102,7 +102,7 @@ static size_t read_label(struct items *items, const char *alphabet)
     return 0;
 }
 
-/* Is the line a list whose labels are of that kind? */
+/* Is the line a list with such labels? */
 static bool is_list(struct items *items, const struct language *language, const char *alphabet)
 {
     const size_t label = read_label(items, alphabet);
@@ -115,7 +115,7 @@ struct items items_begin(const struct language *language, struct str line)
 {
     const size_t head = line.size < LABEL_BYTES_MAX ? line.size : LABEL_BYTES_MAX / 2;
     if (!memchr(line.data, ')', head) && !memchr(line.data, '.', head) && (unsigned char)line.data[0] != 0xE2)
-        return (struct items){.rest = line, .kind = ITEMS_NONE}; /* nearly all */
+        return (struct items){.rest = line, .kind = ITEMS_NONE}; /* nearly all lines */
     for (size_t i = 0; i < sizeof bullets / sizeof *bullets; i++)
         if (str_starts(line, str_of(bullets[i])))
             return (struct items){.rest = line, .kind = ITEMS_BULLETS, .bullet = str_of(bullets[i])};

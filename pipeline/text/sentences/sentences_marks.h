@@ -1,4 +1,4 @@
-/* What a character is to a sentence: does it end one, may it stand around one, does it show that one goes on? */
+/* What a character means for a sentence: whether it ends one, may surround one, or shows that one continues. */
 #ifndef PIPELINE_TEXT_SENTENCES_SENTENCES_MARKS_H
 #define PIPELINE_TEXT_SENTENCES_SENTENCES_MARKS_H
 
@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 enum mark {
-    MARK_DOT = 1,        /* .  which ends other things too */
+    MARK_DOT = 1,        /* .  which has other uses too */
     MARK_STRONG = 2,     /* ! ? …  end a sentence if a blank and no lower case follows */
-    MARK_WIDE = 4,       /* 。 ؟ ।  end one, blank or not */
-    MARK_OPENS = 8,      /* may stand in front of a sentence: ( " ¿ */
-    MARK_CLOSES = 16,    /* may stand after its stop: ) " » */
-    MARK_GOES_ON = 32,   /* no sentence begins so: , ) & */
-    MARK_DASH = 64,      /* tells nothing; what stands after it does */
-    MARK_HOLDS = 128,    /* 「 『 （ “  hold what wide stops would part … */
+    MARK_WIDE = 4,       /* 。 ؟ ।  end a sentence with or without a blank */
+    MARK_OPENS = 8,      /* may precede a sentence: ( " ¿ */
+    MARK_CLOSES = 16,    /* may follow its stop: ) " » */
+    MARK_GOES_ON = 32,   /* no sentence begins with it: , ) & */
+    MARK_DASH = 64,      /* no evidence; what follows it counts */
+    MARK_HOLDS = 128,    /* 「 『 （ “  protect what follows from wide stops … */
     MARK_RELEASES = 256, /* … up to 」 』 ） ” */
 };
 
@@ -25,7 +25,8 @@ enum mark {
 /* The marks of a code point, of enum mark. */
 unsigned marks_of(uint32_t code_point);
 
-/* Where the next character stands, from `at` on, that may be a stop, quote, hold or release; text.size if none does. */
+/* The position, from `at` on, of the next character that may be a stop, quote, hold or release; text.size if there is
+ * none. */
 size_t marks_next(struct str text, size_t at);
 
 /* The code point at `at` and its size, both 0 at the end. */
@@ -38,7 +39,7 @@ static inline uint32_t code_point_at(struct str text, size_t at, size_t *size)
     return at < text.size ? (unsigned char)text.data[at] : 0;
 }
 
-/* Sizes of the blank that stands at `at`, or in front of it; 0 if none does. Those that keep words together count. */
+/* The size of the blank at `at`, or before it; 0 if there is none. No-break blanks count. */
 size_t wide_blank_at(struct str text, size_t at);
 static inline size_t blank_at(struct str text, size_t at)
 {

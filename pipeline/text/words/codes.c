@@ -31,7 +31,7 @@ static bool is_code(struct str code)
     return false;
 }
 
-/* "fi" of "fin", else the code itself. */
+/* The code of two letters, if there is one ("fi" for "fin"), else the code itself. */
 static struct str shorter(struct str code)
 {
     for (size_t i = 0; code.size == 3 && i < iso_language_count; i++)
@@ -47,7 +47,7 @@ static struct str base_of(struct str code)
     return dash ? str_range(code.data, dash) : code;
 }
 
-/* After a code: "", or "-AT", "-latn-rs". */
+/* What may follow a code: "", "-AT", "-latn-rs". */
 static bool are_subtags(struct str text)
 {
     size_t letters = 8;
@@ -99,7 +99,7 @@ static struct str lower(struct str text, char *out)
     return (struct str){out, text.size};
 }
 
-/* How unlike what was typed is to a name or code; UINT32_MAX: not alike at all. */
+/* The distance between what was typed and a name or code; UINT32_MAX: not similar. */
 static uint32_t unlikeness(struct str typed, struct str other)
 {
     if (str_equal_ascii_nocase(typed, other))
@@ -125,7 +125,7 @@ const char *code_nearest(struct str typed)
         uint32_t far = unlikeness(typed, str_of(language->name));
         if (code.size >= 2 && code.size <= 3) {
             const uint32_t spelled = unlikeness(code, str_of(language->code));
-            /* Two letters of a code with the first one wrong are not what anybody means. */
+            /* In a code of two letters, people do not get the first letter wrong. */
             if (spelled < far && code.data[0] == language->code[0])
                 far = spelled;
         }

@@ -1,5 +1,5 @@
-/* A script that one language alone is written in tells it. Else the words that a language repeats most are counted: in
- * prose they are a tenth of all words and more, and no other language has half as many of them. */
+/* A script that only one language uses identifies it. Otherwise the most frequent words of each language are counted:
+ * in prose they are at least a tenth of all words, and no other language reaches half as many. */
 #include "pipeline/text/words/guess.h"
 
 #include "pipeline/text/words/word_lists.h"
@@ -19,7 +19,7 @@ static const struct {
               {0xAC00, 0xD7AF, HANGUL}, {0xF900, 0xFAFF, HAN},   {0xFB50, 0xFDFF, ARABIC}, {0xFE70, 0xFEFE, ARABIC},
               {0x20000, 0x3FFFF, HAN}};
 
-/* Lower case. Beside the languages of languages.c their neighbours, so that these are not taken for them. */
+/* Lower case. Includes neighbours of the languages in languages.c, so that these are not confused with them. */
 static const struct candidate {
     const char *code;
     enum script script;
@@ -112,9 +112,9 @@ static const struct candidate {
 };
 #define CANDIDATES (sizeof candidates / sizeof *candidates)
 
-#define GUESS_BYTES (64u << 10) /* looked at */
+#define GUESS_BYTES (64u << 10) /* bytes examined */
 #define HITS_MIN    4u
-#define HITS_SHARE  16u /* of the words at least one in so many */
+#define HITS_SHARE  16u /* the least share of the words: one in this many */
 
 struct counting {
     uint64_t letters[SCRIPTS], words;
@@ -148,7 +148,7 @@ static bool is_letter(uint32_t code_point)
 
 static void count_text(struct counting *counting, struct str text)
 {
-    enum { WORD_BYTES_MAX = 24 }; /* a longer one is none of the commonest */
+    enum { WORD_BYTES_MAX = 24 }; /* a longer word is not among the most frequent */
     char word[WORD_BYTES_MAX];
     size_t size = 0;
     for (size_t at = 0; at <= text.size;) {
@@ -173,7 +173,7 @@ static void count_text(struct counting *counting, struct str text)
     }
 }
 
-/* The script of more than half of all letters; that of Japanese is kana among ideographs. */
+/* The script of more than half of all letters; kana among ideographs count as Japanese. */
 static enum script main_script(const uint64_t letters[SCRIPTS])
 {
     uint64_t sum = 0;

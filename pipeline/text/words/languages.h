@@ -1,5 +1,6 @@
-/* What differs between the Wikipedias, as tables of words. The English words hold on every wiki: MediaWiki knows them
- * everywhere. Letters that trail a link ([[word]]s) need no table: they stand in the text as they do in the page. */
+/* The differences between the Wikipedias, as tables of words. The English words apply on every wiki, because
+ * MediaWiki knows them everywhere. Letters that follow a link ([[word]]s) need no table: they are kept as they are
+ * on the page. */
 #ifndef PIPELINE_TEXT_WORDS_LANGUAGES_H
 #define PIPELINE_TEXT_WORDS_LANGUAGES_H
 
@@ -14,32 +15,34 @@
 struct language {
     const char *code;                  /* of the wiki: "en" */
     struct words redirects;            /* #REDIRECT, without the # */
-    struct words sections;             /* headings of sections that hold no text: References, External links … */
-    struct words files, categories;    /* names of these namespaces, beyond those that siteinfo gives */
-    struct words disambiguations;      /* templates that mark a page as one */
+    struct words sections;             /* headings of sections without prose: References, External links … */
+    struct words files, categories;    /* names of these namespaces, in addition to those of siteinfo */
+    struct words disambiguations;      /* templates that mark disambiguation pages */
     struct words magic;                /* __NOTOC__ and the like, without the underscores */
-    struct words disambiguation_magic; /* those of them that mark a disambiguation page */
-    /* Kinds of pages, as patterns: a '*' at one end stands for anything, what stands after a '!' is none. */
+    struct words disambiguation_magic; /* of these, those that mark a disambiguation page */
+    /* Kinds of pages, as patterns: a '*' at one end matches anything; entries after a '!' are exceptions. */
     struct words list_titles, list_categories;
-    struct words list_templates; /* names, no patterns */
+    struct words list_templates; /* names, not patterns */
     struct words stub_templates;
     struct words abbreviations; /* without their full stop; a sentence does not end after them */
     struct words numbered;      /* nor after these, before a number: "No. 5" */
-    struct words endings;       /* abbreviations after which one may end, and names with a mark: yahoo! */
-    struct words finals;        /* abbreviations that end one before any capital: etc */
-    struct words continuers;    /* words that go on with a sentence after a quotation; "x*": words that begin with x */
-    struct words starters;      /* words that, capitalised, tell that a sentence begins with them */
-    bool ordinal_dot;           /* "3. Oktober": a full stop after a short number ends no sentence */
-    struct words typed_stops;   /* what ends sentences here only: Greek ";", Armenian ":"; at most TYPED_STOPS_MAX */
-    const char *own_stop;       /* the full stop of its script, or NULL: in a line that has it, '.' ends nothing */
-    bool dot_ends_nothing;      /* Thai: full stops stand in abbreviations only */
-    bool cuts_at_blanks;        /* blanks part clauses, not words: long sentences are cut there */
+    struct words endings;       /* abbreviations after which a sentence may end, and names with a mark: yahoo! */
+    struct words finals;        /* abbreviations that end a sentence before any capital: etc */
+    struct words continuers;    /* words that continue a sentence after a quotation; "x*": words that begin with x */
+    struct words starters;      /* capitalised words that show that a sentence begins */
+    bool ordinal_dot;           /* "3. Oktober": a full stop after a short number does not end a sentence */
+    struct words typed_stops;   /* marks that end sentences only in this language: Greek ";", Armenian ":"; at most
+                                 * TYPED_STOPS_MAX */
+    const char *own_stop;       /* the full stop of its script, or NULL: in a line that contains it, '.' does not end
+                                 * sentences */
+    bool dot_ends_nothing;      /* Thai: full stops only occur in abbreviations */
+    bool cuts_at_blanks;        /* blanks separate clauses, not words: long sentences are cut at blanks */
 };
 
-/* "de", "de-AT", "dewiki"; never NULL: an unknown code is read as a language without tables of its own. */
+/* "de", "de-AT", "dewiki". Never NULL: an unknown code gives a language without tables of its own. */
 const struct language *language_find(struct str code);
 
-/* English: its tables hold beside those of every other language. */
+/* English: its tables apply in addition to those of every other language. */
 const struct language *language_english(void);
 
 /* Is it the code of a Wikipedia (fr, simple, zh-yue), so that [[code:Title]] is a link between languages? Folded. */

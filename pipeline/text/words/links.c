@@ -5,7 +5,7 @@
 
 #define NAMESPACE_FILE     6
 #define NAMESPACE_CATEGORY 14
-#define SCHEME_BYTES_MAX   12u  /* up to its colon */
+#define SCHEME_BYTES_MAX   12u  /* including its colon */
 #define REDIRECT_BYTES_MAX 256u /* from the # to the brackets */
 
 struct namespace_name {
@@ -40,8 +40,8 @@ static void add_words(struct namespaces *namespaces, int32_t key, struct words w
         add(namespaces, key, str_of(words.items[i]));
 }
 
-/* Names for files and categories are known whatever the wiki: no article is called "Datei:…", and a dump may say less
- * about itself than its pages use. */
+/* All languages' names for files and categories are known on every wiki: no article is called "Datei:…", and a dump may
+ * list fewer names than its pages use. */
 void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo)
 {
     size_t language_count;
@@ -74,7 +74,7 @@ void namespaces_release(struct namespaces *namespaces)
     *namespaces = (struct namespaces){0};
 }
 
-/* What stands before the first colon, folded; empty where that is too long for a name. */
+/* The text before the first colon, folded; empty if it is too long for a name. */
 static struct str prefix_of(struct str target, char out[NAME_BYTES_MAX])
 {
     const char *colon = memchr(target.data, ':', target.size < NAME_BYTES_MAX ? target.size : NAME_BYTES_MAX);

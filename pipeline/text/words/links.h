@@ -1,5 +1,5 @@
-/* What a link [[target|label]] is, by its target. Only the prefixes that the wiki knows are special: in
- * [[2001: A Space Odyssey]] the colon is a colon. */
+/* What a link [[target|label]] is, by its target. Only the prefixes that the wiki knows are special: in [[2001: A Space
+ * Odyssey]] the colon is just text. */
 #ifndef PIPELINE_TEXT_WORDS_LINKS_H
 #define PIPELINE_TEXT_WORDS_LINKS_H
 
@@ -19,7 +19,7 @@ struct namespaces {
 
 void namespaces_init(struct namespaces *namespaces, const struct siteinfo *siteinfo);
 void namespaces_release(struct namespaces *namespaces);
-/* The number of the namespace whose name stands before the title's first colon; 0 where none does. */
+/* The number of the namespace named before the title's first colon; 0 if none is. */
 int32_t namespaces_of_title(const struct namespaces *namespaces, struct str title);
 
 enum link_kind {
@@ -27,17 +27,17 @@ enum link_kind {
     LINK_FILE,          /* shows a picture */
     LINK_CATEGORY,      /* shows nothing */
     LINK_INTERLANGUAGE, /* shows nothing: the same article in another Wikipedia */
-    LINK_URL,           /* no link: [[http://…]] is an external one in brackets */
+    LINK_URL,           /* not a link: [[http://…]] is an external link in brackets */
 };
 enum link_kind link_kind_of(const struct namespaces *namespaces, struct str target);
 
-/* False for titles that no page can have: empty ones, "..", "a/./b". */
+/* False for titles that no page can have: "", "..", "a/./b". */
 bool link_is_title(const struct namespaces *namespaces, struct str target);
 
 /* What [[Help:Boston (city)|]] shows: "Boston". */
 struct str link_pipe_trick(const struct namespaces *namespaces, struct str target);
 
-/* Bytes of the scheme ("https://", "//", "mailto:") with which an external link's address begins; 0: it is none. */
+/* The size of the scheme ("https://", "//", "mailto:") at the start of an external link's address; 0: it is none. */
 size_t link_scheme(struct str address);
 
 /* Does a page's text begin with #REDIRECT [[…]], in the language's words? */

@@ -1,4 +1,4 @@
-/* Which templates without a rendering are missed by nobody: see silent.c. */
+/* Templates whose absence from the text leaves no hole: see silent.c. */
 #ifndef PIPELINE_TEXT_WORDS_SILENT_H
 #define PIPELINE_TEXT_WORDS_SILENT_H
 

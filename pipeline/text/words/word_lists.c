@@ -8,7 +8,7 @@
 struct str name_canonical(struct str name, char out[NAME_BYTES_MAX])
 {
     size_t size = 0;
-    bool blank = false; /* one is due before the next letter */
+    bool blank = false; /* a blank comes before the next letter */
     for (size_t at = 0; at < name.size;) {
         uint32_t code_point = (unsigned char)name.data[at];
         unsigned length = 1, skip = 1;
@@ -36,10 +36,10 @@ struct str name_canonical(struct str name, char out[NAME_BYTES_MAX])
 struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
 {
     size_t size = 0;
-    bool blank = false; /* one is due before the next letter */
+    bool blank = false; /* a blank comes before the next letter */
     for (size_t at = 0; at < name.size;) {
         const unsigned char byte = (unsigned char)name.data[at];
-        if (byte > ' ' && byte < 0x80 && byte != '_' && size + 5 <= NAME_BYTES_MAX) { /* most of them */
+        if (byte > ' ' && byte < 0x80 && byte != '_' && size + 5 <= NAME_BYTES_MAX) { /* the common case */
             if (blank)
                 out[size++] = ' ';
             blank = false;
@@ -69,7 +69,7 @@ struct str name_fold(struct str name, char out[NAME_BYTES_MAX])
     return (struct str){out, size};
 }
 
-/* Below 0, 0 or above 0 as the item stands before the word, equals it, or stands after it. */
+/* < 0, 0, > 0 if the item is before, equal to, after the word. */
 static int compare(const char *item, struct str word)
 {
     for (size_t i = 0; i < word.size; i++)
@@ -99,7 +99,7 @@ struct name_slot {
     uint32_t number;
 };
 
-/* The slot of the name, or the free one where it belongs. */
+/* The slot of the name, or the free slot where it belongs. */
 static struct name_slot *find_slot(const struct name_table *table, struct str name)
 {
     size_t at = hash64(name.data, name.size) & (table->size - 1);

@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NAME_BYTES_MAX 96u /* a longer name is none of ours */
+#define NAME_BYTES_MAX 96u /* a longer name is in none of our tables */
 
 /* The folded form of a name: lower case, '_' as a blank, runs of blanks as one, none at the ends, no control
- * characters. Written into out; the view is empty where the name is empty or its folded form does not fit. */
+ * characters. Written to `out`. The view is empty if the name is empty or its folded form does not fit. */
 struct str name_fold(struct str name, char out[NAME_BYTES_MAX]);
 
-/* The name of a page, as MediaWiki has it: the first letter as a capital, the others as typed; '_' and blanks as in
+/* The name of a page as MediaWiki writes it: the first letter as a capital, the others as typed; '_' and blanks as in
  * name_fold. */
 struct str name_canonical(struct str name, char out[NAME_BYTES_MAX]);
 
@@ -29,17 +29,17 @@ struct words {
         .count = sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)                                           \
     }
 
-bool words_have(struct words words, struct str word); /* a folded word: it holds no NUL */
+bool words_have(struct words words, struct str word); /* `word` must be folded and contain no NUL */
 
-/* Numbers by name, where there are too many names to search. Of equal names the first one counts. The names must
- * outlive the table; a zeroed one is empty. */
+/* A hash table from names to numbers, for lists too long to search. Of equal names the first one counts. The names must
+ * outlive the table. A zeroed table is empty. */
 struct name_table {
     struct name_slot *slots; /* [size], a power of two; the next free one after that of its hash */
     size_t size, count;
 };
 
 void name_table_add(struct name_table *table, struct str name, uint32_t number);
-/* False where it has no such name. */
+/* False if the table does not have the name. */
 bool name_table_find(const struct name_table *table, struct str name, uint32_t *number);
 void name_table_release(struct name_table *table);
 

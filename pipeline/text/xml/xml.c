@@ -7,7 +7,7 @@
 #include <expat.h>
 #include <limits.h>
 
-#define ELEMENT_DEPTH_MAX 16u /* dumps have 5; a page that is deeper is malformed */
+#define ELEMENT_DEPTH_MAX 16u /* dumps have 5; a deeper page is malformed */
 #define KNOWN_NAME_BYTES  16u /* of an element's name on the fast path, with its NUL */
 
 enum field { FIELD_NONE, FIELD_TITLE, FIELD_NS, FIELD_ID, FIELD_REVISION_ID, FIELD_TIMESTAMP, FIELD_MODEL, FIELD_TEXT };
@@ -16,17 +16,17 @@ struct page_parser {
     bool expat_alone;
     struct page *page;
     unsigned depth;   /* open elements */
-    bool in_revision; /* page/revision, or below it */
+    bool in_revision; /* inside page/revision */
     bool malformed;
     bool has_text;        /* the open revision had its <text> */
-    enum field field;     /* whose characters come in, or FIELD_NONE */
+    enum field field;     /* the field whose characters are being read, or FIELD_NONE */
     unsigned field_depth; /* of its element */
-    char *out; /* in the arena: fields one after the other; what is no field's is overwritten by the next one */
+    char *out; /* in the arena: fields one after the other; text outside fields is overwritten by the next field */
     size_t size, capacity;
     size_t field_start; /* of the open field, in out */
 };
 
-/* The field that an element below page, or below page/revision, holds. */
+/* The field that an element inside page or page/revision holds. */
 static enum field field_of(const struct page_parser *parser, const char *name)
 {
     static const struct {
@@ -87,7 +87,7 @@ static void XMLCALL on_characters(void *data, const char *characters, int count)
     parser->size += (size_t)count;
 }
 
-/* A whole number without blanks or sign (`negative_ok`: with one); false where it is none. */
+/* Parses a whole number without blanks; a sign only with `negative_ok`. False if it is not one. */
 static bool parse_number(struct str text, bool negative_ok, uint64_t max, uint64_t *value, bool *negative)
 {
     *negative = negative_ok && text.size > 0 && text.data[0] == '-';
@@ -158,8 +158,8 @@ struct page_parser *page_parser_open(void)
     return mem_clear(1, sizeof(struct page_parser));
 }
 
-/* The slow path, for all of XML. Each page has a parser of its own: one that was used again would hold the memory that
- * a hostile page asked for against the pages after it, and refuse them. */
+/* The slow path, for all of XML. Each page gets its own parser: a reused one would count the memory that a hostile page
+ * requested against later pages, and refuse them. */
 static bool parse_any(struct page_parser *parser, struct str fragment)
 {
     static const XML_Memory_Handling_Suite memory = {mem_alloc, grow, mem_free};
@@ -173,7 +173,7 @@ static bool parse_any(struct page_parser *parser, struct str fragment)
     return good;
 }
 
-/* The short one, for XML as MediaWiki writes it; false where it is not, or is malformed. */
+/* The fast path, for XML as MediaWiki writes it; false if it is anything else, or malformed. */
 static bool parse_known(struct page_parser *parser, struct str fragment)
 {
     char names[ELEMENT_DEPTH_MAX][KNOWN_NAME_BYTES]; /* of the open elements */

@@ -4,17 +4,16 @@
 #include <emmintrin.h>
 #endif
 
-#define STEP_BYTES     XML_SCAN_ROOM /* looked at, and copied, together */
+#define STEP_BYTES     XML_SCAN_ROOM /* checked and copied at once */
 #define ATTRIBUTES_MAX 4u
 
-/* Bytes of character data that are more than themselves, or may be: 0xEF begins the two code points, U+FFFE and U+FFFF,
- * that XML does not have. */
+/* Bytes of character data that need attention: 0xEF begins U+FFFE and U+FFFF, which XML does not allow. */
 static bool is_stop(unsigned char byte)
 {
     return byte == '<' || byte == '>' || byte == '&' || byte == 0xEF || (byte < ' ' && byte != '\n');
 }
 
-/* Copies STEP_BYTES bytes and tells by bit i whether from[i] is a stop. */
+/* Copies STEP_BYTES bytes. Bit i of the result says whether from[i] is a stop. */
 #ifdef __SSE2__
 static unsigned copy_step(char *to, const char *from)
 {
@@ -39,7 +38,7 @@ static unsigned copy_step(char *to, const char *from)
 }
 #endif
 
-/* The character that the reference at the start of `text` names, and its size; 0 where it is none of the five. */
+/* The character of the reference at the start of `text`, and its size; 0 if it is not one of the five. */
 static size_t read_reference(struct str text, char *character)
 {
     static const struct {
@@ -55,8 +54,7 @@ static size_t read_reference(struct str text, char *character)
     return 0;
 }
 
-/* The bytes that the stop at the start of `text`, not '<', takes, and in *character what it stands for; 0 where it is
- * none of ours. */
+/* The size of the stop at the start of `text` (other than '<'), and its character; 0 if it is not supported. */
 static size_t read_stop(struct str text, char *character)
 {
     *character = text.data[0];
@@ -107,7 +105,7 @@ static bool is_letter(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
 }
 
-/* The name at `at`; empty where none begins there. A colon may stand between two letters: xml:space. */
+/* The name at `at`; empty if none begins there. One colon between two letters is allowed: xml:space. */
 static struct str read_name(struct str xml, size_t at)
 {
     size_t end = at;
@@ -117,7 +115,7 @@ static struct str read_name(struct str xml, size_t at)
     return str_range(xml.data + at, xml.data + end);
 }
 
-/* After the value that begins at `at`, without its quotes; SIZE_MAX where it is none of ours. */
+/* The position after the quoted value at `at`; SIZE_MAX if it is not supported. */
 static size_t skip_value(struct str xml, size_t at)
 {
     while (at < xml.size && xml.data[at] != '"') {
