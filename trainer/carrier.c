@@ -84,6 +84,7 @@ static bool find_sharing(const struct meet_blocks *cards, uint32_t size, uint32_
     return false;
 }
 
+/* Decides from the cards of all processes, so all come to the same result. */
 static int decide(struct carrier *carrier, const struct meet_blocks *cards, uint32_t size, struct error *err)
 {
     bool able = true, share = true;

@@ -256,6 +256,7 @@ static int write_checkpoint(struct keeper *k, struct engine *engine, const struc
         .tokenizer = &setup->tokenizer,
         .identity = setup->identity,
     };
+    /* Metrics and run.json first: a resume from this checkpoint needs the lines and the seconds up to its step. */
     int result = metrics_sync(&k->metrics, err);
     if (result == 0)
         result = run_saved(&k->run, position->state.step, position->seconds, err);

@@ -34,7 +34,8 @@ static json_t *bad_weights(struct engine *engine)
     return names;
 }
 
-/* Of all gradients, or of those of one pass that are there. */
+/* Sets bad[i] for each chunk in the range whose gradients are not all finite: of the whole step, or of one pass and one
+ * group, where gradients are divided. gradients[0] is element `from` of flat memory. */
 static void mark_bad(struct engine *engine, const void *gradients, size_t from, struct chunk_range chunks, bool *bad)
 {
     const struct ops *ops = engine->ops;

@@ -355,7 +355,7 @@ struct squares_args {
     const struct update_work *work;
     struct chunk_range range;
     const void *values; /* flat, real */
-    size_t from;        /* elements of flat memory in front of values[0], as update_memory has them */
+    size_t from;        /* elements of flat memory before values[0], like gradients_from in update_memory */
 };
 
 /* Computes work->record from work->squares and the losses; then each tensor's factor. */

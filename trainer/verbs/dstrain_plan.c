@@ -109,8 +109,8 @@ static void count_cards(const struct engine *engine, const struct params *params
     }
 }
 
-/* By the arithmetic of comm_wire_bytes, when processes have equal shares: gradients as they travel, in every pass with
- * --zero 2, and parameters as they are stored with --zero 1 and 2. */
+/* Computes what a process sends per step, like comm_wire_bytes and for equal shares: gradients in the type in which
+ * they are sent, with --zero 2 in every pass, and with --zero 1 and 2 parameters in their storage type. */
 static void count_traffic(const struct engine *engine, const struct params *params, struct needs *needs)
 {
     const struct recipe *recipe = engine->recipe;
@@ -367,7 +367,7 @@ int dstrain_plan(void *context, struct opt_paths bare, struct error *err)
         const int64_t disk_free = path_free_bytes(needs.directory, &ignored);
         say(&setup, &engine, &needs, disk_free);
         say_processes(&setup, &needs);
-        result = check_fit(&needs, disk_free, err);
+        result = check_fit(&needs, disk_free, err); /* before a model is opened for measuring */
         if (result == 0)
             result = count_work(&setup, &engine, &needs, &energy, err);
         if (result == 0)
