@@ -10,9 +10,9 @@
 
 /* Called by all processes of the team, each with the samples of its share; all get the findings of all.
  *
- * Returns ERR_NUMERIC, whose text names the step, a tensor and samples. The complete lists are written to NONFINITE_NAME in
- * `directory` (NULL: nothing is written), whose newest checkpoint is that of step `saved` (0: none). `samples` are the
- * step's. The parameters must be those from before the step. */
+ * Returns ERR_NUMERIC, whose text names the step, a tensor and samples. The complete lists are written to
+ * NONFINITE_NAME in `directory` (NULL: nothing is written), whose newest checkpoint is that of step `saved` (0: none).
+ * `samples` are the step's. The parameters must be those from before the step. */
 int diagnose_nonfinite(struct engine *engine, struct team *team, const struct loader_options *samples,
                        const struct step_facts *facts, const char *directory, uint64_t saved, struct error *err);
 
