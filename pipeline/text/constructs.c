@@ -1,5 +1,5 @@
-/* The second pass, part two: templates, tags with their content, tables; links and choices of spellings have files of
- * their own. The first pass knows where they end. */
+/* The second pass, part two: templates, tags with their content, tables. Links and choices of spellings have their own
+ * files. The first pass knows where they all end. */
 #include "base/mem.h"
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/formula.h"
@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-/* Text that is no wikitext (nowiki, pre): only entities mean something. */
+/* Text that is not wikitext (nowiki, pre): only entities have a meaning. */
 static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
 {
     while (w->at < end) {
@@ -37,13 +37,13 @@ static void keep_literal(struct wikitext *w, uint32_t end, bool line_by_line)
     }
 }
 
-/* Shows the parts of a rendering from `part` on, up to and with the next argument, which the walk then reads; after the
- * last one the template is done. */
+/* Shows the parts of a rendering from `part` on, up to and including the next argument, which the walk then reads;
+ * after the last part the template is finished. */
 void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end)
 {
     struct renders *renders = &w->renders;
     const bool is_block = rendering->is_block;
-    bool at_start = true; /* nothing stands before the argument on its line */
+    bool at_start = true; /* nothing on the line precedes the argument */
     for (; part < renders->count; part++) {
         const struct part *next = &renders->parts[part];
         if (next->kind == PART_GAP) {
@@ -71,7 +71,7 @@ void construct_show_parts(struct wikitext *w, const struct rendering *rendering,
         walk_break_paragraph(w);
 }
 
-/* A computed text stands for the whole template. */
+/* Is a computed text all that the template shows? */
 static bool is_text_alone(const struct renders *renders, const struct rendering *rendering)
 {
     return renders->count == rendering->part + 1 && renders->parts[rendering->part].kind == PART_TEXT;
@@ -94,8 +94,8 @@ static bool is_wide(const char *text)
     return (unsigned char)text[0] >= 0xE0 && (unsigned char)text[0] <= 0xE9;
 }
 
-/* May words stand there? After a blank, a bracket or a quotation mark of the same sentence; where a script has no
- * blanks, between two of its letters. What stands right after a word or a full stop is a note's sign. */
+/* Can words be at this place? Yes after a blank, a bracket or a quotation mark of the same sentence or, in scripts
+ * without blanks, between two letters. Directly after a word or a full stop, it is the sign of a note. */
 static bool stands_in_sentence(const struct wikitext *w, const struct span *span, struct str argument)
 {
     static const char *const before[] = {" ", "\xC2\xA0", "(", "[", "\"", "“", "«", "„", "‘", "「", "『", "（"};
@@ -107,8 +107,8 @@ static bool stands_in_sentence(const struct wikitext *w, const struct span *span
            is_wide(w->text.data + span->end) && !paragraph_text_stops(argument) && !paragraph_text_stops(out);
 }
 
-/* A line that a template begins: what follows a paragraph of its section may be a quotation or go on with it; what
- * begins a section is a remark about it, or a box. A list may begin one. */
+/* A template that begins a line. After a paragraph of its section it may be a quotation or continue the paragraph; at
+ * the beginning of a section it is a remark or a box. A list may begin a section. */
 static bool stands_as_line(const struct wikitext *w, const struct span *span, struct str argument, bool is_list)
 {
     uint32_t at = span->end;
@@ -120,7 +120,7 @@ static bool stands_as_line(const struct wikitext *w, const struct span *span, st
     return is_list ? ends_line : has_prose && (ends_line ? paragraph_text_stops(argument) : at > span->end);
 }
 
-/* A template that nobody renders, in a place where one argument that is a sentence can only be text. */
+/* A template without a rendering, at a place where a single argument that is a sentence can only be text. */
 static bool read_sentence(struct wikitext *w, const struct template_page *page, struct rendering *rendering)
 {
     const struct span *span = &w->spans.items[w->span];
@@ -203,7 +203,7 @@ static void read_pre(struct wikitext *w, const struct span *span)
     walk_skip(w, span->end, FATE_MARKUP);
 }
 
-/* Does a formula have its line for itself, but for a full stop or comma? Then it belongs to no sentence. */
+/* Is a formula alone on its line, except for a full stop or comma? Then it belongs to no sentence. */
 static bool is_displayed(const struct wikitext *w, const struct span *span)
 {
     uint32_t at = span->end;
@@ -252,7 +252,7 @@ static void read_opaque(struct wikitext *w, const struct span *span)
         walk_gap(w);
 }
 
-/* A comment may reach over its line's end, and so out of a frame. */
+/* A comment may extend beyond the end of its line, and so out of a frame. */
 bool construct_skip_comment(struct wikitext *w)
 {
     while (w->span < w->spans.count && w->spans.items[w->span].start < w->at)
@@ -297,6 +297,6 @@ void construct_read(struct wikitext *w)
         walk_gap(w);
         break;
     case SPAN_NONE:
-        assert(false); /* spans_find leaves none */
+        assert(false); /* spans_find never produces it */
     }
 }

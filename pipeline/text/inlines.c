@@ -1,5 +1,5 @@
 /* The second pass, part three: what a single byte in running text may begin: apostrophes, entities, tags whose content
- * shows, external links, signatures. */
+ * is shown, external links, signatures. */
 #include "pipeline/text/markup/entities.h"
 #include "pipeline/text/markup/quotes.h"
 #include "pipeline/text/markup/tags.h"
@@ -51,7 +51,7 @@ static void read_break(struct wikitext *w, uint32_t end)
     while (end < walk_inner_end(w) && w->text.data[end] == ' ')
         end++;
     walk_skip(w, end, FATE_MARKUP);
-    const bool again = out->size == w->break_out; /* two of them make a paragraph */
+    const bool again = out->size == w->break_out; /* two in a row make a paragraph */
     if (w->is_poem || again)
         walk_break_paragraph(w);
     else
@@ -59,7 +59,7 @@ static void read_break(struct wikitext *w, uint32_t end)
     w->break_out = out->size;
 }
 
-/* A tag of an extension without its other half is text. */
+/* An extension's tag without its counterpart is text. */
 static bool is_text(struct wikitext *w, const struct tag *tag, bool closing, uint32_t end)
 {
     if (tag->kind == TAG_POEM && closing)
@@ -74,13 +74,13 @@ static bool is_text(struct wikitext *w, const struct tag *tag, bool closing, uin
     return tag->kind >= TAG_DROP && tag->kind != TAG_PRE && tag->fate != FATE_DELETED;
 }
 
-/* A template may stand in a tag, and a '>' in the template: the end of the tag after it; 0 where there is none. */
+/* The end of the tag. A template may be inside a tag, and contain a '>'. 0: the tag does not end. */
 static uint32_t find_tag_end(struct wikitext *w, uint32_t end, uint32_t limit)
 {
     const struct spans *spans = &w->spans;
     for (uint32_t i = w->span; i < spans->count && spans->items[i].start < end;) {
         const struct span *span = &spans->items[i];
-        const bool is_link = span->kind == SPAN_LINK; /* one inside of a tag is none */
+        const bool is_link = span->kind == SPAN_LINK; /* a link is not allowed inside a tag */
         i = is_link ? i + 1 : span->next;
         if (is_link || span->end <= end)
             continue;
@@ -120,7 +120,7 @@ static void read_tag(struct wikitext *w)
     }
 }
 
-/* The first `byte` in [from, limit) that is in no span, or the line's end if that comes first. */
+/* The first `byte` in [from, limit) outside spans, or the line's end if that comes first. */
 static uint32_t find_on_line(struct wikitext *w, uint32_t from, uint32_t limit, char byte)
 {
     uint32_t at = from, span = w->span;
@@ -141,8 +141,8 @@ static uint32_t find_on_line(struct wikitext *w, uint32_t from, uint32_t limit, 
     return at;
 }
 
-/* After the address that begins at `from`: MediaWiki takes any byte but these, templates and comments are gone and
- * quotes have become tags by then. */
+/* The end of the address that begins at `from`. MediaWiki accepts any byte except these; at that point templates and
+ * comments are gone, and quotes have become tags. */
 static uint32_t find_address_end(const struct wikitext *w, uint32_t from, uint32_t limit)
 {
     const struct spans *spans = &w->spans;

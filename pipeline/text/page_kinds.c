@@ -2,9 +2,9 @@
 
 #include "pipeline/text/templates/templates.h"
 
-#define END_BYTES_MAX 64u /* what patterns see of a title: so much at either end */
+#define END_BYTES_MAX 64u /* of each end of a title, for patterns */
 
-/* A name as patterns see it: "list of *", "*-stub", "stub". */
+/* A name for matching with patterns: "list of *", "*-stub", "stub". */
 struct ends {
     struct str head, tail;
     bool is_whole; /* both are the whole name */
@@ -28,7 +28,7 @@ static bool matches(struct str pattern, const struct ends *ends)
     return ends->is_whole && str_equal(ends->head, pattern);
 }
 
-/* One of the patterns fits, and none of those after a '!'. */
+/* Does one of the patterns match, and none of those after a '!'? */
 static bool fits(struct words patterns, const struct ends *ends)
 {
     bool fits = false;

@@ -1,11 +1,11 @@
-/* What a page as a whole is: by its first words, its title, its templates, magic words and categories. */
+/* The kind of a page as a whole: by its first words, its title, its templates, magic words and categories. */
 #ifndef PIPELINE_TEXT_PAGE_KINDS_H
 #define PIPELINE_TEXT_PAGE_KINDS_H
 
 #include "pipeline/text/markup/spans.h"
 #include "pipeline/text/words/links.h"
 
-/* Kinds of pages that may be left out; the order is that of --drop's list. */
+/* Kinds of pages that may be left out, in the order of --drop's list. */
 enum kind { KIND_DISAMBIGUATION = 1, KIND_LIST = 2, KIND_STUB = 4 };
 
 struct kind_page {
@@ -15,8 +15,8 @@ struct kind_page {
     const struct namespaces *namespaces;
 };
 
-/* Which of `wanted`, bits of enum kind, the page is: by the tables of its language, and by the English ones for what
- * stands in the text. Looks at what lies in no other construct, once. */
+/* Which of `wanted`, bits of enum kind, apply to the page: by the tables of its language and, for its text, also the
+ * English ones. Examines everything outside other constructs once. */
 uint32_t kinds_of(const struct kind_page *page, uint32_t wanted);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "pipeline/text/tidy.h"
 
-#define PROSE_WORDS_MIN 8u /* a list item with fewer words is no sentence to us */
+#define PROSE_WORDS_MIN 8u /* a list item with fewer words does not count as a sentence */
 
 void paragraph_begin(struct paragraphs *paragraphs, enum paragraph_kind kind)
 {
@@ -55,7 +55,7 @@ static bool takes_end(struct str *text, const char *const signs[], size_t count)
 static const char *const stops[] = {".", "!", "?", "。", "।", "！", "？", "؟", "۔", "։", "።", "།"};
 static const char *const closings[] = {"\"", "'", ")", "]", "”", "’", "“", "»", "」", "』", "）"};
 
-/* The text without its sentence's end, after which brackets and quotation marks may close; false where none ends. */
+/* Removes the mark that ends a sentence, with brackets and quotation marks after it; false if there is none. */
 static bool takes_stop(struct str *text)
 {
     while (takes_end(text, closings, sizeof closings / sizeof closings[0]))
@@ -63,8 +63,8 @@ static bool takes_stop(struct str *text)
     return takes_end(text, stops, sizeof stops / sizeof stops[0]);
 }
 
-/* It ends as a sentence does (a bracket or quotation mark may close after it), and has the words of one. Where a
- * script has no blanks, letters count. How much of it is links tells nothing more: of items that end so, those full of
+/* Does it end like a sentence (a bracket or quotation mark may follow the mark), and have enough words? In scripts
+ * without blanks, letters count. The share of links makes no difference: of items that end like this, those full of
  * links are sentences too. */
 static bool reads_as_sentence(struct str text)
 {
@@ -87,7 +87,7 @@ static bool is_letter(char letter)
     return byte >= 0x80 || (byte >= '0' && byte <= '9') || ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z');
 }
 
-/* Letters or digits of any script; what is left of a line of removed templates has none. */
+/* Are there letters or digits of any script? Not in what is left of a line of removed templates. */
 static bool has_letters(struct str text)
 {
     for (size_t at = 0; at < text.size; at++)
@@ -145,7 +145,7 @@ static size_t count_gaps(struct str text)
     return gaps;
 }
 
-/* Tidies and trims what stands in out after `from`; the view is empty where nothing is left of it. */
+/* Tidies and trims `out` after `from`; the view is empty if nothing is left. */
 static struct str finish(struct paragraphs *paragraphs, size_t from, bool has_gap)
 {
     struct buf *out = paragraphs->out;

@@ -1,4 +1,4 @@
-/* Builds the plain text: paragraphs, each ended by '\n', at the end of a buffer. Which kinds stay is --keep's decision.
+/* Builds the plain text at the end of a buffer: paragraphs, each ended by '\n'. --keep decides which kinds are kept.
  *
  *     paragraph_begin → bytes into *out, paragraph_gap … → paragraph_end */
 #ifndef PIPELINE_TEXT_PARAGRAPHS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What goes into the text; the order is that of --keep's list. Paragraphs always do. */
+/* What is kept besides paragraphs, in the order of --keep's list. */
 enum keep { KEEP_HEADINGS = 1, KEEP_LISTS = 2, KEEP_PROSE_LISTS = 4, KEEP_PRE = 8, KEEP_CAPTIONS = 16 };
 
 enum paragraph_kind { PARAGRAPH_PROSE, PARAGRAPH_HEADING, PARAGRAPH_ITEM, PARAGRAPH_PRE };
@@ -19,28 +19,28 @@ struct paragraphs {
     uint32_t keep; /* enum keep */
     bool is_open, has_gap;
     enum paragraph_kind kind;
-    size_t start;        /* of the open paragraph, in out */
-    uint64_t steps;      /* bytes looked at */
-    struct buf captions; /* of files in it: finished paragraphs that follow it */
-    size_t mended;       /* bytes that the last paragraph or caption lost when it was tidied; SIZE_MAX: all of them */
+    size_t start;        /* start of the open paragraph, in `out` */
+    uint64_t steps;      /* bytes examined */
+    struct buf captions; /* captions of its files: finished paragraphs that come after it */
+    size_t mended;       /* bytes that tidying removed from the last paragraph or caption; SIZE_MAX: all */
 };
 
 void paragraph_begin(struct paragraphs *paragraphs, enum paragraph_kind kind);
-void paragraph_blank(struct paragraphs *paragraphs); /* a blank, unless there is one */
-void paragraph_gap(struct paragraphs *paragraphs);   /* here something was removed */
-/* Nothing but blanks and gaps since `from`, a size that out had. */
+void paragraph_blank(struct paragraphs *paragraphs); /* adds a blank, unless there is one */
+void paragraph_gap(struct paragraphs *paragraphs);   /* something was removed here */
+/* Is there nothing but blanks and gaps since `from`, an earlier size of `out`? */
 bool paragraph_is_empty(const struct paragraphs *paragraphs, size_t from);
-/* Where the first word of what stands in out after `from` begins, and the last letter of the last one; false where
- * there is none. */
+/* Finds the beginning of the first word in `out` after `from`, and the last letter of the last word; false if there is
+ * none. */
 bool paragraph_words(struct paragraphs *paragraphs, size_t from, size_t *first, size_t *last);
-/* Does the text end as a sentence does? A bracket or quotation mark may close after it. */
+/* Does the text end like a sentence? A bracket or quotation mark may follow the mark. */
 bool paragraph_text_stops(struct str text);
 /* Does a sentence end at `at`, without a blank after it? */
 bool paragraph_stops(const struct paragraphs *paragraphs, size_t from, size_t at);
-/* Tidies and ends the open paragraph, if any; false where --keep does not want it, so that it is not in the text. */
+/* Tidies and ends the open paragraph, if any; false if --keep excludes it, so that it is not in the text. */
 bool paragraph_end(struct paragraphs *paragraphs);
 
-/* A caption in the middle of a paragraph: what was added since `from` becomes a paragraph after it. */
+/* A caption inside a paragraph: what was added since `from` becomes a paragraph after it. */
 void paragraph_cut_caption(struct paragraphs *paragraphs, size_t from);
 
 #endif

@@ -57,20 +57,21 @@ static void move_bytes(struct wikitext *w, uint64_t bytes, enum fate fate)
     w->facts->bytes[fate] += bytes;
 }
 
-/* Of `kept` bytes of the page some were lost again; what a rendering added may be among them. */
+/* Of `kept` bytes of the page, counts those that tidying removed again; they may include text that a rendering
+ * added. */
 static void count_mended(struct wikitext *w, uint64_t kept)
 {
     move_bytes(w, w->paragraphs.mended < kept ? w->paragraphs.mended : kept, FATE_MENDED);
 }
 
-/* Of what was kept of the paragraph or caption that has ended, as far as a trace can tell. */
+/* The fate of what was kept of the paragraph or caption that has ended, as far as a trace can tell. */
 static enum fate fate_when_tidied(const struct wikitext *w)
 {
     return w->paragraphs.mended == SIZE_MAX ? FATE_MENDED : FATE_KEPT;
 }
 
-/* The open templates without a rendering that stand in the text from `from` on: those with words before and after them
- * are holes; one that follows a sentence's end without a blank is a note. They are open no longer. */
+/* Decides which open templates without a rendering, in the text from `from` on, are holes: those with words before and
+ * after them. One that follows a sentence's end without a blank is a note. Afterwards they are no longer open. */
 static void find_holes(struct wikitext *w, size_t from)
 {
     size_t word = from, last = from;
@@ -85,7 +86,7 @@ static void find_holes(struct wikitext *w, size_t from)
     }
 }
 
-/* The paragraph in which `open` of them stood is not wanted. */
+/* Drops `open` of them, because their paragraph is not wanted. */
 static void forget_holes(struct wikitext *w, size_t open)
 {
     for (size_t i = 0; i < open; i++) {

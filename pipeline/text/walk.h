@@ -1,12 +1,12 @@
-/* Inside the second pass (wikitext.c): the state of the walk over a page, and what its parts share.
+/* Internal to the second pass (wikitext.c): the state of the walk over a page, shared by its parts.
  *
  *     spans        where the constructs end (spans.h); `span` is the first one at or after `at`
  *     frames       the constructs that we are inside of, because some of their bytes show: a link's label, a template's
  *                  argument, a heading, a caption. The walk jumps to a frame's end when it comes to its inner end.
  *     paragraphs   what has been written
  *
- * The parts: walk_lines.c what a line begins with, constructs.c (with walk_links.c, variants.c) what the first pass
- * found, inlines.c what a single byte in running text begins. Each goes on from `at`; none goes back or looks after the
+ * The parts: walk_lines.c handles the beginnings of lines, constructs.c (with walk_links.c, variants.c) what the first
+ * pass found, inlines.c single bytes in running text. Each continues from `at`; none goes back or reads past the
  * frame's inner end. */
 #ifndef PIPELINE_TEXT_WALK_H
 #define PIPELINE_TEXT_WALK_H
@@ -19,20 +19,20 @@
 #include "pipeline/text/words/links.h"
 
 enum walk_frame_kind {
-    FRAME_LINES,    /* a template's argument: lines in it are lines */
+    FRAME_LINES,    /* a template's argument: its lines are separate lines */
     FRAME_BLOCK,    /* the same, as paragraphs of its own */
-    FRAME_INLINE,   /* from here on a line end is a blank */
+    FRAME_INLINE,   /* a line end inside is a blank */
     FRAME_TITLE,    /* of a link that has no label: apostrophes in it are apostrophes */
-    FRAME_LABEL,    /* of a link: its apostrophes are its own, not its line's; so are a caption's */
-    FRAME_EXTERNAL, /* the label of an external link: holds no other one */
+    FRAME_LABEL,    /* of a link; its apostrophes are separate from its line's, as are a caption's */
+    FRAME_EXTERNAL, /* the label of an external link; cannot contain another */
     FRAME_HEADING,
-    FRAME_TERM, /* what "; term : meaning" explains */
+    FRAME_TERM, /* the term of "; term : meaning" */
     FRAME_CAPTION,
 };
 
 struct walk_frame {
     enum walk_frame_kind kind;
-    uint32_t inner_end, end;                     /* what shows ends at inner_end, the construct at end */
+    uint32_t inner_end, end;                     /* the shown part ends at inner_end, the construct at end */
     enum fate fate;                              /* of the bytes between them */
     uint32_t start;                              /* where it was pushed */
     size_t out_start;                            /* FRAME_CAPTION: size of the text when it began */
@@ -58,49 +58,50 @@ struct wikitext {
     const char *variant;                 /* the one wanted, or "" */
     const struct number_style *style;
     struct namespaces namespaces;
-    struct sign_set stops; /* bytes that may be more than themselves */
-    struct signs signs;    /* where they stand in the page */
+    struct sign_set stops; /* bytes that may need handling */
+    struct signs signs;    /* their positions in the page */
     struct spans spans;
     struct paragraphs paragraphs;
     struct walk_frame *frames;
     size_t depth, depth_capacity;
     struct renders renders;  /* of the templates among the frames */
     struct unknown *unknown; /* [facts->unknown] from left to right */
-    uint32_t *open;          /* [open_count] those of the open paragraph and captions, as a stack */
+    uint32_t *open;          /* [open_count] of these, those in the open paragraph and captions, as a stack */
     size_t unknown_capacity, open_count;
 
     /* Of the page that is read. */
     struct wikitext_facts *facts;
     struct str title, timestamp, text;
     uint32_t at, size, span;
-    uint32_t inline_depth;    /* frames in which a line end is a blank */
-    uint32_t quotes_line_end; /* up to here quotes_apostrophe holds */
+    uint32_t inline_depth;    /* number of frames in which a line end is a blank */
+    uint32_t quotes_line_end; /* quotes_apostrophe is valid up to here */
     uint32_t quotes_apostrophe;
-    uint32_t bracket_from, bracket; /* from the one on, the first ']' of the line is the other (its end: none) */
-    uint32_t poem_end;              /* up to here no <poem> is closed */
+    uint32_t bracket_from, bracket; /* cache: from the first position on, the first ']' of the line is at the second
+                                     * (the line's end: none) */
+    uint32_t poem_end;              /* no <poem> closes before this */
     unsigned dropped_section;       /* level of the heading whose section is left out, or 0 */
     size_t line_out;                /* size of the text where the line began */
     size_t break_out;               /* and after the last <br> */
     uint64_t paragraph_bytes;       /* kept bytes of the open paragraph */
     bool line_start;                /* the next byte begins a line */
-    bool after_hidden;              /* the line before had nothing but such */
+    bool after_hidden;              /* the line before had only hidden content */
     bool in_stray_table;            /* rows of a table that a template opened */
-    bool stray_table_breaks;        /* and a blank line in them */
-    bool line_hides_block;          /* the line has a template or a picture that does not show */
+    bool stray_table_breaks;        /* and they contained a blank line */
+    bool line_hides_block;          /* the line has a hidden template or picture */
     bool is_poem;
     bool section_has_prose; /* a paragraph of the open section has ended */
 };
 
-/* Every byte of the page passes through one of these three. */
+/* Every byte of the page passes through one of the first three. */
 void walk_skip(struct wikitext *w, uint32_t end, enum fate fate);   /* up to `end`; shows nothing */
 void walk_show(struct wikitext *w, uint32_t end, struct str shown); /* shows `shown` instead */
 void walk_keep(struct wikitext *w, uint32_t end);                   /* shows them as they are */
-void walk_add(struct wikitext *w, struct str shown);                /* shows what is not in the page */
+void walk_add(struct wikitext *w, struct str shown);                /* shows text that is not in the page */
 
 void walk_open_paragraph(struct wikitext *w); /* of prose, if none is open */
 void walk_begin_paragraph(struct wikitext *w, enum paragraph_kind kind);
 void walk_end_paragraph(struct wikitext *w);
-void walk_break_paragraph(struct wikitext *w); /* ends it; in a label, where none may end, leaves a blank */
+void walk_break_paragraph(struct wikitext *w); /* ends it; in a label, which cannot contain an end, adds a blank */
 void walk_gap(struct wikitext *w);             /* something was left out here */
 
 void walk_push(struct wikitext *w, enum walk_frame_kind kind, uint32_t inner_end, uint32_t end, enum fate fate);
@@ -111,12 +112,12 @@ static inline uint32_t walk_inner_end(const struct wikitext *w)
 }
 
 void construct_show_parts(struct wikitext *w, const struct rendering *rendering, size_t part, uint32_t end);
-void construct_read(struct wikitext *w); /* spans.items[span], which begins at `at` */
+void construct_read(struct wikitext *w); /* reads spans.items[span], which begins at `at` */
 void construct_read_link(struct wikitext *w, const struct span *span);
 void construct_read_variant(struct wikitext *w, const struct span *span);
-bool construct_skip_comment(struct wikitext *w); /* goes after the comment that begins at `at`, if one does */
-void inline_read(struct wikitext *w);            /* a byte of `stops` that begins no span and ends no line */
-void line_begin(struct wikitext *w);             /* the first bytes of a line */
-void line_end(struct wikitext *w);               /* the '\n' at `at` */
+bool construct_skip_comment(struct wikitext *w); /* moves past the comment that begins at `at`, if there is one */
+void inline_read(struct wikitext *w);            /* reads a byte of `stops` that begins no span and ends no line */
+void line_begin(struct wikitext *w);             /* reads the first bytes of a line */
+void line_end(struct wikitext *w);               /* reads the '\n' at `at` */
 
 #endif

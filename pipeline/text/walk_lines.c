@@ -1,4 +1,4 @@
-/* The second pass, part one: what a line begins with decides what kind of paragraph it is in, as in MediaWiki. */
+/* The second pass, part one: the beginning of a line decides the kind of its paragraph, as in MediaWiki. */
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
@@ -7,14 +7,14 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t';
 }
 
-/* A link does not hold lines together: most that go over a line's end turn out to be none. */
+/* A link does not join lines: most links that cross a line's end turn out to be text. */
 static bool is_open_link(const struct span *span, uint32_t line_end)
 {
     return span->kind == SPAN_LINK && span->start < line_end;
 }
 
-/* The end of the line that begins at `from`: the first '\n' that is in no span. *content_end: without the blanks and
- * comments at its end. */
+/* The end of the line that begins at `from`: the first '\n' outside spans. *content_end: before the blanks and comments
+ * at its end. */
 static uint32_t find_line_end(struct wikitext *w, uint32_t from, uint32_t *content_end)
 {
     const struct spans *spans = &w->spans;
@@ -44,7 +44,7 @@ static uint32_t find_line_end(struct wikitext *w, uint32_t from, uint32_t *conte
     return end;
 }
 
-/* Is this the title of a section that holds no text? */
+/* Is this the title of a section without prose? */
 static bool is_section_without_text(const struct wikitext *w, struct str title)
 {
     char folded[NAME_BYTES_MAX];
@@ -54,7 +54,7 @@ static bool is_section_without_text(const struct wikitext *w, struct str title)
     return words_have(w->options.language->sections, name) || words_have(language_english()->sections, name);
 }
 
-/* == Title ==; false where the line at `at` is none. */
+/* == Title ==; false if the line at `at` is not a heading. */
 static bool read_heading(struct wikitext *w)
 {
     uint32_t last;
@@ -108,13 +108,13 @@ static bool is_list_mark(char byte)
     return byte == '*' || byte == '#' || byte == ':' || byte == ';';
 }
 
-/* The colon of "; term : meaning", in no span, tag or external link; `limit` where there is none. */
+/* The colon of "; term : meaning", outside spans, tags and external links; `limit` if there is none. */
 static uint32_t find_term_end(struct wikitext *w, uint32_t limit)
 {
     const struct spans *spans = &w->spans;
     const char *text = w->text.data;
     uint32_t at = w->at, span = w->span;
-    char closing = 0; /* of the tag or bracket that we are in */
+    char closing = 0; /* that ends the current tag or bracket */
     while (at < limit && text[at] != '\n' &&
            (closing || text[at] != ':' || str_starts(str_range(text + at, text + limit), STR("://")))) {
         while (span < spans->count && spans->items[span].start < at)
@@ -149,7 +149,7 @@ static void read_item(struct wikitext *w)
         walk_push(w, FRAME_TERM, colon, colon + 1, FATE_MARKUP);
 }
 
-/* A line that begins with a blank: preformatted, unless nothing is on it, or a table or a block. */
+/* A line that begins with a blank: preformatted, unless it is empty, a table or a block. */
 static void read_indented(struct wikitext *w)
 {
     skip_blanks(w);
@@ -167,7 +167,7 @@ static void read_indented(struct wikitext *w)
         walk_begin_paragraph(w, PARAGRAPH_PRE);
 }
 
-/* A line of dashes is a rule across the page. */
+/* A line of dashes is a horizontal rule. */
 static bool read_rule(struct wikitext *w)
 {
     uint32_t at = w->at;
@@ -196,16 +196,16 @@ static bool is_table_end(const struct wikitext *w)
            str_ends(name, STR("fin"));
 }
 
-/* Does a line of a table begin at `at`, though no {| stands before it? After a template that does not show it does. A
- * "!" alone may be an exclamation. */
+/* Does a table's line begin at `at` without a {| before it? It does after a hidden template. A "!" alone may be an
+ * exclamation. */
 static bool begins_row(const struct wikitext *w)
 {
     const struct str rest = str_range(w->text.data + w->at, w->text.data + w->size);
     return w->after_hidden && rest.size > 1 && (rest.data[0] == '|' || (rest.data[0] == '!' && rest.data[1] == ' '));
 }
 
-/* The lines of a table whose {| stands in a template, {{S-start}} or {{awards table}}: its rows, and what stands in
- * their cells, up to "|}", a template that ends it, a heading, or a line of text after a blank one. */
+/* Skips a table whose {| is in a template, {{S-start}} or {{awards table}}: its rows and cells, up to "|}", a template
+ * that ends it, a heading, or a line of text after a blank one. */
 static bool read_stray_table(struct wikitext *w)
 {
     const char byte = w->text.data[w->at];
@@ -238,7 +238,7 @@ void line_begin(struct wikitext *w)
     const char byte = w->text.data[w->at];
     const bool is_top = w->depth == 0;
     if (construct_skip_comment(w))
-        return; /* and the line still begins */
+        return; /* the line still begins here */
     w->line_start = false;
     w->line_hides_block = false;
     w->line_out = w->paragraphs.out->size;

@@ -1,4 +1,5 @@
-/* The second pass: [[…]]. What is no title, or holds another link, is text with its brackets, as MediaWiki shows it. */
+/* The second pass: [[…]]. What is not a title, or contains another link, is text with its brackets, as MediaWiki shows
+ * it. */
 #include "pipeline/text/markup/tags.h"
 #include "pipeline/text/walk.h"
 
@@ -55,7 +56,7 @@ static void read_label(struct wikitext *w, const struct span *span, struct str t
 static const bool never_in_titles[256] = {
     ['<'] = true, ['>'] = true, ['['] = true, [']'] = true, ['{'] = true, ['}'] = true};
 
-/* Could a page have this title, the text of inner spans apart? */
+/* Could a page have this title, ignoring inner spans? */
 static bool is_title(const struct wikitext *w, struct str target)
 {
     const struct spans *spans = &w->spans;
@@ -83,7 +84,7 @@ static bool is_title(const struct wikitext *w, struct str target)
     return size <= TITLE_BYTES_MAX && (child > w->span + 1 || link_is_title(&w->namespaces, target));
 }
 
-/* A link in the text of another makes the outer one text; only pictures may hold links. */
+/* A link inside the text of another makes the outer one text; only pictures may contain links. */
 static bool holds_link(struct wikitext *w, const struct span *span)
 {
     for (uint32_t i = w->span + 1; i < span->next; i = w->spans.items[i].next, w->facts->steps++)
@@ -115,7 +116,7 @@ void construct_read_link(struct wikitext *w, const struct span *span)
         walk_gap(w);
         break;
     case LINK_URL:
-        walk_keep(w, w->at + 1); /* the brackets are text; in them may be an external link */
+        walk_keep(w, w->at + 1); /* the brackets are text, and may contain an external link */
         break;
     case LINK_TEXT:
         read_label(w, span, target, has_label ? walk.bar_end : 0);

@@ -1,4 +1,4 @@
-/* The 252 named references of HTML 4 and &apos;; the later, rarer ones of HTML 5 stay as they are typed. */
+/* The 252 named references of HTML 4 and &apos;; the later, rarer ones of HTML 5 are left as typed. */
 #include "pipeline/text/markup/entities.h"
 
 #include <stdbool.h>
@@ -54,7 +54,7 @@ static const struct entity entities[] = {
     {"xi", 958},      {"yacute", 253},  {"yen", 165},      {"yuml", 255},    {"zeta", 950},     {"zwj", 8205},
     {"zwnj", 8204}};
 
-/* What browsers make of &#128; to &#159;: windows-1252, as HTML 5 prescribes. */
+/* The meaning of &#128; to &#159;: windows-1252, as HTML 5 prescribes. */
 static const uint16_t windows_1252[32] = {0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
                                           0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D, 0x017D, 0x008F,
                                           0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,

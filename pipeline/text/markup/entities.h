@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 
-/* The reference at the start of `text` (which begins with '&'): returns the bytes it takes, its code point in
- * *code_point; 0 where there is none that we know (then the '&' is text). Looks at most ENTITY_BYTES_MAX ahead. */
+/* Decodes the reference at the start of `text` (which begins with '&'): returns its size, and the code point in
+ * *code_point; 0 if it is not one that we know (then the '&' is text). Examines at most ENTITY_BYTES_MAX bytes. */
 #define ENTITY_BYTES_MAX 12u
 size_t entity_decode(struct str text, uint32_t *code_point);
 

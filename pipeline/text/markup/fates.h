@@ -1,12 +1,12 @@
 /* What becomes of a byte of wikitext. Every byte of a page gets exactly one fate, so the counts of a page add up to its
- * size: the one list of reasons for whatever the text of a page leaves out. */
+ * size. This is the only list of reasons why text is left out. */
 #ifndef PIPELINE_TEXT_MARKUP_FATES_H
 #define PIPELINE_TEXT_MARKUP_FATES_H
 
 enum fate {
     FATE_KEPT,      /* it is in the text (as itself, decoded, or as a blank) */
     FATE_MARKUP,    /* brackets, quotes, tags around text that is kept; targets of links; line ends */
-    FATE_TEMPLATE,  /* a template that we do not render, or those of its arguments that do not show */
+    FATE_TEMPLATE,  /* a template without a rendering, or arguments that do not show */
     FATE_TABLE,     /* {| … |} and <table> */
     FATE_REFERENCE, /* <ref> */
     FATE_COMMENT,   /* <!-- --> */
@@ -18,20 +18,20 @@ enum fate {
     FATE_GALLERY,   /* <gallery>, <imagemap>, <timeline> */
     FATE_EXTENSION, /* other tags of extensions */
     FATE_DELETED,   /* <del>, <s> */
-    FATE_INCLUDE,   /* <includeonly>: not for the reader of the page */
+    FATE_INCLUDE,   /* <includeonly>: not shown on the page itself */
     FATE_URL,       /* addresses of external links */
     FATE_MAGIC,     /* __NOTOC__, ~~~~ */
     FATE_HEADING,   /* without KEEP_HEADINGS */
-    FATE_SECTION,   /* of a section that holds no text: References, External links */
+    FATE_SECTION,   /* in a section without prose: References, External links */
     FATE_LIST,      /* an item that is not kept */
     FATE_PRE,       /* preformatted text that is not kept */
-    FATE_VARIANT,   /* -{…}-: the spellings that are not shown */
+    FATE_VARIANT,   /* -{…}-: spellings that are not shown */
     FATE_CONTROL,   /* control characters */
-    FATE_MENDED,    /* kept, and then removed beside a gap: blanks, commas, empty brackets (as bytes of the text) */
+    FATE_MENDED,    /* kept, then removed beside a gap: blanks, commas, empty brackets (counted in the text) */
     FATES
 };
 
-/* "kept", "markup", … as the manifest names them; for screens a few words more. */
+/* "kept", "markup", … as in the manifest; for screens, a few more words. */
 const char *fate_name(enum fate fate);
 const char *fate_words(enum fate fate);
 

@@ -1,5 +1,5 @@
-/* Simple formulas as text. Comes in: TeX as in <math>. Goes out: letters and signs, or nothing. One pass; what a brace
- * belongs to (a fraction, an accent) waits on a short stack. */
+/* Converts simple TeX formulas, as in <math>, to letters and signs, in one pass. What a brace belongs to (a fraction,
+ * an accent) waits on a short stack. */
 #include "pipeline/text/markup/formula.h"
 
 #define DEPTH_MAX 8u
@@ -9,14 +9,14 @@ enum command_kind {
     SHOWS_SIGN,   /* its text */
     SHOWS_NAME,   /* its text, a word: sin x */
     SHOWS_BLANK,  /* a blank */
-    SHOWS_STYLE,  /* nothing: what follows, in another type */
-    SHOWS_SIDE,   /* nothing; the full stop after it stands for no bracket */
+    SHOWS_STYLE,  /* nothing: it changes the type of what follows */
+    SHOWS_SIDE,   /* nothing; a full stop after it means no bracket */
     SHOWS_ACCENT, /* its text, a combining character, after the letter that follows */
     SHOWS_ROOT,
     SHOWS_FRACTION
 };
 
-/* Sorted bytewise. What is not here is no simple formula: \sum, \begin, \over … */
+/* Sorted bytewise. A command that is missing is not part of a simple formula: \sum, \begin, \over … */
 // clang-format off
 static const struct command {
     const char *name;
@@ -212,13 +212,13 @@ static const struct command {
 };
 // clang-format on
 
-/* An open brace, and what waits for its end. */
+/* An open brace, and its effect when it closes. */
 enum group_kind { GROUP_PLAIN, GROUP_ABOVE, GROUP_BELOW, GROUP_ROOT, GROUP_ACCENT };
 
 struct group {
     enum group_kind kind;
     const char *accent;
-    size_t from; /* where it begins in the output */
+    size_t from; /* start in the output */
 };
 
 struct reader {
@@ -269,7 +269,7 @@ static void add(struct reader *r, struct str shown)
     buf_add_str(r->out, shown);
 }
 
-/* Is it one letter, number or word, so that it needs no brackets beside a stroke? */
+/* Is it one letter, number or word, so that it needs no brackets beside a slash? */
 static bool is_single(struct str shown)
 {
     for (size_t i = 0; i < shown.size; i++)
@@ -279,7 +279,7 @@ static bool is_single(struct str shown)
     return true;
 }
 
-/* Puts brackets around what was shown since `from`, where it needs them. */
+/* Puts brackets around the output since `from` if it needs them. */
 static void bracket(struct reader *r, size_t from)
 {
     const size_t size = r->out->size - from;
@@ -370,7 +370,7 @@ static bool read_command(struct reader *r)
     return true;
 }
 
-/* False where the formula is not simple. */
+/* False if the formula is not simple. */
 static bool read_next(struct reader *r)
 {
     const char byte = r->tex.data[r->at++];
@@ -397,7 +397,7 @@ static bool read_next(struct reader *r)
     case '%':
         return false; /* columns of a matrix, a comment */
     case '-':
-        if (r->at < r->tex.size && r->tex.data[r->at] == '>') { /* of chemists */
+        if (r->at < r->tex.size && r->tex.data[r->at] == '>') { /* from chemical formulas */
             add(r, STR("→"));
             r->at++;
         } else {

@@ -12,8 +12,8 @@ static char byte_before(struct str page, uint32_t at, uint32_t distance)
     return at >= distance ? page.data[at - distance] : 'x';
 }
 
-/* What does not show does not count, nor does a link, whose label has apostrophes of its own: moves *at after the span
- * that covers it. */
+/* Hidden text does not count, nor do links, whose labels have apostrophes of their own: moves *at past the span that
+ * covers it. */
 static bool skip_hidden(const struct spans *spans, uint32_t *span, uint32_t *at)
 {
     for (; *span < spans->count && spans->items[*span].start <= *at; ++*span) {

@@ -1,5 +1,5 @@
-/* 32 bytes at a time: the low half of a byte chooses a row of the set, the high half a bit of it. Bytes of 0x80 and
- * more choose an empty row. */
+/* 32 bytes at a time: the low half of a byte selects a row of the set, the high half a bit of it. Bytes of 0x80 and
+ * above select an empty row. */
 #include "pipeline/text/markup/signs.h"
 
 #include <immintrin.h>

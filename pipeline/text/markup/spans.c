@@ -7,16 +7,16 @@
 
 #define NONE UINT32_MAX
 
-/* What waits for its end. A run of n brackets is one opening that may become n/2 spans, the innermost first. */
+/* An opening. A run of n brackets is one opening that may become n/2 spans, the innermost first. */
 enum opening_kind { OPEN_BRACE, OPEN_LINK, OPEN_TABLE, OPEN_HTML_TABLE, OPEN_VARIANT, OPEN_KINDS };
 
 struct opening {
     uint32_t start; /* of the run */
     uint32_t count; /* brackets of it that are still open */
-    uint32_t slot;  /* its spans are items[slot .. slot_end), taken from the end, so that they stay sorted */
+    uint32_t slot;  /* its spans are items[slot .. slot_end), filled from the end, so that they stay sorted */
     uint32_t slot_end;
-    uint32_t below;   /* the next lower opening of this kind, or NONE */
-    bool has_bracket; /* a single '[' stands in it */
+    uint32_t below;   /* index of the next lower opening of this kind, or NONE */
+    bool has_bracket; /* it contains a single '[' */
     bool is_odd;      /* the run has an odd number of brackets */
     enum opening_kind kind;
 };
@@ -26,15 +26,16 @@ struct finder {
     const struct language *language;
     const char *text;
     uint32_t size, at;
-    uint32_t nearest[OPEN_KINDS];        /* uppermost opening of the kind on the stack, or NONE */
+    uint32_t nearest[OPEN_KINDS];        /* top-most opening of the kind on the stack, or NONE */
     uint32_t comment_start, comment_end; /* the last comment */
-    bool has_headings;                   /* spans->headings are found */
-    uint32_t heading_from, heading;      /* from the one on, the other is the first of them */
-    bool comments_close;                 /* a --> is still to come, as far as we know */
-    bool closes[TAG_COUNT];              /* the same of a closing tag */
-    bool ref_was_cut;                    /* the last <ref> ended early: its </ref> may follow */
-    unsigned ref_tag;                    /* of the closing tag that was found last for one */
-    uint32_t ref_close, ref_close_end;   /* where it stands */
+    bool has_headings;                   /* spans->headings is filled */
+    uint32_t heading_from, heading;      /* cache of next_heading: from the first position on, the next heading is at
+                                          * the second */
+    bool comments_close;                 /* a --> may still follow */
+    bool closes[TAG_COUNT];              /* the same for a closing tag */
+    bool ref_was_cut;                    /* the last <ref> ended early, so its </ref> may follow */
+    unsigned ref_tag;                    /* tag of the last </ref> found */
+    uint32_t ref_close, ref_close_end;   /* its position */
 };
 
 static uint32_t add_span(struct finder *finder, struct span span)
@@ -53,7 +54,7 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t';
 }
 
-/* Does only what may stand before a table (blanks, colons, a comment) stand between the line's start and `at`? */
+/* Is there only what may precede a table (blanks, colons, a comment) between the line's start and `at`? */
 static bool at_line_start(const struct finder *finder, uint32_t at)
 {
     while (at > 0) {
@@ -70,7 +71,7 @@ static bool at_line_start(const struct finder *finder, uint32_t at)
     return true;
 }
 
-/* A line "=…=" begins at `at`. */
+/* Does a line "=…=" begin at `at`? */
 static bool is_heading(const struct finder *finder, uint32_t at)
 {
     const char *stop = memchr(finder->text + at, '\n', finder->size - at);
@@ -80,7 +81,7 @@ static bool is_heading(const struct finder *finder, uint32_t at)
     return end > at + 2 && finder->text[at] == '=' && finder->text[end - 1] == '=';
 }
 
-/* The line ends before all headings of the page; looked for once, and only on pages that need them to recover. */
+/* Finds the line ends before all headings of the page; done once, and only on pages with broken markup. */
 static void find_headings(struct finder *finder)
 {
     struct spans *spans = finder->spans;
@@ -152,7 +153,7 @@ static void pop(struct finder *finder)
     finder->nearest[top->kind] = top->below;
 }
 
-/* Lets go of the openings above stack[depth]: they have no end before `limit`. Only a {| becomes a span even so. */
+/* Drops the openings above stack[depth], which have no end before `limit`. Only a {| becomes a span nevertheless. */
 static void abandon(struct finder *finder, uint32_t depth, uint32_t limit)
 {
     struct spans *spans = finder->spans;
@@ -168,7 +169,7 @@ static void abandon(struct finder *finder, uint32_t depth, uint32_t limit)
     }
 }
 
-/* The opening at stack[index] takes `width` brackets that end at `end`. */
+/* Closes `width` brackets of the opening at stack[index]; the span ends at `end`. */
 static void close(struct finder *finder, uint32_t index, enum span_kind kind, uint32_t width, uint32_t end)
 {
     abandon(finder, index + 1, end - width);
@@ -215,7 +216,7 @@ static bool above(uint32_t index, uint32_t other)
     return index != NONE && (other == NONE || index > other);
 }
 
-/* Is the '}' here that of a "|}" that ends a table? Before "}}" of an open template it is not: {{name|x=\n|}}. */
+/* Does the '}' here belong to a "|}" that ends a table? Not before "}}" of an open template: {{name|x=\n|}}. */
 static bool ends_table(const struct finder *finder, uint32_t run)
 {
     const uint32_t table = finder->nearest[OPEN_TABLE], brace = finder->nearest[OPEN_BRACE];
@@ -246,7 +247,7 @@ static void close_braces(struct finder *finder)
     finder->at += run;
 }
 
-/* -{ opens a choice of spellings; in -{{ the dash is a dash. */
+/* -{ opens a choice of spellings; in -{{ the dash is text. */
 static void open_variant(struct finder *finder)
 {
     const struct str rest = {finder->text + finder->at, finder->size - finder->at};
@@ -257,8 +258,8 @@ static void open_variant(struct finder *finder)
     finder->at++;
 }
 
-/* A link ends only where it is the innermost opening: what [[ holds back of a {{ is the template's. Of "]]]" the first
- * belongs to a '[' in the label, as in [[File:x.jpg|[http://example.org it]]]. */
+/* A link only closes if it is the innermost opening: a [[ inside an open {{ belongs to the template. In "]]]" the first
+ * ] closes a '[' in the label, as in [[File:x.jpg|[http://example.org it]]]. */
 static void close_links(struct finder *finder)
 {
     uint32_t run = run_at(finder, ']');
@@ -273,7 +274,8 @@ static void close_links(struct finder *finder)
 
 /* Comments and tags. */
 
-/* A comment that is alone on its line goes with the line, as in MediaWiki: it must not end a paragraph. */
+/* A comment that is alone on its line is removed with the line, as in MediaWiki, so that it does not end a
+ * paragraph. */
 static void read_comment(struct finder *finder)
 {
     const char *text = finder->text;
@@ -306,7 +308,7 @@ static void read_comment(struct finder *finder)
     finder->at = end;
 }
 
-/* The closing tag </name> in [from, limit); false where there is none. */
+/* Finds the closing tag </name> in [from, limit); false if there is none. */
 static bool find_closing(struct finder *finder, unsigned tag, uint32_t from, uint32_t limit, uint32_t *start,
                          uint32_t *end)
 {
@@ -329,7 +331,7 @@ static bool find_closing(struct finder *finder, unsigned tag, uint32_t from, uin
     return false;
 }
 
-/* The </ref> that closes what begins at `from`; found again where it was found already, so the work stays linear. */
+/* Finds the </ref> that closes a <ref> at `from`. The last result is cached, so the work stays linear. */
 static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t from, uint32_t limit, struct span *span)
 {
     if (finder->ref_tag != tag || finder->ref_close < from) {
@@ -349,7 +351,8 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
     const char *blank = memmem(finder->text + from, finder->ref_close - from, "\n\n", 2);
     const uint32_t next = blank ? (uint32_t)(blank - finder->text) : finder->ref_close;
     finder->spans->steps += next - from;
-    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> after a blank line: the tag is its */
+    for (uint32_t at = next; at < finder->ref_close; at++) { /* another <ref> after a blank line: the closing tag
+                                                              * belongs to it */
         const char *bracket = memchr(finder->text + at, '<', finder->ref_close - at);
         struct tag_found found;
         size_t looked;
@@ -365,8 +368,8 @@ static bool find_reference_end(struct finder *finder, unsigned tag, uint32_t fro
     return true;
 }
 
-/* An opening tag whose content we do not read. An unclosed <ref> goes up to the next blank line or heading, and its
- * </ref> after that is read here too; <includeonly> goes up to the end; any other unclosed tag is no span. */
+/* Reads an opening tag whose content is not read. An unclosed <ref> extends to the next blank line or heading, and a
+ * </ref> after that is consumed as well; <includeonly> extends to the end; any other unclosed tag is not a span. */
 static void read_opaque(struct finder *finder, const struct tag_found *found)
 {
     const uint32_t inner = finder->at + (uint32_t)found->size;
@@ -384,7 +387,7 @@ static void read_opaque(struct finder *finder, const struct tag_found *found)
         if (fate == FATE_REFERENCE ? find_reference_end(finder, found->index, inner, limit, &span)
                                    : finder->closes[found->index] &&
                                          find_closing(finder, found->index, inner, limit, &span.inner_end, &span.end)) {
-            /* as it should be */
+            /* closed properly */
         } else if (fate == FATE_REFERENCE || fate == FATE_INCLUDE) {
             const char *blank = fate == FATE_REFERENCE ? memmem(finder->text + inner, limit - inner, "\n\n", 2) : NULL;
             span.inner_end = span.end = blank ? (uint32_t)(blank - finder->text) : limit;
@@ -443,7 +446,7 @@ static void read_tag(struct finder *finder)
     finder->at++; /* templates may stand in attributes */
 }
 
-/* __WORD__ of the language's list or the English one. */
+/* __WORD__ from the language's list or the English one. */
 static void read_magic(struct finder *finder)
 {
     const char *text = finder->text;
@@ -470,7 +473,7 @@ static void read_magic(struct finder *finder)
                 .kind = SPAN_MAGIC, .start = start, .end = finder->at, .inner_start = start + 2, .inner_end = end});
 }
 
-/* Drops the slots that stayed empty, and links each span to the first one after it. */
+/* Removes unused slots, and links each span to the first one after it. */
 static void tidy_up(struct spans *spans)
 {
     size_t count = 0;
@@ -559,7 +562,7 @@ struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t 
         .spans = spans, .page = page, .at = span->inner_start, .end = span->inner_end, .child = index + 1};
 }
 
-/* Bytes that span_walk_to_bar tells of. */
+/* The bytes at which span_walk_to_bar stops. */
 static const bool walk_stops[256] = {['|'] = true, ['='] = true, ['\n'] = true};
 
 bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals)
@@ -597,7 +600,7 @@ bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals)
         walk->has_line_end |= text[at] == '\n';
         at++;
     }
-    walk->at = at < walk->end ? at : walk->end; /* an unclosed table reaches out */
+    walk->at = at < walk->end ? at : walk->end; /* an unclosed table may extend beyond */
     if (*equals > walk->at)
         *equals = walk->at;
     return walk->at < walk->end;

@@ -1,13 +1,14 @@
-/* First of the two passes over a page: which brackets belong together. Comes in: wikitext. Goes out: its constructs as
- * spans, sorted by where they start; each lies in another or beside it. The second pass (wikitext.c) then knows where
- * any construct ends without looking for it.
+/* The first of the two passes over a page: finds which brackets belong together. It turns wikitext into its constructs
+ * as spans, sorted by their starts; two spans are either nested or disjoint. So the second pass (wikitext.c) knows
+ * where any construct ends without searching for it.
  *
  *     He {{lang|fr|[[Paris|''lit'' ]]}}<ref>{{cite}}</ref> slept.        SPAN_TEMPLATE ⊃ SPAN_LINK, then SPAN_TAG
  *        └─────────┴────────────┘─────┘└─────────────────┘
  *
- * As in MediaWiki's preprocessor: a stack of openings, and a closing takes the nearest opening of its kind. What never
- * closes is text, and costs nothing: no byte is read again for it. Where MediaWiki lets broken markup swallow a page we
- * stop earlier: an unclosed table or <ref> ends at the next heading, an unclosed comment at the next blank line. */
+ * As in MediaWiki's preprocessor, there is a stack of openings, and a closing takes the nearest opening of its kind.
+ * What is never closed is text, and costs nothing: no byte is read again because of it. Where broken markup makes
+ * MediaWiki swallow a page, we stop earlier: an unclosed table or <ref> ends at the next heading, an unclosed comment
+ * at the next blank line. */
 #ifndef PIPELINE_TEXT_MARKUP_SPANS_H
 #define PIPELINE_TEXT_MARKUP_SPANS_H
 
@@ -18,13 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SPAN_DEPTH_MAX 4096u      /* openings waiting for their end; beyond, brackets are text */
-#define SPAN_COUNT_MAX (1u << 20) /* of a page; beyond, its markup is text */
+#define SPAN_DEPTH_MAX 4096u      /* open brackets at once; beyond, brackets are text */
+#define SPAN_COUNT_MAX (1u << 20) /* per page; beyond, its markup is text */
 
 enum span_kind {
     SPAN_NONE,
     SPAN_COMMENT,
-    SPAN_TAG,      /* a tag whose content is no wikitext to us; `tag` says which */
+    SPAN_TAG,      /* a tag whose content we do not read as wikitext; `tag` says which */
     SPAN_TEMPLATE, /* {{…}} */
     SPAN_ARGUMENT, /* {{{…}}} */
     SPAN_LINK,     /* [[…]] */
@@ -49,30 +50,30 @@ struct spans {
     size_t count, capacity;
     struct opening *stack;
     size_t depth, depth_capacity;
-    uint32_t *headings; /* the line ends before them */
+    uint32_t *headings; /* the line ends before headings */
     size_t heading_count, heading_capacity;
-    struct signs signs; /* where a construct may begin or end */
-    uint64_t steps;     /* bytes looked at, for the proof that the work is linear */
+    struct signs signs; /* bytes at which a construct may begin or end */
+    uint64_t steps;     /* bytes examined, to prove that the work is linear */
 };
 
 /* Replaces the spans by those of `text` (at most 2 GiB). `has_variants`: -{ is markup. */
 void spans_find(struct spans *spans, const struct language *language, bool has_variants, struct str text);
 void spans_release(struct spans *spans);
 
-/* Reads what of a span lies in none of its inner spans, from left to right: how a link or a template finds its bars
- * without reading what its arguments hold. */
+/* Reads the part of a span outside its inner spans, from left to right: finds the bars of a link or template without
+ * reading the contents of its arguments. */
 struct span_walk {
     const struct spans *spans;
     struct str page;
-    uint32_t at, end;  /* the next byte, the end of the inside */
-    uint32_t bar_end;  /* of the bar at which it stopped */
-    bool takes_bars;   /* {{!}} is a bar: in links it is, for templates are expanded before them */
+    uint32_t at, end;  /* the next byte; the end of the inside */
+    uint32_t bar_end;  /* end of the bar at which it stopped */
+    bool takes_bars;   /* {{!}} counts as a bar: in links it does, because templates are expanded before links */
     uint32_t child;    /* the first span at or after `at` */
-    bool has_line_end; /* one went by */
+    bool has_line_end; /* it passed one */
     uint64_t steps;
 };
 struct span_walk span_walk(struct str page, const struct spans *spans, uint32_t index);
-/* Goes on to the next '|', or to the end; true where it stopped at a '|'. *equals: the first '=' so far, or `at`. */
+/* Advances to the next '|', or to the end; true if it stopped at a '|'. *equals: the first '=' so far, or `at`. */
 bool span_walk_to_bar(struct span_walk *walk, uint32_t *equals);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <endian.h>
 
-/* Extension tags that Wikipedia has, and the HTML that MediaWiki lets through. */
+/* The extension tags of Wikipedia, and the HTML that MediaWiki allows. */
 const struct tag tags[TAG_COUNT] = {{"abbr", TAG_INLINE, FATE_MARKUP, false},
                                     {"b", TAG_INLINE, FATE_MARKUP, false},
                                     {"bdi", TAG_INLINE, FATE_MARKUP, false},
@@ -105,7 +105,7 @@ static bool is_letter(char byte)
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
 }
 
-/* Eight bytes of a name as a number in the order of names. */
+/* Eight bytes of a name as a number with the same order. */
 static uint64_t number_of(const char *bytes)
 {
     uint64_t number;
@@ -134,10 +134,10 @@ static unsigned find_tag(struct str name)
     return TAG_COUNT;
 }
 
-/* Where the '>' of the tag is whose attributes begin at `from`; text.size where there is none. */
+/* The position of the '>' of the tag whose attributes begin at `from`; text.size if there is none. */
 static size_t find_tag_end(struct str text, size_t from, size_t *looked)
 {
-    size_t in_quotes = text.size; /* the first '>' in a quoted value: it is the end if the quote never closes */
+    size_t in_quotes = text.size; /* the first '>' in a quoted value: the end, if the quote never closes */
     char quote = 0;
     for (size_t at = from; at < text.size; at++) {
         const char byte = text.data[at];

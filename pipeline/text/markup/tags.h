@@ -1,4 +1,4 @@
-/* The tags that MediaWiki and its extensions know. Others are text to it, and to us. */
+/* The tags that MediaWiki and its extensions know. Any other is text, for MediaWiki and for us. */
 #ifndef PIPELINE_TEXT_MARKUP_TAGS_H
 #define PIPELINE_TEXT_MARKUP_TAGS_H
 
@@ -9,23 +9,23 @@
 
 enum tag_kind {
     TAG_INLINE,  /* only its content shows: b, span, ref's small */
-    TAG_BLOCK,   /* the same, and it ends a paragraph: div, p, li */
+    TAG_BLOCK,   /* the same, but it ends a paragraph: div, p, li */
     TAG_BREAK,   /* br */
     TAG_QUOTE,   /* q: quotation marks */
-    TAG_POEM,    /* its lines stay lines */
+    TAG_POEM,    /* its lines stay separate */
     TAG_TABLE,   /* table */
-    TAG_DROP,    /* it goes with its content, which is not wikitext to us: ref, math */
-    TAG_CODE,    /* the same, but for <syntaxhighlight inline> */
-    TAG_LITERAL, /* nowiki: its content shows and is not wikitext */
+    TAG_DROP,    /* it is dropped with its content, which we do not read as wikitext: ref, math */
+    TAG_CODE,    /* the same, except <syntaxhighlight inline> */
+    TAG_LITERAL, /* nowiki: its content is shown and is not wikitext */
     TAG_PRE,     /* the same, line by line */
 };
 
 #define TAG_NAME_BYTES 16u
 
 struct tag {
-    char name[TAG_NAME_BYTES]; /* zeros after it */
+    char name[TAG_NAME_BYTES]; /* padded with zeros */
     enum tag_kind kind;
-    enum fate fate; /* of what is dropped */
+    enum fate fate; /* of dropped bytes */
     bool ends_paragraph;
 };
 
@@ -36,12 +36,12 @@ struct tag_found {
     unsigned index;        /* in tags */
     bool closing;          /* </b> */
     bool self_closing;     /* <ref name=x /> */
-    struct str attributes; /* what stands between name and end */
+    struct str attributes; /* the text between name and end */
     size_t size;           /* bytes of the whole tag */
 };
 
-/* Reads the tag at the start of `text` (which begins with '<'). Quoted values of attributes may hold '>', never '<': so
- * no byte is looked at for more than one tag. *looked gets the bytes looked at. */
+/* Reads the tag at the start of `text` (which begins with '<'). Quoted attribute values may contain '>', but never '<',
+ * so no byte is examined for more than one tag. *looked: the number of bytes examined. */
 bool tag_read(struct str text, struct tag_found *found, size_t *looked);
 
 #endif
